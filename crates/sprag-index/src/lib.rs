@@ -1,0 +1,1 @@
+//! Index segments and ranking, pure over bytes.

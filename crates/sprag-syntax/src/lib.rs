@@ -1,0 +1,1 @@
+//! Syntax trees, their normal forms and proofs of refactoring.

@@ -1,0 +1,1 @@
+//! Screens: each draws a `View` of `sprag-core` and knows nothing of the host.
