@@ -1,1 +1,47 @@
-fn main(){}
+//! `cargo xtask COMMAND`: what a developer runs on this repository and a user never sees.
+//!
+//! A command is one module with `pub fn run(args: &[String]) -> anyhow::Result<()>` and one line in `COMMANDS`.
+
+use std::process::ExitCode;
+
+mod e2e;
+mod failure;
+mod model;
+mod workspace;
+
+struct Command {
+    name: &'static str,
+    about: &'static str,
+    run: fn(&[String]) -> anyhow::Result<()>,
+}
+
+const COMMANDS: &[Command] =
+    &[Command { name: "e2e", about: "run the real clients against a scripted model", run: e2e::run }];
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let Some((name, rest)) = args.split_first() else {
+        eprint!("{}", usage());
+        return ExitCode::from(2);
+    };
+    if matches!(name.as_str(), "help" | "--help" | "-h") {
+        print!("{}", usage());
+        return ExitCode::SUCCESS;
+    }
+    let Some(command) = COMMANDS.iter().find(|command| command.name == name) else {
+        eprint!("xtask: no command `{name}`\n{}", usage());
+        return ExitCode::from(2);
+    };
+    match (command.run)(rest) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => failure::tell(&error),
+    }
+}
+
+fn usage() -> String {
+    let mut text = String::from("usage: cargo xtask COMMAND [ARGUMENTS]\n");
+    for command in COMMANDS {
+        text.push_str(&format!("  {:<8} {}\n", command.name, command.about));
+    }
+    text
+}

@@ -1,0 +1,190 @@
+//! Bounded holding, once, for all gates: an agent that cannot or will not do what is asked is let
+//! go after a fixed number of holds, and what it owed becomes a debt.
+//!
+//! It counts by digest, so a stop is held again when something new is wrong, however often it was
+//! held before; and by turn, so that many obligations together cannot hold longer than one.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::digest::Digest;
+use crate::policy::{Key, Section, Tighten};
+use crate::time::Timestamp;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    pub max_blocks: u32,
+    pub cooldown_seconds: u32,
+    pub max_per_turn: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { max_blocks: 3, cooldown_seconds: 300, max_per_turn: 6 }
+    }
+}
+
+pub const SECTION: Section = Section {
+    name: "circuit_breaker",
+    defaults: "\
+# Bounds on holding a stop. What is let go unmet becomes a debt (`sprag debt list`).
+[circuit_breaker]
+# How often the same unmet obligation may hold a stop.
+max_blocks = 3
+# Seconds after the last hold at which a turn's count starts anew.
+cooldown_seconds = 300
+# How often one turn may be held at all. Some clients override hooks at 8, others never do.
+max_per_turn = 6
+",
+    keys: &[
+        Key { name: "max_blocks", tighten: Tighten::Higher },
+        Key { name: "cooldown_seconds", tighten: Tighten::Never },
+        Key { name: "max_per_turn", tighten: Tighten::Higher },
+    ],
+};
+
+/// Above this a client may give up on our hooks altogether.
+const CEILING: u32 = 7;
+/// A session that finds this many different things wrong is not held for yet another one.
+const DIGESTS: usize = 1024;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Breaker {
+    /// Holds of the current turn.
+    turn: u32,
+    last_hold: Option<Timestamp>,
+    /// Holds per digest. These never go back.
+    held: BTreeMap<Digest, u32>,
+}
+
+/// Which of the open obligations hold this stop, and which are let go for good.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Judgement {
+    pub hold: Vec<Digest>,
+    pub release: Vec<Digest>,
+}
+
+impl Breaker {
+    /// A new turn, or an obligation discharged: the turn's count starts anew.
+    pub fn reset_turn(&mut self) {
+        self.turn = 0;
+    }
+
+    /// Judges one stop. Counts once, however many obligations are open.
+    pub fn judge(&mut self, open: &[Digest], limits: &Limits, now: Timestamp) -> Judgement {
+        if self.last_hold.is_some_and(|last| now.seconds_since(last) >= i64::from(limits.cooldown_seconds)) {
+            self.turn = 0;
+        }
+        if self.turn >= limits.max_per_turn.min(CEILING) {
+            return Judgement { hold: Vec::new(), release: open.to_vec() };
+        }
+        let (release, hold): (Vec<_>, Vec<_>) =
+            open.iter().copied().partition(|digest| self.is_spent(digest, limits));
+        if !hold.is_empty() {
+            self.turn += 1;
+            self.last_hold = Some(now);
+        }
+        for digest in &hold {
+            *self.held.entry(*digest).or_insert(0) += 1;
+        }
+        Judgement { hold, release }
+    }
+
+    fn is_spent(&self, digest: &Digest, limits: &Limits) -> bool {
+        match self.held.get(digest) {
+            Some(&count) => count >= limits.max_blocks.min(CEILING),
+            None => limits.max_blocks == 0 || self.held.len() >= DIGESTS,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn digest(name: u8) -> Digest {
+        Digest::of([[name]])
+    }
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_millis(0).plus_seconds(seconds)
+    }
+
+    #[test]
+    fn the_same_digest_holds_three_times() {
+        let mut breaker = Breaker::default();
+        let limits = Limits::default();
+        for i in 0..3 {
+            assert_eq!(breaker.judge(&[digest(1)], &limits, at(i)).hold, [digest(1)]);
+        }
+        assert_eq!(breaker.judge(&[digest(1)], &limits, at(3)).release, [digest(1)]);
+    }
+
+    #[test]
+    fn a_changed_digest_holds_again_within_the_turns_bound() {
+        let mut breaker = Breaker::default();
+        let limits = Limits::default();
+        let holds = (0..20).filter(|&i| !breaker.judge(&[digest(i)], &limits, at(0)).hold.is_empty()).count();
+        assert_eq!(holds, 6);
+    }
+
+    #[test]
+    fn several_obligations_count_once_a_reply() {
+        let mut breaker = Breaker::default();
+        let both = [digest(1), digest(2)];
+        for _ in 0..3 {
+            assert_eq!(breaker.judge(&both, &Limits::default(), at(0)).hold, both);
+        }
+        assert_eq!(breaker.judge(&both, &Limits::default(), at(0)).release, both);
+    }
+
+    #[test]
+    fn a_cooldown_frees_the_turn_but_never_a_digest() {
+        let mut breaker = Breaker::default();
+        let limits = Limits::default();
+        for i in 0..7 {
+            breaker.judge(&[digest(i)], &limits, at(0));
+        }
+        assert_eq!(breaker.judge(&[digest(9)], &limits, at(299)).hold, []);
+        assert_eq!(breaker.judge(&[digest(9)], &limits, at(300)).hold, [digest(9)]);
+        for _ in 0..2 {
+            breaker.judge(&[digest(9)], &limits, at(300));
+        }
+        assert_eq!(breaker.judge(&[digest(9)], &limits, at(9000)).release, [digest(9)]);
+    }
+
+    proptest! {
+        /// However the digests, the clock and the limits play together.
+        #[test]
+        fn holds_are_bounded(
+            stops in proptest::collection::vec((proptest::collection::vec(0u8..6, 0..4), 0i64..2000), 0..200),
+            max_blocks in 0u32..9,
+            max_per_turn in 0u32..20,
+        ) {
+            let limits = Limits { max_blocks, cooldown_seconds: 300, max_per_turn };
+            let mut breaker = Breaker::default();
+            let mut held = BTreeMap::new();
+            let (mut run, mut last) = (0, 0);
+            for (open, now) in stops {
+                let open: Vec<Digest> = open.into_iter().map(digest).collect();
+                let judgement = breaker.judge(&open, &limits, at(now));
+                if now - last >= 300 { run = 0; }
+                if judgement.hold.is_empty() { continue; }
+                run += 1;
+                last = now;
+                prop_assert!(run <= max_per_turn.min(CEILING));
+                let mut once = judgement.hold.clone();
+                once.sort();
+                once.dedup();
+                for digest in once {
+                    let count = held.entry(digest).or_insert(0);
+                    *count += 1;
+                    prop_assert!(*count <= max_blocks.min(CEILING));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! The governor: two pure functions. [`needs`] says what has to be known, [`decide`] turns state
+//! and event into state, verdict and effects. Everything a client ever hears comes out of here.
+
+use crate::digest::Digest;
+use crate::event::{Actor, Author, Event, EventKind, Input, Stop};
+use crate::fact::{Facts, Needs};
+use crate::gates::{self, Effect, OnFault};
+use crate::obligation::{Cause, DEBT_OPENED, Debt, Obligation};
+use crate::policy::Policy;
+use crate::session::{Owed, Process, Session};
+use crate::text::Text;
+use crate::verdict::{Reason, Ruling, Verdict, Vote};
+
+/// How often a stop with the same digest passes because the agent asks the user something.
+const QUESTIONS: u8 = 2;
+
+/// What came of one event.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    pub session: Session,
+    pub verdict: Verdict,
+    pub effects: Vec<Effect>,
+    pub weight: Weight,
+}
+
+/// Whether the record of this step must be on disk before the client hears the verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weight {
+    Telemetry,
+    Binding,
+}
+
+pub fn needs(session: &Session, input: &Input, policy: &Policy) -> Needs {
+    match &input.event {
+        Event::StopRequested(stop) if is_ungoverned(session, stop) => Needs::NONE,
+        _ => session.gates.needs(&session.about, input, &policy.gates),
+    }
+}
+
+pub fn decide(
+    mut session: Session,
+    input: &Input,
+    facts: &Facts,
+    policy: &Policy,
+    client: Option<Process>,
+) -> Step {
+    let before = session.stops.clone();
+    take_note(&mut session, input, client);
+    let mut effects = Vec::new();
+    let mut verdict = Verdict::default();
+    let ungoverned = matches!(&input.event, Event::StopRequested(stop) if is_ungoverned(&session, stop));
+    if !ungoverned {
+        let votes = session.gates.step(&session.about, input, facts, &policy.gates, &mut effects);
+        verdict = combine(&mut session, votes, input, policy, &mut effects);
+    }
+    if let Event::ToolRequested { call } = &input.event
+        && call.effect.changes_the_world()
+        && !matches!(verdict.ruling, Ruling::Hold { .. })
+    {
+        session.about.worked = true;
+    }
+    let binding = verdict.ruling != Ruling::Pass || session.stops != before || !effects.is_empty();
+    let weight = if binding { Weight::Binding } else { Weight::Telemetry };
+    Step { session, verdict, effects, weight }
+}
+
+/// The answer when Sprag itself failed at an event: the strictest of what its gates declare.
+pub fn on_fault(event: EventKind, what: &str) -> Verdict {
+    let strictest = gates::ALL.iter().map(|gate| ((gate.on_fault)(event), gate.name)).max_by_key(|&(fault, _)| fault);
+    let reason = || {
+        Reason::new("fault", format!("sprag cannot judge this call: {what}"), "sprag doctor")
+    };
+    let ruling = match strictest {
+        Some((OnFault::Ask, gate)) => Ruling::Ask { gate, reason: reason() },
+        Some((OnFault::Deny, gate)) => Ruling::Hold { gate, reason: reason(), also: Vec::new() },
+        Some((OnFault::Pass, _)) | None => Ruling::Pass,
+    };
+    Verdict { ruling, ..Verdict::default() }
+}
+
+/// What every event tells about its session, whatever the gates think of it.
+fn take_note(session: &mut Session, input: &Input, client: Option<Process>) {
+    let about = &mut session.about;
+    about.started.get_or_insert(input.at);
+    about.ended = matches!(input.event, Event::SessionEnded { .. });
+    if client.is_some() {
+        about.client = client;
+    }
+    if matches!(&input.event, Event::Prompted { author: Author::User, .. }) && input.actor == Actor::Main {
+        session.breaker.reset_turn();
+    }
+}
+
+/// Not a governed turn: waiting is not stopping, a plan changes nothing, and a session that did
+/// nothing owes nothing.
+fn is_ungoverned(session: &Session, stop: &Stop) -> bool {
+    stop.waiting || stop.planning || (!session.about.worked && session.stops.owed.is_empty())
+}
+
+fn combine(
+    session: &mut Session,
+    votes: Vec<(&'static str, Vote)>,
+    input: &Input,
+    policy: &Policy,
+    effects: &mut Vec<Effect>,
+) -> Verdict {
+    let kind = input.event.kind();
+    let mut verdict = Verdict::default();
+    let mut owed: Vec<(&'static str, Obligation)> = Vec::new();
+    let mut asks: Vec<(&'static str, Reason)> = Vec::new();
+    let mut holds: Vec<(&'static str, Reason)> = Vec::new();
+    for (gate, vote) in votes {
+        match vote {
+            Vote::Pass => {}
+            Vote::Note(note) => verdict.notes.push(note),
+            Vote::Rewrite(input) => verdict.rewrite = Some(input),
+            Vote::Ask(reason) => asks.push((gate, reason)),
+            Vote::Hold(reason) => holds.push((gate, reason)),
+            Vote::Owe(obligation) => owed.push((gate, obligation)),
+        }
+    }
+    match kind {
+        EventKind::StopRequested | EventKind::SubagentStopped => {
+            verdict.ruling = judge_stop(session, owed, input, policy, effects);
+        }
+        EventKind::SessionEnded => {
+            let owed = unreleased(session, owed);
+            for (gate, obligation) in &owed {
+                open_debt(gate, obligation, Cause::Ended, input, effects);
+            }
+            session.stops.released.extend(owed.iter().map(|(_, obligation)| obligation.digest));
+            session.stops.owed.clear();
+        }
+        EventKind::ToolRequested | EventKind::PermissionAsked | EventKind::Prompted | EventKind::TaskCompleting => {
+            if let Some((gate, reason)) = asks.into_iter().next() {
+                verdict.ruling = Ruling::Ask { gate, reason };
+            }
+            let mut holds = holds.into_iter();
+            if let Some((gate, reason)) = holds.next() {
+                verdict.ruling = Ruling::Hold { gate, reason, also: holds.map(|(_, reason)| reason).collect() };
+                verdict.rewrite = None;
+            }
+        }
+        // What happened cannot be held: an objection to it is a note.
+        _ => verdict.notes.extend(
+            asks.into_iter()
+                .chain(holds)
+                .map(|(_, reason)| Text::new(format!("{}; next: {}", reason.why, reason.next))),
+        ),
+    }
+    verdict
+}
+
+/// The stop pipeline: the first unmet obligation is the answer, the others are listed with it.
+fn judge_stop(
+    session: &mut Session,
+    owed: Vec<(&'static str, Obligation)>,
+    input: &Input,
+    policy: &Policy,
+    effects: &mut Vec<Effect>,
+) -> Ruling {
+    let owed = unreleased(session, owed);
+    let discharged = session.stops.owed.iter().any(|was| !owed.iter().any(|(gate, _)| was.gate.as_str() == *gate));
+    if discharged {
+        session.breaker.reset_turn();
+    }
+    session.stops.owed = owed
+        .iter()
+        .map(|(gate, obligation)| Owed { gate: Text::from(*gate), obligation: obligation.clone() })
+        .collect();
+    if owed.is_empty() || passes_as_question(session, &owed, input) {
+        return Ruling::Pass;
+    }
+    let open: Vec<Digest> = owed.iter().map(|(_, obligation)| obligation.digest).collect();
+    let judgement = session.breaker.judge(&open, &policy.circuit_breaker, input.at);
+    let (held, released): (Vec<_>, Vec<_>) =
+        owed.into_iter().partition(|(_, obligation)| judgement.hold.contains(&obligation.digest));
+    for (gate, obligation) in &released {
+        open_debt(gate, obligation, Cause::Released, input, effects);
+        session.stops.released.push(obligation.digest);
+        session.stops.owed.retain(|owed| owed.obligation.digest != obligation.digest);
+    }
+    let mut held = held.into_iter();
+    match held.next() {
+        None => Ruling::Pass,
+        Some((gate, first)) => Ruling::Hold {
+            gate,
+            reason: first.reason,
+            also: held.map(|(_, obligation)| obligation.reason).collect(),
+        },
+    }
+}
+
+fn unreleased(session: &Session, owed: Vec<(&'static str, Obligation)>) -> Vec<(&'static str, Obligation)> {
+    owed.into_iter().filter(|(_, obligation)| !session.stops.released.contains(&obligation.digest)).collect()
+}
+
+/// An agent that asks its user something is let through: its obligations stay open.
+fn passes_as_question(session: &mut Session, owed: &[(&'static str, Obligation)], input: &Input) -> bool {
+    let Event::StopRequested(stop) = &input.event else {
+        return false;
+    };
+    if !stop.asks() {
+        return false;
+    }
+    let digest = Digest::of(owed.iter().map(|(_, obligation)| obligation.digest.to_string()));
+    let count = session.stops.asked.entry(digest).or_insert(0);
+    *count = count.saturating_add(1);
+    *count <= QUESTIONS
+}
+
+fn open_debt(gate: &str, owed: &Obligation, cause: Cause, input: &Input, effects: &mut Vec<Effect>) {
+    let debt = Debt::new(gate, owed, &input.session, cause, input.at);
+    effects.push(Effect {
+        kind: DEBT_OPENED,
+        body: serde_json::to_value(debt).expect("a debt is plain data with text keys"),
+    });
+}

@@ -1,0 +1,211 @@
+//! One vocabulary for all clients. A client's file turns its own JSON into an [`Input`]; nothing
+//! behind that file knows which client it was, but by name.
+
+use serde::{Deserialize, Serialize};
+
+use crate::text::Text;
+use crate::time::Timestamp;
+use crate::tool::{Outcome, ToolCall};
+
+/// One event with what is known around it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Input {
+    pub at: Timestamp,
+    pub session: SessionId,
+    /// Name of the client, as in `sprag hook NAME`.
+    pub client: String,
+    /// Working directory as the client gave it; it need not exist any more.
+    pub cwd: String,
+    pub actor: Actor,
+    pub presence: Presence,
+    pub event: Event,
+}
+
+/// A client's session id, as the client wrote it. It is no file name: see the store.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SessionId(pub Text<256>);
+
+impl SessionId {
+    pub fn new(id: impl Into<String>) -> Self {
+        SessionId(Text::new(id))
+    }
+
+    pub fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+}
+
+/// Who acts: the session's own agent, or one it started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Actor {
+    Main,
+    Subagent { id: Text<128>, kind: Text<128> },
+}
+
+/// Whether somebody can answer a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    Attended,
+    Headless,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    SessionStarted { source: Source },
+    Prompted { text: String, author: Author },
+    ToolRequested { call: ToolCall },
+    PermissionAsked { call: ToolCall },
+    ToolFinished { call: ToolCall, outcome: Outcome },
+    StopRequested(Stop),
+    SubagentStarted,
+    SubagentStopped(Stop),
+    TaskCompleting { id: Text<128>, subject: Text<500> },
+    Compacting,
+    SessionEnded { why: Text<64> },
+    Noticed { what: Text<64>, message: Text<500> },
+    Reported(Report),
+    Tick,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    Startup,
+    Resume,
+    Compact,
+    Clear,
+    Fork,
+    Other,
+}
+
+/// Who wrote a prompt. Clients also send prompts that no person typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Author {
+    User,
+    Client,
+    /// A hold of ours that the client hands back as the next prompt.
+    Sprag,
+}
+
+/// An agent wants to end its turn.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stop {
+    pub last_message: Text<4000>,
+    /// Work of this session still runs in the background: the client will stop again.
+    pub waiting: bool,
+    pub planning: bool,
+    /// The client says that a stop hook has already held this turn. One bit, not a count.
+    pub again: bool,
+}
+
+/// What somebody told us through a command of ours.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Report {
+    Observed { note: Text<2000> },
+}
+
+/// An event without its data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum EventKind {
+    SessionStarted,
+    Prompted,
+    ToolRequested,
+    PermissionAsked,
+    ToolFinished,
+    StopRequested,
+    SubagentStarted,
+    SubagentStopped,
+    TaskCompleting,
+    Compacting,
+    SessionEnded,
+    Noticed,
+    Reported,
+    Tick,
+}
+
+impl EventKind {
+    pub const ALL: [EventKind; 14] = [
+        EventKind::SessionStarted,
+        EventKind::Prompted,
+        EventKind::ToolRequested,
+        EventKind::PermissionAsked,
+        EventKind::ToolFinished,
+        EventKind::StopRequested,
+        EventKind::SubagentStarted,
+        EventKind::SubagentStopped,
+        EventKind::TaskCompleting,
+        EventKind::Compacting,
+        EventKind::SessionEnded,
+        EventKind::Noticed,
+        EventKind::Reported,
+        EventKind::Tick,
+    ];
+
+    /// The `kind` of the record this event leaves.
+    pub fn name(self) -> &'static str {
+        match self {
+            EventKind::SessionStarted => "session.started",
+            EventKind::Prompted => "prompted",
+            EventKind::ToolRequested => "tool.requested",
+            EventKind::PermissionAsked => "permission.asked",
+            EventKind::ToolFinished => "tool.finished",
+            EventKind::StopRequested => "stop.requested",
+            EventKind::SubagentStarted => "subagent.started",
+            EventKind::SubagentStopped => "subagent.stopped",
+            EventKind::TaskCompleting => "task.completing",
+            EventKind::Compacting => "compacting",
+            EventKind::SessionEnded => "session.ended",
+            EventKind::Noticed => "noticed",
+            EventKind::Reported => "reported",
+            EventKind::Tick => "tick",
+        }
+    }
+}
+
+impl Event {
+    pub fn kind(&self) -> EventKind {
+        match self {
+            Event::SessionStarted { .. } => EventKind::SessionStarted,
+            Event::Prompted { .. } => EventKind::Prompted,
+            Event::ToolRequested { .. } => EventKind::ToolRequested,
+            Event::PermissionAsked { .. } => EventKind::PermissionAsked,
+            Event::ToolFinished { .. } => EventKind::ToolFinished,
+            Event::StopRequested(_) => EventKind::StopRequested,
+            Event::SubagentStarted => EventKind::SubagentStarted,
+            Event::SubagentStopped(_) => EventKind::SubagentStopped,
+            Event::TaskCompleting { .. } => EventKind::TaskCompleting,
+            Event::Compacting => EventKind::Compacting,
+            Event::SessionEnded { .. } => EventKind::SessionEnded,
+            Event::Noticed { .. } => EventKind::Noticed,
+            Event::Reported(_) => EventKind::Reported,
+            Event::Tick => EventKind::Tick,
+        }
+    }
+}
+
+impl Stop {
+    /// The agent ends its turn by asking the user something: its last sentence is a question.
+    pub fn asks(&self) -> bool {
+        let message = self.last_message.as_str().trim_end_matches(|c: char| {
+            c.is_whitespace() || matches!(c, '"' | '\'' | ')' | '*' | '_' | '`' | '”' | '’' | '」')
+        });
+        message.ends_with(['?', '？'])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_is_known_by_its_last_sentence() {
+        let stop = |text: &str| Stop { last_message: Text::new(text), ..Stop::default() };
+        for asking in ["Shall I?", "Which one: **A or B?**", "続けますか？", "He said \"really?\"\n"] {
+            assert!(stop(asking).asks(), "{asking}");
+        }
+        for telling in ["", "Done.", "Why? Because.", "I fixed what you asked (why?). Done"] {
+            assert!(!stop(telling).asks(), "{telling}");
+        }
+    }
+}

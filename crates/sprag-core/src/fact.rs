@@ -1,0 +1,67 @@
+//! What a gate asks the host, and what the host found out. A gate never looks for itself: it
+//! names its [`Needs`], the host gathers just those, and nothing is looked up for nobody.
+
+use std::ops::BitOr;
+
+use crate::obligation::OpenDebt;
+use crate::text::Text;
+
+/// A set of questions to the host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs(u32);
+
+impl Needs {
+    pub const NONE: Needs = Needs(0);
+    /// Conflict markers in files changed since the session started and in those of open debts.
+    pub const CONFLICTS: Needs = Needs(1);
+    /// Open debts of this clone.
+    pub const DEBTS: Needs = Needs(1 << 1);
+
+    pub fn has(self, other: Needs) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    pub fn is_none(self) -> bool {
+        self.0 == 0
+    }
+
+    pub fn without(self, other: Needs) -> Needs {
+        Needs(self.0 & !other.0)
+    }
+
+    /// The names of what is asked, for the documents.
+    pub fn names(self) -> Vec<&'static str> {
+        [(Needs::CONFLICTS, "conflicts"), (Needs::DEBTS, "debts")]
+            .into_iter()
+            .filter(|&(need, _)| self.has(need))
+            .map(|(_, name)| name)
+            .collect()
+    }
+}
+
+impl BitOr for Needs {
+    type Output = Needs;
+
+    fn bitor(self, other: Needs) -> Needs {
+        Needs(self.0 | other.0)
+    }
+}
+
+/// What the host found. `None` was not asked, or could not be found out.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Facts {
+    /// Where Sprag keeps its records, in every spelling the host knows of.
+    pub store: Vec<String>,
+    pub conflicts: Option<Vec<Conflict>>,
+    pub debts: Option<Vec<OpenDebt>>,
+    /// Files of open integrity debts that have markers still, whoever changed them last.
+    pub unresolved: Option<Vec<Text<200>>>,
+}
+
+/// A conflict marker that git, or somebody, left in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conflict {
+    /// Relative to the worktree.
+    pub path: Text<200>,
+    pub line: u32,
+}

@@ -1,0 +1,162 @@
+//! The gates, in the order in which they are asked. A gate is one file of one shape: a state whose
+//! variants carry their data, a `Policy`, `impl Gate`, tests; and one line in the list below.
+
+use serde::de::{DeserializeOwned, Deserializer};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::event::{EventKind, Input};
+use crate::fact::{Facts, Needs};
+use crate::policy::Section;
+use crate::session::{About, part, take};
+use crate::verdict::Vote;
+
+gates! {
+    notes: Notes,
+    integrity: Integrity,
+}
+
+/// A rule with state. The implementing type is the state.
+pub trait Gate: Clone + Default + PartialEq + Serialize + DeserializeOwned {
+    type Policy: Clone + Default + PartialEq + Serialize + DeserializeOwned;
+
+    /// One sentence for `sprag gates` and the documents.
+    const ABOUT: &'static str;
+    const SECTION: Section;
+
+    /// What this gate has to know to judge this event.
+    fn needs(&self, asked: &Asked<'_, Self::Policy>) -> Needs;
+
+    /// Takes note of the event and votes on it. Total: what means nothing here is `Vote::Pass`.
+    fn step(&mut self, cx: &mut Cx<'_, Self::Policy>) -> Vote;
+
+    /// What to answer when Sprag itself fails at this event.
+    fn on_fault(_event: EventKind) -> OnFault {
+        OnFault::Pass
+    }
+}
+
+/// What a gate may look at before the facts are gathered.
+pub struct Asked<'a, P> {
+    pub about: &'a About,
+    pub input: &'a Input,
+    pub policy: &'a P,
+}
+
+/// What a gate may look at and ask for when it votes.
+pub struct Cx<'a, P> {
+    pub about: &'a About,
+    pub input: &'a Input,
+    pub facts: &'a Facts,
+    pub policy: &'a P,
+    effects: &'a mut Vec<Effect>,
+}
+
+impl<P> Cx<'_, P> {
+    /// Asks for a record that outlives the session.
+    pub fn log(&mut self, kind: &'static str, body: Value) {
+        self.effects.push(Effect { kind, body });
+    }
+
+    pub fn debts(&mut self, kind: &'static str, ids: Vec<String>) {
+        if !ids.is_empty() {
+            self.log(kind, json!({ "ids": ids }));
+        }
+    }
+}
+
+/// A record for the log, to be on disk before the reply is given.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Effect {
+    pub kind: &'static str,
+    pub body: Value,
+}
+
+/// From lenient to strict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum OnFault {
+    Pass,
+    Ask,
+    Deny,
+}
+
+/// A gate as the documents and the configuration know it.
+pub struct Listed {
+    pub name: &'static str,
+    pub about: &'static str,
+    pub section: &'static Section,
+    pub on_fault: fn(EventKind) -> OnFault,
+}
+
+/// The one registration: modules, state, policy, order and names all follow from the list.
+macro_rules! gates {
+    ($($name:ident: $state:ident),+ $(,)?) => {
+        $(pub mod $name;)+
+
+        /// Every gate, in order.
+        pub const ALL: &[Listed] = &[$(Listed {
+            name: stringify!($name),
+            about: <$name::$state as Gate>::ABOUT,
+            section: &<$name::$state as Gate>::SECTION,
+            on_fault: <$name::$state as Gate>::on_fault,
+        }),+];
+
+        /// The states of all gates.
+        #[derive(Clone, Debug, Default, PartialEq)]
+        pub struct Gates {
+            $(pub $name: $name::$state),+
+        }
+
+        /// The policies of all gates.
+        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+        pub struct Policies {
+            $(pub $name: <$name::$state as Gate>::Policy),+
+        }
+
+        impl Policies {
+            /// Reads each gate's section from merged configuration.
+            pub fn read<'de, D: Deserializer<'de>>(
+                mut section: impl FnMut(&'static str) -> D,
+            ) -> Result<Policies, D::Error> {
+                Ok(Policies {
+                    $($name: <<$name::$state as Gate>::Policy>::deserialize(
+                        section(<$name::$state as Gate>::SECTION.name),
+                    )?),+
+                })
+            }
+        }
+
+        impl Gates {
+            pub fn needs(&self, about: &About, input: &Input, policies: &Policies) -> Needs {
+                Needs::NONE $(| self.$name.needs(&Asked { about, input, policy: &policies.$name }))+
+            }
+
+            pub fn step(
+                &mut self,
+                about: &About,
+                input: &Input,
+                facts: &Facts,
+                policies: &Policies,
+                effects: &mut Vec<Effect>,
+            ) -> Vec<(&'static str, Vote)> {
+                vec![$((
+                    stringify!($name),
+                    self.$name.step(&mut Cx { about, input, facts, policy: &policies.$name, effects }),
+                )),+]
+            }
+
+            pub(crate) fn changes(&self, before: &Gates, set: &mut Map<String, Value>) {
+                $(part(set, concat!("gate.", stringify!($name)), &self.$name, &before.$name);)+
+            }
+
+            /// Takes one part of a `set`; one that is no gate of this version comes back.
+            pub(crate) fn set(&mut self, name: &str, value: Value) -> Result<bool, Value> {
+                match name {
+                    $(concat!("gate.", stringify!($name)) => Ok(take(&mut self.$name, value)),)+
+                    _ => Err(value),
+                }
+            }
+        }
+    };
+}
+use gates;

@@ -1,0 +1,91 @@
+//! Records and what is folded from them. The log is the truth; whatever else the program shows is
+//! a [`Projection`] of it and can be thrown away.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::event::SessionId;
+use crate::text::Text;
+use crate::time::Timestamp;
+
+/// The shape of records this version writes. Readers keep newer ones and leave them alone.
+pub const VERSION: u32 = 1;
+
+/// One written line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    pub v: u32,
+    pub kind: String,
+    pub id: String,
+    pub at: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actor: Option<By>,
+    /// What makes a second writing of the same thing a no-op.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idem: Option<String>,
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub body: Value,
+    /// Parts of the session's state that this record changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub set: Option<Map<String, Value>>,
+    /// Fields of another version, kept as they came.
+    #[serde(flatten)]
+    pub rest: Map<String, Value>,
+}
+
+/// Whose doing a record is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct By {
+    pub client: Text<32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Text<128>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<Text<128>>,
+}
+
+impl Record {
+    pub fn parse(line: &[u8]) -> Result<Record, serde_json::Error> {
+        serde_json::from_slice(line)
+    }
+
+    /// The line as it is appended, with its line feed.
+    pub fn line(&self) -> Vec<u8> {
+        let mut line = serde_json::to_vec(self).expect("a record is plain data with text keys");
+        line.push(b'\n');
+        line
+    }
+}
+
+/// Something folded from records: a view that is never the only copy of anything.
+pub trait Projection: Default + Serialize + DeserializeOwned {
+    const NAME: &'static str;
+    /// Raise it when `apply` changes its mind: stored folds of another version are dropped.
+    const VERSION: u32;
+    /// Prefixes of the record kinds it looks at; other records need not be read.
+    const KINDS: &'static [&'static str];
+
+    fn apply(&mut self, record: &Record);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_of_another_version_survive_a_rewrite() {
+        let line = br#"{"v":7,"kind":"x.y","id":"1","at":"2026-11-15T09:01:01.000Z","colour":"blue","body":{"a":[1]}}"#;
+        let record = Record::parse(line).unwrap();
+        assert_eq!(Record::parse(&record.line()).unwrap(), record);
+        assert_eq!(record.rest["colour"], "blue");
+    }
+
+    #[test]
+    fn the_kind_stands_where_a_reader_looks_for_it() {
+        let line = br#"{"id":"1","at":"2026-11-15T09:01:01.000Z","kind":"snapshot","v":1}"#;
+        let record = Record::parse(line).unwrap();
+        assert!(record.line().starts_with(br#"{"v":1,"kind":"snapshot","id":"#));
+    }
+}

@@ -1,0 +1,3 @@
+//! What is remembered, and under which rules.
+
+pub mod redact;

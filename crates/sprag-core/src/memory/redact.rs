@@ -1,0 +1,298 @@
+//! Takes secrets out of text before it is written down. Only shapes that are secrets for certain
+//! count: a hash, a UUID or a long word stays, because a log full of holes helps nobody.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+/// Something that has been through [`value`] or [`text`]: the store takes nothing else.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Redacted<T>(T);
+
+impl<T> Redacted<T> {
+    pub fn into_inner(self) -> T {
+        self.0
+    }
+}
+
+/// Redacts every string of a JSON value.
+pub fn value(mut value: Value) -> Redacted<Value> {
+    redact_in(&mut value);
+    Redacted(value)
+}
+
+pub fn text(text: &str) -> Redacted<Cow<'_, str>> {
+    Redacted(clean(text))
+}
+
+fn redact_in(value: &mut Value) {
+    match value {
+        Value::String(string) => {
+            if let Cow::Owned(clean) = clean(string) {
+                *string = clean;
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(redact_in),
+        Value::Object(members) => members.values_mut().for_each(redact_in),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Prefixes that only ever start a secret, with the fewest characters that must follow.
+const PREFIXES: &[(&str, usize, &str)] = &[
+    ("AKIA", 16, "aws_key"),
+    ("ASIA", 16, "aws_key"),
+    ("AIza", 35, "google_key"),
+    ("ghp_", 20, "github_token"),
+    ("gho_", 20, "github_token"),
+    ("ghu_", 20, "github_token"),
+    ("ghs_", 20, "github_token"),
+    ("ghr_", 20, "github_token"),
+    ("github_pat_", 20, "github_token"),
+    ("glpat-", 20, "gitlab_token"),
+    ("npm_", 36, "npm_token"),
+    ("pypi-", 16, "pypi_token"),
+    ("sk-", 20, "api_key"),
+    ("xoxa-", 10, "slack_token"),
+    ("xoxb-", 10, "slack_token"),
+    ("xoxp-", 10, "slack_token"),
+    ("xoxr-", 10, "slack_token"),
+    ("xoxs-", 10, "slack_token"),
+];
+
+/// Names whose value is a secret.
+const NAMES: &[&str] =
+    &["password", "passwd", "passphrase", "secret", "token", "api_key", "apikey", "access_key", "private_key"];
+
+/// Values that stand for a secret without being one.
+const PLACEHOLDERS: &[&str] = &["example", "changeme", "placeholder", "your", "xxxx", "****", "redacted"];
+
+fn clean(text: &str) -> Cow<'_, str> {
+    let bytes = text.as_bytes();
+    let mut out = String::new();
+    let mut copied = 0;
+    let mut at = 0;
+    while at < bytes.len() {
+        // A secret starts where a word starts, or at a mark of its own; the rest is passed over.
+        let word_starts = at == 0 || !is_word(bytes[at - 1]);
+        let found = match bytes[at] {
+            b'-' => pem(text, at),
+            b'<' => private_span(text, at),
+            b':' => url_password(text, at),
+            _ if word_starts => prefixed(text, at).or_else(|| bearer(text, at)).or_else(|| jwt(text, at)),
+            _ => None,
+        };
+        let found = found.or_else(|| if matches!(bytes[at], b'=' | b':') { assigned(text, at) } else { None });
+        match found {
+            Some((from, to, kind)) if from >= copied => {
+                out.push_str(&text[copied..from]);
+                out.push_str("[redacted:");
+                out.push_str(kind);
+                out.push(']');
+                copied = to;
+                at = to;
+            }
+            _ => at += 1,
+        }
+    }
+    if copied == 0 {
+        return Cow::Borrowed(text);
+    }
+    out.push_str(&text[copied..]);
+    Cow::Owned(out)
+}
+
+/// Where a secret is and what it is.
+type Found = Option<(usize, usize, &'static str)>;
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+/// End of the run of token characters that starts at `at`.
+fn token_end(text: &str, at: usize) -> usize {
+    let rest = &text.as_bytes()[at..];
+    at + rest.iter().take_while(|&&byte| is_word(byte) || byte == b'-').count()
+}
+
+fn prefixed(text: &str, at: usize) -> Found {
+    let rest = &text.as_bytes()[at..];
+    let first = rest.first()?;
+    if !b"Aagnpsx".contains(first) {
+        return None;
+    }
+    let (prefix, least, kind) =
+        PREFIXES.iter().find(|(prefix, _, _)| rest.starts_with(prefix.as_bytes()))?;
+    let end = token_end(text, at + prefix.len());
+    (end - at - prefix.len() >= *least).then_some((at, end, *kind))
+}
+
+fn bearer(text: &str, at: usize) -> Found {
+    let rest = text.as_bytes().get(at..at + 7)?;
+    if !rest.eq_ignore_ascii_case(b"bearer ") {
+        return None;
+    }
+    let from = at + 7;
+    let value = &text.as_bytes()[from..];
+    let length = value.iter().take_while(|&&byte| is_word(byte) || b"-._~+/=".contains(&byte)).count();
+    (length >= 12).then_some((from, from + length, "bearer"))
+}
+
+fn jwt(text: &str, at: usize) -> Found {
+    if !text.as_bytes()[at..].starts_with(b"eyJ") {
+        return None;
+    }
+    let header = token_end(text, at);
+    let mut end = header;
+    for _ in 0..2 {
+        if text.as_bytes().get(end) != Some(&b'.') {
+            return None;
+        }
+        end = token_end(text, end + 1);
+    }
+    let decoded = base64url(&text.as_bytes()[at..header])?;
+    let header: Value = serde_json::from_slice(&decoded).ok()?;
+    header.get("alg").map(|_| (at, end, "jwt"))
+}
+
+fn base64url(text: &[u8]) -> Option<Vec<u8>> {
+    let mut out = Vec::with_capacity(text.len());
+    let (mut bits, mut count) = (0u32, 0);
+    for &byte in text {
+        let value = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'-' => 62,
+            b'_' => 63,
+            _ => return None,
+        };
+        bits = bits << 6 | u32::from(value);
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            out.push((bits >> count) as u8);
+        }
+    }
+    Some(out)
+}
+
+fn pem(text: &str, at: usize) -> Found {
+    let rest = &text[at..];
+    let label = rest.strip_prefix("-----BEGIN ")?;
+    let label_end = label.find("-----")?;
+    if !label[..label_end].ends_with("PRIVATE KEY") {
+        return None;
+    }
+    let end = match rest.find("-----END ") {
+        Some(close) => rest[close + 9..].find("-----").map_or(rest.len(), |tail| close + 9 + tail + 5),
+        // Cut off: all that follows may be key.
+        None => rest.len(),
+    };
+    Some((at, at + end, "private_key"))
+}
+
+fn private_span(text: &str, at: usize) -> Found {
+    let inner = text[at..].strip_prefix("<private>")?;
+    let end = inner.find("</private>").map_or(inner.len(), |close| close + "</private>".len());
+    Some((at, at + "<private>".len() + end, "private"))
+}
+
+/// `scheme://user:PASSWORD@host`
+fn url_password(text: &str, at: usize) -> Found {
+    let rest = text[at..].strip_prefix("://")?;
+    let authority = &rest[..rest.find(|c: char| c == '/' || c.is_whitespace() || c == '"').unwrap_or(rest.len())];
+    let (userinfo, _) = authority.rsplit_once('@')?;
+    let colon = userinfo.find(':')?;
+    let from = at + 3 + colon + 1;
+    let to = at + 3 + userinfo.len();
+    (to > from && !is_placeholder(&text[from..to])).then_some((from, to, "password"))
+}
+
+/// `SECRET_NAME = value`, also inside escaped JSON.
+fn assigned(text: &str, at: usize) -> Found {
+    let filler = |byte: &u8| b" \t\"'\\".contains(byte);
+    let bytes = text.as_bytes();
+    let name_end = at - bytes[..at].iter().rev().take_while(|byte| filler(byte)).count();
+    let name_start = name_end - bytes[..name_end].iter().rev().take_while(|&&byte| is_word(byte) || byte == b'-').count();
+    let name = text[name_start..name_end].to_ascii_lowercase().replace('-', "_");
+    if !NAMES.iter().any(|secret| name.ends_with(secret)) {
+        return None;
+    }
+    let from = at + 1 + bytes[at + 1..].iter().take_while(|byte| filler(byte)).count();
+    let value = text[from..].split(|c: char| c.is_whitespace() || "\"'\\,;&|)}]<>".contains(c)).next()?;
+    // A call or a path of names is code that fetches a secret, not the secret.
+    let is_code = value.contains('(') || value.contains("::") || value.starts_with('$') || value.starts_with('{');
+    if value.chars().count() < 12 || is_code || is_placeholder(value) {
+        return None;
+    }
+    Some((from, from + value.len(), "secret"))
+}
+
+fn is_placeholder(value: &str) -> bool {
+    let lower = value.to_ascii_lowercase();
+    value.starts_with(['$', '<', '{', '[', '%']) || PLACEHOLDERS.iter().any(|placeholder| lower.contains(placeholder))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn secrets_of_every_kind_are_taken_out() {
+        for (given, kept) in [
+            ("key AKIAABCDEFGHIJKLMNOP end", "key [redacted:aws_key] end"),
+            ("ghp_0123456789abcdefghij0123456789abcdef", "[redacted:github_token]"),
+            ("curl -H 'Authorization: Bearer abcdef0123456789'", "curl -H 'Authorization: Bearer [redacted:bearer]'"),
+            ("git clone https://me:hunter2secret@host/x", "git clone https://me:[redacted:password]@host/x"),
+            ("export DB_PASSWORD=correcthorsebattery && run", "export DB_PASSWORD=[redacted:secret] && run"),
+            (r#"{\"api_key\": \"0123456789abcdef\"}"#, r#"{\"api_key\": \"[redacted:secret]\"}"#),
+            ("a <private>my notes</private> b", "a [redacted:private] b"),
+            (
+                "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----\nrest",
+                "[redacted:private_key]\nrest",
+            ),
+            ("x eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl y", "x [redacted:jwt] y"),
+        ] {
+            assert_eq!(text(given).into_inner(), kept);
+        }
+    }
+
+    #[test]
+    fn what_only_looks_secret_stays() {
+        for kept in [
+            "commit 3f786850e387550fdab836ed7e6dc881de23001b",
+            "0190f3c1-7c7e-7b3a-9f0e-2d5b7a1c4e6f",
+            "\"integrity\": \"sha512-abcdefghijklmnopqrstuvwxyz0123456789==\"",
+            "let token = self.next_token();",
+            "password: $DB_PASSWORD_FROM_ENV",
+            "API_KEY=<your-api-key-goes-here>",
+            "the sk- prefix, the token and the secret",
+            "http://localhost:8080/path@2x.png",
+            "eyJub3QiOiJhIn0 is no token",
+        ] {
+            assert_eq!(text(kept).into_inner(), kept);
+        }
+    }
+
+    #[test]
+    fn strings_inside_a_value_are_reached() {
+        let given = serde_json::json!({"a": [{"b": "ghp_0123456789abcdefghij0123456789abcdef"}], "n": 3});
+        assert_eq!(value(given).into_inner(), serde_json::json!({"a": [{"b": "[redacted:github_token]"}], "n": 3}));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_survived(text in "\\PC*") {
+            clean(&text);
+        }
+
+        #[test]
+        fn redacting_twice_changes_nothing(text in "(password=|Bearer |://a:b@|ghp_|[a-z0-9 =:]){0,12}") {
+            let once = clean(&text).into_owned();
+            prop_assert_eq!(clean(&once).into_owned(), once);
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Configuration as the gates see it: typed and merged. Each part of the program declares its own
+//! section, with a commented default that is also its documentation, and says for each key
+//! whether a project that nobody has trusted yet may change it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::breaker::{self, Limits};
+use crate::gates::{self, Policies};
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Policy {
+    pub circuit_breaker: Limits,
+    pub retention: Retention,
+    pub gates: Policies,
+}
+
+/// One section of the configuration file.
+pub struct Section {
+    pub name: &'static str,
+    /// Commented TOML that names every key once.
+    pub defaults: &'static str,
+    pub keys: &'static [Key],
+}
+
+pub struct Key {
+    pub name: &'static str,
+    pub tighten: Tighten,
+}
+
+/// What a project layer may do to a key before its user trusts it: a cloned repository must not
+/// be able to disarm whoever opens it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tighten {
+    Never,
+    Higher,
+    Lower,
+    /// Names from loose to strict.
+    Ranked(&'static [&'static str]),
+}
+
+impl Tighten {
+    pub fn sentence(self) -> String {
+        match self {
+            Tighten::Never => "only once it is trusted".to_owned(),
+            Tighten::Higher => "to a higher value".to_owned(),
+            Tighten::Lower => "to a lower value".to_owned(),
+            Tighten::Ranked(names) => format!("towards `{}`", names.last().unwrap_or(&"")),
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Retention {
+    pub journal_events: u32,
+}
+
+impl Default for Retention {
+    fn default() -> Self {
+        Retention { journal_events: 500 }
+    }
+}
+
+const RETENTION: Section = Section {
+    name: "retention",
+    defaults: "\
+# How long things stay where they are. Records are never dropped, only moved.
+[retention]
+# Events of a session after which its journal moves into the log.
+journal_events = 500
+",
+    keys: &[Key { name: "journal_events", tighten: Tighten::Never }],
+};
+
+/// Every section there is, in the order of the reference.
+pub fn sections() -> impl Iterator<Item = &'static Section> {
+    [&breaker::SECTION, &RETENTION].into_iter().chain(gates::ALL.iter().map(|gate| gate.section))
+}

@@ -1,0 +1,83 @@
+//! Text with a cap. Whatever may reach a model's context is a `Text`, so that no message, path
+//! or note from outside can flood it.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// At most `N` characters; what is cut ends in `…`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(from = "String")]
+pub struct Text<const N: usize>(String);
+
+impl<const N: usize> Text<N> {
+    pub fn new(text: impl Into<String>) -> Self {
+        let mut text = text.into();
+        // A string of at most N bytes has at most N characters: no need to count them.
+        if text.len() > N
+            && let Some((cut, _)) = text.char_indices().nth(N)
+        {
+            let end = text[..cut].char_indices().next_back().map_or(0, |(at, _)| at);
+            text.truncate(end);
+            text.push('…');
+        }
+        Text(text)
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl<const N: usize> From<String> for Text<N> {
+    fn from(text: String) -> Self {
+        Text::new(text)
+    }
+}
+
+impl<const N: usize> From<&str> for Text<N> {
+    fn from(text: &str) -> Self {
+        Text::new(text)
+    }
+}
+
+impl<const N: usize> fmt::Display for Text<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Text of foreign origin on one line: control characters become spaces, so that a file name or
+/// a message cannot pretend to be a second line of ours.
+pub fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cap_counts_characters_and_cuts_between_them() {
+        assert_eq!(Text::<5>::new("short").as_str(), "short");
+        assert_eq!(Text::<5>::new("longer").as_str(), "long…");
+        assert_eq!(Text::<3>::new("äöüß").as_str(), "äö…");
+        assert_eq!(Text::<3>::new("äöü").as_str(), "äöü");
+        assert_eq!(Text::<0>::new("x").as_str(), "…");
+    }
+
+    #[test]
+    fn reading_back_applies_the_cap_again() {
+        let text: Text<4> = serde_json::from_str("\"abcdefgh\"").unwrap();
+        assert_eq!(text.as_str(), "abc…");
+    }
+
+    #[test]
+    fn a_foreign_line_break_does_not_start_a_line() {
+        assert_eq!(one_line("a\nb\u{1b}[0m"), "a b [0m");
+    }
+}

@@ -1,0 +1,128 @@
+//! A tool call as the gates see it: what it is called, what it can do to the world, and which
+//! paths it names. Which tool has which effect is a table in each client's file.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::text::Text;
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolCall {
+    /// The client's id of the call, where it gives one.
+    pub id: Option<Text<128>>,
+    pub name: Text<128>,
+    pub effect: Effect,
+    /// Paths the call names, as written.
+    pub paths: Vec<String>,
+    /// The command line of a shell tool.
+    pub command: Option<String>,
+    pub input: Value,
+    /// Whether `input` is all there is: over-long payloads are cut when they are read.
+    pub whole: Whole,
+}
+
+/// What a call can do at most. A tool nobody has classified is `Exec`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Effect {
+    Read,
+    Net,
+    Write,
+    Exec,
+}
+
+impl Effect {
+    pub fn name(self) -> &'static str {
+        match self {
+            Effect::Read => "read",
+            Effect::Net => "net",
+            Effect::Write => "write",
+            Effect::Exec => "exec",
+        }
+    }
+
+    pub fn changes_the_world(self) -> bool {
+        matches!(self, Effect::Write | Effect::Exec)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whole {
+    Yes,
+    Cut,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Ok,
+    Failed { error: Text<500> },
+    /// The client does not say; it may be settled by a later event.
+    Unknown,
+    /// The call only started something that still runs.
+    Launched,
+}
+
+impl Outcome {
+    pub fn name(&self) -> &'static str {
+        match self {
+            Outcome::Ok => "ok",
+            Outcome::Failed { .. } => "failed",
+            Outcome::Unknown => "unknown",
+            Outcome::Launched => "launched",
+        }
+    }
+}
+
+/// One row of a client's tool table.
+pub struct Tool {
+    pub name: &'static str,
+    pub effect: Effect,
+    /// Members of the input that hold a path.
+    pub paths: &'static [&'static str],
+    /// Member of the input that holds a command line.
+    pub command: Option<&'static str>,
+}
+
+impl ToolCall {
+    /// Classifies a call by its client's table. Names that are not in it, MCP tools among them,
+    /// can do anything.
+    pub fn new(table: &[Tool], name: &str, input: Value, id: Option<&str>, whole: Whole) -> ToolCall {
+        let row = table.iter().find(|tool| tool.name == name);
+        let member = |key: &str| input.get(key).and_then(Value::as_str).map(str::to_owned);
+        ToolCall {
+            id: id.map(Text::from),
+            name: Text::from(name),
+            effect: row.map_or(Effect::Exec, |tool| tool.effect),
+            paths: row.map_or(&[][..], |tool| tool.paths).iter().filter_map(|key| member(key)).collect(),
+            command: row.and_then(|tool| tool.command).and_then(member),
+            whole,
+            input,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const TABLE: &[Tool] = &[
+        Tool { name: "Write", effect: Effect::Write, paths: &["file_path"], command: None },
+        Tool { name: "Bash", effect: Effect::Exec, paths: &[], command: Some("command") },
+    ];
+
+    #[test]
+    fn a_call_is_classified_by_the_table() {
+        let call = ToolCall::new(TABLE, "Write", json!({"file_path": "a", "content": "b"}), Some("t1"), Whole::Yes);
+        assert_eq!((call.effect, call.paths), (Effect::Write, vec!["a".to_owned()]));
+        let call = ToolCall::new(TABLE, "Bash", json!({"command": "ls"}), None, Whole::Yes);
+        assert_eq!(call.command.as_deref(), Some("ls"));
+    }
+
+    #[test]
+    fn an_unknown_tool_can_do_anything() {
+        let call = ToolCall::new(TABLE, "mcp__x__y", json!({"file_path": 3}), None, Whole::Yes);
+        assert_eq!((call.effect, call.paths.len()), (Effect::Exec, 0));
+    }
+}

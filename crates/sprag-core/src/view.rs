@@ -1,0 +1,151 @@
+//! Plain data for every screen, and the sentences a record is told in.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::event::SessionId;
+use crate::log::{Projection, Record};
+use crate::obligation::OpenDebt;
+use crate::text::{Text, one_line};
+use crate::time::Timestamp;
+
+/// `sprag status`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Status {
+    pub sessions: Vec<SessionRow>,
+    pub obligations: Vec<Open>,
+    pub debts: Vec<OpenDebt>,
+    pub warnings: Vec<String>,
+    /// Why nothing is governed here at the moment.
+    pub off: Option<String>,
+}
+
+/// An obligation of a live session.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Open {
+    pub session: SessionId,
+    pub gate: Text<32>,
+    pub duty: &'static str,
+    pub why: Text<1000>,
+    pub next: Text<400>,
+}
+
+/// The sessions of a clone, folded from all records.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Sessions {
+    rows: Vec<SessionRow>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SessionRow {
+    pub id: SessionId,
+    pub client: Text<32>,
+    pub cwd: String,
+    pub started: Timestamp,
+    pub last: Timestamp,
+    pub events: u64,
+    pub holds: u64,
+    pub ended: bool,
+}
+
+impl Sessions {
+    /// Newest first.
+    pub fn rows(&self) -> Vec<&SessionRow> {
+        let mut rows: Vec<&SessionRow> = self.rows.iter().collect();
+        rows.sort_by_key(|row| std::cmp::Reverse(row.last));
+        rows
+    }
+}
+
+impl Projection for Sessions {
+    const NAME: &'static str = "sessions";
+    const VERSION: u32 = 1;
+    const KINDS: &'static [&'static str] = &[""];
+
+    fn apply(&mut self, record: &Record) {
+        let (Some(id), Some(actor)) = (&record.session, &record.actor) else {
+            return;
+        };
+        if record.kind == "snapshot" || record.kind.starts_with("debt.") {
+            return;
+        }
+        let at = match self.rows.iter().position(|row| row.id == *id) {
+            Some(at) => at,
+            None => {
+                self.rows.push(SessionRow {
+                    id: id.clone(),
+                    client: actor.client.clone(),
+                    cwd: String::new(),
+                    started: record.at,
+                    last: record.at,
+                    events: 0,
+                    holds: 0,
+                    ended: false,
+                });
+                self.rows.len() - 1
+            }
+        };
+        let row = &mut self.rows[at];
+        if let Some(cwd) = record.body["cwd"].as_str() {
+            row.cwd = cwd.to_owned();
+        }
+        row.started = row.started.min(record.at);
+        row.last = row.last.max(record.at);
+        row.events += 1;
+        row.holds += u64::from(record.body["verdict"] == "hold");
+        row.ended = record.kind == "session.ended";
+    }
+}
+
+/// A record as a sentence, for `sprag explain`. `None`: nothing a reader wants to hear of.
+pub fn sentence(record: &Record) -> Option<String> {
+    let body = &record.body;
+    let text = |key: &str| one_line(body[key].as_str().unwrap_or("?"));
+    let who = match record.actor.as_ref().and_then(|actor| actor.role.as_ref().or(actor.agent.as_ref())) {
+        Some(agent) => format!("sub-agent `{}`", one_line(agent.as_str())),
+        None => "the agent".to_owned(),
+    };
+    let told = match record.kind.as_str() {
+        "session.started" => format!("the session started ({}) in `{}`", text("source"), text("cwd")),
+        "session.ended" => format!("the session ended ({})", text("why")),
+        "prompted" => format!("{} asked: {}", asker(body), text("text")),
+        "tool.requested" => format!("{who} wanted to use `{}`: {}", text("tool"), text("input")),
+        "permission.asked" => format!("the client asked whether `{}` may run: {}", text("tool"), text("input")),
+        "tool.finished" => format!("`{}` finished ({})", text("tool"), text("outcome")),
+        "stop.requested" => format!("{who} wanted to stop"),
+        "subagent.started" => format!("{who} started"),
+        "subagent.stopped" => format!("{who} stopped"),
+        "task.completing" => format!("{who} wanted to complete task `{}`", text("subject")),
+        "compacting" => "the context was compacted".to_owned(),
+        "noticed" => format!("the client noticed {}: {}", text("what"), text("message")),
+        "observed" => format!("{who} noted: {}", text("note")),
+        "debt.opened" => format!("debt `{}` was opened: {}", text("id"), text("why")),
+        "debt.shown" => format!("debts {} were shown", list(&body["ids"])),
+        "debt.met" => format!("debts {} were met", list(&body["ids"])),
+        "debt.cleared" => format!("debts {} were cleared: {}", list(&body["ids"]), text("reason")),
+        "warned" => format!("sprag warned: {}", text("what")),
+        "snapshot" => return None,
+        other => format!("`{}`", one_line(other)),
+    };
+    Some(match body["verdict"].as_str() {
+        None | Some("pass") => told,
+        Some(verdict) => {
+            let why = one_line(body["reason"]["why"].as_str().unwrap_or("?"));
+            format!("{told} -> {verdict} by `{}`: {why}", text("gate"))
+        }
+    })
+}
+
+fn asker(body: &Value) -> &'static str {
+    match body["author"].as_str() {
+        Some("client") => "the client",
+        Some("sprag") => "sprag, handed back by the client,",
+        _ => "the user",
+    }
+}
+
+fn list(ids: &Value) -> String {
+    let ids: Vec<String> =
+        ids.as_array().into_iter().flatten().filter_map(Value::as_str).map(|id| format!("`{id}`")).collect();
+    ids.join(", ")
+}

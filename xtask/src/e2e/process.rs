@@ -1,0 +1,97 @@
+//! One child process with a deadline. Its output goes to files, not pipes: a helper that outlives
+//! the client would hold a pipe open, and the files are there to read when a case failed.
+
+use std::fs::File;
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::Command;
+use std::process::ExitStatus;
+use std::process::Stdio;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+use std::time::Instant;
+
+use anyhow::Context as _;
+use rustix::process::Pid;
+use rustix::process::Signal;
+use rustix::process::WaitId;
+use rustix::process::WaitIdOptions;
+
+#[derive(Debug)]
+pub struct Finished {
+    pub ending: Ending,
+    pub stdout: String,
+    pub stderr: String,
+    pub took: Duration,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub enum Ending {
+    Code(i32),
+    Signal,
+    /// Killed with its whole process group.
+    Deadline,
+}
+
+/// Runs `command` in a process group of its own; `outputs` is a path the endings `.out` and `.err` are put on.
+pub fn run(mut command: Command, outputs: &Path, deadline: Duration) -> anyhow::Result<Finished> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let (out, err) = (outputs.with_extension("out"), outputs.with_extension("err"));
+    command.stdin(Stdio::null()).stdout(File::create(&out)?).stderr(File::create(&err)?).process_group(0);
+    let started = Instant::now();
+    let mut child = command.spawn().with_context(|| format!("cannot start `{program}`"))?;
+    let pid = Pid::from_child(&child);
+
+    // Waits without reaping: until `child.wait` below the number cannot belong to another process,
+    // so the kill cannot hit a stranger.
+    let (ended, wait) = mpsc::channel();
+    thread::spawn(move || {
+        let waited = rustix::process::waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
+        // Nobody listens any more after the deadline.
+        drop(ended.send(waited));
+    });
+    let in_time = wait.recv_timeout(deadline).is_ok();
+    if !in_time {
+        rustix::process::kill_process_group(pid, Signal::KILL)
+            .with_context(|| format!("cannot kill `{program}` at its deadline"))?;
+    }
+    let status = child.wait().with_context(|| format!("cannot wait for `{program}`"))?;
+    Ok(Finished {
+        ending: if in_time { ending(status) } else { Ending::Deadline },
+        stdout: String::from_utf8_lossy(&std::fs::read(&out)?).into_owned(),
+        stderr: String::from_utf8_lossy(&std::fs::read(&err)?).into_owned(),
+        took: started.elapsed(),
+    })
+}
+
+fn ending(status: ExitStatus) -> Ending {
+    status.code().map_or(Ending::Signal, Ending::Code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str, deadline: Duration) -> Finished {
+        let folder = tempfile::tempdir().unwrap();
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        run(command, &folder.path().join("run"), deadline).unwrap()
+    }
+
+    #[test]
+    fn code_and_both_outputs() {
+        let finished = shell("echo out; echo err >&2; exit 3", Duration::from_secs(20));
+        assert_eq!(finished.ending, Ending::Code(3));
+        assert_eq!((finished.stdout.as_str(), finished.stderr.as_str()), ("out\n", "err\n"));
+    }
+
+    #[test]
+    fn the_deadline_ends_the_children_too() {
+        let finished = shell("sleep 60 & echo started; wait", Duration::from_millis(300));
+        assert_eq!(finished.ending, Ending::Deadline);
+        assert_eq!(finished.stdout, "started\n");
+        assert!(finished.took < Duration::from_secs(20));
+    }
+}

@@ -1,0 +1,230 @@
+//! A model that reads from a script: a server on loopback that speaks the APIs of the clients, so
+//! that a real client can be run with no account, no network and no chance in it.
+
+use std::io;
+use std::io::BufReader;
+use std::net::Ipv4Addr;
+use std::net::SocketAddr;
+use std::net::TcpListener;
+use std::net::TcpStream;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::MutexGuard;
+use std::sync::PoisonError;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
+use std::thread;
+
+use serde_json::Value;
+use serde_json::json;
+
+use http::After;
+use http::Incoming;
+use http::Outgoing;
+use script::Part;
+use script::Reading;
+use script::Script;
+use script::Turn;
+use seen::Request;
+use seen::Seen;
+
+mod http;
+mod messages;
+mod responses;
+pub mod script;
+pub mod seen;
+#[cfg(test)]
+mod tests;
+
+/// One way to talk to a model: where, and how a request and an answer look.
+pub struct Api {
+    path: &'static str,
+    read: fn(&Value) -> Asked,
+    reply: fn(&str, &Turn, u64) -> Reply,
+}
+
+const APIS: &[&Api] = &[&messages::API, &responses::API];
+
+/// What a script may look at in a request.
+#[derive(Debug)]
+pub struct Asked {
+    pub has_tools: bool,
+    /// All that was said to the model before it first answered.
+    pub opening: String,
+    /// What the latest tool call brought back.
+    pub last_result: String,
+}
+
+/// One answer in both forms: the client chooses by `"stream"`.
+pub struct Reply {
+    whole: Value,
+    events: Vec<(&'static str, Value)>,
+}
+
+impl Asked {
+    fn new(body: &Value) -> Asked {
+        let has_tools = body["tools"].as_array().is_some_and(|tools| !tools.is_empty());
+        Asked { has_tools, opening: String::new(), last_result: String::new() }
+    }
+}
+
+/// The text of a message, whether it is a string or a list of blocks.
+fn text_of(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(blocks) => {
+            let texts = blocks.iter().filter_map(|block| block["text"].as_str());
+            texts.collect::<Vec<_>>().join("\n")
+        }
+        _ => String::new(),
+    }
+}
+
+/// A running server. It stops when this is dropped.
+pub struct Model {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    listener: Option<thread::JoinHandle<()>>,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    stopping: AtomicBool,
+}
+
+struct State {
+    reading: Reading,
+    seen: Seen,
+    /// Counts answers over all scripts, so that no id of a call comes twice in one home.
+    serial: u64,
+}
+
+impl Model {
+    /// Starts with an empty script. `log` gets a line for every request.
+    pub fn start(log: &Path) -> io::Result<Model> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let address = listener.local_addr()?;
+        let state = State { reading: Reading::default(), seen: Seen::also_to(log)?, serial: 0 };
+        let shared = Arc::new(Shared { state: Mutex::new(state), stopping: AtomicBool::new(false) });
+        let accepting = Arc::clone(&shared);
+        let handle = thread::spawn(move || accept(&listener, &accepting));
+        Ok(Model { address, shared, listener: Some(handle) })
+    }
+
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Begins a new run: this script from its first turn, and no request seen.
+    pub fn play(&self, script: Script) {
+        let mut state = self.shared.state();
+        state.reading = Reading::new(script);
+        state.seen.take();
+    }
+
+    /// The requests since `play`; they are handed over, not copied.
+    pub fn take_requests(&self) -> Vec<Request> {
+        self.shared.state().seen.take()
+    }
+}
+
+impl Drop for Model {
+    fn drop(&mut self) {
+        self.shared.stopping.store(true, Ordering::SeqCst);
+        // `accept` has no other way to hear of it than one more connection.
+        let woken = TcpStream::connect(self.address).is_ok();
+        if let (true, Some(handle)) = (woken, self.listener.take()) {
+            // A panic of that thread was printed when it happened; there is nobody to hand it to.
+            drop(handle.join());
+        }
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        // A panic in one connection leaves whole values behind; the others go on with them.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
+    for stream in listener.incoming() {
+        if shared.stopping.load(Ordering::SeqCst) {
+            return;
+        }
+        let Ok(stream) = stream else { continue };
+        let shared = Arc::clone(shared);
+        thread::spawn(move || {
+            // A client that hangs up in the middle is a client that was stopped, not a fault of ours.
+            drop(converse(&stream, &shared));
+        });
+    }
+}
+
+fn converse(stream: &TcpStream, shared: &Shared) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    let mut reader = BufReader::new(stream);
+    let mut writer = stream;
+    while let Some(incoming) = http::read(&mut reader, &mut writer)? {
+        let outgoing = answer(&incoming, shared);
+        http::write(&mut writer, &incoming, &outgoing)?;
+        if incoming.after == After::Close {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn answer(incoming: &Incoming, shared: &Shared) -> Outgoing {
+    let body = match (&incoming.encoding, incoming.body.is_empty()) {
+        (Some(_), _) => Err((415, "no content-encoding is understood")),
+        (None, true) => Ok(Value::Null),
+        (None, false) => serde_json::from_slice(&incoming.body).map_err(|_| (400, "not JSON")),
+    };
+    let mut state = shared.state();
+    let api = APIS.iter().find(|api| incoming.method == "POST" && incoming.path == api.path);
+    let (part, outgoing) = match (&body, api) {
+        (Err((status, why)), _) => (Part::Aside, refusal(*status, why)),
+        (Ok(body), Some(api)) => {
+            let (part, turn) = state.reading.next(&(api.read)(body));
+            state.serial += 1;
+            let reply = (api.reply)(body["model"].as_str().unwrap_or("scripted"), &turn, state.serial);
+            let streamed = body["stream"].as_bool().unwrap_or(false);
+            let outgoing = if streamed {
+                Outgoing::Events(reply.events)
+            } else {
+                Outgoing::Json { status: 200, body: reply.whole }
+            };
+            (part, outgoing)
+        }
+        (Ok(body), None) => (Part::Aside, side_question(incoming, body)),
+    };
+    state.seen.push(Request {
+        method: incoming.method.clone(),
+        path: incoming.path.clone(),
+        part,
+        body: body.unwrap_or_else(|_| String::from_utf8_lossy(&incoming.body).into()),
+    });
+    outgoing
+}
+
+/// What a client asks a server besides answers.
+fn side_question(incoming: &Incoming, body: &Value) -> Outgoing {
+    match (incoming.method.as_str(), incoming.path.as_str()) {
+        ("POST", "/v1/messages/count_tokens") => {
+            Outgoing::Json { status: 200, body: json!({"input_tokens": body.to_string().len() / 4}) }
+        }
+        ("GET" | "HEAD", "/v1/models") => {
+            Outgoing::Json { status: 200, body: json!({"object": "list", "data": [], "has_more": false}) }
+        }
+        // Claude Code looks whether anybody is there.
+        ("HEAD", _) => Outgoing::Json { status: 200, body: json!({}) },
+        _ => refusal(404, "nothing here"),
+    }
+}
+
+fn refusal(status: u16, why: &str) -> Outgoing {
+    let error = json!({"type": "invalid_request_error", "message": why});
+    Outgoing::Json { status, body: json!({"type": "error", "error": error}) }
+}

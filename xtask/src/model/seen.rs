@@ -1,0 +1,92 @@
+//! What reached the model: every request, in order. Cases assert on this and not on a hook's
+//! output, because only this proves that a client passed our words on.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::script::Part;
+
+#[derive(Clone, Debug)]
+pub struct Request {
+    pub method: String,
+    pub path: String,
+    pub part: Part,
+    pub body: Value,
+}
+
+impl Request {
+    /// Looks into every string, decoded: a quote or a line break in a text is found as it was written.
+    pub fn contains(&self, needle: &str) -> bool {
+        self.count(needle) > 0
+    }
+
+    /// How many strings of the body contain `needle`.
+    pub fn count(&self, needle: &str) -> usize {
+        let mut count = 0;
+        visit(&self.body, &mut |text| count += usize::from(text.contains(needle)));
+        count
+    }
+
+    /// The first string that contains `needle`, from there on.
+    pub fn from(&self, needle: &str) -> Option<String> {
+        let mut found = None;
+        visit(&self.body, &mut |text| {
+            if found.is_none() {
+                found = text.find(needle).map(|at| text[at..].to_owned());
+            }
+        });
+        found
+    }
+}
+
+fn visit(value: &Value, see: &mut impl FnMut(&str)) {
+    match value {
+        Value::String(text) => see(text),
+        Value::Array(items) => items.iter().for_each(|item| visit(item, see)),
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                see(name);
+                visit(field, see);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// The requests of the current run, and a file of all of them for a person to read afterwards.
+#[derive(Default)]
+pub struct Seen {
+    requests: Vec<Request>,
+    file: Option<File>,
+}
+
+impl Seen {
+    pub fn also_to(path: &Path) -> std::io::Result<Seen> {
+        let file = File::options().create(true).append(true).open(path)?;
+        Ok(Seen { requests: Vec::new(), file: Some(file) })
+    }
+
+    pub fn push(&mut self, request: Request) {
+        if let Some(file) = &mut self.file {
+            let line = json!({
+                "method": request.method,
+                "path": request.path,
+                "part": format!("{:?}", request.part),
+                "body": request.body,
+            });
+            // A full disk must not answer the client with an error it would retry on.
+            if let Err(error) = writeln!(file, "{line}") {
+                eprintln!("xtask: a model request was not logged: {error}");
+            }
+        }
+        self.requests.push(request);
+    }
+
+    pub fn take(&mut self) -> Vec<Request> {
+        std::mem::take(&mut self.requests)
+    }
+}
