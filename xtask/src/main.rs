@@ -1,6 +1,7 @@
 //! `cargo xtask COMMAND`: what a developer runs on this repository and a user never sees.
 //!
-//! A command is one module with `pub fn run(args: &[String]) -> anyhow::Result<()>` and one line in `COMMANDS`.
+//! A command is one module with `pub fn run(args: &[String]) -> anyhow::Result<()>` and one line in
+//! `COMMANDS`.
 
 use std::process::ExitCode;
 

@@ -81,7 +81,10 @@ pub fn on_fault(event: EventKind, what: &str) -> Verdict {
 /// What every event tells about its session, whatever the gates think of it.
 fn take_note(session: &mut Session, input: &Input, client: Option<Process>) {
     let about = &mut session.about;
-    about.started.get_or_insert(input.at);
+    if about.started.is_none() {
+        about.started = Some(input.at);
+        about.cwd = input.cwd.clone();
+    }
     about.ended = matches!(input.event, Event::SessionEnded { .. });
     if client.is_some() {
         about.client = client;

@@ -29,6 +29,9 @@ pub struct Session {
 pub struct About {
     /// When its first event came.
     pub started: Option<Timestamp>,
+    /// Where it started.
+    #[serde(default)]
+    pub cwd: String,
     /// A write or exec call was let through.
     pub worked: bool,
     pub ended: bool,

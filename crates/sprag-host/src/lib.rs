@@ -1,1 +1,22 @@
-//! io
+//! Everything of Sprag that touches the world: clients, files, git, processes, the clock. Start
+//! at [`hook`]: the walk of one hook call is a straight line through this crate.
+
+pub mod clients;
+pub mod config;
+pub mod disk;
+pub mod env;
+pub mod exec;
+pub mod facts;
+pub mod git;
+pub mod hook;
+pub mod inbox;
+pub mod journal;
+pub mod outbox;
+pub mod person;
+pub mod places;
+pub mod projections;
+pub mod records;
+pub mod reports;
+pub mod stdin;
+pub mod store;
+pub mod walk;

@@ -23,9 +23,15 @@ impl From<anyhow::Error> for Stopped {
     }
 }
 
+impl Stopped {
+    pub fn missed(expected: &str, saw: impl Into<String>) -> Stopped {
+        Stopped::Missed { expected: expected.to_owned(), saw: saw.into() }
+    }
+}
+
 /// `saw` is only asked for when the expectation was not met.
 pub fn expect<S: Into<String>>(met: bool, expected: &str, saw: impl FnOnce() -> S) -> Checked {
-    if met { Ok(()) } else { Err(Stopped::Missed { expected: expected.to_owned(), saw: saw().into() }) }
+    if met { Ok(()) } else { Err(Stopped::missed(expected, saw())) }
 }
 
 /// The beginning of a text for a report: enough to recognise it.

@@ -1,9 +1,10 @@
-//! One child process with a deadline. Its output goes to files, not pipes: a helper that outlives
+//! One child process with a deadline. Its output goes to files, not pipes: a child that outlives
 //! the client would hold a pipe open, and the files are there to read when a case failed.
 
 use std::fs::File;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
+use std::path::PathBuf;
 use std::process::Command;
 use std::process::ExitStatus;
 use std::process::Stdio;
@@ -34,7 +35,8 @@ pub enum Ending {
     Deadline,
 }
 
-/// Runs `command` in a process group of its own; `outputs` is a path the endings `.out` and `.err` are put on.
+/// Runs `command` in a process group of its own. `outputs` is a path without an ending: the files
+/// get `.out` and `.err`.
 pub fn run(mut command: Command, outputs: &Path, deadline: Duration) -> anyhow::Result<Finished> {
     let program = command.get_program().to_string_lossy().into_owned();
     let (out, err) = (outputs.with_extension("out"), outputs.with_extension("err"));
@@ -49,7 +51,7 @@ pub fn run(mut command: Command, outputs: &Path, deadline: Duration) -> anyhow::
     thread::spawn(move || {
         let waited = rustix::process::waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
         // Nobody listens any more after the deadline.
-        drop(ended.send(waited));
+        ended.send(waited).ok();
     });
     let in_time = wait.recv_timeout(deadline).is_ok();
     if !in_time {
@@ -63,6 +65,13 @@ pub fn run(mut command: Command, outputs: &Path, deadline: Duration) -> anyhow::
         stderr: String::from_utf8_lossy(&std::fs::read(&err)?).into_owned(),
         took: started.elapsed(),
     })
+}
+
+/// A program on the PATH of the caller, links followed: a version manager's link is useless elsewhere.
+pub fn find(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let candidates = std::env::split_paths(&path).map(|folder| folder.join(name));
+    candidates.filter(|candidate| candidate.is_file()).find_map(|candidate| candidate.canonicalize().ok())
 }
 
 fn ending(status: ExitStatus) -> Ending {

@@ -6,8 +6,8 @@ use serde_json::json;
 use super::Api;
 use super::Asked;
 use super::Reply;
-use super::text_of;
 use super::script::Turn;
+use super::text_of;
 
 pub const API: Api = Api { path: "/v1/messages", read, reply };
 
@@ -16,10 +16,9 @@ fn read(body: &Value) -> Asked {
     let messages = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
     let opening = messages.iter().take_while(|message| message["role"] != "assistant");
     asked.opening = opening.map(|message| text_of(&message["content"])).collect::<Vec<_>>().join("\n");
-    let blocks = messages.iter().filter_map(|message| message["content"].as_array()).flatten();
+    let mut blocks = messages.iter().filter_map(|message| message["content"].as_array()).flatten();
     asked.last_result = blocks
-        .filter(|block| block["type"] == "tool_result")
-        .next_back()
+        .rfind(|block| block["type"] == "tool_result")
         .map(|block| text_of(&block["content"]))
         .unwrap_or_default();
     asked

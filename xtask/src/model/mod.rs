@@ -184,10 +184,13 @@ fn answer(incoming: &Incoming, shared: &Shared) -> Outgoing {
     };
     let mut state = shared.state();
     let api = APIS.iter().find(|api| incoming.method == "POST" && incoming.path == api.path);
+    let mut last_result = String::new();
     let (part, outgoing) = match (&body, api) {
         (Err((status, why)), _) => (Part::Aside, refusal(*status, why)),
         (Ok(body), Some(api)) => {
-            let (part, turn) = state.reading.next(&(api.read)(body));
+            let asked = (api.read)(body);
+            let (part, turn) = state.reading.next(&asked);
+            last_result = asked.last_result;
             state.serial += 1;
             let reply = (api.reply)(body["model"].as_str().unwrap_or("scripted"), &turn, state.serial);
             let streamed = body["stream"].as_bool().unwrap_or(false);
@@ -204,6 +207,7 @@ fn answer(incoming: &Incoming, shared: &Shared) -> Outgoing {
         method: incoming.method.clone(),
         path: incoming.path.clone(),
         part,
+        last_result,
         body: body.unwrap_or_else(|_| String::from_utf8_lossy(&incoming.body).into()),
     });
     outgoing

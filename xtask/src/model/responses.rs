@@ -93,8 +93,8 @@ fn reply(model: &str, turn: &Turn, serial: u64) -> Reply {
 
 fn call_item(call: &Call, serial: u64, i: usize) -> Value {
     let mut item = json!({
-        "type": "function_call", "id": format!("fc_{serial:06}_{i}"), "call_id": format!("call_{serial:06}_{i}"),
-        "name": call.tool, "arguments": call.input.to_string(), "status": "completed",
+        "type": "function_call", "id": format!("fc_{serial:06}_{i}"),
+        "call_id": format!("call_{serial:06}_{i}"), "name": call.tool, "arguments": call.input.to_string(), "status": "completed",
     });
     if let Some(namespace) = call.namespace {
         item["namespace"] = namespace.into();

@@ -113,7 +113,8 @@ impl Reading {
             return (Part::Aside, Turn::say("ok"));
         }
         let script = &self.script;
-        let (part, steps, position) = match script.tracks.iter().position(|t| asked.opening.contains(t.mark)) {
+        let (part, steps, position) = match script.tracks.iter().position(|t| asked.opening.contains(t.mark))
+        {
             Some(i) => (Part::Track(script.tracks[i].name), &script.tracks[i].steps, &mut self.tracks[i]),
             None => (Part::Main, &script.steps, &mut self.main),
         };

@@ -15,6 +15,8 @@ pub struct Request {
     pub method: String,
     pub path: String,
     pub part: Part,
+    /// What the latest tool call brought back, as the model reads it.
+    pub last_result: String,
     pub body: Value,
 }
 
@@ -32,7 +34,7 @@ impl Request {
     }
 
     /// The first string that contains `needle`, from there on.
-    pub fn from(&self, needle: &str) -> Option<String> {
+    pub fn text_from(&self, needle: &str) -> Option<String> {
         let mut found = None;
         visit(&self.body, &mut |text| {
             if found.is_none() {

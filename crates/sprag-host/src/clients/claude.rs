@@ -1,0 +1,133 @@
+//! Claude Code. Its hooks have an exec form: no shell stands between it and us.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use sprag_core::event::Presence;
+use sprag_core::tool::Effect::{Exec, Net, Read, Write};
+use sprag_core::tool::Tool;
+
+use super::dialect::{self, Dialect};
+use super::{Can, Client, Install, Malformed, Parsed, Support};
+use crate::env::{self, Env};
+use crate::places;
+use crate::stdin::Payload;
+
+pub const CLIENT: Client = Client {
+    name: "claude",
+    title: "Claude Code",
+    program: "claude",
+    tested: "2.1.325",
+    parse,
+    render: dialect::render,
+    kind_of: dialect::kind_of,
+    install: Install {
+        user_file,
+        project_file: ".claude/settings.json",
+        events: EVENTS,
+        entry,
+        program_of,
+        after: "start a new Claude Code session",
+        permission: Some(|command| format!("Bash(sprag {command}:*)")),
+    },
+    can: &[
+        (Can::ContextAtStart, Support::Tested),
+        (Can::ContextWithPrompt, Support::Tested),
+        (Can::BlockPrompt, Support::Tested),
+        (Can::DenyTool, Support::Tested),
+        (Can::RewriteInput, Support::Tested),
+        (Can::ContextBeforeTool, Support::Tested),
+        (Can::ContextAfterTool, Support::Tested),
+        (Can::HoldStop, Support::Tested),
+        (Can::HoldSubagentStop, Support::Tested),
+        (Can::SeeCompaction, Support::Tested),
+        (Can::RunHooksUntrusted, Support::Tested),
+    ],
+};
+
+/// Never `WorktreeCreate`, which replaces `git worktree`, and never `PostToolBatch`, whose block
+/// ends the turn and loses the reason.
+const EVENTS: &[(&str, u32)] = &[
+    ("SessionStart", 30),
+    ("UserPromptSubmit", 20),
+    ("PreToolUse", 30),
+    ("PermissionRequest", 30),
+    ("PostToolUse", 30),
+    ("PostToolUseFailure", 30),
+    ("Stop", 600),
+    ("StopFailure", 30),
+    ("SubagentStart", 30),
+    ("SubagentStop", 600),
+    ("TaskCompleted", 600),
+    ("PreCompact", 30),
+    ("Notification", 30),
+    ("SessionEnd", 30),
+];
+
+const fn tool(name: &'static str, effect: sprag_core::tool::Effect, paths: &'static [&'static str]) -> Tool {
+    Tool { name, effect, paths, command: None }
+}
+
+/// What an agent it starts does is judged call by call, so starting one only reads.
+const TOOLS: &[Tool] = &[
+    Tool { name: "Bash", effect: Exec, paths: &[], command: Some("command") },
+    tool("Read", Read, &["file_path"]),
+    tool("Glob", Read, &["path"]),
+    tool("Grep", Read, &["path"]),
+    tool("LS", Read, &["path"]),
+    tool("NotebookRead", Read, &["notebook_path"]),
+    tool("Write", Write, &["file_path"]),
+    tool("Edit", Write, &["file_path"]),
+    tool("MultiEdit", Write, &["file_path"]),
+    tool("NotebookEdit", Write, &["notebook_path"]),
+    tool("WebFetch", Net, &[]),
+    tool("WebSearch", Net, &[]),
+    tool("Agent", Read, &[]),
+    tool("Task", Read, &[]),
+    tool("TaskCreate", Read, &[]),
+    tool("TaskUpdate", Read, &[]),
+    tool("TaskGet", Read, &[]),
+    tool("TaskList", Read, &[]),
+    tool("TaskOutput", Read, &[]),
+    tool("TodoWrite", Read, &[]),
+    tool("BashOutput", Read, &[]),
+    tool("ToolSearch", Read, &[]),
+    tool("AskUserQuestion", Read, &[]),
+    tool("EnterPlanMode", Read, &[]),
+    tool("ExitPlanMode", Read, &[]),
+    tool("Skill", Read, &[]),
+];
+
+fn parse(payload: &Payload, env: &Env) -> Result<Parsed, Malformed> {
+    // Copilot also runs the hooks of a repository's `.claude/settings.json`. Its events are not
+    // Claude Code's, and must not count as such.
+    if env.get("COPILOT_CLI").is_some() {
+        return Ok(Parsed { native: String::new(), input: None });
+    }
+    let is_headless = env.text("CLAUDE_CODE_ENTRYPOINT").is_some_and(|from| from.starts_with("sdk"));
+    let dialect = Dialect {
+        client: "claude",
+        tools: TOOLS,
+        presence: if is_headless { Presence::Headless } else { Presence::Attended },
+        tells_outcome: true,
+        now: env::now(),
+    };
+    dialect::parse(&dialect, payload)
+}
+
+fn user_file(env: &Env) -> Option<PathBuf> {
+    let dir = env.get("CLAUDE_CONFIG_DIR").map(PathBuf::from).or_else(|| places::home(env).map(|home| home.join(".claude")));
+    dir.map(|dir| dir.join("settings.json"))
+}
+
+fn entry(program: &str, timeout: u32) -> Value {
+    json!({"hooks": [{"type": "command", "command": program, "args": ["hook", "claude"], "timeout": timeout}]})
+}
+
+fn program_of(entry: &Value) -> Option<String> {
+    let [hook] = entry["hooks"].as_array()?.as_slice() else {
+        return None;
+    };
+    let args = hook["args"].as_array()?;
+    (args.first()? == "hook" && args.get(1)? == "claude").then(|| hook["command"].as_str().map(str::to_owned))?
+}

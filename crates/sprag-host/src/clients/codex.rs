@@ -1,0 +1,147 @@
+//! Codex: Claude Code's JSON with gaps. It never gets a question, a rewrite becomes a hold that
+//! names the wanted input, and how a tool went is not in the payload.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use sprag_core::event::{Event, Presence};
+use sprag_core::tool::Effect::{Exec, Read, Write};
+use sprag_core::tool::{Tool, ToolCall};
+use sprag_core::verdict::{Reason, Ruling, Verdict};
+
+use super::dialect::{self, Dialect};
+use super::{Can, Client, Install, Malformed, Parsed, Reply, Support};
+use crate::env::{self, Env};
+use crate::places;
+use crate::stdin::Payload;
+
+pub const CLIENT: Client = Client {
+    name: "codex",
+    title: "Codex",
+    program: "codex",
+    tested: "0.166.0",
+    parse,
+    render,
+    kind_of: dialect::kind_of,
+    install: Install {
+        user_file,
+        project_file: ".codex/hooks.json",
+        events: EVENTS,
+        entry,
+        program_of,
+        after: "open Codex and trust the hooks with `/hooks`; untrusted hooks are skipped without a word",
+        permission: None,
+    },
+    can: &[
+        (Can::ContextAtStart, Support::Tested),
+        (Can::ContextWithPrompt, Support::Tested),
+        (Can::BlockPrompt, Support::Tested),
+        (Can::DenyTool, Support::Tested),
+        (Can::RewriteInput, Support::Unusable),
+        (Can::ContextBeforeTool, Support::Tested),
+        (Can::ContextAfterTool, Support::Tested),
+        (Can::HoldStop, Support::Tested),
+        (Can::HoldSubagentStop, Support::Tested),
+        (Can::SeeCompaction, Support::Read),
+        (Can::RunHooksUntrusted, Support::No),
+    ],
+};
+
+const EVENTS: &[(&str, u32)] = &[
+    ("SessionStart", 30),
+    ("UserPromptSubmit", 20),
+    ("PreToolUse", 30),
+    ("PermissionRequest", 30),
+    ("PostToolUse", 30),
+    ("Stop", 600),
+    ("SubagentStart", 30),
+    ("SubagentStop", 600),
+    ("PreCompact", 30),
+    ("SessionEnd", 30),
+];
+
+const fn tool(name: &'static str, effect: sprag_core::tool::Effect) -> Tool {
+    Tool { name, effect, paths: &[], command: None }
+}
+
+const TOOLS: &[Tool] = &[
+    Tool { name: "Bash", effect: Exec, paths: &[], command: Some("command") },
+    tool("apply_patch", Write),
+    tool("spawn_agent", Read),
+    tool("send_input", Read),
+    tool("wait_agent", Read),
+    tool("close_agent", Read),
+    tool("update_plan", Read),
+    tool("view_image", Read),
+];
+
+fn parse(payload: &Payload, _env: &Env) -> Result<Parsed, Malformed> {
+    let dialect = Dialect {
+        client: "codex",
+        tools: TOOLS,
+        presence: Presence::Headless,
+        tells_outcome: false,
+        now: env::now(),
+    };
+    let mut parsed = dialect::parse(&dialect, payload)?;
+    if let Some(
+        Event::ToolRequested { call } | Event::PermissionAsked { call } | Event::ToolFinished { call, .. },
+    ) = parsed.input.as_mut().map(|input| &mut input.event)
+    {
+        name_patched(call);
+    }
+    Ok(parsed)
+}
+
+/// A patch names its files in its own text, wherever that text is.
+fn name_patched(call: &mut ToolCall) {
+    let texts = call.input.as_object().into_iter().flat_map(|members| members.values()).filter_map(Value::as_str);
+    let marks = ["*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "];
+    let paths: Vec<String> = texts
+        .filter(|text| text.contains("*** Begin Patch"))
+        .flat_map(str::lines)
+        .filter_map(|line| marks.iter().find_map(|mark| line.trim().strip_prefix(mark)))
+        .map(str::to_owned)
+        .collect();
+    call.paths.extend(paths);
+}
+
+fn render(reply: &Reply<'_>) -> String {
+    let verdict = Verdict {
+        ruling: match (&reply.verdict.ruling, &reply.verdict.rewrite) {
+            (Ruling::Ask { gate, reason }, _) => Ruling::Hold { gate, reason: reason.clone(), also: Vec::new() },
+            (Ruling::Pass, Some(wanted)) => Ruling::Hold {
+                gate: "rewrite",
+                reason: Reason::new("rewrite", "this call is to be made differently", format!("call it with {wanted}")),
+                also: Vec::new(),
+            },
+            (ruling, _) => ruling.clone(),
+        },
+        notes: reply.verdict.notes.clone(),
+        rewrite: None,
+    };
+    dialect::render(&Reply { verdict: &verdict, ..*reply })
+}
+
+fn user_file(env: &Env) -> Option<PathBuf> {
+    let dir = env.get("CODEX_HOME").map(PathBuf::from).or_else(|| places::home(env).map(|home| home.join(".codex")));
+    dir.map(|dir| dir.join("hooks.json"))
+}
+
+fn entry(program: &str, timeout: u32) -> Value {
+    json!({"hooks": [{"type": "command", "command": format!("{} hook codex", quoted(program)), "timeout": timeout}]})
+}
+
+fn program_of(entry: &Value) -> Option<String> {
+    let [hook] = entry["hooks"].as_array()?.as_slice() else {
+        return None;
+    };
+    let program = hook["command"].as_str()?.strip_suffix(" hook codex")?;
+    Some(program.trim_matches('\'').replace(r"'\''", "'"))
+}
+
+/// Codex hands the command to a shell.
+fn quoted(program: &str) -> String {
+    let is_plain = program.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-+".contains(&byte));
+    if is_plain { program.to_owned() } else { format!("'{}'", program.replace('\'', r"'\''")) }
+}

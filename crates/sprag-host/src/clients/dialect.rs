@@ -1,0 +1,249 @@
+//! The hook JSON that Claude Code made and others copied: one object on stdin with
+//! `hook_event_name`, one object on stdout. Clients that speak it differ in their tools and in what
+//! they honour; that part is in their own files.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use sprag_core::event::{Actor, Author, Event, EventKind, Input, Presence, SessionId, Source, Stop};
+use sprag_core::text::Text;
+use sprag_core::time::Timestamp;
+use sprag_core::tool::{Outcome, Tool, ToolCall, Whole};
+use sprag_core::verdict::{Ruling, Verdict};
+
+use super::{Malformed, Parsed, Reply};
+use crate::stdin::Payload;
+
+/// How a client's speech differs.
+pub struct Dialect {
+    pub client: &'static str,
+    pub tools: &'static [Tool],
+    pub presence: Presence,
+    /// Whether a finished tool tells how it went.
+    pub tells_outcome: bool,
+    pub now: Timestamp,
+}
+
+#[derive(Deserialize)]
+struct Wire<'a> {
+    session_id: String,
+    hook_event_name: String,
+    cwd: Option<String>,
+    permission_mode: Option<String>,
+    agent_id: Option<String>,
+    agent_type: Option<String>,
+    source: Option<String>,
+    prompt: Option<String>,
+    tool_name: Option<String>,
+    #[serde(default)]
+    tool_input: Value,
+    tool_use_id: Option<String>,
+    #[serde(borrow)]
+    tool_response: Option<&'a RawValue>,
+    error: Option<Value>,
+    stop_hook_active: Option<bool>,
+    last_assistant_message: Option<String>,
+    background_tasks: Option<Vec<serde::de::IgnoredAny>>,
+    task_id: Option<String>,
+    task_subject: Option<String>,
+    reason: Option<String>,
+    message: Option<String>,
+    notification_type: Option<String>,
+}
+
+/// What a tool's response may say of a call that goes on.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Launch {
+    is_async: bool,
+    background_task_id: Option<String>,
+}
+
+pub fn kind_of(native: &str) -> Option<EventKind> {
+    Some(match native {
+        "SessionStart" => EventKind::SessionStarted,
+        "UserPromptSubmit" => EventKind::Prompted,
+        "PreToolUse" => EventKind::ToolRequested,
+        "PermissionRequest" => EventKind::PermissionAsked,
+        "PostToolUse" | "PostToolUseFailure" => EventKind::ToolFinished,
+        "Stop" => EventKind::StopRequested,
+        "SubagentStart" => EventKind::SubagentStarted,
+        "SubagentStop" => EventKind::SubagentStopped,
+        "TaskCompleted" => EventKind::TaskCompleting,
+        "PreCompact" => EventKind::Compacting,
+        "Notification" | "StopFailure" => EventKind::Noticed,
+        "SessionEnd" => EventKind::SessionEnded,
+        _ => return None,
+    })
+}
+
+pub fn parse(dialect: &Dialect, payload: &Payload) -> Result<Parsed, Malformed> {
+    let wire: Wire<'_> = serde_json::from_slice(&payload.bytes).map_err(|error| Malformed(error.to_string()))?;
+    let native = wire.hook_event_name.clone();
+    let actor = match &wire.agent_id {
+        Some(id) => Actor::Subagent {
+            id: Text::from(id.as_str()),
+            kind: Text::from(wire.agent_type.as_deref().unwrap_or_default()),
+        },
+        None => Actor::Main,
+    };
+    let session = SessionId::new(wire.session_id.clone());
+    let cwd = wire.cwd.clone().unwrap_or_default();
+    let input = event(dialect, wire, payload.whole)?.map(|event| Input {
+        at: dialect.now,
+        session,
+        client: dialect.client.to_owned(),
+        cwd,
+        actor,
+        presence: dialect.presence,
+        event,
+    });
+    Ok(Parsed { native, input })
+}
+
+fn event(dialect: &Dialect, wire: Wire<'_>, whole: Whole) -> Result<Option<Event>, Malformed> {
+    let Some(kind) = kind_of(&wire.hook_event_name) else {
+        return Ok(None);
+    };
+    Ok(Some(match kind {
+        EventKind::SessionStarted => Event::SessionStarted { source: source(wire.source.as_deref()) },
+        EventKind::Prompted => {
+            let text = wire.prompt.unwrap_or_default();
+            Event::Prompted { author: author(&text), text }
+        }
+        EventKind::ToolRequested => Event::ToolRequested { call: call(dialect, wire, whole)? },
+        EventKind::PermissionAsked => Event::PermissionAsked { call: call(dialect, wire, whole)? },
+        EventKind::ToolFinished => {
+            let outcome = outcome(dialect, &wire);
+            Event::ToolFinished { call: call(dialect, wire, whole)?, outcome }
+        }
+        EventKind::StopRequested => Event::StopRequested(stop(wire)),
+        EventKind::SubagentStarted => Event::SubagentStarted,
+        // A client's own helpers, for compaction say, stop without having started.
+        EventKind::SubagentStopped if wire.agent_type.as_deref() == Some("") => return Ok(None),
+        EventKind::SubagentStopped => Event::SubagentStopped(stop(wire)),
+        EventKind::TaskCompleting => Event::TaskCompleting {
+            id: Text::new(wire.task_id.unwrap_or_default()),
+            subject: Text::new(wire.task_subject.unwrap_or_default()),
+        },
+        EventKind::Compacting => Event::Compacting,
+        EventKind::SessionEnded => Event::SessionEnded { why: Text::new(wire.reason.unwrap_or_default()) },
+        EventKind::Noticed => Event::Noticed {
+            what: Text::new(wire.notification_type.unwrap_or(wire.hook_event_name)),
+            message: Text::new(wire.message.or_else(|| wire.error.map(|error| error.to_string())).unwrap_or_default()),
+        },
+        EventKind::Reported | EventKind::Tick => return Ok(None),
+    }))
+}
+
+fn call(dialect: &Dialect, wire: Wire<'_>, whole: Whole) -> Result<ToolCall, Malformed> {
+    let name = wire.tool_name.ok_or_else(|| Malformed("missing field `tool_name`".to_owned()))?;
+    Ok(ToolCall::new(dialect.tools, &name, wire.tool_input, wire.tool_use_id.as_deref(), whole))
+}
+
+fn outcome(dialect: &Dialect, wire: &Wire<'_>) -> Outcome {
+    if let Some(error) = &wire.error {
+        let text = error.as_str().map_or_else(|| error.to_string(), str::to_owned);
+        return Outcome::Failed { error: Text::new(text) };
+    }
+    if !dialect.tells_outcome {
+        return Outcome::Unknown;
+    }
+    let response = wire.tool_response.map_or("null", RawValue::get);
+    let launch: Launch = serde_json::from_str(response).unwrap_or_default();
+    if launch.is_async || launch.background_task_id.is_some() { Outcome::Launched } else { Outcome::Ok }
+}
+
+fn stop(wire: Wire<'_>) -> Stop {
+    Stop {
+        last_message: Text::new(wire.last_assistant_message.unwrap_or_default()),
+        waiting: wire.background_tasks.is_some_and(|tasks| !tasks.is_empty()),
+        planning: wire.permission_mode.as_deref() == Some("plan"),
+        again: wire.stop_hook_active.unwrap_or(false),
+    }
+}
+
+fn source(text: Option<&str>) -> Source {
+    match text {
+        Some("startup") => Source::Startup,
+        Some("resume") => Source::Resume,
+        Some("compact") => Source::Compact,
+        Some("clear") => Source::Clear,
+        Some("fork") => Source::Fork,
+        _ => Source::Other,
+    }
+}
+
+fn author(text: &str) -> Author {
+    let text = text.trim_start();
+    if text.starts_with("sprag:") || text.starts_with("<hook_prompt") {
+        Author::Sprag
+    } else if text.starts_with("<task-notification>") {
+        Author::Client
+    } else {
+        Author::User
+    }
+}
+
+/// The answer, in the members every speaker of the dialect honours.
+pub fn render(reply: &Reply<'_>) -> String {
+    let mut out = serde_json::Map::new();
+    if let Some(warning) = reply.warning {
+        out.insert("systemMessage".to_owned(), json!(format!("sprag: {warning}")));
+    }
+    let mut specific = serde_json::Map::new();
+    let verdict = reply.verdict;
+    match kind_of(reply.native) {
+        Some(EventKind::ToolRequested) => tool_requested(reply, &mut specific),
+        Some(EventKind::PermissionAsked) => {
+            if let Ruling::Hold { reason, .. } = &verdict.ruling {
+                let decision = json!({"behavior": "deny", "message": reason.refusal_text()});
+                specific.insert("decision".to_owned(), decision);
+            }
+        }
+        Some(EventKind::StopRequested | EventKind::SubagentStopped | EventKind::TaskCompleting | EventKind::Prompted) => {
+            if let Ruling::Hold { reason, also, .. } = &verdict.ruling {
+                out.insert("decision".to_owned(), json!("block"));
+                out.insert("reason".to_owned(), json!(reason.hold_text(also)));
+            }
+        }
+        _ => {}
+    }
+    if takes_context(reply.native)
+        && let Some(context) = verdict.context()
+    {
+        specific.insert("additionalContext".to_owned(), json!(context));
+    }
+    if !specific.is_empty() {
+        specific.insert("hookEventName".to_owned(), json!(reply.native));
+        out.insert("hookSpecificOutput".to_owned(), Value::Object(specific));
+    }
+    Value::Object(out).to_string()
+}
+
+fn tool_requested(reply: &Reply<'_>, specific: &mut serde_json::Map<String, Value>) {
+    let Verdict { ruling, rewrite, .. } = reply.verdict;
+    let (decision, reason) = match (ruling, reply.presence) {
+        (Ruling::Pass, _) => (None, None),
+        (Ruling::Ask { reason, .. }, Presence::Attended) => (Some("ask"), Some(reason)),
+        // Nobody is there to answer: a question would be a denial without a reason.
+        (Ruling::Ask { reason, .. }, Presence::Headless) | (Ruling::Hold { reason, .. }, _) => {
+            (Some("deny"), Some(reason))
+        }
+    };
+    if let (Some(decision), Some(reason)) = (decision, reason) {
+        specific.insert("permissionDecision".to_owned(), json!(decision));
+        specific.insert("permissionDecisionReason".to_owned(), json!(reason.refusal_text()));
+    }
+    if let Some(rewrite) = rewrite {
+        specific.insert("updatedInput".to_owned(), rewrite.clone());
+    }
+}
+
+/// At a stop, context would keep the turn going: there it is left out.
+fn takes_context(native: &str) -> bool {
+    matches!(
+        native,
+        "SessionStart" | "UserPromptSubmit" | "PreToolUse" | "PostToolUse" | "PostToolUseFailure" | "SubagentStart"
+    )
+}

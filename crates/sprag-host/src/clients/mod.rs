@@ -1,0 +1,146 @@
+//! The clients: programs that call our hooks. A client is one file that turns its JSON into an
+//! [`Input`] and a verdict into its JSON, and one line in the list below. What a client can do is
+//! data here, tagged by how we know it.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+use sprag_core::event::{EventKind, Input, Presence};
+use sprag_core::verdict::Verdict;
+
+use crate::env::Env;
+use crate::stdin::Payload;
+
+mod dialect;
+
+clients! {
+    claude,
+    codex,
+}
+
+pub struct Client {
+    /// As in `sprag hook NAME`.
+    pub name: &'static str,
+    pub title: &'static str,
+    /// The program a user starts.
+    pub program: &'static str,
+    /// The version all of this was tested with.
+    pub tested: &'static str,
+    pub parse: fn(&Payload, &Env) -> Result<Parsed, Malformed>,
+    pub render: fn(&Reply<'_>) -> String,
+    /// Our name for one of its events. `None`: it means nothing to us.
+    pub kind_of: fn(&str) -> Option<EventKind>,
+    pub install: Install,
+    pub can: &'static [(Can, Support)],
+}
+
+/// Where the hooks of a client are written down, and how.
+pub struct Install {
+    pub user_file: fn(&Env) -> Option<PathBuf>,
+    /// Below the worktree.
+    pub project_file: &'static str,
+    /// Its events that we want, with a timeout in seconds each.
+    pub events: &'static [(&'static str, u32)],
+    /// One hook entry that runs this program.
+    pub entry: fn(program: &str, timeout: u32) -> Value,
+    /// The program an entry runs, if the entry is one of ours.
+    pub program_of: fn(&Value) -> Option<String>,
+    /// What else a user has to do.
+    pub after: &'static str,
+    /// A permission rule for one of the agent's own commands, where the client has such rules.
+    pub permission: Option<fn(command: &str) -> String>,
+}
+
+/// A payload in our words.
+#[derive(Debug, PartialEq)]
+pub struct Parsed {
+    /// The client's own name of the event.
+    pub native: String,
+    /// `None`: an event that means nothing to us.
+    pub input: Option<Input>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub struct Malformed(pub String);
+
+/// What the client is to be told.
+pub struct Reply<'a> {
+    pub native: &'a str,
+    pub presence: Presence,
+    pub verdict: &'a Verdict,
+    /// For the user's eyes, not for the model's context.
+    pub warning: Option<&'a str>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Can {
+    ContextAtStart,
+    ContextWithPrompt,
+    BlockPrompt,
+    DenyTool,
+    RewriteInput,
+    ContextBeforeTool,
+    ContextAfterTool,
+    HoldStop,
+    HoldSubagentStop,
+    SeeCompaction,
+    RunHooksUntrusted,
+}
+
+impl Can {
+    pub fn name(self) -> &'static str {
+        match self {
+            Can::ContextAtStart => "context at start",
+            Can::ContextWithPrompt => "context with prompt",
+            Can::BlockPrompt => "block prompt",
+            Can::DenyTool => "deny tool",
+            Can::RewriteInput => "rewrite input",
+            Can::ContextBeforeTool => "context before tool",
+            Can::ContextAfterTool => "context after tool",
+            Can::HoldStop => "hold stop",
+            Can::HoldSubagentStop => "hold sub-agent stop",
+            Can::SeeCompaction => "compaction event",
+            Can::RunHooksUntrusted => "hooks run without a trust step",
+        }
+    }
+}
+
+/// Whether a client can do something, and how we know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Support {
+    Tested,
+    /// Read in the shipped program.
+    Read,
+    /// Only together with something we never do.
+    Unusable,
+    No,
+}
+
+impl Support {
+    pub fn name(self) -> &'static str {
+        match self {
+            Support::Tested => "tested",
+            Support::Read => "read",
+            Support::Unusable => "unusable",
+            Support::No => "no",
+        }
+    }
+}
+
+pub fn find(name: &str) -> Option<&'static Client> {
+    CLIENTS.iter().find(|client| client.name == name).copied()
+}
+
+/// The one registration of a client.
+macro_rules! clients {
+    ($($name:ident),+ $(,)?) => {
+        $(pub mod $name;)+
+
+        /// Every client, in the order in which they are shown.
+        pub const CLIENTS: &[&Client] = &[$(&$name::CLIENT),+];
+    };
+}
+use clients;
+
+#[cfg(test)]
+mod tests;

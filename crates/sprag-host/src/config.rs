@@ -1,0 +1,375 @@
+//! Configuration: layers, lowest first, each value with the layer it came from. Off the hook path
+//! the layers are read and checked; on it, a compiled copy is taken as long as no layer changed.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
+use sprag_core::breaker::Limits;
+use sprag_core::gates::Policies;
+use sprag_core::policy::{Policy, Retention, Tighten, sections};
+use toml::{Table, Value};
+
+use crate::env::Env;
+use crate::places::Places;
+
+pub mod compiled;
+pub mod edit;
+pub mod switch;
+
+/// Where a value came from. The order is the precedence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Layer {
+    Default,
+    User,
+    Project,
+    Local,
+    Environment,
+}
+
+impl Layer {
+    pub fn name(self) -> &'static str {
+        match self {
+            Layer::Default => "default",
+            Layer::User => "user",
+            Layer::Project => "project",
+            Layer::Local => "local",
+            Layer::Environment => "environment",
+        }
+    }
+
+    /// Layers that come with a repository and are not the user's word.
+    fn needs_trust(self) -> bool {
+        matches!(self, Layer::Project | Layer::Local)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting {
+    pub value: Value,
+    pub layer: Layer,
+}
+
+/// All layers merged.
+#[derive(Clone, Debug)]
+pub struct Resolved {
+    /// By dotted key.
+    pub settings: BTreeMap<String, Setting>,
+    pub policy: Policy,
+    /// What is wrong with a layer. Such a layer is not used at all.
+    pub problems: Vec<Problem>,
+    /// What an untrusted project may not say.
+    pub ignored: Vec<Ignored>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    pub source: String,
+    pub what: String,
+    pub suggestion: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ignored {
+    pub key: String,
+    pub path: PathBuf,
+    pub may: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.source, self.what)?;
+        match &self.suggestion {
+            Some(suggestion) => write!(f, ", did you mean `{suggestion}`?"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The commented reference: every section there is.
+pub fn defaults() -> String {
+    sections().map(|section| section.defaults).collect::<Vec<_>>().join("\n")
+}
+
+/// The files of the layers, present or not.
+pub fn files(places: &Places) -> Vec<(Layer, PathBuf)> {
+    let user = places.user.iter().map(|user| (Layer::User, user.config.join("config.toml")));
+    let project = places.project();
+    let project = project.iter().flat_map(|project| {
+        [(Layer::Project, project.join("config.toml")), (Layer::Local, project.join("local.toml"))]
+    });
+    user.chain(project).collect()
+}
+
+pub fn load(places: &Places, env: &Env) -> Resolved {
+    let mut merge = Merge::new();
+    for (layer, path) in files(places) {
+        match fs::read_to_string(&path) {
+            Ok(text) => merge.text(layer, &path, &text, is_trusted(places, &path, &text)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => merge.problem(&path.display().to_string(), format!("cannot be read: {error}"), None),
+        }
+    }
+    merge.environment(env);
+    merge.finish()
+}
+
+/// What the layers would be if this file had this text: a change is checked before it is written.
+pub fn check_text(layer: Layer, path: &Path, text: &str) -> Vec<Problem> {
+    let mut merge = Merge::new();
+    merge.text(layer, path, text, true);
+    merge.finish().problems
+}
+
+fn is_trusted(places: &Places, path: &Path, text: &str) -> bool {
+    places.user.as_ref().is_some_and(|user| switch::trusted(user, path).is_some_and(|hash| hash == hash_of(text)))
+}
+
+pub fn hash_of(text: &str) -> String {
+    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+struct Merge {
+    settings: BTreeMap<String, Setting>,
+    problems: Vec<Problem>,
+    ignored: Vec<Ignored>,
+}
+
+impl Merge {
+    fn new() -> Merge {
+        let table: Table = defaults().parse().expect("the built-in defaults are TOML: a test reads them");
+        let settings = leaves(&table)
+            .into_iter()
+            .map(|(key, value)| (key, Setting { value, layer: Layer::Default }))
+            .collect();
+        Merge { settings, problems: Vec::new(), ignored: Vec::new() }
+    }
+
+    fn problem(&mut self, source: &str, what: String, suggestion: Option<String>) {
+        self.problems.push(Problem { source: source.to_owned(), what, suggestion });
+    }
+
+    fn text(&mut self, layer: Layer, path: &Path, text: &str, is_trusted: bool) {
+        let source = path.display().to_string();
+        let table: Table = match text.parse() {
+            Ok(table) => table,
+            Err(error) => {
+                let error: toml::de::Error = error;
+                let line = error.span().map_or(1, |span| line_of(text, span.start));
+                return self.problem(&format!("{source}:{line}"), error.message().to_owned(), None);
+            }
+        };
+        // All or nothing: half a policy is not what its author meant.
+        let mut taken = Vec::new();
+        let before = self.problems.len();
+        for (key, value) in leaves(&table) {
+            match self.check(&key, &value) {
+                Ok(()) => taken.push((key, value)),
+                Err((what, suggestion)) => {
+                    let line = text.lines().position(|line| names(line, &key)).map_or(1, |at| at + 1);
+                    self.problem(&format!("{source}:{line}"), what, suggestion);
+                }
+            }
+        }
+        if self.problems.len() > before {
+            return;
+        }
+        for (key, value) in taken {
+            let now = &self.settings[&key].value;
+            let rule = tighten_rule(&key);
+            if !layer.needs_trust() || is_trusted || tightens(rule, now, &value) {
+                self.settings.insert(key, Setting { value, layer });
+            } else if *now != value {
+                self.ignored.push(Ignored { key, path: path.to_owned(), may: rule.sentence() });
+            }
+        }
+    }
+
+    fn environment(&mut self, env: &Env) {
+        for (name, text) in settings_in(env) {
+            let key = name["SPRAG_".len()..].to_ascii_lowercase().replace("__", ".");
+            let value = match self.settings.get(&key).map(|setting| &setting.value) {
+                Some(Value::Integer(_)) => text.parse().map(Value::Integer).ok(),
+                Some(Value::Boolean(_)) => text.parse().map(Value::Boolean).ok(),
+                Some(Value::Float(_)) => text.parse().map(Value::Float).ok(),
+                Some(Value::Array(_)) => {
+                    let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
+                    Some(Value::Array(items.map(|item| Value::String(item.to_owned())).collect()))
+                }
+                _ => Some(Value::String(text.clone())),
+            };
+            let value = value.unwrap_or(Value::String(text));
+            match self.check(&key, &value) {
+                Ok(()) => {
+                    self.settings.insert(key, Setting { value, layer: Layer::Environment });
+                }
+                Err((what, suggestion)) => self.problem(&name, what, suggestion),
+            }
+        }
+    }
+
+    fn check(&self, key: &str, value: &Value) -> Result<(), (String, Option<String>)> {
+        let Some(known) = self.settings.get(key) else {
+            let nearest = self.settings.keys().map(|known| (strsim::jaro_winkler(known, key), known)).max_by(|a, b| a.0.total_cmp(&b.0));
+            let suggestion = nearest.filter(|(score, _)| *score > 0.8).map(|(_, known)| known.clone());
+            return Err((format!("unknown key `{key}`"), suggestion));
+        };
+        if known.value.type_str() != value.type_str() {
+            return Err((format!("`{key}` is {} and not {}", known.value.type_str(), value.type_str()), None));
+        }
+        // The typed policy has the last word on a value: is it one of the names, is it in range?
+        let mut settings = self.settings.clone();
+        settings.insert(key.to_owned(), Setting { value: value.clone(), layer: Layer::Default });
+        match typed(&settings) {
+            Ok(_) => Ok(()),
+            Err(error) => Err((format!("`{key}`: {}", error.message().trim()), None)),
+        }
+    }
+
+    fn finish(self) -> Resolved {
+        let policy = typed(&self.settings).expect("every value was checked when it came in");
+        Resolved { settings: self.settings, policy, problems: self.problems, ignored: self.ignored }
+    }
+}
+
+/// `SPRAG_SECTION__KEY`: the double underscore tells a setting from our other variables.
+pub fn settings_in(env: &Env) -> Vec<(String, String)> {
+    env.starting_with("SPRAG_").into_iter().filter(|(name, _)| name.contains("__")).collect()
+}
+
+fn typed(settings: &BTreeMap<String, Setting>) -> Result<Policy, toml::de::Error> {
+    let section = |name: &str| -> Value {
+        let members = settings.iter().filter_map(|(key, setting)| {
+            let (section, member) = key.rsplit_once('.')?;
+            (section == name).then(|| (member.to_owned(), setting.value.clone()))
+        });
+        Value::Table(members.collect())
+    };
+    Ok(Policy {
+        circuit_breaker: Limits::deserialize(section("circuit_breaker"))?,
+        retention: Retention::deserialize(section("retention"))?,
+        gates: Policies::read(section)?,
+    })
+}
+
+fn leaves(table: &Table) -> Vec<(String, Value)> {
+    let mut found = Vec::new();
+    for (name, value) in table {
+        match value {
+            Value::Table(inner) if !inner.is_empty() => {
+                found.extend(leaves(inner).into_iter().map(|(key, value)| (format!("{name}.{key}"), value)));
+            }
+            value => found.push((name.clone(), value.clone())),
+        }
+    }
+    found
+}
+
+fn tighten_rule(key: &str) -> Tighten {
+    let found = sections().find_map(|section| {
+        let member = key.strip_prefix(section.name)?.strip_prefix('.')?;
+        section.keys.iter().find(|known| known.name == member)
+    });
+    found.map_or(Tighten::Never, |key| key.tighten)
+}
+
+fn tightens(rule: Tighten, now: &Value, new: &Value) -> bool {
+    match rule {
+        Tighten::Never => now == new,
+        Tighten::Higher => matches!((now, new), (Value::Integer(now), Value::Integer(new)) if new >= now),
+        Tighten::Lower => matches!((now, new), (Value::Integer(now), Value::Integer(new)) if new <= now),
+        Tighten::Ranked(names) => {
+            let rank = |value: &Value| {
+                let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                names.iter().position(|name| *name == text)
+            };
+            matches!((rank(now), rank(new)), (Some(now), Some(new)) if new >= now)
+        }
+    }
+}
+
+fn line_of(text: &str, at: usize) -> usize {
+    text.as_bytes()[..at.min(text.len())].iter().filter(|&&byte| byte == b'\n').count() + 1
+}
+
+/// Whether a line assigns this key, by its last part.
+fn names(line: &str, key: &str) -> bool {
+    let last = key.rsplit('.').next().unwrap_or(key);
+    line.trim_start().strip_prefix(last).is_some_and(|rest| rest.trim_start().starts_with('='))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn merged(layers: &[(Layer, &str, bool)]) -> Resolved {
+        let mut merge = Merge::new();
+        for (layer, text, is_trusted) in layers {
+            merge.text(*layer, Path::new("config.toml"), text, *is_trusted);
+        }
+        merge.finish()
+    }
+
+    #[test]
+    fn the_reference_says_what_the_code_does() {
+        assert_eq!(merged(&[]).policy, Policy::default());
+        let known: Vec<String> = merged(&[]).settings.into_keys().collect();
+        let mut ruled: Vec<String> = sections()
+            .flat_map(|section| section.keys.iter().map(|key| format!("{}.{}", section.name, key.name)))
+            .collect();
+        ruled.sort();
+        assert_eq!(known, ruled);
+    }
+
+    #[test]
+    fn a_higher_layer_wins_and_is_named() {
+        let resolved = merged(&[(Layer::User, "[circuit_breaker]\nmax_blocks = 2\n", false)]);
+        let setting = &resolved.settings["circuit_breaker.max_blocks"];
+        assert_eq!((setting.layer, resolved.policy.circuit_breaker.max_blocks), (Layer::User, 2));
+    }
+
+    #[test]
+    fn mistakes_are_named_with_their_line() {
+        for (text, says) in [
+            ("[circuit_breaker]\nmax_block = 2\n", "config.toml:2: unknown key `circuit_breaker.max_block`, did you mean `circuit_breaker.max_blocks`?"),
+            ("[notes]\ndebts = 1\n", "config.toml:2: `notes.debts` is boolean and not integer"),
+            ("x = = 1", "config.toml:1: "),
+            ("[integrity]\nconflict_markers = \"perhaps\"\n", "config.toml:2: `integrity.conflict_markers`: unknown variant `perhaps`"),
+            ("[circuit_breaker]\nmax_blocks = -1\n", "config.toml:2: `circuit_breaker.max_blocks`: "),
+        ] {
+            let resolved = merged(&[(Layer::User, text, false)]);
+            let told = resolved.problems[0].to_string();
+            assert!(told.starts_with(says), "{told}");
+            assert_eq!(resolved.policy, Policy::default());
+        }
+    }
+
+    #[test]
+    fn a_project_tightens_until_it_is_trusted() {
+        let looser = "[circuit_breaker]\nmax_blocks = 1\n[notes]\ndebts = false\n";
+        let resolved = merged(&[(Layer::Project, looser, false)]);
+        assert_eq!(resolved.policy, Policy::default());
+        assert_eq!(resolved.ignored.len(), 2);
+        assert_eq!(merged(&[(Layer::Project, looser, true)]).policy.circuit_breaker.max_blocks, 1);
+        let tighter = "[circuit_breaker]\nmax_blocks = 5\n";
+        assert_eq!(merged(&[(Layer::Project, tighter, false)]).policy.circuit_breaker.max_blocks, 5);
+    }
+
+    #[test]
+    fn the_environment_is_a_layer() {
+        let env = |name: &str, value: &str| Env::Given([(name.to_owned(), value.into())].into());
+        let mut merge = Merge::new();
+        merge.environment(&env("SPRAG_CIRCUIT_BREAKER__MAX_BLOCKS", "2"));
+        let resolved = merge.finish();
+        assert_eq!(resolved.settings["circuit_breaker.max_blocks"].layer, Layer::Environment);
+        let mut merge = Merge::new();
+        merge.environment(&env("SPRAG_CIRCUIT_BREAKER__MAX_BLOCKS", "two"));
+        merge.environment(&env("SPRAG_CIRCUIT_BRAKER__MAX_BLOCKS", "2"));
+        let resolved = merge.finish();
+        assert_eq!(resolved.problems.len(), 2);
+        assert_eq!(resolved.policy, Policy::default());
+    }
+}

@@ -1,0 +1,104 @@
+//! The compiled configuration of the hook path: one small file instead of three parsed ones. It is
+//! valid while every file it was made from is just as it was.
+
+use std::collections::hash_map::DefaultHasher;
+use std::fs;
+use std::hash::{Hash as _, Hasher as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sprag_core::policy::Policy;
+
+use crate::config::{self, switch};
+use crate::disk::{self, Disk};
+use crate::env::Env;
+use crate::places::Places;
+
+/// Another build may mean something else by the same bytes.
+const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "/1");
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Compiled {
+    build: String,
+    made_from: Vec<(PathBuf, Option<Stamp>)>,
+    pub policy: Policy,
+    pub off: switch::Off,
+    /// What `sprag status` and the user should know of the layers.
+    pub warnings: Vec<String>,
+}
+
+/// What changes when a file changes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Stamp {
+    modified: (i64, i64),
+    changed: (i64, i64),
+    size: u64,
+    inode: u64,
+}
+
+/// The configuration for a hook call. A layer with a mistake never takes effect, and what was in
+/// force before the mistake stays in force.
+pub fn for_hook(places: &Places, env: &Env, disk: &dyn Disk) -> Compiled {
+    let path = cache_path(places, env);
+    let cached = fs::read(&path).ok().and_then(|bytes| postcard::from_bytes::<Compiled>(&bytes).ok());
+    let cached = cached.filter(|cached| cached.build == BUILD);
+    let is_valid = |cached: &Compiled| cached.made_from.iter().all(|(path, stamp)| look(path) == *stamp);
+    match cached {
+        Some(cached) if is_valid(&cached) => cached,
+        last_good => {
+            let compiled = compile(places, env, last_good);
+            // A cache that cannot be written costs time, nothing else.
+            store(disk, &path, &compiled).unwrap_or_default();
+            compiled
+        }
+    }
+}
+
+fn compile(places: &Places, env: &Env, last_good: Option<Compiled>) -> Compiled {
+    // Stamps first: a file that changes while it is read is read again next time.
+    let made_from = sources(places).into_iter().map(|path| (path.clone(), look(&path))).collect();
+    let resolved = config::load(places, env);
+    let mut warnings: Vec<String> = resolved.problems.iter().map(ToString::to_string).collect();
+    warnings.extend(
+        resolved.ignored.iter().map(|ignored| format!("`{}` in `{}` is ignored", ignored.key, ignored.path.display())),
+    );
+    let policy = match last_good {
+        Some(last_good) if !resolved.problems.is_empty() => last_good.policy,
+        _ => resolved.policy,
+    };
+    let off = places.user.as_ref().map(switch::read_off).unwrap_or_default();
+    Compiled { build: BUILD.to_owned(), made_from, policy, off, warnings }
+}
+
+fn sources(places: &Places) -> Vec<PathBuf> {
+    let layers = config::files(places).into_iter().map(|(_, path)| path);
+    let switches = places.user.iter().flat_map(|user| [switch::off_path(user), switch::trust_path(user)]);
+    layers.chain(switches).collect()
+}
+
+fn look(path: &Path) -> Option<Stamp> {
+    let found = fs::metadata(path).ok()?;
+    Some(Stamp {
+        modified: (found.mtime(), found.mtime_nsec()),
+        changed: (found.ctime(), found.ctime_nsec()),
+        size: found.size(),
+        inode: found.ino(),
+    })
+}
+
+/// One file for each worktree of the clone, each user's places and each set of settings in the
+/// environment. The plain name is for the plain case.
+fn cache_path(places: &Places, env: &Env) -> PathBuf {
+    let mut hash = DefaultHasher::new();
+    places.worktree.hash(&mut hash);
+    places.user.as_ref().map(|user| (&user.config, &user.state)).hash(&mut hash);
+    config::settings_in(env).hash(&mut hash);
+    places.store.join("cache").join(format!("cfg-{:016x}.bin", hash.finish()))
+}
+
+fn store(disk: &dyn Disk, path: &Path, compiled: &Compiled) -> std::io::Result<()> {
+    let bytes = postcard::to_allocvec(compiled).map_err(std::io::Error::other)?;
+    disk::make_parent(disk, path)?;
+    disk::replace(disk, path, &bytes)
+}

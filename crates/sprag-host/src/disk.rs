@@ -1,0 +1,75 @@
+//! The few ways in which Sprag changes a file. They are behind a trait so that a test can stop the
+//! world at any one of them, as `kill -9` or a full disk would.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::Path;
+
+pub trait Disk {
+    /// Appends in one write, so that lines of two processes never mix.
+    fn append(&self, file: &File, bytes: &[u8]) -> io::Result<()>;
+    fn sync(&self, file: &File) -> io::Result<()>;
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    fn remove(&self, path: &Path) -> io::Result<()>;
+    fn make_dirs(&self, path: &Path) -> io::Result<()>;
+}
+
+/// The disk of the machine.
+pub struct RealDisk;
+
+impl Disk for RealDisk {
+    fn append(&self, mut file: &File, bytes: &[u8]) -> io::Result<()> {
+        file.write_all(bytes)
+    }
+
+    fn sync(&self, file: &File) -> io::Result<()> {
+        file.sync_data()
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        match fs::remove_file(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            done => done,
+        }
+    }
+
+    fn make_dirs(&self, path: &Path) -> io::Result<()> {
+        // Records hold prompts and commands: they are the user's alone.
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
+    }
+}
+
+/// Replaces a file in one step: a reader sees the old bytes or the new ones.
+pub fn replace(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let parent = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
+    let temp = parent.join(format!(".{}.{}", std::process::id(), file_name(path)));
+    let file = File::options().write(true).create(true).truncate(true).open(&temp)?;
+    let written = disk.append(&file, bytes).and_then(|()| disk.sync(&file)).and_then(|()| disk.rename(&temp, path));
+    if written.is_err() {
+        // The error that matters is the first one; a left-over is swept by `sprag clean`.
+        disk.remove(&temp).unwrap_or_default();
+    }
+    written
+}
+
+/// Makes the directory a file is to be in.
+pub fn make_parent(disk: &dyn Disk, path: &Path) -> io::Result<()> {
+    disk.make_dirs(path.parent().ok_or(io::ErrorKind::InvalidInput)?)
+}
+
+/// Makes the entry of a new file durable, not only its content.
+pub fn sync_parent(disk: &dyn Disk, path: &Path) -> io::Result<()> {
+    match path.parent() {
+        Some(parent) => disk.sync(&File::open(parent)?),
+        None => Ok(()),
+    }
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}

@@ -1,0 +1,27 @@
+//! Asking git. The only file that starts it; most questions are answered by looking (`places.rs`).
+
+use std::ffi::OsStr;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::exec::{self, Ran, Run};
+
+const DEADLINE: Duration = Duration::from_secs(1);
+const CAP: usize = 4 * 1024 * 1024;
+
+/// Paths that differ from HEAD or are untracked, relative to the worktree. `None`: git could not say.
+pub fn changed_paths(worktree: &Path) -> Option<Vec<String>> {
+    let ran = git(worktree, &["status", "--porcelain", "-z", "--untracked-files=all", "--no-renames"])?;
+    let paths = ran.stdout.split(|&byte| byte == 0).filter(|entry| entry.len() > 3);
+    Some(paths.map(|entry| String::from_utf8_lossy(&entry[3..]).into_owned()).collect())
+}
+
+fn git(worktree: &Path, args: &[&str]) -> Option<Ran> {
+    // Asking must not run a program the repository names, nor write into it.
+    let quiet = ["-c", "core.fsmonitor=false", "--no-optional-locks"];
+    let args: Vec<&OsStr> = quiet.iter().chain(args).map(OsStr::new).collect();
+    let env = [("LC_ALL", OsStr::new("C")), ("GIT_TERMINAL_PROMPT", OsStr::new("0"))];
+    let run =
+        Run { program: OsStr::new("git"), args: &args, dir: worktree, env: &env, stdin: b"", deadline: DEADLINE, cap: CAP };
+    exec::run(&run).ok().filter(Ran::succeeded)
+}

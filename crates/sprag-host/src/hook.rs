@@ -1,0 +1,231 @@
+//! The walk of one hook call: payload -> event -> state -> verdict -> reply, a straight line.
+//!
+//! A hook always ends with exit code 0 and one JSON object. Whatever goes wrong in here is told to
+//! the user and answered as the gates declare for a fault, which for most of them is to pass.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, Write as _};
+use std::os::fd::AsFd as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use sprag_core::decide;
+use sprag_core::event::{Event, Input, Presence};
+use sprag_core::tool::Whole;
+use sprag_core::verdict::{Ruling, Verdict};
+
+use crate::clients::{self, Client, Parsed, Reply};
+use crate::disk::{self, Disk, RealDisk};
+use crate::env::{self, Env};
+use crate::places::{self, Places};
+use crate::stdin::{self, Payload};
+use crate::walk::{self, Walked, World};
+
+/// `sprag hook CLIENT [EVENT] [--dry-run]`, as typed.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Args {
+    client: String,
+    is_dry_run: bool,
+}
+
+/// Runs a hook call: reads stdin, prints the reply, and then does what may wait.
+pub fn main(args: &[OsString]) {
+    let env = Env::Real;
+    let args = Args::read(args);
+    keep_panics();
+    let payload = stdin::read(io::stdin().as_fd());
+    let answered = catch_unwind(AssertUnwindSafe(|| answer(&args, &env, &RealDisk, payload.as_ref())));
+    let answer = answered.unwrap_or_else(|_| after_panic(&args, &env, payload.as_ref().ok()));
+    if let Some(warning) = &answer.warning {
+        tell(&format!("sprag: {warning}"));
+    }
+    print(&answer.text);
+    keep_pair(&env, payload.as_ref().ok(), &answer.text);
+    // A panic among the chores has nobody left to tell: the next hook finds them undone.
+    catch_unwind(AssertUnwindSafe(|| answer.finish(&env))).unwrap_or_default();
+}
+
+/// The reply and what is left to do once it is given.
+struct Answer {
+    text: String,
+    warning: Option<String>,
+    rest: Option<(Places, Input, Walked)>,
+}
+
+impl Answer {
+    fn finish(self, env: &Env) {
+        if let Some((places, input, walked)) = self.rest {
+            let world = World::new(env, &RealDisk, places);
+            // Chores may be lost: whoever comes next does them.
+            walk::chores(&world, &input, &walked).unwrap_or_default();
+        }
+    }
+}
+
+impl Args {
+    /// Anything but a name is a flag, and an unknown flag is no reason to fail a hook.
+    fn read(args: &[OsString]) -> Args {
+        let mut read = Args::default();
+        for arg in args {
+            match arg.to_string_lossy().as_ref() {
+                "--dry-run" => read.is_dry_run = true,
+                flag if flag.starts_with('-') => {}
+                name if read.client.is_empty() => read.client = name.to_owned(),
+                _ => {}
+            }
+        }
+        read
+    }
+}
+
+fn answer(args: &Args, env: &Env, disk: &dyn Disk, payload: Result<&Payload, &stdin::Fault>) -> Answer {
+    let Some(client) = clients::find(&args.client) else {
+        let known: Vec<&str> = clients::CLIENTS.iter().map(|client| client.name).collect();
+        let warning = format!("unknown client `{}`; known are {}", args.client, known.join(", "));
+        return Answer { text: "{}".to_owned(), warning: Some(warning), rest: None };
+    };
+    let payload = match payload {
+        Ok(payload) => readable(payload),
+        Err(stdin::Fault::Unfinished) => return fault(client, "", "the payload did not end within a second"),
+        Err(stdin::Fault::Io(error)) => return fault(client, "", &format!("the payload cannot be read: {error}")),
+    };
+    let parsed = match (client.parse)(&payload, env) {
+        Ok(parsed) => parsed,
+        Err(malformed) => {
+            let native = peek_event_name(&payload.bytes).unwrap_or_default();
+            return fault(client, &native, &format!("the payload is malformed: {}", malformed.0));
+        }
+    };
+    let Parsed { native, input: Some(input) } = parsed else {
+        return Answer { text: "{}".to_owned(), warning: None, rest: None };
+    };
+    panic_if_asked(env);
+    judge(args, env, disk, client, &native, input)
+}
+
+fn judge(args: &Args, env: &Env, disk: &dyn Disk, client: &Client, native: &str, input: Input) -> Answer {
+    let cwd = if input.cwd.is_empty() { places::current_dir(env) } else { PathBuf::from(&input.cwd) };
+    let Ok(places) = Places::find(&cwd, env) else {
+        return fault(client, native, "there is no home directory; set HOME or SPRAG_HOME");
+    };
+    let world = World::new(env, disk, places);
+    if world.config.off.applies(&world.places.store, input.at).is_some() {
+        return Answer { text: "{}".to_owned(), warning: None, rest: None };
+    }
+    let mut walked = match args.is_dry_run {
+        true => walk::rehearse(&world, &input),
+        false => match walk::walk(&world, &input) {
+            Ok(walked) => walked,
+            Err(error) => unwritten(&world, &input, &error),
+        },
+    };
+    if matches!(input.event, Event::SessionStarted { .. }) {
+        walked.warnings.extend(world.config.warnings.iter().cloned());
+    }
+    let warning = (!walked.warnings.is_empty()).then(|| walked.warnings.join("; "));
+    let presence = input.presence;
+    let reply = Reply { native, presence, verdict: &walked.verdict, warning: warning.as_deref() };
+    let text = (client.render)(&reply);
+    let rest = walked.has_chores().then_some((world.places, input, walked));
+    Answer { text, warning, rest }
+}
+
+/// Nothing could be written. A refusal needs no memory and stands; a held stop would never be
+/// counted, and passes.
+fn unwritten(world: &World<'_>, input: &Input, error: &io::Error) -> Walked {
+    let mut walked = walk::rehearse(world, input);
+    let warning = format!("nothing can be written to `{}`: {error}", world.places.store.display());
+    if matches!(input.event, Event::StopRequested(_) | Event::SubagentStopped(_) | Event::TaskCompleting { .. }) {
+        walked.verdict.ruling = Ruling::Pass;
+    }
+    walked.warnings.push(warning);
+    walked
+}
+
+fn fault(client: &Client, native: &str, what: &str) -> Answer {
+    let verdict = (client.kind_of)(native).map_or_else(Verdict::default, |kind| decide::on_fault(kind, what));
+    let reply = Reply { native, presence: Presence::Headless, verdict: &verdict, warning: Some(what) };
+    Answer { text: (client.render)(&reply), warning: Some(what.to_owned()), rest: None }
+}
+
+/// Bytes that are no UTF-8 are replaced rather than refused: the event around them is still true.
+fn readable(payload: &Payload) -> Payload {
+    match std::str::from_utf8(&payload.bytes) {
+        Ok(_) => Payload { bytes: payload.bytes.clone(), whole: payload.whole },
+        Err(_) => {
+            Payload { bytes: String::from_utf8_lossy(&payload.bytes).into_owned().into_bytes(), whole: Whole::Cut }
+        }
+    }
+}
+
+/// The event's name in a payload that does not parse, so that a gate that fails closed still does.
+fn peek_event_name(bytes: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(bytes);
+    let (_, rest) = text.split_once("\"hook_event_name\"")?;
+    let name = rest.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
+    name.split('"').next().map(str::to_owned)
+}
+
+static PANIC: Mutex<String> = Mutex::new(String::new());
+
+fn keep_panics() {
+    std::panic::set_hook(Box::new(|info| {
+        if let Ok(mut kept) = PANIC.lock() {
+            *kept = info.to_string();
+        }
+    }));
+}
+
+fn after_panic(args: &Args, env: &Env, payload: Option<&Payload>) -> Answer {
+    let what = PANIC.lock().map(|kept| kept.clone()).unwrap_or_default();
+    let report = report_crash(env, &what);
+    let native = payload.and_then(|payload| peek_event_name(&payload.bytes)).unwrap_or_default();
+    let told = match report {
+        Some(path) => format!("sprag crashed, which is a mistake in sprag; see `{}`", path.display()),
+        None => format!("sprag crashed, which is a mistake in sprag: {what}"),
+    };
+    match clients::find(&args.client) {
+        Some(client) => fault(client, &native, &told),
+        None => Answer { text: "{}".to_owned(), warning: Some(told), rest: None },
+    }
+}
+
+fn report_crash(env: &Env, what: &str) -> Option<PathBuf> {
+    let places = Places::find(&places::current_dir(env), env).ok()?;
+    let dir = places.store.join("crash");
+    RealDisk.make_dirs(&dir).ok()?;
+    let path = dir.join(format!("{}.txt", env::now().to_string().replace(':', "-")));
+    let text = format!("sprag {}\n{what}\n", env!("CARGO_PKG_VERSION"));
+    disk::replace(&RealDisk, &path, text.as_bytes()).ok().map(|()| path)
+}
+
+/// Lets a test see what a panic comes to. Not in the released program.
+fn panic_if_asked(env: &Env) {
+    assert!(!(cfg!(debug_assertions) && env.get("SPRAG_TEST_PANIC").is_some()), "asked to by a test");
+}
+
+fn print(text: &str) {
+    let mut stdout = io::stdout().lock();
+    // A client that hung up will not miss the reply.
+    writeln!(stdout, "{text}").and_then(|()| stdout.flush()).unwrap_or_default();
+}
+
+fn tell(text: &str) {
+    writeln!(io::stderr().lock(), "{text}").unwrap_or_default();
+}
+
+/// `SPRAG_RECORD=DIR` keeps payload and reply as fixtures for tests.
+fn keep_pair(env: &Env, payload: Option<&Payload>, reply: &str) {
+    let (Some(dir), Some(payload)) = (env.get("SPRAG_RECORD"), payload) else {
+        return;
+    };
+    let name = peek_event_name(&payload.bytes).unwrap_or_else(|| "unknown".to_owned());
+    let name: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
+    let stem = format!("{}-{}-{name}", env::now().millis(), std::process::id());
+    let write = |ending: &str, bytes: &[u8]| fs::write(Path::new(&dir).join(format!("{stem}.{ending}")), bytes);
+    if let Err(error) = write("payload.json", &payload.bytes).and_then(|()| write("reply.json", reply.as_bytes())) {
+        tell(&format!("sprag: cannot record to `{}`: {error}", Path::new(&dir).display()));
+    }
+}

@@ -1,0 +1,290 @@
+//! The journal of one session: its events in the order they were judged, and its state.
+//!
+//! Each line may carry `set`, the parts of the state it changed. At least every 32nd line is a
+//! snapshot of all of it, and reading starts at the last one from the end: the six hundredth call
+//! of a session costs what the first did. Lines that changed nothing are not even parsed.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use memchr::{memchr_iter, memmem, memrchr_iter};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use sprag_core::digest::Digest;
+use sprag_core::event::SessionId;
+use sprag_core::log::Record;
+use sprag_core::session::Session;
+use sprag_core::time::Timestamp;
+
+use crate::disk::{self, Disk};
+use crate::records;
+use crate::store::{self, Lines, Store, files_with_ending};
+
+/// Lines after which a snapshot is due.
+const SNAPSHOT_EVERY: usize = 32;
+/// Where a snapshot line is known by, without parsing it. Also what fixes the order of fields.
+const SNAPSHOT: &[u8] = br#"{"v":1,"kind":"snapshot","#;
+const OURS: &[u8] = br#"{"v":1,"#;
+/// A quote inside a JSON string is escaped: this can only be the member itself.
+const SET: &[u8] = br#","set":{"#;
+const TAIL: u64 = 8 * 1024;
+
+pub struct Journal {
+    lines: Lines,
+    pub loaded: Loaded,
+}
+
+/// What a journal says.
+#[derive(Debug, Default)]
+pub struct Loaded {
+    pub session: Session,
+    /// Events since the journal last moved into the log.
+    pub events: u64,
+    /// Lines or parts of the state that could not be read.
+    pub damage: Vec<String>,
+    /// Written by a newer version: its state is left alone.
+    pub is_newer: bool,
+    since_snapshot: usize,
+    ends_whole: bool,
+}
+
+#[derive(Deserialize)]
+struct StateLine {
+    #[serde(default)]
+    body: Value,
+    set: Map<String, Value>,
+}
+
+impl Journal {
+    pub fn open(store: &Store, disk: &dyn Disk, id: &SessionId, wait: Duration) -> io::Result<Journal> {
+        let lines = Lines::open(disk, &path(store, id), wait)?;
+        let loaded = load(&lines)?;
+        Ok(Journal { lines, loaded })
+    }
+
+    pub fn is_locked(&self) -> bool {
+        self.lines.is_locked
+    }
+
+    pub fn holds_id(&self, id: &str) -> io::Result<bool> {
+        Ok(memmem::find(&self.lines.tail(u64::MAX)?, id.as_bytes()).is_some())
+    }
+
+    /// Appends records and the state after them, in one write.
+    pub fn commit(&mut self, disk: &dyn Disk, mut records: Vec<Record>, after: &Session) -> io::Result<()> {
+        let Some(last) = records.last_mut() else {
+            return Ok(());
+        };
+        let id = last.session.clone();
+        let at = last.at;
+        if !self.lines.is_locked || self.loaded.is_newer {
+            return self.append_event_only(disk, &records);
+        }
+        let set = after.changes(&self.loaded.session);
+        if !set.is_empty() {
+            last.set = Some(set);
+        }
+        let mut bytes: Vec<u8> = records.iter().flat_map(Record::line).collect();
+        let events = self.loaded.events + records.len() as u64;
+        // Damage is stepped over by a snapshot, so that it is met only once.
+        if self.loaded.since_snapshot + records.len() >= SNAPSHOT_EVERY || !self.loaded.damage.is_empty() {
+            bytes.extend(snapshot(id.as_ref(), at, after, events).line());
+        }
+        self.lines.append(disk, &bytes, self.loaded.ends_whole)
+    }
+
+    /// Without the lock nothing of the state may change, but the event is kept. The leading line
+    /// feed seals whatever the holder of the lock may be writing when it is killed.
+    fn append_event_only(&mut self, disk: &dyn Disk, records: &[Record]) -> io::Result<()> {
+        let mut bytes = vec![b'\n'];
+        bytes.extend(records.iter().flat_map(Record::line));
+        disk.append(&self.lines.file, &bytes)?;
+        // Moved into the log under our hands: the new journal has to have it too.
+        let ours = self.lines.file.metadata()?.ino();
+        if fs::metadata(&self.lines.path).map_or(true, |now| now.ino() != ours) {
+            let again = Lines::open(disk, &self.lines.path, Duration::ZERO)?;
+            disk.append(&again.file, &bytes)?;
+        }
+        Ok(())
+    }
+
+    pub fn unlock(self) -> io::Result<()> {
+        if self.lines.is_locked { self.lines.file.unlock() } else { Ok(()) }
+    }
+
+    pub fn unlock_and_sync(self, disk: &dyn Disk) -> io::Result<()> {
+        self.lines.unlock_and_sync(disk)
+    }
+
+    /// Moves all events into the log and starts anew with a snapshot. Killed at any point, the next
+    /// move finds in the log what is there already and adds the rest.
+    pub fn move_to_log(self, store: &Store, disk: &dyn Disk, id: &SessionId, now: Timestamp) -> io::Result<usize> {
+        if !self.lines.is_locked || self.loaded.is_newer {
+            return Ok(0);
+        }
+        let all = self.lines.tail(u64::MAX)?;
+        let mut moved = BTreeSet::new();
+        let count = append_missing(store, disk, &all, &mut moved)?;
+        let fresh = snapshot(Some(id), now, &self.loaded.session, 0).line();
+        disk::replace(disk, &self.lines.path, &fresh)?;
+        disk::sync_parent(disk, &self.lines.path)?;
+        // Lines that came without the lock, between our reading and the replacing.
+        let late = Lines { len: self.lines.file.metadata()?.len(), ..self.lines }.tail(u64::MAX)?;
+        let late_count = append_missing(store, disk, &late, &mut moved)?;
+        Ok(count + late_count)
+    }
+}
+
+/// Appends those lines of a journal to the log whose ids are neither in `moved` nor in the log.
+fn append_missing(store: &Store, disk: &dyn Disk, journal: &[u8], moved: &mut BTreeSet<String>) -> io::Result<usize> {
+    let records: Vec<Record> = lines_of(journal)
+        .filter(|line| !line.starts_with(SNAPSHOT))
+        .filter_map(|line| Record::parse(line).ok())
+        .map(|record| Record { set: None, ..record })
+        .filter(|record| moved.insert(record.id.clone()))
+        .collect();
+    let mut count = 0;
+    for group in records.chunk_by(|a, b| a.at.month() == b.at.month()) {
+        let path = store.log_dir().join(format!("{}.jsonl", group[0].at.month()));
+        let mut log = store::open_log(disk, &path)?;
+        if !log.is_locked {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        let known = log.tail(u64::MAX)?;
+        // Ids of one session sort by time: if its first is not there, none is.
+        let is_new = |record: &Record| memmem::find(&known, record.id.as_bytes()).is_none();
+        let first_is_new = is_new(&group[0]);
+        let missing: Vec<&Record> = group.iter().filter(|record| first_is_new || is_new(record)).collect();
+        let bytes: Vec<u8> = missing.iter().flat_map(|record| record.line()).collect();
+        if !bytes.is_empty() {
+            log.append_sealed(disk, &bytes)?;
+        }
+        log.unlock_and_sync(disk)?;
+        count += missing.len();
+    }
+    Ok(count)
+}
+
+/// Reads a journal without locking it.
+pub fn read(path: &Path) -> io::Result<(Loaded, Vec<Record>)> {
+    let file = fs::File::open(path)?;
+    let len = file.metadata()?.len();
+    let lines = Lines { path: path.to_owned(), file, len, is_locked: false };
+    let loaded = load(&lines)?;
+    let records = lines_of(&lines.tail(u64::MAX)?).filter_map(|line| Record::parse(line).ok()).collect();
+    Ok((loaded, records))
+}
+
+/// All journals of a store.
+pub fn all(store: &Store) -> Vec<PathBuf> {
+    files_with_ending(&store.dir.join("journal"), "jsonl")
+}
+
+/// A session id comes from outside and is no file name.
+pub fn path(store: &Store, id: &SessionId) -> PathBuf {
+    store.dir.join("journal").join(format!("{}.jsonl", stem(id)))
+}
+
+pub fn stem(id: &SessionId) -> String {
+    let text = id.as_str();
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    if (1..=128).contains(&text.len()) && !text.starts_with(['.', '-']) && text.bytes().all(is_plain) {
+        return text.to_owned();
+    }
+    format!("x-{}", Digest::of([text]))
+}
+
+fn snapshot(id: Option<&SessionId>, at: Timestamp, session: &Session, events: u64) -> Record {
+    let mut record = records::record("snapshot", at, id, None, json!({ "events": events }));
+    record.set = Some(session.whole());
+    record
+}
+
+fn load(lines: &Lines) -> io::Result<Loaded> {
+    let mut size = TAIL;
+    loop {
+        let tail = lines.tail(size)?;
+        let is_all = tail.len() as u64 == lines.len;
+        if let Some(loaded) = fold(&tail, is_all) {
+            return Ok(loaded);
+        }
+        size = size.saturating_mul(4);
+    }
+}
+
+/// Folds from the last snapshot on. `None`: there is none in this part of the file.
+fn fold(tail: &[u8], is_all: bool) -> Option<Loaded> {
+    let mut loaded = Loaded { ends_whole: tail.last().is_none_or(|&last| last == b'\n'), ..Loaded::default() };
+    let mut from = tail.len();
+    for start in line_starts_backwards(tail, is_all) {
+        let line = trim(&tail[start..from]);
+        from = start;
+        if line.starts_with(SNAPSHOT) {
+            match serde_json::from_slice::<StateLine>(line) {
+                Ok(state) => {
+                    loaded.events = state.body["events"].as_u64().unwrap_or(0);
+                    apply(&mut loaded, state.set);
+                    return Some(fold_rest(loaded, &tail[start + line.len()..]));
+                }
+                Err(_) => loaded.damage.push("a snapshot".to_owned()),
+            }
+        }
+    }
+    is_all.then(|| fold_rest(loaded, tail))
+}
+
+fn fold_rest(mut loaded: Loaded, rest: &[u8]) -> Loaded {
+    let set = memmem::Finder::new(SET);
+    for line in lines_of(rest) {
+        loaded.since_snapshot += 1;
+        if line.starts_with(SNAPSHOT) {
+            continue;
+        }
+        loaded.events += 1;
+        if !line.starts_with(OURS) {
+            match line.starts_with(br#"{"v":"#) {
+                true => loaded.is_newer = true,
+                false => loaded.damage.push("a line".to_owned()),
+            }
+        } else if line.last() != Some(&b'}') {
+            loaded.damage.push("a torn line".to_owned());
+        } else if set.find(line).is_some() {
+            match serde_json::from_slice::<StateLine>(line) {
+                Ok(state) => apply(&mut loaded, state.set),
+                Err(_) => loaded.damage.push("a line that changes the state".to_owned()),
+            }
+        }
+    }
+    loaded
+}
+
+fn apply(loaded: &mut Loaded, set: Map<String, Value>) {
+    let unreadable = loaded.session.apply(set);
+    loaded.damage.extend(unreadable.0.into_iter().map(|part| format!("state of `{part}`")));
+}
+
+pub fn lines_of(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut start = 0;
+    memchr_iter(b'\n', bytes)
+        .chain(std::iter::once(bytes.len()))
+        .map(move |end| {
+            let line = &bytes[start.min(end)..end];
+            start = end + 1;
+            line
+        })
+        .filter(|line| !line.is_empty())
+}
+
+/// Where lines start, last first. The first line of a part of a file may be cut and does not count.
+fn line_starts_backwards(tail: &[u8], is_all: bool) -> impl Iterator<Item = usize> {
+    let first = is_all.then_some(0);
+    memrchr_iter(b'\n', tail).map(|at| at + 1).filter(|&at| at < tail.len()).chain(first)
+}
+
+fn trim(line: &[u8]) -> &[u8] {
+    line.strip_suffix(b"\n").unwrap_or(line)
+}

@@ -1,0 +1,153 @@
+//! Telling a person from an agent. Some commands are a person's: they need a terminal, and they
+//! refuse below a process that calls our hooks. Such processes are known from the hooks they
+//! called, by number and start time, not by name.
+
+use std::fs;
+use std::io::IsTerminal as _;
+
+use sprag_core::session::Process;
+
+use crate::disk::{self, Disk};
+use crate::places::UserPlaces;
+
+/// Why this is not taken for a person.
+#[derive(Debug, PartialEq, Eq)]
+pub enum NotAPerson {
+    NoTerminal,
+    BelowAgent { pid: u32 },
+}
+
+pub fn check(user: Option<&UserPlaces>) -> Result<(), NotAPerson> {
+    if let Some(agent) = user.and_then(|user| ancestors().into_iter().find(|process| is_recorded(user, process))) {
+        return Err(NotAPerson::BelowAgent { pid: agent.pid });
+    }
+    match std::io::stdin().is_terminal() {
+        true => Ok(()),
+        false => Err(NotAPerson::NoTerminal),
+    }
+}
+
+/// The client that called this hook: our parent, or the one above a shell that only starts us. A
+/// person who tries a hook from their own shell is no client.
+pub fn client_process() -> Option<Process> {
+    let parent = parent_id()?;
+    let client = match shell(parent) {
+        Shell::No => parent,
+        Shell::RunsOneLine => look(parent)?.1,
+        Shell::Other => return None,
+    };
+    look(client).map(|(process, _)| process)
+}
+
+pub fn parent_id() -> Option<u32> {
+    rustix::process::getppid().and_then(|pid| u32::try_from(pid.as_raw_nonzero().get()).ok())
+}
+
+/// Remembers a client's process for as long as the machine may hand out its number.
+pub fn remember(user: &UserPlaces, disk: &dyn Disk, client: Process) -> std::io::Result<()> {
+    let dir = user.state.join("agents");
+    disk.make_dirs(&dir)?;
+    disk::replace(disk, &dir.join(client.pid.to_string()), client.start.to_string().as_bytes())
+}
+
+/// Forgets processes that are gone, and says how many.
+pub fn sweep(user: &UserPlaces, disk: &dyn Disk) -> std::io::Result<usize> {
+    let Ok(entries) = fs::read_dir(user.state.join("agents")) else {
+        return Ok(0);
+    };
+    let mut swept = 0;
+    for entry in entries.flatten() {
+        let pid: Option<u32> = entry.file_name().to_str().and_then(|name| name.parse().ok());
+        let lives = pid.and_then(look).is_some_and(|(process, _)| is_recorded(user, &process));
+        if !lives {
+            disk.remove(&entry.path())?;
+            swept += 1;
+        }
+    }
+    Ok(swept)
+}
+
+fn is_recorded(user: &UserPlaces, process: &Process) -> bool {
+    let path = user.state.join("agents").join(process.pid.to_string());
+    fs::read_to_string(path).is_ok_and(|start| start.trim() == process.start.to_string())
+}
+
+fn ancestors() -> Vec<Process> {
+    let mut found = Vec::new();
+    let mut next = parent_id();
+    // The bound is against a process table that changes under our eyes.
+    while let Some((process, parent)) = next.and_then(look) {
+        found.push(process);
+        next = (parent > 1 && found.len() < 64).then_some(parent);
+    }
+    found
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Shell {
+    No,
+    /// As clients start hooks without an exec form.
+    RunsOneLine,
+    Other,
+}
+
+fn shell(pid: u32) -> Shell {
+    let Ok(line) = fs::read(format!("/proc/{pid}/cmdline")) else {
+        return Shell::No;
+    };
+    let mut words = line.split(|&byte| byte == 0);
+    let program = words.next().unwrap_or_default().rsplit(|&byte| byte == b'/').next().unwrap_or_default();
+    let name = program.strip_prefix(b"-").unwrap_or(program);
+    if ![&b"sh"[..], b"bash", b"dash", b"zsh", b"ksh", b"fish"].contains(&name) {
+        return Shell::No;
+    }
+    match words.next() {
+        Some(flag) if flag.starts_with(b"-") && flag.contains(&b'c') => Shell::RunsOneLine,
+        _ => Shell::Other,
+    }
+}
+
+/// A process and its parent, from the process table.
+#[cfg(target_os = "linux")]
+fn look(pid: u32) -> Option<(Process, u32)> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The program's name is in brackets and may itself contain some.
+    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_ascii_whitespace().collect();
+    let start = fields.get(19)?.parse().ok()?;
+    Some((Process { pid, start }, fields.get(1)?.parse().ok()?))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn look(pid: u32) -> Option<(Process, u32)> {
+    use crate::exec::{self, Run};
+    use std::ffi::OsStr;
+    let pid_text = pid.to_string();
+    let args = [OsStr::new("-o"), OsStr::new("ppid=,lstart="), OsStr::new("-p"), OsStr::new(&pid_text)];
+    let ran = exec::run(&Run {
+        program: OsStr::new("ps"),
+        args: &args,
+        dir: std::path::Path::new("/"),
+        env: &[("LC_ALL", OsStr::new("C"))],
+        stdin: b"",
+        deadline: std::time::Duration::from_secs(1),
+        cap: 4096,
+    })
+    .ok()?;
+    let text = String::from_utf8(ran.stdout).ok()?;
+    let (parent, started) = text.trim().split_once(' ')?;
+    // Only compared with what an earlier call made of the same words.
+    let start = started.bytes().fold(0u64, |sum, byte| sum.wrapping_mul(131).wrapping_add(u64::from(byte)));
+    Some((Process { pid, start }, parent.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_own_ancestors_can_be_found() {
+        let own = look(std::process::id()).unwrap();
+        assert_eq!(Some(own.1), parent_id());
+        assert_eq!(ancestors().first().map(|process| process.pid), parent_id());
+    }
+}

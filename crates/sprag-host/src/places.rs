@@ -1,0 +1,177 @@
+//! Where things live. Found by looking at a few directory entries, without starting git: this
+//! runs in every hook call.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use sprag_core::digest::Digest;
+
+use crate::env::Env;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Places {
+    /// Root of the worktree, where there is one.
+    pub worktree: Option<PathBuf>,
+    /// The git directory all worktrees of a clone share.
+    pub common: Option<PathBuf>,
+    /// The records of this clone or, outside git, of this directory.
+    pub store: PathBuf,
+    pub user: Option<UserPlaces>,
+}
+
+/// What belongs to the user and not to a project.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UserPlaces {
+    pub config: PathBuf,
+    pub state: PathBuf,
+}
+
+/// There is no home directory and nothing in its place, and this needs one.
+#[derive(Debug, PartialEq, Eq)]
+pub struct NoHome;
+
+impl Places {
+    pub fn find(cwd: &Path, env: &Env) -> Result<Places, NoHome> {
+        let user = UserPlaces::find(env);
+        if let Some((worktree, common)) = find_git(cwd) {
+            return Ok(Places { store: common.join("sprag"), worktree: Some(worktree), common: Some(common), user });
+        }
+        let user = user.ok_or(NoHome)?;
+        let store = user.state.join("projects").join(outside_git(cwd));
+        Ok(Places { worktree: None, common: None, store, user: Some(user) })
+    }
+
+    /// Project files, in a worktree that has them.
+    pub fn project(&self) -> Option<PathBuf> {
+        self.worktree.as_ref().map(|worktree| worktree.join(".sprag"))
+    }
+}
+
+impl UserPlaces {
+    pub fn find(env: &Env) -> Option<UserPlaces> {
+        // A relative path would put the user's records wherever a command happens to run.
+        let absolute = |name: &str| env.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        if let Some(home) = absolute("SPRAG_HOME") {
+            return Some(UserPlaces { config: home.clone(), state: home });
+        }
+        let home = absolute("HOME");
+        let place = |name: &str, below: &str| {
+            absolute(name).or_else(|| home.as_ref().map(|home| home.join(below))).map(|base| base.join("sprag"))
+        };
+        Some(UserPlaces {
+            config: place("XDG_CONFIG_HOME", ".config")?,
+            state: place("XDG_STATE_HOME", ".local/state")?,
+        })
+    }
+}
+
+/// The user's home, for the settings of clients.
+pub fn home(env: &Env) -> Option<PathBuf> {
+    env.get("HOME").map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
+/// Where this process is. A directory that is gone is no error to anyone but its user.
+#[expect(clippy::disallowed_methods, reason = "the one place that handles a deleted directory")]
+pub fn current_dir(env: &Env) -> PathBuf {
+    std::env::current_dir().ok().or_else(|| env.get("PWD").map(PathBuf::from)).unwrap_or_else(|| PathBuf::from("/"))
+}
+
+/// Looks upwards for a worktree. Inside `.git` itself there is none.
+fn find_git(cwd: &Path) -> Option<(PathBuf, PathBuf)> {
+    for dir in cwd.ancestors().filter(|dir| dir.is_absolute()) {
+        let entry = dir.join(".git");
+        let Ok(found) = fs::metadata(&entry) else {
+            continue;
+        };
+        let git_dir = if found.is_dir() { entry } else { linked(dir, &entry)? };
+        // An empty `.git` is no repository: git itself would go on looking.
+        if !git_dir.join("HEAD").exists() {
+            continue;
+        }
+        let common = match fs::read_to_string(git_dir.join("commondir")) {
+            Ok(text) => tidy(&git_dir.join(text.trim_end_matches('\n'))),
+            Err(_) => git_dir,
+        };
+        return Some((dir.to_path_buf(), common));
+    }
+    None
+}
+
+/// `.git` of a linked worktree or submodule is a file that names the directory.
+fn linked(dir: &Path, entry: &Path) -> Option<PathBuf> {
+    let text = fs::read_to_string(entry).ok()?;
+    let path = text.strip_prefix("gitdir:")?.trim();
+    (!path.is_empty()).then(|| dir.join(path))
+}
+
+/// Removes `.` and `..` by name: `commondir` says `../..`.
+pub fn tidy(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            std::path::Component::ParentDir => {
+                out.pop();
+            }
+            std::path::Component::CurDir => {}
+            part => out.push(part),
+        }
+    }
+    out
+}
+
+fn outside_git(cwd: &Path) -> String {
+    let name = cwd.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+    let name: String = name.chars().filter(|c| c.is_ascii_alphanumeric() || "-_".contains(*c)).take(40).collect();
+    format!("{name}-{}", Digest::of([cwd.as_os_str().as_encoded_bytes()]).short())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn env(vars: &[(&str, &str)]) -> Env {
+        Env::Given(vars.iter().map(|&(name, value)| (name.to_owned(), value.into())).collect())
+    }
+
+    #[test]
+    fn one_store_for_all_worktrees_of_a_clone() {
+        let temp = tempfile::tempdir().unwrap();
+        let main = temp.path().join("main");
+        let linked_dir = main.join(".git/worktrees/other");
+        fs::create_dir_all(&linked_dir).unwrap();
+        fs::create_dir_all(main.join("src/deep")).unwrap();
+        fs::write(main.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+        fs::write(linked_dir.join("HEAD"), "ref: refs/heads/other\n").unwrap();
+        fs::write(linked_dir.join("commondir"), "../..\n").unwrap();
+        let other = temp.path().join("other");
+        fs::create_dir_all(&other).unwrap();
+        fs::write(other.join(".git"), format!("gitdir: {}\n", linked_dir.display())).unwrap();
+
+        let none = Env::Given(BTreeMap::new());
+        let from_main = Places::find(&main.join("src/deep"), &none).unwrap();
+        let from_other = Places::find(&other, &none).unwrap();
+        assert_eq!(from_main.store, main.join(".git/sprag"));
+        assert_eq!(from_other.store, from_main.store);
+        assert_eq!(from_other.worktree, Some(other));
+    }
+
+    #[test]
+    fn outside_git_the_state_directory_is_used() {
+        let temp = tempfile::tempdir().unwrap();
+        let env = env(&[("HOME", "/home/me")]);
+        let places = Places::find(temp.path(), &env).unwrap();
+        assert!(places.store.starts_with("/home/me/.local/state/sprag/projects"), "{places:?}");
+        assert_ne!(places.store, Places::find(&temp.path().join("x"), &env).unwrap().store);
+    }
+
+    #[test]
+    fn no_home_is_an_error_and_never_a_relative_path() {
+        let temp = tempfile::tempdir().unwrap();
+        assert_eq!(Places::find(temp.path(), &env(&[])), Err(NoHome));
+        assert_eq!(Places::find(temp.path(), &env(&[("HOME", "here")])), Err(NoHome));
+        let places = Places::find(temp.path(), &env(&[("SPRAG_HOME", "/s")])).unwrap();
+        assert_eq!(places.user.unwrap(), UserPlaces { config: "/s".into(), state: "/s".into() });
+    }
+}

@@ -1,0 +1,126 @@
+//! Folds of the log, with a stored fold as a head start. The stored one names the files and
+//! lengths it has seen; if anything about them is not as it was, it counts for nothing.
+
+use std::fs::{self, File};
+use std::io::{self, BufRead as _, BufReader, Seek as _, SeekFrom};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use sprag_core::log::{Projection, Record};
+
+use crate::disk::{self, Disk};
+use crate::journal;
+use crate::store::Store;
+
+#[derive(Serialize, Deserialize)]
+struct Stored<P> {
+    version: u32,
+    seen: Vec<Seen>,
+    state: P,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Seen {
+    file: String,
+    inode: u64,
+    len: u64,
+}
+
+/// A fold and how much of it was not stored.
+pub struct Folded<P> {
+    pub state: P,
+    pub fresh_bytes: u64,
+    seen: Vec<Seen>,
+}
+
+pub fn load<P: Projection>(store: &Store) -> io::Result<Folded<P>> {
+    let files = store.log_files();
+    if files.is_empty() {
+        return Ok(Folded { state: P::default(), fresh_bytes: 0, seen: Vec::new() });
+    }
+    let now: Vec<Seen> = files.iter().map(|path| look(path)).collect::<io::Result<_>>()?;
+    let (mut state, before) = match stored::<P>(store).filter(|stored| continues(&stored.seen, &now)) {
+        Some(stored) => (stored.state, stored.seen),
+        None => (P::default(), Vec::new()),
+    };
+    let mut fresh_bytes = 0;
+    let mut seen = Vec::new();
+    for (path, found) in files.iter().zip(&now) {
+        let from = before.iter().find(|old| old.file == found.file).map_or(0, |old| old.len);
+        let read = if from < found.len { fold_file(path, from, &mut state)? } else { 0 };
+        fresh_bytes += read;
+        seen.push(Seen { len: from + read, ..found.clone() });
+    }
+    Ok(Folded { state, fresh_bytes, seen })
+}
+
+pub fn save<P: Projection>(store: &Store, disk: &dyn Disk, folded: &Folded<P>) -> io::Result<()> {
+    disk.make_dirs(&store.cache_dir())?;
+    let stored = Stored { version: P::VERSION, seen: folded.seen.clone(), state: &folded.state };
+    let bytes = serde_json::to_vec(&stored).map_err(io::Error::other)?;
+    disk::replace(disk, &path_of::<P>(store), &bytes)
+}
+
+/// A fold of the log and of the journals not yet moved into it.
+pub fn load_all<P: Projection>(store: &Store) -> io::Result<P> {
+    let mut state = load::<P>(store)?.state;
+    for path in journal::all(store) {
+        let Ok((_, records)) = journal::read(&path) else {
+            continue;
+        };
+        records.iter().for_each(|record| state.apply(record));
+    }
+    Ok(state)
+}
+
+fn path_of<P: Projection>(store: &Store) -> std::path::PathBuf {
+    store.cache_dir().join(format!("{}.json", P::NAME))
+}
+
+fn stored<P: Projection>(store: &Store) -> Option<Stored<P>> {
+    let stored: Stored<P> = serde_json::from_slice(&fs::read(path_of::<P>(store)).ok()?).ok()?;
+    (stored.version == P::VERSION).then_some(stored)
+}
+
+/// Whether the log only grew since.
+fn continues(before: &[Seen], now: &[Seen]) -> bool {
+    before.iter().all(|old| now.iter().any(|new| new.file == old.file && new.inode == old.inode && new.len >= old.len))
+}
+
+fn look(path: &Path) -> io::Result<Seen> {
+    let found = fs::metadata(path)?;
+    let file = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    Ok(Seen { file, inode: found.ino(), len: found.len() })
+}
+
+/// Folds whole lines from `from` on and says how many bytes they were. A last line without its
+/// line feed is still being written.
+fn fold_file<P: Projection>(path: &Path, from: u64, state: &mut P) -> io::Result<u64> {
+    let mut file = File::open(path)?;
+    file.seek(SeekFrom::Start(from))?;
+    let mut reader = BufReader::with_capacity(64 * 1024, file);
+    let mut line = Vec::new();
+    let mut read = 0;
+    loop {
+        line.clear();
+        let count = reader.read_until(b'\n', &mut line)?;
+        if count == 0 || line.last() != Some(&b'\n') {
+            return Ok(read);
+        }
+        read += count as u64;
+        if concerns::<P>(&line)
+            && let Ok(record) = Record::parse(&line)
+        {
+            state.apply(&record);
+        }
+    }
+}
+
+/// Looks at the kind without parsing. Lines written otherwise are parsed to be sure.
+fn concerns<P: Projection>(line: &[u8]) -> bool {
+    match line.strip_prefix(br#"{"v":1,"kind":""#) {
+        Some(kind) => P::KINDS.iter().any(|prefix| kind.starts_with(prefix.as_bytes())),
+        None => true,
+    }
+}

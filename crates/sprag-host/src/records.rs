@@ -1,0 +1,62 @@
+//! Record ids, and the making of records: every one goes through redaction here.
+
+use serde_json::Value;
+use sprag_core::event::{Actor, Input, SessionId};
+use sprag_core::log::{By, Record, VERSION};
+use sprag_core::memory::redact;
+use sprag_core::text::Text;
+use sprag_core::time::Timestamp;
+
+/// A UUIDv7: unique without asking anyone, and sorted by time.
+pub fn new_id(now: Timestamp) -> String {
+    let mut random = [0u8; 10];
+    // Short reads only happen above 256 bytes; a failure leaves the time and the process id.
+    if rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty()).is_err() {
+        random[..4].copy_from_slice(&std::process::id().to_le_bytes());
+    }
+    let millis = u64::try_from(now.millis()).unwrap_or(0);
+    uuid::Builder::from_unix_timestamp_millis(millis, &random).into_uuid().to_string()
+}
+
+pub fn record(kind: &str, at: Timestamp, session: Option<&SessionId>, actor: Option<By>, body: Value) -> Record {
+    Record {
+        v: VERSION,
+        kind: kind.to_owned(),
+        id: new_id(at),
+        at,
+        session: session.cloned(),
+        actor,
+        idem: None,
+        body: redact::value(body).into_inner(),
+        set: None,
+        rest: serde_json::Map::new(),
+    }
+}
+
+/// Whose doing an input is.
+pub fn by(input: &Input) -> By {
+    let (agent, role) = match &input.actor {
+        Actor::Main => (None, None),
+        Actor::Subagent { id, kind } => (Some(id.clone()), Some(kind.clone())),
+    };
+    By { client: Text::from(input.client.as_str()), agent, role }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_sort_by_time() {
+        let (early, late) = (new_id(Timestamp::from_millis(1_000)), new_id(Timestamp::from_millis(2_000)));
+        assert!(early < late, "{early} {late}");
+        assert_ne!(new_id(Timestamp::from_millis(1)), new_id(Timestamp::from_millis(1)));
+    }
+
+    #[test]
+    fn no_record_keeps_a_secret() {
+        let body = serde_json::json!({"input": "login ghp_0123456789abcdefghij0123456789abcdef"});
+        let record = record("x", Timestamp::from_millis(0), None, None, body);
+        assert_eq!(record.body["input"], "login [redacted:github_token]");
+    }
+}

@@ -1,0 +1,123 @@
+//! What an agent tells us through a command. A report finds its session, goes through the same walk
+//! as a hook's event, and is left in the inbox where a sandbox does not let it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use sprag_core::event::{Actor, Event, Input, Presence, Report, SessionId};
+use sprag_core::time::Timestamp;
+
+use crate::env::Env;
+use crate::journal;
+use crate::inbox;
+use crate::records;
+use crate::store::Store;
+use crate::walk::{self, World};
+
+/// A session counts as live for this long after its last event.
+pub const LIVE_SECONDS: i64 = 30 * 60;
+
+#[derive(Debug)]
+pub enum ReportError {
+    NoSession,
+    Ambiguous(Vec<SessionId>),
+    Unknown(SessionId),
+    Io(io::Error),
+}
+
+/// Where a report went.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Delivery {
+    Recorded,
+    /// Left for the next hook of the session to take in.
+    Left(PathBuf),
+}
+
+impl From<io::Error> for ReportError {
+    fn from(error: io::Error) -> Self {
+        ReportError::Io(error)
+    }
+}
+
+pub fn send(world: &World<'_>, session: &SessionId, report: Report, cwd: &Path, now: Timestamp) -> Result<Delivery, ReportError> {
+    let input = Input {
+        at: now,
+        session: session.clone(),
+        client: "cli".to_owned(),
+        cwd: cwd.to_string_lossy().into_owned(),
+        actor: Actor::Main,
+        presence: Presence::Headless,
+        event: Event::Reported(report.clone()),
+    };
+    match walk::walk(world, &input) {
+        Ok(_) => Ok(Delivery::Recorded),
+        Err(error) if is_sandbox(&error) => {
+            let drop = inbox::Drop { v: 1, id: records::new_id(now), at: now, session: session.clone(), report };
+            Ok(Delivery::Left(inbox::leave(&world.places, world.env, world.disk, &drop)?))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn is_sandbox(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
+}
+
+/// The session a command is about: named, else the client's own, else the only live one here.
+pub fn find_session(world: &World<'_>, named: Option<&str>, now: Timestamp) -> Result<SessionId, ReportError> {
+    let store = world.store();
+    if let Some(named) = named {
+        return by_prefix(&store, named);
+    }
+    let variables = ["SPRAG_SESSION", "CLAUDE_CODE_SESSION_ID"];
+    if let Some(id) = variables.iter().find_map(|name| world.env.text(name)) {
+        let id = SessionId::new(id);
+        return if journal::path(&store, &id).exists() { Ok(id) } else { Err(ReportError::Unknown(id)) };
+    }
+    let worktree = world.places.worktree.as_deref();
+    let mut live: Vec<SessionId> = live_sessions(&store, now)
+        .into_iter()
+        .filter(|(_, cwd)| worktree.is_none_or(|worktree| Path::new(cwd).starts_with(worktree)))
+        .map(|(id, _)| id)
+        .collect();
+    match live.len() {
+        0 => Err(ReportError::NoSession),
+        1 => Ok(live.remove(0)),
+        _ => Err(ReportError::Ambiguous(live)),
+    }
+}
+
+/// Any session of the store by the start of its id.
+pub fn by_prefix(store: &Store, prefix: &str) -> Result<SessionId, ReportError> {
+    let sessions: Vec<SessionId> = match crate::projections::load_all::<sprag_core::view::Sessions>(store) {
+        Ok(sessions) => sessions.rows().into_iter().map(|row| row.id.clone()).collect(),
+        Err(error) => return Err(error.into()),
+    };
+    let mut found: Vec<SessionId> = sessions.iter().filter(|id| id.as_str().starts_with(prefix)).cloned().collect();
+    if let Some(exact) = found.iter().find(|id| id.as_str() == prefix) {
+        return Ok(exact.clone());
+    }
+    match found.len() {
+        0 => Err(ReportError::Unknown(SessionId::new(prefix))),
+        1 => Ok(found.remove(0)),
+        _ => Err(ReportError::Ambiguous(found)),
+    }
+}
+
+fn live_sessions(store: &Store, now: Timestamp) -> Vec<(SessionId, String)> {
+    journal::all(store)
+        .into_iter()
+        .filter_map(|path| journal::read(&path).ok())
+        .filter_map(|(loaded, records)| {
+            let last = records.last()?;
+            let is_live = !loaded.session.about.ended && now.seconds_since(last.at) < LIVE_SECONDS;
+            is_live.then(|| (last.session.clone(), loaded.session.about.cwd))
+        })
+        .filter_map(|(id, cwd)| Some((id?, cwd)))
+        .collect()
+}
+
+/// A fixed environment for those who report from tests.
+pub fn world<'a>(env: &'a Env, disk: &'a dyn crate::disk::Disk, cwd: &Path) -> Result<World<'a>, crate::places::NoHome> {
+    Ok(World::new(env, disk, crate::places::Places::find(cwd, env)?))
+}

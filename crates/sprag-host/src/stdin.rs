@@ -1,0 +1,299 @@
+//! Reading a hook's payload: bounded in size and time, whatever the client does.
+//!
+//! A payload is complete at the end of its first JSON object, so a client that never closes our
+//! stdin does not hang us. More than 1 MB is still read to the end, because a client that cannot
+//! finish writing takes that as a failed hook; long strings are shortened on the way, and the
+//! result is a smaller JSON object with the same members.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use sprag_core::tool::Whole;
+
+/// What is kept as it came.
+const KEPT: usize = 1024 * 1024;
+/// Longest string of a payload that is over the limit.
+const STRING: usize = 8 * 1024;
+/// Nobody sends more than this by accident.
+const MOST: usize = 256 * 1024 * 1024;
+/// How long the next byte may take.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+#[derive(Debug, PartialEq)]
+pub struct Payload {
+    pub bytes: Vec<u8>,
+    pub whole: Whole,
+}
+
+#[derive(Debug)]
+pub enum Fault {
+    /// No byte for a second, and what came is no whole JSON object.
+    Unfinished,
+    Io(io::Error),
+}
+
+pub fn read(stdin: impl AsFd) -> Result<Payload, Fault> {
+    let stdin = stdin.as_fd();
+    let mut bytes = Vec::with_capacity(16 * 1024);
+    let mut scan = Scan::default();
+    loop {
+        let from = bytes.len();
+        if read_some(stdin, &mut bytes)? == 0 {
+            return Ok(Payload { bytes, whole: Whole::Yes });
+        }
+        if let Some(end) = scan.object_end(&bytes[from..]) {
+            bytes.truncate(from + end);
+            return Ok(Payload { bytes, whole: Whole::Yes });
+        }
+        if bytes.len() > KEPT {
+            return read_summarised(stdin, bytes);
+        }
+    }
+}
+
+/// Appends what is there, waiting for it within bounds; 0 at the end of the stream.
+fn read_some(stdin: BorrowedFd<'_>, bytes: &mut Vec<u8>) -> Result<usize, Fault> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        let timeout = Timespec::try_from(left).expect("a second fits");
+        match poll(&mut [PollFd::from_borrowed_fd(stdin, PollFlags::IN)], Some(&timeout)) {
+            Ok(0) => return Err(Fault::Unfinished),
+            Ok(_) => {}
+            Err(rustix::io::Errno::INTR) => continue,
+            Err(error) => return Err(Fault::Io(error.into())),
+        }
+        bytes.reserve(16 * 1024);
+        match rustix::io::read(stdin, rustix::buffer::spare_capacity(bytes)) {
+            Ok(count) => return Ok(count),
+            Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => {}
+            Err(error) => return Err(Fault::Io(error.into())),
+        }
+    }
+}
+
+fn read_summarised(stdin: BorrowedFd<'_>, first: Vec<u8>) -> Result<Payload, Fault> {
+    let mut summary = Summary::default();
+    let mut total = first.len();
+    let mut is_done = summary.take(&first);
+    let mut chunk = Vec::with_capacity(64 * 1024);
+    while !is_done && total < MOST {
+        chunk.clear();
+        let count = read_some(stdin, &mut chunk)?;
+        if count == 0 {
+            break;
+        }
+        total += count;
+        is_done = summary.take(&chunk);
+    }
+    Ok(Payload { bytes: summary.finish(), whole: Whole::Cut })
+}
+
+/// Follows strings and brackets to the end of the first object.
+#[derive(Default)]
+struct Scan {
+    depth: usize,
+    in_string: bool,
+    is_escaped: bool,
+}
+
+impl Scan {
+    fn object_end(&mut self, bytes: &[u8]) -> Option<usize> {
+        for (at, &byte) in bytes.iter().enumerate() {
+            if self.step(byte) {
+                return Some(at + 1);
+            }
+        }
+        None
+    }
+
+    /// True at the bracket that closes the first object or array.
+    fn step(&mut self, byte: u8) -> bool {
+        if self.in_string {
+            match byte {
+                _ if self.is_escaped => self.is_escaped = false,
+                b'\\' => self.is_escaped = true,
+                b'"' => self.in_string = false,
+                _ => {}
+            }
+            return false;
+        }
+        match byte {
+            b'"' => self.in_string = true,
+            b'{' | b'[' => self.depth += 1,
+            b'}' | b']' => {
+                self.depth = self.depth.saturating_sub(1);
+                return self.depth == 0;
+            }
+            _ => {}
+        }
+        false
+    }
+}
+
+/// Copies JSON with long strings shortened. If even that is too long, it is cut behind the last
+/// whole member and its brackets are closed.
+#[derive(Default)]
+struct Summary {
+    scan: Scan,
+    out: Vec<u8>,
+    /// Closing brackets owed, innermost last.
+    closers: Vec<u8>,
+    /// Where the output can be cut: its length and the brackets owed there.
+    safe: (usize, Vec<u8>),
+    string: InString,
+    is_full: bool,
+}
+
+/// Where in a string's text the copying is: a cut falls between characters, not inside an escape
+/// and not between the two halves of one.
+#[derive(Default)]
+struct InString {
+    length: usize,
+    /// Digits that still belong to a `\u` escape, and their value so far.
+    digits: u8,
+    value: u32,
+    is_half: bool,
+    is_dropping: bool,
+}
+
+impl InString {
+    /// Whether this byte of the text is kept.
+    fn keeps(&mut self, byte: u8, was_escaped: bool) -> bool {
+        self.length += 1;
+        let starts_character = !was_escaped && self.digits == 0 && byte & 0xC0 != 0x80;
+        if starts_character && !self.is_half && self.length > STRING {
+            self.is_dropping = true;
+        }
+        if self.digits > 0 {
+            self.digits -= 1;
+            self.value = self.value << 4 | char::from(byte).to_digit(16).unwrap_or(0);
+            if self.digits == 0 {
+                self.is_half = (0xD800..0xDC00).contains(&self.value);
+            }
+        } else if was_escaped && byte == b'u' {
+            (self.digits, self.value) = (4, 0);
+        } else if byte != b'\\' {
+            self.is_half = false;
+        }
+        !self.is_dropping
+    }
+}
+
+impl Summary {
+    /// True when the first object is complete.
+    fn take(&mut self, bytes: &[u8]) -> bool {
+        for &byte in bytes {
+            let (was_string, was_escaped) = (self.scan.in_string, self.scan.is_escaped);
+            let is_end = self.scan.step(byte);
+            if !self.is_full {
+                self.copy(byte, was_string, was_escaped);
+                self.is_full = self.out.len() > KEPT;
+            }
+            if is_end {
+                return true;
+            }
+        }
+        false
+    }
+
+    fn copy(&mut self, byte: u8, was_string: bool, was_escaped: bool) {
+        if was_string && self.scan.in_string {
+            if self.string.keeps(byte, was_escaped) {
+                self.out.push(byte);
+            }
+            return;
+        }
+        self.string = InString::default();
+        match byte {
+            b'{' if !was_string => self.closers.push(b'}'),
+            b'[' if !was_string => self.closers.push(b']'),
+            b'}' | b']' if !was_string => {
+                self.closers.pop();
+            }
+            b',' if !was_string => self.safe = (self.out.len(), self.closers.clone()),
+            _ => {}
+        }
+        self.out.push(byte);
+    }
+
+    fn finish(mut self) -> Vec<u8> {
+        if self.is_full || !self.closers.is_empty() {
+            self.out.truncate(self.safe.0);
+            self.out.extend(self.safe.1.iter().rev());
+        }
+        self.out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn through_pipe(bytes: Vec<u8>) -> Result<Payload, Fault> {
+        let (reader, mut writer) = io::pipe().unwrap();
+        let writing = std::thread::spawn(move || writer.write_all(&bytes));
+        let read = read(&reader);
+        drop(reader);
+        // A reader that stops early breaks the pipe, which is no concern of these tests.
+        writing.join().unwrap().unwrap_or_default();
+        read
+    }
+
+    #[test]
+    fn a_stdin_left_open_ends_with_its_object() {
+        let (reader, mut writer) = io::pipe().unwrap();
+        writer.write_all(b" {\"a\": \"}\\\"\"} trailing").unwrap();
+        let payload = read(&reader).unwrap();
+        assert_eq!(payload.bytes, b" {\"a\": \"}\\\"\"}");
+        drop(writer);
+    }
+
+    #[test]
+    fn a_stdin_that_stays_silent_is_a_fault() {
+        let (reader, mut writer) = io::pipe().unwrap();
+        writer.write_all(b"{\"a\": ").unwrap();
+        assert!(matches!(read(&reader), Err(Fault::Unfinished)));
+        drop(writer);
+    }
+
+    #[test]
+    fn fifty_megabytes_become_a_small_object_with_the_same_members() {
+        let big = json!({"session_id": "s", "tool_input": {"content": "ä\"\\".repeat(17 << 20), "x": [1, "y"]}, "tool_use_id": "t"});
+        let payload = through_pipe(serde_json::to_vec(&big).unwrap()).unwrap();
+        assert_eq!(payload.whole, Whole::Cut);
+        let read: Value = serde_json::from_slice(&payload.bytes).unwrap();
+        assert_eq!((&read["session_id"], &read["tool_use_id"]), (&json!("s"), &json!("t")));
+        assert_eq!(read["tool_input"]["x"], json!([1, "y"]));
+        assert!(read["tool_input"]["content"].as_str().unwrap().len() < 3 * STRING);
+    }
+
+    #[test]
+    fn a_cut_never_falls_inside_a_character() {
+        for unit in ["\\u00e4", "\\ud83d\\ude00", "\\n", "\\\\", "ä", "😀", "x"] {
+            for lead in 0..13 {
+                let text = format!("{}{}", "a".repeat(lead), unit.repeat(KEPT / unit.len() + 20));
+                let payload = through_pipe(format!("{{\"t\":\"{text}\",\"z\":1}}").into_bytes()).unwrap();
+                let read: Value = serde_json::from_slice(&payload.bytes).expect(unit);
+                assert_eq!((payload.whole, &read["z"]), (Whole::Cut, &json!(1)));
+            }
+        }
+    }
+
+    #[test]
+    fn a_million_small_members_are_cut_behind_a_whole_one() {
+        let many: Vec<Value> = (0..400_000).map(|i| json!({"n": i})).collect();
+        let big = json!({"a": "first", "b": many, "z": "last"});
+        let payload = through_pipe(serde_json::to_vec(&big).unwrap()).unwrap();
+        assert_eq!(payload.whole, Whole::Cut);
+        assert!(payload.bytes.len() < KEPT + 100);
+        let read: Value = serde_json::from_slice(&payload.bytes).unwrap();
+        assert_eq!(read["a"], "first");
+    }
+}

@@ -1,0 +1,180 @@
+//! The append-only files under everything. A line that was acknowledged is never lost: it is
+//! appended under a lock in one write, behind a line feed that seals whatever a killed process may
+//! have left half-written, and what must survive a power cut is synced before anyone hears of it.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use sprag_core::log::Record;
+
+use crate::disk::{self, Disk};
+use crate::outbox;
+
+/// How long anyone waits for anyone else.
+pub const LOCK_WAIT: Duration = Duration::from_secs(2);
+
+/// The records of one clone.
+#[derive(Clone, Debug)]
+pub struct Store {
+    pub dir: PathBuf,
+}
+
+/// One append-only file, open and, if `is_locked`, ours alone.
+pub struct Lines {
+    pub path: PathBuf,
+    pub file: File,
+    pub len: u64,
+    pub is_locked: bool,
+}
+
+impl Store {
+    pub fn at(dir: impl Into<PathBuf>) -> Store {
+        Store { dir: dir.into() }
+    }
+
+    pub fn log_dir(&self) -> PathBuf {
+        self.dir.join("log")
+    }
+
+    pub fn cache_dir(&self) -> PathBuf {
+        self.dir.join("cache")
+    }
+
+    /// Log files, oldest first.
+    pub fn log_files(&self) -> Vec<PathBuf> {
+        files_with_ending(&self.log_dir(), "jsonl")
+    }
+
+    /// Appends records to the log, on disk when this returns. If somebody keeps the log locked,
+    /// they wait in the outbox, where the next hook takes them from.
+    pub fn log(&self, disk: &dyn Disk, records: &[Record]) -> io::Result<()> {
+        for group in records.chunk_by(|a, b| a.at.month() == b.at.month()) {
+            let path = self.log_dir().join(format!("{}.jsonl", group[0].at.month()));
+            let mut lines = open_log(disk, &path)?;
+            if !lines.is_locked {
+                for record in group {
+                    outbox::put_record(self, disk, record)?;
+                }
+                continue;
+            }
+            let bytes: Vec<u8> = group.iter().flat_map(Record::line).collect();
+            lines.append_sealed(disk, &bytes)?;
+            lines.unlock_and_sync(disk)?;
+        }
+        Ok(())
+    }
+}
+
+/// Opens a log file for appending. `sprag migrate` may put another in its place meanwhile.
+pub fn open_log(disk: &dyn Disk, path: &Path) -> io::Result<Lines> {
+    loop {
+        let lines = Lines::open(disk, path, LOCK_WAIT)?;
+        let is_current = fs::metadata(path).is_ok_and(|now| lines.file.metadata().is_ok_and(|ours| ours.ino() == now.ino()));
+        if is_current || !lines.is_locked {
+            return Ok(lines);
+        }
+    }
+}
+
+impl Lines {
+    /// Opens and locks. A lock that cannot be had in time leaves `is_locked` false: what can be
+    /// done without it is the caller's matter.
+    pub fn open(disk: &dyn Disk, path: &Path, wait: Duration) -> io::Result<Lines> {
+        loop {
+            let file = match open_append(path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    disk::make_parent(disk, path)?;
+                    open_append(path)?
+                }
+                opened => opened?,
+            };
+            let is_locked = lock_within(&file, wait)?;
+            let found = file.metadata()?;
+            // Moved away while we waited: the name belongs to a new file now.
+            if found.nlink() == 0 {
+                continue;
+            }
+            return Ok(Lines { path: path.to_owned(), file, len: found.len(), is_locked });
+        }
+    }
+
+    /// The last `size` bytes, or all.
+    pub fn tail(&self, size: u64) -> io::Result<Vec<u8>> {
+        let from = self.len.saturating_sub(size);
+        let mut tail = vec![0; usize::try_from(self.len - from).unwrap_or(usize::MAX)];
+        self.file.read_exact_at(&mut tail, from)?;
+        Ok(tail)
+    }
+
+    /// Appends whole lines, sealing a torn one first: it would swallow the next.
+    pub fn append_sealed(&mut self, disk: &dyn Disk, bytes: &[u8]) -> io::Result<()> {
+        let mut last = [b'\n'];
+        if self.len > 0 {
+            self.file.read_exact_at(&mut last, self.len - 1)?;
+        }
+        self.append(disk, bytes, last == [b'\n'])
+    }
+
+    pub fn append(&mut self, disk: &dyn Disk, bytes: &[u8], ends_whole: bool) -> io::Result<()> {
+        if ends_whole {
+            disk.append(&self.file, bytes)?;
+        } else {
+            let mut sealed = Vec::with_capacity(bytes.len() + 1);
+            sealed.push(b'\n');
+            sealed.extend_from_slice(bytes);
+            disk.append(&self.file, &sealed)?;
+        }
+        Ok(())
+    }
+
+    /// Syncs after letting go of the lock, so that those who wait can write and share the sync.
+    pub fn unlock_and_sync(self, disk: &dyn Disk) -> io::Result<()> {
+        if self.is_locked {
+            self.file.unlock()?;
+        }
+        disk.sync(&self.file)?;
+        if self.len == 0 { disk::sync_parent(disk, &self.path) } else { Ok(()) }
+    }
+}
+
+fn open_append(path: &Path) -> io::Result<File> {
+    File::options().read(true).append(true).create(true).mode(0o600).open(path)
+}
+
+/// Tries until the deadline. There is no lock with a timeout to wait in.
+pub fn lock_within(file: &File, wait: Duration) -> io::Result<bool> {
+    let mut pause = Duration::from_micros(100);
+    let mut deadline = None;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(true),
+            Err(fs::TryLockError::Error(error)) => return Err(error),
+            Err(fs::TryLockError::WouldBlock) => {}
+        }
+        let now = Instant::now();
+        if now >= *deadline.get_or_insert(now + wait) {
+            return Ok(false);
+        }
+        #[expect(clippy::disallowed_methods, reason = "a file lock sends no event that could be waited for")]
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(5));
+    }
+}
+
+/// Files of a directory by name; a directory that is not there has none.
+pub fn files_with_ending(dir: &Path, ending: &str) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(dir) else {
+        return Vec::new();
+    };
+    let mut files: Vec<PathBuf> = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|found| found == ending))
+        .filter(|path| !path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b".")))
+        .collect();
+    files.sort();
+    files
+}

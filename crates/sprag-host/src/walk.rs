@@ -1,0 +1,336 @@
+//! One event, from state to verdict: the part of the walk that hooks and reports share.
+//!
+//! The journal is locked from reading the state to appending what came of it, so that no update of
+//! a parallel process is lost. Facts that take long are gathered before the lock is taken again.
+
+use std::io;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use sprag_core::decide::{self, Weight};
+use sprag_core::event::{Author, Event, Input, Report, Source};
+use sprag_core::fact::{Facts, Needs};
+use sprag_core::gates::Effect;
+use sprag_core::log::Record;
+use sprag_core::session::Session;
+use sprag_core::text::Text;
+use sprag_core::tool::{Outcome, ToolCall};
+use sprag_core::verdict::{Ruling, Verdict};
+
+use crate::config::compiled::{self, Compiled};
+use crate::disk::Disk;
+use crate::env::Env;
+use crate::journal::{self, Journal};
+use crate::places::Places;
+use crate::store::{LOCK_WAIT, Store};
+use crate::{facts, inbox, outbox, person, projections, records};
+
+/// Where a walk takes place.
+pub struct World<'a> {
+    pub env: &'a Env,
+    pub disk: &'a dyn Disk,
+    pub places: Places,
+    pub config: Compiled,
+}
+
+/// What came of an event.
+#[derive(Debug, Default)]
+pub struct Walked {
+    pub verdict: Verdict,
+    pub warnings: Vec<String>,
+    chores: Chores,
+}
+
+#[derive(Debug, Default)]
+struct Chores {
+    moves_journal: bool,
+    looks_around: bool,
+}
+
+impl Walked {
+    pub fn has_chores(&self) -> bool {
+        self.chores.moves_journal || self.chores.looks_around
+    }
+}
+
+/// Fresh log bytes after which a stored fold is renewed.
+const RENEW: u64 = 64 * 1024;
+
+impl<'a> World<'a> {
+    pub fn new(env: &'a Env, disk: &'a dyn Disk, places: Places) -> World<'a> {
+        let config = compiled::for_hook(&places, env, disk);
+        World { env, disk, places, config }
+    }
+
+    pub fn store(&self) -> Store {
+        Store::at(&self.places.store)
+    }
+}
+
+/// Judges one event and writes down what came of it before anyone is told.
+pub fn walk(world: &World<'_>, input: &Input) -> io::Result<Walked> {
+    let store = world.store();
+    let mut journal = Journal::open(&store, world.disk, &input.session, LOCK_WAIT)?;
+    let gathered;
+    let needs = decide::needs(&journal.loaded.session, input, &world.config.policy);
+    if needs.has(Needs::CONFLICTS) {
+        let session = journal.loaded.session.clone();
+        journal.unlock()?;
+        gathered = facts::gather(needs, &world.places, &session);
+        journal = Journal::open(&store, world.disk, &input.session, LOCK_WAIT)?;
+    } else {
+        gathered = facts::gather(needs, &world.places, &journal.loaded.session);
+    }
+    let mut walked = Walked { warnings: warnings(&journal), ..Walked::default() };
+    let mut steps = Steps { records: Vec::new(), effects: Vec::new(), is_binding: false };
+    let mut session = std::mem::take(&mut journal.loaded.session);
+    let before = session.clone();
+    let taken = take_in(world, &journal, input, &mut session, &mut steps)?;
+    let client = seen_client(world, &session);
+    if let Some(client) = client
+        && let Some(user) = &world.places.user
+    {
+        // Without it a person's command is still refused where there is no terminal.
+        person::remember(user, world.disk, client).unwrap_or_default();
+    }
+    let step = decide::decide(session, input, &gathered, &world.config.policy, client);
+    walked.verdict = step.verdict;
+    if !journal.is_locked() {
+        bound_without_lock(world, input, &mut walked)?;
+    }
+    for warning in &walked.warnings {
+        steps.records.push(warned(input, warning));
+    }
+    steps.records.push(event_record(input, &walked.verdict));
+    steps.effects.extend(step.effects);
+    steps.is_binding |= step.weight == Weight::Binding;
+    journal.loaded.session = before;
+    walked.chores = Chores {
+        moves_journal: step.session.about.ended
+            || journal.loaded.events >= u64::from(world.config.policy.retention.journal_events),
+        looks_around: matches!(
+            input.event,
+            Event::SessionStarted { .. } | Event::StopRequested(_) | Event::SessionEnded { .. }
+        ),
+    };
+    commit(world, &store, journal, steps, input, &step.session)?;
+    for path in taken {
+        world.disk.remove(&path)?;
+    }
+    Ok(walked)
+}
+
+/// The same, without writing anything.
+pub fn rehearse(world: &World<'_>, input: &Input) -> Walked {
+    let path = journal::path(&world.store(), &input.session);
+    let session = journal::read(&path).map(|(loaded, _)| loaded.session).unwrap_or_default();
+    let needs = decide::needs(&session, input, &world.config.policy);
+    let gathered = facts::gather(needs, &world.places, &session);
+    let step = decide::decide(session, input, &gathered, &world.config.policy, None);
+    Walked { verdict: step.verdict, ..Walked::default() }
+}
+
+/// What may be lost and may wait until the client has its answer.
+pub fn chores(world: &World<'_>, input: &Input, walked: &Walked) -> io::Result<()> {
+    let store = world.store();
+    if walked.chores.moves_journal {
+        let journal = Journal::open(&store, world.disk, &input.session, std::time::Duration::ZERO)?;
+        journal.move_to_log(&store, world.disk, &input.session, input.at)?;
+    }
+    if walked.chores.looks_around {
+        outbox::replay(&store, world.disk, input.at, outbox::PER_HOOK)?;
+        let debts = projections::load::<sprag_core::obligation::Debts>(&store)?;
+        if debts.fresh_bytes > RENEW {
+            projections::save(&store, world.disk, &debts)?;
+        }
+    }
+    Ok(())
+}
+
+struct Steps {
+    records: Vec<Record>,
+    effects: Vec<Effect>,
+    is_binding: bool,
+}
+
+fn warnings(journal: &Journal) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if !journal.loaded.damage.is_empty() {
+        let mut damage = journal.loaded.damage.clone();
+        damage.dedup();
+        warnings.push(format!("the session's journal is damaged: {} could not be read", damage.join(", ")));
+    }
+    if journal.loaded.is_newer {
+        warnings.push("the session's journal was written by a newer sprag; its state is left alone".to_owned());
+    }
+    if !journal.is_locked() {
+        warnings.push("the session's journal is locked by another process; nothing was changed".to_owned());
+    }
+    warnings
+}
+
+/// Takes in what sandboxed commands of this session have left. Returns the files to remove.
+fn take_in(
+    world: &World<'_>,
+    journal: &Journal,
+    input: &Input,
+    session: &mut Session,
+    steps: &mut Steps,
+) -> io::Result<Vec<PathBuf>> {
+    let mut taken = Vec::new();
+    if !journal.is_locked() {
+        return Ok(taken);
+    }
+    for (path, drop) in inbox::waiting(&world.places, world.env, &input.session) {
+        if !journal.holds_id(&drop.id)? {
+            let report = Input { at: drop.at.min(input.at), event: Event::Reported(drop.report), ..input.clone() };
+            let facts = Facts::default();
+            let step = decide::decide(std::mem::take(session), &report, &facts, &world.config.policy, None);
+            *session = step.session;
+            steps.records.push(Record { id: drop.id, ..event_record(&report, &step.verdict) });
+            steps.effects.extend(step.effects);
+            steps.is_binding = true;
+        }
+        taken.push(path);
+    }
+    Ok(taken)
+}
+
+/// The process of the client, if it is another one than before.
+fn seen_client(world: &World<'_>, session: &Session) -> Option<sprag_core::session::Process> {
+    let known = session.about.client.map(|client| client.pid);
+    let is_hook = matches!(world.env, Env::Real);
+    if !is_hook || (known.is_some() && known == person::parent_id()) {
+        return None;
+    }
+    person::client_process().filter(|client| session.about.client != Some(*client))
+}
+
+/// Without the lock no hold is counted, so those the journal tells of are counted instead: a lock
+/// that never comes free must not hold an agent for ever.
+fn bound_without_lock(world: &World<'_>, input: &Input, walked: &mut Walked) -> io::Result<()> {
+    let is_stop = matches!(input.event, Event::StopRequested(_) | Event::SubagentStopped(_));
+    if !is_stop || walked.verdict.ruling == Ruling::Pass {
+        return Ok(());
+    }
+    let (_, records) = journal::read(&journal::path(&world.store(), &input.session))?;
+    let recent = records.iter().rev().take_while(|record| record.kind != "prompted");
+    let holds = recent.filter(|record| record.body["verdict"] == "hold").count();
+    if holds >= world.config.policy.circuit_breaker.max_per_turn as usize {
+        walked.verdict.ruling = Ruling::Pass;
+        walked.warnings.push("the stop was let go: the journal stays locked and cannot count".to_owned());
+    }
+    Ok(())
+}
+
+fn commit(
+    world: &World<'_>,
+    store: &Store,
+    mut journal: Journal,
+    steps: Steps,
+    input: &Input,
+    after: &Session,
+) -> io::Result<()> {
+    // What outlives the session goes first: a journal must not speak of a debt nobody can find.
+    if journal.is_locked() && !steps.effects.is_empty() {
+        let records: Vec<Record> = steps
+            .effects
+            .into_iter()
+            .map(|effect| {
+                records::record(effect.kind, input.at, Some(&input.session), Some(records::by(input)), effect.body)
+            })
+            .collect();
+        store.log(world.disk, &records)?;
+    }
+    journal.commit(world.disk, steps.records, after)?;
+    if steps.is_binding { journal.unlock_and_sync(world.disk) } else { journal.unlock() }
+}
+
+fn warned(input: &Input, what: &str) -> Record {
+    records::record("warned", input.at, Some(&input.session), Some(records::by(input)), json!({ "what": what }))
+}
+
+fn event_record(input: &Input, verdict: &Verdict) -> Record {
+    let (kind, mut body) = match &input.event {
+        Event::Reported(report) => reported(report),
+        event => (event.kind().name(), told(event, &input.cwd)),
+    };
+    body["verdict"] = json!(verdict.ruling.name());
+    if let Ruling::Ask { gate, reason } | Ruling::Hold { gate, reason, .. } = &verdict.ruling {
+        body["gate"] = json!(gate);
+        body["reason"] = json!(reason);
+    }
+    if !verdict.notes.is_empty() {
+        body["notes"] = json!(verdict.notes);
+    }
+    records::record(kind, input.at, Some(&input.session), Some(records::by(input)), body)
+}
+
+fn reported(report: &Report) -> (&'static str, Value) {
+    match report {
+        Report::Observed { note } => ("observed", json!({ "note": note })),
+    }
+}
+
+fn told(event: &Event, cwd: &str) -> Value {
+    match event {
+        Event::SessionStarted { source } => json!({"source": source_name(*source), "cwd": cwd}),
+        Event::Prompted { text, author } => json!({"text": Text::<2000>::from(text.as_str()), "author": author_name(*author)}),
+        Event::ToolRequested { call } | Event::PermissionAsked { call } => tool(call),
+        Event::ToolFinished { call, outcome } => {
+            let mut body = tool(call);
+            body["outcome"] = json!(outcome.name());
+            if let Outcome::Failed { error } = outcome {
+                body["error"] = json!(error);
+            }
+            body
+        }
+        Event::StopRequested(stop) | Event::SubagentStopped(stop) => json!({
+            "last_message": Text::<500>::from(stop.last_message.as_str()),
+            "waiting": stop.waiting,
+            "again": stop.again,
+        }),
+        Event::TaskCompleting { id, subject } => json!({"id": id, "subject": subject}),
+        Event::SessionEnded { why } => json!({ "why": why }),
+        Event::Noticed { what, message } => json!({"what": what, "message": message}),
+        Event::SubagentStarted | Event::Compacting | Event::Reported(_) | Event::Tick => json!({}),
+    }
+}
+
+fn tool(call: &ToolCall) -> Value {
+    let mut body = json!({"tool": call.name, "effect": call.effect.name(), "input": summary(call)});
+    if let Some(id) = &call.id {
+        body["call"] = json!(id);
+    }
+    body
+}
+
+/// At most 200 characters of what a call was about. Redacted before it is cut: half a secret is
+/// not known for one.
+fn summary(call: &ToolCall) -> Text<200> {
+    let whole = match (&call.command, call.paths.is_empty()) {
+        (Some(command), _) => command.chars().take(4000).collect(),
+        (None, false) => call.paths.join(" "),
+        (None, true) => serde_json::to_string(&call.input).unwrap_or_default().chars().take(4000).collect::<String>(),
+    };
+    Text::new(sprag_core::memory::redact::text(&whole).into_inner().into_owned())
+}
+
+fn source_name(source: Source) -> &'static str {
+    match source {
+        Source::Startup => "startup",
+        Source::Resume => "resume",
+        Source::Compact => "compact",
+        Source::Clear => "clear",
+        Source::Fork => "fork",
+        Source::Other => "other",
+    }
+}
+
+fn author_name(author: Author) -> &'static str {
+    match author {
+        Author::User => "user",
+        Author::Client => "client",
+        Author::Sprag => "sprag",
+    }
+}

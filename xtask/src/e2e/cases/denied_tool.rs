@@ -1,0 +1,55 @@
+//! Our own memory is not the model's to delete or to write, by whatever tool.
+
+use super::Case;
+use super::ended_well;
+use super::outline;
+use crate::e2e::clients::Grant;
+use crate::e2e::outcome::Checked;
+use crate::e2e::outcome::expect;
+use crate::e2e::outcome::short;
+use crate::e2e::rig::Hooks;
+use crate::e2e::rig::Rig;
+use crate::model::script::Script;
+use crate::model::script::Turn;
+
+pub const CASE: Case = Case {
+    name: "denied_tool",
+    shows: "a call that would touch our store does not run, the model learns why, the run goes on",
+    hooks: Hooks::UserSettings,
+    play,
+};
+
+const CODE: &str = "protected_path";
+
+fn play(rig: &mut Rig) -> Checked {
+    let store = rig.place.project().join(".git").join("sprag");
+    let forged = store.join("log").join("x.jsonl");
+    // The second half of a command is the witness: a store that was removed would be made again by
+    // the next hook. Clients refuse `rm -rf` on their own account too, but not every one refuses `mv`.
+    let shell = rig.client.shell;
+    let mut calls = vec![
+        shell("rm -rf .git/sprag && touch removed.txt"),
+        shell("mv .git/sprag elsewhere && touch moved.txt"),
+    ];
+    calls.extend(rig.client.write.map(|write| write(&forged, "{}\n")));
+    let tries = calls.len();
+    let mut script = Script::ending("I leave it alone.");
+    for call in calls {
+        script = script.then(Turn::call(call));
+    }
+    // As much as the client can be made to grant. Claude Code would still ask before it touches
+    // `.git`; there the reason in the result shows that we were first.
+    let run = rig.run(script, Grant::Everything)?;
+    ended_well(&run)?;
+    let main = run.main();
+    expect(main.len() == 1 + tries, "the run goes on after each denial, and ends", || outline(&main))?;
+    for (i, request) in main.iter().enumerate().skip(1) {
+        // In the result of the call itself: a note beside a client's own refusal is not a denial.
+        let result = &request.last_result;
+        expect(result.contains(CODE), &format!("the result of call {i} says `{CODE}`"), || short(result))?;
+    }
+    let changes = rig.place.changes()?;
+    expect(changes.is_empty(), "neither shell command ran", || format!("{changes:?}"))?;
+    expect(store.is_dir(), "the store is still there", || "it is gone")?;
+    expect(!forged.exists(), "no file was written into the store", || "there is one")
+}

@@ -1,0 +1,101 @@
+//! The stories told with real clients. One file each: a `CASE` and the function that plays it; this
+//! file has the list and what several stories share.
+
+use super::clients::Client;
+use super::outcome::Checked;
+use super::outcome::expect;
+use super::outcome::short;
+use super::process::Ending;
+use super::rig::Hooks;
+use super::rig::Rig;
+use super::rig::Run;
+use crate::model::script::Turn;
+use crate::model::seen::Request;
+
+mod bounded;
+mod denied_tool;
+mod held_stop;
+mod plain;
+mod plugin;
+mod sandboxed_report;
+mod session_start_context;
+mod subagent;
+mod user_prompt_stays;
+
+pub const CASES: &[&Case] = &[
+    &plain::CASE,
+    &held_stop::CASE,
+    &bounded::CASE,
+    &session_start_context::CASE,
+    &denied_tool::CASE,
+    &user_prompt_stays::CASE,
+    &sandboxed_report::CASE,
+    &subagent::CASE,
+    &plugin::CASE,
+];
+
+pub struct Case {
+    pub name: &'static str,
+    pub shows: &'static str,
+    pub hooks: Hooks,
+    pub play: fn(&mut Rig) -> Checked,
+}
+
+impl Case {
+    /// Plugins are a thing of Claude Code alone.
+    pub fn suits(&self, client: &Client) -> bool {
+        match self.hooks {
+            Hooks::UserSettings => true,
+            Hooks::Plugin => client.name == "claude",
+        }
+    }
+}
+
+/// How every text of ours begins, wherever it turns up.
+const OURS: &str = "sprag:";
+
+/// The file that opens an obligation, and closes it again.
+const NOTES: &str = "notes.txt";
+
+/// Three lines: a larger change would open other obligations than the one the story is about.
+fn write_conflict(client: &Client) -> Turn {
+    let command = format!("printf '%s\\n' '<<<<<<< ours' '=======' '>>>>>>> theirs' > {NOTES}");
+    Turn::call((client.shell)(&command))
+}
+
+fn repair_conflict(client: &Client) -> Turn {
+    Turn::call((client.shell)(&format!("echo clean > {NOTES}")))
+}
+
+fn ended_well(run: &Run) -> Checked {
+    let finished = &run.finished;
+    expect(finished.ending == Ending::Code(0), "the client ends by itself, with exit code 0", || {
+        let said = short(&format!("{}\n{}", finished.stderr.trim(), finished.stdout.trim()));
+        format!("{:?} after {:.1} s: {said}", finished.ending, finished.took.as_secs_f64())
+    })
+}
+
+/// The requests that brought a new text of ours, each with its place in the talk. What was said once
+/// stays in every later request, so only growth counts.
+fn told<'a>(requests: &[&'a Request]) -> Vec<(usize, &'a Request)> {
+    let mut before = 0;
+    let mut told = Vec::new();
+    for (i, request) in requests.iter().enumerate() {
+        let now = request.count(OURS);
+        if now > before {
+            told.push((i, *request));
+        }
+        before = now;
+    }
+    told
+}
+
+/// The talk so far in a report: which requests there were and what the last one ended with.
+fn outline(requests: &[&Request]) -> String {
+    let last = requests.last().map(|request| {
+        let talk = [&request.body["messages"], &request.body["input"]];
+        let items = talk.into_iter().find_map(|items| items.as_array());
+        items.and_then(|items| items.last()).map(ToString::to_string).unwrap_or_default()
+    });
+    format!("{} requests, the last one ending in {}", requests.len(), short(&last.unwrap_or_default()))
+}

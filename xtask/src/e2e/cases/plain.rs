@@ -1,0 +1,43 @@
+//! Installed and not needed: the model must not hear of us, and the worktree must not show us.
+
+use std::fs;
+
+use super::Case;
+use super::ended_well;
+use super::outline;
+use crate::e2e::clients::Grant;
+use crate::e2e::outcome::Checked;
+use crate::e2e::outcome::expect;
+use crate::e2e::outcome::short;
+use crate::e2e::rig::Hooks;
+use crate::e2e::rig::Rig;
+use crate::model::script::Script;
+use crate::model::script::Turn;
+
+pub const CASE: Case = Case {
+    name: "plain",
+    shows: "a plain run in a bare repository: no word of ours, nothing in the worktree",
+    hooks: Hooks::UserSettings,
+    play,
+};
+
+fn play(rig: &mut Rig) -> Checked {
+    let client = rig.client;
+    let script = Script::ending("All done.")
+        .then(Turn::call((client.shell)("echo hello > a.txt")))
+        .then(Turn::call((client.read)("a.txt")));
+    let run = rig.run(script, Grant::Usual)?;
+    ended_well(&run)?;
+    let main = run.main();
+    expect(main.len() == 3, "three requests: at the start and after each tool", || outline(&main))?;
+    expect(main[2].last_result.contains("hello"), "the model reads what it wrote", || outline(&main))?;
+
+    let ours = run.requests.iter().find_map(|request| request.text_from("sprag"));
+    expect(ours.is_none(), "no request names us", || short(&ours.clone().unwrap_or_default()))?;
+    let changes = rig.place.changes()?;
+    expect(changes == ["?? a.txt"], "the worktree differs by `?? a.txt` alone", || format!("{changes:?}"))?;
+    expect(!rig.place.project().join(".sprag").exists(), "no `.sprag` in the worktree", || "there is one")?;
+    let store = fs::read_dir(rig.place.project().join(".git").join("sprag"));
+    let filled = store.is_ok_and(|mut entries| entries.next().is_some());
+    expect(filled, "our state is below `.git/sprag`", || "nothing there: did the hooks run?")
+}

@@ -1,0 +1,19 @@
+//! The same as `held_stop`, with the hooks coming from the plugin folder as it is shipped.
+
+use super::Case;
+use super::held_stop;
+use crate::e2e::outcome::Checked;
+use crate::e2e::outcome::Stopped;
+use crate::e2e::rig::Hooks;
+use crate::e2e::rig::Rig;
+
+pub const CASE: Case =
+    Case { name: "plugin", shows: "the plugin folder alone brings the hooks", hooks: Hooks::Plugin, play };
+
+fn play(rig: &mut Rig) -> Checked {
+    let hooks = rig.plugin.map(|folder| folder.join("hooks").join("hooks.json"));
+    if let Some(missing) = hooks.filter(|hooks| !hooks.is_file()) {
+        return Err(Stopped::Skipped { why: format!("no plugin: `{}` is missing", missing.display()) });
+    }
+    held_stop::play(rig)
+}

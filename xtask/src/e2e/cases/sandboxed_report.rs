@@ -1,0 +1,71 @@
+//! The model reports to us from inside its sandbox, where `.git` may be read-only, and the report
+//! still arrives.
+
+use serde_json::Value;
+
+use super::Case;
+use super::ended_well;
+use super::outline;
+use crate::e2e::clients::Grant;
+use crate::e2e::outcome::Checked;
+use crate::e2e::outcome::Stopped;
+use crate::e2e::outcome::expect;
+use crate::e2e::outcome::short;
+use crate::e2e::rig::Hooks;
+use crate::e2e::rig::Rig;
+use crate::e2e::rig::Sandbox;
+use crate::model::script::Script;
+use crate::model::script::Turn;
+
+pub const CASE: Case = Case {
+    name: "sandboxed_report",
+    shows: "`sprag observe`, run by the model in its shell, is one record of its session",
+    hooks: Hooks::UserSettings,
+    play,
+};
+
+const NOTE: &str = "the parser wants a trailing newline";
+const WITNESS: &str = ".git/witness";
+
+fn play(rig: &mut Rig) -> Checked {
+    if let Sandbox::Broken(why) = rig.sandbox {
+        return Err(Stopped::Skipped { why: why.clone() });
+    }
+    let shell = rig.client.shell;
+    let mut commands = vec![format!("sprag observe \"{NOTE}\"")];
+    if matches!(rig.sandbox, Sandbox::Works) {
+        commands.push(format!("touch {WITNESS}"));
+    }
+    let turns = commands.iter().map(|command| Turn::call(shell(command)).into());
+    let run = rig.run(Script::ending("Noted.").then_all(turns), Grant::Usual)?;
+    ended_well(&run)?;
+    let main = run.main();
+    let requests = 1 + commands.len();
+    expect(main.len() == requests, &format!("{requests} requests"), || outline(&main))?;
+    // Otherwise the story would be told outside the sandbox and prove nothing.
+    expect(rig.file(WITNESS).is_none(), "`.git` is read-only for the model", || "it could write there")?;
+    let Some(session) = &run.session else {
+        let saw = short(&run.finished.stdout);
+        return Err(Stopped::missed("the client prints the id of its session", saw));
+    };
+    let data = rig.sprag_json(&["debug", session, "--json"])?;
+    let mut notes = Vec::new();
+    collect(&data, &mut notes);
+    let one = matches!(notes.as_slice(), [note] if note.to_string().contains(NOTE));
+    expect(one, &format!("one record of kind `observed` with `{NOTE}`"), || {
+        let said = outline(&main[..2]);
+        format!("{} records: {notes:?}; the command's request: {said}", notes.len())
+    })
+}
+
+/// Where in the object the records are is not this story's matter.
+fn collect<'a>(value: &'a Value, notes: &mut Vec<&'a Value>) {
+    match value {
+        Value::Object(fields) if fields.get("kind").is_some_and(|kind| kind == "observed") => {
+            notes.push(value)
+        }
+        Value::Object(fields) => fields.values().for_each(|field| collect(field, notes)),
+        Value::Array(items) => items.iter().for_each(|item| collect(item, notes)),
+        _ => {}
+    }
+}

@@ -1,0 +1,37 @@
+//! A debt is never silent and never nagging: the next session is told, the one after it is not.
+
+use super::Case;
+use super::OURS;
+use super::bounded;
+use super::ended_well;
+use super::outline;
+use crate::e2e::clients::Grant;
+use crate::e2e::outcome::Checked;
+use crate::e2e::outcome::expect;
+use crate::e2e::outcome::short;
+use crate::e2e::rig::Hooks;
+use crate::e2e::rig::Rig;
+use crate::model::script::Script;
+
+pub const CASE: Case = Case {
+    name: "session_start_context",
+    shows: "a debt is in the first request of the next session, and of no later one",
+    hooks: Hooks::UserSettings,
+    play,
+};
+
+fn play(rig: &mut Rig) -> Checked {
+    bounded::play(rig)?;
+    // These sessions only talk: one that changes nothing is not held, whatever the files look like.
+    for (session, due) in [("second", true), ("third", false)] {
+        let run = rig.run(Script::ending("Hello."), Grant::Usual)?;
+        ended_well(&run)?;
+        let main = run.main();
+        expect(main.len() == 1, &format!("one request in the {session} session"), || outline(&main))?;
+        let expected = if due { "the debt is told" } else { "nothing is told" };
+        expect(main[0].contains(OURS) == due, &format!("{expected} in the {session} session"), || {
+            short(&main[0].text_from(OURS).unwrap_or_else(|| format!("no `{OURS}` in {}", outline(&main))))
+        })?;
+    }
+    Ok(())
+}

@@ -1,0 +1,30 @@
+//! Having no objection is not a permission: what the user would be asked, the user is asked.
+
+use super::Case;
+use super::OURS;
+use super::ended_well;
+use super::outline;
+use crate::e2e::clients::Grant;
+use crate::e2e::outcome::Checked;
+use crate::e2e::outcome::expect;
+use crate::e2e::rig::Hooks;
+use crate::e2e::rig::Rig;
+use crate::model::script::Script;
+use crate::model::script::Turn;
+
+pub const CASE: Case = Case {
+    name: "user_prompt_stays",
+    shows: "our neutral answer approves nothing that the user did not allow",
+    hooks: Hooks::UserSettings,
+    play,
+};
+
+fn play(rig: &mut Rig) -> Checked {
+    let script = Script::ending("Then not.").then(Turn::call((rig.client.shell)("echo made > made.txt")));
+    let run = rig.run(script, Grant::Nothing)?;
+    ended_well(&run)?;
+    let main = run.main();
+    expect(main.len() == 2, "the model is told how its call went", || outline(&main))?;
+    expect(!main[1].contains(OURS), "we were neutral", || outline(&main))?;
+    expect(rig.file("made.txt").is_none(), "the command did not write", || outline(&main))
+}

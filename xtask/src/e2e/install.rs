@@ -1,0 +1,71 @@
+//! The pinned clients in a cache folder, from npm. Installed once for each version and used by every
+//! run after that; a client that cannot be had is a reason to report, not an error.
+
+use std::fs;
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::clients::Client;
+use super::process;
+use super::process::Ending;
+use crate::workspace;
+
+const DEADLINE: Duration = Duration::from_secs(600);
+
+pub struct Installed {
+    pub client: &'static Client,
+    pub program: PathBuf,
+}
+
+/// Why a client cannot be run here.
+pub struct Missing(pub String);
+
+pub fn cache() -> PathBuf {
+    match std::env::var_os("SPRAG_E2E_CACHE") {
+        Some(folder) => PathBuf::from(folder),
+        None => workspace::root().join("target").join("clients"),
+    }
+}
+
+pub fn install(client: &'static Client, cache: &Path) -> Result<Installed, Missing> {
+    let prefix = cache.join(client.name);
+    if let Some(installed) = present(client, &prefix) {
+        return Ok(installed);
+    }
+    let package = format!("{}@{}", client.package, client.version);
+    eprintln!("installing {package}");
+    fs::create_dir_all(&prefix)
+        .map_err(|error| Missing(format!("cannot make `{}`: {error}", prefix.display())))?;
+    let npm = process::find("npm").ok_or_else(|| Missing("npm is not on PATH".to_owned()))?;
+    let mut command = Command::new(npm);
+    // Programs come inside the packages: no script of theirs has to run.
+    command
+        .args(["install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix"])
+        .arg(&prefix)
+        .arg(&package);
+    let finished = process::run(command, &prefix.join("npm"), DEADLINE)
+        .map_err(|error| Missing(format!("npm: {error:#}")))?;
+    if finished.ending != Ending::Code(0) {
+        // The first errors say what went wrong; before them are warnings, after them advice.
+        let errors = finished.stderr.lines().filter(|line| line.starts_with("npm error"));
+        let said = errors.take(2).collect::<Vec<_>>().join("; ");
+        return Err(Missing(format!("npm install {package}: {:?}: {said}", finished.ending)));
+    }
+    present(client, &prefix).ok_or_else(|| {
+        Missing(format!("{package} has no program for this platform in `{}`", prefix.display()))
+    })
+}
+
+fn present(client: &'static Client, prefix: &Path) -> Option<Installed> {
+    let modules = prefix.join("node_modules");
+    let manifest = fs::read(modules.join(client.package).join("package.json")).ok()?;
+    let manifest: Value = serde_json::from_slice(&manifest).ok()?;
+    if manifest["version"] != client.version {
+        return None;
+    }
+    (client.program)(&modules).map(|program| Installed { client, program })
+}

@@ -1,0 +1,34 @@
+//! The program under test: given by the caller, or built from this workspace as it will be shipped.
+
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::Command;
+use std::process::Stdio;
+
+use anyhow::Context as _;
+use anyhow::ensure;
+use serde_json::Value;
+
+use crate::workspace;
+
+pub fn given(path: &Path) -> anyhow::Result<PathBuf> {
+    path.canonicalize().with_context(|| format!("no program at `{}`", path.display()))
+}
+
+/// Cargo says itself where the program is; the path depends on targets and settings of its own.
+pub fn build() -> anyhow::Result<PathBuf> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["build", "--release", "--package", "sprag", "--message-format=json-render-diagnostics"])
+        .current_dir(workspace::root())
+        .stderr(Stdio::inherit())
+        .output()
+        .context("cannot start `cargo`")?;
+    ensure!(output.status.success(), "`cargo build --release --package sprag` failed");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let messages = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let artifacts = messages
+        .filter(|message| message["reason"] == "compiler-artifact" && message["target"]["name"] == "sprag");
+    let mut programs = artifacts.filter_map(|artifact| artifact["executable"].as_str().map(PathBuf::from));
+    programs.next().context("cargo built no program called `sprag`")
+}

@@ -1,0 +1,241 @@
+//! A real client in a throwaway home, between a scripted model and the program under test. It runs
+//! sessions and hands back what happened; judging it is the cases' work.
+
+use std::fs;
+use std::path::Path;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use anyhow::ensure;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::clients::Client;
+use super::clients::Errand;
+use super::clients::Grant;
+use super::install::Installed;
+use super::outcome::Stopped;
+use super::place::Place;
+use super::process;
+use super::process::Ending;
+use super::process::Finished;
+use crate::model::Model;
+use crate::model::script::Part;
+use crate::model::script::Script;
+use crate::model::seen::Request;
+
+/// A run takes some seconds; a machine that is busy gets patience, one that hangs an end.
+const DEADLINE: Duration = Duration::from_secs(120);
+const PROMPT: &str = "do the scripted task";
+
+/// What all rigs of one invocation share.
+pub struct Kit {
+    pub program: PathBuf,
+    pub installer: Installer,
+    pub plugin: PathBuf,
+}
+
+/// Who writes our hooks into the client's settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Installer {
+    Program,
+    /// For a program without `init`.
+    Driver,
+}
+
+/// How the client learns of our hooks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hooks {
+    UserSettings,
+    Plugin,
+}
+
+/// Whether the client can shut the model's commands in, here.
+#[derive(Clone, Debug)]
+pub enum Sandbox {
+    /// It does not try.
+    Absent,
+    Works,
+    Broken(String),
+}
+
+pub struct Rig<'a> {
+    pub client: &'static Client,
+    pub place: Place,
+    pub sandbox: &'a Sandbox,
+    program: &'a Path,
+    /// Given to the client when the hooks come from there.
+    pub plugin: Option<&'a Path>,
+    model: Model,
+    runs: usize,
+    folder: TempDir,
+}
+
+/// One session of the client, from its start to its end.
+pub struct Run {
+    pub finished: Finished,
+    pub session: Option<String>,
+    pub requests: Vec<Request>,
+}
+
+impl<'a> Rig<'a> {
+    pub fn new(
+        kit: &'a Kit,
+        installed: &'a Installed,
+        sandbox: &'a Sandbox,
+        hooks: Hooks,
+    ) -> anyhow::Result<Rig<'a>> {
+        let (folder, root) = work_folder()?;
+        let model = Model::start(&root.join("model.jsonl")).context("cannot start the scripted model")?;
+        let place = Place::furnish(&root, &kit.program, model.url())?;
+        let client = installed.client;
+        (client.prepare)(&place)?;
+        let plugin = match hooks {
+            Hooks::UserSettings => None,
+            Hooks::Plugin => Some(kit.plugin.as_path()),
+        };
+        Ok(Rig { client, place, sandbox, program: &installed.program, plugin, model, runs: 0, folder })
+    }
+
+    /// Tells the client's settings of our hooks, unless a plugin does. Apart from `new`, so that the
+    /// folder can be looked at when this goes wrong.
+    pub fn write_hooks(&mut self, installer: Installer) -> anyhow::Result<()> {
+        if self.plugin.is_some() {
+            return Ok(());
+        }
+        let file = (self.client.hooks_file)(&self.place);
+        match installer {
+            Installer::Program => {
+                let arguments = ["init", "--client", self.client.name, "--user", "--yes", "--hooks-only"];
+                let finished = self.sprag(&arguments)?;
+                ensure!(
+                    finished.ending == Ending::Code(0),
+                    "`sprag {}` ended with {:?}: {}",
+                    arguments.join(" "),
+                    finished.ending,
+                    finished.stderr.trim()
+                );
+                ensure!(file.is_file(), "`sprag init` did not write `{}`", file.display());
+            }
+            Installer::Driver => {
+                fs::create_dir_all(file.parent().expect("a settings file lies in a folder of the home"))?;
+                fs::write(&file, (self.client.hooks)(&self.place).to_string())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs one session with `script` in the model's mouth.
+    pub fn run(&mut self, script: Script, grant: Grant) -> Result<Run, Stopped> {
+        let grant = match (self.sandbox, grant) {
+            // Without its sandbox the client refuses every command. What the case is about does not
+            // need the sandbox, so it goes on without.
+            (Sandbox::Broken(_), Grant::Usual) => Grant::Everything,
+            (Sandbox::Broken(why), Grant::Nothing) => return Err(Stopped::Skipped { why: why.clone() }),
+            _ => grant,
+        };
+        self.model.play(script);
+        let errand = Errand { prompt: PROMPT, grant, plugin: self.plugin };
+        let mut command = self.place.command(self.program);
+        command.args((self.client.arguments)(&errand)).envs((self.client.env)(&self.place));
+        let finished = process::run(command, &self.next_outputs(), DEADLINE)?;
+        let session = (self.client.session)(&finished.stdout);
+        Ok(Run { finished, session, requests: self.model.take_requests() })
+    }
+
+    /// The program under test, started by hand in the project.
+    pub fn sprag(&mut self, arguments: &[&str]) -> anyhow::Result<Finished> {
+        let mut command = self.place.command(&self.place.sprag());
+        command.args(arguments).envs((self.client.env)(&self.place));
+        process::run(command, &self.next_outputs(), DEADLINE)
+    }
+
+    /// As `sprag`, for a command that prints one JSON object.
+    pub fn sprag_json(&mut self, arguments: &[&str]) -> anyhow::Result<Value> {
+        let finished = self.sprag(arguments)?;
+        let command = arguments.join(" ");
+        ensure!(
+            finished.ending == Ending::Code(0),
+            "`sprag {command}` ended with {:?}: {} {}",
+            finished.ending,
+            finished.stderr.trim(),
+            finished.stdout.trim()
+        );
+        serde_json::from_str(&finished.stdout)
+            .with_context(|| format!("`sprag {command}` printed no JSON: {}", finished.stdout.trim()))
+    }
+
+    fn next_outputs(&mut self) -> PathBuf {
+        self.runs += 1;
+        self.place.root.join(format!("run-{}", self.runs))
+    }
+
+    /// A file of the project, if it is there.
+    pub fn file(&self, name: &str) -> Option<String> {
+        let bytes = fs::read(self.place.project().join(name)).ok()?;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// Leaves the folder where it is, for a person to look at.
+    pub fn keep(self) -> PathBuf {
+        self.folder.keep()
+    }
+
+    pub fn remove(self) -> anyhow::Result<()> {
+        self.folder.close().context("cannot remove the work folder")
+    }
+}
+
+impl Run {
+    pub fn main(&self) -> Vec<&Request> {
+        self.part(Part::Main)
+    }
+
+    pub fn track(&self, name: &'static str) -> Vec<&Request> {
+        self.part(Part::Track(name))
+    }
+
+    fn part(&self, part: Part) -> Vec<&Request> {
+        self.requests.iter().filter(|request| request.part == part).collect()
+    }
+}
+
+/// Asks the program whether it can install its own hooks.
+pub fn installer(program: &Path) -> anyhow::Result<Installer> {
+    let (folder, root) = work_folder()?;
+    let place = Place::furnish(&root, program, String::new())?;
+    let mut command = place.command(&place.sprag());
+    command.args(["init", "--help"]);
+    let finished = process::run(command, &root.join("init"), DEADLINE)?;
+    folder.close()?;
+    Ok(if finished.ending == Ending::Code(0) { Installer::Program } else { Installer::Driver })
+}
+
+/// Tries the client's sandbox once; every rig of this client then knows.
+pub fn sandbox(kit: &Kit, installed: &Installed) -> anyhow::Result<Sandbox> {
+    let client = installed.client;
+    let Some(arguments) = client.sandbox else { return Ok(Sandbox::Absent) };
+    let (folder, root) = work_folder()?;
+    let place = Place::furnish(&root, &kit.program, String::new())?;
+    (client.prepare)(&place)?;
+    let mut command = place.command(&installed.program);
+    command.args(arguments).envs((client.env)(&place));
+    let finished = process::run(command, &root.join("sandbox"), DEADLINE)?;
+    folder.close()?;
+    if finished.ending == Ending::Code(0) {
+        return Ok(Sandbox::Works);
+    }
+    let said = finished.stderr.lines().last().unwrap_or("it said nothing");
+    Ok(Sandbox::Broken(format!(
+        "the sandbox of `{}` does not work here: {:?}: {said}",
+        client.name, finished.ending
+    )))
+}
+
+/// With its real path: clients compare folders by name.
+fn work_folder() -> anyhow::Result<(TempDir, PathBuf)> {
+    let folder = tempfile::Builder::new().prefix("e2e-").tempdir()?;
+    let root = folder.path().canonicalize()?;
+    Ok((folder, root))
+}
