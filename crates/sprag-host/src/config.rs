@@ -213,8 +213,7 @@ impl Merge {
 
     fn check(&self, key: &str, value: &Value) -> Result<(), (String, Option<String>)> {
         let Some(known) = self.settings.get(key) else {
-            let nearest = self.settings.keys().map(|known| (strsim::jaro_winkler(known, key), known)).max_by(|a, b| a.0.total_cmp(&b.0));
-            let suggestion = nearest.filter(|(score, _)| *score > 0.8).map(|(_, known)| known.clone());
+            let suggestion = nearest(&self.settings, key);
             return Err((format!("unknown key `{key}`"), suggestion));
         };
         if known.value.type_str() != value.type_str() {
@@ -253,6 +252,13 @@ fn typed(settings: &BTreeMap<String, Setting>) -> Result<Policy, toml::de::Error
         retention: Retention::deserialize(section("retention"))?,
         gates: Policies::read(section)?,
     })
+}
+
+/// The key that was probably meant.
+pub fn nearest(settings: &BTreeMap<String, Setting>, key: &str) -> Option<String> {
+    let scored = settings.keys().map(|known| (strsim::jaro_winkler(known, key), known));
+    let (score, known) = scored.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    (score > 0.8).then(|| known.clone())
 }
 
 fn leaves(table: &Table) -> Vec<(String, Value)> {

@@ -1,6 +1,7 @@
 //! Asking git. The only file that starts it; most questions are answered by looking (`places.rs`).
 
 use std::ffi::OsStr;
+use std::io;
 use std::path::Path;
 use std::time::Duration;
 
@@ -14,6 +15,23 @@ pub fn changed_paths(worktree: &Path) -> Option<Vec<String>> {
     let ran = git(worktree, &["status", "--porcelain", "-z", "--untracked-files=all", "--no-renames"])?;
     let paths = ran.stdout.split(|&byte| byte == 0).filter(|entry| entry.len() > 3);
     Some(paths.map(|entry| String::from_utf8_lossy(&entry[3..]).into_owned()).collect())
+}
+
+/// Runs git in a repository of our own making, with an identity and settings of our own.
+pub fn in_own_repository(dir: &Path, args: &[&str]) -> io::Result<Ran> {
+    let args: Vec<&OsStr> = args.iter().map(OsStr::new).collect();
+    let who = OsStr::new("demo");
+    let mail = OsStr::new("demo@localhost");
+    let env = [
+        ("GIT_CONFIG_GLOBAL", OsStr::new("/dev/null")),
+        ("GIT_CONFIG_SYSTEM", OsStr::new("/dev/null")),
+        ("GIT_AUTHOR_NAME", who),
+        ("GIT_COMMITTER_NAME", who),
+        ("GIT_AUTHOR_EMAIL", mail),
+        ("GIT_COMMITTER_EMAIL", mail),
+    ];
+    let deadline = Duration::from_secs(20);
+    exec::run(&Run { program: OsStr::new("git"), args: &args, dir, env: &env, stdin: b"", deadline, cap: CAP })
 }
 
 fn git(worktree: &Path, args: &[&str]) -> Option<Ran> {

@@ -1,16 +1,20 @@
 //! Everything of Sprag that touches the world: clients, files, git, processes, the clock. Start
 //! at [`hook`]: the walk of one hook call is a straight line through this crate.
 
+pub mod clean;
 pub mod clients;
 pub mod config;
 pub mod disk;
+pub mod doctor;
 pub mod env;
 pub mod exec;
 pub mod facts;
 pub mod git;
 pub mod hook;
 pub mod inbox;
+pub mod install;
 pub mod journal;
+pub mod migrate;
 pub mod outbox;
 pub mod person;
 pub mod places;

@@ -7,6 +7,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use sprag_core::event::SessionId;
 use sprag_core::log::{Projection, Record};
 
 use crate::disk::{self, Disk};
@@ -94,9 +95,19 @@ fn look(path: &Path) -> io::Result<Seen> {
     Ok(Seen { file, inode: found.ino(), len: found.len() })
 }
 
-/// Folds whole lines from `from` on and says how many bytes they were. A last line without its
-/// line feed is still being written.
 fn fold_file<P: Projection>(path: &Path, from: u64, state: &mut P) -> io::Result<u64> {
+    each_line(path, from, |line| {
+        if concerns::<P>(line)
+            && let Ok(record) = Record::parse(line)
+        {
+            state.apply(&record);
+        }
+    })
+}
+
+/// Goes through whole lines from `from` on and says how many bytes they were. A last line without
+/// its line feed is still being written.
+pub fn each_line(path: &Path, from: u64, mut take: impl FnMut(&[u8])) -> io::Result<u64> {
     let mut file = File::open(path)?;
     file.seek(SeekFrom::Start(from))?;
     let mut reader = BufReader::with_capacity(64 * 1024, file);
@@ -109,11 +120,7 @@ fn fold_file<P: Projection>(path: &Path, from: u64, state: &mut P) -> io::Result
             return Ok(read);
         }
         read += count as u64;
-        if concerns::<P>(&line)
-            && let Ok(record) = Record::parse(&line)
-        {
-            state.apply(&record);
-        }
+        take(&line);
     }
 }
 
@@ -122,5 +129,33 @@ fn concerns<P: Projection>(line: &[u8]) -> bool {
     match line.strip_prefix(br#"{"v":1,"kind":""#) {
         Some(kind) => P::KINDS.iter().any(|prefix| kind.starts_with(prefix.as_bytes())),
         None => true,
+    }
+}
+
+/// Every record of one session, from the log and from its journal.
+pub fn records_of(store: &Store, session: &SessionId) -> io::Result<Vec<Record>> {
+    let mut found = OfSession { session: session.clone(), records: Vec::new() };
+    for path in store.log_files() {
+        each_line(&path, 0, |line| found.take(line))?;
+    }
+    let journal = journal::path(store, session);
+    if journal.exists() {
+        each_line(&journal, 0, |line| found.take(line))?;
+    }
+    Ok(found.records)
+}
+
+struct OfSession {
+    session: SessionId,
+    records: Vec<Record>,
+}
+
+impl OfSession {
+    fn take(&mut self, line: &[u8]) {
+        if let Ok(record) = Record::parse(line)
+            && record.session.as_ref() == Some(&self.session)
+        {
+            self.records.push(record);
+        }
     }
 }

@@ -7,9 +7,8 @@ use std::path::{Path, PathBuf};
 use sprag_core::event::{Actor, Event, Input, Presence, Report, SessionId};
 use sprag_core::time::Timestamp;
 
-use crate::env::Env;
-use crate::journal;
 use crate::inbox;
+use crate::journal;
 use crate::records;
 use crate::store::Store;
 use crate::walk::{self, World};
@@ -69,7 +68,7 @@ pub fn find_session(world: &World<'_>, named: Option<&str>, now: Timestamp) -> R
     if let Some(named) = named {
         return by_prefix(&store, named);
     }
-    let variables = ["SPRAG_SESSION", "CLAUDE_CODE_SESSION_ID"];
+    let variables = ["SPRAG_SESSION", "CLAUDE_CODE_SESSION_ID", "CODEX_SESSION_ID"];
     if let Some(id) = variables.iter().find_map(|name| world.env.text(name)) {
         let id = SessionId::new(id);
         return if journal::path(&store, &id).exists() { Ok(id) } else { Err(ReportError::Unknown(id)) };
@@ -115,9 +114,4 @@ fn live_sessions(store: &Store, now: Timestamp) -> Vec<(SessionId, String)> {
         })
         .filter_map(|(id, cwd)| Some((id?, cwd)))
         .collect()
-}
-
-/// A fixed environment for those who report from tests.
-pub fn world<'a>(env: &'a Env, disk: &'a dyn crate::disk::Disk, cwd: &Path) -> Result<World<'a>, crate::places::NoHome> {
-    Ok(World::new(env, disk, crate::places::Places::find(cwd, env)?))
 }

@@ -1,8 +1,17 @@
-//! The `sprag` program: argv, commands, exit codes.
+//! The `sprag` program: argv, commands, exit codes. A hook is dispatched before anything else
+//! exists: it is started hundreds of times in a session.
 
-fn main() {
+mod commands;
+mod failure;
+mod output;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
     let args: Vec<std::ffi::OsString> = std::env::args_os().collect();
     if args.get(1).is_some_and(|command| command == "hook") {
         sprag_host::hook::main(&args[2..]);
+        return ExitCode::SUCCESS;
     }
+    commands::main(&args)
 }

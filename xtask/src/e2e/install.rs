@@ -10,8 +10,8 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::clients::Client;
-use super::process;
-use super::process::Ending;
+use crate::process;
+use crate::process::Ending;
 use crate::workspace;
 
 const DEADLINE: Duration = Duration::from_secs(600);

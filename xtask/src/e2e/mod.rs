@@ -17,15 +17,13 @@ use rig::Rig;
 use rig::Sandbox;
 
 use crate::failure::Told;
+use crate::program;
 
 mod cases;
 mod clients;
 mod install;
 mod options;
 mod outcome;
-mod place;
-mod process;
-mod program;
 mod rig;
 
 pub fn run(args: &[String]) -> anyhow::Result<()> {
@@ -51,10 +49,7 @@ struct Tally {
 }
 
 fn play(plan: &Plan) -> anyhow::Result<Tally> {
-    let program = match &plan.sprag {
-        Some(path) => program::given(path)?,
-        None => program::build()?,
-    };
+    let program = program::given_or_built(plan.sprag.as_deref())?;
     let installer = rig::installer(&program)?;
     let kit = Kit { program, installer, plugin: std::path::absolute(&plan.plugin)? };
     if installer == Installer::Driver {

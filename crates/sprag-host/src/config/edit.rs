@@ -48,7 +48,13 @@ fn with_value(text: &str, key: &str, value: &str) -> Result<String, String> {
         let entry = table.entry(part).or_insert_with(toml_edit::table);
         table = entry.as_table_mut().ok_or_else(|| format!("`{part}` is not a section"))?;
     }
-    table.insert(last, Item::Value(parsed));
+    // Assigning to what is there keeps the comments above it; inserting would drop them.
+    match table.get_mut(last) {
+        Some(item) => *item = Item::Value(parsed),
+        None => {
+            table.insert(last, Item::Value(parsed));
+        }
+    }
     Ok(document.to_string())
 }
 

@@ -5,7 +5,7 @@ use super::clients::Client;
 use super::outcome::Checked;
 use super::outcome::expect;
 use super::outcome::short;
-use super::process::Ending;
+use crate::process::Ending;
 use super::rig::Hooks;
 use super::rig::Rig;
 use super::rig::Run;

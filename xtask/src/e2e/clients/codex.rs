@@ -9,7 +9,7 @@ use serde_json::json;
 use super::Client;
 use super::Errand;
 use super::Grant;
-use crate::e2e::place::Place;
+use crate::place::Place;
 use crate::model::Asked;
 use crate::model::script::Call;
 use crate::model::script::Step;

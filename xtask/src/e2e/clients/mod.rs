@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::path::PathBuf;
 
-use super::place::Place;
+use crate::place::Place;
 use crate::model::script::Call;
 use crate::model::script::Step;
 

@@ -12,7 +12,7 @@ use std::process::Command;
 use anyhow::Context as _;
 use anyhow::ensure;
 
-use super::process;
+use crate::process;
 
 pub struct Place {
     pub root: PathBuf,

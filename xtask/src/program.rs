@@ -11,20 +11,19 @@ use serde_json::Value;
 
 use crate::workspace;
 
-pub fn given(path: &Path) -> anyhow::Result<PathBuf> {
-    path.canonicalize().with_context(|| format!("no program at `{}`", path.display()))
+pub fn given_or_built(given: Option<&Path>) -> anyhow::Result<PathBuf> {
+    match given {
+        Some(path) => path.canonicalize().with_context(|| format!("no program at `{}`", path.display())),
+        None => build(workspace::cargo("build").arg("--release")),
+    }
 }
 
-/// Cargo says itself where the program is; the path depends on targets and settings of its own.
-pub fn build() -> anyhow::Result<PathBuf> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let output = Command::new(cargo)
-        .args(["build", "--release", "--package", "sprag", "--message-format=json-render-diagnostics"])
-        .current_dir(workspace::root())
-        .stderr(Stdio::inherit())
-        .output()
-        .context("cannot start `cargo`")?;
-    ensure!(output.status.success(), "`cargo build --release --package sprag` failed");
+/// Runs a `cargo build`. Cargo says itself where the program is; the path depends on targets and
+/// settings of its own.
+pub fn build(cargo: &mut Command) -> anyhow::Result<PathBuf> {
+    cargo.args(["--package", "sprag", "--message-format=json-render-diagnostics"]);
+    let output = cargo.stderr(Stdio::inherit()).output().context("cannot start `cargo`")?;
+    ensure!(output.status.success(), "cargo cannot build `sprag`");
     let text = String::from_utf8_lossy(&output.stdout);
     let messages = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let artifacts = messages

@@ -1,0 +1,112 @@
+//! Sweeping up: journals whose events are in the log, left-overs of killed processes, processes that
+//! are gone. Records are never dropped.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use sprag_core::event::SessionId;
+use sprag_core::log::{By, Record};
+use sprag_core::obligation::{Cause, DEBT_OPENED, Debt};
+use sprag_core::session::Session;
+use sprag_core::text::Text;
+use sprag_core::time::Timestamp;
+
+use crate::disk::Disk;
+use crate::journal::{self, Journal};
+use crate::places::{Places, UserPlaces};
+use crate::store::Store;
+use crate::{person, records};
+
+/// What there is to sweep.
+#[derive(Debug, Default)]
+pub struct Sweep {
+    /// Sessions without an event since the given time.
+    pub sessions: Vec<SessionId>,
+    /// Files of processes that were killed while writing.
+    pub leftovers: Vec<PathBuf>,
+}
+
+/// What was done.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Swept {
+    pub journals: usize,
+    pub moved_records: usize,
+    pub debts: usize,
+    pub leftovers: usize,
+    pub processes: usize,
+}
+
+pub fn look(places: &Places, before: Timestamp) -> io::Result<Sweep> {
+    let store = Store::at(&places.store);
+    let mut sweep = Sweep::default();
+    for path in journal::all(&store) {
+        let (_, records) = journal::read(&path)?;
+        if let Some(last) = records.last()
+            && last.at < before
+            && let Some(id) = &last.session
+        {
+            sweep.sessions.push(id.clone());
+        }
+    }
+    for dir in ["journal", "cache", "outbox", "log", "crash"] {
+        let entries = fs::read_dir(store.dir.join(dir)).into_iter().flatten().flatten();
+        sweep.leftovers.extend(entries.map(|entry| entry.path()).filter(|path| is_leftover(path)));
+    }
+    Ok(sweep)
+}
+
+/// A temporary file `.PID.NAME` whose process is gone.
+fn is_leftover(path: &std::path::Path) -> bool {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let pid = name.strip_prefix('.').and_then(|rest| rest.split('.').next()).and_then(|pid| pid.parse::<i32>().ok());
+    let Some(pid) = pid.and_then(rustix::process::Pid::from_raw) else {
+        return false;
+    };
+    rustix::process::test_kill_process(pid).is_err()
+}
+
+pub fn sweep(places: &Places, disk: &dyn Disk, found: &Sweep, now: Timestamp) -> io::Result<Swept> {
+    let store = Store::at(&places.store);
+    let mut swept = Swept::default();
+    for id in &found.sessions {
+        let journal = Journal::open(&store, disk, id, Duration::from_secs(2))?;
+        if !journal.is_locked() || journal.loaded.is_newer {
+            continue;
+        }
+        swept.debts += settle(&store, disk, id, &journal.loaded.session, now)?;
+        swept.moved_records += journal.move_to_log(&store, disk, id, now)?;
+        disk.remove(&journal::path(&store, id))?;
+        swept.journals += 1;
+    }
+    for path in &found.leftovers {
+        disk.remove(path)?;
+        swept.leftovers += 1;
+    }
+    if let Some(user) = &places.user {
+        swept.processes = person::sweep(user, disk)?;
+    }
+    Ok(swept)
+}
+
+/// A session that never said it ended leaves its open obligations as debts.
+fn settle(store: &Store, disk: &dyn Disk, id: &SessionId, session: &Session, now: Timestamp) -> io::Result<usize> {
+    let by = By { client: Text::from("cli"), agent: None, role: None };
+    let debts: Vec<Record> = session
+        .stops
+        .owed
+        .iter()
+        .filter(|owed| !session.stops.released.contains(&owed.obligation.digest))
+        .map(|owed| Debt::new(owed.gate.as_str(), &owed.obligation, id, Cause::Ended, now))
+        .map(|debt| serde_json::to_value(debt).map_err(io::Error::other))
+        .map(|body| Ok(records::record(DEBT_OPENED, now, Some(id), Some(by.clone()), body?)))
+        .collect::<io::Result<_>>()?;
+    store.log(disk, &debts)?;
+    Ok(debts.len())
+}
+
+/// The places of the user that are swept with any repository.
+pub fn user_only(user: &UserPlaces, disk: &dyn Disk) -> io::Result<usize> {
+    person::sweep(user, disk)
+}

@@ -1,0 +1,96 @@
+//! `sprag debt`: what sessions left unmet.
+
+use serde_json::json;
+use sprag_core::log::By;
+use sprag_core::obligation::{DEBT_CLEARED, Debts, Duty};
+use sprag_core::text::Text;
+use sprag_host::disk::RealDisk;
+use sprag_host::{person, projections, records};
+
+use super::{Cx, Ending, Outcome, show};
+use crate::failure::Failure;
+use crate::output;
+
+/// List or clear what sessions left unmet
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    /// List open debts
+    List {
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Clear a debt that will not be met (review and verify debts: a person's)
+    Clear {
+        /// Its id, as `sprag debt list` shows it
+        id: String,
+        /// Why it need not be met
+        #[arg(long)]
+        reason: String,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    match args.command {
+        Command::List { json } => list(json, cx),
+        Command::Clear { id, reason, json } => clear(&id, &reason, json, cx),
+    }
+}
+
+fn list(json: bool, cx: &Cx) -> Outcome {
+    let debts = projections::load::<Debts>(&cx.world()?.store())?.state;
+    show(
+        json,
+        || {
+            let debts: Vec<_> = debts
+                .open()
+                .iter()
+                .map(|open| {
+                    let mut debt = json!(open.debt);
+                    debt["shown"] = json!(open.shown);
+                    debt
+                })
+                .collect();
+            json!({ "debts": debts })
+        },
+        || {
+            if debts.open().is_empty() {
+                output::line("no debts");
+            }
+            for open in debts.open() {
+                let debt = &open.debt;
+                let cause = match debt.cause {
+                    sprag_core::obligation::Cause::Released => "let go by the breaker",
+                    sprag_core::obligation::Cause::Ended => "left when the session ended",
+                };
+                output::line(format!("{}  {}  {}  {cause}\n  {}", debt.id, debt.duty.name(), debt.since, debt.why));
+                output::line(format!("  next: sprag debt clear {} --reason TEXT", debt.id));
+            }
+        },
+    )
+}
+
+fn clear(id: &str, reason: &str, json: bool, cx: &Cx) -> Outcome {
+    let world = cx.world()?;
+    let store = world.store();
+    let debts = projections::load::<Debts>(&store)?.state;
+    let debt = debts.open().iter().map(|open| &open.debt).find(|debt| debt.id.as_str() == id);
+    let debt = debt.ok_or_else(|| Failure::no_debt(id))?;
+    if matches!(debt.duty, Duty::Review | Duty::Verify) {
+        person::check(world.places.user.as_ref())?;
+    }
+    let body = json!({"ids": [id], "reason": Text::<1000>::from(reason)});
+    let by = By { client: Text::from("cli"), agent: None, role: None };
+    store.log(&RealDisk, &[records::record(DEBT_CLEARED, cx.now, Some(&debt.session), Some(by), body)])?;
+    show(json, || json!({ "cleared": [id] }), || output::line(format!("cleared `{id}`")))?;
+    Ok(Ending::Done)
+}

@@ -1,0 +1,184 @@
+//! `sprag init`: puts our hooks into the settings of clients, after showing the change.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::json;
+use sprag_host::clients::{self, CLIENTS, Client};
+use sprag_host::disk::{Disk as _, RealDisk};
+use sprag_host::doctor::program_name;
+use sprag_host::exec::on_path;
+use sprag_host::install::{self, AGENT_COMMANDS, Change, OnFailure, Permissions, Wanted};
+use sprag_host::places::{Places, UserPlaces};
+
+use super::{Cx, Ending, Outcome};
+use crate::failure::Failure;
+use crate::output;
+
+/// Install Sprag's hooks into the clients found, for this user
+///
+/// Shows the change first and asks. Foreign entries, comments and order stay. `--remove` gives the
+/// files back as they were.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Only this client (may be repeated)
+    #[arg(long, value_name = "NAME")]
+    client: Vec<String>,
+    /// Into this project's settings, which colleagues share
+    #[arg(long, conflicts_with = "user")]
+    project: bool,
+    /// Into this user's settings (the default)
+    #[arg(long)]
+    user: bool,
+    /// Take the hooks out again
+    #[arg(long)]
+    remove: bool,
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
+    /// Only show the change
+    #[arg(long)]
+    dry_run: bool,
+    /// Do not make `.sprag/` in this repository
+    #[arg(long)]
+    hooks_only: bool,
+    /// Also let the agent run its own commands without asking: observe
+    #[arg(long)]
+    permissions: bool,
+    /// Let the client refuse tool calls when Sprag is missing or too slow
+    #[arg(long)]
+    fail_closed: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    let user = UserPlaces::find(&cx.env);
+    let places = cx.places().ok();
+    let chosen = choose(&args, cx)?;
+    let (program, is_on_path) = program_name(&cx.env);
+    let permissions = ask_permissions(&args, &chosen);
+    let mut changes = Vec::new();
+    for client in &chosen {
+        let path = settings_path(client, &args, places.as_ref(), cx)?;
+        changes.push(match args.remove {
+            true => install::plan_removal(&path, client, user.as_ref())?,
+            false => {
+                let on_failure = if args.fail_closed { OnFailure::Block } else { OnFailure::Pass };
+                install::plan(&path, &Wanted { client, program: &program, permissions, on_failure })?
+            }
+        });
+    }
+    if !args.json {
+        tell(&args, &changes, &program, is_on_path);
+    }
+    let open: Vec<&Change> = changes.iter().filter(|change| !change.is_nothing()).collect();
+    let is_confirmed = args.yes || open.is_empty() || (!args.dry_run && output::confirm("write this?"));
+    if !args.dry_run {
+        if !is_confirmed {
+            return Err(Failure::not_confirmed("sprag init --yes"));
+        }
+        for change in &open {
+            install::apply(&RealDisk, user.as_ref(), change).map_err(|error| Failure::io("write", &change.path, &error))?;
+        }
+    }
+    let project = if args.dry_run || args.hooks_only || args.remove { None } else { make_project(&args, places.as_ref())? };
+    finish(&args, &chosen, &changes, project)
+}
+
+fn choose(args: &Args, cx: &Cx) -> Result<Vec<&'static Client>, Failure> {
+    if args.client.is_empty() {
+        let is_there = |client: &&&Client| {
+            let settings = (client.install.user_file)(&cx.env);
+            let has_settings = settings.as_ref().and_then(|path| path.parent()).is_some_and(std::path::Path::is_dir);
+            has_settings || cx.env.get("PATH").is_some_and(|path| on_path(client.program, &path).is_some())
+        };
+        let found: Vec<&'static Client> = CLIENTS.iter().filter(is_there).copied().collect();
+        return if found.is_empty() { Err(Failure::nothing_to_install()) } else { Ok(found) };
+    }
+    let known: Vec<&str> = CLIENTS.iter().map(|client| client.name).collect();
+    args.client
+        .iter()
+        .map(|name| clients::find(name).ok_or_else(|| Failure::unknown_client(name, &known)))
+        .collect()
+}
+
+fn settings_path(client: &Client, args: &Args, places: Option<&Places>, cx: &Cx) -> Result<PathBuf, Failure> {
+    if args.project {
+        let worktree = places.and_then(|places| places.worktree.as_ref());
+        let worktree = worktree.ok_or_else(|| Failure::not_in_git("a project's settings"))?;
+        return Ok(worktree.join(client.install.project_file));
+    }
+    Ok((client.install.user_file)(&cx.env).ok_or(sprag_host::places::NoHome)?)
+}
+
+/// A separate answer: without the rules every report asks the user, and fails where nobody is there.
+fn ask_permissions(args: &Args, chosen: &[&Client]) -> Permissions {
+    let has_rules = chosen.iter().any(|client| client.install.permission.is_some());
+    let is_asked = !args.permissions && !args.yes && !args.dry_run && !args.remove && !args.json && has_rules;
+    let question = format!("let the agent run `sprag {}` without asking you?", AGENT_COMMANDS.join("`, `sprag "));
+    match args.permissions || (is_asked && output::confirm(&question)) {
+        true => Permissions::Offer,
+        false => Permissions::Leave,
+    }
+}
+
+fn tell(args: &Args, changes: &[Change], program: &str, is_on_path: bool) {
+    for change in changes {
+        match change.is_nothing() {
+            true => output::line(format!("`{}` is as it should be", change.path.display())),
+            false => output::line(change.diff().trim_end()),
+        }
+    }
+    if !is_on_path && !args.remove {
+        output::note(format!("sprag: PATH does not find this program, so hooks name it as `{program}`; they break when it moves"));
+    }
+    if args.project && !args.remove {
+        output::note("sprag: a colleague without sprag gets a failing hook from a project's settings");
+    }
+}
+
+/// `.sprag/` is what a repository commits: its policy, and later what was learned.
+fn make_project(args: &Args, places: Option<&Places>) -> Result<Option<PathBuf>, Failure> {
+    let Some(dir) = places.and_then(Places::project) else {
+        return Ok(None);
+    };
+    if dir.exists() || !(args.yes || (!args.json && output::confirm(&format!("make `{}`?", dir.display())))) {
+        return Ok(None);
+    }
+    RealDisk.make_dirs(&dir).map_err(|error| Failure::io("make", &dir, &error))?;
+    for (name, text) in [
+        (".gitignore", "local.toml\ninbox/\n"),
+        ("config.toml", "# Policy of this project; `sprag config show --defaults` lists every key.\n"),
+    ] {
+        let path = dir.join(name);
+        fs::write(&path, text).map_err(|error| Failure::io("write", &path, &error))?;
+    }
+    Ok(Some(dir))
+}
+
+fn finish(args: &Args, chosen: &[&Client], changes: &[Change], project: Option<PathBuf>) -> Outcome {
+    if args.json {
+        let changed: Vec<_> = changes
+            .iter()
+            .map(|change| json!({"path": change.path, "changed": !change.is_nothing(), "diff": change.diff()}))
+            .collect();
+        output::json(json!({"dry_run": args.dry_run, "files": changed, "project": project}));
+        return Ok(Ending::Done);
+    }
+    if args.dry_run {
+        output::line("nothing was changed");
+        return Ok(Ending::Done);
+    }
+    if let Some(dir) = project {
+        output::line(format!("made `{}`", dir.display()));
+    }
+    if !args.remove {
+        for client in chosen {
+            output::line(format!("{}: {}", client.title, client.install.after));
+        }
+        output::line("  next: sprag doctor");
+    }
+    Ok(Ending::Done)
+}

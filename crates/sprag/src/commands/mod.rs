@@ -1,0 +1,148 @@
+//! The commands: one file each, all of one shape (`Args` with its help, `run`), and one line in the
+//! list below.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{CommandFactory as _, Parser, Subcommand};
+use serde_json::Value;
+use sprag_core::time::Timestamp;
+use sprag_host::disk::RealDisk;
+use sprag_host::env::{self, Env};
+use sprag_host::places::{self, Places};
+use sprag_host::walk::World;
+
+use crate::failure::Failure;
+use crate::output;
+
+commands! {
+    Init: init,
+    Doctor: doctor,
+    Status: status,
+    Sessions: sessions,
+    Explain: explain,
+    Debug: debug,
+    Debt: debt,
+    Observe: observe,
+    Clients: clients,
+    Config: config,
+    Trust: trust,
+    Off: off,
+    On: on,
+    Clean: clean,
+    Rebuild: rebuild,
+    Migrate: migrate,
+    Completions: completions,
+    Demo: demo,
+    Hook: hook,
+}
+
+/// Governs, remembers for, traces and orchestrates coding agents.
+///
+/// Sprag sits in the hooks of agent clients. `sprag init` installs it, `sprag doctor` tells whether
+/// it works, `sprag status` shows what is open.
+#[derive(Parser)]
+#[command(name = "sprag", version, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// What every command is given.
+pub struct Cx {
+    pub env: Env,
+    pub cwd: PathBuf,
+    pub now: Timestamp,
+}
+
+/// How a command ended well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    Done,
+    /// Done, and the answer is no.
+    No,
+}
+
+pub type Outcome = Result<Ending, Failure>;
+
+impl Cx {
+    pub fn places(&self) -> Result<Places, Failure> {
+        Ok(Places::find(&self.cwd, &self.env)?)
+    }
+
+    pub fn world(&self) -> Result<World<'_>, Failure> {
+        Ok(World::new(&self.env, &RealDisk, self.places()?))
+    }
+}
+
+pub fn main(args: &[OsString]) -> ExitCode {
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help is an answer, not an error; either way clap knows where it goes.
+            error.print().unwrap_or_default();
+            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+        }
+    };
+    let env = Env::Real;
+    let cx = Cx { cwd: places::current_dir(&env), now: env::now(), env };
+    let wants_json = args.iter().any(|arg| arg == "--json");
+    match cli.command.run(&cx) {
+        Ok(Ending::Done) => ExitCode::SUCCESS,
+        Ok(Ending::No) => ExitCode::from(1),
+        Err(failure) => {
+            match wants_json {
+                true => output::json(failure.json()),
+                false => output::note(failure.text()),
+            }
+            ExitCode::from(failure.kind as u8)
+        }
+    }
+}
+
+/// The whole command line as data, for completions and the documents.
+pub fn cli() -> clap::Command {
+    Cli::command()
+}
+
+/// Prints one object for programs, or lets `human` tell people.
+pub fn show(json: bool, value: impl FnOnce() -> Value, human: impl FnOnce()) -> Outcome {
+    if json {
+        output::json(value());
+    } else {
+        human();
+    }
+    Ok(Ending::Done)
+}
+
+/// A length of time as people write it: `90s`, `2h`, `30d`.
+pub fn seconds(text: &str) -> Result<i64, Failure> {
+    let span: jiff::Span = text.parse().map_err(|_| Failure::bad_span(text))?;
+    let total = span.total((jiff::Unit::Second, jiff::SpanRelativeTo::days_are_24_hours()));
+    match total {
+        Ok(seconds) if seconds >= 1.0 => Ok(seconds as i64),
+        _ => Err(Failure::bad_span(text)),
+    }
+}
+
+/// The one registration of a command.
+macro_rules! commands {
+    ($($variant:ident: $module:ident),+ $(,)?) => {
+        $(mod $module;)+
+
+        #[derive(Subcommand)]
+        enum Command {
+            $($variant($module::Args)),+
+        }
+
+        impl Command {
+            fn run(self, cx: &Cx) -> Outcome {
+                match self {
+                    $(Command::$variant(args) => $module::run(args, cx)),+
+                }
+            }
+        }
+    };
+}
+use commands;

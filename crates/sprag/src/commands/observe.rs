@@ -1,0 +1,39 @@
+//! `sprag observe`: an agent notes something for its session.
+
+use sprag_core::event::Report;
+use sprag_core::text::Text;
+use sprag_host::reports::{self, Delivery};
+
+use super::{Cx, Outcome, show};
+use crate::output;
+
+/// Note an observation in a session's journal
+///
+/// For agents and sub-agents: no note is lost, however many are made at once.
+#[derive(clap::Args)]
+pub struct Args {
+    /// What was observed, at most 2,000 characters
+    note: String,
+    /// The session, by id or its start (default: the one of this worktree)
+    #[arg(long)]
+    session: Option<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    let world = cx.world()?;
+    let session = reports::find_session(&world, args.session.as_deref(), cx.now)?;
+    let report = Report::Observed { note: Text::new(args.note) };
+    let delivery = reports::send(&world, &session, report, &cx.cwd, cx.now)?;
+    let how = match &delivery {
+        Delivery::Recorded => "recorded",
+        Delivery::Left(_) => "left for the next hook",
+    };
+    show(
+        args.json,
+        || serde_json::json!({"session": session, "delivery": how}),
+        || output::line(format!("noted in session `{}` ({how})", session.as_str())),
+    )
+}

@@ -1,0 +1,177 @@
+//! Every way in which a command can fail, what its user is told and what they can do next. All
+//! messages of the product are in this file or in a gate's reason.
+
+use std::io;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use sprag_core::event::SessionId;
+use sprag_host::config::Problem;
+use sprag_host::config::edit::EditError;
+use sprag_host::install::InstallError;
+use sprag_host::person::NotAPerson;
+use sprag_host::places::NoHome;
+use sprag_host::reports::ReportError;
+
+#[derive(Debug)]
+pub struct Failure {
+    pub kind: Kind,
+    /// For programs: stable.
+    pub code: &'static str,
+    pub message: String,
+    /// Commands that work when pasted.
+    pub next: Vec<String>,
+}
+
+/// What an exit code means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The answer is no.
+    No = 1,
+    /// Usage or configuration.
+    Usage = 2,
+    /// Our own failure.
+    Ours = 4,
+}
+
+impl Failure {
+    pub fn new(kind: Kind, code: &'static str, message: impl Into<String>) -> Failure {
+        Failure { kind, code, message: message.into(), next: Vec::new() }
+    }
+
+    pub fn next(mut self, command: impl Into<String>) -> Failure {
+        self.next.push(command.into());
+        self
+    }
+
+    pub fn text(&self) -> String {
+        let mut text = format!("sprag: {}", self.message);
+        for next in &self.next {
+            text.push_str(&format!("\n  next: {next}"));
+        }
+        text
+    }
+
+    pub fn json(&self) -> Value {
+        json!({"error": {"code": self.code, "message": self.message, "next": self.next}})
+    }
+
+    pub fn io(doing: &str, path: &Path, error: &io::Error) -> Failure {
+        Failure::new(Kind::Ours, "io", format!("cannot {doing} `{}`: {error}", path.display())).next("sprag doctor")
+    }
+
+    pub fn config(problems: &[Problem]) -> Failure {
+        let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        Failure::new(Kind::Usage, "bad_config", told.join("\n       ")).next("sprag config show --defaults")
+    }
+
+    pub fn unknown_key(key: &str, suggestion: Option<&str>) -> Failure {
+        let failure = Failure::new(Kind::Usage, "unknown_key", format!("unknown key `{key}`"));
+        match suggestion {
+            Some(suggestion) => failure.next(format!("sprag config get {suggestion}")),
+            None => failure.next("sprag config show"),
+        }
+    }
+
+    pub fn no_debt(id: &str) -> Failure {
+        Failure::new(Kind::No, "not_found", format!("there is no open debt `{id}`")).next("sprag debt list")
+    }
+
+    pub fn bad_span(text: &str) -> Failure {
+        Failure::new(Kind::Usage, "bad_span", format!("`{text}` is not a length of time such as `2h` or `30d`"))
+    }
+
+    pub fn unknown_client(name: &str, known: &[&str]) -> Failure {
+        let known = known.join(", ");
+        Failure::new(Kind::Usage, "unknown_client", format!("unknown client `{name}`; known are {known}"))
+    }
+
+    pub fn nothing_to_install() -> Failure {
+        Failure::new(Kind::No, "no_client", "no client was found on this machine").next("sprag init --client claude")
+    }
+
+    pub fn not_confirmed(command: &str) -> Failure {
+        Failure::new(Kind::No, "not_confirmed", "nothing was changed").next(command)
+    }
+
+    pub fn not_in_git(what: &str) -> Failure {
+        Failure::new(Kind::No, "not_in_git", format!("{what} needs a git repository")).next("git init")
+    }
+
+    pub fn nothing_to_trust() -> Failure {
+        Failure::new(Kind::No, "not_found", "this project has no configuration of its own").next("sprag init")
+    }
+
+
+    pub fn demo(what: impl Into<String>) -> Failure {
+        Failure::new(Kind::Ours, "demo", what)
+    }
+}
+
+impl From<NoHome> for Failure {
+    fn from(_: NoHome) -> Self {
+        Failure::new(Kind::Usage, "no_home", "there is no home directory, and outside git the records live there")
+            .next("export SPRAG_HOME=/a/directory")
+    }
+}
+
+impl From<NotAPerson> for Failure {
+    fn from(reason: NotAPerson) -> Self {
+        match reason {
+            NotAPerson::NoTerminal => {
+                Failure::new(Kind::No, "not_a_person", "this is for a person at a terminal, and there is none")
+            }
+            NotAPerson::BelowAgent { pid } => Failure::new(
+                Kind::No,
+                "not_a_person",
+                format!("this is for a person, and it was started below an agent (process {pid})"),
+            ),
+        }
+    }
+}
+
+impl From<ReportError> for Failure {
+    fn from(error: ReportError) -> Self {
+        let list = |ids: &[SessionId]| ids.iter().map(|id| format!("`{}`", id.as_str())).collect::<Vec<_>>().join(", ");
+        match error {
+            ReportError::NoSession => {
+                Failure::new(Kind::No, "no_session", "no session is live in this worktree").next("sprag sessions")
+            }
+            ReportError::Unknown(id) => {
+                Failure::new(Kind::No, "not_found", format!("there is no session `{}`", id.as_str())).next("sprag sessions")
+            }
+            ReportError::Ambiguous(ids) => {
+                let failure = Failure::new(Kind::No, "ambiguous", format!("which session is meant: {}", list(&ids)));
+                ids.iter().take(3).fold(failure, |failure, id| failure.next(format!("--session {}", id.as_str())))
+            }
+            ReportError::Io(error) => Failure::from(error),
+        }
+    }
+}
+
+impl From<EditError> for Failure {
+    fn from(error: EditError) -> Self {
+        match error {
+            EditError::Wrong(problems) => Failure::config(&problems),
+            EditError::Io(error) => Failure::from(error),
+        }
+    }
+}
+
+impl From<InstallError> for Failure {
+    fn from(error: InstallError) -> Self {
+        match error {
+            InstallError::NotSettings { path, what } => {
+                Failure::new(Kind::No, "not_settings", format!("`{}` is not a settings file: {what}", path.display()))
+                    .next("sprag doctor")
+            }
+            InstallError::Io(error) => Failure::from(error),
+        }
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Failure::new(Kind::Ours, "io", error.to_string()).next("sprag doctor")
+    }
+}

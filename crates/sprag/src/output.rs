@@ -1,0 +1,97 @@
+//! What people and programs read. Data goes to stdout, everything else to stderr; nothing depends
+//! on colour, and a reader that hangs up is no error.
+
+use std::io::{self, IsTerminal as _, Write as _};
+
+use serde_json::{Value, json};
+
+pub fn line(text: impl AsRef<str>) {
+    writeln!(io::stdout().lock(), "{}", text.as_ref()).unwrap_or_default();
+}
+
+pub fn note(text: impl AsRef<str>) {
+    writeln!(io::stderr().lock(), "{}", text.as_ref()).unwrap_or_default();
+}
+
+/// One object with its version and named lists.
+pub fn json(mut value: Value) {
+    value["v"] = json!(1);
+    line(value.to_string());
+}
+
+pub fn text_raw(text: &str) {
+    io::stdout().lock().write_all(text.as_bytes()).unwrap_or_default();
+}
+
+/// Columns as wide as they need to be; the last one takes what the terminal has left.
+pub fn table(head: &[&str], rows: &[Vec<String>]) {
+    let mut widths: Vec<usize> = head.iter().map(|cell| cell.chars().count()).collect();
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let room = width();
+    let head: Vec<String> = head.iter().map(|cell| (*cell).to_owned()).collect();
+    for row in std::iter::once(&head).chain(rows) {
+        let mut text = String::new();
+        for (at, cell) in row.iter().enumerate() {
+            let is_last = at + 1 == row.len();
+            let left = room.saturating_sub(text.chars().count()).max(20);
+            match is_last {
+                true => text.push_str(&cut(cell, left)),
+                false => text.push_str(&format!("{cell:<width$}  ", width = widths[at])),
+            }
+        }
+        line(text.trim_end());
+    }
+}
+
+fn cut(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(most.saturating_sub(1)).collect();
+    format!("{kept}…")
+}
+
+/// The terminal's width; a pipe gets everything.
+fn width() -> usize {
+    if !io::stdout().is_terminal() {
+        return usize::MAX;
+    }
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok().map(|size| usize::from(size.ws_col));
+    size.filter(|&columns| columns >= 40).unwrap_or(80)
+}
+
+/// Whether to colour at all.
+pub fn has_colour() -> bool {
+    io::stdout().is_terminal()
+        && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+        && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
+pub fn bold(text: &str) -> String {
+    if has_colour() { format!("\x1b[1m{text}\x1b[0m") } else { text.to_owned() }
+}
+
+/// Asks a person; no terminal is a no.
+pub fn confirm(question: &str) -> bool {
+    if !io::stdin().is_terminal() {
+        return false;
+    }
+    write!(io::stderr().lock(), "{question} [y/N] ").unwrap_or_default();
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer).is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
+}
+
+/// Progress of long work, on stderr and only where somebody watches.
+pub fn progress(length: u64, what: &str) -> indicatif::ProgressBar {
+    let bar = match io::stderr().is_terminal() {
+        true => indicatif::ProgressBar::new(length),
+        false => indicatif::ProgressBar::hidden(),
+    };
+    let style = indicatif::ProgressStyle::with_template("{msg} [{bar:30}] {pos}/{len}")
+        .expect("the template is a constant");
+    bar.with_style(style).with_message(what.to_owned())
+}

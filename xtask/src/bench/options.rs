@@ -1,0 +1,91 @@
+//! The flags of `cargo xtask bench`.
+
+use std::path::PathBuf;
+
+use crate::failure::Usage;
+
+pub const HELP: &str = "\
+usage: cargo xtask bench [FLAGS]
+  --sprag PATH     the program to measure (default: built from this workspace, release)
+  --rounds N       how often each process is started for the latency (default: 500)
+  --instructions   count instructions only, against `xtask/budgets.json`
+  --save           write the counted instructions to `xtask/budgets.json` as the last known ones
+  --strict         fail where a ratio or the memory breaks its contract; for a machine at rest
+  --json FILE      also write everything to this file
+
+The work folder is made in TMPDIR; point it at the kind of disk you want to know about.
+";
+
+pub enum Options {
+    Help,
+    Run(Plan),
+}
+
+pub struct Plan {
+    pub sprag: Option<PathBuf>,
+    pub rounds: usize,
+    pub parts: Parts,
+    pub save: bool,
+    pub strict: bool,
+    pub json: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parts {
+    All,
+    Instructions,
+}
+
+pub fn parse(args: &[String]) -> Result<Options, Usage> {
+    let mut plan =
+        Plan { sprag: None, rounds: 500, parts: Parts::All, save: false, strict: false, json: None };
+    let mut args = args.iter();
+    while let Some(flag) = args.next() {
+        let mut value = || args.next().ok_or_else(|| Usage(format!("`{flag}` needs a value")));
+        match flag.as_str() {
+            "--sprag" => plan.sprag = Some(PathBuf::from(value()?)),
+            "--rounds" => plan.rounds = rounds(value()?)?,
+            "--instructions" => plan.parts = Parts::Instructions,
+            "--save" => plan.save = true,
+            "--strict" => plan.strict = true,
+            "--json" => plan.json = Some(PathBuf::from(value()?)),
+            "--help" | "-h" => return Ok(Options::Help),
+            _ => return Err(Usage(format!("no flag `{flag}`\n{HELP}"))),
+        }
+    }
+    if plan.strict && plan.parts == Parts::Instructions {
+        return Err(Usage("`--strict` is about ratios, which `--instructions` does not measure".to_owned()));
+    }
+    Ok(Options::Run(plan))
+}
+
+fn rounds(text: &str) -> Result<usize, Usage> {
+    match text.parse() {
+        Ok(rounds) if rounds > 0 => Ok(rounds),
+        _ => Err(Usage(format!("`--rounds` needs a number from 1, not `{text}`"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(args: &[&str]) -> Result<Options, Usage> {
+        parse(&args.iter().map(|&arg| arg.to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn everything_unless_told() {
+        let Ok(Options::Run(plan)) = parsed(&[]) else { panic!("a plan") };
+        assert_eq!((plan.rounds, plan.parts, plan.strict), (500, Parts::All, false));
+        let Ok(Options::Run(plan)) = parsed(&["--instructions", "--rounds", "7"]) else { panic!("a plan") };
+        assert_eq!((plan.rounds, plan.parts), (7, Parts::Instructions));
+    }
+
+    #[test]
+    fn nonsense_is_a_usage_error() {
+        for args in [&["--rounds", "0"][..], &["--rounds"], &["--fast"], &["--strict", "--instructions"]] {
+            assert!(parsed(args).is_err(), "{args:?}");
+        }
+    }
+}
