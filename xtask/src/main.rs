@@ -5,9 +5,16 @@
 
 use std::process::ExitCode;
 
+mod bench;
+mod check;
 mod e2e;
 mod failure;
 mod model;
+mod place;
+mod process;
+mod program;
+mod recipe;
+mod tidy;
 mod workspace;
 
 struct Command {
@@ -16,8 +23,13 @@ struct Command {
     run: fn(&[String]) -> anyhow::Result<()>,
 }
 
-const COMMANDS: &[Command] =
-    &[Command { name: "e2e", about: "run the real clients against a scripted model", run: e2e::run }];
+const COMMANDS: &[Command] = &[
+    Command { name: "bench", about: "measure what a hook call costs", run: bench::run },
+    Command { name: "check", about: "everything that must hold before a change is handed in", run: check::run },
+    Command { name: "e2e", about: "run the real clients against a scripted model", run: e2e::run },
+    Command { name: "recipe", about: "prove that a gate and a client are one file and one line each", run: recipe::run },
+    Command { name: "tidy", about: "check what the compiler and the lints do not", run: tidy::run },
+];
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();

@@ -89,7 +89,7 @@ impl Place {
         command
     }
 
-    fn path(&self) -> String {
+    pub fn path(&self) -> String {
         let mut folders = vec![self.bin()];
         let programs = ["node", "git"].into_iter().filter_map(process::find);
         folders.extend(programs.filter_map(|program| program.parent().map(Path::to_path_buf)));

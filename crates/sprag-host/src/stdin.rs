@@ -277,7 +277,7 @@ mod tests {
     #[test]
     fn a_cut_never_falls_inside_a_character() {
         for unit in ["\\u00e4", "\\ud83d\\ude00", "\\n", "\\\\", "ä", "😀", "x"] {
-            for lead in 0..13 {
+            for lead in [0, 1, 2, 5] {
                 let text = format!("{}{}", "a".repeat(lead), unit.repeat((KEPT + (64 << 10)) / unit.len()));
                 let payload = through_pipe(format!("{{\"t\":\"{text}\",\"z\":1}}").into_bytes()).unwrap();
                 let read: Value = serde_json::from_slice(&payload.bytes).expect(unit);

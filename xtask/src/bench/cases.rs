@@ -1,0 +1,219 @@
+//! The hook calls that are measured, a row each: what the session has been through, the call, and
+//! what it has to answer, so that a fault is never taken for a fast reply.
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::scene::Scene;
+
+pub struct Case {
+    /// In the table, in `budgets.json` and in the JSON report.
+    pub name: &'static str,
+    pub before: fn(&Scene) -> anyhow::Result<()>,
+    pub call: Call,
+    pub says: Says,
+    /// What the call may take at most, in runs of the empty program.
+    pub contract: Option<f64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Call {
+    SessionStart,
+    PreToolUse,
+    PostToolUse,
+    Stop,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Says {
+    Nothing,
+    Hold,
+}
+
+pub const CASES: &[&Case] =
+    &[&FIRST_CALL, &LATE_CALL, &SNAPSHOT, &MOVE, &POST_TOOL_USE, &SESSION_START, &IDLE_STOP];
+
+/// The same stop of a session that worked, once with nothing wrong and once held. What they differ
+/// by is the price of a record that has to be on disk before the client hears of it.
+pub const STOPS: &[&Case] = &[&PASSED_STOP, &HELD_STOP];
+
+const FIRST_CALL: Case = Case {
+    name: "pre_tool_use.first",
+    before: |scene| scene.call(Call::SessionStart),
+    call: Call::PreToolUse,
+    says: Says::Nothing,
+    contract: Some(1.5),
+};
+
+/// A long session costs what a new one does. Its journal has been moved into the log on the way.
+const LATE_CALL: Case = Case {
+    name: "pre_tool_use.600th",
+    before: |scene| {
+        scene.call(Call::SessionStart)?;
+        for _ in 1..600 {
+            scene.call(Call::PreToolUse)?;
+            scene.call(Call::PostToolUse)?;
+        }
+        Ok(())
+    },
+    call: Call::PreToolUse,
+    says: Says::Nothing,
+    contract: Some(1.5),
+};
+
+/// The dearest of the usual calls: most lines to fold, and a snapshot to write after them.
+const SNAPSHOT: Case = Case {
+    name: "pre_tool_use.snapshot",
+    before: |scene| {
+        scene.call(Call::SessionStart)?;
+        scene.stop_short_of(Call::PreToolUse, |before, after| {
+            after.lines > before.lines && after.ends_with_snapshot
+        })
+    },
+    call: Call::PreToolUse,
+    says: Says::Nothing,
+    contract: None,
+};
+
+/// One call in hundreds: after its reply it moves the whole journal into the log.
+const MOVE: Case = Case {
+    name: "pre_tool_use.move",
+    before: |scene| {
+        scene.call(Call::SessionStart)?;
+        scene.stop_short_of(Call::PreToolUse, |before, after| after.lines < before.lines)
+    },
+    call: Call::PreToolUse,
+    says: Says::Nothing,
+    contract: None,
+};
+
+const POST_TOOL_USE: Case = Case {
+    name: "post_tool_use",
+    before: |scene| {
+        scene.call(Call::SessionStart)?;
+        scene.call(Call::PreToolUse)
+    },
+    call: Call::PostToolUse,
+    says: Says::Nothing,
+    contract: None,
+};
+
+/// In a clone that has seen a session before: a store and a compiled configuration are there, and
+/// nothing in memory.
+const SESSION_START: Case = Case {
+    name: "session_start.empty",
+    before: |scene| scene.call_in("earlier", Call::SessionStart),
+    call: Call::SessionStart,
+    says: Says::Nothing,
+    contract: Some(2.0),
+};
+
+const IDLE_STOP: Case = Case {
+    name: "stop.idle",
+    before: |scene| scene.call(Call::SessionStart),
+    call: Call::Stop,
+    says: Says::Nothing,
+    contract: None,
+};
+
+const PASSED_STOP: Case = Case {
+    name: "stop.passed",
+    before: |scene| {
+        scene.call(Call::SessionStart)?;
+        scene.call(Call::PreToolUse)?;
+        scene.write("notes.txt", "one\ntwo\n")
+    },
+    call: Call::Stop,
+    says: Says::Nothing,
+    contract: None,
+};
+
+const HELD_STOP: Case = Case {
+    name: "stop.held",
+    before: |scene| {
+        scene.call(Call::SessionStart)?;
+        scene.call(Call::PreToolUse)?;
+        scene.write("notes.txt", "<<<<<<< ours\none\n=======\ntwo\n>>>>>>> theirs\n")
+    },
+    call: Call::Stop,
+    says: Says::Hold,
+    contract: None,
+};
+
+impl Call {
+    /// As Claude Code sends it.
+    pub fn payload(self, session: &str, cwd: &str) -> Value {
+        let mut payload = json!({
+            "session_id": session,
+            "transcript_path": format!("{cwd}/../home/.claude/projects/project/{session}.jsonl"),
+            "cwd": cwd,
+            "permission_mode": "default",
+        });
+        let tool = json!({
+            "command": "cargo test --package parser --quiet 2>&1 | tail -20 && git diff --stat",
+            "description": "Run the tests of the parser and look at the changes",
+        });
+        match self {
+            Call::SessionStart => {
+                payload["hook_event_name"] = json!("SessionStart");
+                payload["source"] = json!("startup");
+            }
+            Call::PreToolUse => {
+                payload["hook_event_name"] = json!("PreToolUse");
+                payload["tool_name"] = json!("Bash");
+                payload["tool_input"] = tool;
+                payload["tool_use_id"] = json!("toolu_01Q2w3E4r5T6y7U8i9O0pAsD");
+            }
+            Call::PostToolUse => {
+                payload["hook_event_name"] = json!("PostToolUse");
+                payload["tool_name"] = json!("Bash");
+                payload["tool_input"] = tool;
+                payload["tool_use_id"] = json!("toolu_01Q2w3E4r5T6y7U8i9O0pAsD");
+                let stdout = "test parser::accepts_an_empty_file ... ok\n".repeat(40);
+                payload["tool_response"] =
+                    json!({"stdout": stdout, "stderr": "", "interrupted": false, "isImage": false});
+            }
+            Call::Stop => {
+                payload["hook_event_name"] = json!("Stop");
+                payload["stop_hook_active"] = json!(false);
+                payload["last_assistant_message"] = json!("The tests of the parser pass.");
+            }
+        }
+        payload
+    }
+}
+
+impl Says {
+    pub fn is(self, reply: &str) -> bool {
+        match self {
+            Says::Nothing => reply.trim() == "{}",
+            Says::Hold => {
+                let reply: Value = serde_json::from_str(reply).unwrap_or_default();
+                reply["decision"] == "block"
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_is_no_silence() {
+        assert!(Says::Nothing.is("{}\n"));
+        assert!(!Says::Nothing.is(r#"{"systemMessage":"sprag: the payload is malformed"}"#));
+        assert!(!Says::Nothing.is(""));
+        assert!(Says::Hold.is(r#"{"decision":"block","reason":"sprag: not yet"}"#));
+        assert!(!Says::Hold.is("{}"));
+    }
+
+    #[test]
+    fn names_are_unique() {
+        let mut names: Vec<&str> = CASES.iter().chain(STOPS).map(|case| case.name).collect();
+        names.sort();
+        let count = names.len();
+        names.dedup();
+        assert_eq!(names.len(), count);
+    }
+}

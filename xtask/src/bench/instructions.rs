@@ -1,0 +1,104 @@
+//! How many instructions a hook call executes, counted by callgrind. Unlike time this is nearly the
+//! same on a busy machine, so it can fail a build.
+
+use std::fs;
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use anyhow::Context as _;
+use anyhow::ensure;
+use serde::Serialize;
+
+use super::budgets::Budgets;
+use super::saved::Saved;
+use super::scene::Scene;
+use crate::process;
+
+#[derive(Serialize)]
+pub struct Row {
+    pub case: String,
+    pub counted: u64,
+    /// When somebody last looked.
+    pub last: Option<u64>,
+    pub max: Option<u64>,
+}
+
+impl Row {
+    /// A case that nobody gave a budget is over it.
+    pub fn is_over(&self) -> bool {
+        self.max.is_none_or(|max| self.counted > max)
+    }
+}
+
+/// Asked for before anything is measured: to be without it is an error, and best told at once.
+pub fn valgrind() -> anyhow::Result<PathBuf> {
+    process::find("valgrind").context("valgrind is not on PATH\n  next: apt-get install valgrind")
+}
+
+pub fn measure(
+    valgrind: &Path,
+    folder: &Path,
+    scenes: &mut [(Scene, Saved)],
+    budgets: &Budgets,
+) -> anyhow::Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    for (scene, saved) in scenes {
+        let counted = count(valgrind, folder, scene)?;
+        saved.restore()?;
+        let budget = budgets.cases.get(scene.case.name);
+        rows.push(Row {
+            case: scene.case.name.to_owned(),
+            counted,
+            last: budget.map(|budget| budget.last),
+            max: budget.map(|budget| budget.max),
+        });
+    }
+    Ok(rows)
+}
+
+fn count(valgrind: &Path, folder: &Path, scene: &Scene) -> anyhow::Result<u64> {
+    let out = folder.join("callgrind.out");
+    let log = folder.join("callgrind.log");
+    let settings = [
+        "--tool=callgrind".to_owned(),
+        format!("--callgrind-out-file={}", out.display()),
+        format!("--log-file={}", log.display()),
+    ];
+    let program = scene.program().display().to_string();
+    let arguments: Vec<&str> =
+        settings.iter().map(String::as_str).chain([program.as_str(), "hook", "claude"]).collect();
+    let output = scene.command_of(valgrind, &arguments)?.stdout(Stdio::piped()).output()?;
+    let log = fs::read_to_string(&log).context("valgrind left no log")?;
+    ensure!(output.status.success(), "valgrind ended with {}: {}", output.status, log.trim());
+    let reply = String::from_utf8_lossy(&output.stdout);
+    let case = scene.case;
+    ensure!(case.says.is(&reply), "`{}` answered `{}` under valgrind", case.name, reply.trim());
+    collected(&log).with_context(|| format!("valgrind counted nothing: {}", log.trim()))
+}
+
+/// `==4711== Collected : 123456`
+fn collected(log: &str) -> Option<u64> {
+    let counts = log.lines().find_map(|line| line.split_once("Collected :"))?.1;
+    counts.split_ascii_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_count_is_read_from_the_log() {
+        let log = "==12== Events    : Ir\n==12== Collected : 187210\n==12== \n==12== I   refs:      187,210\n";
+        assert_eq!(collected(log), Some(187_210));
+        assert_eq!(collected("==12== Killed"), None);
+    }
+
+    #[test]
+    fn no_budget_is_no_pass() {
+        let row = |max| Row { case: "x".to_owned(), counted: 10, last: None, max };
+        assert!(row(None).is_over());
+        assert!(row(Some(9)).is_over());
+        assert!(!row(Some(10)).is_over());
+    }
+}

@@ -1,0 +1,99 @@
+//! `cargo xtask bench`: what a hook call costs in time, instructions and memory.
+//!
+//! A bench and not a test: times say something only next to other times of the same run. Of all
+//! that is measured only the count of instructions fails by itself; the rest does with `--strict`.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::Context as _;
+use tempfile::TempDir;
+
+use crate::failure::Told;
+use crate::program;
+use budgets::Budgets;
+use cases::Case;
+use options::Options;
+use options::Parts;
+use options::Plan;
+use report::Report;
+use saved::Saved;
+use scene::Scene;
+
+mod append;
+mod budgets;
+mod cases;
+mod empty;
+mod instructions;
+mod latency;
+mod memory;
+mod options;
+mod report;
+mod saved;
+mod scene;
+mod stats;
+
+pub fn run(args: &[String]) -> anyhow::Result<()> {
+    let plan = match options::parse(args)? {
+        Options::Help => {
+            print!("{}", options::HELP);
+            return Ok(());
+        }
+        Options::Run(plan) => plan,
+    };
+    let report = measure(&plan)?;
+    print!("{report}");
+    if let Some(file) = &plan.json {
+        let json = serde_json::to_string_pretty(&report).expect("a report is plain data with text keys");
+        fs::write(file, json + "\n").with_context(|| format!("cannot write `{}`", file.display()))?;
+    }
+    judge(&plan, &report)
+}
+
+fn measure(plan: &Plan) -> anyhow::Result<Report> {
+    let valgrind = instructions::valgrind()?;
+    let mut budgets = Budgets::load()?;
+    let program = program::given_or_built(plan.sprag.as_deref())?;
+    let load = fs::read_to_string("/proc/loadavg").ok().map(|text| text.trim().to_owned());
+    let folder = tempfile::Builder::new().prefix("bench-").tempdir()?;
+    let mut scenes = set(cases::CASES, &program, &folder)?;
+    let mut report =
+        Report { v: 1, rounds: plan.rounds, load, latency: None, append: None, memory: None, instructions: None };
+    if plan.parts == Parts::All {
+        let empty = empty::build(folder.path())?;
+        let mut stops = set(cases::STOPS, &program, &folder)?;
+        report.latency = Some(latency::measure(&empty, &mut scenes, plan.rounds)?);
+        report.append = Some(append::measure(folder.path(), &mut stops, plan.rounds)?);
+        report.memory = Some(memory::measure(&empty, &mut scenes)?);
+    }
+    let rows = instructions::measure(&valgrind, folder.path(), &mut scenes, &budgets)?;
+    if plan.save {
+        rows.iter().for_each(|row| budgets.note(&row.case, row.counted));
+        budgets.save()?;
+    }
+    report.instructions = Some(rows);
+    folder.close().context("cannot remove the work folder")?;
+    Ok(report)
+}
+
+fn set(cases: &[&'static Case], program: &Path, folder: &TempDir) -> anyhow::Result<Vec<(Scene, Saved)>> {
+    // Its real path, as clients give it.
+    let root = folder.path().canonicalize()?;
+    cases.iter().map(|case| Scene::set(case, program, &root.join(case.name))).collect()
+}
+
+fn judge(plan: &Plan, report: &Report) -> anyhow::Result<()> {
+    let (over, broken) = (report.over_budget(), report.broken_contracts());
+    if over.is_empty() && broken.is_empty() {
+        return Ok(());
+    }
+    println!();
+    for what in over.iter().chain(&broken) {
+        println!("{what}");
+    }
+    if over.is_empty() && !plan.strict {
+        println!("(only told: without `--strict` ratios and memory do not fail)");
+        return Ok(());
+    }
+    Err(Told.into())
+}

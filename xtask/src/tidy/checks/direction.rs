@@ -1,0 +1,132 @@
+//! Crates depend downwards only, and the pure ones on little. What a crate cannot reach it cannot
+//! do, which is the cheapest of all checks.
+
+use crate::tidy::Check;
+use crate::tidy::Finding;
+use crate::tidy::tree::Package;
+use crate::tidy::tree::Tree;
+
+pub const CHECK: Check = Check {
+    name: "direction",
+    about: "crates depend downwards, pure ones only on what their row allows",
+    find,
+};
+
+struct Row {
+    name: &'static str,
+    /// Other crates of the workspace.
+    ours: &'static [&'static str],
+    foreign: Foreign,
+}
+
+enum Foreign {
+    Any,
+    /// By name; a `*` at the end stands for any ending.
+    Only(&'static [&'static str]),
+}
+
+const ROWS: &[Row] = &[
+    Row { name: "sprag-core", ours: &[], foreign: Foreign::Only(&["serde", "serde_json", "sha2", "brush-parser"]) },
+    Row { name: "sprag-index", ours: &["sprag-core"], foreign: Foreign::Only(&["fst"]) },
+    Row { name: "sprag-syntax", ours: &[], foreign: Foreign::Only(&["tree-sitter*"]) },
+    Row { name: "sprag-host", ours: &["sprag-core", "sprag-index", "sprag-syntax"], foreign: Foreign::Any },
+    Row { name: "sprag-ui", ours: &["sprag-core", "sprag-index", "sprag-syntax"], foreign: Foreign::Any },
+    Row {
+        name: "sprag",
+        ours: &["sprag-core", "sprag-index", "sprag-syntax", "sprag-host", "sprag-ui"],
+        foreign: Foreign::Any,
+    },
+    Row {
+        name: "xtask",
+        ours: &["sprag-core", "sprag-index", "sprag-syntax", "sprag-host", "sprag-ui"],
+        foreign: Foreign::Any,
+    },
+];
+
+/// The crates that read no clock, file, variable or process.
+pub const PURE: [&str; 3] = ["sprag-core", "sprag-index", "sprag-syntax"];
+
+fn find(tree: &Tree) -> Vec<Finding> {
+    let ours: Vec<(&Package, &str)> =
+        tree.packages.iter().filter_map(|package| Some((package, package.ours.as_deref()?))).collect();
+    let mut findings = Vec::new();
+    for (package, manifest) in &ours {
+        let Some(row) = ROWS.iter().find(|row| row.name == package.name) else {
+            findings.push(Finding::new(
+                manifest,
+                1,
+                format!("crate `{}` has no row in the table of directions", package.name),
+            ));
+            continue;
+        };
+        for dependency in package.dependencies.iter().filter(|dependency| !dependency.is_dev) {
+            let name = dependency.name.as_str();
+            let is_ours = ours.iter().any(|(other, _)| other.name == name);
+            let what = match &row.foreign {
+                _ if is_ours && row.ours.contains(&name) => continue,
+                _ if is_ours => format!("`{}` must not depend on `{name}`", package.name),
+                Foreign::Any => continue,
+                Foreign::Only(list) if list.iter().any(|allowed| fits(allowed, name)) => continue,
+                Foreign::Only(list) => {
+                    format!("`{}` is pure and must not depend on `{name}`, only on {}", package.name, list.join(", "))
+                }
+            };
+            findings.push(Finding::new(manifest, tree.line(manifest, |line| declares(line, name)), what));
+        }
+    }
+    findings
+}
+
+fn fits(pattern: &str, name: &str) -> bool {
+    pattern.strip_suffix('*').map_or(pattern == name, |start| name.starts_with(start))
+}
+
+fn declares(line: &str, name: &str) -> bool {
+    line.strip_prefix(name).is_some_and(|rest| rest.starts_with(['.', ' ', '=']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tidy::tree::Dependency;
+
+    fn package(name: &str, dependencies: &[&str]) -> Package {
+        Package {
+            name: name.to_owned(),
+            version: "0.1.0".to_owned(),
+            licence: None,
+            ours: Some(format!("crates/{name}/Cargo.toml")),
+            dependencies: dependencies
+                .iter()
+                .map(|name| Dependency {
+                    name: name.trim_start_matches("dev:").to_owned(),
+                    is_dev: name.starts_with("dev:"),
+                })
+                .collect(),
+        }
+    }
+
+    #[test]
+    fn up_and_sideways_are_wrong_and_so_is_a_heavy_pure_crate() {
+        let manifest = "[dependencies]\nserde.workspace = true\nserde_json = \"1\"\ntokio = \"1\"\n";
+        let mut tree = Tree::of(&[("crates/sprag-core/Cargo.toml", manifest)]);
+        tree.packages = vec![
+            package("sprag-core", &["serde", "serde_json", "tokio", "dev:sprag-host", "dev:proptest"]),
+            package("sprag-index", &["sprag-core", "fst"]),
+            package("sprag-syntax", &["tree-sitter", "tree-sitter-rust", "sprag-core"]),
+            package("sprag-host", &["sprag-core", "tokio", "sprag-ui"]),
+            package("sprag-ui", &["sprag-core", "ratatui", "sprag"]),
+            package("sprag", &["sprag-host", "sprag-ui", "clap"]),
+            package("extra", &[]),
+        ];
+        let found: Vec<String> = find(&tree).iter().map(ToString::to_string).collect();
+        let expected = [
+            "crates/sprag-core/Cargo.toml:4: `sprag-core` is pure and must not depend on `tokio`, only on serde, serde_json, sha2, brush-parser",
+            "crates/sprag-syntax/Cargo.toml:1: `sprag-syntax` must not depend on `sprag-core`",
+            "crates/sprag-host/Cargo.toml:1: `sprag-host` must not depend on `sprag-ui`",
+            "crates/sprag-ui/Cargo.toml:1: `sprag-ui` must not depend on `sprag`",
+            "crates/extra/Cargo.toml:1: crate `extra` has no row in the table of directions",
+        ];
+        assert_eq!(found, expected);
+    }
+}

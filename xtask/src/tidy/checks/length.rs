@@ -1,0 +1,46 @@
+//! A file is about one noun. One that grows past 500 lines is a table, and says so here, or a tangle.
+
+use crate::tidy::Check;
+use crate::tidy::Finding;
+use crate::tidy::tree::Tree;
+
+pub const CHECK: Check = Check { name: "length", about: "no Rust file over 500 lines without a reason", find };
+
+const MOST: usize = 500;
+
+struct Long {
+    path: &'static str,
+    /// Why it is one file all the same.
+    reason: &'static str,
+}
+
+const LONG: &[Long] = &[];
+
+fn find(tree: &Tree) -> Vec<Finding> {
+    let long = tree.rust.iter().filter(|source| source.lines > MOST);
+    let unlisted = long.filter(|source| !LONG.iter().any(|long| long.path == source.path));
+    let too_long = unlisted.map(|source| {
+        Finding::new(&source.path, MOST + 1, format!("{} lines: is it a table or a tangle?", source.lines))
+    });
+    // A reason that has lost its file would cover the next one of that name.
+    let stale = LONG.iter().filter(|long| {
+        !tree.rust.iter().any(|source| source.path == long.path && source.lines > MOST)
+    });
+    let stale = stale.map(|long| {
+        Finding::new(long.path, 1, format!("listed as long ({}), and is not any more", long.reason))
+    });
+    too_long.chain(stale).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn up_to_five_hundred() {
+        let (fine, long) = ("// x\n".repeat(500), "// x\n".repeat(501));
+        let found = find(&Tree::of(&[("xtask/src/a.rs", &fine), ("xtask/src/b.rs", &long)]));
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].to_string(), "xtask/src/b.rs:501: 501 lines: is it a table or a tangle?");
+    }
+}

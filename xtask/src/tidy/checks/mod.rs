@@ -1,0 +1,34 @@
+//! The checks, a file each.
+
+use super::Check;
+
+mod direction;
+mod discards;
+mod length;
+mod licences;
+mod links;
+mod processes;
+mod purity;
+mod sleeps;
+mod unfinished;
+mod unwraps;
+mod wire;
+
+pub const CHECKS: &[&Check] = &[
+    &direction::CHECK,
+    &purity::CHECK,
+    &processes::CHECK,
+    &wire::CHECK,
+    &unwraps::CHECK,
+    &unfinished::CHECK,
+    &discards::CHECK,
+    &sleeps::CHECK,
+    &length::CHECK,
+    &licences::CHECK,
+    &links::CHECK,
+];
+
+/// Where rules about the product apply: not to this tool, whose trade is files and processes.
+fn is_product(path: &str) -> bool {
+    path.starts_with("crates/")
+}

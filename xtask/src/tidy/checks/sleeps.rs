@@ -1,0 +1,34 @@
+//! A test that sleeps is slow where the machine is fast and fails where it is slow. Product code may
+//! not either, and a lint says so; tests are where one is tempted.
+
+use crate::tidy::Check;
+use crate::tidy::Finding;
+use crate::tidy::source::Place;
+use crate::tidy::source::Source;
+use crate::tidy::tree::Tree;
+
+pub const CHECK: Check = Check { name: "sleeps", about: "no test sleeps", find };
+
+fn find(tree: &Tree) -> Vec<Finding> {
+    tree.rust.iter().flat_map(sleeps).collect()
+}
+
+fn sleeps(source: &Source) -> Vec<Finding> {
+    let paths = source.paths();
+    let sleeps = paths.iter().filter(|path| path.place == Place::Test && path.has(&["thread", "sleep"]));
+    let what = "`thread::sleep` in a test: wait for the event itself, with a deadline";
+    sleeps.map(|path| Finding::new(&source.path, path.line, what)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tests_wait_for_what_they_wait_for() {
+        let text = "use std::{thread::{self, sleep}, time};\nfn t() { thread::sleep(time::Duration::MAX); }";
+        let lines: Vec<usize> = find(&Tree::of(&[("crates/x/tests/a.rs", text)])).iter().map(|f| f.line).collect();
+        assert_eq!(lines, [1, 2]);
+        assert_eq!(find(&Tree::of(&[("crates/x/src/a.rs", text)])), []);
+    }
+}

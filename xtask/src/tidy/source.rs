@@ -1,0 +1,272 @@
+//! A Rust file as tokens, each with its line and whether it is test code. Checks look for short
+//! sequences of tokens, so that neither a comment, nor a string, nor the layout can fool them.
+
+use std::str::FromStr as _;
+
+use proc_macro2::Delimiter;
+use proc_macro2::Group;
+use proc_macro2::Spacing;
+use proc_macro2::TokenStream;
+use proc_macro2::TokenTree;
+
+pub struct Source {
+    pub path: String,
+    pub lines: usize,
+    pub tokens: Vec<Token>,
+    /// The file is no Rust.
+    pub is_broken: bool,
+}
+
+#[derive(Debug)]
+pub struct Token {
+    pub text: String,
+    pub line: usize,
+    pub place: Place,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    Product,
+    Test,
+}
+
+/// A path as the code names it, `use` trees written out: `use std::{fs, io}` is two.
+pub struct Named {
+    pub segments: Vec<String>,
+    pub line: usize,
+    pub place: Place,
+}
+
+impl Source {
+    pub fn parse(path: &str, text: &str) -> Source {
+        let parsed = TokenStream::from_str(text);
+        let is_broken = parsed.is_err();
+        let mut tokens = Vec::new();
+        flatten(parsed.unwrap_or_default(), place_of(path), &mut tokens);
+        Source { path: path.to_owned(), lines: text.lines().count(), tokens, is_broken }
+    }
+
+    /// Everything from each place on where the tokens of `pattern`, with spaces between them, occur.
+    pub fn find<'a>(&'a self, pattern: &str) -> Vec<&'a [Token]> {
+        let words: Vec<&str> = pattern.split(' ').collect();
+        let starts = (0..self.tokens.len()).map(|at| &self.tokens[at..]);
+        let is_here = |rest: &&[Token]| {
+            rest.len() >= words.len() && rest.iter().zip(&words).all(|(token, word)| token.text == *word)
+        };
+        starts.filter(is_here).collect()
+    }
+
+    pub fn paths(&self) -> Vec<Named> {
+        let mut found = Vec::new();
+        let mut rest = &self.tokens[..];
+        while let [first, after @ ..] = rest {
+            if first.text == "use" {
+                let end = after.iter().position(|token| token.text == ";").unwrap_or(after.len());
+                imports(&after[..end], &mut found);
+                rest = &after[end..];
+            } else if is_name(&first.text) {
+                let length = path_length(rest);
+                let segments = rest[..length].iter().step_by(2).map(|token| token.text.clone()).collect();
+                found.push(Named { segments, line: first.line, place: first.place });
+                rest = &rest[length..];
+            } else {
+                rest = after;
+            }
+        }
+        found
+    }
+}
+
+impl Named {
+    /// Whether these segments occur in it, one after the other.
+    pub fn has(&self, wanted: &[&str]) -> bool {
+        self.segments.windows(wanted.len()).any(|window| window == wanted)
+    }
+}
+
+/// By name: where Cargo and we put tests.
+fn place_of(path: &str) -> Place {
+    let is_test = path.split('/').any(|part| matches!(part, "tests" | "tests.rs"));
+    if is_test { Place::Test } else { Place::Product }
+}
+
+fn flatten(stream: TokenStream, mut place: Place, out: &mut Vec<Token>) {
+    let trees: Vec<TokenTree> = stream.into_iter().collect();
+    let mut item_end = 0;
+    for (at, tree) in trees.iter().enumerate() {
+        match attribute(&trees[at..]) {
+            Some(Attribute::OfFile(content)) if is_for_tests(content) => place = Place::Test,
+            Some(Attribute::OfItem(content)) if is_for_tests(content) => {
+                item_end = item_end.max(at + item_length(&trees[at..]));
+            }
+            _ => {}
+        }
+        let here = if at < item_end { Place::Test } else { place };
+        let line = tree.span().start().line;
+        let mut push = |text: String, line: usize| out.push(Token { text, line, place: here });
+        match tree {
+            TokenTree::Group(group) => {
+                let (open, close) = brackets(group);
+                push(open.to_owned(), line);
+                flatten(group.stream(), here, out);
+                let end = group.span_close().end().line;
+                out.push(Token { text: close.to_owned(), line: end, place: here });
+            }
+            TokenTree::Punct(punct) if punct.as_char() == ':' => {
+                if at > 0 && matches!(&trees[at - 1], TokenTree::Punct(before) if before.as_char() == ':' && before.spacing() == Spacing::Joint) {
+                    continue;
+                }
+                let is_double = punct.spacing() == Spacing::Joint;
+                push(if is_double { "::" } else { ":" }.to_owned(), line);
+            }
+            other => push(other.to_string(), line),
+        }
+    }
+}
+
+enum Attribute<'a> {
+    /// `#![..]`
+    OfFile(&'a Group),
+    /// `#[..]`
+    OfItem(&'a Group),
+}
+
+fn attribute(trees: &[TokenTree]) -> Option<Attribute<'_>> {
+    match trees {
+        [TokenTree::Punct(hash), TokenTree::Group(content), ..] if hash.as_char() == '#' => {
+            Some(Attribute::OfItem(content))
+        }
+        [TokenTree::Punct(hash), TokenTree::Punct(bang), TokenTree::Group(content), ..]
+            if hash.as_char() == '#' && bang.as_char() == '!' =>
+        {
+            Some(Attribute::OfFile(content))
+        }
+        _ => None,
+    }
+}
+
+/// `cfg(test)`, alone or among other conditions, and `test` itself.
+fn is_for_tests(content: &Group) -> bool {
+    let text: String = content.stream().to_string().split_whitespace().collect();
+    let Some(condition) = text.strip_prefix("cfg(") else {
+        return text == "test";
+    };
+    let mut words = condition.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+    words.any(|word| word == "test") && !condition.contains("not(test")
+}
+
+/// From its first attribute to the end of its body, or to its semicolon.
+fn item_length(trees: &[TokenTree]) -> usize {
+    let ends = |tree: &TokenTree| match tree {
+        TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
+        TokenTree::Punct(punct) => punct.as_char() == ';',
+        TokenTree::Ident(_) | TokenTree::Literal(_) => false,
+    };
+    trees.iter().position(ends).map_or(trees.len(), |at| at + 1)
+}
+
+fn brackets(group: &Group) -> (&'static str, &'static str) {
+    match group.delimiter() {
+        Delimiter::Parenthesis => ("(", ")"),
+        Delimiter::Brace => ("{", "}"),
+        Delimiter::Bracket => ("[", "]"),
+        Delimiter::None => ("", ""),
+    }
+}
+
+fn is_name(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_alphabetic() || c == '_')
+}
+
+/// How many tokens the path at the start of `tokens` has.
+fn path_length(tokens: &[Token]) -> usize {
+    let mut length = 1;
+    while let Some([colons, name]) = tokens.get(length..length + 2) {
+        if colons.text != "::" || !is_name(&name.text) {
+            break;
+        }
+        length += 2;
+    }
+    length
+}
+
+/// Writes out the tree of one `use`.
+fn imports(tree: &[Token], out: &mut Vec<Named>) {
+    let mut path: Vec<String> = Vec::new();
+    let mut outer: Vec<usize> = Vec::new();
+    let mut is_alias = false;
+    for token in tree {
+        match token.text.as_str() {
+            "{" => outer.push(path.len()),
+            "," => path.truncate(outer.last().copied().unwrap_or_default()),
+            "}" => path.truncate(outer.pop().unwrap_or_default()),
+            "as" => is_alias = true,
+            _ if is_alias => is_alias = false,
+            name if is_name(name) => {
+                path.push(name.to_owned());
+                out.push(Named { segments: path.clone(), line: token.line, place: token.place });
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str, pattern: &str) -> Vec<(usize, Place)> {
+        let source = Source::parse("src/a.rs", text);
+        source.find(pattern).iter().map(|rest| (rest[0].line, rest[0].place)).collect()
+    }
+
+    #[test]
+    fn comments_and_strings_are_no_code() {
+        let text = "// x.unwrap()\n/* y.unwrap() */\n/// z.unwrap()\nfn f() { s(\".unwrap()\"); r#\".unwrap()\"#; }\n";
+        assert_eq!(found(text, ". unwrap ( )"), []);
+        assert_eq!(found("fn f() {\n  x\n    . unwrap(\n  ) }", ". unwrap ( )"), [(3, Place::Product)]);
+    }
+
+    #[test]
+    fn test_code_is_told_apart() {
+        let text = "\
+fn product() { a!(); }
+#[cfg(test)]
+#[path = \"x.rs\"]
+mod tests { fn f() { a!(); } }
+fn again() { a!(); }
+#[cfg(test)]
+use x::y;
+#[test] fn t() { a!(); }
+#[cfg(not(test))] fn n() { a!(); }
+#[cfg(all(test, unix))] fn u() { a!(); }
+";
+        use Place::*;
+        assert_eq!(found(text, "a !"), [(1, Product), (4, Test), (5, Product), (8, Test), (9, Product), (10, Test)]);
+        assert_eq!(found("#![cfg(test)]\nfn f() { a!(); }", "a !"), [(2, Test)]);
+        let by_name = |path: &str| Source::parse(path, "a!();").tokens[0].place;
+        assert_eq!(by_name("crates/x/tests/it/a.rs"), Test);
+        assert_eq!(by_name("crates/x/src/journal/tests.rs"), Test);
+        assert_eq!(by_name("crates/x/src/latest.rs"), Product);
+    }
+
+    #[test]
+    fn paths_are_written_out() {
+        let text = "use std::{fs::{self, File}, io as stdio, time::*};\nfn f() { std::env::var(\"x\"); Instant::now(); }";
+        let source = Source::parse("src/a.rs", text);
+        let paths = source.paths();
+        let names = |wanted: &[&str]| paths.iter().filter(|path| path.has(wanted)).count();
+        assert!(names(&["std", "fs"]) > 0);
+        assert!(names(&["std", "fs", "File"]) == 1);
+        assert!(names(&["std", "io"]) == 1);
+        assert!(names(&["std", "env"]) == 1);
+        assert!(names(&["Instant", "now"]) == 1);
+        assert_eq!(names(&["fs", "io"]) + names(&["stdio"]) + names(&["std", "process"]), 0);
+    }
+
+    #[test]
+    fn what_is_no_rust_is_told() {
+        assert!(Source::parse("src/a.rs", "fn f( {").is_broken);
+        assert!(!Source::parse("src/a.rs", "fn f<'a>(x: &'a str) -> char { 'a' }").is_broken);
+    }
+}

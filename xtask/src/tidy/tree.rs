@@ -1,0 +1,154 @@
+//! What the checks look at: the files of the repository and what cargo knows of its packages. Read
+//! once; a check does no reading of its own, and a test makes a tree from a few lines of text.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use anyhow::Context as _;
+use anyhow::ensure;
+use serde::Deserialize;
+
+use super::source::Source;
+use crate::workspace;
+
+#[derive(Default)]
+pub struct Tree {
+    /// Relative to the root, as are all paths here.
+    pub paths: BTreeSet<String>,
+    /// Rust files.
+    pub rust: Vec<Source>,
+    /// Markdown and TOML files and the lock file.
+    pub texts: BTreeMap<String, String>,
+    pub packages: Vec<Package>,
+}
+
+/// A package of the dependency graph, ours among them.
+pub struct Package {
+    pub name: String,
+    pub version: String,
+    pub licence: Option<String>,
+    /// The manifest of one of ours.
+    pub ours: Option<String>,
+    pub dependencies: Vec<Dependency>,
+}
+
+pub struct Dependency {
+    pub name: String,
+    /// Needed by tests only.
+    pub is_dev: bool,
+}
+
+impl Tree {
+    pub fn load() -> anyhow::Result<Tree> {
+        let root = workspace::root();
+        let mut tree = Tree::default();
+        for path in workspace::files()? {
+            let bytes = fs::read(root.join(&path)).with_context(|| format!("cannot read `{path}`"))?;
+            tree.add(&path, &String::from_utf8_lossy(&bytes));
+        }
+        tree.packages = packages(&root)?;
+        Ok(tree)
+    }
+
+    fn add(&mut self, path: &str, text: &str) {
+        if path.ends_with(".rs") {
+            self.rust.push(Source::parse(path, text));
+        } else if [".md", ".toml", ".lock"].iter().any(|ending| path.ends_with(ending)) {
+            self.texts.insert(path.to_owned(), text.to_owned());
+        }
+        self.paths.insert(path.to_owned());
+    }
+
+    /// Whether there is a file or a folder of this name.
+    pub fn has(&self, path: &str) -> bool {
+        let folder = format!("{path}/");
+        path.is_empty()
+            || self.paths.contains(path)
+            || self.paths.range(folder.clone()..).next().is_some_and(|next| next.starts_with(&folder))
+    }
+
+    /// The first line of a text file that fits, or its first.
+    pub fn line(&self, path: &str, fits: impl Fn(&str) -> bool) -> usize {
+        let text = self.texts.get(path).map(String::as_str).unwrap_or_default();
+        text.lines().position(fits).map_or(1, |at| at + 1)
+    }
+}
+
+#[derive(Deserialize)]
+struct Metadata {
+    packages: Vec<MetadataPackage>,
+}
+
+#[derive(Deserialize)]
+struct MetadataPackage {
+    name: String,
+    version: String,
+    license: Option<String>,
+    source: Option<String>,
+    manifest_path: String,
+    dependencies: Vec<MetadataDependency>,
+}
+
+#[derive(Deserialize)]
+struct MetadataDependency {
+    name: String,
+    kind: Option<String>,
+}
+
+/// With all features: what nobody turned on today is shipped tomorrow.
+fn packages(root: &Path) -> anyhow::Result<Vec<Package>> {
+    let output = workspace::cargo("metadata")
+        .args(["--format-version", "1", "--all-features"])
+        .output()
+        .context("cannot start `cargo`")?;
+    ensure!(output.status.success(), "`cargo metadata`: {}", String::from_utf8_lossy(&output.stderr).trim());
+    let metadata: Metadata = serde_json::from_slice(&output.stdout).context("`cargo metadata` is not as expected")?;
+    Ok(metadata.packages.into_iter().map(|package| package.read(root)).collect())
+}
+
+impl MetadataPackage {
+    fn read(self, root: &Path) -> Package {
+        let manifest = Path::new(&self.manifest_path).strip_prefix(root).ok();
+        Package {
+            name: self.name,
+            version: self.version,
+            licence: self.license,
+            ours: manifest.filter(|_| self.source.is_none()).map(|path| path.display().to_string()),
+            dependencies: self
+                .dependencies
+                .into_iter()
+                .map(|dependency| Dependency {
+                    name: dependency.name,
+                    is_dev: dependency.kind.as_deref() == Some("dev"),
+                })
+                .collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+impl Tree {
+    pub fn of(files: &[(&str, &str)]) -> Tree {
+        let mut tree = Tree::default();
+        files.iter().for_each(|(path, text)| tree.add(path, text));
+        tree
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_are_there_too() {
+        let tree = Tree::of(&[("docs/states.md", ""), ("docs-old/x.md", ""), ("README.md", "")]);
+        for there in ["docs", "docs/states.md", "README.md", ""] {
+            assert!(tree.has(there), "{there}");
+        }
+        for missing in ["doc", "docs/states", "states.md"] {
+            assert!(!tree.has(missing), "{missing}");
+        }
+    }
+}
