@@ -25,9 +25,17 @@ struct Command {
 
 const COMMANDS: &[Command] = &[
     Command { name: "bench", about: "measure what a hook call costs", run: bench::run },
-    Command { name: "check", about: "everything that must hold before a change is handed in", run: check::run },
+    Command {
+        name: "check",
+        about: "everything that must hold before a change is handed in",
+        run: check::run,
+    },
     Command { name: "e2e", about: "run the real clients against a scripted model", run: e2e::run },
-    Command { name: "recipe", about: "prove that a gate and a client are one file and one line each", run: recipe::run },
+    Command {
+        name: "recipe",
+        about: "prove that a gate and a client are one file and one line each",
+        run: recipe::run,
+    },
     Command { name: "tidy", about: "check what the compiler and the lints do not", run: tidy::run },
 ];
 

@@ -22,7 +22,7 @@ use crate::store::Store;
 const FILES: usize = 500;
 const FILE_BYTES: u64 = 2 * 1024 * 1024;
 /// File times come from a clock that ticks coarsely.
-const SLACK_MILLIS: i64 = 1000;
+const SLACK_MILLIS: i64 = 10;
 
 pub fn gather(needs: Needs, places: &Places, session: &Session) -> Facts {
     let mut facts = Facts { store: vec![places.store.to_string_lossy().into_owned()], ..Facts::default() };

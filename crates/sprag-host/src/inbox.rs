@@ -69,11 +69,16 @@ pub fn waiting(at: &Places, env: &Env, session: &SessionId) -> Vec<(PathBuf, Dro
         .flat_map(|dir| fs::read_dir(dir).into_iter().flatten().flatten())
         .filter(|entry| entry.file_name().to_string_lossy().starts_with(&prefix))
         .filter_map(|entry| read(&entry.path()).map(|drop| (entry.path(), drop)))
-        .filter(|(_, drop)| drop.session == *session)
+        .filter(|(_, drop)| drop.session == *session && is_id(&drop.id))
         .take(MOST)
         .collect();
     found.sort_by(|a, b| a.1.id.cmp(&b.1.id));
     found
+}
+
+/// It will stand in a record, and records are found by their ids.
+fn is_id(id: &str) -> bool {
+    (8..=64).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
 fn read(path: &Path) -> Option<Drop> {

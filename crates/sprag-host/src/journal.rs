@@ -70,8 +70,12 @@ impl Journal {
         self.lines.is_locked
     }
 
+    /// Whether a record of this id is there, whole. The id in a torn line does not count.
     pub fn holds_id(&self, id: &str) -> io::Result<bool> {
-        Ok(memmem::find(&self.lines.tail(u64::MAX)?, id.as_bytes()).is_some())
+        let all = self.lines.tail(u64::MAX)?;
+        let finder = memmem::Finder::new(id);
+        let mut named = lines_of(&all).filter(|line| finder.find(line).is_some());
+        Ok(named.any(|line| Record::parse(line).is_ok_and(|record| record.id == id)))
     }
 
     /// Appends records and the state after them, in one write.
@@ -91,7 +95,8 @@ impl Journal {
         let mut bytes: Vec<u8> = records.iter().flat_map(Record::line).collect();
         let events = self.loaded.events + records.len() as u64;
         // Damage is stepped over by a snapshot, so that it is met only once.
-        if self.loaded.since_snapshot + records.len() >= SNAPSHOT_EVERY || !self.loaded.damage.is_empty() {
+        let is_damaged = !self.loaded.damage.is_empty() || !self.loaded.ends_whole;
+        if self.loaded.since_snapshot + records.len() >= SNAPSHOT_EVERY || is_damaged {
             bytes.extend(snapshot(id.as_ref(), at, after, events).line());
         }
         self.lines.append(disk, &bytes, self.loaded.ends_whole)
@@ -155,13 +160,14 @@ fn append_missing(store: &Store, disk: &dyn Disk, journal: &[u8], moved: &mut BT
             return Err(io::ErrorKind::WouldBlock.into());
         }
         let known = log.tail(u64::MAX)?;
-        // Ids of one session sort by time: if its first is not there, none is.
-        let is_new = |record: &Record| memmem::find(&known, record.id.as_bytes()).is_none();
-        let first_is_new = is_new(&group[0]);
-        let missing: Vec<&Record> = group.iter().filter(|record| first_is_new || is_new(record)).collect();
-        let bytes: Vec<u8> = missing.iter().flat_map(|record| record.line()).collect();
-        if !bytes.is_empty() {
-            log.append_sealed(disk, &bytes)?;
+        // A move that was killed wrote the first lines and not the last: if the first is not there,
+        // none is. Whole lines are looked for, because the last one may be torn.
+        let lines: Vec<Vec<u8>> = group.iter().map(Record::line).collect();
+        let is_new = |line: &Vec<u8>| memmem::find(&known, line).is_none();
+        let first_is_new = is_new(&lines[0]);
+        let missing: Vec<&Vec<u8>> = lines.iter().filter(|line| first_is_new || is_new(line)).collect();
+        if !missing.is_empty() {
+            log.append_sealed(disk, &missing.iter().flat_map(|line| line.iter().copied()).collect::<Vec<u8>>())?;
         }
         log.unlock_and_sync(disk)?;
         count += missing.len();
@@ -239,6 +245,10 @@ fn fold(tail: &[u8], is_all: bool) -> Option<Loaded> {
 
 fn fold_rest(mut loaded: Loaded, rest: &[u8]) -> Loaded {
     let set = memmem::Finder::new(SET);
+    // A last line without its end was being written by somebody who was killed. Nobody was told of
+    // it, so it is no damage.
+    let end = if loaded.ends_whole { rest.len() } else { memchr::memrchr(b'\n', rest).map_or(0, |at| at + 1) };
+    let rest = &rest[..end];
     for line in lines_of(rest) {
         loaded.since_snapshot += 1;
         if line.starts_with(SNAPSHOT) {

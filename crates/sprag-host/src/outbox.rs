@@ -83,8 +83,9 @@ fn deliver(store: &Store, disk: &dyn Disk, entry: &Entry) -> io::Result<bool> {
     if !log.is_locked {
         return Ok(false);
     }
-    if memmem::find(&log.tail(u64::MAX)?, record.id.as_bytes()).is_none() {
-        log.append_sealed(disk, &record.line())?;
+    let line = record.line();
+    if memmem::find(&log.tail(u64::MAX)?, &line).is_none() {
+        log.append_sealed(disk, &line)?;
     }
     log.unlock_and_sync(disk)?;
     Ok(true)

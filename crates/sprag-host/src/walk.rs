@@ -182,7 +182,8 @@ fn take_in(
         return Ok(taken);
     }
     for (path, drop) in inbox::waiting(&world.places, world.env, &input.session) {
-        if !journal.holds_id(&drop.id)? {
+        let is_known = steps.records.iter().any(|record| record.id == drop.id) || journal.holds_id(&drop.id)?;
+        if !is_known {
             let report = Input { at: drop.at.min(input.at), event: Event::Reported(drop.report), ..input.clone() };
             let facts = Facts::default();
             let step = decide::decide(std::mem::take(session), &report, &facts, &world.config.policy, None);

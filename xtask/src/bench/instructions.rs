@@ -89,7 +89,8 @@ mod tests {
 
     #[test]
     fn the_count_is_read_from_the_log() {
-        let log = "==12== Events    : Ir\n==12== Collected : 187210\n==12== \n==12== I   refs:      187,210\n";
+        let log =
+            "==12== Events    : Ir\n==12== Collected : 187210\n==12== \n==12== I   refs:      187,210\n";
         assert_eq!(collected(log), Some(187_210));
         assert_eq!(collected("==12== Killed"), None);
     }

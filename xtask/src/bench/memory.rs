@@ -1,17 +1,20 @@
 //! The most memory a hook process ever had in use, as the kernel tells whoever waits for it.
 //!
 //! That number starts with what the process that started it had in use: until it runs its own
-//! program, a new process shares ours. So a value is an upper bound and never too small, and the
-//! empty program, measured alike, shows where the bound begins.
+//! program, a new process shares ours. So the hook is started by a fresh copy of this program, which
+//! has done nothing else and is small. A value is an upper bound and never too small; the empty
+//! program, measured alike, shows where the bound begins.
 
 use std::path::Path;
 use std::process::Command;
+use std::process::Stdio;
 
 use anyhow::Context as _;
 use anyhow::ensure;
 use serde::Serialize;
 use wait4::Wait4 as _;
 
+use super::options::PEAK_OF;
 use super::saved::Saved;
 use super::scene::Scene;
 
@@ -32,15 +35,33 @@ impl Row {
 pub fn measure(empty: &Path, scenes: &mut [(Scene, Saved)]) -> anyhow::Result<Vec<Row>> {
     let mut rows = Vec::new();
     if let Some((scene, _)) = scenes.first() {
-        let peak_bytes = peak(&mut scene.command_of(empty, &[])?)?;
+        let peak_bytes = peak_of(scene, empty, &[])?;
         rows.push(Row { case: "(empty static program)".to_owned(), peak_bytes });
     }
     for (scene, saved) in scenes {
-        let peak_bytes = peak(&mut scene.command()?)?;
+        let peak_bytes = peak_of(scene, scene.program(), &["hook", "claude"])?;
         saved.restore()?;
         rows.push(Row { case: scene.case.name.to_owned(), peak_bytes });
     }
     Ok(rows)
+}
+
+/// Asks a fresh copy of this program.
+fn peak_of(scene: &Scene, program: &Path, arguments: &[&str]) -> anyhow::Result<u64> {
+    let us = std::env::current_exe().context("cannot find this program")?;
+    let program = program.display().to_string();
+    let asked: Vec<&str> = ["bench", PEAK_OF, &program].iter().chain(arguments).copied().collect();
+    let output = scene.command_of(&us, &asked)?.stdout(Stdio::piped()).stderr(Stdio::inherit()).output()?;
+    ensure!(output.status.success(), "the peak memory of `{program}` cannot be told");
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.trim().parse().with_context(|| format!("`{}` is no number of bytes", text.trim()))
+}
+
+/// What that copy answers: runs a program with its own input, and prints the bytes.
+pub fn print_peak(command: &[String]) -> anyhow::Result<()> {
+    let (program, arguments) = command.split_first().context("no program to run")?;
+    println!("{}", peak(Command::new(program).args(arguments).stdout(Stdio::null()))?);
+    Ok(())
 }
 
 fn peak(command: &mut Command) -> anyhow::Result<u64> {

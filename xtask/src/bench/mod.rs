@@ -39,6 +39,7 @@ pub fn run(args: &[String]) -> anyhow::Result<()> {
             print!("{}", options::HELP);
             return Ok(());
         }
+        Options::PeakOf(command) => return memory::print_peak(&command),
         Options::Run(plan) => plan,
     };
     let report = measure(&plan)?;
@@ -57,8 +58,15 @@ fn measure(plan: &Plan) -> anyhow::Result<Report> {
     let load = fs::read_to_string("/proc/loadavg").ok().map(|text| text.trim().to_owned());
     let folder = tempfile::Builder::new().prefix("bench-").tempdir()?;
     let mut scenes = set(cases::CASES, &program, &folder)?;
-    let mut report =
-        Report { v: 1, rounds: plan.rounds, load, latency: None, append: None, memory: None, instructions: None };
+    let mut report = Report {
+        v: 1,
+        rounds: plan.rounds,
+        load,
+        latency: None,
+        append: None,
+        memory: None,
+        instructions: None,
+    };
     if plan.parts == Parts::All {
         let empty = empty::build(folder.path())?;
         let mut stops = set(cases::STOPS, &program, &folder)?;

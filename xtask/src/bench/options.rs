@@ -16,8 +16,12 @@ usage: cargo xtask bench [FLAGS]
 The work folder is made in TMPDIR; point it at the kind of disk you want to know about.
 ";
 
+/// Not for people: how `memory` asks a fresh copy of this program. The rest is a command line.
+pub const PEAK_OF: &str = "--peak-of";
+
 pub enum Options {
     Help,
+    PeakOf(Vec<String>),
     Run(Plan),
 }
 
@@ -50,6 +54,7 @@ pub fn parse(args: &[String]) -> Result<Options, Usage> {
             "--strict" => plan.strict = true,
             "--json" => plan.json = Some(PathBuf::from(value()?)),
             "--help" | "-h" => return Ok(Options::Help),
+            PEAK_OF => return Ok(Options::PeakOf(args.cloned().collect())),
             _ => return Err(Usage(format!("no flag `{flag}`\n{HELP}"))),
         }
     }

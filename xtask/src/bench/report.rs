@@ -52,7 +52,11 @@ impl fmt::Display for Report {
         }
         if let Some(rows) = &self.latency {
             let title = format!("latency, {} rounds in turns", self.rounds);
-            writeln!(f, "\n{title:<32} {:>10} {:>10} {:>8} {:>8} {:>8}", "median us", "p99 us", "/empty", "/true", "most")?;
+            writeln!(
+                f,
+                "\n{title:<32} {:>10} {:>10} {:>8} {:>8} {:>8}",
+                "median us", "p99 us", "/empty", "/true", "most"
+            )?;
             for row in rows {
                 let most = row.contract.map(|most| format!("{most:.1}")).unwrap_or_default();
                 writeln!(
@@ -75,7 +79,11 @@ impl fmt::Display for Report {
             }
         }
         if let Some(rows) = &self.instructions {
-            writeln!(f, "\n{:<32} {:>10} {:>10} {:>8} {:>10}", "instructions", "counted", "last", "change", "most")?;
+            writeln!(
+                f,
+                "\n{:<32} {:>10} {:>10} {:>8} {:>10}",
+                "instructions", "counted", "last", "change", "most"
+            )?;
             for row in rows {
                 let (last, change) = match row.last {
                     Some(last) => (last.to_string(), change(row.counted, last)),
@@ -83,7 +91,11 @@ impl fmt::Display for Report {
                 };
                 let most = row.max.map(|max| max.to_string()).unwrap_or_default();
                 let mark = if row.is_over() { "  OVER" } else { "" };
-                writeln!(f, "  {:<30} {:>10} {last:>10} {change:>8} {most:>10}{mark}", row.case, row.counted)?;
+                writeln!(
+                    f,
+                    "  {:<30} {:>10} {last:>10} {change:>8} {most:>10}{mark}",
+                    row.case, row.counted
+                )?;
             }
         }
         Ok(())
@@ -125,7 +137,10 @@ mod tests {
             latency: Some(vec![timed("quick", 1.4), timed("slow", 1.6)]),
             append: None,
             memory: Some(vec![memory::Row { case: "big".to_owned(), peak_bytes: 20 << 20 }]),
-            instructions: Some(vec![counted("fine", 110_000, Some(250_000)), counted("over", 300_000, Some(250_000))]),
+            instructions: Some(vec![
+                counted("fine", 110_000, Some(250_000)),
+                counted("over", 300_000, Some(250_000)),
+            ]),
         }
     }
 

@@ -131,7 +131,8 @@ impl Scene {
 
     fn journal(&self) -> anyhow::Result<Journal> {
         let path = self.store().join("journal").join(format!("{SESSION}.jsonl"));
-        let text = fs::read_to_string(&path).with_context(|| format!("no journal at `{}`", path.display()))?;
+        let text =
+            fs::read_to_string(&path).with_context(|| format!("no journal at `{}`", path.display()))?;
         let last: Value = serde_json::from_str(text.lines().last().unwrap_or_default()).unwrap_or_default();
         Ok(Journal { lines: text.lines().count(), ends_with_snapshot: last["kind"] == "snapshot" })
     }

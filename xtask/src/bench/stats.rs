@@ -39,7 +39,8 @@ mod tests {
 
     #[test]
     fn nearest_rank() {
-        let cases = [(1, 50, 1), (1, 99, 1), (2, 50, 1), (3, 50, 2), (100, 50, 50), (100, 99, 99), (500, 99, 495)];
+        let cases =
+            [(1, 50, 1), (1, 99, 1), (2, 50, 1), (3, 50, 2), (100, 50, 50), (100, 99, 99), (500, 99, 495)];
         for (count, percent, expected) in cases {
             let found = percentile(&sorted(count), percent);
             assert_eq!(found, Duration::from_micros(expected), "{percent} % of {count}");

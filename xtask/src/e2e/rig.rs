@@ -16,14 +16,14 @@ use super::clients::Errand;
 use super::clients::Grant;
 use super::install::Installed;
 use super::outcome::Stopped;
-use crate::place::Place;
-use crate::process;
-use crate::process::Ending;
-use crate::process::Finished;
 use crate::model::Model;
 use crate::model::script::Part;
 use crate::model::script::Script;
 use crate::model::seen::Request;
+use crate::place::Place;
+use crate::process;
+use crate::process::Ending;
+use crate::process::Finished;
 
 /// A run takes some seconds; a machine that is busy gets patience, one that hangs an end.
 const DEADLINE: Duration = Duration::from_secs(120);

@@ -113,7 +113,9 @@ fn flatten(stream: TokenStream, mut place: Place, out: &mut Vec<Token>) {
                 out.push(Token { text: close.to_owned(), line: end, place: here });
             }
             TokenTree::Punct(punct) if punct.as_char() == ':' => {
-                if at > 0 && matches!(&trees[at - 1], TokenTree::Punct(before) if before.as_char() == ':' && before.spacing() == Spacing::Joint) {
+                if at > 0
+                    && matches!(&trees[at - 1], TokenTree::Punct(before) if before.as_char() == ':' && before.spacing() == Spacing::Joint)
+                {
                     continue;
                 }
                 let is_double = punct.spacing() == Spacing::Joint;
@@ -242,7 +244,10 @@ use x::y;
 #[cfg(all(test, unix))] fn u() { a!(); }
 ";
         use Place::*;
-        assert_eq!(found(text, "a !"), [(1, Product), (4, Test), (5, Product), (8, Test), (9, Product), (10, Test)]);
+        assert_eq!(
+            found(text, "a !"),
+            [(1, Product), (4, Test), (5, Product), (8, Test), (9, Product), (10, Test)]
+        );
         assert_eq!(found("#![cfg(test)]\nfn f() { a!(); }", "a !"), [(2, Test)]);
         let by_name = |path: &str| Source::parse(path, "a!();").tokens[0].place;
         assert_eq!(by_name("crates/x/tests/it/a.rs"), Test);

@@ -104,7 +104,8 @@ fn packages(root: &Path) -> anyhow::Result<Vec<Package>> {
         .output()
         .context("cannot start `cargo`")?;
     ensure!(output.status.success(), "`cargo metadata`: {}", String::from_utf8_lossy(&output.stderr).trim());
-    let metadata: Metadata = serde_json::from_slice(&output.stdout).context("`cargo metadata` is not as expected")?;
+    let metadata: Metadata =
+        serde_json::from_slice(&output.stdout).context("`cargo metadata` is not as expected")?;
     Ok(metadata.packages.into_iter().map(|package| package.read(root)).collect())
 }
 

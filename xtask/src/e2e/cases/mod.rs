@@ -5,12 +5,12 @@ use super::clients::Client;
 use super::outcome::Checked;
 use super::outcome::expect;
 use super::outcome::short;
-use crate::process::Ending;
 use super::rig::Hooks;
 use super::rig::Rig;
 use super::rig::Run;
 use crate::model::script::Turn;
 use crate::model::seen::Request;
+use crate::process::Ending;
 
 mod bounded;
 mod denied_tool;

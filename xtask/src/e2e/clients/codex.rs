@@ -9,11 +9,11 @@ use serde_json::json;
 use super::Client;
 use super::Errand;
 use super::Grant;
-use crate::place::Place;
 use crate::model::Asked;
 use crate::model::script::Call;
 use crate::model::script::Step;
 use crate::model::script::Turn;
+use crate::place::Place;
 
 pub const CLIENT: Client = Client {
     name: "codex",

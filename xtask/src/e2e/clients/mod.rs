@@ -5,9 +5,9 @@
 use std::path::Path;
 use std::path::PathBuf;
 
-use crate::place::Place;
 use crate::model::script::Call;
 use crate::model::script::Step;
+use crate::place::Place;
 
 mod claude;
 mod codex;

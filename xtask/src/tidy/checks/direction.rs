@@ -26,7 +26,11 @@ enum Foreign {
 }
 
 const ROWS: &[Row] = &[
-    Row { name: "sprag-core", ours: &[], foreign: Foreign::Only(&["serde", "serde_json", "sha2", "brush-parser"]) },
+    Row {
+        name: "sprag-core",
+        ours: &[],
+        foreign: Foreign::Only(&["serde", "serde_json", "sha2", "brush-parser"]),
+    },
     Row { name: "sprag-index", ours: &["sprag-core"], foreign: Foreign::Only(&["fst"]) },
     Row { name: "sprag-syntax", ours: &[], foreign: Foreign::Only(&["tree-sitter*"]) },
     Row { name: "sprag-host", ours: &["sprag-core", "sprag-index", "sprag-syntax"], foreign: Foreign::Any },
@@ -68,7 +72,11 @@ fn find(tree: &Tree) -> Vec<Finding> {
                 Foreign::Any => continue,
                 Foreign::Only(list) if list.iter().any(|allowed| fits(allowed, name)) => continue,
                 Foreign::Only(list) => {
-                    format!("`{}` is pure and must not depend on `{name}`, only on {}", package.name, list.join(", "))
+                    format!(
+                        "`{}` is pure and must not depend on `{name}`, only on {}",
+                        package.name,
+                        list.join(", ")
+                    )
                 }
             };
             findings.push(Finding::new(manifest, tree.line(manifest, |line| declares(line, name)), what));

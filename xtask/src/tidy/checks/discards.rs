@@ -14,9 +14,8 @@ fn find(tree: &Tree) -> Vec<Finding> {
 
 fn discards(source: &Source) -> Vec<Finding> {
     let lets = source.find("let _ =").into_iter();
-    let calls = lets.filter(|rest| {
-        rest.iter().take_while(|token| token.text != ";").any(|token| token.text == "(")
-    });
+    let calls =
+        lets.filter(|rest| rest.iter().take_while(|token| token.text != ";").any(|token| token.text == "("));
     let what = "`let _ =` discards what a call says";
     calls.map(|rest| Finding::new(&source.path, rest[0].line, what)).collect()
 }
@@ -28,7 +27,8 @@ mod tests {
     #[test]
     fn a_call_is_not_discarded() {
         let text = "fn f() {\n let _ = g(1);\n let _ = unused;\n let _guard = lock();\n let _ = write!(f, \"x\");\n}";
-        let lines: Vec<usize> = find(&Tree::of(&[("crates/x/src/a.rs", text)])).iter().map(|f| f.line).collect();
+        let lines: Vec<usize> =
+            find(&Tree::of(&[("crates/x/src/a.rs", text)])).iter().map(|f| f.line).collect();
         assert_eq!(lines, [2, 5]);
     }
 }

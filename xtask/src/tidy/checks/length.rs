@@ -4,7 +4,8 @@ use crate::tidy::Check;
 use crate::tidy::Finding;
 use crate::tidy::tree::Tree;
 
-pub const CHECK: Check = Check { name: "length", about: "no Rust file over 500 lines without a reason", find };
+pub const CHECK: Check =
+    Check { name: "length", about: "no Rust file over 500 lines without a reason", find };
 
 const MOST: usize = 500;
 
@@ -23,9 +24,9 @@ fn find(tree: &Tree) -> Vec<Finding> {
         Finding::new(&source.path, MOST + 1, format!("{} lines: is it a table or a tangle?", source.lines))
     });
     // A reason that has lost its file would cover the next one of that name.
-    let stale = LONG.iter().filter(|long| {
-        !tree.rust.iter().any(|source| source.path == long.path && source.lines > MOST)
-    });
+    let stale = LONG
+        .iter()
+        .filter(|long| !tree.rust.iter().any(|source| source.path == long.path && source.lines > MOST));
     let stale = stale.map(|long| {
         Finding::new(long.path, 1, format!("listed as long ({}), and is not any more", long.reason))
     });

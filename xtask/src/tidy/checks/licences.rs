@@ -24,23 +24,27 @@ const ACCEPTED: &[&str] = &[
 ];
 
 fn find(tree: &Tree) -> Vec<Finding> {
-    tree.packages.iter().filter_map(|package| {
-        let what = match &package.licence {
-            None => "has no licence expression".to_owned(),
-            Some(licence) => match accepts(licence) {
-                Ok(true) => return None,
-                Ok(false) => format!("has the licence `{licence}`, which is not accepted"),
-                Err(Unreadable) => format!("has the licence `{licence}`, which is no SPDX expression"),
-            },
-        };
-        Some(Finding::new("Cargo.lock", locked_at(tree, package), format!("`{}` {what}", package.name)))
-    })
-    .collect()
+    tree.packages
+        .iter()
+        .filter_map(|package| {
+            let what = match &package.licence {
+                None => "has no licence expression".to_owned(),
+                Some(licence) => match accepts(licence) {
+                    Ok(true) => return None,
+                    Ok(false) => format!("has the licence `{licence}`, which is not accepted"),
+                    Err(Unreadable) => format!("has the licence `{licence}`, which is no SPDX expression"),
+                },
+            };
+            Some(Finding::new("Cargo.lock", locked_at(tree, package), format!("`{}` {what}", package.name)))
+        })
+        .collect()
 }
 
 fn locked_at(tree: &Tree, package: &Package) -> usize {
-    let (name, version) = (format!("name = \"{}\"", package.name), format!("version = \"{}\"", package.version));
-    let lines: Vec<&str> = tree.texts.get("Cargo.lock").map(|text| text.lines().collect()).unwrap_or_default();
+    let (name, version) =
+        (format!("name = \"{}\"", package.name), format!("version = \"{}\"", package.version));
+    let lines: Vec<&str> =
+        tree.texts.get("Cargo.lock").map(|text| text.lines().collect()).unwrap_or_default();
     lines.windows(2).position(|pair| pair == [&name, &version]).map_or(1, |at| at + 1)
 }
 
@@ -156,7 +160,8 @@ mod tests {
             ours: None,
             dependencies: Vec::new(),
         };
-        tree.packages = vec![package("1.0.0", Some("MIT")), package("2.0.0", Some("AGPL-3.0")), package("3.0.0", None)];
+        tree.packages =
+            vec![package("1.0.0", Some("MIT")), package("2.0.0", Some("AGPL-3.0")), package("3.0.0", None)];
         let found: Vec<String> = find(&tree).iter().map(ToString::to_string).collect();
         let expected = [
             "Cargo.lock:6: `a` has the licence `AGPL-3.0`, which is not accepted",

@@ -16,34 +16,41 @@ const STARTS: &str = "crates/sprag-host/src/exec.rs";
 const ASKS_GIT: &str = "crates/sprag-host/src/git.rs";
 
 fn find(tree: &Tree) -> Vec<Finding> {
-    tree.rust.iter().filter(|source| is_product(&source.path)).flat_map(|source| {
-        let mut findings = Vec::new();
-        if source.path != STARTS {
-            let starts = source.find("Command :: new").into_iter().filter(|rest| rest[0].place == Place::Product);
-            let what = "`Command::new`: processes start in sprag-host/src/exec.rs";
-            findings.extend(starts.map(|rest| Finding::new(&source.path, rest[0].line, what)));
-        }
-        if source.path != ASKS_GIT {
-            let what = "git is started in sprag-host/src/git.rs";
-            findings.extend(git(source).map(|token| Finding::new(&source.path, token.line, what)));
-        }
-        findings
-    })
-    .collect()
+    tree.rust
+        .iter()
+        .filter(|source| is_product(&source.path))
+        .flat_map(|source| {
+            let mut findings = Vec::new();
+            if source.path != STARTS {
+                let starts =
+                    source.find("Command :: new").into_iter().filter(|rest| rest[0].place == Place::Product);
+                let what = "`Command::new`: processes start in sprag-host/src/exec.rs";
+                findings.extend(starts.map(|rest| Finding::new(&source.path, rest[0].line, what)));
+            }
+            if source.path != ASKS_GIT {
+                let what = "git is started in sprag-host/src/git.rs";
+                findings.extend(git(source).map(|token| Finding::new(&source.path, token.line, what)));
+            }
+            findings
+        })
+        .collect()
 }
 
 /// The name where a program is named: in a `program` field or in a call of `exec` or `Command`.
 /// Looking for it on PATH starts nothing.
 fn git(source: &Source) -> impl Iterator<Item = &Token> {
-    source.tokens.iter().enumerate().filter(|(_, token)| token.text == "\"git\"" && token.place == Place::Product).filter_map(
-        |(at, token)| {
+    source
+        .tokens
+        .iter()
+        .enumerate()
+        .filter(|(_, token)| token.text == "\"git\"" && token.place == Place::Product)
+        .filter_map(|(at, token)| {
             let before = source.tokens[..at].iter().rev();
             let phrase = before.take_while(|token| !matches!(token.text.as_str(), ";" | "{" | "}" | ","));
             let words: Vec<&str> = phrase.map(|token| token.text.as_str()).collect();
             let starts = words.iter().any(|word| matches!(*word, "program" | "exec" | "Command"));
             (starts && !words.contains(&"on_path")).then_some(token)
-        },
-    )
+        })
 }
 
 #[cfg(test)]
@@ -65,7 +72,7 @@ fn h() { exec::quick(\"git\", args); exec::on_path(\"git\", path); map.get(\"git
         assert_eq!(lines("crates/sprag-host/src/walk.rs", text), [1, 2, 3]);
         assert_eq!(lines(STARTS, text), [2, 3]);
         assert_eq!(lines(ASKS_GIT, text), [1]);
-        assert_eq!(lines("crates/sprag/tests/it/hook.rs", text), []);
-        assert_eq!(lines("xtask/src/place.rs", text), []);
+        assert!(lines("crates/sprag/tests/it/hook.rs", text).is_empty());
+        assert!(lines("xtask/src/place.rs", text).is_empty());
     }
 }

@@ -8,8 +8,11 @@ use crate::tidy::source::Place;
 use crate::tidy::source::Source;
 use crate::tidy::tree::Tree;
 
-pub const CHECK: Check =
-    Check { name: "purity", about: "pure crates read no clock, file, variable or process and print nothing", find };
+pub const CHECK: Check = Check {
+    name: "purity",
+    about: "pure crates read no clock, file, variable or process and print nothing",
+    find,
+};
 
 const PATHS: &[&[&str]] = &[
     &["std", "fs"],
@@ -67,6 +70,9 @@ mod tests { use std::fs; fn f() { println!(\"x\"); } }
         let told = |line: usize, name: &str| {
             format!("crates/sprag-core/src/a.rs:{line}: `{name}` in a pure crate: the host has to hand it in")
         };
-        assert_eq!(found, [told(1, "std::fs"), told(3, "Instant::now"), told(3, "std::env"), told(3, "println!")]);
+        assert_eq!(
+            found,
+            [told(1, "std::fs"), told(3, "Instant::now"), told(3, "std::env"), told(3, "println!")]
+        );
     }
 }

@@ -27,7 +27,8 @@ mod tests {
     #[test]
     fn tests_wait_for_what_they_wait_for() {
         let text = "use std::{thread::{self, sleep}, time};\nfn t() { thread::sleep(time::Duration::MAX); }";
-        let lines: Vec<usize> = find(&Tree::of(&[("crates/x/tests/a.rs", text)])).iter().map(|f| f.line).collect();
+        let lines: Vec<usize> =
+            find(&Tree::of(&[("crates/x/tests/a.rs", text)])).iter().map(|f| f.line).collect();
         assert_eq!(lines, [1, 2]);
         assert_eq!(find(&Tree::of(&[("crates/x/src/a.rs", text)])), []);
     }

@@ -4,7 +4,8 @@ use crate::tidy::Check;
 use crate::tidy::Finding;
 use crate::tidy::tree::Tree;
 
-pub const CHECK: Check = Check { name: "unfinished", about: "no placeholder, no ignored test, no broken file", find };
+pub const CHECK: Check =
+    Check { name: "unfinished", about: "no placeholder, no ignored test, no broken file", find };
 
 const PATTERNS: &[(&str, &str)] = &[
     ("todo !", "`todo!`"),

@@ -22,7 +22,8 @@ mod tests {
 
     #[test]
     fn only_tests_may() {
-        let text = "fn f() { a.unwrap_or(1);\n b.unwrap() }\n#[cfg(test)] mod tests { fn f() { c.unwrap() } }";
+        let text =
+            "fn f() { a.unwrap_or(1);\n b.unwrap() }\n#[cfg(test)] mod tests { fn f() { c.unwrap() } }";
         let lines: Vec<usize> = find(&Tree::of(&[("xtask/src/a.rs", text)])).iter().map(|f| f.line).collect();
         assert_eq!(lines, [2]);
     }

@@ -7,7 +7,8 @@ use crate::tidy::source::Source;
 use crate::tidy::source::Token;
 use crate::tidy::tree::Tree;
 
-pub const CHECK: Check = Check { name: "wire", about: "what a client file deserializes is private to it", find };
+pub const CHECK: Check =
+    Check { name: "wire", about: "what a client file deserializes is private to it", find };
 
 const CLIENTS: &str = "crates/sprag-host/src/clients/";
 
@@ -17,20 +18,24 @@ fn find(tree: &Tree) -> Vec<Finding> {
 
 fn public_wire(source: &Source) -> Vec<Finding> {
     let derives = source.find("# [ derive (");
-    derives.into_iter().filter_map(|rest| {
-        let end = rest.iter().position(|token| token.text == ")")?;
-        let (derived, rest) = rest.split_at(end);
-        if !derived.iter().any(|token| token.text == "Deserialize") {
-            return None;
-        }
-        let is_kind = |token: &Token| matches!(token.text.as_str(), "struct" | "enum");
-        let kind = rest.iter().position(is_kind)?;
-        let public = rest[..kind].iter().find(|token| token.text == "pub")?;
-        let name = rest.get(kind + 1).map(|token| token.text.as_str()).unwrap_or_default();
-        let what = format!("`{name}` is public and derives `Deserialize`: wire types are private to their client");
-        Some(Finding::new(&source.path, public.line, what))
-    })
-    .collect()
+    derives
+        .into_iter()
+        .filter_map(|rest| {
+            let end = rest.iter().position(|token| token.text == ")")?;
+            let (derived, rest) = rest.split_at(end);
+            if !derived.iter().any(|token| token.text == "Deserialize") {
+                return None;
+            }
+            let is_kind = |token: &Token| matches!(token.text.as_str(), "struct" | "enum");
+            let kind = rest.iter().position(is_kind)?;
+            let public = rest[..kind].iter().find(|token| token.text == "pub")?;
+            let name = rest.get(kind + 1).map(|token| token.text.as_str()).unwrap_or_default();
+            let what = format!(
+                "`{name}` is public and derives `Deserialize`: wire types are private to their client"
+            );
+            Some(Finding::new(&source.path, public.line, what))
+        })
+        .collect()
 }
 
 #[cfg(test)]
@@ -50,7 +55,8 @@ pub struct Plain;
 #[derive(Deserialize)]
 pub(crate) enum Half { A }
 ";
-        let tree = Tree::of(&[("crates/sprag-host/src/clients/x.rs", text), ("crates/sprag-host/src/x.rs", text)]);
+        let tree =
+            Tree::of(&[("crates/sprag-host/src/clients/x.rs", text), ("crates/sprag-host/src/x.rs", text)]);
         let found: Vec<(usize, bool)> =
             find(&tree).iter().map(|finding| (finding.line, finding.what.contains("`Open`"))).collect();
         assert_eq!(found, [(5, true), (9, false)]);

@@ -1,0 +1,116 @@
+//! Documents that are made from the code. `SPRAG_BLESS=1 cargo test` writes them anew.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use sprag_core::event::EventKind;
+use sprag_core::gates::{self, OnFault};
+use sprag_core::policy::sections;
+use sprag_host::clients::{CLIENTS, Client};
+
+use crate::support::Sandbox;
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+fn is_up_to_date(path: &str, text: &str) {
+    let path = root().join(path);
+    if std::env::var_os("SPRAG_BLESS").is_some() {
+        fs::write(&path, text).unwrap();
+    }
+    let found = fs::read_to_string(&path).unwrap_or_default();
+    assert!(found == text, "{} is out of date; SPRAG_BLESS=1 cargo test --package sprag", path.display());
+}
+
+#[test]
+fn the_reference_of_the_configuration() {
+    let mut text = "# Configuration\n\nMade from the code: every key with its default, as `sprag config show --defaults` prints it.\nLayers, lowest first: these defaults, the user's `config.toml`, the project's `.sprag/config.toml`,\n`.sprag/local.toml`, and the environment (`SPRAG_CIRCUIT_BREAKER__MAX_BLOCKS=2`). `sprag config show` tells\nwhere each value comes from.\n\n```toml\n".to_owned();
+    text.push_str(&sprag_host::config::defaults());
+    text.push_str("```\n\n## What a project may change before you trust it\n\n| key | an untrusted project may set it |\n|---|---|\n");
+    for section in sections() {
+        for key in section.keys {
+            text.push_str(&format!("| `{}.{}` | {} |\n", section.name, key.name, key.tighten.sentence()));
+        }
+    }
+    is_up_to_date("docs/config.md", &text);
+}
+
+#[test]
+fn the_reference_of_the_commands() {
+    let sandbox = Sandbox::new();
+    let mut text = "# Commands\n\nMade from the code: what `--help` prints.\n".to_owned();
+    describe(&sandbox, &[], &mut text);
+    is_up_to_date("docs/cli.md", &text);
+}
+
+fn describe(sandbox: &Sandbox, path: &[&str], text: &mut String) {
+    let mut args = path.to_vec();
+    args.push("--help");
+    let ran = sandbox.run(&args);
+    assert_eq!(ran.code, 0);
+    let name = std::iter::once("sprag").chain(path.iter().copied()).collect::<Vec<_>>().join(" ");
+    text.push_str(&format!("\n## {name}\n\n```text\n{}\n```\n", ran.stdout.trim_end()));
+    let commands = ran.stdout.split("\nCommands:\n").nth(1).unwrap_or_default();
+    let names = commands.lines().take_while(|line| !line.is_empty());
+    for name in names.filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next()) {
+        if name != "help" && path.len() < 2 {
+            let deeper: Vec<&str> = path.iter().copied().chain([name]).collect();
+            describe(sandbox, &deeper, text);
+        }
+    }
+}
+
+#[test]
+fn the_table_of_the_clients() {
+    let mut text = "# Clients\n\nMade from the code. *tested*: seen on the real client in the version named; *read*: found in the\nshipped program; *unusable*: only together with something Sprag never does.\n\n".to_owned();
+    let cells = |cell: &dyn Fn(&Client) -> String| CLIENTS.iter().map(|client| format!(" {} |", cell(client))).collect::<String>();
+    text.push_str(&format!("| |{}\n|---|{}\n", cells(&|client| client.title.to_owned()), "---|".repeat(CLIENTS.len())));
+    text.push_str(&format!("| version |{}\n", cells(&|client| client.tested.to_owned())));
+    for (can, _) in CLIENTS[0].can {
+        let told = |client: &Client| {
+            let found = client.can.iter().find(|(other, _)| other == can);
+            found.map_or("?", |(_, support)| support.name()).to_owned()
+        };
+        text.push_str(&format!("| {} |{}\n", can.name(), cells(&told)));
+    }
+    text.push_str(&format!("| user settings |{}\n", cells(&|client| format!("`{}`", user_file(client)))));
+    text.push_str(&format!("| project settings |{}\n", cells(&|client| format!("`{}`", client.install.project_file))));
+    text.push_str(&format!("| after `sprag init` |{}\n", cells(&|client| client.install.after.to_owned())));
+    is_up_to_date("docs/clients.md", &text);
+}
+
+fn user_file(client: &Client) -> String {
+    let env = sprag_host::env::Env::Given([("HOME".to_owned(), "/~".into())].into());
+    (client.install.user_file)(&env).unwrap().display().to_string().replace("/~", "~")
+}
+
+#[test]
+fn the_list_of_the_gates() {
+    let mut text = "# Gates\n\nMade from the code: the gates in the order in which they are asked, and what each answers when Sprag\nitself fails at an event.\n\n| gate | what for | section | fails closed at |\n|---|---|---|---|\n".to_owned();
+    for gate in gates::ALL {
+        let closed: Vec<&str> = EventKind::ALL
+            .into_iter()
+            .filter(|event| (gate.on_fault)(*event) != OnFault::Pass)
+            .map(EventKind::name)
+            .collect();
+        let closed = if closed.is_empty() { "-".to_owned() } else { closed.join(", ") };
+        text.push_str(&format!("| {} | {} | `{}` | {closed} |\n", gate.name, gate.about, gate.section.name));
+    }
+    is_up_to_date("docs/gates.md", &text);
+}
+
+#[test]
+fn the_hooks_of_the_plugin() {
+    let install = &sprag_host::clients::claude::CLIENT.install;
+    let hooks: serde_json::Map<String, Value> = install
+        .events
+        .iter()
+        .map(|(event, timeout)| ((*event).to_owned(), json!([(install.entry)("sprag", *timeout)])))
+        .collect();
+    let text = serde_json::to_string_pretty(&json!({ "hooks": hooks })).unwrap();
+    is_up_to_date("plugin/hooks/hooks.json", &format!("{text}\n"));
+    let manifest: Value = serde_json::from_str(&fs::read_to_string(root().join("plugin/.claude-plugin/plugin.json")).unwrap()).unwrap();
+    assert_eq!(manifest["version"], env!("CARGO_PKG_VERSION"));
+}

@@ -1,0 +1,250 @@
+//! Stops the world at every single write, sync, rename and removal the store makes, in turn, as
+//! `kill -9` or a full disk would, and goes on from there. The views at the end must be those of a
+//! run nobody disturbed, and nothing that was acknowledged may be missing or there twice.
+
+use std::cell::Cell;
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use serde_json::json;
+use sprag_core::event::{Actor, Event, Input, Presence, Report, SessionId, Source, Stop};
+use sprag_core::log::Record;
+use sprag_core::obligation::Debts;
+use sprag_core::text::Text;
+use sprag_core::time::Timestamp;
+use sprag_core::tool::{Effect, Tool, ToolCall, Whole};
+use sprag_core::view::Sessions;
+use sprag_host::disk::{Disk, RealDisk};
+use sprag_host::env::Env;
+use sprag_host::places::Places;
+use sprag_host::store::Store;
+use sprag_host::walk::{self, World};
+use sprag_host::{journal, projections};
+
+use crate::support::{CONFLICT, Sandbox};
+
+/// A disk that dies at its n-th operation, in the middle of a write if it is one.
+struct Dying {
+    left: Cell<usize>,
+    torn: Torn,
+    is_dead: Cell<bool>,
+}
+
+/// How much of the last write still got through.
+#[derive(Clone, Copy, Debug)]
+enum Torn {
+    Nothing,
+    Half,
+    All,
+}
+
+impl Dying {
+    fn at(left: usize, torn: Torn) -> Dying {
+        Dying { left: Cell::new(left), torn, is_dead: Cell::new(false) }
+    }
+
+    /// Whether this operation still happens.
+    fn lives(&self) -> bool {
+        if self.is_dead.get() {
+            return false;
+        }
+        if self.left.get() == 0 {
+            self.is_dead.set(true);
+            return false;
+        }
+        self.left.set(self.left.get() - 1);
+        true
+    }
+
+    fn or_dead(&self, act: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+        if self.lives() { act() } else { Err(io::Error::other("killed")) }
+    }
+}
+
+impl Disk for Dying {
+    fn append(&self, file: &File, bytes: &[u8]) -> io::Result<()> {
+        let was_dead = self.is_dead.get();
+        if self.lives() {
+            return RealDisk.append(file, bytes);
+        }
+        if !was_dead {
+            let through = match self.torn {
+                Torn::Nothing => 0,
+                Torn::Half => bytes.len() / 2,
+                Torn::All => bytes.len(),
+            };
+            RealDisk.append(file, &bytes[..through])?;
+        }
+        Err(io::Error::other("killed"))
+    }
+
+    fn sync(&self, file: &File) -> io::Result<()> {
+        self.or_dead(|| RealDisk.sync(file))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.or_dead(|| RealDisk.rename(from, to))
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.or_dead(|| RealDisk.remove(path))
+    }
+
+    fn make_dirs(&self, path: &Path) -> io::Result<()> {
+        self.or_dead(|| RealDisk.make_dirs(path))
+    }
+}
+
+const TOOLS: &[Tool] = &[Tool { name: "Bash", effect: Effect::Exec, paths: &[], command: Some("command") }];
+
+/// Two sessions: one leaves a debt, is moved into the log and ends; the other is told of it.
+fn script() -> Vec<(&'static str, Event)> {
+    let call = ToolCall::new(TOOLS, "Bash", json!({"command": "make"}), None, Whole::Yes);
+    let stop = || Event::StopRequested(Stop::default());
+    vec![
+        ("s-1", Event::SessionStarted { source: Source::Startup }),
+        ("s-1", Event::ToolRequested { call: call.clone() }),
+        ("s-1", Event::Reported(Report::Observed { note: Text::from("a note") })),
+        ("s-1", stop()),
+        ("s-1", stop()),
+        ("s-1", stop()),
+        ("s-1", stop()),
+        ("s-1", Event::SessionEnded { why: Text::from("other") }),
+        ("s-2", Event::SessionStarted { source: Source::Startup }),
+        ("s-2", Event::ToolRequested { call }),
+        ("s-2", Event::SessionEnded { why: Text::from("other") }),
+    ]
+}
+
+fn input(sandbox: &Sandbox, session: &str, event: Event) -> Input {
+    Input {
+        at: sprag_host::env::now(),
+        session: SessionId::new(session),
+        client: "test".to_owned(),
+        cwd: sandbox.project.display().to_string(),
+        actor: Actor::Main,
+        presence: Presence::Headless,
+        event,
+    }
+}
+
+/// What everything comes to in the end.
+#[derive(Debug, PartialEq)]
+struct Views {
+    debts: Vec<(String, bool)>,
+    sessions: BTreeSet<(String, bool)>,
+    released: usize,
+    kinds: BTreeSet<String>,
+}
+
+struct Run {
+    sandbox: Sandbox,
+    env: Env,
+    acknowledged: usize,
+}
+
+impl Run {
+    fn new() -> Run {
+        let sandbox = Sandbox::new();
+        let env = Env::Given([("SPRAG_HOME".to_owned(), sandbox.home.clone().into())].into());
+        Run { sandbox, env, acknowledged: 0 }
+    }
+
+    fn world<'a>(&'a self, disk: &'a dyn Disk) -> World<'a> {
+        World::new(&self.env, disk, Places::find(&self.sandbox.project, &self.env).unwrap())
+    }
+
+    /// Plays one event; false if the process died over it.
+    fn play(&self, disk: &dyn Disk, session: &str, event: &Event) -> bool {
+        if matches!(event, Event::ToolRequested { .. }) && session == "s-1" {
+            self.sandbox.write("a.txt", CONFLICT);
+        }
+        let world = self.world(disk);
+        let input = input(&self.sandbox, session, event.clone());
+        let Ok(walked) = walk::walk(&world, &input) else {
+            return false;
+        };
+        walk::chores(&world, &input, &walked).unwrap_or_default();
+        true
+    }
+
+    /// Plays the script, dying once; whoever was killed is called again.
+    fn play_all(&mut self, disk: &Dying) {
+        for (session, event) in script() {
+            if disk.is_dead.get() {
+                assert!(self.play(&RealDisk, session, &event));
+            } else if !self.play(disk, session, &event) {
+                assert!(self.play(&RealDisk, session, &event), "after a kill the same event goes through");
+            }
+            self.acknowledged += 1;
+        }
+        // A hold that was written but never heard of counts: one more stop may be needed to be let go.
+        for _ in 0..2 {
+            assert!(self.play(&RealDisk, "s-3", &Event::SessionEnded { why: Text::from("other") }));
+        }
+        let store = self.store();
+        for path in journal::all(&store) {
+            let id = SessionId::new(path.file_stem().unwrap().to_string_lossy());
+            let open = journal::Journal::open(&store, &RealDisk, &id, std::time::Duration::ZERO).unwrap();
+            open.move_to_log(&store, &RealDisk, &id, Timestamp::from_millis(0)).unwrap();
+        }
+    }
+
+    fn store(&self) -> Store {
+        Store::at(self.sandbox.store())
+    }
+
+    fn views(&self) -> Views {
+        let store = self.store();
+        let debts = projections::load::<Debts>(&store).unwrap().state;
+        let fresh = {
+            std::fs::remove_dir_all(store.cache_dir()).unwrap();
+            projections::load::<Debts>(&store).unwrap().state
+        };
+        assert_eq!(debts, fresh, "a stored fold is the fold");
+        let sessions: Sessions = projections::load_all(&store).unwrap();
+        let (loaded, _) = journal::read(&journal::path(&store, &SessionId::new("s-1"))).unwrap();
+        let records = self.records();
+        Views {
+            debts: debts.open().iter().map(|open| (open.debt.why.to_string(), open.shown)).collect(),
+            sessions: sessions.rows().into_iter().map(|row| (row.id.as_str().to_owned(), row.ended)).collect(),
+            released: loaded.session.stops.released.len(),
+            kinds: records.into_iter().map(|record| record.kind).collect(),
+        }
+    }
+
+    fn records(&self) -> Vec<Record> {
+        let mut records = Vec::new();
+        for path in self.store().log_files() {
+            projections::each_line(&path, 0, |line| records.extend(Record::parse(line))).unwrap();
+        }
+        records
+    }
+}
+
+#[test]
+fn killed_at_every_write_the_views_are_the_same() {
+    let mut whole = Run::new();
+    let disk = Dying::at(usize::MAX, Torn::Nothing);
+    whole.play_all(&disk);
+    let operations = usize::MAX - disk.left.get();
+    let wanted = whole.views();
+    assert_eq!(wanted.debts, [("conflict markers are left in `a.txt:2`".to_owned(), true)]);
+    assert_eq!(wanted.released, 1);
+    assert!(operations > 20, "{operations}");
+    for at in 0..operations {
+        for torn in [Torn::Nothing, Torn::Half, Torn::All] {
+            let mut run = Run::new();
+            run.play_all(&Dying::at(at, torn));
+            assert_eq!(run.views(), wanted, "killed at operation {at}, {torn:?}");
+            let records = run.records();
+            let ids: BTreeSet<&String> = records.iter().map(|record| &record.id).collect();
+            assert_eq!(ids.len(), records.len(), "none is there twice: operation {at}, {torn:?}");
+            let events = records.iter().filter(|record| record.body.get("verdict").is_some() && record.session != Some(SessionId::new("s-3"))).count();
+            assert!(events >= run.acknowledged, "{events} of {}: operation {at}, {torn:?}", run.acknowledged);
+            assert!(events <= run.acknowledged + 1, "{events} of {}: operation {at}, {torn:?}", run.acknowledged);
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Laws, by property test: whatever the events, the state and the payload.
+
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+use sprag_core::decide;
+use sprag_core::event::{Actor, Author, Event, Input, Presence, Report, SessionId, Source, Stop};
+use sprag_core::fact::{Conflict, Facts};
+use sprag_core::policy::Policy;
+use sprag_core::session::{Session, Unreadable};
+use sprag_core::text::Text;
+use sprag_core::time::Timestamp;
+use sprag_core::tool::{Effect, Outcome, Tool, ToolCall, Whole};
+use sprag_core::verdict::Ruling;
+use sprag_host::clients::CLIENTS;
+use sprag_host::env::Env;
+use sprag_host::stdin::Payload;
+
+const TOOLS: &[Tool] = &[
+    Tool { name: "Bash", effect: Effect::Exec, paths: &[], command: Some("command") },
+    Tool { name: "Read", effect: Effect::Read, paths: &["file_path"], command: None },
+];
+
+fn events() -> impl Strategy<Value = Event> {
+    let call = ("(Bash|Read|mcp__x__y)", ".{0,30}").prop_map(|(name, text)| {
+        ToolCall::new(TOOLS, &name, json!({"command": text, "file_path": text}), None, Whole::Yes)
+    });
+    prop_oneof![
+        Just(Event::SessionStarted { source: Source::Startup }),
+        ".{0,20}".prop_map(|text| Event::Prompted { text, author: Author::User }),
+        call.clone().prop_map(|call| Event::ToolRequested { call }),
+        call.clone().prop_map(|call| Event::PermissionAsked { call }),
+        call.prop_map(|call| Event::ToolFinished { call, outcome: Outcome::Unknown }),
+        (".{0,10}[.?]", any::<bool>(), any::<bool>(), any::<bool>()).prop_map(|(text, waiting, planning, again)| {
+            Event::StopRequested(Stop { last_message: Text::from(text), waiting, planning, again })
+        }),
+        Just(Event::SubagentStarted),
+        Just(Event::SubagentStopped(Stop::default())),
+        Just(Event::TaskCompleting { id: Text::from("1"), subject: Text::from("x") }),
+        Just(Event::Compacting),
+        Just(Event::SessionEnded { why: Text::from("other") }),
+        Just(Event::Noticed { what: Text::from("w"), message: Text::from("m") }),
+        ".{0,10}".prop_map(|note| Event::Reported(Report::Observed { note: Text::from(note) })),
+        Just(Event::Tick),
+    ]
+}
+
+fn facts() -> impl Strategy<Value = Facts> {
+    proptest::option::of(proptest::collection::vec("[a-d]", 0..4)).prop_map(|files| Facts {
+        store: vec!["/w/.git/sprag".to_owned()],
+        conflicts: files
+            .map(|files| files.into_iter().map(|path| Conflict { path: Text::from(path), line: 1 }).collect()),
+        debts: Some(Vec::new()),
+        unresolved: None,
+    })
+}
+
+fn input(event: Event, seconds: i64) -> Input {
+    Input {
+        at: Timestamp::from_millis(0).plus_seconds(seconds),
+        session: SessionId::new("s"),
+        client: "law".to_owned(),
+        cwd: "/w".to_owned(),
+        actor: Actor::Main,
+        presence: Presence::Attended,
+        event,
+    }
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        ".{0,20}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(3, 24, 5, |inner| {
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
+            proptest::collection::btree_map("[a-z_]{1,12}", inner, 0..5)
+                .prop_map(|members| Value::Object(members.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Steps are total; a session's holds are bounded by its turns; and its state is the same
+    /// whether it is kept, or folded from all changes, or from a snapshot and the changes after it.
+    #[test]
+    fn a_session_is_total_bounded_and_a_fold(
+        steps in proptest::collection::vec((events(), facts(), 0i64..200), 1..60),
+        snapshot_at in 0usize..60,
+    ) {
+        let policy = Policy::default();
+        let mut session = Session::default();
+        let (mut from_all, mut from_snapshot) = (Session::default(), Session::default());
+        let (mut now, mut held_in_row) = (0, 0);
+        for (at, (event, facts, pause)) in steps.into_iter().enumerate() {
+            now += pause;
+            let input = input(event, now);
+            let _asked = decide::needs(&session, &input, &policy);
+            let before = session.clone();
+            let step = decide::decide(session, &input, &facts, &policy, None);
+            session = step.session;
+            if let Event::StopRequested(_) = input.event {
+                let is_hold = matches!(step.verdict.ruling, Ruling::Hold { .. });
+                held_in_row = if is_hold { held_in_row + 1 } else { 0 };
+                prop_assert!(held_in_row <= 6 + now / 300 * 6);
+            }
+            let set = session.changes(&before);
+            prop_assert_eq!(from_all.apply(set.clone()), Unreadable::default());
+            if at == snapshot_at {
+                from_snapshot = Session::default();
+                from_snapshot.apply(session.whole());
+            } else {
+                from_snapshot.apply(set);
+            }
+            prop_assert_eq!(&from_all, &session);
+        }
+        prop_assert_eq!(&from_snapshot, &session);
+    }
+
+    /// A state that somebody else wrote never stops a session from being read.
+    #[test]
+    fn any_state_is_survived(set in any_json()) {
+        let mut session = Session::default();
+        if let Value::Object(set) = set {
+            session.apply(set);
+        }
+        decide::decide(session, &input(Event::Tick, 0), &Facts::default(), &Policy::default(), None);
+    }
+
+    /// Unknown JSON passes: it parses to nothing, or is refused, and never panics.
+    #[test]
+    fn any_payload_is_survived(value in any_json(), event in "[A-Z][a-zA-Z]{2,12}") {
+        for client in CLIENTS {
+            let mut value = value.clone();
+            let parse = |value: &Value| {
+                let payload = Payload { bytes: value.to_string().into_bytes(), whole: Whole::Yes };
+                (client.parse)(&payload, &Env::Given(Default::default()))
+            };
+            let _read_or_refused = parse(&value);
+            if let Value::Object(members) = &mut value {
+                members.insert("session_id".to_owned(), json!("s"));
+                members.insert("hook_event_name".to_owned(), json!(format!("Unheard{event}")));
+                let known: Map<String, Value> = members.clone();
+                // Members we know keep their types; all others may be anything.
+                if known.keys().all(|key| key.starts_with("session_id") || key.starts_with("hook_") || key.len() < 4) {
+                    prop_assert_eq!(parse(&value).map(|parsed| parsed.input), Ok(None));
+                }
+            }
+        }
+    }
+}

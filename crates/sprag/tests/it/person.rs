@@ -1,0 +1,85 @@
+//! Commands that are a person's: at a terminal, and not below an agent.
+
+use std::fs;
+use std::os::fd::OwnedFd;
+use std::process::Stdio;
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use serde_json::{Value, json};
+
+use crate::support::{CONFLICT, SPRAG, Sandbox};
+
+/// Runs at a terminal of its own, as a person would.
+fn at_terminal(sandbox: &Sandbox, args: &[&str]) -> (i32, String) {
+    let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&terminal).unwrap();
+    unlockpt(&terminal).unwrap();
+    let name = ptsname(&terminal, Vec::new()).unwrap();
+    let inside: OwnedFd = fs::OpenOptions::new().read(true).write(true).open(name.to_str().unwrap()).unwrap().into();
+    let output = sandbox.command(SPRAG).args(args).stdin(Stdio::from(inside)).output().unwrap();
+    let told = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    (output.status.code().unwrap(), sandbox.plain(&told))
+}
+
+#[test]
+fn without_a_terminal_they_are_refused() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".sprag/config.toml", "[notes]\ndebts = false\n");
+    for args in [&["off"][..], &["off", "--here", "--for", "2h"], &["trust"]] {
+        let ran = sandbox.run(args);
+        assert_eq!(ran.code, 1, "{args:?}");
+        assert_eq!(ran.stderr, "sprag: this is for a person at a terminal, and there is none\n");
+    }
+    assert_eq!(sandbox.json(&["status", "--json"])["off"], Value::Null);
+}
+
+#[test]
+fn off_and_on() {
+    let sandbox = Sandbox::new();
+    sandbox.bash("s", "make");
+    // The hook was called by this test, which is to be the person from here on.
+    fs::remove_dir_all(sandbox.home.join(".local/state/sprag/agents")).unwrap();
+    sandbox.write("a.txt", CONFLICT);
+    let (code, told) = at_terminal(&sandbox, &["off", "--here", "--for", "2h"]);
+    assert_eq!((code, told.as_str()), (0, "sprag is off in this repository until TIME\n  next: sprag on\n"));
+    assert_eq!(sandbox.event("s", "Stop", json!({})), json!({}));
+    assert!(sandbox.json(&["status", "--json"])["off"].as_str().unwrap().starts_with("off until"));
+    let elsewhere = Sandbox::new();
+    assert_eq!(elsewhere.json(&["status", "--json"])["off"], Value::Null);
+    assert_eq!(sandbox.run(&["on"]).stdout, "sprag is on again\n");
+    assert_eq!(sandbox.event("s", "Stop", json!({}))["decision"], "block");
+    assert_eq!(at_terminal(&sandbox, &["off", "--for", "soon"]).0, 2);
+}
+
+#[test]
+fn below_an_agent_they_are_refused_even_at_a_terminal() {
+    let sandbox = Sandbox::new();
+    // This test calls the hook itself, so it is the client now, and what it starts is below one.
+    sandbox.bash("s", "make");
+    let me = std::process::id();
+    let recorded = sandbox.home.join(".local/state/sprag/agents").join(me.to_string());
+    assert!(recorded.exists(), "the caller of a hook is remembered");
+    let (code, told) = at_terminal(&sandbox, &["off"]);
+    assert_eq!(code, 1);
+    assert_eq!(told, format!("sprag: this is for a person, and it was started below an agent (process {me})\n"));
+    // Another process with that number is another process.
+    fs::write(&recorded, "1").unwrap();
+    assert_eq!(at_terminal(&sandbox, &["off"]).0, 0);
+}
+
+#[test]
+fn trust_is_bound_to_the_content() {
+    let sandbox = Sandbox::new();
+    let config = sandbox.write(".sprag/config.toml", "[circuit_breaker]\nmax_blocks = 1\n");
+    let blocks = || sandbox.json(&["config", "get", "circuit_breaker.max_blocks", "--json"])["value"].clone();
+    assert_eq!(blocks(), 3);
+    let (code, told) = at_terminal(&sandbox, &["trust"]);
+    assert_eq!((code, told.as_str()), (0, "`ROOT/project/.sprag/config.toml`: trusted as it is now\n"));
+    assert_eq!(blocks(), 1);
+    fs::write(&config, "[circuit_breaker]\nmax_blocks = 2\n").unwrap();
+    assert_eq!(blocks(), 3, "a changed file needs it again");
+    at_terminal(&sandbox, &["trust"]);
+    assert_eq!(blocks(), 2);
+    at_terminal(&sandbox, &["trust", "--revoke"]);
+    assert_eq!(blocks(), 3);
+}

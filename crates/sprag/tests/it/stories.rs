@@ -1,0 +1,311 @@
+//! Stories in data: each script in `stories/` is a list of `event | verdict`, and is played through
+//! the core alone, through the program as Claude Code and through the program as Codex. All three
+//! must tell the same story.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use sprag_core::decide;
+use sprag_core::event::{Actor, Author, Event, Input, Presence, SessionId, Source, Stop};
+use sprag_core::fact::{Conflict, Facts};
+use sprag_core::log::{Projection as _, Record};
+use sprag_core::obligation::Debts;
+use sprag_core::policy::Policy;
+use sprag_core::session::Session;
+use sprag_core::text::Text;
+use sprag_core::time::Timestamp;
+use sprag_core::tool::{Effect, Outcome, Tool, ToolCall, Whole};
+use sprag_core::verdict::Ruling;
+
+use crate::support::{CONFLICT, Sandbox, payload};
+
+/// One line of a script, before the bar.
+#[derive(Debug)]
+enum Step {
+    Session(String),
+    Start(String),
+    Prompt(String),
+    Bash(String),
+    /// Writes a file, with conflict markers or without.
+    Write { path: String, is_conflicted: bool },
+    Stop { saying: String, waiting: bool, again: bool, plan: bool },
+    SubagentStop,
+    End,
+    /// Lets time pass. The program has no such lever: only the core plays on.
+    Wait(i64),
+}
+
+/// What the client was told.
+#[derive(Debug, PartialEq)]
+enum Told {
+    Nothing,
+    Note(String),
+    Hold(String),
+    Deny(String),
+}
+
+trait Player {
+    fn play(&mut self, session: &str, step: &Step) -> Told;
+}
+
+#[test]
+fn scripts_are_played_by_the_core() {
+    for script in scripts() {
+        play(&script, &mut Core::default());
+    }
+}
+
+#[test]
+fn scripts_are_played_by_the_program_as_claude() {
+    for script in scripts().into_iter().filter(Script::runs_in_real_time) {
+        play(&script, &mut Program { sandbox: Sandbox::new(), client: "claude" });
+    }
+}
+
+#[test]
+fn scripts_are_played_by_the_program_as_codex() {
+    for script in scripts().into_iter().filter(Script::runs_in_real_time) {
+        play(&script, &mut Program { sandbox: Sandbox::new(), client: "codex" });
+    }
+}
+
+struct Script {
+    name: String,
+    lines: Vec<(usize, Step, String)>,
+}
+
+impl Script {
+    fn runs_in_real_time(&self) -> bool {
+        !self.lines.iter().any(|(_, step, _)| matches!(step, Step::Wait(_)))
+    }
+}
+
+fn scripts() -> Vec<Script> {
+    let dir = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/it/stories");
+    let mut paths: Vec<PathBuf> = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    assert!(!paths.is_empty());
+    paths.iter().map(|path| read_script(path)).collect()
+}
+
+fn read_script(path: &Path) -> Script {
+    let text = fs::read_to_string(path).unwrap();
+    let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line.trim()));
+    let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+    let lines = lines.map(|(at, line)| {
+        let (step, verdict) = line.split_once('|').unwrap_or((line, "pass"));
+        (at, read_step(step.trim()), verdict.trim().to_owned())
+    });
+    Script { name: path.file_stem().unwrap().to_string_lossy().into_owned(), lines: lines.collect() }
+}
+
+fn read_step(text: &str) -> Step {
+    let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
+    match word {
+        "session" => Step::Session(rest.to_owned()),
+        "start" => Step::Start(if rest.is_empty() { "startup".to_owned() } else { rest.to_owned() }),
+        "prompt" => Step::Prompt(rest.to_owned()),
+        "bash" => Step::Bash(rest.to_owned()),
+        "break" => Step::Write { path: rest.to_owned(), is_conflicted: true },
+        "mend" => Step::Write { path: rest.to_owned(), is_conflicted: false },
+        "stop" => {
+            let (flags, saying) = rest.split_once("saying ").unwrap_or((rest, "Done."));
+            let has = |flag: &str| flags.split_whitespace().any(|word| word == flag);
+            Step::Stop { saying: saying.to_owned(), waiting: has("waiting"), again: has("again"), plan: has("planning") }
+        }
+        "subagent-stop" => Step::SubagentStop,
+        "end" => Step::End,
+        "wait" => Step::Wait(rest.parse().unwrap()),
+        other => panic!("unknown step `{other}`"),
+    }
+}
+
+fn play(script: &Script, player: &mut dyn Player) {
+    let mut session = "s-1".to_owned();
+    for (line, step, wanted) in &script.lines {
+        if let Step::Session(name) = step {
+            session.clone_from(name);
+            continue;
+        }
+        let told = player.play(&session, step);
+        let fits = match (wanted.split_once(' ').unwrap_or((wanted, "")), &told) {
+            (("pass", ""), Told::Nothing) => true,
+            (("note", part), Told::Note(text))
+            | (("hold", part), Told::Hold(text))
+            | (("deny", part), Told::Deny(text)) => text.contains(part) && text.contains("sprag: "),
+            _ => false,
+        };
+        assert!(fits, "{}:{line}: wanted `{wanted}`, was told {told:?}", script.name);
+    }
+}
+
+/// The core with a world of its own: which files have markers, and which debts were recorded.
+#[derive(Default)]
+struct Core {
+    now: i64,
+    sessions: BTreeMap<String, Session>,
+    /// Conflicted files, with the session that made them so.
+    conflicted: BTreeMap<String, String>,
+    debts: Debts,
+}
+
+const TOOLS: &[Tool] = &[
+    Tool { name: "Bash", effect: Effect::Exec, paths: &[], command: Some("command") },
+    Tool { name: "Write", effect: Effect::Write, paths: &["file_path"], command: None },
+];
+
+impl Player for Core {
+    fn play(&mut self, session: &str, step: &Step) -> Told {
+        self.now += 1;
+        let call = |name: &str, input: Value| ToolCall::new(TOOLS, name, input, None, Whole::Yes);
+        let mut actor = Actor::Main;
+        let event = match step {
+            Step::Session(_) => unreachable!(),
+            Step::Wait(seconds) => {
+                self.now += seconds;
+                return Told::Nothing;
+            }
+            Step::Start(source) => Event::SessionStarted {
+                source: if source == "compact" { Source::Compact } else { Source::Startup },
+            },
+            Step::Prompt(text) => Event::Prompted { text: text.clone(), author: Author::User },
+            Step::Bash(command) => Event::ToolRequested { call: call("Bash", json!({ "command": command })) },
+            Step::Write { path, is_conflicted } => {
+                match is_conflicted {
+                    true => self.conflicted.insert(path.clone(), session.to_owned()),
+                    false => self.conflicted.remove(path),
+                };
+                let call = call("Write", json!({ "file_path": format!("/w/{path}") }));
+                self.judge(session, Actor::Main, Event::ToolFinished { call: call.clone(), outcome: Outcome::Ok });
+                Event::ToolRequested { call }
+            }
+            Step::Stop { saying, waiting, again, plan } => Event::StopRequested(Stop {
+                last_message: Text::from(saying.as_str()),
+                waiting: *waiting,
+                planning: *plan,
+                again: *again,
+            }),
+            Step::SubagentStop => {
+                actor = Actor::Subagent { id: Text::from("a1"), kind: Text::from("helper") };
+                Event::SubagentStopped(Stop::default())
+            }
+            Step::End => Event::SessionEnded { why: Text::from("other") },
+        };
+        self.judge(session, actor, event)
+    }
+}
+
+impl Core {
+    fn judge(&mut self, name: &str, actor: Actor, event: Event) -> Told {
+        let at = Timestamp::from_millis(0).plus_seconds(self.now);
+        let input = Input {
+            at,
+            session: SessionId::new(name),
+            client: "core".to_owned(),
+            cwd: "/w".to_owned(),
+            actor,
+            presence: Presence::Attended,
+            event,
+        };
+        let state = self.sessions.remove(name).unwrap_or_default();
+        let mine = self.conflicted.iter().filter(|(_, by)| *by == name);
+        let owed: BTreeSet<&str> =
+            self.debts.open().iter().flat_map(|open| &open.debt.items).map(Text::as_str).collect();
+        let facts = Facts {
+            store: vec!["/w/.git/sprag".to_owned()],
+            conflicts: Some(mine.map(|(path, _)| Conflict { path: Text::from(path.as_str()), line: 2 }).collect()),
+            debts: Some(self.debts.open().to_vec()),
+            unresolved: Some(owed.into_iter().filter(|path| self.conflicted.contains_key(*path)).map(Text::from).collect()),
+        };
+        let step = decide::decide(state, &input, &facts, &Policy::default(), None);
+        for effect in step.effects {
+            let body = effect.body;
+            self.debts.apply(&Record {
+                v: 1,
+                kind: effect.kind.to_owned(),
+                id: String::new(),
+                at,
+                session: None,
+                actor: None,
+                idem: None,
+                body,
+                set: None,
+                rest: Default::default(),
+            });
+        }
+        self.sessions.insert(name.to_owned(), step.session);
+        match &step.verdict.ruling {
+            Ruling::Hold { reason, also, .. } => match input.event {
+                Event::ToolRequested { .. } => Told::Deny(reason.refusal_text().to_string()),
+                _ => Told::Hold(reason.hold_text(also).to_string()),
+            },
+            Ruling::Ask { .. } => panic!("no gate asks yet"),
+            Ruling::Pass => step.verdict.context().map_or(Told::Nothing, |text| Told::Note(text.to_string())),
+        }
+    }
+}
+
+/// The program, called as a client would.
+struct Program {
+    sandbox: Sandbox,
+    client: &'static str,
+}
+
+impl Player for Program {
+    fn play(&mut self, session: &str, step: &Step) -> Told {
+        let mut more = json!({});
+        let name = match step {
+            Step::Session(_) | Step::Wait(_) => unreachable!(),
+            Step::Start(source) => {
+                more["source"] = json!(source);
+                "SessionStart"
+            }
+            Step::Prompt(text) => {
+                more["prompt"] = json!(text);
+                "UserPromptSubmit"
+            }
+            Step::Bash(command) => {
+                more = json!({"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": "t1"});
+                "PreToolUse"
+            }
+            Step::Write { path, is_conflicted } => {
+                self.sandbox.write(path, if *is_conflicted { CONFLICT } else { "clean\n" });
+                more = match self.client {
+                    "codex" => {
+                        let patch = format!("*** Begin Patch\n*** Update File: {path}\n+x\n*** End Patch");
+                        json!({"tool_name": "apply_patch", "tool_input": {"command": patch}})
+                    }
+                    _ => json!({"tool_name": "Write", "tool_input": {"file_path": self.sandbox.project.join(path)}}),
+                };
+                "PreToolUse"
+            }
+            Step::Stop { saying, waiting, again, plan } => {
+                more = json!({"last_assistant_message": saying, "stop_hook_active": again});
+                if *waiting {
+                    more["background_tasks"] = json!([{"id": "b1"}]);
+                }
+                more["permission_mode"] = json!(if *plan { "plan" } else { "default" });
+                "Stop"
+            }
+            Step::SubagentStop => {
+                more = json!({"agent_id": "a1", "agent_type": "helper"});
+                "SubagentStop"
+            }
+            Step::End => "SessionEnd",
+        };
+        let reply = self.sandbox.hook(self.client, &payload(session, name, &self.sandbox.project, more));
+        let specific = &reply["hookSpecificOutput"];
+        if reply["decision"] == "block" {
+            Told::Hold(reply["reason"].as_str().unwrap().to_owned())
+        } else if specific["permissionDecision"] == "deny" {
+            Told::Deny(specific["permissionDecisionReason"].as_str().unwrap().to_owned())
+        } else if let Some(context) = specific["additionalContext"].as_str() {
+            Told::Note(context.to_owned())
+        } else {
+            assert_eq!(reply, json!({}));
+            Told::Nothing
+        }
+    }
+}
