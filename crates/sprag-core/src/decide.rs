@@ -66,10 +66,9 @@ pub fn decide(
 
 /// The answer when Sprag itself failed at an event: the strictest of what its gates declare.
 pub fn on_fault(event: EventKind, what: &str) -> Verdict {
-    let strictest = gates::ALL.iter().map(|gate| ((gate.on_fault)(event), gate.name)).max_by_key(|&(fault, _)| fault);
-    let reason = || {
-        Reason::new("fault", format!("sprag cannot judge this call: {what}"), "sprag doctor")
-    };
+    let strictest =
+        gates::ALL.iter().map(|gate| ((gate.on_fault)(event), gate.name)).max_by_key(|&(fault, _)| fault);
+    let reason = || Reason::new("fault", format!("sprag cannot judge this call: {what}"), "sprag doctor");
     let ruling = match strictest {
         Some((OnFault::Ask, gate)) => Ruling::Ask { gate, reason: reason() },
         Some((OnFault::Deny, gate)) => Ruling::Hold { gate, reason: reason(), also: Vec::new() },
@@ -134,13 +133,17 @@ fn combine(
             session.stops.released.extend(owed.iter().map(|(_, obligation)| obligation.digest));
             session.stops.owed.clear();
         }
-        EventKind::ToolRequested | EventKind::PermissionAsked | EventKind::Prompted | EventKind::TaskCompleting => {
+        EventKind::ToolRequested
+        | EventKind::PermissionAsked
+        | EventKind::Prompted
+        | EventKind::TaskCompleting => {
             if let Some((gate, reason)) = asks.into_iter().next() {
                 verdict.ruling = Ruling::Ask { gate, reason };
             }
             let mut holds = holds.into_iter();
             if let Some((gate, reason)) = holds.next() {
-                verdict.ruling = Ruling::Hold { gate, reason, also: holds.map(|(_, reason)| reason).collect() };
+                verdict.ruling =
+                    Ruling::Hold { gate, reason, also: holds.map(|(_, reason)| reason).collect() };
                 verdict.rewrite = None;
             }
         }
@@ -163,7 +166,8 @@ fn judge_stop(
     effects: &mut Vec<Effect>,
 ) -> Ruling {
     let owed = unreleased(session, owed);
-    let discharged = session.stops.owed.iter().any(|was| !owed.iter().any(|(gate, _)| was.gate.as_str() == *gate));
+    let discharged =
+        session.stops.owed.iter().any(|was| !owed.iter().any(|(gate, _)| was.gate.as_str() == *gate));
     if discharged {
         session.breaker.reset_turn();
     }

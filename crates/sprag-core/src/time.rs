@@ -40,7 +40,10 @@ impl Timestamp {
         let bytes = text.as_bytes();
         let number = |from: usize, to: usize| -> Option<i64> {
             let digits = bytes.get(from..to)?;
-            digits.iter().all(u8::is_ascii_digit).then(|| digits.iter().fold(0, |n, d| n * 10 + i64::from(d - b'0')))
+            digits
+                .iter()
+                .all(u8::is_ascii_digit)
+                .then(|| digits.iter().fold(0, |n, d| n * 10 + i64::from(d - b'0')))
         };
         let marks = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':')];
         if marks.iter().any(|&(at, mark)| bytes.get(at) != Some(&mark)) || bytes.last() != Some(&b'Z') {
@@ -143,7 +146,8 @@ mod tests {
 
     #[test]
     fn what_is_no_time_is_refused() {
-        for bad in ["", "2026-11-15", "2026-11-15T09:01:01", "2026-13-15T09:01:01Z", "2026-11-15T09:01:01.Z"] {
+        for bad in ["", "2026-11-15", "2026-11-15T09:01:01", "2026-13-15T09:01:01Z", "2026-11-15T09:01:01.Z"]
+        {
             assert_eq!(Timestamp::parse(bad), None, "{bad}");
         }
         assert_eq!(Timestamp::parse("2026-11-15T09:01:01Z"), Some(Timestamp::from_millis(1_794_733_261_000)));

@@ -55,7 +55,9 @@ pub enum Whole {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     Ok,
-    Failed { error: Text<500> },
+    Failed {
+        error: Text<500>,
+    },
     /// The client does not say; it may be settled by a later event.
     Unknown,
     /// The call only started something that still runs.
@@ -114,7 +116,8 @@ mod tests {
 
     #[test]
     fn a_call_is_classified_by_the_table() {
-        let call = ToolCall::new(TABLE, "Write", json!({"file_path": "a", "content": "b"}), Some("t1"), Whole::Yes);
+        let call =
+            ToolCall::new(TABLE, "Write", json!({"file_path": "a", "content": "b"}), Some("t1"), Whole::Yes);
         assert_eq!((call.effect, call.paths), (Effect::Write, vec!["a".to_owned()]));
         let call = ToolCall::new(TABLE, "Bash", json!({"command": "ls"}), None, Whole::Yes);
         assert_eq!(call.command.as_deref(), Some("ls"));

@@ -110,7 +110,9 @@ pub fn sentence(record: &Record) -> Option<String> {
         "session.ended" => format!("the session ended ({})", text("why")),
         "prompted" => format!("{} asked: {}", asker(body), text("text")),
         "tool.requested" => format!("{who} wanted to use `{}`: {}", text("tool"), text("input")),
-        "permission.asked" => format!("the client asked whether `{}` may run: {}", text("tool"), text("input")),
+        "permission.asked" => {
+            format!("the client asked whether `{}` may run: {}", text("tool"), text("input"))
+        }
         "tool.finished" => format!("`{}` finished ({})", text("tool"), text("outcome")),
         "stop.requested" => format!("{who} wanted to stop"),
         "subagent.started" => format!("{who} started"),

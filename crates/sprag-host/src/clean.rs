@@ -60,7 +60,10 @@ pub fn look(places: &Places, before: Timestamp) -> io::Result<Sweep> {
 /// A temporary file `.PID.NAME` whose process is gone.
 fn is_leftover(path: &std::path::Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let pid = name.strip_prefix('.').and_then(|rest| rest.split('.').next()).and_then(|pid| pid.parse::<i32>().ok());
+    let pid = name
+        .strip_prefix('.')
+        .and_then(|rest| rest.split('.').next())
+        .and_then(|pid| pid.parse::<i32>().ok());
     let Some(pid) = pid.and_then(rustix::process::Pid::from_raw) else {
         return false;
     };
@@ -91,7 +94,13 @@ pub fn sweep(places: &Places, disk: &dyn Disk, found: &Sweep, now: Timestamp) ->
 }
 
 /// A session that never said it ended leaves its open obligations as debts.
-fn settle(store: &Store, disk: &dyn Disk, id: &SessionId, session: &Session, now: Timestamp) -> io::Result<usize> {
+fn settle(
+    store: &Store,
+    disk: &dyn Disk,
+    id: &SessionId,
+    session: &Session,
+    now: Timestamp,
+) -> io::Result<usize> {
     let by = By { client: Text::from("cli"), agent: None, role: None };
     let debts: Vec<Record> = session
         .stops

@@ -110,7 +110,9 @@ pub fn load(places: &Places, env: &Env) -> Resolved {
         match fs::read_to_string(&path) {
             Ok(text) => merge.text(layer, &path, &text, is_trusted(places, &path, &text)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => merge.problem(&path.display().to_string(), format!("cannot be read: {error}"), None),
+            Err(error) => {
+                merge.problem(&path.display().to_string(), format!("cannot be read: {error}"), None)
+            }
         }
     }
     merge.environment(env);
@@ -125,7 +127,10 @@ pub fn check_text(layer: Layer, path: &Path, text: &str) -> Vec<Problem> {
 }
 
 fn is_trusted(places: &Places, path: &Path, text: &str) -> bool {
-    places.user.as_ref().is_some_and(|user| switch::trusted(user, path).is_some_and(|hash| hash == hash_of(text)))
+    places
+        .user
+        .as_ref()
+        .is_some_and(|user| switch::trusted(user, path).is_some_and(|hash| hash == hash_of(text)))
 }
 
 pub fn hash_of(text: &str) -> String {
@@ -217,7 +222,10 @@ impl Merge {
             return Err((format!("unknown key `{key}`"), suggestion));
         };
         if known.value.type_str() != value.type_str() {
-            return Err((format!("`{key}` is {} and not {}", known.value.type_str(), value.type_str()), None));
+            return Err((
+                format!("`{key}` is {} and not {}", known.value.type_str(), value.type_str()),
+                None,
+            ));
         }
         // The typed policy has the last word on a value: is it one of the names, is it in range?
         let mut settings = self.settings.clone();
@@ -340,10 +348,16 @@ mod tests {
     #[test]
     fn mistakes_are_named_with_their_line() {
         for (text, says) in [
-            ("[circuit_breaker]\nmax_block = 2\n", "config.toml:2: unknown key `circuit_breaker.max_block`, did you mean `circuit_breaker.max_blocks`?"),
+            (
+                "[circuit_breaker]\nmax_block = 2\n",
+                "config.toml:2: unknown key `circuit_breaker.max_block`, did you mean `circuit_breaker.max_blocks`?",
+            ),
             ("[notes]\ndebts = 1\n", "config.toml:2: `notes.debts` is boolean and not integer"),
             ("x = = 1", "config.toml:1: "),
-            ("[integrity]\nconflict_markers = \"perhaps\"\n", "config.toml:2: `integrity.conflict_markers`: unknown variant `perhaps`"),
+            (
+                "[integrity]\nconflict_markers = \"perhaps\"\n",
+                "config.toml:2: `integrity.conflict_markers`: unknown variant `perhaps`",
+            ),
             ("[circuit_breaker]\nmax_blocks = -1\n", "config.toml:2: `circuit_breaker.max_blocks`: "),
         ] {
             let resolved = merged(&[(Layer::User, text, false)]);

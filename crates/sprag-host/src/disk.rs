@@ -49,7 +49,8 @@ pub fn replace(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let parent = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
     let temp = parent.join(format!(".{}.{}", std::process::id(), file_name(path)));
     let file = File::options().write(true).create(true).truncate(true).open(&temp)?;
-    let written = disk.append(&file, bytes).and_then(|()| disk.sync(&file)).and_then(|()| disk.rename(&temp, path));
+    let written =
+        disk.append(&file, bytes).and_then(|()| disk.sync(&file)).and_then(|()| disk.rename(&temp, path));
     if written.is_err() {
         // The error that matters is the first one; a left-over is swept by `sprag clean`.
         disk.remove(&temp).unwrap_or_default();

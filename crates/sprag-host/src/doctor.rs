@@ -62,7 +62,9 @@ pub fn examine(places: &Places, env: &Env, now: Timestamp, mut progress: impl Fn
     findings.push(writable("records", &places.store));
     match &places.user {
         Some(user) => findings.push(writable("user state", &user.state)),
-        None => findings.push(bad("user state", "there is no home directory", "export SPRAG_HOME=/a/directory")),
+        None => {
+            findings.push(bad("user state", "there is no home directory", "export SPRAG_HOME=/a/directory"))
+        }
     }
     findings.push(sandbox(places, env));
     findings.push(clock(places, now));
@@ -88,7 +90,10 @@ fn bad(about: &str, what: impl Into<String>, next: &str) -> Finding {
 /// How hooks should name this program, and whether PATH finds it.
 pub fn program_name(env: &Env) -> (String, bool) {
     let this = std::env::current_exe().and_then(fs::canonicalize).unwrap_or_else(|_| PathBuf::from("sprag"));
-    let found = env.get("PATH").and_then(|path| on_path("sprag", &path)).and_then(|found| fs::canonicalize(found).ok());
+    let found = env
+        .get("PATH")
+        .and_then(|path| on_path("sprag", &path))
+        .and_then(|found| fs::canonicalize(found).ok());
     match found == Some(this.clone()) {
         true => ("sprag".to_owned(), true),
         false => (this.to_string_lossy().into_owned(), false),
@@ -125,19 +130,23 @@ fn configuration(places: &Places, env: &Env) -> Vec<Finding> {
 
 fn writable(about: &str, dir: &Path) -> Finding {
     let probe = dir.join(format!(".{}.doctor", std::process::id()));
-    let tried = RealDisk.make_dirs(dir).and_then(|()| fs::write(&probe, b"")).and_then(|()| fs::remove_file(&probe));
+    let tried =
+        RealDisk.make_dirs(dir).and_then(|()| fs::write(&probe, b"")).and_then(|()| fs::remove_file(&probe));
     match tried {
         Ok(()) => good(about, format!("`{}` can be written", dir.display())),
-        Err(error) => {
-            bad(about, format!("`{}` cannot be written: {error}", dir.display()), &format!("ls -ld {}", dir.display()))
-        }
+        Err(error) => bad(
+            about,
+            format!("`{}` cannot be written: {error}", dir.display()),
+            &format!("ls -ld {}", dir.display()),
+        ),
     }
 }
 
 /// Whether a sandboxed agent's reports could be left anywhere.
 fn sandbox(places: &Places, env: &Env) -> Finding {
     let usable = inbox::places(places, env).into_iter().find(|dir| {
-        let parent = if dir.exists() { Some(dir.as_path()) } else { dir.parent().filter(|parent| parent.exists()) };
+        let parent =
+            if dir.exists() { Some(dir.as_path()) } else { dir.parent().filter(|parent| parent.exists()) };
         parent.is_some_and(|dir| rustix::fs::access(dir, rustix::fs::Access::WRITE_OK).is_ok())
     });
     match usable {
@@ -169,15 +178,27 @@ fn examine_client(client: &Client, places: &Places, env: &Env) -> Vec<Finding> {
     let mut findings = Vec::new();
     match (&found, installs.is_empty()) {
         (None, true) => return vec![good(client.name, "not on this machine")],
-        (None, false) => findings.push(warning(client.name, "hooks are installed, but the client is not on PATH", "sprag init --remove")),
+        (None, false) => findings.push(warning(
+            client.name,
+            "hooks are installed, but the client is not on PATH",
+            "sprag init --remove",
+        )),
         (Some(program), _) => findings.push(version(client, program)),
     }
     if installs.is_empty() {
-        findings.push(bad(client.name, "no hooks are installed", &format!("sprag init --client {}", client.name)));
+        findings.push(bad(
+            client.name,
+            "no hooks are installed",
+            &format!("sprag init --client {}", client.name),
+        ));
     }
     for (path, program) in &installs {
         if install::disables_hooks(path) {
-            findings.push(bad(client.name, format!("`{}` switches all hooks off", path.display()), "remove `disableAllHooks` from it"));
+            findings.push(bad(
+                client.name,
+                format!("`{}` switches all hooks off", path.display()),
+                "remove `disableAllHooks` from it",
+            ));
         }
         findings.push(fires(client, program, env));
     }
@@ -186,20 +207,38 @@ fn examine_client(client: &Client, places: &Places, env: &Env) -> Vec<Finding> {
         findings.push(trust(client, found.as_deref(), runs_on));
     }
     if installs.len() > 1 {
-        findings.push(warning(client.name, "hooks are installed for the user and for the project", "sprag init --remove --project"));
+        findings.push(warning(
+            client.name,
+            "hooks are installed for the user and for the project",
+            "sprag init --remove --project",
+        ));
     }
     findings
 }
 
 fn version(client: &Client, program: &Path) -> Finding {
     let args = [OsStr::new("--version")];
-    let run = Run { program: program.as_os_str(), args: &args, dir: Path::new("/"), env: &[], stdin: b"", deadline: CHILD, cap: 4096 };
+    let run = Run {
+        program: program.as_os_str(),
+        args: &args,
+        dir: Path::new("/"),
+        env: &[],
+        stdin: b"",
+        deadline: CHILD,
+        cap: 4096,
+    };
     let said = exec::run(&run).ok().filter(exec::Ran::succeeded);
     let said = said.map(|ran| String::from_utf8_lossy(&ran.stdout).trim().to_owned());
     match said {
-        Some(said) if said.contains(client.tested) => good(client.name, format!("{said}, the version sprag was tested with")),
+        Some(said) if said.contains(client.tested) => {
+            good(client.name, format!("{said}, the version sprag was tested with"))
+        }
         Some(said) => good(client.name, format!("{said}; sprag was tested with {}", client.tested)),
-        None => warning(client.name, format!("`{} --version` does not answer", client.program), &format!("{} --version", client.program)),
+        None => warning(
+            client.name,
+            format!("`{} --version` does not answer", client.program),
+            &format!("{} --version", client.program),
+        ),
     }
 }
 
@@ -211,7 +250,11 @@ fn fires(client: &Client, program: &str, env: &Env) -> Finding {
     };
     let payload = json!({"session_id": "doctor", "hook_event_name": "SessionStart", "source": "startup", "cwd": temp.path()}).to_string();
     let args = [OsStr::new("hook"), OsStr::new(client.name)];
-    let found = if program.contains('/') { Some(PathBuf::from(program)) } else { env.get("PATH").and_then(|path| on_path(program, &path)) };
+    let found = if program.contains('/') {
+        Some(PathBuf::from(program))
+    } else {
+        env.get("PATH").and_then(|path| on_path(program, &path))
+    };
     let Some(found) = found else {
         return bad(client.name, format!("the hook runs `{program}`, which PATH does not find"), &next);
     };
@@ -225,11 +268,20 @@ fn fires(client: &Client, program: &str, env: &Env) -> Finding {
         cap: 64 * 1024,
     };
     match exec::run(&run) {
-        Ok(ran) if ran.ending == Ending::Code(0) && serde_json::from_slice::<Value>(&ran.stdout).is_ok_and(|reply| reply.is_object()) => {
+        Ok(ran)
+            if ran.ending == Ending::Code(0)
+                && serde_json::from_slice::<Value>(&ran.stdout).is_ok_and(|reply| reply.is_object()) =>
+        {
             good(client.name, format!("the hook `{program} hook {}` answers", client.name))
         }
-        Ok(ran) => bad(client.name, format!("the hook `{program} hook {}` answers wrongly: {:?}", client.name, ran.ending), &next),
-        Err(error) => bad(client.name, format!("the hook runs `{program}`, which cannot be started: {error}"), &next),
+        Ok(ran) => bad(
+            client.name,
+            format!("the hook `{program} hook {}` answers wrongly: {:?}", client.name, ran.ending),
+            &next,
+        ),
+        Err(error) => {
+            bad(client.name, format!("the hook runs `{program}`, which cannot be started: {error}"), &next)
+        }
     }
 }
 
@@ -246,10 +298,20 @@ fn trust(client: &Client, program: Option<&Path>, dir: &Path) -> Finding {
     ];
     let lines: String = ask.iter().map(|message| format!("{message}\n")).collect();
     let args = [OsStr::new("app-server")];
-    let run = Run { program: program.as_os_str(), args: &args, dir, env: &[], stdin: lines.as_bytes(), deadline: CHILD, cap: 1024 * 1024 };
-    let answer = exec::run(&run).ok().and_then(|ran| {
+    let run = Run {
+        program: program.as_os_str(),
+        args: &args,
+        dir,
+        env: &[],
+        stdin: lines.as_bytes(),
+        deadline: CHILD,
+        cap: 1024 * 1024,
+    };
+    let answer = exec::ask(&run, b"\"id\":2").ok().and_then(|ran| {
         let text = String::from_utf8_lossy(&ran.stdout).into_owned();
-        text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()).find(|message| message["id"] == 2)
+        text.lines()
+            .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+            .find(|message| message["id"] == 2)
     });
     let states: Vec<String> = answer
         .iter()
@@ -261,6 +323,13 @@ fn trust(client: &Client, program: Option<&Path>, dir: &Path) -> Finding {
     match states.iter().filter(|state| *state != "trusted" && *state != "managed").count() {
         0 if !states.is_empty() => good(client.name, "its hooks are trusted"),
         0 => warning(client.name, "whether its hooks are trusted could not be found out", step),
-        untrusted => bad(client.name, format!("{untrusted} of {} hooks are not trusted and will be skipped without a word", states.len()), step),
+        untrusted => bad(
+            client.name,
+            format!(
+                "{untrusted} of {} hooks are not trusted and will be skipped without a word",
+                states.len()
+            ),
+            step,
+        ),
     }
 }

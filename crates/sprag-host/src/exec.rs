@@ -44,6 +44,15 @@ impl Ran {
 }
 
 pub fn run(run: &Run<'_>) -> io::Result<Ran> {
+    start(run, None)
+}
+
+/// Talks to a server on its stdin and stdout: it is ended once its output contains `answer`.
+pub fn ask(run: &Run<'_>, answer: &[u8]) -> io::Result<Ran> {
+    start(run, Some(answer))
+}
+
+fn start(run: &Run<'_>, answer: Option<&[u8]>) -> io::Result<Ran> {
     #[expect(clippy::disallowed_methods, reason = "the one place where processes start")]
     let mut child = Command::new(run.program)
         .args(run.args)
@@ -55,16 +64,26 @@ pub fn run(run: &Run<'_>) -> io::Result<Ran> {
         .process_group(0)
         .spawn()?;
     let until = Instant::now() + run.deadline;
-    if let Some(mut stdin) = child.stdin.take() {
+    let mut stdin = child.stdin.take();
+    if let Some(stdin) = &mut stdin {
         // Payloads are smaller than a pipe. A child that does not read them has its reasons.
         stdin.write_all(run.stdin).unwrap_or_default();
     }
-    let (stdout, stderr) = read_both(&mut child, until, run.cap)?;
+    // A server ends when nobody can ask it any more.
+    let kept_open = stdin.filter(|_| answer.is_some());
+    let (stdout, stderr) = read_both(&mut child, until, run.cap, answer)?;
+    drop(kept_open);
+    let until = if answer.is_some() { Instant::now() } else { until };
     let ending = end(&mut child, until)?;
     Ok(Ran { ending, stdout, stderr })
 }
 
-fn read_both(child: &mut Child, until: Instant, cap: usize) -> io::Result<(Vec<u8>, Vec<u8>)> {
+fn read_both(
+    child: &mut Child,
+    until: Instant,
+    cap: usize,
+    answer: Option<&[u8]>,
+) -> io::Result<(Vec<u8>, Vec<u8>)> {
     let mut out = child.stdout.take().expect("stdout was asked to be a pipe");
     let mut err = child.stderr.take().expect("stderr was asked to be a pipe");
     let (mut out_bytes, mut err_bytes) = (Vec::new(), Vec::new());
@@ -87,6 +106,12 @@ fn read_both(child: &mut Child, until: Instant, cap: usize) -> io::Result<(Vec<u
         let mut ready = ready.into_iter();
         if out_open && ready.next() == Some(true) {
             out_open = take(&mut out, &mut buffer, &mut out_bytes, cap)?;
+            // The rest of the answer's line belongs to it.
+            let is_answered =
+                |answer| memchr::memmem::find(&out_bytes, answer).is_some() && out_bytes.ends_with(b"\n");
+            if answer.is_some_and(is_answered) {
+                break;
+            }
         }
         if err_open && ready.next() == Some(true) {
             err_open = take(&mut err, &mut buffer, &mut err_bytes, cap)?;

@@ -62,7 +62,8 @@ fn changed_since(path: &Path, started: Timestamp) -> bool {
 }
 
 fn unresolved(worktree: &Path, debts: &[OpenDebt]) -> Vec<Text<200>> {
-    let items = debts.iter().filter(|open| open.debt.duty == Duty::Integrity).flat_map(|open| &open.debt.items);
+    let items =
+        debts.iter().filter(|open| open.debt.duty == Duty::Integrity).flat_map(|open| &open.debt.items);
     let is_file = |path: &Path| fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
     items
         .filter(|item| {

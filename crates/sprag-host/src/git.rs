@@ -31,7 +31,15 @@ pub fn in_own_repository(dir: &Path, args: &[&str]) -> io::Result<Ran> {
         ("GIT_COMMITTER_EMAIL", mail),
     ];
     let deadline = Duration::from_secs(20);
-    exec::run(&Run { program: OsStr::new("git"), args: &args, dir, env: &env, stdin: b"", deadline, cap: CAP })
+    exec::run(&Run {
+        program: OsStr::new("git"),
+        args: &args,
+        dir,
+        env: &env,
+        stdin: b"",
+        deadline,
+        cap: CAP,
+    })
 }
 
 fn git(worktree: &Path, args: &[&str]) -> Option<Ran> {
@@ -39,7 +47,14 @@ fn git(worktree: &Path, args: &[&str]) -> Option<Ran> {
     let quiet = ["-c", "core.fsmonitor=false", "--no-optional-locks"];
     let args: Vec<&OsStr> = quiet.iter().chain(args).map(OsStr::new).collect();
     let env = [("LC_ALL", OsStr::new("C")), ("GIT_TERMINAL_PROMPT", OsStr::new("0"))];
-    let run =
-        Run { program: OsStr::new("git"), args: &args, dir: worktree, env: &env, stdin: b"", deadline: DEADLINE, cap: CAP };
+    let run = Run {
+        program: OsStr::new("git"),
+        args: &args,
+        dir: worktree,
+        env: &env,
+        stdin: b"",
+        deadline: DEADLINE,
+        cap: CAP,
+    };
     exec::run(&run).ok().filter(Ran::succeeded)
 }

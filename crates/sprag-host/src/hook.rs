@@ -89,7 +89,9 @@ fn answer(args: &Args, env: &Env, disk: &dyn Disk, payload: Result<&Payload, &st
     let payload = match payload {
         Ok(payload) => readable(payload),
         Err(stdin::Fault::Unfinished) => return fault(client, "", "the payload did not end within a second"),
-        Err(stdin::Fault::Io(error)) => return fault(client, "", &format!("the payload cannot be read: {error}")),
+        Err(stdin::Fault::Io(error)) => {
+            return fault(client, "", &format!("the payload cannot be read: {error}"));
+        }
     };
     let parsed = match (client.parse)(&payload, env) {
         Ok(parsed) => parsed,
@@ -137,7 +139,10 @@ fn judge(args: &Args, env: &Env, disk: &dyn Disk, client: &Client, native: &str,
 fn unwritten(world: &World<'_>, input: &Input, error: &io::Error) -> Walked {
     let mut walked = walk::rehearse(world, input);
     let warning = format!("nothing can be written to `{}`: {error}", world.places.store.display());
-    if matches!(input.event, Event::StopRequested(_) | Event::SubagentStopped(_) | Event::TaskCompleting { .. }) {
+    if matches!(
+        input.event,
+        Event::StopRequested(_) | Event::SubagentStopped(_) | Event::TaskCompleting { .. }
+    ) {
         walked.verdict.ruling = Ruling::Pass;
     }
     walked.warnings.push(warning);
@@ -154,9 +159,10 @@ fn fault(client: &Client, native: &str, what: &str) -> Answer {
 fn readable(payload: &Payload) -> Payload {
     match std::str::from_utf8(&payload.bytes) {
         Ok(_) => Payload { bytes: payload.bytes.clone(), whole: payload.whole },
-        Err(_) => {
-            Payload { bytes: String::from_utf8_lossy(&payload.bytes).into_owned().into_bytes(), whole: Whole::Cut }
-        }
+        Err(_) => Payload {
+            bytes: String::from_utf8_lossy(&payload.bytes).into_owned().into_bytes(),
+            whole: Whole::Cut,
+        },
     }
 }
 
@@ -224,8 +230,11 @@ fn keep_pair(env: &Env, payload: Option<&Payload>, reply: &str) {
     let name = peek_event_name(&payload.bytes).unwrap_or_else(|| "unknown".to_owned());
     let name: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
     let stem = format!("{}-{}-{name}", env::now().millis(), std::process::id());
-    let write = |ending: &str, bytes: &[u8]| fs::write(Path::new(&dir).join(format!("{stem}.{ending}")), bytes);
-    if let Err(error) = write("payload.json", &payload.bytes).and_then(|()| write("reply.json", reply.as_bytes())) {
+    let write =
+        |ending: &str, bytes: &[u8]| fs::write(Path::new(&dir).join(format!("{stem}.{ending}")), bytes);
+    if let Err(error) =
+        write("payload.json", &payload.bytes).and_then(|()| write("reply.json", reply.as_bytes()))
+    {
         tell(&format!("sprag: cannot record to `{}`: {error}", Path::new(&dir).display()));
     }
 }

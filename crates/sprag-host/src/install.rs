@@ -59,14 +59,21 @@ impl Change {
     pub fn diff(&self) -> String {
         let name = self.path.display().to_string();
         let (before, after) = (self.before.as_deref().unwrap_or(""), self.after.as_deref().unwrap_or(""));
-        similar::TextDiff::from_lines(before, after).unified_diff().context_radius(3).header(&name, &name).to_string()
+        similar::TextDiff::from_lines(before, after)
+            .unified_diff()
+            .context_radius(3)
+            .header(&name, &name)
+            .to_string()
     }
 }
 
 #[derive(Debug)]
 pub enum InstallError {
     /// The settings are no JSON object, and we do not guess what they were meant to be.
-    NotSettings { path: PathBuf, what: String },
+    NotSettings {
+        path: PathBuf,
+        what: String,
+    },
     Io(io::Error),
 }
 
@@ -111,7 +118,8 @@ pub fn apply(disk: &dyn Disk, user: Option<&UserPlaces>, change: &Change) -> io:
     };
     if let Some(user) = user {
         let earlier = kept(user, &change.path);
-        let is_ours = |kept: &Kept| change.before.as_deref().is_some_and(|now| hash_of(now) == kept.after_hash);
+        let is_ours =
+            |kept: &Kept| change.before.as_deref().is_some_and(|now| hash_of(now) == kept.after_hash);
         let before = match earlier {
             Some(kept) if is_ours(&kept) => kept.before,
             _ => change.before.clone(),
@@ -160,7 +168,8 @@ fn with_hooks(path: &Path, text: &str, wanted: &Wanted<'_>) -> Result<String, In
         put_entry(&entries, &entry, wanted.client);
     }
     for prop in hooks.properties() {
-        let is_wanted = prop.decoded_name().is_some_and(|name| install.events.iter().any(|(event, _)| *event == name));
+        let is_wanted =
+            prop.decoded_name().is_some_and(|name| install.events.iter().any(|(event, _)| *event == name));
         if !is_wanted && let Some(entries) = prop.array_value() {
             remove_entries(&entries, wanted.client);
         }
@@ -181,7 +190,8 @@ fn with_hooks(path: &Path, text: &str, wanted: &Wanted<'_>) -> Result<String, In
 }
 
 fn put_entry(entries: &CstArray, wanted: &Value, client: &Client) {
-    let ours: Vec<_> = entries.elements().into_iter().filter(|entry| is_ours(client, &entry.to_serde_value())).collect();
+    let ours: Vec<_> =
+        entries.elements().into_iter().filter(|entry| is_ours(client, &entry.to_serde_value())).collect();
     if let [only] = ours.as_slice()
         && only.to_serde_value().as_ref() == Some(wanted)
     {
@@ -215,7 +225,8 @@ fn without_hooks(path: &Path, text: &str, client: &Client) -> Result<String, Ins
     }
     if let Some(rule) = client.install.permission {
         let rules: Vec<Value> = AGENT_COMMANDS.iter().map(|command| json!(rule(command))).collect();
-        let allow = settings.object_value("permissions").and_then(|permissions| permissions.array_value("allow"));
+        let allow =
+            settings.object_value("permissions").and_then(|permissions| permissions.array_value("allow"));
         for element in allow.iter().flat_map(CstArray::elements) {
             if element.to_serde_value().is_some_and(|value| rules.contains(&value)) {
                 element.remove();

@@ -127,7 +127,13 @@ impl Journal {
 
     /// Moves all events into the log and starts anew with a snapshot. Killed at any point, the next
     /// move finds in the log what is there already and adds the rest.
-    pub fn move_to_log(self, store: &Store, disk: &dyn Disk, id: &SessionId, now: Timestamp) -> io::Result<usize> {
+    pub fn move_to_log(
+        self,
+        store: &Store,
+        disk: &dyn Disk,
+        id: &SessionId,
+        now: Timestamp,
+    ) -> io::Result<usize> {
         if !self.lines.is_locked || self.loaded.is_newer {
             return Ok(0);
         }
@@ -145,7 +151,12 @@ impl Journal {
 }
 
 /// Appends those lines of a journal to the log whose ids are neither in `moved` nor in the log.
-fn append_missing(store: &Store, disk: &dyn Disk, journal: &[u8], moved: &mut BTreeSet<String>) -> io::Result<usize> {
+fn append_missing(
+    store: &Store,
+    disk: &dyn Disk,
+    journal: &[u8],
+    moved: &mut BTreeSet<String>,
+) -> io::Result<usize> {
     let records: Vec<Record> = lines_of(journal)
         .filter(|line| !line.starts_with(SNAPSHOT))
         .filter_map(|line| Record::parse(line).ok())
@@ -167,7 +178,10 @@ fn append_missing(store: &Store, disk: &dyn Disk, journal: &[u8], moved: &mut BT
         let first_is_new = is_new(&lines[0]);
         let missing: Vec<&Vec<u8>> = lines.iter().filter(|line| first_is_new || is_new(line)).collect();
         if !missing.is_empty() {
-            log.append_sealed(disk, &missing.iter().flat_map(|line| line.iter().copied()).collect::<Vec<u8>>())?;
+            log.append_sealed(
+                disk,
+                &missing.iter().flat_map(|line| line.iter().copied()).collect::<Vec<u8>>(),
+            )?;
         }
         log.unlock_and_sync(disk)?;
         count += missing.len();
@@ -224,7 +238,8 @@ fn load(lines: &Lines) -> io::Result<Loaded> {
 
 /// Folds from the last snapshot on. `None`: there is none in this part of the file.
 fn fold(tail: &[u8], is_all: bool) -> Option<Loaded> {
-    let mut loaded = Loaded { ends_whole: tail.last().is_none_or(|&last| last == b'\n'), ..Loaded::default() };
+    let mut loaded =
+        Loaded { ends_whole: tail.last().is_none_or(|&last| last == b'\n'), ..Loaded::default() };
     let mut from = tail.len();
     for start in line_starts_backwards(tail, is_all) {
         let line = trim(&tail[start..from]);
@@ -247,7 +262,8 @@ fn fold_rest(mut loaded: Loaded, rest: &[u8]) -> Loaded {
     let set = memmem::Finder::new(SET);
     // A last line without its end was being written by somebody who was killed. Nobody was told of
     // it, so it is no damage.
-    let end = if loaded.ends_whole { rest.len() } else { memchr::memrchr(b'\n', rest).map_or(0, |at| at + 1) };
+    let end =
+        if loaded.ends_whole { rest.len() } else { memchr::memrchr(b'\n', rest).map_or(0, |at| at + 1) };
     let rest = &rest[..end];
     for line in lines_of(rest) {
         loaded.since_snapshot += 1;

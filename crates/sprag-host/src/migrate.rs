@@ -40,7 +40,12 @@ pub fn dry_run(store: &Store, mut progress: impl FnMut()) -> io::Result<Report> 
     Ok(replay.report)
 }
 
-pub fn migrate(store: &Store, disk: &dyn Disk, now: Timestamp, mut progress: impl FnMut()) -> io::Result<Report> {
+pub fn migrate(
+    store: &Store,
+    disk: &dyn Disk,
+    now: Timestamp,
+    mut progress: impl FnMut(),
+) -> io::Result<Report> {
     let new = store.dir.join("log.new");
     if new.exists() {
         // Left by a migration that was killed: it never took effect.

@@ -45,14 +45,19 @@ pub fn put(store: &Store, disk: &dyn Disk, entry: &Entry) -> io::Result<()> {
 
 pub fn put_record(store: &Store, disk: &dyn Disk, record: &Record) -> io::Result<()> {
     let payload = serde_json::to_value(record).map_err(io::Error::other)?;
-    put(store, disk, &Entry { id: record.id.clone(), to: "log".to_owned(), payload, tries: 0, next_at: record.at })
+    put(
+        store,
+        disk,
+        &Entry { id: record.id.clone(), to: "log".to_owned(), payload, tries: 0, next_at: record.at },
+    )
 }
 
 /// Tries what is due, `most` at the most.
 pub fn replay(store: &Store, disk: &dyn Disk, now: Timestamp, most: usize) -> io::Result<Replayed> {
     let mut done = Replayed::default();
     for path in files_with_ending(&store.dir.join("outbox"), "json") {
-        let Some(mut entry) = fs::read(&path).ok().and_then(|bytes| serde_json::from_slice::<Entry>(&bytes).ok())
+        let Some(mut entry) =
+            fs::read(&path).ok().and_then(|bytes| serde_json::from_slice::<Entry>(&bytes).ok())
         else {
             continue;
         };

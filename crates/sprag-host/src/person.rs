@@ -18,7 +18,9 @@ pub enum NotAPerson {
 }
 
 pub fn check(user: Option<&UserPlaces>) -> Result<(), NotAPerson> {
-    if let Some(agent) = user.and_then(|user| ancestors().into_iter().find(|process| is_recorded(user, process))) {
+    if let Some(agent) =
+        user.and_then(|user| ancestors().into_iter().find(|process| is_recorded(user, process)))
+    {
         return Err(NotAPerson::BelowAgent { pid: agent.pid });
     }
     match std::io::stdin().is_terminal() {

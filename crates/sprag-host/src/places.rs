@@ -34,7 +34,12 @@ impl Places {
     pub fn find(cwd: &Path, env: &Env) -> Result<Places, NoHome> {
         let user = UserPlaces::find(env);
         if let Some((worktree, common)) = find_git(cwd) {
-            return Ok(Places { store: common.join("sprag"), worktree: Some(worktree), common: Some(common), user });
+            return Ok(Places {
+                store: common.join("sprag"),
+                worktree: Some(worktree),
+                common: Some(common),
+                user,
+            });
         }
         let user = user.ok_or(NoHome)?;
         let store = user.state.join("projects").join(outside_git(cwd));
@@ -56,7 +61,9 @@ impl UserPlaces {
         }
         let home = absolute("HOME");
         let place = |name: &str, below: &str| {
-            absolute(name).or_else(|| home.as_ref().map(|home| home.join(below))).map(|base| base.join("sprag"))
+            absolute(name)
+                .or_else(|| home.as_ref().map(|home| home.join(below)))
+                .map(|base| base.join("sprag"))
         };
         Some(UserPlaces {
             config: place("XDG_CONFIG_HOME", ".config")?,
@@ -73,7 +80,10 @@ pub fn home(env: &Env) -> Option<PathBuf> {
 /// Where this process is. A directory that is gone is no error to anyone but its user.
 #[expect(clippy::disallowed_methods, reason = "the one place that handles a deleted directory")]
 pub fn current_dir(env: &Env) -> PathBuf {
-    std::env::current_dir().ok().or_else(|| env.get("PWD").map(PathBuf::from)).unwrap_or_else(|| PathBuf::from("/"))
+    std::env::current_dir()
+        .ok()
+        .or_else(|| env.get("PWD").map(PathBuf::from))
+        .unwrap_or_else(|| PathBuf::from("/"))
 }
 
 /// Looks upwards for a worktree. Inside `.git` itself there is none.
@@ -121,7 +131,8 @@ pub fn tidy(path: &Path) -> PathBuf {
 
 fn outside_git(cwd: &Path) -> String {
     let name = cwd.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
-    let name: String = name.chars().filter(|c| c.is_ascii_alphanumeric() || "-_".contains(*c)).take(40).collect();
+    let name: String =
+        name.chars().filter(|c| c.is_ascii_alphanumeric() || "-_".contains(*c)).take(40).collect();
     format!("{name}-{}", Digest::of([cwd.as_os_str().as_encoded_bytes()]).short())
 }
 

@@ -86,7 +86,9 @@ fn stored<P: Projection>(store: &Store) -> Option<Stored<P>> {
 
 /// Whether the log only grew since.
 fn continues(before: &[Seen], now: &[Seen]) -> bool {
-    before.iter().all(|old| now.iter().any(|new| new.file == old.file && new.inode == old.inode && new.len >= old.len))
+    before
+        .iter()
+        .all(|old| now.iter().any(|new| new.file == old.file && new.inode == old.inode && new.len >= old.len))
 }
 
 fn look(path: &Path) -> io::Result<Seen> {

@@ -18,7 +18,13 @@ pub fn new_id(now: Timestamp) -> String {
     uuid::Builder::from_unix_timestamp_millis(millis, &random).into_uuid().to_string()
 }
 
-pub fn record(kind: &str, at: Timestamp, session: Option<&SessionId>, actor: Option<By>, body: Value) -> Record {
+pub fn record(
+    kind: &str,
+    at: Timestamp,
+    session: Option<&SessionId>,
+    actor: Option<By>,
+    body: Value,
+) -> Record {
     Record {
         v: VERSION,
         kind: kind.to_owned(),

@@ -38,7 +38,13 @@ impl From<io::Error> for ReportError {
     }
 }
 
-pub fn send(world: &World<'_>, session: &SessionId, report: Report, cwd: &Path, now: Timestamp) -> Result<Delivery, ReportError> {
+pub fn send(
+    world: &World<'_>,
+    session: &SessionId,
+    report: Report,
+    cwd: &Path,
+    now: Timestamp,
+) -> Result<Delivery, ReportError> {
     let input = Input {
         at: now,
         session: session.clone(),
@@ -51,7 +57,8 @@ pub fn send(world: &World<'_>, session: &SessionId, report: Report, cwd: &Path, 
     match walk::walk(world, &input) {
         Ok(_) => Ok(Delivery::Recorded),
         Err(error) if is_sandbox(&error) => {
-            let drop = inbox::Drop { v: 1, id: records::new_id(now), at: now, session: session.clone(), report };
+            let drop =
+                inbox::Drop { v: 1, id: records::new_id(now), at: now, session: session.clone(), report };
             Ok(Delivery::Left(inbox::leave(&world.places, world.env, world.disk, &drop)?))
         }
         Err(error) => Err(error.into()),
@@ -63,7 +70,11 @@ fn is_sandbox(error: &io::Error) -> bool {
 }
 
 /// The session a command is about: named, else the client's own, else the only live one here.
-pub fn find_session(world: &World<'_>, named: Option<&str>, now: Timestamp) -> Result<SessionId, ReportError> {
+pub fn find_session(
+    world: &World<'_>,
+    named: Option<&str>,
+    now: Timestamp,
+) -> Result<SessionId, ReportError> {
     let store = world.store();
     if let Some(named) = named {
         return by_prefix(&store, named);
@@ -92,7 +103,8 @@ pub fn by_prefix(store: &Store, prefix: &str) -> Result<SessionId, ReportError> 
         Ok(sessions) => sessions.rows().into_iter().map(|row| row.id.clone()).collect(),
         Err(error) => return Err(error.into()),
     };
-    let mut found: Vec<SessionId> = sessions.iter().filter(|id| id.as_str().starts_with(prefix)).cloned().collect();
+    let mut found: Vec<SessionId> =
+        sessions.iter().filter(|id| id.as_str().starts_with(prefix)).cloned().collect();
     if let Some(exact) = found.iter().find(|id| id.as_str() == prefix) {
         return Ok(exact.clone());
     }

@@ -72,7 +72,8 @@ impl Store {
 pub fn open_log(disk: &dyn Disk, path: &Path) -> io::Result<Lines> {
     loop {
         let lines = Lines::open(disk, path, LOCK_WAIT)?;
-        let is_current = fs::metadata(path).is_ok_and(|now| lines.file.metadata().is_ok_and(|ours| ours.ino() == now.ino()));
+        let is_current = fs::metadata(path)
+            .is_ok_and(|now| lines.file.metadata().is_ok_and(|ours| ours.ino() == now.ino()));
         if is_current || !lines.is_locked {
             return Ok(lines);
         }

@@ -161,7 +161,8 @@ fn warnings(journal: &Journal) -> Vec<String> {
         warnings.push(format!("the session's journal is damaged: {} could not be read", damage.join(", ")));
     }
     if journal.loaded.is_newer {
-        warnings.push("the session's journal was written by a newer sprag; its state is left alone".to_owned());
+        warnings
+            .push("the session's journal was written by a newer sprag; its state is left alone".to_owned());
     }
     if !journal.is_locked() {
         warnings.push("the session's journal is locked by another process; nothing was changed".to_owned());
@@ -182,9 +183,11 @@ fn take_in(
         return Ok(taken);
     }
     for (path, drop) in inbox::waiting(&world.places, world.env, &input.session) {
-        let is_known = steps.records.iter().any(|record| record.id == drop.id) || journal.holds_id(&drop.id)?;
+        let is_known =
+            steps.records.iter().any(|record| record.id == drop.id) || journal.holds_id(&drop.id)?;
         if !is_known {
-            let report = Input { at: drop.at.min(input.at), event: Event::Reported(drop.report), ..input.clone() };
+            let report =
+                Input { at: drop.at.min(input.at), event: Event::Reported(drop.report), ..input.clone() };
             let facts = Facts::default();
             let step = decide::decide(std::mem::take(session), &report, &facts, &world.config.policy, None);
             *session = step.session;
@@ -238,7 +241,13 @@ fn commit(
             .effects
             .into_iter()
             .map(|effect| {
-                records::record(effect.kind, input.at, Some(&input.session), Some(records::by(input)), effect.body)
+                records::record(
+                    effect.kind,
+                    input.at,
+                    Some(&input.session),
+                    Some(records::by(input)),
+                    effect.body,
+                )
             })
             .collect();
         store.log(world.disk, &records)?;
@@ -248,7 +257,13 @@ fn commit(
 }
 
 fn warned(input: &Input, what: &str) -> Record {
-    records::record("warned", input.at, Some(&input.session), Some(records::by(input)), json!({ "what": what }))
+    records::record(
+        "warned",
+        input.at,
+        Some(&input.session),
+        Some(records::by(input)),
+        json!({ "what": what }),
+    )
 }
 
 fn event_record(input: &Input, verdict: &Verdict) -> Record {
@@ -276,7 +291,9 @@ fn reported(report: &Report) -> (&'static str, Value) {
 fn told(event: &Event, cwd: &str) -> Value {
     match event {
         Event::SessionStarted { source } => json!({"source": source_name(*source), "cwd": cwd}),
-        Event::Prompted { text, author } => json!({"text": Text::<2000>::from(text.as_str()), "author": author_name(*author)}),
+        Event::Prompted { text, author } => {
+            json!({"text": Text::<2000>::from(text.as_str()), "author": author_name(*author)})
+        }
         Event::ToolRequested { call } | Event::PermissionAsked { call } => tool(call),
         Event::ToolFinished { call, outcome } => {
             let mut body = tool(call);
@@ -312,7 +329,9 @@ fn summary(call: &ToolCall) -> Text<200> {
     let whole = match (&call.command, call.paths.is_empty()) {
         (Some(command), _) => command.chars().take(4000).collect(),
         (None, false) => call.paths.join(" "),
-        (None, true) => serde_json::to_string(&call.input).unwrap_or_default().chars().take(4000).collect::<String>(),
+        (None, true) => {
+            serde_json::to_string(&call.input).unwrap_or_default().chars().take(4000).collect::<String>()
+        }
     };
     Text::new(sprag_core::memory::redact::text(&whole).into_inner().into_owned())
 }

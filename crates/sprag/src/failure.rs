@@ -57,7 +57,8 @@ impl Failure {
     }
 
     pub fn io(doing: &str, path: &Path, error: &io::Error) -> Failure {
-        Failure::new(Kind::Ours, "io", format!("cannot {doing} `{}`: {error}", path.display())).next("sprag doctor")
+        Failure::new(Kind::Ours, "io", format!("cannot {doing} `{}`: {error}", path.display()))
+            .next("sprag doctor")
     }
 
     pub fn config(problems: &[Problem]) -> Failure {
@@ -78,7 +79,11 @@ impl Failure {
     }
 
     pub fn bad_span(text: &str) -> Failure {
-        Failure::new(Kind::Usage, "bad_span", format!("`{text}` is not a length of time such as `2h` or `30d`"))
+        Failure::new(
+            Kind::Usage,
+            "bad_span",
+            format!("`{text}` is not a length of time such as `2h` or `30d`"),
+        )
     }
 
     pub fn unknown_client(name: &str, known: &[&str]) -> Failure {
@@ -87,7 +92,8 @@ impl Failure {
     }
 
     pub fn nothing_to_install() -> Failure {
-        Failure::new(Kind::No, "no_client", "no client was found on this machine").next("sprag init --client claude")
+        Failure::new(Kind::No, "no_client", "no client was found on this machine")
+            .next("sprag init --client claude")
     }
 
     pub fn not_confirmed(command: &str) -> Failure {
@@ -102,7 +108,6 @@ impl Failure {
         Failure::new(Kind::No, "not_found", "this project has no configuration of its own").next("sprag init")
     }
 
-
     pub fn demo(what: impl Into<String>) -> Failure {
         Failure::new(Kind::Ours, "demo", what)
     }
@@ -110,17 +115,23 @@ impl Failure {
 
 impl From<NoHome> for Failure {
     fn from(_: NoHome) -> Self {
-        Failure::new(Kind::Usage, "no_home", "there is no home directory, and outside git the records live there")
-            .next("export SPRAG_HOME=/a/directory")
+        Failure::new(
+            Kind::Usage,
+            "no_home",
+            "there is no home directory, and outside git the records live there",
+        )
+        .next("export SPRAG_HOME=/a/directory")
     }
 }
 
 impl From<NotAPerson> for Failure {
     fn from(reason: NotAPerson) -> Self {
         match reason {
-            NotAPerson::NoTerminal => {
-                Failure::new(Kind::No, "not_a_person", "this is for a person at a terminal, and there is none")
-            }
+            NotAPerson::NoTerminal => Failure::new(
+                Kind::No,
+                "not_a_person",
+                "this is for a person at a terminal, and there is none",
+            ),
             NotAPerson::BelowAgent { pid } => Failure::new(
                 Kind::No,
                 "not_a_person",
@@ -132,17 +143,24 @@ impl From<NotAPerson> for Failure {
 
 impl From<ReportError> for Failure {
     fn from(error: ReportError) -> Self {
-        let list = |ids: &[SessionId]| ids.iter().map(|id| format!("`{}`", id.as_str())).collect::<Vec<_>>().join(", ");
+        let list = |ids: &[SessionId]| {
+            ids.iter().map(|id| format!("`{}`", id.as_str())).collect::<Vec<_>>().join(", ")
+        };
         match error {
             ReportError::NoSession => {
-                Failure::new(Kind::No, "no_session", "no session is live in this worktree").next("sprag sessions")
+                Failure::new(Kind::No, "no_session", "no session is live in this worktree")
+                    .next("sprag sessions")
             }
             ReportError::Unknown(id) => {
-                Failure::new(Kind::No, "not_found", format!("there is no session `{}`", id.as_str())).next("sprag sessions")
+                Failure::new(Kind::No, "not_found", format!("there is no session `{}`", id.as_str()))
+                    .next("sprag sessions")
             }
             ReportError::Ambiguous(ids) => {
-                let failure = Failure::new(Kind::No, "ambiguous", format!("which session is meant: {}", list(&ids)));
-                ids.iter().take(3).fold(failure, |failure, id| failure.next(format!("--session {}", id.as_str())))
+                let failure =
+                    Failure::new(Kind::No, "ambiguous", format!("which session is meant: {}", list(&ids)));
+                ids.iter()
+                    .take(3)
+                    .fold(failure, |failure, id| failure.next(format!("--session {}", id.as_str())))
             }
             ReportError::Io(error) => Failure::from(error),
         }
@@ -161,10 +179,12 @@ impl From<EditError> for Failure {
 impl From<InstallError> for Failure {
     fn from(error: InstallError) -> Self {
         match error {
-            InstallError::NotSettings { path, what } => {
-                Failure::new(Kind::No, "not_settings", format!("`{}` is not a settings file: {what}", path.display()))
-                    .next("sprag doctor")
-            }
+            InstallError::NotSettings { path, what } => Failure::new(
+                Kind::No,
+                "not_settings",
+                format!("`{}` is not a settings file: {what}", path.display()),
+            )
+            .next("sprag doctor"),
             InstallError::Io(error) => Failure::from(error),
         }
     }

@@ -61,8 +61,17 @@ const PREFIXES: &[(&str, usize, &str)] = &[
 ];
 
 /// Names whose value is a secret.
-const NAMES: &[&str] =
-    &["password", "passwd", "passphrase", "secret", "token", "api_key", "apikey", "access_key", "private_key"];
+const NAMES: &[&str] = &[
+    "password",
+    "passwd",
+    "passphrase",
+    "secret",
+    "token",
+    "api_key",
+    "apikey",
+    "access_key",
+    "private_key",
+];
 
 /// Values that stand for a secret without being one.
 const PLACEHOLDERS: &[&str] = &["example", "changeme", "placeholder", "your", "xxxx", "****", "redacted"];
@@ -82,7 +91,8 @@ fn clean(text: &str) -> Cow<'_, str> {
             _ if word_starts => prefixed(text, at).or_else(|| bearer(text, at)).or_else(|| jwt(text, at)),
             _ => None,
         };
-        let found = found.or_else(|| if matches!(bytes[at], b'=' | b':') { assigned(text, at) } else { None });
+        let found =
+            found.or_else(|| if matches!(bytes[at], b'=' | b':') { assigned(text, at) } else { None });
         match found {
             Some((from, to, kind)) if from >= copied => {
                 out.push_str(&text[copied..from]);
@@ -121,8 +131,7 @@ fn prefixed(text: &str, at: usize) -> Found {
     if !b"Aagnpsx".contains(first) {
         return None;
     }
-    let (prefix, least, kind) =
-        PREFIXES.iter().find(|(prefix, _, _)| rest.starts_with(prefix.as_bytes()))?;
+    let (prefix, least, kind) = PREFIXES.iter().find(|(prefix, _, _)| rest.starts_with(prefix.as_bytes()))?;
     let end = token_end(text, at + prefix.len());
     (end - at - prefix.len() >= *least).then_some((at, end, *kind))
 }
@@ -201,7 +210,8 @@ fn private_span(text: &str, at: usize) -> Found {
 /// `scheme://user:PASSWORD@host`
 fn url_password(text: &str, at: usize) -> Found {
     let rest = text[at..].strip_prefix("://")?;
-    let authority = &rest[..rest.find(|c: char| c == '/' || c.is_whitespace() || c == '"').unwrap_or(rest.len())];
+    let authority =
+        &rest[..rest.find(|c: char| c == '/' || c.is_whitespace() || c == '"').unwrap_or(rest.len())];
     let (userinfo, _) = authority.rsplit_once('@')?;
     let colon = userinfo.find(':')?;
     let from = at + 3 + colon + 1;
@@ -214,7 +224,8 @@ fn assigned(text: &str, at: usize) -> Found {
     let filler = |byte: &u8| b" \t\"'\\".contains(byte);
     let bytes = text.as_bytes();
     let name_end = at - bytes[..at].iter().rev().take_while(|byte| filler(byte)).count();
-    let name_start = name_end - bytes[..name_end].iter().rev().take_while(|&&byte| is_word(byte) || byte == b'-').count();
+    let name_start =
+        name_end - bytes[..name_end].iter().rev().take_while(|&&byte| is_word(byte) || byte == b'-').count();
     let name = text[name_start..name_end].to_ascii_lowercase().replace('-', "_");
     if !NAMES.iter().any(|secret| name.ends_with(secret)) {
         return None;
@@ -222,7 +233,8 @@ fn assigned(text: &str, at: usize) -> Found {
     let from = at + 1 + bytes[at + 1..].iter().take_while(|byte| filler(byte)).count();
     let value = text[from..].split(|c: char| c.is_whitespace() || "\"'\\,;&|)}]<>".contains(c)).next()?;
     // A call or a path of names is code that fetches a secret, not the secret.
-    let is_code = value.contains('(') || value.contains("::") || value.starts_with('$') || value.starts_with('{');
+    let is_code =
+        value.contains('(') || value.contains("::") || value.starts_with('$') || value.starts_with('{');
     if value.chars().count() < 12 || is_code || is_placeholder(value) {
         return None;
     }
@@ -231,7 +243,8 @@ fn assigned(text: &str, at: usize) -> Found {
 
 fn is_placeholder(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
-    value.starts_with(['$', '<', '{', '[', '%']) || PLACEHOLDERS.iter().any(|placeholder| lower.contains(placeholder))
+    value.starts_with(['$', '<', '{', '[', '%'])
+        || PLACEHOLDERS.iter().any(|placeholder| lower.contains(placeholder))
 }
 
 #[cfg(test)]
@@ -245,7 +258,10 @@ mod tests {
         for (given, kept) in [
             ("key AKIAABCDEFGHIJKLMNOP end", "key [redacted:aws_key] end"),
             ("ghp_0123456789abcdefghij0123456789abcdef", "[redacted:github_token]"),
-            ("curl -H 'Authorization: Bearer abcdef0123456789'", "curl -H 'Authorization: Bearer [redacted:bearer]'"),
+            (
+                "curl -H 'Authorization: Bearer abcdef0123456789'",
+                "curl -H 'Authorization: Bearer [redacted:bearer]'",
+            ),
             ("git clone https://me:hunter2secret@host/x", "git clone https://me:[redacted:password]@host/x"),
             ("export DB_PASSWORD=correcthorsebattery && run", "export DB_PASSWORD=[redacted:secret] && run"),
             (r#"{\"api_key\": \"0123456789abcdef\"}"#, r#"{\"api_key\": \"[redacted:secret]\"}"#),
@@ -280,7 +296,10 @@ mod tests {
     #[test]
     fn strings_inside_a_value_are_reached() {
         let given = serde_json::json!({"a": [{"b": "ghp_0123456789abcdefghij0123456789abcdef"}], "n": 3});
-        assert_eq!(value(given).into_inner(), serde_json::json!({"a": [{"b": "[redacted:github_token]"}], "n": 3}));
+        assert_eq!(
+            value(given).into_inner(),
+            serde_json::json!({"a": [{"b": "[redacted:github_token]"}], "n": 3})
+        );
     }
 
     proptest! {

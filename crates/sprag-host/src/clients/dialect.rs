@@ -78,7 +78,8 @@ pub fn kind_of(native: &str) -> Option<EventKind> {
 }
 
 pub fn parse(dialect: &Dialect, payload: &Payload) -> Result<Parsed, Malformed> {
-    let wire: Wire<'_> = serde_json::from_slice(&payload.bytes).map_err(|error| Malformed(error.to_string()))?;
+    let wire: Wire<'_> =
+        serde_json::from_slice(&payload.bytes).map_err(|error| Malformed(error.to_string()))?;
     let native = wire.hook_event_name.clone();
     let actor = match &wire.agent_id {
         Some(id) => Actor::Subagent {
@@ -130,7 +131,9 @@ fn event(dialect: &Dialect, wire: Wire<'_>, whole: Whole) -> Result<Option<Event
         EventKind::SessionEnded => Event::SessionEnded { why: Text::new(wire.reason.unwrap_or_default()) },
         EventKind::Noticed => Event::Noticed {
             what: Text::new(wire.notification_type.unwrap_or(wire.hook_event_name)),
-            message: Text::new(wire.message.or_else(|| wire.error.map(|error| error.to_string())).unwrap_or_default()),
+            message: Text::new(
+                wire.message.or_else(|| wire.error.map(|error| error.to_string())).unwrap_or_default(),
+            ),
         },
         EventKind::Reported | EventKind::Tick => return Ok(None),
     }))
@@ -201,7 +204,12 @@ pub fn render(reply: &Reply<'_>) -> String {
                 specific.insert("decision".to_owned(), decision);
             }
         }
-        Some(EventKind::StopRequested | EventKind::SubagentStopped | EventKind::TaskCompleting | EventKind::Prompted) => {
+        Some(
+            EventKind::StopRequested
+            | EventKind::SubagentStopped
+            | EventKind::TaskCompleting
+            | EventKind::Prompted,
+        ) => {
             if let Ruling::Hold { reason, also, .. } = &verdict.ruling {
                 out.insert("decision".to_owned(), json!("block"));
                 out.insert("reason".to_owned(), json!(reason.hold_text(also)));
@@ -244,6 +252,11 @@ fn tool_requested(reply: &Reply<'_>, specific: &mut serde_json::Map<String, Valu
 fn takes_context(native: &str) -> bool {
     matches!(
         native,
-        "SessionStart" | "UserPromptSubmit" | "PreToolUse" | "PostToolUse" | "PostToolUseFailure" | "SubagentStart"
+        "SessionStart"
+            | "UserPromptSubmit"
+            | "PreToolUse"
+            | "PostToolUse"
+            | "PostToolUseFailure"
+            | "SubagentStart"
     )
 }

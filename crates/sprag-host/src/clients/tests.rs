@@ -81,7 +81,13 @@ fn verdicts_are_told_like_this() {
         ("note", Verdict { notes: vec![Text::from("a note")], ..Verdict::default() }),
         ("rewrite", Verdict { rewrite: Some(json!({"command": "true"})), ..Verdict::default() }),
         ("ask", Verdict { ruling: Ruling::Ask { gate: "g", reason: reason() }, ..Verdict::default() }),
-        ("hold", Verdict { ruling: Ruling::Hold { gate: "g", reason: reason(), also: vec![reason()] }, ..Verdict::default() }),
+        (
+            "hold",
+            Verdict {
+                ruling: Ruling::Hold { gate: "g", reason: reason(), also: vec![reason()] },
+                ..Verdict::default()
+            },
+        ),
     ];
     let mut told = String::new();
     for client in CLIENTS {
@@ -91,7 +97,11 @@ fn verdicts_are_told_like_this() {
                 let attended = reply(Presence::Attended);
                 told.push_str(&format!("{} {native} {name}: {attended}\n", client.name));
                 if reply(Presence::Headless) != attended {
-                    told.push_str(&format!("{} {native} {name}, headless: {}\n", client.name, reply(Presence::Headless)));
+                    told.push_str(&format!(
+                        "{} {native} {name}, headless: {}\n",
+                        client.name,
+                        reply(Presence::Headless)
+                    ));
                 }
             }
         }
@@ -114,7 +124,8 @@ fn neutral_is_an_empty_object_everywhere() {
 fn nothing_is_ever_allowed_for_the_user() {
     for client in CLIENTS {
         let verdict = Verdict { rewrite: Some(json!({})), ..Verdict::default() };
-        let reply = Reply { native: "PreToolUse", presence: Presence::Attended, verdict: &verdict, warning: None };
+        let reply =
+            Reply { native: "PreToolUse", presence: Presence::Attended, verdict: &verdict, warning: None };
         assert!(!(client.render)(&reply).contains("allow"));
     }
 }

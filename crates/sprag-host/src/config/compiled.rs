@@ -61,7 +61,10 @@ fn compile(places: &Places, env: &Env, last_good: Option<Compiled>) -> Compiled 
     let resolved = config::load(places, env);
     let mut warnings: Vec<String> = resolved.problems.iter().map(ToString::to_string).collect();
     warnings.extend(
-        resolved.ignored.iter().map(|ignored| format!("`{}` in `{}` is ignored", ignored.key, ignored.path.display())),
+        resolved
+            .ignored
+            .iter()
+            .map(|ignored| format!("`{}` in `{}` is ignored", ignored.key, ignored.path.display())),
     );
     let policy = match last_good {
         Some(last_good) if !resolved.problems.is_empty() => last_good.policy,

@@ -28,8 +28,9 @@ pub fn set(disk: &dyn Disk, layer: Layer, path: &Path, key: &str, value: &str) -
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
         read => read?,
     };
-    let after = with_value(&before, key, value)
-        .map_err(|what| EditError::Wrong(vec![Problem { source: path.display().to_string(), what, suggestion: None }]))?;
+    let after = with_value(&before, key, value).map_err(|what| {
+        EditError::Wrong(vec![Problem { source: path.display().to_string(), what, suggestion: None }])
+    })?;
     let problems = config::check_text(layer, path, &after);
     if !problems.is_empty() {
         return Err(EditError::Wrong(problems));
@@ -39,7 +40,8 @@ pub fn set(disk: &dyn Disk, layer: Layer, path: &Path, key: &str, value: &str) -
 }
 
 fn with_value(text: &str, key: &str, value: &str) -> Result<String, String> {
-    let mut document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| error.message().to_owned())?;
+    let mut document: DocumentMut =
+        text.parse().map_err(|error: toml_edit::TomlError| error.message().to_owned())?;
     let parsed: Value = value.parse().unwrap_or_else(|_| Value::from(value));
     let mut parts: Vec<&str> = key.split('.').collect();
     let last = parts.pop().filter(|last| !last.is_empty()).ok_or("a key has a name")?;
@@ -65,7 +67,10 @@ mod tests {
     #[test]
     fn comments_and_order_stay() {
         let before = "# mine\n[notes]\n# quiet\ndebts = true\n";
-        assert_eq!(with_value(before, "notes.debts", "false").unwrap(), "# mine\n[notes]\n# quiet\ndebts = false\n");
+        assert_eq!(
+            with_value(before, "notes.debts", "false").unwrap(),
+            "# mine\n[notes]\n# quiet\ndebts = false\n"
+        );
         assert_eq!(
             with_value(before, "circuit_breaker.max_blocks", "2").unwrap(),
             format!("{before}\n[circuit_breaker]\nmax_blocks = 2\n")

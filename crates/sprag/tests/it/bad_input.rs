@@ -24,7 +24,16 @@ fn warning(reply: &Value) -> &str {
 fn malformed_json_passes_with_a_warning() {
     let sandbox = Sandbox::new();
     for client in ["claude", "codex"] {
-        for bytes in [&b""[..], b"{", b"null", b"[]", b"not json", b"{\"session_id\": 3}", b"{\"session_id\":\"s\"}", b"\xff\xfe"] {
+        for bytes in [
+            &b""[..],
+            b"{",
+            b"null",
+            b"[]",
+            b"not json",
+            b"{\"session_id\": 3}",
+            b"{\"session_id\":\"s\"}",
+            b"\xff\xfe",
+        ] {
             let reply = reply(&sandbox, client, bytes);
             assert!(warning(&reply).starts_with("sprag: the payload"), "{bytes:?}: {reply}");
             assert_eq!(reply.as_object().unwrap().len(), 1);
@@ -42,7 +51,10 @@ fn wrong_types_pass_with_a_warning() {
         payload("s", "PreToolUse", cwd, json!({})),
         payload("s", "UserPromptSubmit", cwd, json!({"prompt": [1]})),
     ] {
-        assert!(warning(&reply(&sandbox, "claude", wrong.to_string().as_bytes())).contains("malformed"), "{wrong}");
+        assert!(
+            warning(&reply(&sandbox, "claude", wrong.to_string().as_bytes())).contains("malformed"),
+            "{wrong}"
+        );
     }
 }
 
@@ -71,7 +83,8 @@ fn fifty_megabytes_are_read_and_recorded() {
 fn fifty_megabytes_do_not_open_a_gate() {
     let sandbox = Sandbox::new();
     let path = sandbox.store().join("log/x.jsonl");
-    let call = json!({"tool_name": "Write", "tool_input": {"content": "ä".repeat(25 << 20), "file_path": path}});
+    let call =
+        json!({"tool_name": "Write", "tool_input": {"content": "ä".repeat(25 << 20), "file_path": path}});
     assert_eq!(sandbox.event("s", "PreToolUse", call)["hookSpecificOutput"]["permissionDecision"], "deny");
 }
 
@@ -103,8 +116,13 @@ fn a_session_id_is_no_path() {
 #[test]
 fn a_stdin_left_open_is_answered() {
     let sandbox = Sandbox::new();
-    let mut child =
-        sandbox.command(SPRAG).args(["hook", "claude"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = sandbox
+        .command(SPRAG)
+        .args(["hook", "claude"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let event = payload("s", "UserPromptSubmit", &sandbox.project, json!({"prompt": "p"}));
     stdin.write_all(event.to_string().as_bytes()).unwrap();
@@ -206,7 +224,11 @@ fn a_store_that_cannot_be_written_passes_with_a_warning() {
     let reply = sandbox.bash("s", "make");
     assert!(warning(&reply).contains("nothing can be written to"), "{reply}");
     sandbox.write("a.txt", CONFLICT);
-    assert_eq!(sandbox.event("s", "Stop", json!({})).get("decision"), None, "a hold that cannot be counted passes");
+    assert_eq!(
+        sandbox.event("s", "Stop", json!({})).get("decision"),
+        None,
+        "a hold that cannot be counted passes"
+    );
     let denied = sandbox.bash("s", "rm -rf .git/sprag");
     assert_eq!(denied["hookSpecificOutput"]["permissionDecision"], "deny", "a refusal needs no memory");
 }
@@ -245,7 +267,11 @@ fn a_broken_configuration_keeps_the_last_good_one() {
     fs::write(&config, "[circuit_breaker]\nmax_blocks = \"many\"\n").unwrap();
     sandbox.write("a.txt", CONFLICT);
     assert_eq!(sandbox.event("s", "Stop", json!({}))["decision"], "block");
-    assert_eq!(sandbox.event("s", "Stop", json!({})), json!({}), "one hold, as the last good configuration says");
+    assert_eq!(
+        sandbox.event("s", "Stop", json!({})),
+        json!({}),
+        "one hold, as the last good configuration says"
+    );
     let reply = sandbox.event("s2", "SessionStart", json!({"source": "startup"}));
     assert!(warning(&reply).contains("`circuit_breaker.max_blocks` is integer and not string"), "{reply}");
 }
@@ -282,7 +308,8 @@ fn nothing_is_written_into_a_worktree() {
     ] {
         assert_eq!(sandbox.event("s", name, more), json!({}));
     }
-    let seen: Vec<_> = fs::read_dir(&sandbox.project).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let seen: Vec<_> =
+        fs::read_dir(&sandbox.project).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(seen, [".git"]);
 }
 

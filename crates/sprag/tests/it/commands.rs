@@ -57,7 +57,10 @@ fn a_story_is_told_from_the_records() {
     CLOCK  the session ended (other)
     ");
     let story = sandbox.json(&["explain", "s", "--json"]);
-    assert_eq!((&story["v"], &story["session"], story["story"].as_array().unwrap().len()), (&json!(1), &json!("s-1"), 6));
+    assert_eq!(
+        (&story["v"], &story["session"], story["story"].as_array().unwrap().len()),
+        (&json!(1), &json!("s-1"), 6)
+    );
 }
 
 #[test]
@@ -94,7 +97,10 @@ fn debts_are_listed_and_cleared() {
     sprag: there is no open debt `d-1`
       next: sprag debt list
     ");
-    assert_eq!(sandbox.run(&["debt", "clear", "d-c68e154a", "--reason", "a fixture"]).stdout, "cleared `d-c68e154a`\n");
+    assert_eq!(
+        sandbox.run(&["debt", "clear", "d-c68e154a", "--reason", "a fixture"]).stdout,
+        "cleared `d-c68e154a`\n"
+    );
     assert_eq!(sandbox.json(&["debt", "list", "--json"]), json!({"v": 1, "debts": []}));
     assert_eq!(sandbox.event("s-2", "SessionStart", json!({"source": "startup"})), json!({}));
 }
@@ -103,8 +109,12 @@ fn debts_are_listed_and_cleared() {
 fn records_are_shown_as_data() {
     let sandbox = lived_in();
     let all = sandbox.json(&["debug", "s-1", "--json"]);
-    let kinds: Vec<&str> = all["records"].as_array().unwrap().iter().map(|record| record["kind"].as_str().unwrap()).collect();
-    assert_eq!(kinds, ["session.started", "prompted", "tool.requested", "stop.requested", "debt.opened", "session.ended"]);
+    let kinds: Vec<&str> =
+        all["records"].as_array().unwrap().iter().map(|record| record["kind"].as_str().unwrap()).collect();
+    assert_eq!(
+        kinds,
+        ["session.started", "prompted", "tool.requested", "stop.requested", "debt.opened", "session.ended"]
+    );
     let some = sandbox.json(&["debug", "s-1", "--event", "stop.requested", "--limit", "1", "--json"]);
     assert_eq!(some["records"][0]["body"]["reason"]["code"], "conflict_markers");
     assert_eq!(sandbox.run(&["debug", "s-1"]).stdout.lines().count(), 6);
@@ -144,7 +154,10 @@ fn errors_are_objects_for_programs() {
     let ran = sandbox.run(&["explain", "nobody", "--json"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (1, ""));
     let read: Value = serde_json::from_str(&ran.stdout).unwrap();
-    assert_eq!(read, json!({"v": 1, "error": {"code": "not_found", "message": "there is no session `nobody`", "next": ["sprag sessions"]}}));
+    assert_eq!(
+        read,
+        json!({"v": 1, "error": {"code": "not_found", "message": "there is no session `nobody`", "next": ["sprag sessions"]}})
+    );
 }
 
 #[test]
@@ -234,7 +247,11 @@ fn a_migration_replays_the_log_and_keeps_the_old_one() {
     assert_eq!(done["records"], 6);
     assert_eq!(fs::read_to_string(&file).unwrap().lines().count(), 6);
     let aside = done["set_aside"].as_str().unwrap();
-    assert!(fs::read_to_string(std::path::Path::new(aside).join(file.file_name().unwrap())).unwrap().contains("torn"));
+    assert!(
+        fs::read_to_string(std::path::Path::new(aside).join(file.file_name().unwrap()))
+            .unwrap()
+            .contains("torn")
+    );
     assert_eq!(sandbox.json(&["debt", "list", "--json"])["debts"].as_array().unwrap().len(), 1);
 }
 
@@ -252,7 +269,10 @@ fn cleaning_moves_old_journals_and_drops_no_record() {
     let dry = sandbox.json(&["clean", "--dry-run", "--json"]);
     assert_eq!(dry["sessions"], json!(["s-1"]));
     let swept = sandbox.json(&["clean", "--json"]);
-    assert_eq!((&swept["journals"], &swept["moved_records"], &swept["debts"]), (&json!(1), &json!(events), &json!(1)));
+    assert_eq!(
+        (&swept["journals"], &swept["moved_records"], &swept["debts"]),
+        (&json!(1), &json!(events), &json!(1))
+    );
     assert!(!journal.exists());
     assert_eq!(stored_lines(&sandbox.store()).len(), events + 1, "all of them, and the debt it left");
 }
@@ -288,7 +308,12 @@ fn the_demo_shows_the_main_job_and_touches_nothing() {
     let sandbox = Sandbox::new();
     let ran = sandbox.run(&["demo"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    for part in ["held     sprag: conflict markers are left in `greeting.txt:1`", "denied   sprag:", "told     sprag: debt", "no debts"] {
+    for part in [
+        "held     sprag: conflict markers are left in `greeting.txt:1`",
+        "denied   sprag:",
+        "told     sprag: debt",
+        "no debts",
+    ] {
         assert!(ran.stdout.contains(part), "{part}\n{}", ran.stdout);
     }
     assert_eq!(ran.stdout.matches("    held  ").count(), 4, "{}", ran.stdout);
@@ -309,7 +334,12 @@ fn completions_are_printed_for_every_shell() {
 #[test]
 fn a_dry_run_of_a_hook_writes_nothing() {
     let sandbox = Sandbox::new();
-    let event = crate::support::payload("s", "PreToolUse", &sandbox.project, json!({"tool_name": "Bash", "tool_input": {"command": "rm -rf .git/sprag"}}));
+    let event = crate::support::payload(
+        "s",
+        "PreToolUse",
+        &sandbox.project,
+        json!({"tool_name": "Bash", "tool_input": {"command": "rm -rf .git/sprag"}}),
+    );
     let ran = sandbox.run_with(&["hook", "claude", "--dry-run"], event.to_string().as_bytes());
     assert!(ran.stdout.contains("protected_path"));
     assert!(!sandbox.store().join("journal").exists());
@@ -322,8 +352,12 @@ fn payloads_and_replies_can_be_kept() {
     fs::create_dir_all(&dir).unwrap();
     sandbox.vars.push(("SPRAG_RECORD".to_owned(), dir.display().to_string()));
     sandbox.bash("s", "make");
-    let mut names: Vec<String> = fs::read_dir(&dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let mut names: Vec<String> =
+        fs::read_dir(&dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     assert_eq!(names.len(), 2);
-    assert!(names[0].ends_with("-PreToolUse.payload.json") && names[1].ends_with("-PreToolUse.reply.json"), "{names:?}");
+    assert!(
+        names[0].ends_with("-PreToolUse.payload.json") && names[1].ends_with("-PreToolUse.reply.json"),
+        "{names:?}"
+    );
 }

@@ -65,8 +65,14 @@ fn describe(sandbox: &Sandbox, path: &[&str], text: &mut String) {
 #[test]
 fn the_table_of_the_clients() {
     let mut text = "# Clients\n\nMade from the code. *tested*: seen on the real client in the version named; *read*: found in the\nshipped program; *unusable*: only together with something Sprag never does.\n\n".to_owned();
-    let cells = |cell: &dyn Fn(&Client) -> String| CLIENTS.iter().map(|client| format!(" {} |", cell(client))).collect::<String>();
-    text.push_str(&format!("| |{}\n|---|{}\n", cells(&|client| client.title.to_owned()), "---|".repeat(CLIENTS.len())));
+    let cells = |cell: &dyn Fn(&Client) -> String| {
+        CLIENTS.iter().map(|client| format!(" {} |", cell(client))).collect::<String>()
+    };
+    text.push_str(&format!(
+        "| |{}\n|---|{}\n",
+        cells(&|client| client.title.to_owned()),
+        "---|".repeat(CLIENTS.len())
+    ));
     text.push_str(&format!("| version |{}\n", cells(&|client| client.tested.to_owned())));
     for (can, _) in CLIENTS[0].can {
         let told = |client: &Client| {
@@ -76,7 +82,10 @@ fn the_table_of_the_clients() {
         text.push_str(&format!("| {} |{}\n", can.name(), cells(&told)));
     }
     text.push_str(&format!("| user settings |{}\n", cells(&|client| format!("`{}`", user_file(client)))));
-    text.push_str(&format!("| project settings |{}\n", cells(&|client| format!("`{}`", client.install.project_file))));
+    text.push_str(&format!(
+        "| project settings |{}\n",
+        cells(&|client| format!("`{}`", client.install.project_file))
+    ));
     text.push_str(&format!("| after `sprag init` |{}\n", cells(&|client| client.install.after.to_owned())));
     is_up_to_date("docs/clients.md", &text);
 }
@@ -111,6 +120,8 @@ fn the_hooks_of_the_plugin() {
         .collect();
     let text = serde_json::to_string_pretty(&json!({ "hooks": hooks })).unwrap();
     is_up_to_date("plugin/hooks/hooks.json", &format!("{text}\n"));
-    let manifest: Value = serde_json::from_str(&fs::read_to_string(root().join("plugin/.claude-plugin/plugin.json")).unwrap()).unwrap();
+    let manifest: Value =
+        serde_json::from_str(&fs::read_to_string(root().join("plugin/.claude-plugin/plugin.json")).unwrap())
+            .unwrap();
     assert_eq!(manifest["version"], env!("CARGO_PKG_VERSION"));
 }

@@ -209,7 +209,11 @@ impl Run {
         let records = self.records();
         Views {
             debts: debts.open().iter().map(|open| (open.debt.why.to_string(), open.shown)).collect(),
-            sessions: sessions.rows().into_iter().map(|row| (row.id.as_str().to_owned(), row.ended)).collect(),
+            sessions: sessions
+                .rows()
+                .into_iter()
+                .map(|row| (row.id.as_str().to_owned(), row.ended))
+                .collect(),
             released: loaded.session.stops.released.len(),
             kinds: records.into_iter().map(|record| record.kind).collect(),
         }
@@ -242,9 +246,18 @@ fn killed_at_every_write_the_views_are_the_same() {
             let records = run.records();
             let ids: BTreeSet<&String> = records.iter().map(|record| &record.id).collect();
             assert_eq!(ids.len(), records.len(), "none is there twice: operation {at}, {torn:?}");
-            let events = records.iter().filter(|record| record.body.get("verdict").is_some() && record.session != Some(SessionId::new("s-3"))).count();
+            let events = records
+                .iter()
+                .filter(|record| {
+                    record.body.get("verdict").is_some() && record.session != Some(SessionId::new("s-3"))
+                })
+                .count();
             assert!(events >= run.acknowledged, "{events} of {}: operation {at}, {torn:?}", run.acknowledged);
-            assert!(events <= run.acknowledged + 1, "{events} of {}: operation {at}, {torn:?}", run.acknowledged);
+            assert!(
+                events <= run.acknowledged + 1,
+                "{events} of {}: operation {at}, {torn:?}",
+                run.acknowledged
+            );
         }
     }
 }

@@ -30,9 +30,11 @@ fn events() -> impl Strategy<Value = Event> {
         call.clone().prop_map(|call| Event::ToolRequested { call }),
         call.clone().prop_map(|call| Event::PermissionAsked { call }),
         call.prop_map(|call| Event::ToolFinished { call, outcome: Outcome::Unknown }),
-        (".{0,10}[.?]", any::<bool>(), any::<bool>(), any::<bool>()).prop_map(|(text, waiting, planning, again)| {
-            Event::StopRequested(Stop { last_message: Text::from(text), waiting, planning, again })
-        }),
+        (".{0,10}[.?]", any::<bool>(), any::<bool>(), any::<bool>()).prop_map(
+            |(text, waiting, planning, again)| {
+                Event::StopRequested(Stop { last_message: Text::from(text), waiting, planning, again })
+            }
+        ),
         Just(Event::SubagentStarted),
         Just(Event::SubagentStopped(Stop::default())),
         Just(Event::TaskCompleting { id: Text::from("1"), subject: Text::from("x") }),
@@ -47,8 +49,9 @@ fn events() -> impl Strategy<Value = Event> {
 fn facts() -> impl Strategy<Value = Facts> {
     proptest::option::of(proptest::collection::vec("[a-d]", 0..4)).prop_map(|files| Facts {
         store: vec!["/w/.git/sprag".to_owned()],
-        conflicts: files
-            .map(|files| files.into_iter().map(|path| Conflict { path: Text::from(path), line: 1 }).collect()),
+        conflicts: files.map(|files| {
+            files.into_iter().map(|path| Conflict { path: Text::from(path), line: 1 }).collect()
+        }),
         debts: Some(Vec::new()),
         unresolved: None,
     })

@@ -1,5 +1,11 @@
 //! Tests of the whole program: stories, whole-program outputs, bad input, crashes.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a test that cannot go on fails, and it starts programs by trade"
+)]
+
 mod bad_input;
 mod commands;
 mod docs;

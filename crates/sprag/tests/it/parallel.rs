@@ -25,7 +25,8 @@ fn start(sandbox: &Sandbox, event: &Value) -> Child {
 }
 
 fn call(sandbox: &Sandbox, id: usize) -> Value {
-    let more = json!({"tool_name": "Bash", "tool_input": {"command": "true"}, "tool_use_id": format!("call-{id}")});
+    let more =
+        json!({"tool_name": "Bash", "tool_input": {"command": "true"}, "tool_use_id": format!("call-{id}")});
     payload("s", "PreToolUse", &sandbox.project, more)
 }
 
@@ -56,7 +57,8 @@ fn a_hundred_at_once_leave_a_hundred_records() {
 #[test]
 fn a_hundred_with_half_of_them_killed_keep_every_acknowledged_record() {
     let sandbox = Sandbox::new();
-    let mut children: Vec<(usize, Child)> = (0..100).map(|id| (id, start(&sandbox, &call(&sandbox, id)))).collect();
+    let mut children: Vec<(usize, Child)> =
+        (0..100).map(|id| (id, start(&sandbox, &call(&sandbox, id)))).collect();
     // Killed in the order they started, while the later ones are still starting: some before they
     // ran, some in the middle, some after they had answered.
     for (id, child) in &mut children {
@@ -106,13 +108,19 @@ fn thirty_observations_at_once_are_thirty_records() {
     let children: Vec<Child> = (0..30)
         .map(|i| {
             let note = format!("note {i}");
-            sandbox.command(SPRAG).args(["observe", &note, "--session", "s"]).stdout(Stdio::null()).spawn().unwrap()
+            sandbox
+                .command(SPRAG)
+                .args(["observe", &note, "--session", "s"])
+                .stdout(Stdio::null())
+                .spawn()
+                .unwrap()
         })
         .collect();
     for mut child in children {
         assert!(child.wait().unwrap().success());
     }
-    let notes = stored_lines(&sandbox.store()).iter().filter(|line| line.contains("\"kind\":\"observed\"")).count();
+    let notes =
+        stored_lines(&sandbox.store()).iter().filter(|line| line.contains("\"kind\":\"observed\"")).count();
     assert_eq!(notes, 30);
 }
 
@@ -121,7 +129,8 @@ fn a_long_session_moves_into_the_log_and_loses_nothing() {
     let mut sandbox = Sandbox::new();
     sandbox.vars.push(("SPRAG_RETENTION__JOURNAL_EVENTS".to_owned(), "40".to_owned()));
     for round in 0..5 {
-        let children: Vec<Child> = (0..30).map(|id| start(&sandbox, &call(&sandbox, round * 30 + id))).collect();
+        let children: Vec<Child> =
+            (0..30).map(|id| start(&sandbox, &call(&sandbox, round * 30 + id))).collect();
         for child in children {
             assert_eq!(child.wait_with_output().unwrap().stdout, b"{}\n");
         }

@@ -15,9 +15,11 @@ fn at_terminal(sandbox: &Sandbox, args: &[&str]) -> (i32, String) {
     grantpt(&terminal).unwrap();
     unlockpt(&terminal).unwrap();
     let name = ptsname(&terminal, Vec::new()).unwrap();
-    let inside: OwnedFd = fs::OpenOptions::new().read(true).write(true).open(name.to_str().unwrap()).unwrap().into();
+    let inside: OwnedFd =
+        fs::OpenOptions::new().read(true).write(true).open(name.to_str().unwrap()).unwrap().into();
     let output = sandbox.command(SPRAG).args(args).stdin(Stdio::from(inside)).output().unwrap();
-    let told = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let told =
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     (output.status.code().unwrap(), sandbox.plain(&told))
 }
 
@@ -61,7 +63,10 @@ fn below_an_agent_they_are_refused_even_at_a_terminal() {
     assert!(recorded.exists(), "the caller of a hook is remembered");
     let (code, told) = at_terminal(&sandbox, &["off"]);
     assert_eq!(code, 1);
-    assert_eq!(told, format!("sprag: this is for a person, and it was started below an agent (process {me})\n"));
+    assert_eq!(
+        told,
+        format!("sprag: this is for a person, and it was started below an agent (process {me})\n")
+    );
     // Another process with that number is another process.
     fs::write(&recorded, "1").unwrap();
     assert_eq!(at_terminal(&sandbox, &["off"]).0, 0);

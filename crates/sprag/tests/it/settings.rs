@@ -48,7 +48,10 @@ fn installed_twice_and_removed_leaves_the_file_byte_for_byte() {
     let hooks = sandbox.home.join(".codex/hooks.json");
     assert_eq!(sandbox.run(&["init", "--yes", "--permissions"]).code, 0);
     let once = fs::read_to_string(&settings).unwrap();
-    assert!(once.contains("// mine") && once.contains("chime") && once.contains("Bash(sprag observe:*)"), "{once}");
+    assert!(
+        once.contains("// mine") && once.contains("chime") && once.contains("Bash(sprag observe:*)"),
+        "{once}"
+    );
     let read: Value = serde_json::from_str(&fs::read_to_string(&hooks).unwrap()).unwrap();
     assert_eq!(read["hooks"]["Stop"][0]["hooks"][0]["command"], "sprag hook codex");
     let ran = sandbox.run(&["init", "--yes", "--permissions"]);
@@ -65,7 +68,10 @@ fn a_repository_gets_its_folder_unless_told_otherwise() {
     sandbox.run(&["init", "--yes", "--hooks-only"]);
     assert!(!sandbox.project.join(".sprag").exists());
     sandbox.run(&["init", "--yes"]);
-    assert_eq!(fs::read_to_string(sandbox.project.join(".sprag/.gitignore")).unwrap(), "local.toml\ninbox/\n");
+    assert_eq!(
+        fs::read_to_string(sandbox.project.join(".sprag/.gitignore")).unwrap(),
+        "local.toml\ninbox/\n"
+    );
     assert_eq!(sandbox.run(&["config", "show"]).code, 0);
 }
 
@@ -80,7 +86,10 @@ fn project_settings_are_written_where_colleagues_share_them() {
     assert_eq!(read["hooks"]["Stop"][0]["hooks"][0].get("onFailure"), None);
     let outside = Sandbox::without_git();
     let ran = outside.run(&["init", "--project", "--client", "claude", "--yes"]);
-    assert_eq!(ran.told(&outside), "exit 1\n--- stderr\nsprag: a project's settings needs a git repository\n  next: git init");
+    assert_eq!(
+        ran.told(&outside),
+        "exit 1\n--- stderr\nsprag: a project's settings needs a git repository\n  next: git init"
+    );
 }
 
 #[test]
@@ -100,7 +109,11 @@ fn an_installed_hook_is_what_the_client_calls() {
     let read: Value = serde_json::from_str(&text).unwrap();
     for (event, entries) in read["hooks"].as_object().unwrap() {
         let hook = &entries[0]["hooks"][0];
-        assert_eq!((&hook["command"], &hook["args"]), (&json!("sprag"), &json!(["hook", "claude"])), "{event}");
+        assert_eq!(
+            (&hook["command"], &hook["args"]),
+            (&json!("sprag"), &json!(["hook", "claude"])),
+            "{event}"
+        );
         assert!(hook["timeout"].as_u64().is_some_and(|seconds| seconds > 0));
     }
     assert!(read["hooks"].get("WorktreeCreate").is_none());
@@ -112,15 +125,30 @@ fn the_doctor_sends_an_event_through_the_installed_hook() {
     let before = sandbox.json(&["doctor", "--json"]);
     let told = |report: &Value| -> Vec<String> {
         let findings = report["findings"].as_array().unwrap().iter();
-        findings.map(|found| format!("{} {}: {}", found["level"].as_str().unwrap(), found["about"].as_str().unwrap(), found["what"].as_str().unwrap())).collect()
+        findings
+            .map(|found| {
+                format!(
+                    "{} {}: {}",
+                    found["level"].as_str().unwrap(),
+                    found["about"].as_str().unwrap(),
+                    found["what"].as_str().unwrap()
+                )
+            })
+            .collect()
     };
     assert!(told(&before).contains(&"bad claude: no hooks are installed".to_owned()), "{before}");
     sandbox.run(&["init", "--yes", "--hooks-only"]);
     let after = sandbox.json(&["doctor", "--json"]);
     let lines = told(&after);
     assert!(lines.contains(&"ok claude: the hook `sprag hook claude` answers".to_owned()), "{lines:?}");
-    assert!(lines.contains(&"ok claude: 2.1.325 (Claude Code), the version sprag was tested with".to_owned()), "{lines:?}");
-    assert!(lines.iter().any(|line| line.starts_with("warning codex: whether its hooks are trusted")), "{lines:?}");
+    assert!(
+        lines.contains(&"ok claude: 2.1.325 (Claude Code), the version sprag was tested with".to_owned()),
+        "{lines:?}"
+    );
+    assert!(
+        lines.iter().any(|line| line.starts_with("warning codex: whether its hooks are trusted")),
+        "{lines:?}"
+    );
     assert!(!sandbox.store().join("journal").exists(), "the doctor's event is in nobody's records");
     for finding in after["findings"].as_array().unwrap() {
         assert_eq!(finding["level"] != "ok", finding["next"].is_string(), "{finding}");
@@ -128,6 +156,9 @@ fn the_doctor_sends_an_event_through_the_installed_hook() {
     // A program that is gone is found out.
     fs::remove_file(sandbox.home.join("bin/sprag")).unwrap();
     let gone = told(&sandbox.json(&["doctor", "--json"]));
-    assert!(gone.contains(&"bad claude: the hook runs `sprag`, which PATH does not find".to_owned()), "{gone:?}");
+    assert!(
+        gone.contains(&"bad claude: the hook runs `sprag`, which PATH does not find".to_owned()),
+        "{gone:?}"
+    );
     assert_eq!(sandbox.run(&["doctor"]).code, 1);
 }

@@ -29,8 +29,16 @@ enum Step {
     Prompt(String),
     Bash(String),
     /// Writes a file, with conflict markers or without.
-    Write { path: String, is_conflicted: bool },
-    Stop { saying: String, waiting: bool, again: bool, plan: bool },
+    Write {
+        path: String,
+        is_conflicted: bool,
+    },
+    Stop {
+        saying: String,
+        waiting: bool,
+        again: bool,
+        plan: bool,
+    },
     SubagentStop,
     End,
     /// Lets time pass. The program has no such lever: only the core plays on.
@@ -113,7 +121,12 @@ fn read_step(text: &str) -> Step {
         "stop" => {
             let (flags, saying) = rest.split_once("saying ").unwrap_or((rest, "Done."));
             let has = |flag: &str| flags.split_whitespace().any(|word| word == flag);
-            Step::Stop { saying: saying.to_owned(), waiting: has("waiting"), again: has("again"), plan: has("planning") }
+            Step::Stop {
+                saying: saying.to_owned(),
+                waiting: has("waiting"),
+                again: has("again"),
+                plan: has("planning"),
+            }
         }
         "subagent-stop" => Step::SubagentStop,
         "end" => Step::End,
@@ -178,7 +191,11 @@ impl Player for Core {
                     false => self.conflicted.remove(path),
                 };
                 let call = call("Write", json!({ "file_path": format!("/w/{path}") }));
-                self.judge(session, Actor::Main, Event::ToolFinished { call: call.clone(), outcome: Outcome::Ok });
+                self.judge(
+                    session,
+                    Actor::Main,
+                    Event::ToolFinished { call: call.clone(), outcome: Outcome::Ok },
+                );
                 Event::ToolRequested { call }
             }
             Step::Stop { saying, waiting, again, plan } => Event::StopRequested(Stop {
@@ -215,9 +232,13 @@ impl Core {
             self.debts.open().iter().flat_map(|open| &open.debt.items).map(Text::as_str).collect();
         let facts = Facts {
             store: vec!["/w/.git/sprag".to_owned()],
-            conflicts: Some(mine.map(|(path, _)| Conflict { path: Text::from(path.as_str()), line: 2 }).collect()),
+            conflicts: Some(
+                mine.map(|(path, _)| Conflict { path: Text::from(path.as_str()), line: 2 }).collect(),
+            ),
             debts: Some(self.debts.open().to_vec()),
-            unresolved: Some(owed.into_iter().filter(|path| self.conflicted.contains_key(*path)).map(Text::from).collect()),
+            unresolved: Some(
+                owed.into_iter().filter(|path| self.conflicted.contains_key(*path)).map(Text::from).collect(),
+            ),
         };
         let step = decide::decide(state, &input, &facts, &Policy::default(), None);
         for effect in step.effects {
@@ -277,7 +298,9 @@ impl Player for Program {
                         let patch = format!("*** Begin Patch\n*** Update File: {path}\n+x\n*** End Patch");
                         json!({"tool_name": "apply_patch", "tool_input": {"command": patch}})
                     }
-                    _ => json!({"tool_name": "Write", "tool_input": {"file_path": self.sandbox.project.join(path)}}),
+                    _ => {
+                        json!({"tool_name": "Write", "tool_input": {"file_path": self.sandbox.project.join(path)}})
+                    }
                 };
                 "PreToolUse"
             }

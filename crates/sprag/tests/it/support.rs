@@ -106,7 +106,8 @@ impl Sandbox {
     /// Runs and gives back the one JSON object on stdout.
     pub fn json(&self, args: &[&str]) -> Value {
         let ran = self.run(args);
-        serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{args:?}: {error}\n{}", ran.told(self)))
+        serde_json::from_str(&ran.stdout)
+            .unwrap_or_else(|error| panic!("{args:?}: {error}\n{}", ran.told(self)))
     }
 
     /// Sends one event and gives back the reply.
@@ -176,7 +177,11 @@ fn mask_times(text: &str) -> String {
             out.push_str("CLOCK");
             rest = &rest[indent + 8..];
         }
-        while let Some(at) = rest.char_indices().map(|(at, _)| at).find(|&at| is_shape(&rest[at..], "0000-00-00T00:00:00.000Z")) {
+        while let Some(at) = rest
+            .char_indices()
+            .map(|(at, _)| at)
+            .find(|&at| is_shape(&rest[at..], "0000-00-00T00:00:00.000Z"))
+        {
             out.push_str(&rest[..at]);
             out.push_str("TIME");
             rest = &rest[at + 24..];
@@ -188,5 +193,8 @@ fn mask_times(text: &str) -> String {
 
 fn is_shape(text: &str, shape: &str) -> bool {
     text.len() >= shape.len()
-        && text.bytes().zip(shape.bytes()).all(|(byte, like)| if like == b'0' { byte.is_ascii_digit() } else { byte == like })
+        && text
+            .bytes()
+            .zip(shape.bytes())
+            .all(|(byte, like)| if like == b'0' { byte.is_ascii_digit() } else { byte == like })
 }
