@@ -44,11 +44,7 @@ const STEPS: &[Step] = &[
     Step { name: "tidy", run: Run::Ours(tidy::run) },
     Step {
         name: "deny",
-        run: Run::Optional {
-            program: "cargo-deny",
-            args: &["--all-features", "check"],
-            package: "cargo-deny",
-        },
+        run: Run::Optional { program: "cargo-deny", args: &["check"], package: "cargo-deny" },
     },
     Step { name: "typos", run: Run::Optional { program: "typos", args: &[], package: "typos-cli" } },
 ];

@@ -61,6 +61,6 @@ pub fn run(args: &[String]) -> anyhow::Result<()> {
     let mut findings: Vec<Finding> = CHECKS.iter().flat_map(|check| (check.find)(&tree)).collect();
     findings.sort();
     findings.iter().for_each(|finding| println!("{finding}"));
-    println!("tidy: {} checks, {} files, {} findings", CHECKS.len(), tree.paths.len(), findings.len());
+    println!("tidy: {} checks over {} files, findings: {}", CHECKS.len(), tree.paths.len(), findings.len());
     if findings.is_empty() { Ok(()) } else { Err(Told.into()) }
 }
