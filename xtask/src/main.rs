@@ -14,6 +14,7 @@ mod place;
 mod process;
 mod program;
 mod recipe;
+mod recorded;
 mod tidy;
 mod workspace;
 
@@ -35,6 +36,11 @@ const COMMANDS: &[Command] = &[
         name: "recipe",
         about: "prove that a gate and a client are one file and one line each",
         run: recipe::run,
+    },
+    Command {
+        name: "recorded",
+        about: "send payloads recorded elsewhere through the hook",
+        run: recorded::run,
     },
     Command { name: "tidy", about: "check what the compiler and the lints do not", run: tidy::run },
 ];

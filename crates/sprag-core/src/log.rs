@@ -53,10 +53,18 @@ impl Record {
 
     /// The line as it is appended, with its line feed.
     pub fn line(&self) -> Vec<u8> {
-        let mut line = serde_json::to_vec(self).expect("a record is plain data with text keys");
-        line.push(b'\n');
-        line
+        lines([self])
     }
+}
+
+/// Records as they are appended in one write.
+pub fn lines<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<u8> {
+    let mut lines = Vec::with_capacity(1024);
+    for record in records {
+        serde_json::to_writer(&mut lines, record).expect("a record is plain data with text keys");
+        lines.push(b'\n');
+    }
+    lines
 }
 
 /// Something folded from records: a view that is never the only copy of anything.

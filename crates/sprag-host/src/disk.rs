@@ -3,7 +3,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
-use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
 pub trait Disk {
@@ -44,13 +44,22 @@ impl Disk for RealDisk {
     }
 }
 
-/// Replaces a file in one step: a reader sees the old bytes or the new ones.
+/// Replaces a file in one step, on disk when this returns: a reader sees the old bytes or the new.
 pub fn replace(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    put(disk, path, bytes, |file| disk.sync(file))
+}
+
+/// The same for what can be made again: a power cut may take it.
+pub fn replace_derived(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    put(disk, path, bytes, |_| Ok(()))
+}
+
+fn put(disk: &dyn Disk, path: &Path, bytes: &[u8], sync: impl Fn(&File) -> io::Result<()>) -> io::Result<()> {
     let parent = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
     let temp = parent.join(format!(".{}.{}", std::process::id(), file_name(path)));
-    let file = File::options().write(true).create(true).truncate(true).open(&temp)?;
+    let file = File::options().write(true).create(true).truncate(true).mode(0o600).open(&temp)?;
     let written =
-        disk.append(&file, bytes).and_then(|()| disk.sync(&file)).and_then(|()| disk.rename(&temp, path));
+        disk.append(&file, bytes).and_then(|()| sync(&file)).and_then(|()| disk.rename(&temp, path));
     if written.is_err() {
         // The error that matters is the first one; a left-over is swept by `sprag clean`.
         disk.remove(&temp).unwrap_or_default();

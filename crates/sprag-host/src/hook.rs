@@ -44,20 +44,19 @@ pub fn main(args: &[OsString]) {
     print(&answer.text);
     keep_pair(&env, payload.as_ref().ok(), &answer.text);
     // A panic among the chores has nobody left to tell: the next hook finds them undone.
-    catch_unwind(AssertUnwindSafe(|| answer.finish(&env))).unwrap_or_default();
+    catch_unwind(AssertUnwindSafe(|| answer.finish())).unwrap_or_default();
 }
 
 /// The reply and what is left to do once it is given.
-struct Answer {
+struct Answer<'a> {
     text: String,
     warning: Option<String>,
-    rest: Option<(Places, Input, Walked)>,
+    rest: Option<(World<'a>, Input, Walked)>,
 }
 
-impl Answer {
-    fn finish(self, env: &Env) {
-        if let Some((places, input, walked)) = self.rest {
-            let world = World::new(env, &RealDisk, places);
+impl Answer<'_> {
+    fn finish(self) {
+        if let Some((world, input, walked)) = self.rest {
             // Chores may be lost: whoever comes next does them.
             walk::chores(&world, &input, &walked).unwrap_or_default();
         }
@@ -80,7 +79,12 @@ impl Args {
     }
 }
 
-fn answer(args: &Args, env: &Env, disk: &dyn Disk, payload: Result<&Payload, &stdin::Fault>) -> Answer {
+fn answer<'a>(
+    args: &Args,
+    env: &'a Env,
+    disk: &'a dyn Disk,
+    payload: Result<&Payload, &stdin::Fault>,
+) -> Answer<'a> {
     let Some(client) = clients::find(&args.client) else {
         let known: Vec<&str> = clients::CLIENTS.iter().map(|client| client.name).collect();
         let warning = format!("unknown client `{}`; known are {}", args.client, known.join(", "));
@@ -107,7 +111,14 @@ fn answer(args: &Args, env: &Env, disk: &dyn Disk, payload: Result<&Payload, &st
     judge(args, env, disk, client, &native, input)
 }
 
-fn judge(args: &Args, env: &Env, disk: &dyn Disk, client: &Client, native: &str, input: Input) -> Answer {
+fn judge<'a>(
+    args: &Args,
+    env: &'a Env,
+    disk: &'a dyn Disk,
+    client: &Client,
+    native: &str,
+    input: Input,
+) -> Answer<'a> {
     let cwd = if input.cwd.is_empty() { places::current_dir(env) } else { PathBuf::from(&input.cwd) };
     let Ok(places) = Places::find(&cwd, env) else {
         return fault(client, native, "there is no home directory; set HOME or SPRAG_HOME");
@@ -130,7 +141,7 @@ fn judge(args: &Args, env: &Env, disk: &dyn Disk, client: &Client, native: &str,
     let presence = input.presence;
     let reply = Reply { native, presence, verdict: &walked.verdict, warning: warning.as_deref() };
     let text = (client.render)(&reply);
-    let rest = walked.has_chores().then_some((world.places, input, walked));
+    let rest = walked.has_chores().then_some((world, input, walked));
     Answer { text, warning, rest }
 }
 
@@ -149,7 +160,7 @@ fn unwritten(world: &World<'_>, input: &Input, error: &io::Error) -> Walked {
     walked
 }
 
-fn fault(client: &Client, native: &str, what: &str) -> Answer {
+fn fault(client: &Client, native: &str, what: &str) -> Answer<'static> {
     let verdict = (client.kind_of)(native).map_or_else(Verdict::default, |kind| decide::on_fault(kind, what));
     let reply = Reply { native, presence: Presence::Headless, verdict: &verdict, warning: Some(what) };
     Answer { text: (client.render)(&reply), warning: Some(what.to_owned()), rest: None }
@@ -184,7 +195,7 @@ fn keep_panics() {
     }));
 }
 
-fn after_panic(args: &Args, env: &Env, payload: Option<&Payload>) -> Answer {
+fn after_panic(args: &Args, env: &Env, payload: Option<&Payload>) -> Answer<'static> {
     let what = PANIC.lock().map(|kept| kept.clone()).unwrap_or_default();
     let report = report_crash(env, &what);
     let native = payload.and_then(|payload| peek_event_name(&payload.bytes)).unwrap_or_default();

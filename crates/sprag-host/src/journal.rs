@@ -16,7 +16,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use sprag_core::digest::Digest;
 use sprag_core::event::SessionId;
-use sprag_core::log::Record;
+use sprag_core::log::{self, Record};
 use sprag_core::session::Session;
 use sprag_core::time::Timestamp;
 
@@ -31,7 +31,8 @@ const SNAPSHOT: &[u8] = br#"{"v":1,"kind":"snapshot","#;
 const OURS: &[u8] = br#"{"v":1,"#;
 /// A quote inside a JSON string is escaped: this can only be the member itself.
 const SET: &[u8] = br#","set":{"#;
-const TAIL: u64 = 8 * 1024;
+/// Enough for the lines between two snapshots of an ordinary session.
+const TAIL: u64 = 16 * 1024;
 
 pub struct Journal {
     lines: Lines,
@@ -92,12 +93,12 @@ impl Journal {
         if !set.is_empty() {
             last.set = Some(set);
         }
-        let mut bytes: Vec<u8> = records.iter().flat_map(Record::line).collect();
+        let mut bytes = log::lines(&records);
         let events = self.loaded.events + records.len() as u64;
         // Damage is stepped over by a snapshot, so that it is met only once.
         let is_damaged = !self.loaded.damage.is_empty() || !self.loaded.ends_whole;
         if self.loaded.since_snapshot + records.len() >= SNAPSHOT_EVERY || is_damaged {
-            bytes.extend(snapshot(id.as_ref(), at, after, events).line());
+            bytes.extend_from_slice(&snapshot(id.as_ref(), at, after, events).line());
         }
         self.lines.append(disk, &bytes, self.loaded.ends_whole)
     }
@@ -106,7 +107,7 @@ impl Journal {
     /// feed seals whatever the holder of the lock may be writing when it is killed.
     fn append_event_only(&mut self, disk: &dyn Disk, records: &[Record]) -> io::Result<()> {
         let mut bytes = vec![b'\n'];
-        bytes.extend(records.iter().flat_map(Record::line));
+        bytes.extend_from_slice(&log::lines(records));
         disk.append(&self.lines.file, &bytes)?;
         // Moved into the log under our hands: the new journal has to have it too.
         let ours = self.lines.file.metadata()?.ino();
@@ -150,43 +151,58 @@ impl Journal {
     }
 }
 
-/// Appends those lines of a journal to the log whose ids are neither in `moved` nor in the log.
+/// Appends those lines of a journal to the log that are neither in `moved` nor in the log. They are
+/// copied as they are: whatever another version wrote into them stays.
 fn append_missing(
     store: &Store,
     disk: &dyn Disk,
     journal: &[u8],
-    moved: &mut BTreeSet<String>,
+    moved: &mut BTreeSet<Vec<u8>>,
 ) -> io::Result<usize> {
-    let records: Vec<Record> = lines_of(journal)
+    let lines: Vec<(&[u8], String)> = lines_of(journal)
         .filter(|line| !line.starts_with(SNAPSHOT))
-        .filter_map(|line| Record::parse(line).ok())
-        .map(|record| Record { set: None, ..record })
-        .filter(|record| moved.insert(record.id.clone()))
+        .filter_map(|line| Some((line, month_of(line)?)))
+        .filter(|(line, _)| moved.insert(line.to_vec()))
         .collect();
-    let mut count = 0;
-    for group in records.chunk_by(|a, b| a.at.month() == b.at.month()) {
-        let path = store.log_dir().join(format!("{}.jsonl", group[0].at.month()));
-        let mut log = store::open_log(disk, &path)?;
+    for group in lines.chunk_by(|a, b| a.1 == b.1) {
+        let mut log = store::open_log(disk, &store.log_dir().join(format!("{}.jsonl", group[0].1)))?;
         if !log.is_locked {
             return Err(io::ErrorKind::WouldBlock.into());
         }
         let known = log.tail(u64::MAX)?;
         // A move that was killed wrote the first lines and not the last: if the first is not there,
         // none is. Whole lines are looked for, because the last one may be torn.
-        let lines: Vec<Vec<u8>> = group.iter().map(Record::line).collect();
-        let is_new = |line: &Vec<u8>| memmem::find(&known, line).is_none();
-        let first_is_new = is_new(&lines[0]);
-        let missing: Vec<&Vec<u8>> = lines.iter().filter(|line| first_is_new || is_new(line)).collect();
+        let is_new = |line: &[u8]| !contains_line(&known, line);
+        let first_is_new = is_new(group[0].0);
+        let mut missing = Vec::new();
+        for (line, _) in group.iter().filter(|(line, _)| first_is_new || is_new(line)) {
+            missing.extend_from_slice(line);
+            missing.push(b'\n');
+        }
         if !missing.is_empty() {
-            log.append_sealed(
-                disk,
-                &missing.iter().flat_map(|line| line.iter().copied()).collect::<Vec<u8>>(),
-            )?;
+            log.append_sealed(disk, &missing)?;
         }
         log.unlock_and_sync(disk)?;
-        count += missing.len();
     }
-    Ok(count)
+    Ok(lines.len())
+}
+
+fn contains_line(text: &[u8], line: &[u8]) -> bool {
+    memmem::find_iter(text, line).any(|at| text.get(at + line.len()) == Some(&b'\n'))
+}
+
+/// The month of a line, and so the log file it belongs to. Our own lines are not parsed for it;
+/// what is no record at all has none.
+fn month_of(line: &[u8]) -> Option<String> {
+    let quick = || {
+        let at = memmem::find(line.get(..160).unwrap_or(line), br#"","at":""#)? + 8;
+        let month = std::str::from_utf8(line.get(at..at + 7)?).ok()?;
+        Timestamp::parse(&format!("{month}-01T00:00:00Z")).map(Timestamp::month)
+    };
+    if line.starts_with(OURS) && line.ends_with(b"}") {
+        return quick().or_else(|| Record::parse(line).ok().map(|record| record.at.month()));
+    }
+    Record::parse(line).ok().map(|record| record.at.month())
 }
 
 /// Reads a journal without locking it.
@@ -259,13 +275,17 @@ fn fold(tail: &[u8], is_all: bool) -> Option<Loaded> {
 }
 
 fn fold_rest(mut loaded: Loaded, rest: &[u8]) -> Loaded {
-    let set = memmem::Finder::new(SET);
     // A last line without its end was being written by somebody who was killed. Nobody was told of
     // it, so it is no damage.
     let end =
         if loaded.ends_whole { rest.len() } else { memchr::memrchr(b'\n', rest).map_or(0, |at| at + 1) };
     let rest = &rest[..end];
+    let start = rest.as_ptr() as usize;
+    let mut sets = memmem::find_iter(rest, SET).peekable();
     for line in lines_of(rest) {
+        let line_end = line.as_ptr() as usize - start + line.len();
+        let has_set = sets.next_if(|&at| at < line_end).is_some();
+        while sets.next_if(|&at| at < line_end).is_some() {}
         loaded.since_snapshot += 1;
         if line.starts_with(SNAPSHOT) {
             continue;
@@ -278,7 +298,7 @@ fn fold_rest(mut loaded: Loaded, rest: &[u8]) -> Loaded {
             }
         } else if line.last() != Some(&b'}') {
             loaded.damage.push("a torn line".to_owned());
-        } else if set.find(line).is_some() {
+        } else if has_set {
             match serde_json::from_slice::<StateLine>(line) {
                 Ok(state) => apply(&mut loaded, state.set),
                 Err(_) => loaded.damage.push("a line that changes the state".to_owned()),

@@ -45,11 +45,9 @@ pub fn put(store: &Store, disk: &dyn Disk, entry: &Entry) -> io::Result<()> {
 
 pub fn put_record(store: &Store, disk: &dyn Disk, record: &Record) -> io::Result<()> {
     let payload = serde_json::to_value(record).map_err(io::Error::other)?;
-    put(
-        store,
-        disk,
-        &Entry { id: record.id.clone(), to: "log".to_owned(), payload, tries: 0, next_at: record.at },
-    )
+    // Not at once: whoever could not deliver it would only wait again.
+    let next_at = record.at.plus_seconds(1);
+    put(store, disk, &Entry { id: record.id.clone(), to: "log".to_owned(), payload, tries: 0, next_at })
 }
 
 /// Tries what is due, `most` at the most.
@@ -69,7 +67,7 @@ pub fn replay(store: &Store, disk: &dyn Disk, now: Timestamp, most: usize) -> io
             done.delivered += 1;
         } else {
             entry.tries += 1;
-            entry.next_at = now.plus_seconds((FIRST_WAIT << entry.tries.min(7)).min(LONGEST_WAIT));
+            entry.next_at = now.plus_seconds((FIRST_WAIT << (entry.tries - 1).min(7)).min(LONGEST_WAIT));
             put(store, disk, &entry)?;
             done.waiting += 1;
         }

@@ -49,7 +49,7 @@ pub fn parent_id() -> Option<u32> {
 pub fn remember(user: &UserPlaces, disk: &dyn Disk, client: Process) -> std::io::Result<()> {
     let dir = user.state.join("agents");
     disk.make_dirs(&dir)?;
-    disk::replace(disk, &dir.join(client.pid.to_string()), client.start.to_string().as_bytes())
+    disk::replace_derived(disk, &dir.join(client.pid.to_string()), client.start.to_string().as_bytes())
 }
 
 /// Forgets processes that are gone, and says how many.

@@ -60,7 +60,7 @@ pub fn save<P: Projection>(store: &Store, disk: &dyn Disk, folded: &Folded<P>) -
     disk.make_dirs(&store.cache_dir())?;
     let stored = Stored { version: P::VERSION, seen: folded.seen.clone(), state: &folded.state };
     let bytes = serde_json::to_vec(&stored).map_err(io::Error::other)?;
-    disk::replace(disk, &path_of::<P>(store), &bytes)
+    disk::replace_derived(disk, &path_of::<P>(store), &bytes)
 }
 
 /// A fold of the log and of the journals not yet moved into it.

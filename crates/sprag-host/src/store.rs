@@ -8,7 +8,7 @@ use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use sprag_core::log::Record;
+use sprag_core::log::{self, Record};
 
 use crate::disk::{self, Disk};
 use crate::outbox;
@@ -60,8 +60,7 @@ impl Store {
                 }
                 continue;
             }
-            let bytes: Vec<u8> = group.iter().flat_map(Record::line).collect();
-            lines.append_sealed(disk, &bytes)?;
+            lines.append_sealed(disk, &log::lines(group))?;
             lines.unlock_and_sync(disk)?;
         }
         Ok(())

@@ -103,5 +103,5 @@ fn cache_path(places: &Places, env: &Env) -> PathBuf {
 fn store(disk: &dyn Disk, path: &Path, compiled: &Compiled) -> std::io::Result<()> {
     let bytes = postcard::to_allocvec(compiled).map_err(std::io::Error::other)?;
     disk::make_parent(disk, path)?;
-    disk::replace(disk, path, &bytes)
+    disk::replace_derived(disk, path, &bytes)
 }

@@ -297,6 +297,30 @@ fn a_locked_journal_neither_opens_a_gate_nor_traps() {
 }
 
 #[test]
+fn a_locked_log_makes_a_debt_wait_and_arrive_once() {
+    let sandbox = Sandbox::new();
+    sandbox.bash("s", "make");
+    sandbox.write("a.txt", CONFLICT);
+    for _ in 0..3 {
+        assert_eq!(sandbox.event("s", "Stop", json!({}))["decision"], "block");
+    }
+    let month = sprag_host::env::now().month();
+    fs::create_dir_all(sandbox.store().join("log")).unwrap();
+    let log = fs::File::create(sandbox.store().join("log").join(format!("{month}.jsonl"))).unwrap();
+    log.lock().unwrap();
+    assert_eq!(sandbox.event("s", "Stop", json!({})), json!({}), "let go, although the log cannot be had");
+    assert_eq!(fs::read_dir(sandbox.store().join("outbox")).unwrap().count(), 1);
+    log.unlock().unwrap();
+    let debts = || sandbox.json(&["debt", "list", "--json"])["debts"].as_array().unwrap().len();
+    assert_eq!(debts(), 0);
+    for _ in 0..2 {
+        sandbox.event("s", "Stop", json!({}));
+        assert_eq!(debts(), 1, "the next hook delivers it, once");
+    }
+    assert_eq!(fs::read_dir(sandbox.store().join("outbox")).unwrap().count(), 0);
+}
+
+#[test]
 fn nothing_is_written_into_a_worktree() {
     let sandbox = Sandbox::new();
     for (name, more) in [
