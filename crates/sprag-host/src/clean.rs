@@ -17,7 +17,7 @@ use crate::disk::Disk;
 use crate::journal::{self, Journal};
 use crate::places::{Places, UserPlaces};
 use crate::store::Store;
-use crate::{person, records};
+use crate::{person, records, reports};
 
 /// What there is to sweep.
 #[derive(Debug, Default)]
@@ -101,7 +101,7 @@ fn settle(
     session: &Session,
     now: Timestamp,
 ) -> io::Result<usize> {
-    let by = By { client: Text::from("cli"), agent: None, role: None };
+    let by = By { client: Text::from(reports::CLIENT), agent: None, role: None };
     let debts: Vec<Record> = session
         .stops
         .owed

@@ -17,6 +17,8 @@ pub struct Run<'a> {
     pub args: &'a [&'a OsStr],
     pub dir: &'a Path,
     pub env: &'a [(&'a str, &'a OsStr)],
+    /// Variables of ours it must not see.
+    pub unset: &'a [&'a str],
     pub stdin: &'a [u8],
     pub deadline: Duration,
     /// Bytes kept of each stream; the rest is read and dropped.
@@ -54,7 +56,11 @@ pub fn ask(run: &Run<'_>, answer: &[u8]) -> io::Result<Ran> {
 
 fn start(run: &Run<'_>, answer: Option<&[u8]>) -> io::Result<Ran> {
     #[expect(clippy::disallowed_methods, reason = "the one place where processes start")]
-    let mut child = Command::new(run.program)
+    let mut command = Command::new(run.program);
+    run.unset.iter().for_each(|name| {
+        command.env_remove(name);
+    });
+    let mut child = command
         .args(run.args)
         .current_dir(run.dir)
         .envs(run.env.iter().copied())
@@ -171,6 +177,7 @@ mod tests {
             args: &args,
             dir: Path::new("/"),
             env: &[],
+            unset: &[],
             stdin: b"in",
             deadline,
             cap: 10,

@@ -10,6 +10,9 @@ use crate::exec::{self, Ran, Run};
 const DEADLINE: Duration = Duration::from_secs(1);
 const CAP: usize = 4 * 1024 * 1024;
 
+/// A client may itself run inside a git hook, whose variables name another repository.
+const ELSEWHERE: &[&str] = &["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX"];
+
 /// Paths that differ from HEAD or are untracked, relative to the worktree. `None`: git could not say.
 pub fn changed_paths(worktree: &Path) -> Option<Vec<String>> {
     let ran = git(worktree, &["status", "--porcelain", "-z", "--untracked-files=all", "--no-renames"])?;
@@ -36,6 +39,7 @@ pub fn in_own_repository(dir: &Path, args: &[&str]) -> io::Result<Ran> {
         args: &args,
         dir,
         env: &env,
+        unset: ELSEWHERE,
         stdin: b"",
         deadline,
         cap: CAP,
@@ -52,6 +56,7 @@ fn git(worktree: &Path, args: &[&str]) -> Option<Ran> {
         args: &args,
         dir: worktree,
         env: &env,
+        unset: ELSEWHERE,
         stdin: b"",
         deadline: DEADLINE,
         cap: CAP,

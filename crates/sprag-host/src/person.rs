@@ -130,6 +130,7 @@ fn look(pid: u32) -> Option<(Process, u32)> {
         args: &args,
         dir: std::path::Path::new("/"),
         env: &[("LC_ALL", OsStr::new("C"))],
+        unset: &[],
         stdin: b"",
         deadline: std::time::Duration::from_secs(1),
         cap: 4096,

@@ -13,6 +13,9 @@ use crate::records;
 use crate::store::Store;
 use crate::walk::{self, World};
 
+/// Who a report comes from, in place of a client.
+pub const CLIENT: &str = "cli";
+
 /// A session counts as live for this long after its last event.
 pub const LIVE_SECONDS: i64 = 30 * 60;
 
@@ -48,7 +51,7 @@ pub fn send(
     let input = Input {
         at: now,
         session: session.clone(),
-        client: "cli".to_owned(),
+        client: CLIENT.to_owned(),
         cwd: cwd.to_string_lossy().into_owned(),
         actor: Actor::Main,
         presence: Presence::Headless,

@@ -12,7 +12,7 @@ use sprag_core::event::{Author, Event, Input, Report, Source};
 use sprag_core::fact::{Facts, Needs};
 use sprag_core::gates::Effect;
 use sprag_core::log::Record;
-use sprag_core::session::Session;
+use sprag_core::session::{Process, Session};
 use sprag_core::text::Text;
 use sprag_core::tool::{Outcome, ToolCall};
 use sprag_core::verdict::{Ruling, Verdict};
@@ -23,7 +23,7 @@ use crate::env::Env;
 use crate::journal::{self, Journal};
 use crate::places::Places;
 use crate::store::{LOCK_WAIT, Store};
-use crate::{facts, inbox, outbox, person, projections, records};
+use crate::{facts, inbox, outbox, person, projections, records, reports};
 
 /// Where a walk takes place.
 pub struct World<'a> {
@@ -86,7 +86,7 @@ pub fn walk(world: &World<'_>, input: &Input) -> io::Result<Walked> {
     let mut session = std::mem::take(&mut journal.loaded.session);
     let before = session.clone();
     let taken = take_in(world, &journal, input, &mut session, &mut steps)?;
-    let client = seen_client(world, &session);
+    let client = seen_client(world, input, &session);
     if let Some(client) = client
         && let Some(user) = &world.places.user
     {
@@ -200,10 +200,10 @@ fn take_in(
     Ok(taken)
 }
 
-/// The process of the client, if it is another one than before.
-fn seen_client(world: &World<'_>, session: &Session) -> Option<sprag_core::session::Process> {
+/// The process of the client, if it is another one than before. Only a hook is called by it.
+fn seen_client(world: &World<'_>, input: &Input, session: &Session) -> Option<Process> {
     let known = session.about.client.map(|client| client.pid);
-    let is_hook = matches!(world.env, Env::Real);
+    let is_hook = matches!(world.env, Env::Real) && input.client != reports::CLIENT;
     if !is_hook || (known.is_some() && known == person::parent_id()) {
         return None;
     }

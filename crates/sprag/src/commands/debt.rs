@@ -5,7 +5,7 @@ use sprag_core::log::By;
 use sprag_core::obligation::{DEBT_CLEARED, Debts, Duty};
 use sprag_core::text::Text;
 use sprag_host::disk::RealDisk;
-use sprag_host::{person, projections, records};
+use sprag_host::{person, projections, records, reports};
 
 use super::{Cx, Ending, Outcome, show};
 use crate::failure::Failure;
@@ -89,7 +89,7 @@ fn clear(id: &str, reason: &str, json: bool, cx: &Cx) -> Outcome {
         person::check(world.places.user.as_ref())?;
     }
     let body = json!({"ids": [id], "reason": Text::<1000>::from(reason)});
-    let by = By { client: Text::from("cli"), agent: None, role: None };
+    let by = By { client: Text::from(reports::CLIENT), agent: None, role: None };
     store.log(&RealDisk, &[records::record(DEBT_CLEARED, cx.now, Some(&debt.session), Some(by), body)])?;
     show(json, || json!({ "cleared": [id] }), || output::line(format!("cleared `{id}`")))?;
     Ok(Ending::Done)

@@ -186,7 +186,7 @@ impl Stage {
         let env = [("SPRAG_HOME", self.home.as_os_str()), ("NO_COLOR", OsStr::new("1"))];
         let deadline = Duration::from_secs(20);
         let program = self.program.as_os_str();
-        let run = Run { program, args: &args, dir: &self.project, env: &env, stdin, deadline, cap: 1 << 20 };
+        let run = Run { program, args: &args, dir: &self.project, env: &env, unset: &[], stdin, deadline, cap: 1 << 20 };
         Ok(exec::run(&run)?)
     }
 }
