@@ -46,6 +46,13 @@ max_per_turn = 6
 
 /// Above this a client may give up on our hooks altogether.
 const CEILING: u32 = 7;
+
+impl Limits {
+    /// Holds of one turn at most, whatever a configuration says.
+    pub fn per_turn(&self) -> u32 {
+        self.max_per_turn.min(CEILING)
+    }
+}
 /// A session that finds this many different things wrong is not held for yet another one.
 const DIGESTS: usize = 1024;
 
@@ -76,7 +83,7 @@ impl Breaker {
         if self.last_hold.is_some_and(|last| now.seconds_since(last) >= i64::from(limits.cooldown_seconds)) {
             self.turn = 0;
         }
-        if self.turn >= limits.max_per_turn.min(CEILING) {
+        if self.turn >= limits.per_turn() {
             return Judgement { hold: Vec::new(), release: open.to_vec() };
         }
         let (release, hold): (Vec<_>, Vec<_>) =

@@ -7,7 +7,7 @@ use crate::fact::{Facts, Needs};
 use crate::gates::{self, Effect, OnFault};
 use crate::obligation::{Cause, DEBT_OPENED, Debt, Obligation};
 use crate::policy::Policy;
-use crate::session::{Owed, Process, Session};
+use crate::session::{Owed, Process, Released, Session};
 use crate::text::Text;
 use crate::verdict::{Reason, Ruling, Verdict, Vote};
 
@@ -32,8 +32,11 @@ pub enum Weight {
 
 pub fn needs(session: &Session, input: &Input, policy: &Policy) -> Needs {
     match &input.event {
-        Event::StopRequested(stop) if is_ungoverned(session, stop) => Needs::NONE,
-        _ => session.gates.needs(&session.about, input, &policy.gates),
+        Event::StopRequested(stop) if is_ungoverned(session, input, stop) => Needs::NONE,
+        _ => {
+            let first = if session.about.started.is_none() { Needs::HEAD } else { Needs::NONE };
+            first | session.gates.needs(&session.about, input, &policy.gates)
+        }
     }
 }
 
@@ -45,10 +48,11 @@ pub fn decide(
     client: Option<Process>,
 ) -> Step {
     let before = session.stops.clone();
-    take_note(&mut session, input, client);
+    take_note(&mut session, input, facts, client);
     let mut effects = Vec::new();
     let mut verdict = Verdict::default();
-    let ungoverned = matches!(&input.event, Event::StopRequested(stop) if is_ungoverned(&session, stop));
+    let ungoverned =
+        matches!(&input.event, Event::StopRequested(stop) if is_ungoverned(&session, input, stop));
     if !ungoverned {
         let votes = session.gates.step(&session.about, input, facts, &policy.gates, &mut effects);
         verdict = combine(&mut session, votes, input, policy, &mut effects);
@@ -64,10 +68,13 @@ pub fn decide(
     Step { session, verdict, effects, weight }
 }
 
-/// The answer when Sprag itself failed at an event: the strictest of what its gates declare.
-pub fn on_fault(event: EventKind, what: &str) -> Verdict {
-    let strictest =
-        gates::ALL.iter().map(|gate| ((gate.on_fault)(event), gate.name)).max_by_key(|&(fault, _)| fault);
+/// The answer when Sprag itself failed at an event: the strictest of what its gates declare. `raw` is
+/// the payload as it came, as far as it can be read.
+pub fn on_fault(event: EventKind, raw: &str, what: &str) -> Verdict {
+    let strictest = gates::ALL
+        .iter()
+        .map(|gate| ((gate.on_fault)(event, raw), gate.name))
+        .max_by_key(|&(fault, _)| fault);
     let reason = || Reason::new("fault", format!("sprag cannot judge this call: {what}"), "sprag doctor");
     let ruling = match strictest {
         Some((OnFault::Ask, gate)) => Ruling::Ask { gate, reason: reason() },
@@ -78,11 +85,13 @@ pub fn on_fault(event: EventKind, what: &str) -> Verdict {
 }
 
 /// What every event tells about its session, whatever the gates think of it.
-fn take_note(session: &mut Session, input: &Input, client: Option<Process>) {
+fn take_note(session: &mut Session, input: &Input, facts: &Facts, client: Option<Process>) {
     let about = &mut session.about;
     if about.started.is_none() {
         about.started = Some(input.at);
         about.cwd = input.cwd.clone();
+        about.root = input.root.clone();
+        about.head = facts.head.clone();
     }
     about.ended = matches!(input.event, Event::SessionEnded { .. });
     if client.is_some() {
@@ -93,10 +102,13 @@ fn take_note(session: &mut Session, input: &Input, client: Option<Process>) {
     }
 }
 
-/// Not a governed turn: waiting is not stopping, a plan changes nothing, and a session that did
-/// nothing owes nothing.
-fn is_ungoverned(session: &Session, stop: &Stop) -> bool {
-    stop.waiting || stop.planning || (!session.about.worked && session.stops.owed.is_empty())
+/// Not a governed turn: a sub-agent's, waiting is not stopping, a plan changes nothing, and a session
+/// that did nothing owes nothing.
+fn is_ungoverned(session: &Session, input: &Input, stop: &Stop) -> bool {
+    input.actor != Actor::Main
+        || stop.waiting
+        || stop.planning
+        || (!session.about.worked && session.stops.owed.is_empty())
 }
 
 fn combine(
@@ -111,6 +123,7 @@ fn combine(
     let mut owed: Vec<(&'static str, Obligation)> = Vec::new();
     let mut asks: Vec<(&'static str, Reason)> = Vec::new();
     let mut holds: Vec<(&'static str, Reason)> = Vec::new();
+    let mut unsure: Vec<&'static str> = Vec::new();
     for (gate, vote) in votes {
         match vote {
             Vote::Pass => {}
@@ -119,18 +132,23 @@ fn combine(
             Vote::Ask(reason) => asks.push((gate, reason)),
             Vote::Hold(reason) => holds.push((gate, reason)),
             Vote::Owe(obligation) => owed.push((gate, obligation)),
+            Vote::Unsure => unsure.push(gate),
         }
     }
     match kind {
+        // A sub-agent's stop that nobody objects to is nobody's business.
+        EventKind::SubagentStopped if owed.is_empty() => {}
         EventKind::StopRequested | EventKind::SubagentStopped => {
+            let owed = with_unsure(session, owed, &unsure);
             verdict.ruling = judge_stop(session, owed, input, policy, effects);
         }
         EventKind::SessionEnded => {
+            let owed = with_unsure(session, owed, &unsure);
             let owed = unreleased(session, owed);
             for (gate, obligation) in &owed {
                 open_debt(gate, obligation, Cause::Ended, input, effects);
             }
-            session.stops.released.extend(owed.iter().map(|(_, obligation)| obligation.digest));
+            session.stops.released.extend(owed.iter().map(|(gate, obligation)| let_go(gate, obligation)));
             session.stops.owed.clear();
         }
         EventKind::ToolRequested
@@ -165,6 +183,8 @@ fn judge_stop(
     policy: &Policy,
     effects: &mut Vec<Effect>,
 ) -> Ruling {
+    // A gate that is content again has nothing that was let go.
+    session.stops.released.retain(|let_go| owed.iter().any(|(gate, _)| let_go.gate.as_str() == *gate));
     let owed = unreleased(session, owed);
     let discharged =
         session.stops.owed.iter().any(|was| !owed.iter().any(|(gate, _)| was.gate.as_str() == *gate));
@@ -184,7 +204,7 @@ fn judge_stop(
         owed.into_iter().partition(|(_, obligation)| judgement.hold.contains(&obligation.digest));
     for (gate, obligation) in &released {
         open_debt(gate, obligation, Cause::Released, input, effects);
-        session.stops.released.push(obligation.digest);
+        session.stops.released.push(let_go(gate, obligation));
         session.stops.owed.retain(|owed| owed.obligation.digest != obligation.digest);
     }
     let mut held = held.into_iter();
@@ -198,8 +218,28 @@ fn judge_stop(
     }
 }
 
+/// What a gate that is unsure owed before, it still owes.
+fn with_unsure(
+    session: &Session,
+    mut owed: Vec<(&'static str, Obligation)>,
+    unsure: &[&'static str],
+) -> Vec<(&'static str, Obligation)> {
+    for gate in unsure {
+        let before = session.stops.owed.iter().filter(|was| was.gate.as_str() == *gate);
+        owed.extend(before.map(|was| (*gate, was.obligation.clone())));
+    }
+    owed
+}
+
 fn unreleased(session: &Session, owed: Vec<(&'static str, Obligation)>) -> Vec<(&'static str, Obligation)> {
-    owed.into_iter().filter(|(_, obligation)| !session.stops.released.contains(&obligation.digest)).collect()
+    let is_released = |gate: &str, digest: Digest| {
+        session.stops.released.iter().any(|let_go| let_go.gate.as_str() == gate && let_go.digest == digest)
+    };
+    owed.into_iter().filter(|(gate, obligation)| !is_released(gate, obligation.digest)).collect()
+}
+
+fn let_go(gate: &str, obligation: &Obligation) -> Released {
+    Released { gate: Text::from(gate), digest: obligation.digest }
 }
 
 /// An agent that asks its user something is let through: its obligations stay open.
@@ -217,7 +257,7 @@ fn passes_as_question(session: &mut Session, owed: &[(&'static str, Obligation)]
 }
 
 fn open_debt(gate: &str, owed: &Obligation, cause: Cause, input: &Input, effects: &mut Vec<Effect>) {
-    let debt = Debt::new(gate, owed, &input.session, cause, input.at);
+    let debt = Debt::new(gate, owed, &input.session, &input.root, cause, input.at);
     effects.push(Effect {
         kind: DEBT_OPENED,
         body: serde_json::to_value(debt).expect("a debt is plain data with text keys"),

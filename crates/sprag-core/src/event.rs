@@ -16,6 +16,10 @@ pub struct Input {
     pub client: String,
     /// Working directory as the client gave it; it need not exist any more.
     pub cwd: String,
+    /// The project the client was started for, where it says so: an agent may `cd` away from it.
+    pub project: Option<String>,
+    /// Root of the worktree this is about; empty outside git.
+    pub root: String,
     pub actor: Actor,
     pub presence: Presence,
     pub event: Event,

@@ -3,6 +3,7 @@
 
 use std::ops::BitOr;
 
+use crate::digest::Digest;
 use crate::obligation::OpenDebt;
 use crate::text::Text;
 
@@ -16,6 +17,10 @@ impl Needs {
     pub const CONFLICTS: Needs = Needs(1);
     /// Open debts of this clone.
     pub const DEBTS: Needs = Needs(1 << 1);
+    /// Every spelling of the places that belong to Sprag.
+    pub const OURS: Needs = Needs(1 << 2);
+    /// The commit that is checked out.
+    pub const HEAD: Needs = Needs(1 << 3);
 
     pub fn has(self, other: Needs) -> bool {
         self.0 & other.0 == other.0
@@ -31,11 +36,16 @@ impl Needs {
 
     /// The names of what is asked, for the documents.
     pub fn names(self) -> Vec<&'static str> {
-        [(Needs::CONFLICTS, "conflicts"), (Needs::DEBTS, "debts")]
-            .into_iter()
-            .filter(|&(need, _)| self.has(need))
-            .map(|(_, name)| name)
-            .collect()
+        [
+            (Needs::CONFLICTS, "conflicts"),
+            (Needs::DEBTS, "debts"),
+            (Needs::OURS, "ours"),
+            (Needs::HEAD, "head"),
+        ]
+        .into_iter()
+        .filter(|&(need, _)| self.has(need))
+        .map(|(_, name)| name)
+        .collect()
     }
 }
 
@@ -50,8 +60,9 @@ impl BitOr for Needs {
 /// What the host found. `None` was not asked, or could not be found out.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Facts {
-    /// Where Sprag keeps its records, in every spelling the host knows of.
-    pub store: Vec<String>,
+    /// What belongs to Sprag: its records and the user's own settings of it.
+    pub ours: Vec<String>,
+    pub head: Option<Text<64>>,
     pub conflicts: Option<Vec<Conflict>>,
     pub debts: Option<Vec<OpenDebt>>,
     /// Files of open integrity debts that have markers still, whoever changed them last.
@@ -64,4 +75,6 @@ pub struct Conflict {
     /// Relative to the worktree.
     pub path: Text<200>,
     pub line: u32,
+    /// Of the conflict's own text.
+    pub digest: Digest,
 }

@@ -51,6 +51,9 @@ pub struct Debt {
     pub duty: Duty,
     pub why: Text<1000>,
     pub items: Vec<Text<200>>,
+    /// The worktree it is about.
+    #[serde(default)]
+    pub root: Text<1000>,
     pub session: SessionId,
     pub since: Timestamp,
     pub cause: Cause,
@@ -67,13 +70,21 @@ pub enum Cause {
 
 impl Debt {
     /// The id follows from session and digest: writing the same debt twice leaves one.
-    pub fn new(gate: &str, owed: &Obligation, session: &SessionId, cause: Cause, now: Timestamp) -> Debt {
+    pub fn new(
+        gate: &str,
+        owed: &Obligation,
+        session: &SessionId,
+        root: &str,
+        cause: Cause,
+        now: Timestamp,
+    ) -> Debt {
         Debt {
             id: Text::new(format!("d-{}", Digest::of([session.as_str(), &owed.digest.to_string()]).short())),
             gate: Text::from(gate),
             duty: owed.duty,
             why: owed.reason.why.clone(),
             items: owed.items.clone(),
+            root: Text::from(root),
             session: session.clone(),
             since: now,
             cause,

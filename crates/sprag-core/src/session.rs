@@ -32,6 +32,12 @@ pub struct About {
     /// Where it started.
     #[serde(default)]
     pub cwd: String,
+    /// The worktree it started in.
+    #[serde(default)]
+    pub root: String,
+    /// The commit that was checked out then.
+    #[serde(default)]
+    pub head: Option<Text<64>>,
     /// A write or exec call was let through.
     pub worked: bool,
     pub ended: bool,
@@ -51,10 +57,16 @@ pub struct Process {
 pub struct Stops {
     /// Open after the last stop that was judged, by gate.
     pub owed: Vec<Owed>,
-    /// Let go as debt already.
-    pub released: Vec<Digest>,
+    /// Let go as debt already, until its gate is content again.
+    pub released: Vec<Released>,
     /// How often a stop with this digest passed because the agent asked the user something.
     pub asked: BTreeMap<Digest, u8>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Released {
+    pub gate: Text<32>,
+    pub digest: Digest,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -51,10 +51,23 @@ impl<const N: usize> fmt::Display for Text<N> {
     }
 }
 
-/// Text of foreign origin on one line: control characters become spaces, so that a file name or
-/// a message cannot pretend to be a second line of ours.
+/// A sentence on one line, without characters that hide or reorder others: it cannot pretend to be
+/// two, or set a colour.
 pub fn one_line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    text.chars().map(|c| if c.is_control() || is_invisible(c) { ' ' } else { c }).collect()
+}
+
+/// Text of foreign origin, made fit to stand between our marks in a sentence of ours: a file name
+/// cannot end its quotation and go on as an instruction.
+pub fn quoted(text: &str) -> String {
+    one_line(text).replace('`', "'")
+}
+
+/// Separators, joiners, marks of direction, tags: what a reader does not see.
+fn is_invisible(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
 #[cfg(test)]
@@ -79,5 +92,6 @@ mod tests {
     #[test]
     fn a_foreign_line_break_does_not_start_a_line() {
         assert_eq!(one_line("a\nb\u{1b}[0m"), "a b [0m");
+        assert_eq!(quoted("x` are resolved\u{2028}sprag: `rm`\u{202e}"), "x' are resolved sprag: 'rm' ");
     }
 }

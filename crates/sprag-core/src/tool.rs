@@ -49,7 +49,10 @@ impl Effect {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whole {
     Yes,
-    Cut,
+    /// Too long: strings were shortened, members may be missing.
+    Cut {
+        names_us: bool,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,6 +103,28 @@ impl ToolCall {
             whole,
             input,
         }
+    }
+
+    /// The words a call is made of, as far as a path could be among them. Of a tool nobody has
+    /// classified that is every text it was given.
+    pub fn words(&self) -> Vec<&str> {
+        let mut words: Vec<&str> = self.paths.iter().map(String::as_str).collect();
+        match &self.command {
+            Some(command) => words.push(command),
+            None if self.paths.is_empty() => texts(&self.input, &mut words),
+            None => {}
+        }
+        let is_mark = |c: char| c.is_whitespace() || "\"'`;|&<>()={},".contains(c);
+        words.into_iter().flat_map(|text| text.split(is_mark)).filter(|word| !word.is_empty()).collect()
+    }
+}
+
+fn texts<'a>(value: &'a Value, into: &mut Vec<&'a str>) {
+    match value {
+        Value::String(text) => into.push(text),
+        Value::Array(items) => items.iter().for_each(|item| texts(item, into)),
+        Value::Object(members) => members.values().for_each(|member| texts(member, into)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 

@@ -20,6 +20,8 @@ pub enum Vote {
     /// The turn does not end before this is met. Only a stop can be answered so, and only so:
     /// the digest is what lets the breaker count.
     Owe(Obligation),
+    /// What has to be known could not be found out: what was owed before still is.
+    Unsure,
 }
 
 pub type Note = Text<2000>;

@@ -15,7 +15,7 @@ use sprag_core::time::Timestamp;
 
 use crate::disk::Disk;
 use crate::journal::{self, Journal};
-use crate::places::{Places, UserPlaces};
+use crate::places::Places;
 use crate::store::Store;
 use crate::{person, records, reports};
 
@@ -67,20 +67,27 @@ fn is_leftover(path: &std::path::Path) -> bool {
     let Some(pid) = pid.and_then(rustix::process::Pid::from_raw) else {
         return false;
     };
-    rustix::process::test_kill_process(pid).is_err()
+    rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH)
 }
 
-pub fn sweep(places: &Places, disk: &dyn Disk, found: &Sweep, now: Timestamp) -> io::Result<Swept> {
+pub fn sweep(
+    places: &Places,
+    disk: &dyn Disk,
+    found: &Sweep,
+    before: Timestamp,
+    now: Timestamp,
+) -> io::Result<Swept> {
     let store = Store::at(&places.store);
     let mut swept = Swept::default();
     for id in &found.sessions {
         let journal = Journal::open(&store, disk, id, Duration::from_secs(2))?;
-        if !journal.is_locked() || journal.loaded.is_newer {
+        // It may have come to life since it was looked at.
+        let is_idle = journal.last_at()?.is_none_or(|last| last < before);
+        if !journal.is_locked() || journal.loaded.is_newer || !is_idle {
             continue;
         }
         swept.debts += settle(&store, disk, id, &journal.loaded.session, now)?;
-        swept.moved_records += journal.move_to_log(&store, disk, id, now)?;
-        disk.remove(&journal::path(&store, id))?;
+        swept.moved_records += journal.retire(&store, disk)?;
         swept.journals += 1;
     }
     for path in &found.leftovers {
@@ -106,16 +113,13 @@ fn settle(
         .stops
         .owed
         .iter()
-        .filter(|owed| !session.stops.released.contains(&owed.obligation.digest))
-        .map(|owed| Debt::new(owed.gate.as_str(), &owed.obligation, id, Cause::Ended, now))
+        .filter(|owed| !session.stops.released.iter().any(|let_go| let_go.digest == owed.obligation.digest))
+        .map(|owed| {
+            Debt::new(owed.gate.as_str(), &owed.obligation, id, &session.about.root, Cause::Ended, now)
+        })
         .map(|debt| serde_json::to_value(debt).map_err(io::Error::other))
         .map(|body| Ok(records::record(DEBT_OPENED, now, Some(id), Some(by.clone()), body?)))
         .collect::<io::Result<_>>()?;
     store.log(disk, &debts)?;
     Ok(debts.len())
-}
-
-/// The places of the user that are swept with any repository.
-pub fn user_only(user: &UserPlaces, disk: &dyn Disk) -> io::Result<usize> {
-    person::sweep(user, disk)
 }

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -11,8 +10,10 @@ use sha2::{Digest as _, Sha256};
 use sprag_core::breaker::Limits;
 use sprag_core::gates::Policies;
 use sprag_core::policy::{Policy, Retention, Tighten, sections};
+use sprag_core::text::quoted;
 use toml::{Table, Value};
 
+use crate::disk::read_small;
 use crate::env::Env;
 use crate::places::Places;
 
@@ -63,6 +64,8 @@ pub struct Resolved {
     pub problems: Vec<Problem>,
     /// What an untrusted project may not say.
     pub ignored: Vec<Ignored>,
+    /// The user's own layer as it was last good.
+    pub user: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,11 +107,31 @@ pub fn files(places: &Places) -> Vec<(Layer, PathBuf)> {
     user.chain(project).collect()
 }
 
+/// Larger than any configuration, smaller than any trouble.
+const FILE_BYTES: u64 = 64 * 1024;
+/// Nobody reads more mistakes at once.
+const PROBLEMS: usize = 10;
+
 pub fn load(places: &Places, env: &Env) -> Resolved {
+    load_with(places, env, None)
+}
+
+/// The layers, with the last good text of the user's own in place of one that is broken.
+pub fn load_with(places: &Places, env: &Env, last_good: Option<&str>) -> Resolved {
     let mut merge = Merge::new();
     for (layer, path) in files(places) {
-        match fs::read_to_string(&path) {
-            Ok(text) => merge.text(layer, &path, &text, is_trusted(places, &path, &text)),
+        match read_small(&path, FILE_BYTES) {
+            Ok(text) => {
+                let before = merge.problems.len();
+                merge.text(layer, &path, &text, is_trusted(places, &path, &text));
+                let is_broken = merge.problems.len() > before;
+                if layer == Layer::User {
+                    merge.user = if is_broken { last_good.map(str::to_owned) } else { Some(text) };
+                    if let Some(text) = last_good.filter(|_| is_broken) {
+                        merge.text(layer, &path, text, true);
+                    }
+                }
+            }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(error) => {
                 merge.problem(&path.display().to_string(), format!("cannot be read: {error}"), None)
@@ -141,6 +164,7 @@ struct Merge {
     settings: BTreeMap<String, Setting>,
     problems: Vec<Problem>,
     ignored: Vec<Ignored>,
+    user: Option<String>,
 }
 
 impl Merge {
@@ -150,7 +174,7 @@ impl Merge {
             .into_iter()
             .map(|(key, value)| (key, Setting { value, layer: Layer::Default }))
             .collect();
-        Merge { settings, problems: Vec::new(), ignored: Vec::new() }
+        Merge { settings, problems: Vec::new(), ignored: Vec::new(), user: None }
     }
 
     fn problem(&mut self, source: &str, what: String, suggestion: Option<String>) {
@@ -171,6 +195,9 @@ impl Merge {
         let mut taken = Vec::new();
         let before = self.problems.len();
         for (key, value) in leaves(&table) {
+            if self.problems.len() >= before + PROBLEMS {
+                break;
+            }
             match self.check(&key, &value) {
                 Ok(()) => taken.push((key, value)),
                 Err((what, suggestion)) => {
@@ -219,7 +246,7 @@ impl Merge {
     fn check(&self, key: &str, value: &Value) -> Result<(), (String, Option<String>)> {
         let Some(known) = self.settings.get(key) else {
             let suggestion = nearest(&self.settings, key);
-            return Err((format!("unknown key `{key}`"), suggestion));
+            return Err((format!("unknown key `{}`", quoted(key)), suggestion));
         };
         if known.value.type_str() != value.type_str() {
             return Err((
@@ -238,7 +265,13 @@ impl Merge {
 
     fn finish(self) -> Resolved {
         let policy = typed(&self.settings).expect("every value was checked when it came in");
-        Resolved { settings: self.settings, policy, problems: self.problems, ignored: self.ignored }
+        Resolved {
+            settings: self.settings,
+            policy,
+            problems: self.problems,
+            ignored: self.ignored,
+            user: self.user,
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //! world at any one of them, as `kill -9` or a full disk would.
 
 use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
@@ -46,7 +46,8 @@ impl Disk for RealDisk {
 
 /// Replaces a file in one step, on disk when this returns: a reader sees the old bytes or the new.
 pub fn replace(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Result<()> {
-    put(disk, path, bytes, |file| disk.sync(file))
+    put(disk, path, bytes, |file| disk.sync(file))?;
+    sync_parent(disk, path)
 }
 
 /// The same for what can be made again: a power cut may take it.
@@ -56,8 +57,12 @@ pub fn replace_derived(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Result
 
 fn put(disk: &dyn Disk, path: &Path, bytes: &[u8], sync: impl Fn(&File) -> io::Result<()>) -> io::Result<()> {
     let parent = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
-    let temp = parent.join(format!(".{}.{}", std::process::id(), file_name(path)));
-    let file = File::options().write(true).create(true).truncate(true).mode(0o600).open(&temp)?;
+    // A name nobody can have put there before, and never through a link.
+    let mut random = [0; 8];
+    rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())?;
+    let random = u64::from_le_bytes(random);
+    let temp = parent.join(format!(".{}.{random:x}.{}", std::process::id(), file_name(path)));
+    let file = File::options().write(true).create_new(true).mode(0o600).open(&temp)?;
     let written =
         disk.append(&file, bytes).and_then(|()| sync(&file)).and_then(|()| disk.rename(&temp, path));
     if written.is_err() {
@@ -65,6 +70,50 @@ fn put(disk: &dyn Disk, path: &Path, bytes: &[u8], sync: impl Fn(&File) -> io::R
         disk.remove(&temp).unwrap_or_default();
     }
     written
+}
+
+/// Reads a file that somebody else may have put there: a regular one, up to a cap, as text. A pipe
+/// or a device in its place would hang us or fill the memory.
+pub fn read_small(path: &Path, cap: u64) -> io::Result<String> {
+    let file = File::options().read(true).custom_flags(nonblocking()).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("not a regular file"));
+    }
+    let mut text = String::new();
+    file.take(cap + 1).read_to_string(&mut text)?;
+    match text.len() as u64 > cap {
+        true => Err(io::Error::other(format!("larger than {cap} bytes"))),
+        false => Ok(text),
+    }
+}
+
+fn nonblocking() -> i32 {
+    i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0)
+}
+
+/// A disk for those who only look.
+pub struct ReadOnly;
+
+impl Disk for ReadOnly {
+    fn append(&self, _: &File, _: &[u8]) -> io::Result<()> {
+        Err(io::ErrorKind::ReadOnlyFilesystem.into())
+    }
+
+    fn sync(&self, _: &File) -> io::Result<()> {
+        Err(io::ErrorKind::ReadOnlyFilesystem.into())
+    }
+
+    fn rename(&self, _: &Path, _: &Path) -> io::Result<()> {
+        Err(io::ErrorKind::ReadOnlyFilesystem.into())
+    }
+
+    fn remove(&self, _: &Path) -> io::Result<()> {
+        Err(io::ErrorKind::ReadOnlyFilesystem.into())
+    }
+
+    fn make_dirs(&self, _: &Path) -> io::Result<()> {
+        Err(io::ErrorKind::ReadOnlyFilesystem.into())
+    }
 }
 
 /// Makes the directory a file is to be in.

@@ -259,6 +259,15 @@ fn fires(client: &Client, program: &str, env: &Env) -> Finding {
     let Some(found) = found else {
         return bad(client.name, format!("the hook runs `{program}`, which PATH does not find"), &next);
     };
+    // What a settings file names may be anything: only this very program is started.
+    let this = std::env::current_exe().and_then(fs::canonicalize).ok();
+    if fs::canonicalize(&found).ok() != this {
+        return warning(
+            client.name,
+            format!("the hook runs `{program}`, which is another program than this one"),
+            &next,
+        );
+    }
     let run = Run {
         program: found.as_os_str(),
         args: &args,

@@ -134,15 +134,16 @@ fn take(from: &mut impl io::Read, buffer: &mut [u8], into: &mut Vec<u8>, cap: us
 }
 
 fn end(child: &mut Child, until: Instant) -> io::Result<Ending> {
+    let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    // Whatever it started in its group goes with it; a group that is gone is as good as killed.
+    let kill_group = || group.map(|group| kill_process_group(group, Signal::KILL).unwrap_or_default());
     loop {
         if let Some(status) = child.try_wait()? {
+            kill_group();
             return Ok(status.code().map_or(Ending::Signal, Ending::Code));
         }
         if Instant::now() >= until {
-            if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-                // Gone between the look and the kill is as good as killed.
-                kill_process_group(group, Signal::KILL).unwrap_or_default();
-            }
+            kill_group();
             child.wait()?;
             return Ok(Ending::TimedOut);
         }

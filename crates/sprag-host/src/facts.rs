@@ -2,10 +2,11 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::path::Path;
-use std::time::UNIX_EPOCH;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 
 use memchr::memmem;
+use sprag_core::digest::Digest;
 use sprag_core::fact::{Conflict, Facts, Needs};
 use sprag_core::obligation::{Debts, Duty, OpenDebt};
 use sprag_core::session::Session;
@@ -25,7 +26,13 @@ const FILE_BYTES: u64 = 2 * 1024 * 1024;
 const SLACK_MILLIS: i64 = 10;
 
 pub fn gather(needs: Needs, places: &Places, session: &Session) -> Facts {
-    let mut facts = Facts { store: vec![places.store.to_string_lossy().into_owned()], ..Facts::default() };
+    let mut facts = Facts::default();
+    if needs.has(Needs::OURS) {
+        facts.ours = ours(places);
+    }
+    if needs.has(Needs::HEAD) {
+        facts.head = places.head().map(Text::new);
+    }
     if needs.has(Needs::DEBTS) {
         let debts = projections::load::<Debts>(&Store::at(&places.store));
         facts.debts = debts.ok().map(|folded| folded.state.open().to_vec());
@@ -33,22 +40,49 @@ pub fn gather(needs: Needs, places: &Places, session: &Session) -> Facts {
     if needs.has(Needs::CONFLICTS)
         && let (Some(worktree), Some(started)) = (&places.worktree, session.about.started)
     {
-        facts.conflicts = conflicts(worktree, started);
+        let committed = committed_since(places, session.about.head.as_ref().map(Text::as_str));
+        facts.conflicts = conflicts(worktree, started, committed);
         facts.unresolved = facts.debts.as_deref().map(|debts| unresolved(worktree, debts));
+    } else if needs.has(Needs::CONFLICTS) {
+        // Outside git nothing can be in conflict.
+        facts.conflicts = Some(Vec::new());
     }
     facts
 }
 
-fn conflicts(worktree: &Path, started: Timestamp) -> Option<Vec<Conflict>> {
-    let changed = git::changed_paths(worktree)?;
-    let since = changed.into_iter().filter(|path| changed_since(&worktree.join(path), started)).take(FILES);
-    Some(
-        since
-            .filter_map(|path| {
-                marker_line(&worktree.join(&path)).map(|line| Conflict { path: Text::new(path), line })
-            })
-            .collect(),
-    )
+/// Our places as they are named, and as they are once links are followed.
+fn ours(places: &Places) -> Vec<String> {
+    let user = places.user.iter().flat_map(|user| [&user.state, &user.config]);
+    let named: Vec<&Path> = std::iter::once(&places.store).chain(user).map(PathBuf::as_path).collect();
+    let real = named.iter().filter_map(|path| fs::canonicalize(path).ok());
+    let all = named.iter().map(|path| path.to_path_buf()).chain(real);
+    all.map(|path| path.to_string_lossy().into_owned()).collect()
+}
+
+/// Files of commits made since the session started: a marker does not go away by being committed.
+fn committed_since(places: &Places, head: Option<&str>) -> Vec<String> {
+    let (Some(worktree), Some(head)) = (&places.worktree, head) else {
+        return Vec::new();
+    };
+    if places.head().as_deref() == Some(head) {
+        return Vec::new();
+    }
+    git::paths_since(worktree, head).unwrap_or_default()
+}
+
+fn conflicts(worktree: &Path, started: Timestamp, committed: Vec<String>) -> Option<Vec<Conflict>> {
+    let mut paths = git::changed_paths(worktree)?;
+    paths.extend(committed);
+    paths.sort();
+    paths.dedup();
+    let since = paths.into_iter().filter(|path| changed_since(&worktree.join(path), started)).take(FILES);
+    Some(since.filter_map(|path| conflict(worktree, path)).collect())
+}
+
+fn conflict(worktree: &Path, path: String) -> Option<Conflict> {
+    let text = read(&worktree.join(&path)).ok()?;
+    let (line, hunk) = find_markers(&text)?;
+    Some(Conflict { path: Text::new(path), line, digest: Digest::of([hunk]) })
 }
 
 /// What the user left unfinished before the session is not the session's to answer for.
@@ -56,44 +90,35 @@ fn changed_since(path: &Path, started: Timestamp) -> bool {
     let Ok(found) = fs::symlink_metadata(path) else {
         return false;
     };
-    let modified = found.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    let millis = modified.and_then(|since| i64::try_from(since.as_millis()).ok()).unwrap_or(i64::MAX);
-    found.is_file() && millis >= started.millis() - SLACK_MILLIS
+    // A file that was moved here, or given an old time, still changed now.
+    let millis = |seconds: i64, nanos: i64| seconds.saturating_mul(1000).saturating_add(nanos / 1_000_000);
+    let changed = millis(found.mtime(), found.mtime_nsec()).max(millis(found.ctime(), found.ctime_nsec()));
+    found.is_file() && changed >= started.millis() - SLACK_MILLIS
 }
 
 fn unresolved(worktree: &Path, debts: &[OpenDebt]) -> Vec<Text<200>> {
     let items =
         debts.iter().filter(|open| open.debt.duty == Duty::Integrity).flat_map(|open| &open.debt.items);
-    let is_file = |path: &Path| fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
-    items
-        .filter(|item| {
-            let path = worktree.join(item.as_str());
-            is_file(&path) && marker_line(&path).is_some()
-        })
-        .cloned()
-        .collect()
+    let is_marked = |path: &Path| read(path).is_ok_and(|text| find_markers(&text).is_some());
+    items.filter(|item| is_marked(&worktree.join(item.as_str()))).cloned().collect()
 }
 
-fn marker_line(path: &Path) -> Option<u32> {
-    find_markers(&read(path).ok()?)
-}
-
+/// A regular file and nothing else: what is put in its place must not hang us.
 fn read(path: &Path) -> io::Result<Vec<u8>> {
+    if !fs::symlink_metadata(path)?.is_file() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
     read_capped(File::open(path)?, FILE_BYTES)
 }
 
-/// The line of the first whole conflict: all three marks in their order, each at a line's start.
-/// One of them alone is a heading or a quotation.
-fn find_markers(text: &[u8]) -> Option<u32> {
-    let mut from = 0;
-    loop {
-        let ours = from + line_starting(&text[from..], b"<<<<<<< ")?;
-        let middle = ours + line_starting(&text[ours..], b"=======")?;
-        if line_starting(&text[middle..], b">>>>>>> ").is_some() {
-            return u32::try_from(memchr::memchr_iter(b'\n', &text[..ours]).count() + 1).ok();
-        }
-        from = ours + 1;
-    }
+/// The first whole conflict, by its line and its text: all three marks in their order, each at a
+/// line's start. One of them alone is a heading or a quotation.
+fn find_markers(text: &[u8]) -> Option<(u32, &[u8])> {
+    let ours = line_starting(text, b"<<<<<<< ")?;
+    let middle = ours + line_starting(&text[ours..], b"=======")?;
+    let theirs = middle + line_starting(&text[middle..], b">>>>>>> ")?;
+    let line = memchr::memchr_iter(b'\n', &text[..ours]).count() + 1;
+    Some((u32::try_from(line).ok()?, &text[ours..theirs]))
 }
 
 fn line_starting(text: &[u8], mark: &[u8]) -> Option<usize> {
@@ -106,8 +131,9 @@ mod tests {
 
     #[test]
     fn a_conflict_is_all_three_marks() {
-        assert_eq!(find_markers(b"a\n<<<<<<< ours\nx\n=======\ny\n>>>>>>> theirs\n"), Some(2));
-        assert_eq!(find_markers(b"<<<<<<< a\n=======\n>>>>>>> b"), Some(1));
+        let line = |text: &[u8]| find_markers(text).map(|(line, _)| line);
+        assert_eq!(line(b"a\n<<<<<<< ours\nx\n=======\ny\n>>>>>>> theirs\n"), Some(2));
+        assert_eq!(line(b"<<<<<<< a\n=======\n>>>>>>> b"), Some(1));
         for fine in [
             &b"Heading\n=======\ntext"[..],
             b"says <<<<<<< ours\n=======\n>>>>>>> theirs",

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use crate::exec::{self, Ran, Run};
 
-const DEADLINE: Duration = Duration::from_secs(1);
+/// Long, because a verdict depends on the answer; a client waits for a stop much longer.
+const DEADLINE: Duration = Duration::from_secs(5);
 const CAP: usize = 4 * 1024 * 1024;
 
 /// A client may itself run inside a git hook, whose variables name another repository.
@@ -18,6 +19,17 @@ pub fn changed_paths(worktree: &Path) -> Option<Vec<String>> {
     let ran = git(worktree, &["status", "--porcelain", "-z", "--untracked-files=all", "--no-renames"])?;
     let paths = ran.stdout.split(|&byte| byte == 0).filter(|entry| entry.len() > 3);
     Some(paths.map(|entry| String::from_utf8_lossy(&entry[3..]).into_owned()).collect())
+}
+
+/// Paths that differ between a commit and HEAD.
+pub fn paths_since(worktree: &Path, commit: &str) -> Option<Vec<String>> {
+    if commit.is_empty() || !commit.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    let ran =
+        git(worktree, &["diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", commit, "HEAD", "--"])?;
+    let paths = ran.stdout.split(|&byte| byte == 0).filter(|path| !path.is_empty());
+    Some(paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect())
 }
 
 /// Runs git in a repository of our own making, with an identity and settings of our own.
@@ -47,10 +59,15 @@ pub fn in_own_repository(dir: &Path, args: &[&str]) -> io::Result<Ran> {
 }
 
 fn git(worktree: &Path, args: &[&str]) -> Option<Ran> {
-    // Asking must not run a program the repository names, nor write into it.
+    // Asking must not write into the repository, nor start its monitor or fetch from its remote. What
+    // its own configuration names as a filter, git runs as it does for everybody.
     let quiet = ["-c", "core.fsmonitor=false", "--no-optional-locks"];
     let args: Vec<&OsStr> = quiet.iter().chain(args).map(OsStr::new).collect();
-    let env = [("LC_ALL", OsStr::new("C")), ("GIT_TERMINAL_PROMPT", OsStr::new("0"))];
+    let env = [
+        ("LC_ALL", OsStr::new("C")),
+        ("GIT_TERMINAL_PROMPT", OsStr::new("0")),
+        ("GIT_NO_LAZY_FETCH", OsStr::new("1")),
+    ];
     let run = Run {
         program: OsStr::new("git"),
         args: &args,

@@ -13,11 +13,11 @@ use std::sync::Mutex;
 
 use sprag_core::decide;
 use sprag_core::event::{Event, Input, Presence};
-use sprag_core::tool::Whole;
+use sprag_core::text::{Text, one_line};
 use sprag_core::verdict::{Ruling, Verdict};
 
 use crate::clients::{self, Client, Parsed, Reply};
-use crate::disk::{self, Disk, RealDisk};
+use crate::disk::{self, Disk, ReadOnly, RealDisk};
 use crate::env::{self, Env};
 use crate::places::{self, Places};
 use crate::stdin::{self, Payload};
@@ -92,16 +92,20 @@ fn answer<'a>(
     };
     let payload = match payload {
         Ok(payload) => readable(payload),
-        Err(stdin::Fault::Unfinished) => return fault(client, "", "the payload did not end within a second"),
+        Err(stdin::Fault::Unfinished) => {
+            return fault(client, "", "", "the payload did not end within a second");
+        }
         Err(stdin::Fault::Io(error)) => {
-            return fault(client, "", &format!("the payload cannot be read: {error}"));
+            return fault(client, "", "", &format!("the payload cannot be read: {error}"));
         }
     };
-    let parsed = match (client.parse)(&payload, env) {
+    let parsed = (client.parse)(&payload, env).or_else(|_| (client.parse)(&mended(&payload), env));
+    let parsed = match parsed {
         Ok(parsed) => parsed,
         Err(malformed) => {
-            let native = peek_event_name(&payload.bytes).unwrap_or_default();
-            return fault(client, &native, &format!("the payload is malformed: {}", malformed.0));
+            let raw = String::from_utf8_lossy(&payload.bytes);
+            let native = peek_event_name(&raw).unwrap_or_default();
+            return fault(client, &native, &raw, &format!("the payload is malformed: {}", malformed.0));
         }
     };
     let Parsed { native, input: Some(input) } = parsed else {
@@ -117,12 +121,15 @@ fn judge<'a>(
     disk: &'a dyn Disk,
     client: &Client,
     native: &str,
-    input: Input,
+    mut input: Input,
 ) -> Answer<'a> {
     let cwd = if input.cwd.is_empty() { places::current_dir(env) } else { PathBuf::from(&input.cwd) };
-    let Ok(places) = Places::find(&cwd, env) else {
-        return fault(client, native, "there is no home directory; set HOME or SPRAG_HOME");
+    let project = input.project.as_ref().map(Path::new);
+    let Ok(places) = Places::of_session(project, &cwd, env) else {
+        return fault(client, native, "", "there is no home directory; set HOME or SPRAG_HOME");
     };
+    input.root = places.worktree.as_ref().map(|root| root.to_string_lossy().into_owned()).unwrap_or_default();
+    let disk = if args.is_dry_run { &ReadOnly } else { disk };
     let world = World::new(env, disk, places);
     if world.config.off.applies(&world.places.store, input.at).is_some() {
         return Answer { text: "{}".to_owned(), warning: None, rest: None };
@@ -137,7 +144,9 @@ fn judge<'a>(
     if matches!(input.event, Event::SessionStarted { .. }) {
         walked.warnings.extend(world.config.warnings.iter().cloned());
     }
-    let warning = (!walked.warnings.is_empty()).then(|| walked.warnings.join("; "));
+    // It may quote a repository's own words.
+    let warning = (!walked.warnings.is_empty())
+        .then(|| Text::<1000>::new(one_line(&walked.warnings.join("; "))).to_string());
     let presence = input.presence;
     let reply = Reply { native, presence, verdict: &walked.verdict, warning: warning.as_deref() };
     let text = (client.render)(&reply);
@@ -160,10 +169,12 @@ fn unwritten(world: &World<'_>, input: &Input, error: &io::Error) -> Walked {
     walked
 }
 
-fn fault(client: &Client, native: &str, what: &str) -> Answer<'static> {
-    let verdict = (client.kind_of)(native).map_or_else(Verdict::default, |kind| decide::on_fault(kind, what));
-    let reply = Reply { native, presence: Presence::Headless, verdict: &verdict, warning: Some(what) };
-    Answer { text: (client.render)(&reply), warning: Some(what.to_owned()), rest: None }
+fn fault(client: &Client, native: &str, raw: &str, what: &str) -> Answer<'static> {
+    let what = Text::<1000>::new(one_line(what)).to_string();
+    let verdict =
+        (client.kind_of)(native).map_or_else(Verdict::default, |kind| decide::on_fault(kind, raw, &what));
+    let reply = Reply { native, presence: Presence::Headless, verdict: &verdict, warning: Some(&what) };
+    Answer { text: (client.render)(&reply), warning: Some(what), rest: None }
 }
 
 /// Bytes that are no UTF-8 are replaced rather than refused: the event around them is still true.
@@ -172,14 +183,46 @@ fn readable(payload: &Payload) -> Payload {
         Ok(_) => Payload { bytes: payload.bytes.clone(), whole: payload.whole },
         Err(_) => Payload {
             bytes: String::from_utf8_lossy(&payload.bytes).into_owned().into_bytes(),
-            whole: Whole::Cut,
+            whole: payload.whole,
         },
     }
 }
 
+/// What other programs let pass and a strict reader does not: a byte order mark, raw control
+/// characters, and half of a character pair, which is what is left of an emoji cut in two.
+fn mended(payload: &Payload) -> Payload {
+    let text = String::from_utf8_lossy(&payload.bytes);
+    let text = text.trim_start_matches('\u{feff}');
+    let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text.as_str();
+    while let Some(at) = rest.find('\\') {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let unit = |from: usize| {
+            let digits = rest.get(from..from + 6)?.strip_prefix("\\u")?;
+            u32::from_str_radix(digits, 16).ok()
+        };
+        let is_pair = matches!((unit(0), unit(6)), (Some(0xD800..0xDC00), Some(0xDC00..0xE000)));
+        let length = match unit(0) {
+            Some(0xD800..0xE000) if is_pair => 12,
+            Some(0xD800..0xE000) => {
+                out.push('\u{fffd}');
+                rest = &rest[6..];
+                continue;
+            }
+            Some(_) => 6,
+            None => rest.char_indices().nth(2).map_or(rest.len(), |(at, _)| at),
+        };
+        out.push_str(&rest[..length]);
+        rest = &rest[length..];
+    }
+    out.push_str(rest);
+    Payload { bytes: out.into_bytes(), whole: payload.whole }
+}
+
 /// The event's name in a payload that does not parse, so that a gate that fails closed still does.
-fn peek_event_name(bytes: &[u8]) -> Option<String> {
-    let text = String::from_utf8_lossy(bytes);
+fn peek_event_name(text: &str) -> Option<String> {
     let (_, rest) = text.split_once("\"hook_event_name\"")?;
     let name = rest.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
     name.split('"').next().map(str::to_owned)
@@ -198,13 +241,14 @@ fn keep_panics() {
 fn after_panic(args: &Args, env: &Env, payload: Option<&Payload>) -> Answer<'static> {
     let what = PANIC.lock().map(|kept| kept.clone()).unwrap_or_default();
     let report = report_crash(env, &what);
-    let native = payload.and_then(|payload| peek_event_name(&payload.bytes)).unwrap_or_default();
+    let raw = payload.map(|payload| String::from_utf8_lossy(&payload.bytes).into_owned()).unwrap_or_default();
+    let native = peek_event_name(&raw).unwrap_or_default();
     let told = match report {
         Some(path) => format!("sprag crashed, which is a mistake in sprag; see `{}`", path.display()),
         None => format!("sprag crashed, which is a mistake in sprag: {what}"),
     };
     match clients::find(&args.client) {
-        Some(client) => fault(client, &native, &told),
+        Some(client) => fault(client, &native, &raw, &told),
         None => Answer { text: "{}".to_owned(), warning: Some(told), rest: None },
     }
 }
@@ -238,7 +282,8 @@ fn keep_pair(env: &Env, payload: Option<&Payload>, reply: &str) {
     let (Some(dir), Some(payload)) = (env.get("SPRAG_RECORD"), payload) else {
         return;
     };
-    let name = peek_event_name(&payload.bytes).unwrap_or_else(|| "unknown".to_owned());
+    let name =
+        peek_event_name(&String::from_utf8_lossy(&payload.bytes)).unwrap_or_else(|| "unknown".to_owned());
     let name: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
     let stem = format!("{}-{}-{name}", env::now().millis(), std::process::id());
     let write =
@@ -247,5 +292,25 @@ fn keep_pair(env: &Env, payload: Option<&Payload>, reply: &str) {
         write("payload.json", &payload.bytes).and_then(|()| write("reply.json", reply.as_bytes()))
     {
         tell(&format!("sprag: cannot record to `{}`: {error}", Path::new(&dir).display()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sprag_core::tool::Whole;
+
+    use super::*;
+
+    #[test]
+    fn what_a_strict_reader_refuses_is_mended() {
+        let mend = |text: &str| {
+            let payload = Payload { bytes: text.as_bytes().to_vec(), whole: Whole::Yes };
+            serde_json::from_slice::<serde_json::Value>(&mended(&payload).bytes).unwrap()["t"].clone()
+        };
+        assert_eq!(mend("\u{feff}{\"t\": \"a\"}"), "a");
+        assert_eq!(mend("{\"t\": \"a\tb\"}"), "a b");
+        assert_eq!(mend(r#"{"t": "x\ud83d"}"#), "x\u{fffd}");
+        assert_eq!(mend(r#"{"t": "\ude00y"}"#), "\u{fffd}y");
+        assert_eq!(mend(r#"{"t": "\ud83d\ude00 \\ud83d \" \u00e4"}"#), "😀 \\ud83d \" ä");
     }
 }

@@ -35,7 +35,9 @@ pub struct Drop {
 
 /// Where a sandbox really lets us write, best first: the project, then temporary directories.
 pub fn places(places: &Places, env: &Env) -> Vec<PathBuf> {
-    let project = places.project().map(|project| project.join("inbox"));
+    // A `.sprag` that is a link leads who knows where.
+    let is_ours = |project: &PathBuf| fs::symlink_metadata(project).is_ok_and(|found| found.is_dir());
+    let project = places.project().filter(is_ours).map(|project| project.join("inbox"));
     let name = format!("sprag-{}", rustix::process::getuid().as_raw());
     let temp = env.get("TMPDIR").map(PathBuf::from).filter(|dir| dir.is_absolute());
     let mut found: Vec<PathBuf> = project.into_iter().chain(temp.map(|dir| dir.join(&name))).collect();

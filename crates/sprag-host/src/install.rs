@@ -4,6 +4,7 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use jsonc_parser::ParseOptions;
@@ -74,6 +75,14 @@ pub enum InstallError {
         path: PathBuf,
         what: String,
     },
+    /// Somebody else wrote to it since we looked.
+    Changed {
+        path: PathBuf,
+    },
+    /// It is protected against writing.
+    Protected {
+        path: PathBuf,
+    },
     Io(io::Error),
 }
 
@@ -105,34 +114,68 @@ pub fn plan_removal(path: &Path, client: &Client, user: Option<&UserPlaces>) -> 
     };
     let kept = user.and_then(|user| kept(user, path)).filter(|kept| kept.after_hash == hash_of(text));
     let after = match kept {
-        Some(kept) => kept.before,
+        // What was kept may have had entries of ours itself.
+        Some(kept) => match &kept.before {
+            Some(before) => Some(without_hooks_if_any(path, before, client)?),
+            None => None,
+        },
         None => Some(without_hooks(path, text, client)?),
     };
     Ok(Change { path: path.to_owned(), before, after })
 }
 
 /// Writes a change down and remembers what was there.
-pub fn apply(disk: &dyn Disk, user: Option<&UserPlaces>, change: &Change) -> io::Result<()> {
+pub fn apply(disk: &dyn Disk, user: Option<&UserPlaces>, change: &Change) -> Result<(), InstallError> {
+    if read(&change.path)? != change.before {
+        return Err(InstallError::Changed { path: change.path.clone() });
+    }
+    // A settings file that is a link stays one, even to a file that is not there yet.
+    let target = followed(&change.path);
+    let mode = fs::metadata(&target).map(|found| found.permissions()).ok();
+    if mode.as_ref().is_some_and(|mode| mode.mode() & 0o200 == 0) {
+        return Err(InstallError::Protected { path: change.path.clone() });
+    }
     let Some(after) = &change.after else {
-        return disk.remove(&change.path);
+        disk.remove(&target)?;
+        return Ok(forget(disk, user, &change.path)?);
     };
     if let Some(user) = user {
-        let earlier = kept(user, &change.path);
-        let is_ours =
-            |kept: &Kept| change.before.as_deref().is_some_and(|now| hash_of(now) == kept.after_hash);
-        let before = match earlier {
-            Some(kept) if is_ours(&kept) => kept.before,
-            _ => change.before.clone(),
-        };
-        let record = Kept { path: change.path.clone(), before, after_hash: hash_of(after) };
-        let path = kept_path(user, &change.path);
-        disk::make_parent(disk, &path)?;
-        disk::replace(disk, &path, &serde_json::to_vec(&record).map_err(io::Error::other)?)?;
+        keep(disk, user, change, after)?;
     }
-    disk::make_parent(disk, &change.path)?;
-    // A settings file that is a link stays one.
-    let target = fs::canonicalize(&change.path).unwrap_or_else(|_| change.path.clone());
-    disk::replace(disk, &target, after.as_bytes())
+    disk::make_parent(disk, &target)?;
+    disk::replace(disk, &target, after.as_bytes())?;
+    if let Some(mode) = mode {
+        fs::set_permissions(&target, mode)?;
+    }
+    Ok(())
+}
+
+/// Forgets what was kept of a file; it may hold what only the user should have.
+pub fn forget(disk: &dyn Disk, user: Option<&UserPlaces>, path: &Path) -> io::Result<()> {
+    user.map_or(Ok(()), |user| disk.remove(&kept_path(user, path)))
+}
+
+fn keep(disk: &dyn Disk, user: &UserPlaces, change: &Change, after: &str) -> io::Result<()> {
+    let is_ours = |kept: &Kept| change.before.as_deref().is_some_and(|now| hash_of(now) == kept.after_hash);
+    let before = match kept(user, &change.path) {
+        Some(kept) if is_ours(&kept) => kept.before,
+        _ => change.before.clone(),
+    };
+    let record = Kept { path: change.path.clone(), before, after_hash: hash_of(after) };
+    let path = kept_path(user, &change.path);
+    disk::make_parent(disk, &path)?;
+    disk::replace(disk, &path, &serde_json::to_vec(&record).map_err(io::Error::other)?)
+}
+
+fn followed(path: &Path) -> PathBuf {
+    let mut path = path.to_owned();
+    for _ in 0..16 {
+        let Ok(target) = fs::read_link(&path) else {
+            break;
+        };
+        path = path.parent().map(|parent| parent.join(&target)).unwrap_or(target);
+    }
+    path
 }
 
 /// The program our entries in a settings file run, if there are any.
@@ -199,6 +242,19 @@ fn put_entry(entries: &CstArray, wanted: &Value, client: &Client) {
     }
     ours.into_iter().for_each(|entry| entry.remove());
     entries.append(input(wanted));
+}
+
+fn without_hooks_if_any(path: &Path, text: &str, client: &Client) -> Result<String, InstallError> {
+    match has_hooks(path, text, client) {
+        true => without_hooks(path, text, client),
+        false => Ok(text.to_owned()),
+    }
+}
+
+fn has_hooks(path: &Path, text: &str, client: &Client) -> bool {
+    let hooks = parse(path, text).ok().and_then(|root| root.object_value()?.object_value("hooks"));
+    let entries = hooks.iter().flat_map(CstObject::properties).filter_map(|prop| prop.array_value());
+    entries.flat_map(|entries| entries.elements()).any(|entry| is_ours(client, &entry.to_serde_value()))
 }
 
 fn without_hooks(path: &Path, text: &str, client: &Client) -> Result<String, InstallError> {
@@ -366,6 +422,45 @@ mod tests {
                 assert_eq!(value(&removed), value(text), "{text}");
             }
         }
+    }
+
+    #[test]
+    fn a_removal_removes_whatever_happened_in_between() {
+        let client = CLIENTS[0];
+        let temp = tempfile::tempdir().unwrap();
+        let user = UserPlaces { config: temp.path().join("c"), state: temp.path().join("s") };
+        let path = temp.path().join("settings.json");
+        let install = |permissions| {
+            let wanted = Wanted { permissions, ..wanted(client) };
+            apply(&RealDisk, Some(&user), &plan(&path, &wanted).unwrap()).unwrap();
+        };
+        install(Permissions::Leave);
+        let edited = fs::read_to_string(&path).unwrap().replacen('{', "{\"mine\": 1,", 1);
+        fs::write(&path, edited).unwrap();
+        install(Permissions::Offer);
+        apply(&RealDisk, Some(&user), &plan_removal(&path, client, Some(&user)).unwrap()).unwrap();
+        assert_eq!(installed(&path, client), None);
+        assert!(fs::read_to_string(&path).unwrap().contains("mine"));
+    }
+
+    #[test]
+    fn a_file_keeps_its_mode_its_link_and_what_others_wrote_meanwhile() {
+        let client = CLIENTS[0];
+        let temp = tempfile::tempdir().unwrap();
+        let (real, link) = (temp.path().join("real.json"), temp.path().join("settings.json"));
+        std::os::unix::fs::symlink("real.json", &link).unwrap();
+        let change = plan(&link, &wanted(client)).unwrap();
+        apply(&RealDisk, None, &change).unwrap();
+        assert!(real.is_file() && fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert!(matches!(apply(&RealDisk, None, &change), Err(InstallError::Changed { .. })));
+        fs::write(&real, "{}").unwrap();
+        fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
+        apply(&RealDisk, None, &plan(&link, &wanted(client)).unwrap()).unwrap();
+        assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o640);
+        fs::write(&real, "{}").unwrap();
+        fs::set_permissions(&real, fs::Permissions::from_mode(0o444)).unwrap();
+        let refused = apply(&RealDisk, None, &plan(&link, &wanted(client)).unwrap());
+        assert!(matches!(refused, Err(InstallError::Protected { .. })));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! snapshot of all of it, and reading starts at the last one from the end: the six hundredth call
 //! of a session costs what the first did. Lines that changed nothing are not even parsed.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
@@ -67,6 +67,11 @@ impl Journal {
         Ok(Journal { lines, loaded })
     }
 
+    /// Whether what changes will be there for the next event.
+    pub fn keeps_state(&self) -> bool {
+        self.lines.is_locked && !self.loaded.is_newer
+    }
+
     pub fn is_locked(&self) -> bool {
         self.lines.is_locked
     }
@@ -86,7 +91,7 @@ impl Journal {
         };
         let id = last.session.clone();
         let at = last.at;
-        if !self.lines.is_locked || self.loaded.is_newer {
+        if !self.keeps_state() {
             return self.append_event_only(disk, &records);
         }
         let set = after.changes(&self.loaded.session);
@@ -135,19 +140,37 @@ impl Journal {
         id: &SessionId,
         now: Timestamp,
     ) -> io::Result<usize> {
-        if !self.lines.is_locked || self.loaded.is_newer {
+        let fresh = snapshot(Some(id), now, &self.loaded.session, 0).line();
+        self.move_and(store, disk, |path| disk::replace(disk, path, &fresh))
+    }
+
+    /// Moves all events into the log and leaves no journal behind.
+    pub fn retire(self, store: &Store, disk: &dyn Disk) -> io::Result<usize> {
+        self.move_and(store, disk, |path| disk.remove(path))
+    }
+
+    /// Whoever waits for the lock finds the file gone from its name and opens the new one.
+    fn move_and(
+        self,
+        store: &Store,
+        disk: &dyn Disk,
+        clear: impl FnOnce(&Path) -> io::Result<()>,
+    ) -> io::Result<usize> {
+        if !self.keeps_state() {
             return Ok(0);
         }
+        let mut moved = HashSet::new();
+        let count = append_missing(store, disk, &self.lines.tail(u64::MAX)?, &mut moved)?;
+        clear(&self.lines.path)?;
+        // Lines that came without the lock, between our reading and the clearing.
+        let late = self.lines.grown()?.tail(u64::MAX)?;
+        Ok(count + append_missing(store, disk, &late, &mut moved)?)
+    }
+
+    /// When its last line was written.
+    pub fn last_at(&self) -> io::Result<Option<Timestamp>> {
         let all = self.lines.tail(u64::MAX)?;
-        let mut moved = BTreeSet::new();
-        let count = append_missing(store, disk, &all, &mut moved)?;
-        let fresh = snapshot(Some(id), now, &self.loaded.session, 0).line();
-        disk::replace(disk, &self.lines.path, &fresh)?;
-        disk::sync_parent(disk, &self.lines.path)?;
-        // Lines that came without the lock, between our reading and the replacing.
-        let late = Lines { len: self.lines.file.metadata()?.len(), ..self.lines }.tail(u64::MAX)?;
-        let late_count = append_missing(store, disk, &late, &mut moved)?;
-        Ok(count + late_count)
+        Ok(lines_of(&all).filter_map(|line| Record::parse(line).ok()).map(|record| record.at).last())
     }
 }
 
@@ -157,7 +180,7 @@ fn append_missing(
     store: &Store,
     disk: &dyn Disk,
     journal: &[u8],
-    moved: &mut BTreeSet<Vec<u8>>,
+    moved: &mut HashSet<Vec<u8>>,
 ) -> io::Result<usize> {
     let lines: Vec<(&[u8], String)> = lines_of(journal)
         .filter(|line| !line.starts_with(SNAPSHOT))
@@ -165,17 +188,15 @@ fn append_missing(
         .filter(|(line, _)| moved.insert(line.to_vec()))
         .collect();
     for group in lines.chunk_by(|a, b| a.1 == b.1) {
-        let mut log = store::open_log(disk, &store.log_dir().join(format!("{}.jsonl", group[0].1)))?;
+        let mut log = store::open_log(store, disk, &group[0].1)?;
         if !log.is_locked {
             return Err(io::ErrorKind::WouldBlock.into());
         }
         let known = log.tail(u64::MAX)?;
-        // A move that was killed wrote the first lines and not the last: if the first is not there,
-        // none is. Whole lines are looked for, because the last one may be torn.
-        let is_new = |line: &[u8]| !contains_line(&known, line);
-        let first_is_new = is_new(group[0].0);
+        // A move that was killed wrote some of them, the last one perhaps torn: whole lines count.
+        let known: HashSet<&[u8]> = lines_of(&known).filter(|line| moved.contains(*line)).collect();
         let mut missing = Vec::new();
-        for (line, _) in group.iter().filter(|(line, _)| first_is_new || is_new(line)) {
+        for (line, _) in group.iter().filter(|(line, _)| !known.contains(line)) {
             missing.extend_from_slice(line);
             missing.push(b'\n');
         }
@@ -185,10 +206,6 @@ fn append_missing(
         log.unlock_and_sync(disk)?;
     }
     Ok(lines.len())
-}
-
-fn contains_line(text: &[u8], line: &[u8]) -> bool {
-    memmem::find_iter(text, line).any(|at| text.get(at + line.len()) == Some(&b'\n'))
 }
 
 /// The month of a line, and so the log file it belongs to. Our own lines are not parsed for it;
@@ -207,9 +224,7 @@ fn month_of(line: &[u8]) -> Option<String> {
 
 /// Reads a journal without locking it.
 pub fn read(path: &Path) -> io::Result<(Loaded, Vec<Record>)> {
-    let file = fs::File::open(path)?;
-    let len = file.metadata()?.len();
-    let lines = Lines { path: path.to_owned(), file, len, is_locked: false };
+    let lines = Lines::of(path)?;
     let loaded = load(&lines)?;
     let records = lines_of(&lines.tail(u64::MAX)?).filter_map(|line| Record::parse(line).ok()).collect();
     Ok((loaded, records))

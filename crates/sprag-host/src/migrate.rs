@@ -2,7 +2,6 @@
 //! lines that are no records stay readable in it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::io;
 use std::path::PathBuf;
 
@@ -46,34 +45,30 @@ pub fn migrate(
     now: Timestamp,
     mut progress: impl FnMut(),
 ) -> io::Result<Report> {
-    let new = store.dir.join("log.new");
-    if new.exists() {
-        // Left by a migration that was killed: it never took effect.
-        fs::remove_dir_all(&new)?;
-    }
-    disk.make_dirs(&new)?;
-    // Writers wait: what they have to say goes into the new log.
-    let locked: Vec<Lines> =
-        store.log_files().iter().map(|path| store::open_log(disk, path)).collect::<io::Result<_>>()?;
-    if locked.iter().any(|lines| !lines.is_locked) {
-        return Err(io::ErrorKind::WouldBlock.into());
-    }
+    // Writers wait, and what they have to say goes into the new log.
+    let Some(_shut) = store::shut_log(store, disk)? else {
+        return Err(io::Error::new(io::ErrorKind::WouldBlock, "the log is in use by another process"));
+    };
+    let files = store.log_files();
     let mut replay = Replay::default();
-    for lines in &locked {
+    if files.is_empty() {
+        return Ok(replay.report);
+    }
+    let moment = now.to_string().replace(':', "-");
+    // Never an existing name: what a killed migration left may be the old log itself.
+    let new = store.dir.join(format!("log.new-{moment}-{}", std::process::id()));
+    disk.make_dirs(&new)?;
+    for path in &files {
         let mut bytes = Vec::new();
-        replay.file(&lines.path, 0, &mut bytes)?;
-        let name = lines.path.file_name().ok_or(io::ErrorKind::InvalidData)?;
+        replay.file(path, 0, &mut bytes)?;
+        let name = path.file_name().ok_or(io::ErrorKind::InvalidData)?;
         let out = Lines::open(disk, &new.join(name), store::LOCK_WAIT)?;
         disk.append(&out.file, &bytes)?;
         out.unlock_and_sync(disk)?;
         progress();
     }
-    if locked.is_empty() {
-        fs::remove_dir(&new)?;
-        return Ok(replay.report);
-    }
     renameat_with(CWD, store.log_dir(), CWD, &new, RenameFlags::EXCHANGE)?;
-    let aside = store.dir.join(format!("log.old-{}", now.to_string().replace(':', "-")));
+    let aside = store.dir.join(format!("log.old-{moment}"));
     disk.rename(&new, &aside)?;
     replay.report.set_aside = Some(aside);
     Ok(replay.report)

@@ -82,7 +82,7 @@ fn deliver(store: &Store, disk: &dyn Disk, entry: &Entry) -> io::Result<bool> {
     let Ok(record) = serde_json::from_value::<Record>(entry.payload.clone()) else {
         return Ok(false);
     };
-    let mut log = store::open_log(disk, &store.log_dir().join(format!("{}.jsonl", record.at.month())))?;
+    let mut log = store::open_log(store, disk, &record.at.month())?;
     if !log.is_locked {
         return Ok(false);
     }

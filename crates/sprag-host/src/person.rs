@@ -18,14 +18,19 @@ pub enum NotAPerson {
 }
 
 pub fn check(user: Option<&UserPlaces>) -> Result<(), NotAPerson> {
-    if let Some(agent) =
-        user.and_then(|user| ancestors().into_iter().find(|process| is_recorded(user, process)))
-    {
-        return Err(NotAPerson::BelowAgent { pid: agent.pid });
-    }
+    check_not_agent(user)?;
     match std::io::stdin().is_terminal() {
         true => Ok(()),
         false => Err(NotAPerson::NoTerminal),
+    }
+}
+
+/// For what a script of the user's may do, but no agent.
+pub fn check_not_agent(user: Option<&UserPlaces>) -> Result<(), NotAPerson> {
+    let agent = user.and_then(|user| ancestors().into_iter().find(|process| is_recorded(user, process)));
+    match agent {
+        Some(agent) => Err(NotAPerson::BelowAgent { pid: agent.pid }),
+        None => Ok(()),
     }
 }
 
@@ -80,7 +85,7 @@ fn ancestors() -> Vec<Process> {
     // The bound is against a process table that changes under our eyes.
     while let Some((process, parent)) = next.and_then(look) {
         found.push(process);
-        next = (parent > 1 && found.len() < 64).then_some(parent);
+        next = (parent >= 1 && found.len() < 64).then_some(parent);
     }
     found
 }

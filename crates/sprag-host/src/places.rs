@@ -6,12 +6,15 @@ use std::path::{Path, PathBuf};
 
 use sprag_core::digest::Digest;
 
+use crate::disk::read_small;
 use crate::env::Env;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Places {
     /// Root of the worktree, where there is one.
     pub worktree: Option<PathBuf>,
+    /// The git directory of this worktree.
+    pub git_dir: Option<PathBuf>,
     /// The git directory all worktrees of a clone share.
     pub common: Option<PathBuf>,
     /// The records of this clone or, outside git, of this directory.
@@ -33,17 +36,52 @@ pub struct NoHome;
 impl Places {
     pub fn find(cwd: &Path, env: &Env) -> Result<Places, NoHome> {
         let user = UserPlaces::find(env);
-        if let Some((worktree, common)) = find_git(cwd) {
+        if let Some(Git { worktree, git_dir, common }) = find_git(cwd) {
             return Ok(Places {
                 store: common.join("sprag"),
                 worktree: Some(worktree),
+                git_dir: Some(git_dir),
                 common: Some(common),
                 user,
             });
         }
         let user = user.ok_or(NoHome)?;
         let store = user.state.join("projects").join(outside_git(cwd));
-        Ok(Places { worktree: None, common: None, store, user: Some(user) })
+        Ok(Places { worktree: None, git_dir: None, common: None, store, user: Some(user) })
+    }
+
+    /// The places of a session: its records are those of the project it was started for, wherever its
+    /// agent has gone since; the worktree is where the agent is, if that is of the same clone.
+    pub fn of_session(project: Option<&Path>, cwd: &Path, env: &Env) -> Result<Places, NoHome> {
+        let Some(project) = project.filter(|project| *project != cwd) else {
+            return Places::find(cwd, env);
+        };
+        let home = Places::find(project, env)?;
+        match Places::find(cwd, env) {
+            Ok(here) if here.common.is_some() && here.common == home.common => Ok(here),
+            _ => Ok(home),
+        }
+    }
+
+    /// The commit that is checked out, read without git. `None`: there is none, or it is stored in a
+    /// way that only git knows.
+    pub fn head(&self) -> Option<String> {
+        let (git_dir, common) = (self.git_dir.as_ref()?, self.common.as_ref()?);
+        let head = read_small(&git_dir.join("HEAD"), SMALL).ok()?;
+        let Some(name) = head.trim_end().strip_prefix("ref: ") else {
+            return Some(head.trim_end().to_owned());
+        };
+        if !name.starts_with("refs/") || name.contains("..") {
+            return None;
+        }
+        let loose = [git_dir, common].into_iter().find_map(|dir| read_small(&dir.join(name), SMALL).ok());
+        let packed = || {
+            let all = read_small(&common.join("packed-refs"), 16 * 1024 * 1024).ok()?;
+            let line =
+                all.lines().find(|line| line.split_once(' ').is_some_and(|(_, found)| found == name))?;
+            line.split(' ').next().map(str::to_owned)
+        };
+        loose.map(|text| text.trim_end().to_owned()).or_else(packed)
     }
 
     /// Project files, in a worktree that has them.
@@ -86,32 +124,41 @@ pub fn current_dir(env: &Env) -> PathBuf {
         .unwrap_or_else(|| PathBuf::from("/"))
 }
 
+struct Git {
+    worktree: PathBuf,
+    git_dir: PathBuf,
+    common: PathBuf,
+}
+
+/// `.git` files and `commondir` are a line each.
+const SMALL: u64 = 4096;
+
 /// Looks upwards for a worktree. Inside `.git` itself there is none.
-fn find_git(cwd: &Path) -> Option<(PathBuf, PathBuf)> {
+fn find_git(cwd: &Path) -> Option<Git> {
     for dir in cwd.ancestors().filter(|dir| dir.is_absolute()) {
         let entry = dir.join(".git");
         let Ok(found) = fs::metadata(&entry) else {
             continue;
         };
         let git_dir = if found.is_dir() { entry } else { linked(dir, &entry)? };
-        // An empty `.git` is no repository: git itself would go on looking.
-        if !git_dir.join("HEAD").exists() {
-            continue;
-        }
-        let common = match fs::read_to_string(git_dir.join("commondir")) {
+        let common = match read_small(&git_dir.join("commondir"), SMALL) {
             Ok(text) => tidy(&git_dir.join(text.trim_end_matches('\n'))),
-            Err(_) => git_dir,
+            Err(_) => git_dir.clone(),
         };
-        return Some((dir.to_path_buf(), common));
+        // What is no repository is none of our places, whatever points to it; git goes on looking.
+        let is_repository = common.join("objects").is_dir() && git_dir.join("HEAD").is_file();
+        if is_repository {
+            return Some(Git { worktree: dir.to_path_buf(), git_dir, common });
+        }
     }
     None
 }
 
 /// `.git` of a linked worktree or submodule is a file that names the directory.
 fn linked(dir: &Path, entry: &Path) -> Option<PathBuf> {
-    let text = fs::read_to_string(entry).ok()?;
+    let text = read_small(entry, SMALL).ok()?;
     let path = text.strip_prefix("gitdir:")?.trim();
-    (!path.is_empty()).then(|| dir.join(path))
+    (!path.is_empty()).then(|| tidy(&dir.join(path)))
 }
 
 /// Removes `.` and `..` by name: `commondir` says `../..`.
@@ -153,6 +200,7 @@ mod tests {
         let linked_dir = main.join(".git/worktrees/other");
         fs::create_dir_all(&linked_dir).unwrap();
         fs::create_dir_all(main.join("src/deep")).unwrap();
+        fs::create_dir_all(main.join(".git/objects")).unwrap();
         fs::write(main.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
         fs::write(linked_dir.join("HEAD"), "ref: refs/heads/other\n").unwrap();
         fs::write(linked_dir.join("commondir"), "../..\n").unwrap();
@@ -166,6 +214,19 @@ mod tests {
         assert_eq!(from_main.store, main.join(".git/sprag"));
         assert_eq!(from_other.store, from_main.store);
         assert_eq!(from_other.worktree, Some(other));
+    }
+
+    #[test]
+    fn what_only_claims_to_be_a_repository_is_none() {
+        let temp = tempfile::tempdir().unwrap();
+        let (repo, victim) = (temp.path().join("repo"), temp.path().join("victim"));
+        fs::create_dir_all(repo.join("evil")).unwrap();
+        fs::create_dir_all(&victim).unwrap();
+        fs::write(repo.join(".git"), "gitdir: evil\n").unwrap();
+        fs::write(repo.join("evil/HEAD"), "ref: refs/heads/main\n").unwrap();
+        fs::write(repo.join("evil/commondir"), victim.display().to_string()).unwrap();
+        let places = Places::find(&repo, &env(&[("SPRAG_HOME", "/s")])).unwrap();
+        assert!(places.store.starts_with("/s"), "{places:?}");
     }
 
     #[test]

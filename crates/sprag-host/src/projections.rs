@@ -1,6 +1,7 @@
 //! Folds of the log, with a stored fold as a head start. The stored one names the files and
 //! lengths it has seen; if anything about them is not as it was, it counts for nothing.
 
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, Seek as _, SeekFrom};
 use std::os::unix::fs::MetadataExt as _;
@@ -63,16 +64,53 @@ pub fn save<P: Projection>(store: &Store, disk: &dyn Disk, folded: &Folded<P>) -
     disk::replace_derived(disk, &path_of::<P>(store), &bytes)
 }
 
-/// A fold of the log and of the journals not yet moved into it.
+/// A fold of the log and of the journals not yet moved into it. A move that was interrupted leaves
+/// lines in both: they count once.
 pub fn load_all<P: Projection>(store: &Store) -> io::Result<P> {
     let mut state = load::<P>(store)?.state;
-    for path in journal::all(store) {
-        let Ok((_, records)) = journal::read(&path) else {
-            continue;
-        };
-        records.iter().for_each(|record| state.apply(record));
+    let journals = journal::all(store).into_iter().filter_map(|path| journal::read(&path).ok());
+    let records: Vec<Record> = journals.flat_map(|(_, records)| records).collect();
+    let mut counted = in_log(store, &records)?;
+    for record in &records {
+        if counted.insert(record.id.clone()) {
+            state.apply(record);
+        }
     }
     Ok(state)
+}
+
+/// Which of these records the log has already.
+fn in_log(store: &Store, records: &[Record]) -> io::Result<HashSet<String>> {
+    let wanted: HashSet<&str> = records.iter().map(|record| record.id.as_str()).collect();
+    let months: HashSet<String> = records.iter().map(|record| record.at.month()).collect();
+    let mut found = HashSet::new();
+    for month in months {
+        let path = store.log_dir().join(format!("{month}.jsonl"));
+        if path.exists() {
+            each_line(&path, 0, |line| {
+                found.extend(id_of(line).filter(|id| wanted.contains(id)).map(str::to_owned))
+            })?;
+        }
+    }
+    Ok(found)
+}
+
+/// The id of one of our own lines, without parsing it.
+fn id_of(line: &[u8]) -> Option<&str> {
+    let head = line.get(..200).unwrap_or(line);
+    let from = memchr::memmem::find(head, br#"","id":""#)? + 8;
+    let length = memchr::memchr(b'"', &head[from..])?;
+    std::str::from_utf8(&head[from..from + length]).ok()
+}
+
+/// Whether the log has a record of this id, whole.
+pub fn log_holds_id(store: &Store, id: &str, month: &str) -> io::Result<bool> {
+    let path = store.log_dir().join(format!("{month}.jsonl"));
+    let mut holds = false;
+    if path.exists() {
+        each_line(&path, 0, |line| holds |= id_of(line) == Some(id) && Record::parse(line).is_ok())?;
+    }
+    Ok(holds)
 }
 
 fn path_of<P: Projection>(store: &Store) -> std::path::PathBuf {
@@ -136,7 +174,7 @@ fn concerns<P: Projection>(line: &[u8]) -> bool {
 
 /// Every record of one session, from the log and from its journal.
 pub fn records_of(store: &Store, session: &SessionId) -> io::Result<Vec<Record>> {
-    let mut found = OfSession { session: session.clone(), records: Vec::new() };
+    let mut found = OfSession { session: session.clone(), ids: HashSet::new(), records: Vec::new() };
     for path in store.log_files() {
         each_line(&path, 0, |line| found.take(line))?;
     }
@@ -149,6 +187,7 @@ pub fn records_of(store: &Store, session: &SessionId) -> io::Result<Vec<Record>>
 
 struct OfSession {
     session: SessionId,
+    ids: HashSet<String>,
     records: Vec<Record>,
 }
 
@@ -156,6 +195,7 @@ impl OfSession {
     fn take(&mut self, line: &[u8]) {
         if let Ok(record) = Record::parse(line)
             && record.session.as_ref() == Some(&self.session)
+            && self.ids.insert(record.id.clone())
         {
             self.records.push(record);
         }

@@ -53,6 +53,13 @@ pub fn send(
         session: session.clone(),
         client: CLIENT.to_owned(),
         cwd: cwd.to_string_lossy().into_owned(),
+        project: None,
+        root: world
+            .places
+            .worktree
+            .as_ref()
+            .map(|root| root.to_string_lossy().into_owned())
+            .unwrap_or_default(),
         actor: Actor::Main,
         presence: Presence::Headless,
         event: Event::Reported(report.clone()),

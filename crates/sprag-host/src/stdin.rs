@@ -18,8 +18,9 @@ const KEPT: usize = 1024 * 1024;
 const STRING: usize = 8 * 1024;
 /// Nobody sends more than this by accident.
 const MOST: usize = 256 * 1024 * 1024;
-/// How long the next byte may take.
+/// How long the next byte may take, and all of them together.
 const PATIENCE: Duration = Duration::from_secs(1);
+const LONGEST: Duration = Duration::from_secs(10);
 
 #[derive(Debug, PartialEq)]
 pub struct Payload {
@@ -36,11 +37,12 @@ pub enum Fault {
 
 pub fn read(stdin: impl AsFd) -> Result<Payload, Fault> {
     let stdin = stdin.as_fd();
+    let last = Instant::now() + LONGEST;
     let mut bytes = Vec::with_capacity(16 * 1024);
     let mut scan = Scan::default();
     loop {
         let from = bytes.len();
-        if read_some(stdin, &mut bytes)? == 0 {
+        if read_some(stdin, last, &mut bytes)? == 0 {
             return Ok(Payload { bytes, whole: Whole::Yes });
         }
         if let Some(end) = scan.object_end(&bytes[from..]) {
@@ -48,14 +50,14 @@ pub fn read(stdin: impl AsFd) -> Result<Payload, Fault> {
             return Ok(Payload { bytes, whole: Whole::Yes });
         }
         if bytes.len() > KEPT {
-            return read_summarised(stdin, bytes);
+            return read_summarised(stdin, last, bytes);
         }
     }
 }
 
 /// Appends what is there, waiting for it within bounds; 0 at the end of the stream.
-fn read_some(stdin: BorrowedFd<'_>, bytes: &mut Vec<u8>) -> Result<usize, Fault> {
-    let until = Instant::now() + PATIENCE;
+fn read_some(stdin: BorrowedFd<'_>, last: Instant, bytes: &mut Vec<u8>) -> Result<usize, Fault> {
+    let until = last.min(Instant::now() + PATIENCE);
     loop {
         let left = until.saturating_duration_since(Instant::now());
         let timeout = Timespec::try_from(left).expect("a second fits");
@@ -74,21 +76,39 @@ fn read_some(stdin: BorrowedFd<'_>, bytes: &mut Vec<u8>) -> Result<usize, Fault>
     }
 }
 
-fn read_summarised(stdin: BorrowedFd<'_>, first: Vec<u8>) -> Result<Payload, Fault> {
+fn read_summarised(stdin: BorrowedFd<'_>, last: Instant, first: Vec<u8>) -> Result<Payload, Fault> {
     let mut summary = Summary::default();
     let mut total = first.len();
     let mut is_done = summary.take(&first);
+    let mut names = Names::default();
+    names.look(&first);
     let mut chunk = Vec::with_capacity(64 * 1024);
     while !is_done && total < MOST {
         chunk.clear();
-        let count = read_some(stdin, &mut chunk)?;
+        let count = read_some(stdin, last, &mut chunk)?;
         if count == 0 {
             break;
         }
         total += count;
+        names.look(&chunk);
         is_done = summary.take(&chunk);
     }
-    Ok(Payload { bytes: summary.finish(), whole: Whole::Cut })
+    Ok(Payload { bytes: summary.finish(), whole: Whole::Cut { names_us: names.found || !is_done } })
+}
+
+/// Whether our name is anywhere in what was read, also in the parts that are dropped.
+#[derive(Default)]
+struct Names {
+    found: bool,
+    end: Vec<u8>,
+}
+
+impl Names {
+    fn look(&mut self, chunk: &[u8]) {
+        let seam: Vec<u8> = self.end.iter().chain(chunk.iter().take(4)).copied().collect();
+        self.found |= [&seam[..], chunk].iter().any(|part| memchr::memmem::find(part, b"sprag").is_some());
+        self.end = chunk[chunk.len().saturating_sub(4)..].to_vec();
+    }
 }
 
 /// Follows strings and brackets to the end of the first object.
@@ -141,8 +161,8 @@ struct Summary {
     out: Vec<u8>,
     /// Closing brackets owed, innermost last.
     closers: Vec<u8>,
-    /// Where the output can be cut: its length and the brackets owed there.
-    safe: (usize, Vec<u8>),
+    /// Where the output can be cut.
+    safe: usize,
     string: InString,
     is_full: bool,
 }
@@ -213,7 +233,7 @@ impl Summary {
             b'}' | b']' if !was_string => {
                 self.closers.pop();
             }
-            b',' if !was_string => self.safe = (self.out.len(), self.closers.clone()),
+            b',' if !was_string => self.safe = self.out.len(),
             _ => {}
         }
         self.out.push(byte);
@@ -221,11 +241,31 @@ impl Summary {
 
     fn finish(mut self) -> Vec<u8> {
         if self.is_full || !self.closers.is_empty() {
-            self.out.truncate(self.safe.0);
-            self.out.extend(self.safe.1.iter().rev());
+            self.out.truncate(self.safe);
+            let closers = open_brackets(&self.out);
+            self.out.extend(closers.iter().rev());
         }
         self.out
     }
+}
+
+/// The brackets a piece of JSON still owes, innermost last.
+fn open_brackets(json: &[u8]) -> Vec<u8> {
+    let mut scan = Scan::default();
+    let mut owed = Vec::new();
+    for &byte in json {
+        let was_string = scan.in_string;
+        scan.step(byte);
+        match byte {
+            b'{' if !was_string => owed.push(b'}'),
+            b'[' if !was_string => owed.push(b']'),
+            b'}' | b']' if !was_string => {
+                owed.pop();
+            }
+            _ => {}
+        }
+    }
+    owed
 }
 
 #[cfg(test)]
@@ -267,7 +307,7 @@ mod tests {
     fn fifty_megabytes_become_a_small_object_with_the_same_members() {
         let big = json!({"session_id": "s", "tool_input": {"content": "ä\"\\".repeat(17 << 20), "x": [1, "y"]}, "tool_use_id": "t"});
         let payload = through_pipe(serde_json::to_vec(&big).unwrap()).unwrap();
-        assert_eq!(payload.whole, Whole::Cut);
+        assert_eq!(payload.whole, Whole::Cut { names_us: false });
         let read: Value = serde_json::from_slice(&payload.bytes).unwrap();
         assert_eq!((&read["session_id"], &read["tool_use_id"]), (&json!("s"), &json!("t")));
         assert_eq!(read["tool_input"]["x"], json!([1, "y"]));
@@ -281,7 +321,7 @@ mod tests {
                 let text = format!("{}{}", "a".repeat(lead), unit.repeat((KEPT + (64 << 10)) / unit.len()));
                 let payload = through_pipe(format!("{{\"t\":\"{text}\",\"z\":1}}").into_bytes()).unwrap();
                 let read: Value = serde_json::from_slice(&payload.bytes).expect(unit);
-                assert_eq!((payload.whole, &read["z"]), (Whole::Cut, &json!(1)));
+                assert_eq!((payload.whole, &read["z"]), (Whole::Cut { names_us: false }, &json!(1)));
             }
         }
     }
@@ -291,7 +331,7 @@ mod tests {
         let many: Vec<Value> = (0..400_000).map(|i| json!({"n": i})).collect();
         let big = json!({"a": "first", "b": many, "z": "last"});
         let payload = through_pipe(serde_json::to_vec(&big).unwrap()).unwrap();
-        assert_eq!(payload.whole, Whole::Cut);
+        assert_eq!(payload.whole, Whole::Cut { names_us: false });
         assert!(payload.bytes.len() < KEPT + 100);
         let read: Value = serde_json::from_slice(&payload.bytes).unwrap();
         assert_eq!(read["a"], "first");

@@ -28,6 +28,8 @@ pub struct Lines {
     pub file: File,
     pub len: u64,
     pub is_locked: bool,
+    /// Held by whoever writes to the log, so that nobody replaces it meanwhile.
+    gate: Option<File>,
 }
 
 impl Store {
@@ -52,8 +54,7 @@ impl Store {
     /// they wait in the outbox, where the next hook takes them from.
     pub fn log(&self, disk: &dyn Disk, records: &[Record]) -> io::Result<()> {
         for group in records.chunk_by(|a, b| a.at.month() == b.at.month()) {
-            let path = self.log_dir().join(format!("{}.jsonl", group[0].at.month()));
-            let mut lines = open_log(disk, &path)?;
+            let mut lines = open_log(self, disk, &group[0].at.month())?;
             if !lines.is_locked {
                 for record in group {
                     outbox::put_record(self, disk, record)?;
@@ -67,16 +68,33 @@ impl Store {
     }
 }
 
-/// Opens a log file for appending. `sprag migrate` may put another in its place meanwhile.
-pub fn open_log(disk: &dyn Disk, path: &Path) -> io::Result<Lines> {
-    loop {
-        let lines = Lines::open(disk, path, LOCK_WAIT)?;
-        let is_current = fs::metadata(path)
-            .is_ok_and(|now| lines.file.metadata().is_ok_and(|ours| ours.ino() == now.ino()));
-        if is_current || !lines.is_locked {
-            return Ok(lines);
-        }
-    }
+/// Opens a log file for appending. While somebody replaces the log, it is not to be had.
+pub fn open_log(store: &Store, disk: &dyn Disk, month: &str) -> io::Result<Lines> {
+    disk.make_dirs(&store.dir)?;
+    let gate = gate(store)?;
+    let is_open = within(LOCK_WAIT, || try_to(gate.try_lock_shared()))?;
+    let path = store.log_dir().join(format!("{month}.jsonl"));
+    let mut lines = Lines::open(disk, &path, if is_open { LOCK_WAIT } else { Duration::ZERO })?;
+    lines.is_locked &= is_open;
+    lines.gate = Some(gate);
+    Ok(lines)
+}
+
+/// Shuts everybody else out of the log for as long as the file is held.
+pub fn shut_log(store: &Store, disk: &dyn Disk) -> io::Result<Option<File>> {
+    disk.make_dirs(&store.dir)?;
+    let gate = gate(store)?;
+    Ok(lock_within(&gate, LOCK_WAIT)?.then_some(gate))
+}
+
+fn gate(store: &Store) -> io::Result<File> {
+    File::options()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(store.dir.join("log.lock"))
 }
 
 impl Lines {
@@ -97,8 +115,20 @@ impl Lines {
             if found.nlink() == 0 {
                 continue;
             }
-            return Ok(Lines { path: path.to_owned(), file, len: found.len(), is_locked });
+            return Ok(Lines { path: path.to_owned(), file, len: found.len(), is_locked, gate: None });
         }
+    }
+
+    /// For reading only.
+    pub fn of(path: &Path) -> io::Result<Lines> {
+        let file = File::open(path)?;
+        let len = file.metadata()?.len();
+        Ok(Lines { path: path.to_owned(), file, len, is_locked: false, gate: None })
+    }
+
+    /// With what was appended since it was opened.
+    pub fn grown(self) -> io::Result<Lines> {
+        Ok(Lines { len: self.file.metadata()?.len(), ..self })
     }
 
     /// The last `size` bytes, or all.
@@ -135,6 +165,7 @@ impl Lines {
         if self.is_locked {
             self.file.unlock()?;
         }
+        drop(self.gate);
         disk.sync(&self.file)?;
         if self.len == 0 { disk::sync_parent(disk, &self.path) } else { Ok(()) }
     }
@@ -144,15 +175,25 @@ fn open_append(path: &Path) -> io::Result<File> {
     File::options().read(true).append(true).create(true).mode(0o600).open(path)
 }
 
-/// Tries until the deadline. There is no lock with a timeout to wait in.
 pub fn lock_within(file: &File, wait: Duration) -> io::Result<bool> {
+    within(wait, || try_to(file.try_lock()))
+}
+
+fn try_to(tried: Result<(), fs::TryLockError>) -> io::Result<bool> {
+    match tried {
+        Ok(()) => Ok(true),
+        Err(fs::TryLockError::WouldBlock) => Ok(false),
+        Err(fs::TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// Tries until the deadline. There is no lock with a timeout to wait in.
+fn within(wait: Duration, mut attempt: impl FnMut() -> io::Result<bool>) -> io::Result<bool> {
     let mut pause = Duration::from_micros(100);
     let mut deadline = None;
     loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(true),
-            Err(fs::TryLockError::Error(error)) => return Err(error),
-            Err(fs::TryLockError::WouldBlock) => {}
+        if attempt()? {
+            return Ok(true);
         }
         let now = Instant::now();
         if now >= *deadline.get_or_insert(now + wait) {

@@ -12,6 +12,7 @@ use sprag_core::event::{Author, Event, Input, Report, Source};
 use sprag_core::fact::{Facts, Needs};
 use sprag_core::gates::Effect;
 use sprag_core::log::Record;
+use sprag_core::memory::redact;
 use sprag_core::session::{Process, Session};
 use sprag_core::text::Text;
 use sprag_core::tool::{Outcome, ToolCall};
@@ -82,6 +83,11 @@ pub fn walk(world: &World<'_>, input: &Input) -> io::Result<Walked> {
         gathered = facts::gather(needs, &world.places, &journal.loaded.session);
     }
     let mut walked = Walked { warnings: warnings(&journal), ..Walked::default() };
+    if needs.has(Needs::CONFLICTS) && gathered.conflicts.is_none() {
+        walked
+            .warnings
+            .push("git did not say what has changed; conflict markers were not looked for".to_owned());
+    }
     let mut steps = Steps { records: Vec::new(), effects: Vec::new(), is_binding: false };
     let mut session = std::mem::take(&mut journal.loaded.session);
     let before = session.clone();
@@ -95,8 +101,8 @@ pub fn walk(world: &World<'_>, input: &Input) -> io::Result<Walked> {
     }
     let step = decide::decide(session, input, &gathered, &world.config.policy, client);
     walked.verdict = step.verdict;
-    if !journal.is_locked() {
-        bound_without_lock(world, input, &mut walked)?;
+    if !journal.keeps_state() {
+        bound_without_count(world, input, &mut walked)?;
     }
     for warning in &walked.warnings {
         steps.records.push(warned(input, warning));
@@ -115,7 +121,8 @@ pub fn walk(world: &World<'_>, input: &Input) -> io::Result<Walked> {
     };
     commit(world, &store, journal, steps, input, &step.session)?;
     for path in taken {
-        world.disk.remove(&path)?;
+        // Its report is on record and its id known: one that cannot be removed does no harm.
+        world.disk.remove(&path).unwrap_or_default();
     }
     Ok(walked)
 }
@@ -183,11 +190,15 @@ fn take_in(
         return Ok(taken);
     }
     for (path, drop) in inbox::waiting(&world.places, world.env, &input.session) {
-        let is_known =
-            steps.records.iter().any(|record| record.id == drop.id) || journal.holds_id(&drop.id)?;
+        let is_known = steps.records.iter().any(|record| record.id == drop.id)
+            || journal.holds_id(&drop.id)?
+            || projections::log_holds_id(&world.store(), &drop.id, &drop.at.month())?;
         if !is_known {
-            let report =
-                Input { at: drop.at.min(input.at), event: Event::Reported(drop.report), ..input.clone() };
+            let report = Input {
+                at: drop.at.min(input.at).max(session.about.started.unwrap_or(input.at)),
+                event: Event::Reported(drop.report),
+                ..input.clone()
+            };
             let facts = Facts::default();
             let step = decide::decide(std::mem::take(session), &report, &facts, &world.config.policy, None);
             *session = step.session;
@@ -210,19 +221,21 @@ fn seen_client(world: &World<'_>, input: &Input, session: &Session) -> Option<Pr
     person::client_process().filter(|client| session.about.client != Some(*client))
 }
 
-/// Without the lock no hold is counted, so those the journal tells of are counted instead: a lock
-/// that never comes free must not hold an agent for ever.
-fn bound_without_lock(world: &World<'_>, input: &Input, walked: &mut Walked) -> io::Result<()> {
+/// Where the state cannot be kept no hold is counted, so those the journal tells of are counted
+/// instead: a lock that never comes free must not hold an agent for ever.
+fn bound_without_count(world: &World<'_>, input: &Input, walked: &mut Walked) -> io::Result<()> {
     let is_stop = matches!(input.event, Event::StopRequested(_) | Event::SubagentStopped(_));
     if !is_stop || walked.verdict.ruling == Ruling::Pass {
         return Ok(());
     }
     let (_, records) = journal::read(&journal::path(&world.store(), &input.session))?;
-    let recent = records.iter().rev().take_while(|record| record.kind != "prompted");
-    let holds = recent.filter(|record| record.body["verdict"] == "hold").count();
-    if holds >= world.config.policy.circuit_breaker.max_per_turn as usize {
+    // A hold of ours may come back as a prompt; only a person's starts a turn.
+    let starts_turn = |record: &Record| record.kind == "prompted" && record.body["author"] == "user";
+    let turn = records.iter().rev().take_while(|record| !starts_turn(record));
+    let holds = turn.filter(|record| record.body["verdict"] == "hold").count();
+    if holds >= world.config.policy.circuit_breaker.per_turn() as usize {
         walked.verdict.ruling = Ruling::Pass;
-        walked.warnings.push("the stop was let go: the journal stays locked and cannot count".to_owned());
+        walked.warnings.push("the stop was let go: its holds cannot be counted".to_owned());
     }
     Ok(())
 }
@@ -292,19 +305,19 @@ fn told(event: &Event, cwd: &str) -> Value {
     match event {
         Event::SessionStarted { source } => json!({"source": source_name(*source), "cwd": cwd}),
         Event::Prompted { text, author } => {
-            json!({"text": Text::<2000>::from(text.as_str()), "author": author_name(*author)})
+            json!({"text": redacted::<2000>(text), "author": author_name(*author)})
         }
         Event::ToolRequested { call } | Event::PermissionAsked { call } => tool(call),
         Event::ToolFinished { call, outcome } => {
             let mut body = tool(call);
             body["outcome"] = json!(outcome.name());
             if let Outcome::Failed { error } = outcome {
-                body["error"] = json!(error);
+                body["error"] = json!(redacted::<500>(error.as_str()));
             }
             body
         }
         Event::StopRequested(stop) | Event::SubagentStopped(stop) => json!({
-            "last_message": Text::<500>::from(stop.last_message.as_str()),
+            "last_message": redacted::<500>(stop.last_message.as_str()),
             "waiting": stop.waiting,
             "again": stop.again,
         }),
@@ -323,17 +336,20 @@ fn tool(call: &ToolCall) -> Value {
     body
 }
 
-/// At most 200 characters of what a call was about. Redacted before it is cut: half a secret is
-/// not known for one.
+/// At most 200 characters of what a call was about.
 fn summary(call: &ToolCall) -> Text<200> {
-    let whole = match (&call.command, call.paths.is_empty()) {
-        (Some(command), _) => command.chars().take(4000).collect(),
-        (None, false) => call.paths.join(" "),
-        (None, true) => {
-            serde_json::to_string(&call.input).unwrap_or_default().chars().take(4000).collect::<String>()
-        }
-    };
-    Text::new(sprag_core::memory::redact::text(&whole).into_inner().into_owned())
+    match (&call.command, call.paths.is_empty()) {
+        (Some(command), _) => redacted(command),
+        (None, false) => redacted(&call.paths.join(" ")),
+        // Redacted before it is written as JSON, where an escape would hide where a word starts.
+        (None, true) => redacted(&redact::value(call.input.clone()).into_inner().to_string()),
+    }
+}
+
+/// Redacted before it is cut: half a secret is not known for one. Read no further than that needs.
+fn redacted<const N: usize>(text: &str) -> Text<N> {
+    let end = text.char_indices().nth(N + 4000).map_or(text.len(), |(at, _)| at);
+    Text::new(redact::text(&text[..end]).into_inner().into_owned())
 }
 
 fn source_name(source: Source) -> &'static str {

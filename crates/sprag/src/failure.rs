@@ -44,6 +44,13 @@ impl Failure {
         self
     }
 
+    /// A command line that cannot be understood, for programs.
+    pub fn usage(error: &clap::Error) -> Failure {
+        let text = error.to_string();
+        let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+        Failure::new(Kind::Usage, "usage", first).next("sprag help")
+    }
+
     pub fn text(&self) -> String {
         let mut text = format!("sprag: {}", self.message);
         for next in &self.next {
@@ -84,11 +91,13 @@ impl Failure {
             "bad_span",
             format!("`{text}` is not a length of time such as `2h` or `30d`"),
         )
+        .next("sprag help")
     }
 
     pub fn unknown_client(name: &str, known: &[&str]) -> Failure {
         let known = known.join(", ");
         Failure::new(Kind::Usage, "unknown_client", format!("unknown client `{name}`; known are {known}"))
+            .next("sprag clients")
     }
 
     pub fn nothing_to_install() -> Failure {
@@ -131,12 +140,14 @@ impl From<NotAPerson> for Failure {
                 Kind::No,
                 "not_a_person",
                 "this is for a person at a terminal, and there is none",
-            ),
+            )
+            .next("run it yourself in a terminal"),
             NotAPerson::BelowAgent { pid } => Failure::new(
                 Kind::No,
                 "not_a_person",
                 format!("this is for a person, and it was started below an agent (process {pid})"),
-            ),
+            )
+            .next("run it yourself in a terminal of your own"),
         }
     }
 }
@@ -156,11 +167,12 @@ impl From<ReportError> for Failure {
                     .next("sprag sessions")
             }
             ReportError::Ambiguous(ids) => {
-                let failure =
-                    Failure::new(Kind::No, "ambiguous", format!("which session is meant: {}", list(&ids)));
-                ids.iter()
-                    .take(3)
-                    .fold(failure, |failure, id| failure.next(format!("--session {}", id.as_str())))
+                let failure = Failure::new(
+                    Kind::No,
+                    "ambiguous",
+                    format!("which session is meant: {}? name one by its id", list(&ids)),
+                );
+                failure.next("sprag sessions")
             }
             ReportError::Io(error) => Failure::from(error),
         }
@@ -185,6 +197,18 @@ impl From<InstallError> for Failure {
                 format!("`{}` is not a settings file: {what}", path.display()),
             )
             .next("sprag doctor"),
+            InstallError::Changed { path } => Failure::new(
+                Kind::No,
+                "changed",
+                format!("`{}` was changed by somebody else meanwhile; nothing was written", path.display()),
+            )
+            .next("sprag init"),
+            InstallError::Protected { path } => Failure::new(
+                Kind::No,
+                "protected",
+                format!("`{}` is protected against writing", path.display()),
+            )
+            .next(format!("ls -l {}", path.display())),
             InstallError::Io(error) => Failure::from(error),
         }
     }

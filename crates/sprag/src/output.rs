@@ -6,11 +6,24 @@ use std::io::{self, IsTerminal as _, Write as _};
 use serde_json::{Value, json};
 
 pub fn line(text: impl AsRef<str>) {
-    writeln!(io::stdout().lock(), "{}", text.as_ref()).unwrap_or_default();
+    writeln!(io::stdout().lock(), "{}", shown(text.as_ref())).unwrap_or_default();
 }
 
 pub fn note(text: impl AsRef<str>) {
-    writeln!(io::stderr().lock(), "{}", text.as_ref()).unwrap_or_default();
+    writeln!(io::stderr().lock(), "{}", shown(text.as_ref())).unwrap_or_default();
+}
+
+/// A line that stands out where there is colour.
+pub fn heading(text: &str) {
+    match has_colour() {
+        true => writeln!(io::stdout().lock(), "\x1b[1m{}\x1b[0m", shown(text)).unwrap_or_default(),
+        false => line(text),
+    }
+}
+
+/// Session ids, file names and configuration come from outside: nothing of them moves a cursor.
+fn shown(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect()
 }
 
 /// One object with its version and named lists.
@@ -65,14 +78,10 @@ fn width() -> usize {
 }
 
 /// Whether to colour at all.
-pub fn has_colour() -> bool {
+fn has_colour() -> bool {
     io::stdout().is_terminal()
         && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
         && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
-}
-
-pub fn bold(text: &str) -> String {
-    if has_colour() { format!("\x1b[1m{text}\x1b[0m") } else { text.to_owned() }
 }
 
 /// Asks a person; no terminal is a no.

@@ -4,18 +4,23 @@
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
-use crate::event::Event;
+use crate::event::{Event, EventKind};
 use crate::fact::{Conflict, Needs};
-use crate::gates::{Asked, Cx, Gate};
+use crate::gates::{Asked, Cx, Gate, OnFault};
 use crate::obligation::{DEBT_MET, Duty, Obligation, OpenDebt};
 use crate::policy::{Key, Section, Tighten};
-use crate::text::{Text, one_line};
-use crate::tool::{Effect, ToolCall};
+use crate::text::{Text, quoted};
+use crate::tool::{Effect, ToolCall, Whole};
 use crate::verdict::{Reason, Vote};
 
 /// Files a hold names. The digest counts all of them.
 const NAMED: usize = 5;
-const ITEMS: usize = 20;
+const ITEMS: usize = 200;
+/// What cannot be named in full is never taken for met.
+const MORE: &str = "…";
+
+/// Every place of ours has it in its path.
+const OUR_NAME: &str = "sprag";
 
 /// What the last judged stop found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -68,6 +73,9 @@ ignore = []
     };
 
     fn needs(&self, asked: &Asked<'_, Policy>) -> Needs {
+        if let Event::ToolRequested { call } | Event::PermissionAsked { call } = &asked.input.event {
+            return if may_touch(call) { Needs::OURS } else { Needs::NONE };
+        }
         let ends = matches!(asked.input.event, Event::StopRequested(_) | Event::SessionEnded { .. });
         if !ends || !asked.about.worked || asked.policy.conflict_markers == Markers::Off {
             return Needs::NONE;
@@ -75,10 +83,18 @@ ignore = []
         Needs::CONFLICTS | Needs::DEBTS
     }
 
+    /// A call that cannot be read and may be about our records is not let through.
+    fn on_fault(event: EventKind, raw: &str) -> OnFault {
+        match event {
+            EventKind::ToolRequested | EventKind::PermissionAsked if raw.contains("sprag") => OnFault::Deny,
+            _ => OnFault::Pass,
+        }
+    }
+
     fn step(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
         match &cx.input.event {
             Event::ToolRequested { call } | Event::PermissionAsked { call } => {
-                match touches(call, &cx.input.cwd, &cx.facts.store) {
+                match touches(call, &cx.input.cwd, &cx.facts.ours) {
                     Some(path) => Vote::Hold(protected(&path)),
                     None => Vote::Pass,
                 }
@@ -91,13 +107,16 @@ ignore = []
 
 impl Integrity {
     fn judge(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
-        let Some(conflicts) = &cx.facts.conflicts else {
+        if cx.policy.conflict_markers == Markers::Off || !cx.about.worked {
             return Vote::Pass;
+        }
+        let Some(conflicts) = &cx.facts.conflicts else {
+            return Vote::Unsure;
         };
         let ignored = |path: &str| cx.policy.ignore.iter().any(|prefix| path.starts_with(prefix.as_str()));
         let found: Vec<&Conflict> = conflicts.iter().filter(|found| !ignored(found.path.as_str())).collect();
         let met = match (&cx.facts.debts, &cx.facts.unresolved) {
-            (Some(debts), Some(unresolved)) => met(debts, unresolved),
+            (Some(debts), Some(unresolved)) => met(debts, unresolved, &cx.input.root),
             _ => Vec::new(),
         };
         let vote = if found.is_empty() { Vote::Pass } else { Vote::Owe(owe(&found)) };
@@ -111,23 +130,28 @@ impl Integrity {
 }
 
 /// Debts of this gate whose files have no markers any more.
-fn met(debts: &[OpenDebt], unresolved: &[Text<200>]) -> Vec<String> {
-    let debts = debts.iter().map(|open| &open.debt).filter(|debt| debt.duty == Duty::Integrity);
+fn met(debts: &[OpenDebt], unresolved: &[Text<200>], root: &str) -> Vec<String> {
+    let debts = debts.iter().map(|open| &open.debt);
+    let debts = debts.filter(|debt| debt.duty == Duty::Integrity && debt.root.as_str() == root);
     debts
-        .filter(|debt| !debt.items.iter().any(|item| unresolved.contains(item)))
+        .filter(|debt| !debt.items.iter().any(|item| unresolved.contains(item) || item.as_str().ends_with(MORE)))
         .map(|debt| debt.id.to_string())
         .collect()
 }
 
 fn files(found: &[&Conflict]) -> Vec<Text<200>> {
-    found.iter().take(ITEMS).map(|conflict| conflict.path.clone()).collect()
+    let mut files: Vec<Text<200>> = found.iter().take(ITEMS).map(|conflict| conflict.path.clone()).collect();
+    if found.len() > ITEMS {
+        files.push(Text::from(MORE));
+    }
+    files
 }
 
 fn owe(found: &[&Conflict]) -> Obligation {
     let places: Vec<String> = found
         .iter()
         .take(NAMED)
-        .map(|conflict| format!("`{}:{}`", one_line(conflict.path.as_str()), conflict.line))
+        .map(|conflict| format!("`{}:{}`", quoted(conflict.path.as_str()), conflict.line))
         .collect();
     let more = match found.len().saturating_sub(NAMED) {
         0 => String::new(),
@@ -135,7 +159,9 @@ fn owe(found: &[&Conflict]) -> Obligation {
     };
     Obligation {
         duty: Duty::Integrity,
-        digest: Digest::of(found.iter().map(|conflict| conflict.path.as_str())),
+        digest: Digest::of(
+            found.iter().flat_map(|conflict| [conflict.path.to_string(), conflict.digest.to_string()]),
+        ),
         reason: Reason::new(
             "conflict_markers",
             format!("conflict markers are left in {}{more}", places.join(", ")),
@@ -148,23 +174,28 @@ fn owe(found: &[&Conflict]) -> Obligation {
 fn protected(path: &str) -> Reason {
     Reason::new(
         "protected_path",
-        format!("`{}` belongs to sprag's own records, which no tool may change", one_line(path)),
+        format!("`{}` belongs to sprag's own records, which no tool may change", quoted(path)),
         "leave it alone; `sprag debug SESSION` and `sprag status` show what is in it",
     )
 }
 
-/// The first path of a call that lies in the store. Reading tools may look.
-fn touches(call: &ToolCall, cwd: &str, store: &[String]) -> Option<String> {
-    if call.effect == Effect::Read {
+/// A cheap look first: most calls name nothing of ours. Reading tools may look anyway.
+fn may_touch(call: &ToolCall) -> bool {
+    let is_cut = call.whole == Whole::Cut { names_us: true };
+    call.effect != Effect::Read && (is_cut || call.words().iter().any(|word| word.contains(OUR_NAME)))
+}
+
+/// The first thing a call names that lies in a place of ours.
+fn touches(call: &ToolCall, cwd: &str, ours: &[String]) -> Option<String> {
+    if !may_touch(call) {
         return None;
     }
-    let command = call.command.as_deref().unwrap_or_default();
-    let words = command.split(|c: char| c.is_whitespace() || "\"'`;|&<>()={},".contains(c));
-    call.paths.iter().map(String::as_str).chain(words).find_map(|word| {
-        // A cheap look first: most words of most commands name nothing of ours.
-        let ours = word.contains("sprag") && store.iter().any(|place| below(&absolute(cwd, word), place));
-        ours.then(|| word.to_owned())
-    })
+    if let Whole::Cut { names_us: true } = call.whole {
+        return Some("a call too long to be read".to_owned());
+    }
+    let words = call.words();
+    let touched = words.iter().find(|word| ours.iter().any(|place| below(&absolute(cwd, word), place)));
+    touched.map(|word| (*word).to_owned())
 }
 
 /// A path made absolute by its text alone: `.` and `..` are resolved, links are not.
@@ -192,7 +223,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::tool::{Tool, Whole};
+    use crate::tool::Tool;
 
     const TOOLS: &[Tool] = &[
         Tool { name: "Bash", effect: Effect::Exec, paths: &[], command: Some("command") },

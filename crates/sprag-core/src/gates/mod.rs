@@ -31,7 +31,7 @@ pub trait Gate: Clone + Default + PartialEq + Serialize + DeserializeOwned {
     fn step(&mut self, cx: &mut Cx<'_, Self::Policy>) -> Vote;
 
     /// What to answer when Sprag itself fails at this event.
-    fn on_fault(_event: EventKind) -> OnFault {
+    fn on_fault(_event: EventKind, _raw: &str) -> OnFault {
         OnFault::Pass
     }
 }
@@ -85,7 +85,7 @@ pub struct Listed {
     pub name: &'static str,
     pub about: &'static str,
     pub section: &'static Section,
-    pub on_fault: fn(EventKind) -> OnFault,
+    pub on_fault: fn(EventKind, &str) -> OnFault,
 }
 
 /// The one registration: modules, state, policy, order and names all follow from the list.

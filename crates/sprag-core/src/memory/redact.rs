@@ -52,7 +52,11 @@ const PREFIXES: &[(&str, usize, &str)] = &[
     ("glpat-", 20, "gitlab_token"),
     ("npm_", 36, "npm_token"),
     ("pypi-", 16, "pypi_token"),
+    ("hf_", 20, "api_key"),
+    ("rk_live_", 16, "api_key"),
     ("sk-", 20, "api_key"),
+    ("sk_live_", 16, "api_key"),
+    ("sk_test_", 16, "api_key"),
     ("xoxa-", 10, "slack_token"),
     ("xoxb-", 10, "slack_token"),
     ("xoxp-", 10, "slack_token"),
@@ -71,7 +75,11 @@ const NAMES: &[&str] = &[
     "apikey",
     "access_key",
     "private_key",
+    "_pass",
 ];
+
+/// Of these even a short value is one.
+const SHORT: &[&str] = &["password", "passwd", "_pass"];
 
 /// Values that stand for a secret without being one.
 const PLACEHOLDERS: &[&str] = &["example", "changeme", "placeholder", "your", "xxxx", "****", "redacted"];
@@ -83,7 +91,7 @@ fn clean(text: &str) -> Cow<'_, str> {
     let mut at = 0;
     while at < bytes.len() {
         // A secret starts where a word starts, or at a mark of its own; the rest is passed over.
-        let word_starts = at == 0 || !is_word(bytes[at - 1]);
+        let word_starts = at == 0 || !is_word(bytes[at - 1]) || follows_escape(bytes, at);
         let found = match bytes[at] {
             b'-' => pem(text, at),
             b'<' => private_span(text, at),
@@ -91,8 +99,11 @@ fn clean(text: &str) -> Cow<'_, str> {
             _ if word_starts => prefixed(text, at).or_else(|| bearer(text, at)).or_else(|| jwt(text, at)),
             _ => None,
         };
-        let found =
-            found.or_else(|| if matches!(bytes[at], b'=' | b':') { assigned(text, at) } else { None });
+        let found = found.or_else(|| match bytes[at] {
+            b'=' | b':' => assigned(text, at),
+            b' ' if follows_flag(text, at) => assigned(text, at),
+            _ => None,
+        });
         match found {
             Some((from, to, kind)) if from >= copied => {
                 out.push_str(&text[copied..from]);
@@ -119,6 +130,11 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
+/// Behind a written-out `\n`, `\t` or `\r` a word starts, although a letter stands before it.
+fn follows_escape(bytes: &[u8], at: usize) -> bool {
+    at >= 2 && bytes[at - 2] == b'\\' && b"ntr".contains(&bytes[at - 1])
+}
+
 /// End of the run of token characters that starts at `at`.
 fn token_end(text: &str, at: usize) -> usize {
     let rest = &text.as_bytes()[at..];
@@ -128,7 +144,7 @@ fn token_end(text: &str, at: usize) -> usize {
 fn prefixed(text: &str, at: usize) -> Found {
     let rest = &text.as_bytes()[at..];
     let first = rest.first()?;
-    if !b"Aagnpsx".contains(first) {
+    if !b"Aaghnprsx".contains(first) {
         return None;
     }
     let (prefix, least, kind) = PREFIXES.iter().find(|(prefix, _, _)| rest.starts_with(prefix.as_bytes()))?;
@@ -137,11 +153,11 @@ fn prefixed(text: &str, at: usize) -> Found {
 }
 
 fn bearer(text: &str, at: usize) -> Found {
-    let rest = text.as_bytes().get(at..at + 7)?;
-    if !rest.eq_ignore_ascii_case(b"bearer ") {
-        return None;
-    }
-    let from = at + 7;
+    let rest = &text.as_bytes()[at..];
+    let scheme = [&b"bearer "[..], b"basic "]
+        .into_iter()
+        .find(|scheme| rest.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)))?;
+    let from = at + scheme.len();
     let value = &text.as_bytes()[from..];
     let length = value.iter().take_while(|&&byte| is_word(byte) || b"-._~+/=".contains(&byte)).count();
     (length >= 12).then_some((from, from + length, "bearer"))
@@ -219,6 +235,13 @@ fn url_password(text: &str, at: usize) -> Found {
     (to > from && !is_placeholder(&text[from..to])).then_some((from, to, "password"))
 }
 
+/// `--password VALUE`: the space assigns.
+fn follows_flag(text: &str, at: usize) -> bool {
+    let before = &text.as_bytes()[..at];
+    let word = before.iter().rev().take_while(|&&byte| is_word(byte) || byte == b'-').count();
+    before[at - word..].starts_with(b"--")
+}
+
 /// `SECRET_NAME = value`, also inside escaped JSON.
 fn assigned(text: &str, at: usize) -> Found {
     let filler = |byte: &u8| b" \t\"'\\".contains(byte);
@@ -235,7 +258,8 @@ fn assigned(text: &str, at: usize) -> Found {
     // A call or a path of names is code that fetches a secret, not the secret.
     let is_code =
         value.contains('(') || value.contains("::") || value.starts_with('$') || value.starts_with('{');
-    if value.chars().count() < 12 || is_code || is_placeholder(value) {
+    let least = if bytes[at] == b'=' && SHORT.iter().any(|short| name.ends_with(short)) { 6 } else { 12 };
+    if value.chars().count() < least || is_code || is_placeholder(value) {
         return None;
     }
     Some((from, from + value.len(), "secret"))
@@ -266,6 +290,10 @@ mod tests {
             ("export DB_PASSWORD=correcthorsebattery && run", "export DB_PASSWORD=[redacted:secret] && run"),
             (r#"{\"api_key\": \"0123456789abcdef\"}"#, r#"{\"api_key\": \"[redacted:secret]\"}"#),
             ("a <private>my notes</private> b", "a [redacted:private] b"),
+            ("mysql --password correcthorsebattery x", "mysql --password [redacted:secret] x"),
+            ("PGPASSWORD=hunter2 psql", "PGPASSWORD=[redacted:secret] psql"),
+            ("-H 'Authorization: Basic dXNlcjpwYXNzd29yZA=='", "-H 'Authorization: Basic [redacted:bearer]'"),
+            (r"echo 'a\nghp_0123456789abcdefghij0123456789abcdef'", r"echo 'a\n[redacted:github_token]'"),
             (
                 "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----\nrest",
                 "[redacted:private_key]\nrest",

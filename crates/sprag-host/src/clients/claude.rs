@@ -110,6 +110,8 @@ fn parse(payload: &Payload, env: &Env) -> Result<Parsed, Malformed> {
         tools: TOOLS,
         presence: if is_headless { Presence::Headless } else { Presence::Attended },
         tells_outcome: true,
+        // `cwd` follows the agent's `cd`.
+        project: env.text("CLAUDE_PROJECT_DIR").filter(|dir| dir.starts_with('/')),
         now: env::now(),
     };
     dialect::parse(&dialect, payload)
@@ -129,5 +131,6 @@ fn program_of(entry: &Value) -> Option<String> {
         return None;
     };
     let args = hook["args"].as_array()?;
-    (args.first()? == "hook" && args.get(1)? == "claude").then(|| hook["command"].as_str().map(str::to_owned))?
+    let is_call = args.first()? == "hook" && args.get(1)? == "claude";
+    hook["command"].as_str().filter(|program| is_call && super::is_our_program(program)).map(str::to_owned)
 }

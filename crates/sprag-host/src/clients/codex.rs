@@ -81,6 +81,7 @@ fn parse(payload: &Payload, _env: &Env) -> Result<Parsed, Malformed> {
         tools: TOOLS,
         presence: Presence::Headless,
         tells_outcome: false,
+        project: None,
         now: env::now(),
     };
     let mut parsed = dialect::parse(&dialect, payload)?;
@@ -137,7 +138,8 @@ fn program_of(entry: &Value) -> Option<String> {
         return None;
     };
     let program = hook["command"].as_str()?.strip_suffix(" hook codex")?;
-    Some(program.trim_matches('\'').replace(r"'\''", "'"))
+    let program = program.trim_matches('\'').replace(r"'\''", "'");
+    super::is_our_program(&program).then_some(program)
 }
 
 /// Codex hands the command to a shell.

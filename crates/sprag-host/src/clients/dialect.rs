@@ -21,6 +21,8 @@ pub struct Dialect {
     pub presence: Presence,
     /// Whether a finished tool tells how it went.
     pub tells_outcome: bool,
+    /// The project the client was started for, where it says so.
+    pub project: Option<String>,
     pub now: Timestamp,
 }
 
@@ -95,6 +97,8 @@ pub fn parse(dialect: &Dialect, payload: &Payload) -> Result<Parsed, Malformed> 
         session,
         client: dialect.client.to_owned(),
         cwd,
+        project: dialect.project.clone(),
+        root: String::new(),
         actor,
         presence: dialect.presence,
         event,
@@ -159,11 +163,17 @@ fn outcome(dialect: &Dialect, wire: &Wire<'_>) -> Outcome {
 
 fn stop(wire: Wire<'_>) -> Stop {
     Stop {
-        last_message: Text::new(wire.last_assistant_message.unwrap_or_default()),
+        last_message: Text::new(last_part(&wire.last_assistant_message.unwrap_or_default())),
         waiting: wire.background_tasks.is_some_and(|tasks| !tasks.is_empty()),
         planning: wire.permission_mode.as_deref() == Some("plan"),
         again: wire.stop_hook_active.unwrap_or(false),
     }
+}
+
+/// The end of a message is what tells how a turn ends.
+fn last_part(message: &str) -> String {
+    let from = message.char_indices().rev().nth(3_999).map_or(0, |(at, _)| at);
+    message[from..].to_owned()
 }
 
 fn source(text: Option<&str>) -> Source {

@@ -127,6 +127,11 @@ impl Support {
     }
 }
 
+/// Other tools have hooks of the same form: an entry is ours if it starts a program of our name.
+fn is_our_program(program: &str) -> bool {
+    program.rsplit('/').next().is_some_and(|name| name == "sprag" || name.starts_with("sprag-"))
+}
+
 pub fn find(name: &str) -> Option<&'static Client> {
     CLIENTS.iter().find(|client| client.name == name).copied()
 }

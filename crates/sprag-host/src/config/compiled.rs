@@ -16,13 +16,15 @@ use crate::env::Env;
 use crate::places::Places;
 
 /// Another build may mean something else by the same bytes.
-const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "/1");
+const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "/2");
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Compiled {
     build: String,
     made_from: Vec<(PathBuf, Option<Stamp>)>,
     pub policy: Policy,
+    /// The user's own layer as it was last good.
+    user: Option<String>,
     pub off: switch::Off,
     /// What `sprag status` and the user should know of the layers.
     pub warnings: Vec<String>,
@@ -41,9 +43,17 @@ struct Stamp {
 /// force before the mistake stays in force.
 pub fn for_hook(places: &Places, env: &Env, disk: &dyn Disk) -> Compiled {
     let path = cache_path(places, env);
-    let cached = fs::read(&path).ok().and_then(|bytes| postcard::from_bytes::<Compiled>(&bytes).ok());
+    let cached = bounded(&path).and_then(|bytes| postcard::from_bytes::<Compiled>(&bytes).ok());
     let cached = cached.filter(|cached| cached.build == BUILD);
-    let is_valid = |cached: &Compiled| cached.made_from.iter().all(|(path, stamp)| look(path) == *stamp);
+    let is_valid = |cached: &Compiled| {
+        let sources = sources(places);
+        cached.made_from.len() == sources.len()
+            && cached
+                .made_from
+                .iter()
+                .zip(&sources)
+                .all(|((path, stamp), source)| path == source && look(path) == *stamp)
+    };
     match cached {
         Some(cached) if is_valid(&cached) => cached,
         last_good => {
@@ -58,7 +68,9 @@ pub fn for_hook(places: &Places, env: &Env, disk: &dyn Disk) -> Compiled {
 fn compile(places: &Places, env: &Env, last_good: Option<Compiled>) -> Compiled {
     // Stamps first: a file that changes while it is read is read again next time.
     let made_from = sources(places).into_iter().map(|path| (path.clone(), look(&path))).collect();
-    let resolved = config::load(places, env);
+    // A broken layer of a project says nothing at all; one of the user's keeps saying what it did.
+    let last_good = last_good.and_then(|last_good| last_good.user);
+    let resolved = config::load_with(places, env, last_good.as_deref());
     let mut warnings: Vec<String> = resolved.problems.iter().map(ToString::to_string).collect();
     warnings.extend(
         resolved
@@ -66,12 +78,15 @@ fn compile(places: &Places, env: &Env, last_good: Option<Compiled>) -> Compiled 
             .iter()
             .map(|ignored| format!("`{}` in `{}` is ignored", ignored.key, ignored.path.display())),
     );
-    let policy = match last_good {
-        Some(last_good) if !resolved.problems.is_empty() => last_good.policy,
-        _ => resolved.policy,
-    };
     let off = places.user.as_ref().map(switch::read_off).unwrap_or_default();
-    Compiled { build: BUILD.to_owned(), made_from, policy, off, warnings }
+    Compiled {
+        build: BUILD.to_owned(),
+        made_from,
+        policy: resolved.policy,
+        user: resolved.user,
+        off,
+        warnings,
+    }
 }
 
 fn sources(places: &Places) -> Vec<PathBuf> {
@@ -90,14 +105,19 @@ fn look(path: &Path) -> Option<Stamp> {
     })
 }
 
-/// One file for each worktree of the clone, each user's places and each set of settings in the
-/// environment. The plain name is for the plain case.
+/// One file for each worktree, each store and each set of settings in the environment. It is kept
+/// with the user where there is one: a git directory may have come in an archive, with a policy.
 fn cache_path(places: &Places, env: &Env) -> PathBuf {
     let mut hash = DefaultHasher::new();
-    places.worktree.hash(&mut hash);
-    places.user.as_ref().map(|user| (&user.config, &user.state)).hash(&mut hash);
+    (&places.worktree, &places.store).hash(&mut hash);
     config::settings_in(env).hash(&mut hash);
-    places.store.join("cache").join(format!("cfg-{:016x}.bin", hash.finish()))
+    let dir = places.user.as_ref().map_or(&places.store, |user| &user.state).join("cache");
+    dir.join(format!("cfg-{:016x}.bin", hash.finish()))
+}
+
+fn bounded(path: &Path) -> Option<Vec<u8>> {
+    let found = fs::metadata(path).ok().filter(|found| found.is_file() && found.len() < 1024 * 1024);
+    found.and_then(|_| fs::read(path).ok())
 }
 
 fn store(disk: &dyn Disk, path: &Path, compiled: &Compiled) -> std::io::Result<()> {

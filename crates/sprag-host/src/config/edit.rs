@@ -24,6 +24,9 @@ impl From<io::Error> for EditError {
 
 /// Sets a dotted key to a value written as TOML; a bare word is taken as a string.
 pub fn set(disk: &dyn Disk, layer: Layer, path: &Path, key: &str, value: &str) -> Result<(), EditError> {
+    if path.parent().is_some_and(|dir| fs::symlink_metadata(dir).is_ok_and(|found| found.is_symlink())) {
+        return Err(EditError::Io(io::Error::other("the directory it is in is a link")));
+    }
     let before = match fs::read_to_string(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
         read => read?,

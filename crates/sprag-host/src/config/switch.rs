@@ -2,14 +2,13 @@
 //! are kept with the user, where a repository cannot bring them along.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use sprag_core::time::Timestamp;
 
-use crate::disk::{self, Disk};
+use crate::disk::{self, Disk, read_small};
 use crate::places::UserPlaces;
 
 /// Where Sprag is off, and until when.
@@ -69,7 +68,7 @@ pub fn set_trust(user: &UserPlaces, disk: &dyn Disk, files: &[(PathBuf, Option<S
 }
 
 fn read<T: Default + for<'de> Deserialize<'de>>(path: &Path) -> T {
-    fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+    read_small(path, 1024 * 1024).ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
 }
 
 fn write<T: Serialize>(disk: &dyn Disk, path: &Path, value: &T) -> io::Result<()> {

@@ -42,7 +42,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
             },
         );
     }
-    let swept = clean::sweep(&places, &RealDisk, &found, cx.now)?;
+    let swept = clean::sweep(&places, &RealDisk, &found, before, cx.now)?;
     show(
         args.json,
         || json!({"dry_run": false, "journals": swept.journals, "moved_records": swept.moved_records, "debts": swept.debts, "leftovers": swept.leftovers, "processes": swept.processes}),

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use serde_json::json;
 use sprag_host::config::{self, Layer, Resolved};
 use sprag_host::disk::RealDisk;
+use sprag_host::person;
 use sprag_host::places::Places;
 
-use super::{Cx, Ending, Outcome, show};
+use super::{Cx, Outcome, show};
 use crate::failure::Failure;
 use crate::output;
 
@@ -49,6 +50,9 @@ enum Command {
         /// In this worktree only
         #[arg(long)]
         local: bool,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
     },
     /// Print the files of all layers, lowest first
     Path {
@@ -60,19 +64,18 @@ enum Command {
 
 pub fn run(args: Args, cx: &Cx) -> Outcome {
     match args.command.unwrap_or(Command::Show { defaults: false, json: false }) {
-        Command::Show { defaults: true, .. } => {
-            output::text_raw(&config::defaults());
-            Ok(Ending::Done)
+        Command::Show { defaults: true, json } => {
+            show(json, || json!({ "defaults": config::defaults() }), || output::text_raw(&config::defaults()))
         }
         Command::Show { json, .. } => show_all(json, cx),
         Command::Get { key, json } => get(&key, json, cx),
-        Command::Set { key, value, project, local } => {
+        Command::Set { key, value, project, local, json } => {
             let layer = match (project, local) {
                 (true, _) => Layer::Project,
                 (_, true) => Layer::Local,
                 _ => Layer::User,
             };
-            set(&key, &value, layer, cx)
+            set(&key, &value, layer, json, cx)
         }
         Command::Path { json } => paths(json, cx),
     }
@@ -80,7 +83,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
 
 fn places(cx: &Cx) -> Places {
     // Outside git and without a home there still are defaults and the environment.
-    cx.places().unwrap_or(Places { worktree: None, common: None, store: PathBuf::new(), user: None })
+    cx.places().unwrap_or(Places { worktree: None, git_dir: None, common: None, store: PathBuf::new(), user: None })
 }
 
 fn resolved(cx: &Cx) -> Result<Resolved, Failure> {
@@ -139,15 +142,19 @@ fn get(key: &str, json: bool, cx: &Cx) -> Outcome {
     )
 }
 
-fn set(key: &str, value: &str, layer: Layer, cx: &Cx) -> Outcome {
+fn set(key: &str, value: &str, layer: Layer, json: bool, cx: &Cx) -> Outcome {
     let places = cx.places()?;
+    person::check_not_agent(places.user.as_ref())?;
     let found = config::files(&places).into_iter().find(|(found, _)| *found == layer);
     let Some((_, path)) = found else {
         return Err(Failure::not_in_git("a project's configuration"));
     };
     config::edit::set(&RealDisk, layer, &path, key, value)?;
-    output::line(format!("set `{key}` to {value} in `{}`", path.display()));
-    Ok(Ending::Done)
+    show(
+        json,
+        || json!({"key": key, "value": value, "path": path}),
+        || output::line(format!("set `{key}` to {value} in `{}`", path.display())),
+    )
 }
 
 fn paths(json: bool, cx: &Cx) -> Outcome {

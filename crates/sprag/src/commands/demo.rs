@@ -126,7 +126,8 @@ impl Stage {
     }
 
     fn title(&self, text: &str) {
-        output::line(format!("\n{}", output::bold(text)));
+        output::line("");
+        output::heading(text);
     }
 
     /// A shell call of the agent: asked for, done unless denied, reported.

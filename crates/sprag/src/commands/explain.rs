@@ -27,7 +27,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
             json!({"session": session, "story": story})
         },
         || {
-            output::line(output::bold(&format!("session {}", session.as_str())));
+            output::heading(&format!("session {}", session.as_str()));
             for (at, text) in &told {
                 output::line(format!("{}  {text}", &at[11..19]));
             }

@@ -9,6 +9,7 @@ use sprag_host::disk::{Disk as _, RealDisk};
 use sprag_host::doctor::program_name;
 use sprag_host::exec::on_path;
 use sprag_host::install::{self, AGENT_COMMANDS, Change, OnFailure, Permissions, Wanted};
+use sprag_host::person;
 use sprag_host::places::{Places, UserPlaces};
 
 use super::{Cx, Ending, Outcome};
@@ -55,6 +56,9 @@ pub struct Args {
 
 pub fn run(args: Args, cx: &Cx) -> Outcome {
     let user = UserPlaces::find(&cx.env);
+    if !args.dry_run {
+        person::check_not_agent(user.as_ref())?;
+    }
     let places = cx.places().ok();
     let chosen = choose(&args, cx)?;
     let (program, is_on_path) = program_name(&cx.env);
@@ -77,10 +81,15 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     let is_confirmed = args.yes || open.is_empty() || (!args.dry_run && output::confirm("write this?"));
     if !args.dry_run {
         if !is_confirmed {
-            return Err(Failure::not_confirmed("sprag init --yes"));
+            let removes = if args.remove { " --remove" } else { "" };
+            let where_to = if args.project { " --project" } else { "" };
+            return Err(Failure::not_confirmed(&format!("sprag init{removes}{where_to} --yes")));
         }
         for change in &open {
-            install::apply(&RealDisk, user.as_ref(), change).map_err(|error| Failure::io("write", &change.path, &error))?;
+            install::apply(&RealDisk, user.as_ref(), change)?;
+            if args.remove {
+                install::forget(&RealDisk, user.as_ref(), &change.path)?;
+            }
         }
     }
     let project = if args.dry_run || args.hooks_only || args.remove { None } else { make_project(&args, places.as_ref())? };

@@ -80,6 +80,10 @@ pub fn main(args: &[OsString]) -> ExitCode {
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => {
+            if error.use_stderr() && args.iter().any(|arg| arg == "--json") {
+                output::json(Failure::usage(&error).json());
+                return ExitCode::from(2);
+            }
             // Help is an answer, not an error; either way clap knows where it goes.
             error.print().unwrap_or_default();
             return ExitCode::from(if error.use_stderr() { 2 } else { 0 });

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::json;
 use sprag_core::obligation::Debts;
 use sprag_core::view::Sessions;
-use sprag_host::disk::RealDisk;
+use sprag_host::disk::{Disk as _, RealDisk};
 use sprag_host::projections;
 
 use super::{Cx, Outcome, show};
@@ -23,11 +23,9 @@ pub struct Args {
 pub fn run(args: Args, cx: &Cx) -> Outcome {
     let store = cx.world()?.store();
     let cache = store.cache_dir();
-    match fs::remove_dir_all(&cache) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            return Err(Failure::io("clear", &cache, &error));
-        }
-        _ => {}
+    // File by file: hooks may put new ones there at the same time.
+    for entry in fs::read_dir(&cache).into_iter().flatten().flatten() {
+        RealDisk.remove(&entry.path()).map_err(|error| Failure::io("remove", &entry.path(), &error))?;
     }
     let bar = output::progress(2, "folding the log");
     let debts = projections::load::<Debts>(&store)?;

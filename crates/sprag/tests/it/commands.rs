@@ -53,7 +53,7 @@ fn a_story_is_told_from_the_records() {
     CLOCK  the user asked: merge it
     CLOCK  the agent wanted to use `Bash`: git merge other
     CLOCK  the agent wanted to stop -> hold by `integrity`: conflict markers are left in `a.txt:2`
-    CLOCK  debt `d-c68e154a` was opened: conflict markers are left in `a.txt:2`
+    CLOCK  debt `d-bfc354a6` was opened: conflict markers are left in `a.txt:2`
     CLOCK  the session ended (other)
     ");
     let story = sandbox.json(&["explain", "s", "--json"]);
@@ -87,9 +87,9 @@ fn debts_are_listed_and_cleared() {
     assert_snapshot!(sandbox.run(&["debt", "list"]).told(&sandbox), @r"
     exit 0
     --- stdout
-    d-c68e154a  integrity  TIME  left when the session ended
+    d-bfc354a6  integrity  TIME  left when the session ended
       conflict markers are left in `a.txt:2`
-      next: sprag debt clear d-c68e154a --reason TEXT
+      next: sprag debt clear d-bfc354a6 --reason TEXT
     ");
     assert_snapshot!(sandbox.run(&["debt", "clear", "d-1", "--reason", "r"]).told(&sandbox), @r"
     exit 1
@@ -98,8 +98,8 @@ fn debts_are_listed_and_cleared() {
       next: sprag debt list
     ");
     assert_eq!(
-        sandbox.run(&["debt", "clear", "d-c68e154a", "--reason", "a fixture"]).stdout,
-        "cleared `d-c68e154a`\n"
+        sandbox.run(&["debt", "clear", "d-bfc354a6", "--reason", "a fixture"]).stdout,
+        "cleared `d-bfc354a6`\n"
     );
     assert_eq!(sandbox.json(&["debt", "list", "--json"]), json!({"v": 1, "debts": []}));
     assert_eq!(sandbox.event("s-2", "SessionStart", json!({"source": "startup"})), json!({}));
@@ -141,9 +141,8 @@ fn a_session_is_found_or_the_candidates_are_named() {
     assert_snapshot!(sandbox.run(&["observe", "x"]).told(&sandbox), @r"
     exit 1
     --- stderr
-    sprag: which session is meant: `s-2`, `s-3`
-      next: --session s-2
-      next: --session s-3
+    sprag: which session is meant: `s-2`, `s-3`? name one by its id
+      next: sprag sessions
     ");
     assert_eq!(sandbox.json(&["observe", "x", "--session", "s-3", "--json"])["delivery"], "recorded");
 }
@@ -229,6 +228,7 @@ fn the_cache_can_be_deleted_at_any_time() {
     assert_eq!((&rebuilt["open_debts"], &rebuilt["sessions"]), (&json!(1), &json!(1)));
     assert_eq!(views(&sandbox), before);
     fs::remove_dir_all(sandbox.store().join("cache")).unwrap();
+    fs::remove_dir_all(sandbox.home.join(".local/state/sprag/cache")).unwrap();
     assert_eq!(views(&sandbox), before);
 }
 

@@ -101,7 +101,7 @@ fn the_list_of_the_gates() {
     for gate in gates::ALL {
         let closed: Vec<&str> = EventKind::ALL
             .into_iter()
-            .filter(|event| (gate.on_fault)(*event) != OnFault::Pass)
+            .filter(|event| (gate.on_fault)(*event, "sprag") != OnFault::Pass)
             .map(EventKind::name)
             .collect();
         let closed = if closed.is_empty() { "-".to_owned() } else { closed.join(", ") };

@@ -124,6 +124,8 @@ fn input(sandbox: &Sandbox, session: &str, event: Event) -> Input {
         session: SessionId::new(session),
         client: "test".to_owned(),
         cwd: sandbox.project.display().to_string(),
+        project: None,
+        root: sandbox.project.display().to_string(),
         actor: Actor::Main,
         presence: Presence::Headless,
         event,
@@ -200,7 +202,8 @@ impl Run {
         let store = self.store();
         let debts = projections::load::<Debts>(&store).unwrap().state;
         let fresh = {
-            std::fs::remove_dir_all(store.cache_dir()).unwrap();
+            // There is no stored fold yet if nobody had a reason to store one.
+            std::fs::remove_dir_all(store.cache_dir()).unwrap_or_default();
             projections::load::<Debts>(&store).unwrap().state
         };
         assert_eq!(debts, fresh, "a stored fold is the fold");

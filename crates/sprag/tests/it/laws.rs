@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use sprag_core::decide;
+use sprag_core::digest::Digest;
 use sprag_core::event::{Actor, Author, Event, Input, Presence, Report, SessionId, Source, Stop};
 use sprag_core::fact::{Conflict, Facts};
 use sprag_core::policy::Policy;
@@ -48,9 +49,13 @@ fn events() -> impl Strategy<Value = Event> {
 
 fn facts() -> impl Strategy<Value = Facts> {
     proptest::option::of(proptest::collection::vec("[a-d]", 0..4)).prop_map(|files| Facts {
-        store: vec!["/w/.git/sprag".to_owned()],
+        ours: vec!["/w/.git/sprag".to_owned()],
+        head: None,
         conflicts: files.map(|files| {
-            files.into_iter().map(|path| Conflict { path: Text::from(path), line: 1 }).collect()
+            files
+                .into_iter()
+                .map(|path| Conflict { digest: Digest::of([&path]), path: Text::from(path), line: 1 })
+                .collect()
         }),
         debts: Some(Vec::new()),
         unresolved: None,
@@ -63,6 +68,8 @@ fn input(event: Event, seconds: i64) -> Input {
         session: SessionId::new("s"),
         client: "law".to_owned(),
         cwd: "/w".to_owned(),
+        project: None,
+        root: "/w".to_owned(),
         actor: Actor::Main,
         presence: Presence::Attended,
         event,

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use sprag_core::decide;
+use sprag_core::digest::Digest;
 use sprag_core::event::{Actor, Author, Event, Input, Presence, SessionId, Source, Stop};
 use sprag_core::fact::{Conflict, Facts};
 use sprag_core::log::{Projection as _, Record};
@@ -222,6 +223,8 @@ impl Core {
             session: SessionId::new(name),
             client: "core".to_owned(),
             cwd: "/w".to_owned(),
+            project: None,
+            root: "/w".to_owned(),
             actor,
             presence: Presence::Attended,
             event,
@@ -231,9 +234,15 @@ impl Core {
         let owed: BTreeSet<&str> =
             self.debts.open().iter().flat_map(|open| &open.debt.items).map(Text::as_str).collect();
         let facts = Facts {
-            store: vec!["/w/.git/sprag".to_owned()],
+            ours: vec!["/w/.git/sprag".to_owned()],
+            head: None,
             conflicts: Some(
-                mine.map(|(path, _)| Conflict { path: Text::from(path.as_str()), line: 2 }).collect(),
+                mine.map(|(path, _)| Conflict {
+                    path: Text::from(path.as_str()),
+                    line: 2,
+                    digest: Digest::of([path]),
+                })
+                .collect(),
             ),
             debts: Some(self.debts.open().to_vec()),
             unresolved: Some(
