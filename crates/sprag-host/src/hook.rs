@@ -14,6 +14,7 @@ use std::sync::Mutex;
 use sprag_core::decide;
 use sprag_core::event::{Event, Input, Presence};
 use sprag_core::text::{Text, one_line};
+use sprag_core::tool::Whole;
 use sprag_core::verdict::{Ruling, Verdict};
 
 use crate::clients::{self, Client, Parsed, Reply};
@@ -103,7 +104,11 @@ fn answer<'a>(
     let parsed = match parsed {
         Ok(parsed) => parsed,
         Err(malformed) => {
-            let raw = String::from_utf8_lossy(&payload.bytes);
+            let mut raw = String::from_utf8_lossy(&payload.bytes).into_owned();
+            if payload.whole == (Whole::Cut { names_us: true }) {
+                // In a part that was dropped.
+                raw.push_str(" sprag");
+            }
             let native = peek_event_name(&raw).unwrap_or_default();
             return fault(client, &native, &raw, &format!("the payload is malformed: {}", malformed.0));
         }
@@ -297,8 +302,6 @@ fn keep_pair(env: &Env, payload: Option<&Payload>, reply: &str) {
 
 #[cfg(test)]
 mod tests {
-    use sprag_core::tool::Whole;
-
     use super::*;
 
     #[test]

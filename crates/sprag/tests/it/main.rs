@@ -9,6 +9,7 @@
 mod bad_input;
 mod commands;
 mod docs;
+mod hostile;
 mod killed;
 mod laws;
 mod parallel;
