@@ -28,14 +28,15 @@ impl Env {
 
     /// Variables whose name starts with `prefix`, by name.
     pub fn starting_with(&self, prefix: &str) -> Vec<(String, String)> {
+        let is_wanted = |name: &OsString| name.as_encoded_bytes().starts_with(prefix.as_bytes());
         let all: Vec<(OsString, OsString)> = match self {
-            Env::Real => std::env::vars_os().collect(),
+            Env::Real => std::env::vars_os().filter(|(name, _)| is_wanted(name)).collect(),
             Env::Given(vars) => vars.iter().map(|(name, value)| (name.into(), value.clone())).collect(),
         };
         let mut found: Vec<(String, String)> = all
             .into_iter()
+            .filter(|(name, _)| is_wanted(name))
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-            .filter(|(name, _)| name.starts_with(prefix))
             .collect();
         found.sort();
         found

@@ -1,6 +1,6 @@
 //! The journal of one session: its events in the order they were judged, and its state.
 //!
-//! Each line may carry `set`, the parts of the state it changed. At least every 32nd line is a
+//! Each line may carry `set`, the parts of the state it changed. At least every 16th line is a
 //! snapshot of all of it, and reading starts at the last one from the end: the six hundredth call
 //! of a session costs what the first did. Lines that changed nothing are not even parsed.
 
@@ -25,7 +25,7 @@ use crate::records;
 use crate::store::{self, Lines, Store, files_with_ending};
 
 /// Lines after which a snapshot is due.
-const SNAPSHOT_EVERY: usize = 32;
+const SNAPSHOT_EVERY: usize = 16;
 /// Where a snapshot line is known by, without parsing it. Also what fixes the order of fields.
 const SNAPSHOT: &[u8] = br#"{"v":1,"kind":"snapshot","#;
 const OURS: &[u8] = br#"{"v":1,"#;
@@ -53,11 +53,18 @@ pub struct Loaded {
     ends_whole: bool,
 }
 
+/// A line as far as the state is concerned: the rest of it is passed over.
 #[derive(Deserialize)]
 struct StateLine {
     #[serde(default)]
-    body: Value,
+    body: Count,
     set: Map<String, Value>,
+}
+
+#[derive(Default, Deserialize)]
+struct Count {
+    #[serde(default)]
+    events: u64,
 }
 
 impl Journal {
@@ -278,7 +285,7 @@ fn fold(tail: &[u8], is_all: bool) -> Option<Loaded> {
         if line.starts_with(SNAPSHOT) {
             match serde_json::from_slice::<StateLine>(line) {
                 Ok(state) => {
-                    loaded.events = state.body["events"].as_u64().unwrap_or(0);
+                    loaded.events = state.body.events;
                     apply(&mut loaded, state.set);
                     return Some(fold_rest(loaded, &tail[start + line.len()..]));
                 }

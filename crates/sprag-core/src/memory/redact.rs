@@ -91,19 +91,20 @@ fn clean(text: &str) -> Cow<'_, str> {
     let mut at = 0;
     while at < bytes.len() {
         // A secret starts where a word starts, or at a mark of its own; the rest is passed over.
-        let word_starts = at == 0 || !is_word(bytes[at - 1]) || follows_escape(bytes, at);
-        let found = match bytes[at] {
+        let byte = bytes[at];
+        let found = match byte {
             b'-' => pem(text, at),
             b'<' => private_span(text, at),
-            b':' => url_password(text, at),
-            _ if word_starts => prefixed(text, at).or_else(|| bearer(text, at)).or_else(|| jwt(text, at)),
+            b':' => url_password(text, at).or_else(|| assigned(text, at)),
+            b'=' => assigned(text, at),
+            b' ' if follows_flag(text, at) => assigned(text, at),
+            b'A' | b'B' | b'a'..=b'z' if starts_word(bytes, at) => match byte {
+                b'b' | b'B' => bearer(text, at),
+                b'e' => jwt(text, at),
+                _ => prefixed(text, at),
+            },
             _ => None,
         };
-        let found = found.or_else(|| match bytes[at] {
-            b'=' | b':' => assigned(text, at),
-            b' ' if follows_flag(text, at) => assigned(text, at),
-            _ => None,
-        });
         match found {
             Some((from, to, kind)) if from >= copied => {
                 out.push_str(&text[copied..from]);
@@ -131,8 +132,9 @@ fn is_word(byte: u8) -> bool {
 }
 
 /// Behind a written-out `\n`, `\t` or `\r` a word starts, although a letter stands before it.
-fn follows_escape(bytes: &[u8], at: usize) -> bool {
-    at >= 2 && bytes[at - 2] == b'\\' && b"ntr".contains(&bytes[at - 1])
+fn starts_word(bytes: &[u8], at: usize) -> bool {
+    let follows_escape = || at >= 2 && bytes[at - 2] == b'\\' && b"ntr".contains(&bytes[at - 1]);
+    at == 0 || !is_word(bytes[at - 1]) || follows_escape()
 }
 
 /// End of the run of token characters that starts at `at`.

@@ -42,18 +42,12 @@ struct Stamp {
 /// The configuration for a hook call. A layer with a mistake never takes effect, and what was in
 /// force before the mistake stays in force.
 pub fn for_hook(places: &Places, env: &Env, disk: &dyn Disk) -> Compiled {
-    let path = cache_path(places, env);
+    let Some(path) = cache_path(places, env) else {
+        return compile(places, env, None);
+    };
     let cached = bounded(&path).and_then(|bytes| postcard::from_bytes::<Compiled>(&bytes).ok());
     let cached = cached.filter(|cached| cached.build == BUILD);
-    let is_valid = |cached: &Compiled| {
-        let sources = sources(places);
-        cached.made_from.len() == sources.len()
-            && cached
-                .made_from
-                .iter()
-                .zip(&sources)
-                .all(|((path, stamp), source)| path == source && look(path) == *stamp)
-    };
+    let is_valid = |cached: &Compiled| cached.made_from.iter().all(|(path, stamp)| look(path) == *stamp);
     match cached {
         Some(cached) if is_valid(&cached) => cached,
         last_good => {
@@ -105,14 +99,15 @@ fn look(path: &Path) -> Option<Stamp> {
     })
 }
 
-/// One file for each worktree, each store and each set of settings in the environment. It is kept
-/// with the user where there is one: a git directory may have come in an archive, with a policy.
-fn cache_path(places: &Places, env: &Env) -> PathBuf {
+/// One file for each worktree, each store, each place of settings and each set of them in the
+/// environment. It is kept with the user and nowhere else: a git directory may have come in an
+/// archive, with a policy of its own.
+fn cache_path(places: &Places, env: &Env) -> Option<PathBuf> {
+    let user = places.user.as_ref()?;
     let mut hash = DefaultHasher::new();
-    (&places.worktree, &places.store).hash(&mut hash);
+    (&places.worktree, &places.store, &user.config).hash(&mut hash);
     config::settings_in(env).hash(&mut hash);
-    let dir = places.user.as_ref().map_or(&places.store, |user| &user.state).join("cache");
-    dir.join(format!("cfg-{:016x}.bin", hash.finish()))
+    Some(user.state.join("cache").join(format!("cfg-{:016x}.bin", hash.finish())))
 }
 
 fn bounded(path: &Path) -> Option<Vec<u8>> {
