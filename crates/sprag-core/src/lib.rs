@@ -14,6 +14,7 @@ pub mod memory;
 pub mod obligation;
 pub mod policy;
 pub mod session;
+pub mod shell;
 pub mod text;
 pub mod time;
 pub mod tool;
