@@ -3,13 +3,61 @@
 //!
 //! Total and bounded in work: any text is answered, and what goes beyond the bounds is a doubt.
 
+mod braces;
+mod builtins;
+mod call;
+mod carriers;
+mod configured;
+mod escapes;
+mod expand;
+mod filters;
+mod heredocs;
+mod hole;
+mod interpreters;
+mod lexer;
+mod options;
+mod parameters;
+mod paths;
+mod reading;
+mod recover;
+mod redirect;
+mod remote;
+mod scan;
+mod shells;
+mod spread;
+mod state;
+mod subcommands;
+mod walk;
+
+#[cfg(test)]
+mod tests;
+
 use crate::text::Text;
+
+/// What is known about the place a command line is started in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Start {
+    /// Without it, places are told relative to the start: `.`.
+    pub cwd: Option<String>,
+    /// Without it, home is the symbolic `~`.
+    pub home: Option<String>,
+}
+
+impl Script {
+    /// Reads any text; what cannot be known or goes beyond the bounds of work is told as doubts.
+    pub fn parse(text: &str, start: &Start) -> Script {
+        walk::Walk::new(start).script(text)
+    }
+}
 
 /// A parsed command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Script {
     /// Every simple command that is reachable, in the order of the text.
     pub commands: Vec<Command>,
+    /// The carriers themselves as they were written (`sudo -u x rm y`, `git -C d push`), for rules
+    /// about a carrier: what such a command does is in `commands`.
+    pub wrappers: Vec<Command>,
     /// Paths written and read by redirections and by programs known to do so.
     pub writes: Vec<PathUse>,
     pub reads: Vec<PathUse>,
@@ -31,6 +79,16 @@ pub struct Command {
     pub host: Host,
     /// Where it stands in the whole text.
     pub span: (usize, usize),
+}
+
+impl Command {
+    /// The program by its base name, if it is known.
+    pub fn program(&self) -> Option<&str> {
+        match self.argv.first() {
+            Some(Word::Known(word)) => Some(hole::base_name(word)),
+            Some(Word::Partly(_) | Word::Many) | None => None,
+        }
+    }
 }
 
 /// One word of a command.

@@ -1,0 +1,72 @@
+//! From text to syntax tree. The parser is given only what it can take without recursing too deep,
+//! running too long or failing on a number; the rest, and what it rejects, is split by our own
+//! means, which is a doubt.
+
+use brush_parser::Parser;
+use brush_parser::ParserOptions;
+use brush_parser::ast::Program;
+
+use super::DoubtKind;
+use super::heredocs;
+use super::recover;
+use super::scan;
+
+/// Nested `case` without a last `;;` doubles the parser's time at each level.
+const CASES: usize = 5;
+/// Operators of one `[[ ]]` become a tree of that depth.
+const TESTS: usize = 48;
+
+pub(super) struct Reading {
+    pub(super) program: Program,
+    pub(super) doubt: Option<DoubtKind>,
+}
+
+/// Reads `text`, which may nest `depth` levels.
+pub(super) fn read(text: &str, depth: usize) -> Reading {
+    let shape = scan::shape(text);
+    if shape.depth > depth || shape.cases > CASES || shape.tests > TESTS {
+        return Reading { program: recover::split(text), doubt: Some(DoubtKind::Limit) };
+    }
+    if shape.wide_descriptor {
+        return Reading { program: recover::split(text), doubt: Some(DoubtKind::Parse) };
+    }
+    if let Some(program) = parse(text) {
+        let doubt = (shape.heredocs != heredocs::count(&program)).then_some(DoubtKind::Parse);
+        return match doubt {
+            None => Reading { program, doubt },
+            // Two readings of the same text: what either of them sees counts.
+            Some(_) => {
+                let mut program = program;
+                program.complete_commands.extend(recover::split(text).complete_commands);
+                Reading { program, doubt }
+            }
+        };
+    }
+    if text.contains("select")
+        && let Some(program) = parse(&select_as_for(text))
+    {
+        return Reading { program, doubt: None };
+    }
+    Reading { program: recover::split(text), doubt: Some(DoubtKind::Parse) }
+}
+
+fn parse(text: &str) -> Option<Program> {
+    Parser::new(text.as_bytes(), &ParserOptions::default()).parse_program().ok()
+}
+
+/// `select x in …` has the shape of `for x in …`, which the parser knows. Spans stay right, because
+/// the missing letters become blanks.
+fn select_as_for(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("select") {
+        let (before, after) = (&rest[..at], &rest[at + 6..]);
+        out.push_str(before);
+        let starts = out.chars().next_back().is_none_or(|c| c.is_whitespace() || matches!(c, ';' | '&' | '|' | '(' | '{'));
+        let ends = after.starts_with([' ', '\t']);
+        out.push_str(if starts && ends { "for   " } else { "select" });
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
