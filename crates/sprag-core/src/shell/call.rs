@@ -300,16 +300,21 @@ impl Walk {
 
     /// A program that is no carrier.
     fn program(&mut self, name: &str, words: Vec<String>, assigns: &[(String, String)]) {
+        let cwd = self.state.cwd.clone();
         if self.builtin(name, &words) {
+            // A command runs where it finds itself, even if that is to move elsewhere.
+            let moved = std::mem::replace(&mut self.state.cwd, cwd);
             self.leaf(&words, assigns);
+            self.state.cwd = moved;
             self.output(name, &words);
             return;
         }
         let given = words;
-        let cwd = self.state.cwd.clone();
         let words = match self.subcommand(name, &given) {
             Some(short) => {
+                let moved = std::mem::replace(&mut self.state.cwd, cwd.clone());
                 self.wrapper(&given, assigns);
+                self.state.cwd = moved;
                 short
             }
             None => given,
@@ -333,7 +338,11 @@ impl Walk {
         let path = words[0].as_str();
         if path.contains('/') && hole::is_known(path) {
             if let Some(text) = self.file(path).map(str::to_owned) {
-                self.written_program(&text, words);
+                if !self.calls.iter().any(|call| call == path) {
+                    self.calls.push(path.to_owned());
+                    self.written_program(&text, words);
+                    self.calls.pop();
+                }
                 return;
             }
             let standard = ["/bin/", "/sbin/", "/usr/", "/opt/", "/nix/", "/snap/"];

@@ -39,6 +39,9 @@ pub(super) struct Row {
     joined: bool,
 }
 
+/// More operands than there ever are: only the options hold commands.
+const ONLY_OPTIONS: usize = 99;
+
 const ROW: Row = Row {
     names: &[],
     verbs: &[],
@@ -131,7 +134,7 @@ const ROWS: &[Row] = &[
     Row { names: &["sg"], options: opts("c", &[]), operands: 1, code: &["-c"], joined: true, ..ROW },
     Row { names: &["watchexec"], options: opts("wefisd", &["--watch", "--exts", "--filter", "--ignore"]), joined: true, ..ROW },
     Row { names: &["entr"], options: opts("", &[]), ..ROW },
-    Row { names: &["nodemon"], options: opts("xwe", &["--exec", "--watch", "--ext"]), code: &["-x", "--exec"], operands: 9, ..ROW },
+    Row { names: &["nodemon"], options: opts("xwe", &["--exec", "--watch", "--ext"]), code: &["-x", "--exec"], operands: ONLY_OPTIONS, ..ROW },
     Row {
         names: &["hyperfine"],
         options: opts("wmMrpcnSu", &["--warmup", "--runs", "--prepare", "--cleanup", "--setup", "--export-json"]),
@@ -190,7 +193,7 @@ const ROWS: &[Row] = &[
         names: &["nix-shell"],
         options: opts("pIAE", &["--run", "--command", "--packages", "--arg", "--argstr"]),
         code: &["--run", "--command"],
-        operands: 99,
+        operands: ONLY_OPTIONS,
         ..ROW
     },
 ];
@@ -265,7 +268,8 @@ impl Walk {
         }
         if row.joined {
             self.wrapper(words, assigns);
-            let text = inner.join(" ");
+            // Each operand of `hyperfine` is a command of its own.
+            let text = inner.join(if name == "hyperfine" { "\n" } else { " " });
             self.shell_text(name, &text, Vec::new());
             return Step::Done;
         }

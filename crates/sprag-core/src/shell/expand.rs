@@ -235,8 +235,11 @@ impl Walk {
             }
             b'"' => {
                 let end = scan::end_of(raw, at + 1, Inside::Quotes).unwrap_or(raw.len() + 1);
-                fields.literal("");
                 let inner = &raw[at + 1..(end - 1).min(raw.len())];
+                // `"$@"` without arguments is no word, other quotes are one even if empty.
+                if !matches!(inner, "$@" | "${@}") && !inner.ends_with("[@]}") {
+                    fields.literal("");
+                }
                 self.pieces(inner, Quoting::Double, fields);
                 return end;
             }

@@ -42,12 +42,26 @@ pub(super) fn read(text: &str, depth: usize) -> Reading {
             }
         };
     }
-    if text.contains("select")
-        && let Some(program) = parse(&select_as_for(text))
+    if (text.contains("select") || text.contains("(("))
+        && let Some(program) = parse(&without_gaps(&select_as_for(text)))
     {
         return Reading { program, doubt: None };
     }
     Reading { program: recover::split(text), doubt: Some(DoubtKind::Parse) }
+}
+
+/// `for ((i = 0;; i++))`: the parser takes the two semicolons for the end of a case.
+fn without_gaps(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    let mut rest = text;
+    while let Some(at) = rest.find("((") {
+        let end = rest[at..].find("))").map_or(rest.len(), |length| at + length);
+        out.push_str(&rest[..at]);
+        out.push_str(&rest[at..end].replace(";;", "; ;"));
+        rest = &rest[end..];
+    }
+    out.push_str(rest);
+    out
 }
 
 fn parse(text: &str) -> Option<Program> {

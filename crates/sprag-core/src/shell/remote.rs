@@ -128,7 +128,7 @@ impl Walk {
     }
 
     pub(super) fn tmux(&mut self, words: &[String], assigns: &Assigns) -> Option<Step> {
-        const OPTIONS: Options = Options { letters: "cefLlnSstxyFNT", long: &[] };
+        const OPTIONS: Options = Options { letters: "cefLlnpSstxyFNT", long: &[] };
         let mut at = options::leading(words, 1, &Options { letters: "cfLST", long: &[] }).operands;
         let mut found = false;
         // Commands of tmux are apart by `;`.

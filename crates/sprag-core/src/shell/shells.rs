@@ -98,10 +98,14 @@ impl Walk {
 
     fn script_file(&mut self, name: &str, path: &str, words: &[String], assigns: &Assigns, arguments: Vec<String>) {
         match self.file(path).map(str::to_owned) {
+            // A script that runs itself does nothing new.
+            Some(_) if self.calls.iter().any(|call| call == path) => self.wrapper(words, assigns),
             Some(text) => {
                 self.wrapper(words, assigns);
                 if text.contains(|c: char| !hole::is_hole(c) && !c.is_whitespace()) {
+                    self.calls.push(path.to_owned());
                     self.shell_text(name, &text, arguments);
+                    self.calls.pop();
                 } else if !hole::is_known(&text) {
                     let command = self.leaf(words, assigns);
                     self.doubt_of(DoubtKind::Dynamic, &format!("what {name} reads is known only at run time"), command);

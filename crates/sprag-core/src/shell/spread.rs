@@ -99,16 +99,27 @@ impl Walk {
             items.push(HOLE.to_string());
         }
         let template = command.join(" ");
+        if command.len() > 1 {
+            self.input_unknown(|walk| {
+                walk.via.push(Carrier::Program("parallel".to_owned()));
+                for item in items {
+                    let mut run: Vec<String> = command.iter().map(|word| filled(word, &item)).collect();
+                    if run == command {
+                        run.push(item);
+                    }
+                    walk.run(run, Vec::new());
+                }
+                walk.via.pop();
+            });
+            return Step::Done;
+        }
         for item in items {
             // Without a command the items are the commands.
             let text = if template.is_empty() {
                 item
-            } else if template.contains("{}") {
-                template.replace("{}", &item)
-            } else if template.contains('{') {
-                template.replace("{.}", &item).replace("{/}", &item).replace("{1}", &item)
             } else {
-                format!("{template} {item}")
+                let text = filled(&template, &item);
+                if text == template { format!("{template} {item}") } else { text }
             };
             self.shell_text("parallel", &text, Vec::new());
         }
@@ -214,6 +225,11 @@ impl Walk {
         self.shell_text("watch", &text, Vec::new());
         Step::Done
     }
+}
+
+/// A template of `parallel` with its item.
+fn filled(template: &str, item: &str) -> String {
+    ["{}", "{.}", "{/}", "{1}"].iter().fold(template.to_owned(), |text, mark| text.replace(mark, item))
 }
 
 /// A test of `find` that leaves most files out; kinds and depths do not.
