@@ -68,7 +68,8 @@ impl Walk {
             }
             "let" => {
                 for word in operands() {
-                    let end = word.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(word.len());
+                    let end =
+                        word.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(word.len());
                     if end > 0 {
                         self.state.set_hole(&word[..end]);
                     }
@@ -78,14 +79,19 @@ impl Walk {
                 if words.get(1).is_some_and(|word| word == "-v")
                     && let (Some(name), Some(format)) = (words.get(2), words.get(3))
                 {
-                    let text = super::filters::printf(format, &words[4..]).unwrap_or_else(|| HOLE.to_string());
+                    let text =
+                        super::filters::printf(format, &words[4..]).unwrap_or_else(|| HOLE.to_string());
                     self.state.set(name, text);
                 }
             }
             "set" => self.set_arguments(words),
             "shift" => {
                 let count = words.get(1).map_or(Some(1), |word| word.parse::<usize>().ok());
-                let known = self.state.arguments.as_ref().is_some_and(|words| !words.iter().any(|word| word.contains(MANY)));
+                let known = self
+                    .state
+                    .arguments
+                    .as_ref()
+                    .is_some_and(|words| !words.iter().any(|word| word.contains(MANY)));
                 self.state.arguments = match (self.state.arguments.take(), count) {
                     (Some(words), Some(count)) if known => Some(words.into_iter().skip(count).collect()),
                     _ => None,
@@ -106,15 +112,17 @@ impl Walk {
                     self.state.aliases.remove(word);
                 }
             }
-            ":" | "true" | "false" | "test" | "[" | "shopt" | "wait" | "return" | "exit" | "break" | "continue" | "umask"
-            | "ulimit" | "hash" | "enable" | "bind" | "complete" | "disown" | "dirs" | "jobs" | "times" => {}
+            ":" | "true" | "false" | "test" | "[" | "shopt" | "wait" | "return" | "exit" | "break"
+            | "continue" | "umask" | "ulimit" | "hash" | "enable" | "bind" | "complete" | "disown"
+            | "dirs" | "jobs" | "times" => {}
             _ => return false,
         }
         true
     }
 
     fn declare(&mut self, name: &str, words: &[String]) {
-        let exports = name == "export" || words[1..].iter().any(|word| word.starts_with('-') && word.contains('x'));
+        let exports =
+            name == "export" || words[1..].iter().any(|word| word.starts_with('-') && word.contains('x'));
         let named = words[1..].iter().any(|word| word.starts_with('-') && word.contains('n'));
         for word in words[1..].iter().filter(|word| !word.starts_with('-')) {
             let name = match carriers::assignment(word) {

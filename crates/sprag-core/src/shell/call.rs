@@ -36,7 +36,8 @@ impl Walk {
         }
         let declares = words.first().is_some_and(|word| builtins::declares(word));
         let suffix = simple.suffix.iter().flat_map(|suffix| &suffix.0);
-        let mut named = simple.word_or_name.as_ref().filter(|word| is_descriptor(word) && self.touches_redirect(word));
+        let mut named =
+            simple.word_or_name.as_ref().filter(|word| is_descriptor(word) && self.touches_redirect(word));
         for item in suffix {
             match item {
                 Item::IoRedirect(redirect) => {
@@ -219,7 +220,12 @@ impl Walk {
         self.level -= 1;
     }
 
-    fn peel(&mut self, mut words: Vec<String>, mut assigns: Vec<(String, String)>, entered: &mut Option<Option<String>>) {
+    fn peel(
+        &mut self,
+        mut words: Vec<String>,
+        mut assigns: Vec<(String, String)>,
+        entered: &mut Option<Option<String>>,
+    ) {
         for layer in 0..LAYERS {
             if !self.step() {
                 return;
@@ -355,7 +361,10 @@ impl Walk {
         let targets = match name {
             "just" | "task" | "rake" | "mage" | "invoke" | "nox" | "tox" => true,
             "npm" | "pnpm" | "bun" => {
-                matches!(verb, "run" | "run-script" | "test" | "t" | "start" | "stop" | "restart" | "rum" | "urn")
+                matches!(
+                    verb,
+                    "run" | "run-script" | "test" | "t" | "start" | "stop" | "restart" | "rum" | "urn"
+                )
             }
             "yarn" => matches!(verb, "run" | "test" | "start" | "stop" | "restart" | "build"),
             "deno" => matches!(verb, "task" | "run"),
@@ -371,7 +380,9 @@ impl Walk {
     /// A program this text wrote itself, by its first line.
     fn written_program(&mut self, text: &str, words: &[String]) {
         let first = text.lines().next().unwrap_or_default();
-        let interpreter = first.strip_prefix("#!").and_then(|line| line.split_whitespace().map(hole::base_name).find(|name| *name != "env" && !name.starts_with('-')));
+        let interpreter = first.strip_prefix("#!").and_then(|line| {
+            line.split_whitespace().map(hole::base_name).find(|name| *name != "env" && !name.starts_with('-'))
+        });
         match interpreter {
             Some(name) if !super::shells::is_shell(name) => self.interpreter_code(name, text),
             _ => self.shell_text(hole::base_name(&words[0]), text, words[1..].to_vec()),

@@ -64,8 +64,17 @@ const ROWS: &[Row] = &[
         options: opts(
             "CDghpRrTtUu",
             &[
-                "--user", "--group", "--prompt", "--close-from", "--chdir", "--host", "--chroot", "--role", "--type",
-                "--other-user", "--command-timeout",
+                "--user",
+                "--group",
+                "--prompt",
+                "--close-from",
+                "--chdir",
+                "--host",
+                "--chroot",
+                "--role",
+                "--type",
+                "--other-user",
+                "--command-timeout",
             ],
         ),
         assigns: true,
@@ -77,24 +86,38 @@ const ROWS: &[Row] = &[
     Row { names: &["pkexec", "gksudo", "gksu"], options: opts("u", &["--user"]), ..ROW },
     Row {
         names: &["runuser"],
-        options: opts("ugGcsw", &["--user", "--group", "--supp-group", "--command", "--shell", "--session-command"]),
+        options: opts(
+            "ugGcsw",
+            &["--user", "--group", "--supp-group", "--command", "--shell", "--session-command"],
+        ),
         code: &["-c", "--command", "--session-command"],
         ..ROW
     },
-    Row { names: &["nice"], options: opts("n0123456789", &["--adjustment"]), ..ROW },
+    Row { names: &["nice"], options: opts("n", &["--adjustment"]), ..ROW },
     Row {
         names: &["ionice"],
         options: opts("cnpPu", &["--class", "--classdata", "--pid", "--pgid", "--uid"]),
         inert: &["-p", "--pid", "-P", "-u"],
         ..ROW
     },
-    Row { names: &["nohup", "setsid", "builtin", "busybox", "toybox", "catchsegv", "unbuffer", "torsocks"], ..ROW },
-    Row { names: &["timeout", "gtimeout"], options: opts("ks", &["--kill-after", "--signal"]), operands: 1, ..ROW },
+    Row {
+        names: &["nohup", "setsid", "builtin", "busybox", "toybox", "catchsegv", "unbuffer", "torsocks"],
+        ..ROW
+    },
+    Row {
+        names: &["timeout", "gtimeout"],
+        options: opts("ks", &["--kill-after", "--signal"]),
+        operands: 1,
+        ..ROW
+    },
     Row { names: &["time", "gtime"], options: opts("fo", &["--format", "--output"]), ..ROW },
     Row { names: &["stdbuf", "gstdbuf"], options: opts("ioe", &["--input", "--output", "--error"]), ..ROW },
     Row {
         names: &["unshare"],
-        options: opts("GRSw", &["--setgid", "--root", "--setuid", "--wd", "--map-user", "--map-group", "--propagation"]),
+        options: opts(
+            "GRSw",
+            &["--setgid", "--root", "--setuid", "--wd", "--map-user", "--map-group", "--propagation"],
+        ),
         enter: &["-w", "--wd"],
         ..ROW
     },
@@ -107,15 +130,43 @@ const ROWS: &[Row] = &[
         code: &["-c", "--command"],
         ..ROW
     },
-    Row { names: &["strace", "ltrace", "dtruss"], options: opts("aAbeEIonOpPsSuUX", &["--trace", "--output"]), ..ROW },
-    Row { names: &["valgrind", "heaptrack", "perf-trace", "rlwrap", "proxychains", "proxychains4", "xvfb-run"], ..ROW },
-    Row { names: &["perf"], verbs: &["stat", "record", "trace"], options: opts("eopF", &["--output"]), ..ROW },
-    Row { names: &["script"], options: opts("cEIoBOTm", &["--command"]), operands: 1, code: &["-c", "--command"], ..ROW },
+    Row {
+        names: &["strace", "ltrace", "dtruss"],
+        options: opts("aAbeEIonOpPsSuUX", &["--trace", "--output"]),
+        ..ROW
+    },
+    Row {
+        names: &["valgrind", "heaptrack", "perf-trace", "rlwrap", "proxychains", "proxychains4", "xvfb-run"],
+        ..ROW
+    },
+    Row {
+        names: &["perf"],
+        verbs: &["stat", "record", "trace"],
+        options: opts("eopF", &["--output"]),
+        ..ROW
+    },
+    Row {
+        names: &["script"],
+        options: opts("cEIoBOTm", &["--command"]),
+        operands: 1,
+        code: &["-c", "--command"],
+        ..ROW
+    },
     Row {
         names: &["systemd-run"],
         options: opts(
             "pEutHMGr",
-            &["--property", "--setenv", "--unit", "--uid", "--gid", "--working-directory", "--machine", "--slice", "--host"],
+            &[
+                "--property",
+                "--setenv",
+                "--unit",
+                "--uid",
+                "--gid",
+                "--working-directory",
+                "--machine",
+                "--slice",
+                "--host",
+            ],
         ),
         enter: &["--working-directory"],
         ..ROW
@@ -132,12 +183,26 @@ const ROWS: &[Row] = &[
     Row { names: &["arch"], options: opts("", &["-arch"]), ..ROW },
     Row { names: &["dbus-run-session", "dbus-launch", "firejail", "cpulimit", "faketime"], ..ROW },
     Row { names: &["sg"], options: opts("c", &[]), operands: 1, code: &["-c"], joined: true, ..ROW },
-    Row { names: &["watchexec"], options: opts("wefisd", &["--watch", "--exts", "--filter", "--ignore"]), joined: true, ..ROW },
+    Row {
+        names: &["watchexec"],
+        options: opts("wefisd", &["--watch", "--exts", "--filter", "--ignore"]),
+        joined: true,
+        ..ROW
+    },
     Row { names: &["entr"], options: opts("", &[]), ..ROW },
-    Row { names: &["nodemon"], options: opts("xwe", &["--exec", "--watch", "--ext"]), code: &["-x", "--exec"], operands: ONLY_OPTIONS, ..ROW },
+    Row {
+        names: &["nodemon"],
+        options: opts("xwe", &["--exec", "--watch", "--ext"]),
+        code: &["-x", "--exec"],
+        operands: ONLY_OPTIONS,
+        ..ROW
+    },
     Row {
         names: &["hyperfine"],
-        options: opts("wmMrpcnSu", &["--warmup", "--runs", "--prepare", "--cleanup", "--setup", "--export-json"]),
+        options: opts(
+            "wmMrpcnSu",
+            &["--warmup", "--runs", "--prepare", "--cleanup", "--setup", "--export-json"],
+        ),
         code: &["-p", "--prepare", "-c", "--cleanup", "--setup", "-s"],
         joined: true,
         ..ROW
@@ -164,15 +229,31 @@ const ROWS: &[Row] = &[
         options: opts(
             "pmP",
             &[
-                "--with", "--extra", "--group", "--package", "--python", "--project", "--directory", "--env-file",
-                "--with-requirements", "--with-editable", "--index", "--only-group", "--no-group",
+                "--with",
+                "--extra",
+                "--group",
+                "--package",
+                "--python",
+                "--project",
+                "--directory",
+                "--env-file",
+                "--with-requirements",
+                "--with-editable",
+                "--index",
+                "--only-group",
+                "--no-group",
             ],
         ),
         enter: &["--directory"],
         ..ROW
     },
     Row { names: &["uvx"], options: opts("p", &["--from", "--with", "--python"]), ..ROW },
-    Row { names: &["poetry", "pipenv", "rye", "pdm", "hatch", "pixi"], verbs: &["run"], options: opts("CPe", &["--directory"]), ..ROW },
+    Row {
+        names: &["poetry", "pipenv", "rye", "pdm", "hatch", "pixi"],
+        verbs: &["run"],
+        options: opts("CPe", &["--directory"]),
+        ..ROW
+    },
     Row { names: &["bundle", "bundler"], verbs: &["exec"], options: opts("", &["--gemfile"]), ..ROW },
     Row {
         names: &["conda", "mamba", "micromamba"],
@@ -181,12 +262,30 @@ const ROWS: &[Row] = &[
         enter: &["--cwd"],
         ..ROW
     },
-    Row { names: &["mise", "rtx"], verbs: &["exec", "x"], options: opts("cCj", &["--command", "--cd"]), code: &["-c", "--command"], enter: &["-C", "--cd"], ..ROW },
+    Row {
+        names: &["mise", "rtx"],
+        verbs: &["exec", "x"],
+        options: opts("cCj", &["--command", "--cd"]),
+        code: &["-c", "--command"],
+        enter: &["-C", "--cd"],
+        ..ROW
+    },
     Row { names: &["asdf"], verbs: &["exec"], ..ROW },
     Row { names: &["rustup"], verbs: &["run"], operands: 1, ..ROW },
     Row { names: &["direnv"], verbs: &["exec"], operands: 1, ..ROW },
-    Row { names: &["aws-vault"], verbs: &["exec"], options: opts("d", &["--duration", "--region"]), operands: 1, ..ROW },
-    Row { names: &["op", "doppler", "infisical", "chamber", "dotenvx", "teller"], verbs: &["run"], options: opts("pcef", &["--env-file", "--project", "--config", "--env"]), ..ROW },
+    Row {
+        names: &["aws-vault"],
+        verbs: &["exec"],
+        options: opts("d", &["--duration", "--region"]),
+        operands: 1,
+        ..ROW
+    },
+    Row {
+        names: &["op", "doppler", "infisical", "chamber", "dotenvx", "teller"],
+        verbs: &["run"],
+        options: opts("pcef", &["--env-file", "--project", "--config", "--env"]),
+        ..ROW
+    },
     Row { names: &["dotenv"], options: opts("ef", &["--file"]), verbs: &[], ..ROW },
     Row { names: &["devbox"], verbs: &["run"], options: opts("c", &["--config"]), ..ROW },
     Row {
@@ -257,10 +356,16 @@ impl Walk {
         }
         let inner = words.get(at..).unwrap_or_default();
         // `--` between the carrier's operands and the command: `direnv exec . -- x`.
-        let inner = if at > split.operands || !row.verbs.is_empty() { inner.strip_prefix(&["--".to_owned()]).unwrap_or(inner) } else { inner };
+        let inner = if at > split.operands || !row.verbs.is_empty() {
+            inner.strip_prefix(&["--".to_owned()]).unwrap_or(inner)
+        } else {
+            inner
+        };
         // Tool and version words before the `--`: `mise exec node@20 -- x`.
         let inner = match inner.iter().position(|word| word == "--") {
-            Some(end) if matches!(name, "mise" | "rtx" | "aws-vault" | "chamber" | "op" | "doppler") => &inner[end + 1..],
+            Some(end) if matches!(name, "mise" | "rtx" | "aws-vault" | "chamber" | "op" | "doppler") => {
+                &inner[end + 1..]
+            }
             _ => inner,
         };
         if inner.is_empty() {
@@ -281,7 +386,11 @@ impl Walk {
     fn by_name(&mut self, name: &str, words: &[String], assigns: &[(String, String)]) -> Option<Step> {
         match name {
             "env" | "genv" => Some(self.env(words, assigns)),
-            "su" => Some(self.su(words, assigns)),
+            "su" => Some(self.su(name, words, assigns)),
+            // Without `-u` it is `su`.
+            "runuser" if !words.iter().any(|word| word == "-u" || word.starts_with("--user")) => {
+                Some(self.su(name, words, assigns))
+            }
             "eval" => Some(self.eval(words, assigns)),
             "source" | "." => Some(self.source(words, assigns)),
             "trap" => Some(self.trap(words, assigns)),
@@ -295,7 +404,9 @@ impl Walk {
             "fd" | "fdfind" => Some(self.fd(words, assigns)),
             "watch" => Some(self.watch(words, assigns)),
             "ssh" | "mosh" | "autossh" => Some(self.ssh(name, words, assigns)),
-            "docker" | "podman" | "nerdctl" | "docker-compose" | "podman-compose" => self.container(name, words, assigns),
+            "docker" | "podman" | "nerdctl" | "docker-compose" | "podman-compose" => {
+                self.container(name, words, assigns)
+            }
             "kubectl" | "oc" | "k3s" | "microk8s" => self.pod(name, words, assigns),
             "tmux" => self.tmux(words, assigns),
             "screen" => self.screen(words, assigns),
@@ -339,14 +450,14 @@ impl Walk {
         Step::Inner { words: inner, assigns: inner_assigns, enter }
     }
 
-    fn su(&mut self, words: &[String], assigns: &[(String, String)]) -> Step {
+    fn su(&mut self, name: &str, words: &[String], assigns: &[(String, String)]) -> Step {
         const OPTIONS: Options = opts("cgGsw", &["--command", "--group", "--shell", "--session-command"]);
         let (split, _) = options::anywhere(words, 1, &OPTIONS);
         match split.value(&["-c", "--command", "--session-command"]) {
             Some(text) => {
                 self.wrapper(words, assigns);
                 let text = text.to_owned();
-                self.shell_text("su", &text, Vec::new());
+                self.shell_text(name, &text, Vec::new());
                 Step::Done
             }
             None => Step::Plain,

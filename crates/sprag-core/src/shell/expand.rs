@@ -226,6 +226,8 @@ impl Walk {
     /// Expands what stands at `at`; returns the place behind it.
     fn special(&mut self, raw: &str, at: usize, quoting: Quoting, fields: &mut Fields) -> usize {
         let bytes = raw.as_bytes();
+        // Each nested part is scanned to its end: that is work.
+        self.count((raw.len() - at) / 64);
         match bytes[at] {
             b'\\' => return backslash(raw, at, quoting, fields),
             b'\'' => {
@@ -314,7 +316,8 @@ impl Walk {
             }
             Some(byte) if byte.is_ascii_alphabetic() || *byte == b'_' => {
                 let rest = &raw[at + 1..];
-                let length = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
+                let length =
+                    rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
                 self.parameter(&rest[..length], quoting, fields);
                 at + 1 + length
             }
@@ -373,7 +376,10 @@ impl Walk {
 /// Nothing in it means anything to the shell.
 fn is_plain(raw: &str) -> bool {
     !raw.bytes().any(|byte| {
-        matches!(byte, b'\\' | b'$' | b'`' | b'\'' | b'"' | b'~' | b'{' | b'*' | b'?' | b'[' | b'<' | b'>' | 0xEE)
+        matches!(
+            byte,
+            b'\\' | b'$' | b'`' | b'\'' | b'"' | b'~' | b'{' | b'*' | b'?' | b'[' | b'<' | b'>' | 0xEE
+        )
     })
 }
 
@@ -409,7 +415,9 @@ fn unescape_ticks(inner: &str, quoting: Quoting) -> String {
     let mut chars = inner.chars().peekable();
     while let Some(c) = chars.next() {
         let protects = c == '\\'
-            && chars.peek().is_some_and(|next| matches!(next, '$' | '`' | '\\') || *next == '"' && quoting == Quoting::Double);
+            && chars.peek().is_some_and(|next| {
+                matches!(next, '$' | '`' | '\\') || *next == '"' && quoting == Quoting::Double
+            });
         if protects {
             out.extend(chars.next());
         } else {

@@ -11,6 +11,9 @@ use super::walk::Input;
 use super::walk::TEXT;
 use super::walk::Walk;
 
+/// `None` if the text is not of its kind.
+type Decoder = fn(&str) -> Option<Vec<u8>>;
+
 impl Walk {
     /// Prints what the program prints.
     pub(super) fn output(&mut self, name: &str, words: &[String]) {
@@ -46,26 +49,31 @@ impl Walk {
             }
             "base64" | "gbase64" => {
                 let decodes = arguments.iter().any(|word| {
-                    word == "--decode" || word.len() > 1 && !word.starts_with("--") && word.starts_with('-') && word.contains(['d', 'D'])
+                    word == "--decode"
+                        || word.len() > 1
+                            && !word.starts_with("--")
+                            && word.starts_with('-')
+                            && word.contains(['d', 'D'])
                 });
                 self.decoded(arguments, decodes.then_some(base64))
             }
             "openssl" => {
-                let base64_decode = arguments.iter().any(|word| matches!(word.as_str(), "base64" | "-base64" | "-a"))
-                    && arguments.iter().any(|word| word == "-d");
+                let base64_decode =
+                    arguments.iter().any(|word| matches!(word.as_str(), "base64" | "-base64" | "-a"))
+                        && arguments.iter().any(|word| word == "-d");
                 self.decoded(&[], base64_decode.then_some(base64))
             }
             "xxd" => {
-                let letters: String = arguments.iter().filter(|word| word.starts_with('-')).cloned().collect();
+                let letters: String =
+                    arguments.iter().filter(|word| word.starts_with('-')).cloned().collect();
                 let plain = letters.contains('r') && letters.contains('p');
                 self.decoded(arguments, plain.then_some(hex))
             }
             "tr" => self.translated(arguments),
-            "cd" | "chdir" | "export" | "declare" | "typeset" | "local" | "readonly" | "unset" | "read" | "let" | "set"
-            | "shift" | "unalias" | ":" | "true" | "false" | "test" | "[" | "shopt" | "wait" | "return" | "exit" | "break"
-            | "continue" | "hash" | "mkdir" | "rm" | "touch" | "cp" | "mv" | "ln" | "chmod" | "chown" | "sleep" => {
-                Some(String::new())
-            }
+            "cd" | "chdir" | "export" | "declare" | "typeset" | "local" | "readonly" | "unset" | "read"
+            | "let" | "set" | "shift" | "unalias" | ":" | "true" | "false" | "test" | "[" | "shopt"
+            | "wait" | "return" | "exit" | "break" | "continue" | "hash" | "mkdir" | "rm" | "touch"
+            | "cp" | "mv" | "ln" | "chmod" | "chown" | "sleep" => Some(String::new()),
             _ => None,
         }
     }
@@ -78,7 +86,8 @@ impl Walk {
     }
 
     fn cat(&mut self, arguments: &[String]) -> Option<String> {
-        let files: Vec<&String> = arguments.iter().filter(|word| !word.starts_with('-') || *word == "-").collect();
+        let files: Vec<&String> =
+            arguments.iter().filter(|word| !word.starts_with('-') || *word == "-").collect();
         if files.is_empty() {
             return self.input_text();
         }
@@ -92,9 +101,15 @@ impl Walk {
         Some(text)
     }
 
-    fn decoded(&mut self, arguments: &[String], decoder: Option<fn(&str) -> Option<Vec<u8>>>) -> Option<String> {
+    fn decoded(
+        &mut self,
+        arguments: &[String],
+        decoder: Option<Decoder>,
+    ) -> Option<String> {
         let decoder = decoder?;
-        let file = arguments.iter().find(|word| !word.starts_with('-') && !word.bytes().all(|byte| byte.is_ascii_digit()));
+        let file = arguments
+            .iter()
+            .find(|word| !word.starts_with('-') && !word.bytes().all(|byte| byte.is_ascii_digit()));
         let text = match file {
             Some(path) => self.file(path)?.to_owned(),
             None => self.input_text()?,
@@ -273,7 +288,8 @@ fn base64(text: &str) -> Option<Vec<u8>> {
 }
 
 fn hex(text: &str) -> Option<Vec<u8>> {
-    let digits: Vec<u32> = text.chars().filter(|c| !c.is_whitespace()).map(|c| c.to_digit(16)).collect::<Option<_>>()?;
+    let digits: Vec<u32> =
+        text.chars().filter(|c| !c.is_whitespace()).map(|c| c.to_digit(16)).collect::<Option<_>>()?;
     digits.chunks_exact(2).map(|pair| u8::try_from(pair[0] << 4 | pair[1]).ok()).collect()
 }
 

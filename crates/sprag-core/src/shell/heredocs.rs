@@ -33,7 +33,9 @@ fn command(command: &ast::Command) -> usize {
             prefix.chain(suffix).map(item).sum()
         }
         ast::Command::Compound(inner, redirects) => compound(inner) + redirections(redirects.as_ref()),
-        ast::Command::Function(function) => compound(&function.body.0) + redirections(function.body.1.as_ref()),
+        ast::Command::Function(function) => {
+            compound(&function.body.0) + redirections(function.body.1.as_ref())
+        }
         ast::Command::ExtendedTest(_, redirects) => redirections(redirects.as_ref()),
     }
 }
@@ -53,8 +55,12 @@ fn redirections(redirects: Option<&ast::RedirectList>) -> usize {
 fn redirection(redirect: &ast::IoRedirect) -> usize {
     match redirect {
         ast::IoRedirect::HereDocument(..) => 1,
-        ast::IoRedirect::File(_, _, ast::IoFileRedirectTarget::ProcessSubstitution(_, inner)) => list(&inner.list),
-        ast::IoRedirect::File(..) | ast::IoRedirect::HereString(..) | ast::IoRedirect::OutputAndError(..) => 0,
+        ast::IoRedirect::File(_, _, ast::IoFileRedirectTarget::ProcessSubstitution(_, inner)) => {
+            list(&inner.list)
+        }
+        ast::IoRedirect::File(..) | ast::IoRedirect::HereString(..) | ast::IoRedirect::OutputAndError(..) => {
+            0
+        }
     }
 }
 
@@ -65,7 +71,9 @@ fn compound(compound: &ast::CompoundCommand) -> usize {
         Compound::BraceGroup(inner) => list(&inner.list),
         Compound::Subshell(inner) => list(&inner.list),
         Compound::ForClause(inner) => list(&inner.body.list),
-        Compound::CaseClause(inner) => inner.cases.iter().filter_map(|case| case.cmd.as_ref()).map(list).sum(),
+        Compound::CaseClause(inner) => {
+            inner.cases.iter().filter_map(|case| case.cmd.as_ref()).map(list).sum()
+        }
         Compound::IfClause(inner) => {
             let elses = inner.elses.iter().flatten();
             let elses = elses.map(|other| other.condition.as_ref().map_or(0, list) + list(&other.body));

@@ -38,7 +38,12 @@ struct Row {
     sink: Sink,
 }
 
-const fn row(language: Language, sink: Sink, with: &'static [&'static str], names: &'static [&'static str]) -> Row {
+const fn row(
+    language: Language,
+    sink: Sink,
+    with: &'static [&'static str],
+    names: &'static [&'static str],
+) -> Row {
     Row { language, names, with, sink }
 }
 
@@ -46,27 +51,99 @@ const TREE: Sink = Sink::Remove { tree: true };
 const FILE: Sink = Sink::Remove { tree: false };
 
 const ROWS: &[Row] = &[
-    row(Language::Python, Sink::Command, &[], &["system", "popen", "Popen", "check_call", "check_output", "getoutput", "getstatusoutput", "create_subprocess_shell", "create_subprocess_exec", "startfile"]),
-    row(Language::Python, Sink::Command, &["subprocess", "sh.", "invoke", "fabric", "pty", "pexpect"], &["run", "call", "spawn"]),
-    row(Language::Python, Sink::Exec, &[], &["execl", "execlp", "execv", "execvp", "execle", "execlpe", "execve", "execvpe", "posix_spawn", "posix_spawnp"]),
-    row(Language::Python, Sink::Spawn, &[], &["spawnl", "spawnlp", "spawnv", "spawnvp", "spawnve", "spawnle", "spawnvpe", "spawnlpe"]),
+    row(
+        Language::Python,
+        Sink::Command,
+        &[],
+        &[
+            "system",
+            "popen",
+            "Popen",
+            "check_call",
+            "check_output",
+            "getoutput",
+            "getstatusoutput",
+            "create_subprocess_shell",
+            "create_subprocess_exec",
+            "startfile",
+        ],
+    ),
+    row(
+        Language::Python,
+        Sink::Command,
+        &["subprocess", "sh.", "invoke", "fabric", "pty", "pexpect"],
+        &["run", "call", "spawn"],
+    ),
+    row(
+        Language::Python,
+        Sink::Exec,
+        &[],
+        &[
+            "execl",
+            "execlp",
+            "execv",
+            "execvp",
+            "execle",
+            "execlpe",
+            "execve",
+            "execvpe",
+            "posix_spawn",
+            "posix_spawnp",
+        ],
+    ),
+    row(
+        Language::Python,
+        Sink::Spawn,
+        &[],
+        &["spawnl", "spawnlp", "spawnv", "spawnvp", "spawnve", "spawnle", "spawnvpe", "spawnlpe"],
+    ),
     row(Language::Python, TREE, &[], &["rmtree", "removedirs"]),
     row(Language::Python, FILE, &["os", "pathlib", "Path"], &["remove", "unlink", "rmdir"]),
     row(Language::Python, Sink::Code, &[], &["exec", "eval"]),
-    row(Language::JavaScript, Sink::Command, &["child_process", "execa", "shelljs", "zx"], &["exec", "execSync", "spawn", "spawnSync", "execFile", "execFileSync", "execa", "execaSync"]),
+    row(
+        Language::JavaScript,
+        Sink::Command,
+        &["child_process", "execa", "shelljs", "zx"],
+        &["exec", "execSync", "spawn", "spawnSync", "execFile", "execFileSync", "execa", "execaSync"],
+    ),
     row(Language::JavaScript, Sink::Command, &["Deno", "Bun"], &["run", "Command", "spawn", "spawnSync"]),
-    row(Language::JavaScript, TREE, &["fs", "rimraf", "Deno"], &["rm", "rmSync", "rimraf", "rimrafSync", "removeSync", "emptyDirSync", "remove"]),
+    row(
+        Language::JavaScript,
+        TREE,
+        &["fs", "rimraf", "Deno"],
+        &["rm", "rmSync", "rimraf", "rimrafSync", "removeSync", "emptyDirSync", "remove"],
+    ),
     row(Language::JavaScript, FILE, &["fs"], &["unlink", "unlinkSync", "rmdir", "rmdirSync"]),
     row(Language::JavaScript, Sink::Code, &[], &["eval", "Function", "runInNewContext", "runInThisContext"]),
     row(Language::Perl, Sink::Command, &[], &["system", "exec"]),
     row(Language::Perl, TREE, &[], &["rmtree", "remove_tree"]),
     row(Language::Perl, FILE, &[], &["unlink", "rmdir"]),
     row(Language::Perl, Sink::Code, &[], &["eval"]),
-    row(Language::Ruby, Sink::Command, &[], &["system", "exec", "spawn", "popen", "capture2", "capture2e", "capture3", "popen3", "popen2", "sh"]),
-    row(Language::Ruby, TREE, &[], &["rm_rf", "rm_r", "remove_dir", "rmtree", "remove_entry", "remove_entry_secure"]),
-    row(Language::Ruby, FILE, &["File", "FileUtils", "Dir", "Pathname"], &["delete", "unlink", "rm", "rm_f", "rmdir"]),
+    row(
+        Language::Ruby,
+        Sink::Command,
+        &[],
+        &["system", "exec", "spawn", "popen", "capture2", "capture2e", "capture3", "popen3", "popen2", "sh"],
+    ),
+    row(
+        Language::Ruby,
+        TREE,
+        &[],
+        &["rm_rf", "rm_r", "remove_dir", "rmtree", "remove_entry", "remove_entry_secure"],
+    ),
+    row(
+        Language::Ruby,
+        FILE,
+        &["File", "FileUtils", "Dir", "Pathname"],
+        &["delete", "unlink", "rm", "rm_f", "rmdir"],
+    ),
     row(Language::Ruby, Sink::Code, &[], &["eval", "instance_eval", "class_eval"]),
-    row(Language::Php, Sink::Command, &[], &["exec", "shell_exec", "system", "passthru", "popen", "proc_open", "pcntl_exec"]),
+    row(
+        Language::Php,
+        Sink::Command,
+        &[],
+        &["exec", "shell_exec", "system", "passthru", "popen", "proc_open", "pcntl_exec"],
+    ),
     row(Language::Php, FILE, &[], &["unlink", "rmdir"]),
     row(Language::Php, Sink::Code, &[], &["eval", "assert"]),
     row(Language::Awk, Sink::Command, &[], &["system"]),
@@ -120,7 +197,11 @@ impl Walk {
         match code {
             Code::Text(text) if !text.contains(|c: char| !hole::is_hole(c) && !c.is_whitespace()) => {
                 if !hole::is_known(&text) {
-                    self.doubt_of(DoubtKind::Dynamic, &format!("code for {name} is known only at run time"), command);
+                    self.doubt_of(
+                        DoubtKind::Dynamic,
+                        &format!("code for {name} is known only at run time"),
+                        command,
+                    );
                 }
             }
             Code::Text(text) => self.interpreter_code(name, &text),
@@ -140,11 +221,15 @@ impl Walk {
     fn code_of(&self, language: Language, name: &str, words: &[String]) -> Code {
         let table = match language {
             Language::Python => Options { letters: "cmWX", long: &["--check-hash-based-pycs"] },
-            Language::JavaScript => Options { letters: "epr", long: &["--eval", "--print", "--require", "--import", "--loader"] },
+            Language::JavaScript => {
+                Options { letters: "epr", long: &["--eval", "--print", "--require", "--import", "--loader"] }
+            }
             Language::Perl => Options { letters: "eEIMm", long: &[] },
             Language::Ruby => Options { letters: "eIrCE", long: &[] },
             Language::Php => Options { letters: "rdBREFfczS", long: &["--run", "--define", "--file"] },
-            Language::Awk => Options { letters: "Ffv", long: &["--field-separator", "--assign", "--file", "--source"] },
+            Language::Awk => {
+                Options { letters: "Ffv", long: &["--field-separator", "--assign", "--file", "--source"] }
+            }
             Language::Lua => Options { letters: "el", long: &[] },
         };
         let code_options: &[&str] = match language {
@@ -183,7 +268,9 @@ impl Walk {
         if !texts.is_empty() {
             return Code::Text(texts.join("\n"));
         }
-        if language == Language::Python && split.has(&["-m"]) || split.has(&["-V", "--version", "-v", "--help", "-h"]) && operands.is_empty() {
+        if language == Language::Python && split.has(&["-m"])
+            || split.has(&["-V", "--version", "-v", "--help", "-h"]) && operands.is_empty()
+        {
             return Code::None;
         }
         if language == Language::Awk {
@@ -220,10 +307,15 @@ impl Walk {
             }
             for action in actions(&tokens, language, &code) {
                 match action {
-                    Action::Shell(text) => self.input_unknown(|walk| walk.shell_text(name, &text, Vec::new())),
+                    Action::Shell(text) => {
+                        self.input_unknown(|walk| walk.shell_text(name, &text, Vec::new()))
+                    }
                     Action::Words(words) => self.input_unknown(|walk| walk.run(words, Vec::new())),
                     Action::Code(text) => pending.push(text),
-                    Action::Unknown(call) => self.doubt(DoubtKind::Dynamic, &format!("what {call} of {name} runs is known only at run time")),
+                    Action::Unknown(call) => self.doubt(
+                        DoubtKind::Dynamic,
+                        &format!("what {call} of {name} runs is known only at run time"),
+                    ),
                 }
             }
         }
@@ -244,7 +336,9 @@ fn actions(tokens: &[Token], language: Language, code: &str) -> Vec<Action> {
                 }
             }
             Token::Mark('|') if language == Language::Awk => actions.extend(reader.awk_pipe(at)),
-            Token::Name(name) if name == "open" && language == Language::Perl => actions.extend(reader.perl_open(at)),
+            Token::Name(name) if name == "open" && language == Language::Perl => {
+                actions.extend(reader.perl_open(at))
+            }
             Token::Name(name) => {
                 let hit = ROWS.iter().find(|row| {
                     row.language == language
@@ -256,8 +350,11 @@ fn actions(tokens: &[Token], language: Language, code: &str) -> Vec<Action> {
                 }
             }
             // `os["system"]("x")`, `getattr(os, "system")("x")`.
-            Token::Text(name) if matches!(tokens.get(at + 1..at + 3), Some([Token::Mark(']' | ')'), Token::Mark('(')])) => {
-                let hit = ROWS.iter().find(|row| row.language == language && row.names.contains(&name.as_str()));
+            Token::Text(name)
+                if matches!(tokens.get(at + 1..at + 3), Some([Token::Mark(']' | ')'), Token::Mark('(')])) =>
+            {
+                let hit =
+                    ROWS.iter().find(|row| row.language == language && row.names.contains(&name.as_str()));
                 if let Some(row) = hit {
                     actions.extend(reader.call(at + 1, name, row.sink));
                 }
@@ -301,13 +398,17 @@ impl Reader<'_> {
         if !parens {
             // Perl and Ruby call without parentheses; elsewhere it is only mentioned.
             let bare = matches!(self.language, Language::Perl | Language::Ruby)
-                && matches!(self.tokens.get(at + 1), Some(Token::Text(_)) | Some(Token::Mark('[' | '$')) | Some(Token::Name(_)));
+                && matches!(
+                    self.tokens.get(at + 1),
+                    Some(Token::Text(_)) | Some(Token::Mark('[' | '$')) | Some(Token::Name(_))
+                );
             if !bare || self.is_mark(at.wrapping_sub(1), '.') && self.language == Language::Perl {
                 return None;
             }
         }
         // A definition is no call.
-        if matches!(self.tokens.get(at.wrapping_sub(1)), Some(Token::Name(word)) if matches!(word.as_str(), "def" | "function" | "sub" | "import" | "class")) {
+        if matches!(self.tokens.get(at.wrapping_sub(1)), Some(Token::Name(word)) if matches!(word.as_str(), "def" | "function" | "sub" | "import" | "class"))
+        {
             return None;
         }
         let arguments = self.arguments(if parens { at + 2 } else { at + 1 });
@@ -433,8 +534,18 @@ impl Reader<'_> {
                 }
                 Token::Mark('=' | ':') if any && text.contains(HOLE) => keyword = true,
                 // `"%s" % x`, `"{}".format(x)`.
-                Token::Mark('%') if any => text = text.replace("%s", HOLE.encode_utf8(&mut [0; 4])).replace("%d", HOLE.encode_utf8(&mut [0; 4])),
-                Token::Name(name) if any && matches!(name.as_str(), "format" | "if" | "or" | "and" | "unless" | "split" | "encode" | "strip") => {
+                Token::Mark('%') if any => {
+                    text = text
+                        .replace("%s", HOLE.encode_utf8(&mut [0; 4]))
+                        .replace("%d", HOLE.encode_utf8(&mut [0; 4]))
+                }
+                Token::Name(name)
+                    if any
+                        && matches!(
+                            name.as_str(),
+                            "format" | "if" | "or" | "and" | "unless" | "split" | "encode" | "strip"
+                        ) =>
+                {
                     if name == "format" {
                         text = text.replace("{}", HOLE.encode_utf8(&mut [0; 4]));
                     }
@@ -479,8 +590,11 @@ impl Reader<'_> {
         let Some(Token::Text(text)) = self.tokens.get(at + 2) else { return None };
         let end = self.skip(at + 1);
         let text = match name {
-            "split" | "Path" | "expanduser" | "resolve" | "str" | "String" | "quote" | "abspath" | "realpath" | "bytes" => text.clone(),
-            "b64decode" | "atob" | "base64_decode" | "decode64" | "decode_base64" => filters::base64_text(text)?,
+            "split" | "Path" | "expanduser" | "resolve" | "str" | "String" | "quote" | "abspath"
+            | "realpath" | "bytes" => text.clone(),
+            "b64decode" | "atob" | "base64_decode" | "decode64" | "decode_base64" => {
+                filters::base64_text(text)?
+            }
             "fromhex" | "unhexlify" | "hex2bin" => filters::hex_text(text)?,
             _ => return None,
         };
@@ -558,13 +672,17 @@ impl Reader<'_> {
         if let Some(Token::Text(command)) = self.tokens.get(at + 1) {
             // What is printed into a shell is code.
             let printed = match self.tokens.get(at.wrapping_sub(1)) {
-                Some(Token::Text(text)) if super::shells::is_shell(hole::base_name(command)) => Some(text.clone()),
+                Some(Token::Text(text)) if super::shells::is_shell(hole::base_name(command)) => {
+                    Some(text.clone())
+                }
                 _ => None,
             };
             return Some(Action::Shell(printed.unwrap_or_else(|| command.clone())));
         }
         match (self.tokens.get(at.wrapping_sub(1)), self.tokens.get(at + 1)) {
-            (Some(Token::Text(command)), Some(Token::Name(name))) if name == "getline" => Some(Action::Shell(command.clone())),
+            (Some(Token::Text(command)), Some(Token::Name(name))) if name == "getline" => {
+                Some(Action::Shell(command.clone()))
+            }
             (_, Some(Token::Name(name))) if name == "getline" => Some(Action::Unknown("getline".to_owned())),
             (_, Some(Token::Name(_))) => Some(Action::Unknown("print".to_owned())),
             _ => None,

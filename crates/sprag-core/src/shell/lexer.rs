@@ -109,7 +109,9 @@ impl Lexer<'_> {
         match self.out.last() {
             None => true,
             Some(Token::Mark(c)) => !matches!(c, ')' | ']'),
-            Some(Token::Name(name)) => matches!(name.as_str(), "return" | "if" | "unless" | "and" | "or" | "not" | "split" | "BEGIN"),
+            Some(Token::Name(name)) => {
+                matches!(name.as_str(), "return" | "if" | "unless" | "and" | "or" | "not" | "split" | "BEGIN")
+            }
             Some(Token::Text(_) | Token::Exec(_)) => false,
         }
     }
@@ -135,7 +137,8 @@ impl Lexer<'_> {
 
     fn name(&mut self) {
         let rest = self.rest();
-        let length = rest.find(|c: char| !(c.is_alphanumeric() || c == '_' || hole::is_hole(c))).unwrap_or(rest.len());
+        let length =
+            rest.find(|c: char| !(c.is_alphanumeric() || c == '_' || hole::is_hole(c))).unwrap_or(rest.len());
         let name = rest[..length].to_owned();
         let next = rest[length..].chars().next();
         let quote = next.filter(|c| matches!(c, '\'' | '"'));
@@ -148,8 +151,12 @@ impl Lexer<'_> {
             self.text(quote, &name.to_ascii_lowercase());
             return;
         }
-        if self.language == Language::Perl && matches!(name.as_str(), "q" | "qq" | "qx" | "qw" | "m" | "qr" | "s" | "tr" | "y") {
-            let delimiter = next.filter(|c| !c.is_alphanumeric() && !c.is_whitespace() && !matches!(c, ',' | ';' | ')' | '='));
+        if self.language == Language::Perl
+            && matches!(name.as_str(), "q" | "qq" | "qx" | "qw" | "m" | "qr" | "s" | "tr" | "y")
+        {
+            let delimiter = next.filter(|c| {
+                !c.is_alphanumeric() && !c.is_whitespace() && !matches!(c, ',' | ';' | ')' | '=')
+            });
             if let Some(delimiter) = delimiter {
                 self.at += length;
                 self.perl_quote(&name, delimiter);
@@ -242,7 +249,9 @@ impl Lexer<'_> {
         let mut chars = rest.chars().skip(1);
         let kind = chars.next().unwrap_or(' ');
         let open = chars.next().unwrap_or(' ');
-        if !matches!(kind, 'x' | 'w' | 'W' | 'q' | 'Q') || !matches!(open, '(' | '[' | '{' | '<' | '|' | '!' | '/') {
+        if !matches!(kind, 'x' | 'w' | 'W' | 'q' | 'Q')
+            || !matches!(open, '(' | '[' | '{' | '<' | '|' | '!' | '/')
+        {
             self.mark('%');
             return;
         }
@@ -298,7 +307,9 @@ impl Lexer<'_> {
                 escapes::decode(&text, Dialect::Ansi).0
             }
             Language::Awk | Language::Lua => escapes::decode(&text, Dialect::Ansi).0,
-            Language::Perl | Language::Ruby | Language::Php if quote == '\'' => text.replace("\\'", "'").replace("\\\\", "\\"),
+            Language::Perl | Language::Ruby | Language::Php if quote == '\'' => {
+                text.replace("\\'", "'").replace("\\\\", "\\")
+            }
             Language::Perl | Language::Ruby | Language::Php => {
                 let text = interpolated(&text, self.language);
                 escapes::decode(&text, Dialect::Ansi).0
@@ -352,7 +363,10 @@ fn interpolated(text: &str, language: Language) -> String {
                         out.extend(next);
                     }
                     Some(next) if sigil && (next.is_alphanumeric() || matches!(next, '_' | '{' | '$')) => {
-                        while chars.peek().is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '{' | '}' | '$')) {
+                        while chars
+                            .peek()
+                            .is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '{' | '}' | '$'))
+                        {
                             chars.next();
                         }
                         out.push(HOLE);

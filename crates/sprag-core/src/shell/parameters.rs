@@ -125,7 +125,11 @@ impl Walk {
             Found::Unset => Some(true),
             Found::Known(value) if colon && value.is_empty() => Some(true),
             Found::List(values) if values.is_empty() => Some(true),
-            Found::Known(value) if colon && !hole::is_known(value) && !value.contains(|c| !hole::is_hole(c)) => None,
+            Found::Known(value)
+                if colon && !hole::is_known(value) && !value.contains(|c| !hole::is_hole(c)) =>
+            {
+                None
+            }
             Found::Known(_) | Found::List(_) => Some(false),
             Found::Unknown => None,
         };
@@ -166,7 +170,8 @@ impl Walk {
                 self.give(found, name, quoting, fields);
             }
             _ => {
-                let pattern = self.in_one(rest.trim_start_matches(['#', '%', '/', '^', ',', ':', '@']), Quoting::Bare);
+                let pattern =
+                    self.in_one(rest.trim_start_matches(['#', '%', '/', '^', ',', ':', '@']), Quoting::Bare);
                 let value = match &found {
                     Found::Known(value) if hole::is_known(value) && hole::is_known(&pattern) => {
                         changed(value, operator, &pattern)
@@ -258,7 +263,11 @@ fn changed(value: &str, operator: &str, pattern: &str) -> Option<String> {
         let (all, rest) = rest.strip_prefix('/').map_or((false, rest), |rest| (true, rest));
         let (find, put) = rest.split_once('/').unwrap_or((rest, ""));
         // Only plain text on both sides; a glob here is not worked out.
-        if find.is_empty() || [find, put].iter().any(|part| part.contains(['*', '?', '[', '\\', '\'', '"', '$', '`', '#', '%'])) {
+        if find.is_empty()
+            || [find, put]
+                .iter()
+                .any(|part| part.contains(['*', '?', '[', '\\', '\'', '"', '$', '`', '#', '%']))
+        {
             return None;
         }
         return Some(if all { value.replace(find, put) } else { value.replacen(find, put, 1) });

@@ -21,33 +21,54 @@ pub(super) struct Reading {
     pub(super) doubt: Option<DoubtKind>,
 }
 
+/// Compound commands of one text, closed or not; more would be a strain if our scan were wrong.
+const OPENED: usize = 1000;
+
 /// Reads `text`, which may nest `depth` levels.
 pub(super) fn read(text: &str, depth: usize) -> Reading {
     let shape = scan::shape(text);
-    if shape.depth > depth || shape.cases > CASES || shape.tests > TESTS {
+    if shape.depth > depth || shape.opened > OPENED || shape.cases > CASES || shape.tests > TESTS {
         return Reading { program: recover::split(text), doubt: Some(DoubtKind::Limit) };
     }
     if shape.wide_descriptor {
         return Reading { program: recover::split(text), doubt: Some(DoubtKind::Parse) };
     }
-    if let Some(program) = parse(text) {
-        let doubt = (shape.heredocs != heredocs::count(&program)).then_some(DoubtKind::Parse);
-        return match doubt {
-            None => Reading { program, doubt },
-            // Two readings of the same text: what either of them sees counts.
-            Some(_) => {
-                let mut program = program;
-                program.complete_commands.extend(recover::split(text).complete_commands);
-                Reading { program, doubt }
-            }
-        };
+    let edited;
+    let text = if shape.edits.is_empty() {
+        text
+    } else {
+        edited = with_edits(text, shape.edits);
+        &edited
+    };
+    let program = parse(text).or_else(|| {
+        let retry = text.contains("select") || text.contains("((");
+        if retry { parse(&without_gaps(&select_as_for(text))) } else { None }
+    });
+    match program {
+        None => Reading { program: recover::split(text), doubt: Some(DoubtKind::Parse) },
+        Some(program) if shape.heredocs == heredocs::count(&program) => Reading { program, doubt: None },
+        // Two readings of the same text: what either of them sees counts.
+        Some(mut program) => {
+            program.complete_commands.extend(recover::split(text).complete_commands);
+            Reading { program, doubt: Some(DoubtKind::Parse) }
+        }
     }
-    if (text.contains("select") || text.contains("(("))
-        && let Some(program) = parse(&without_gaps(&select_as_for(text)))
-    {
-        return Reading { program, doubt: None };
+}
+
+/// The text with each character put in: in the stead of a blank, so that spans stay right, if there
+/// is one.
+fn with_edits(text: &str, mut edits: Vec<(usize, char)>) -> String {
+    edits.sort_unstable();
+    let mut out = String::with_capacity(text.len() + edits.len());
+    let mut from = 0;
+    for (at, put) in edits {
+        let at = at.max(from);
+        out.push_str(&text[from..at]);
+        out.push(put);
+        from = if put == '\n' && text[at..].starts_with([' ', '\t']) { at + 1 } else { at };
     }
-    Reading { program: recover::split(text), doubt: Some(DoubtKind::Parse) }
+    out.push_str(&text[from..]);
+    out
 }
 
 /// `for ((i = 0;; i++))`: the parser takes the two semicolons for the end of a case.
@@ -76,7 +97,10 @@ fn select_as_for(text: &str) -> String {
     while let Some(at) = rest.find("select") {
         let (before, after) = (&rest[..at], &rest[at + 6..]);
         out.push_str(before);
-        let starts = out.chars().next_back().is_none_or(|c| c.is_whitespace() || matches!(c, ';' | '&' | '|' | '(' | '{'));
+        let starts = out
+            .chars()
+            .next_back()
+            .is_none_or(|c| c.is_whitespace() || matches!(c, ';' | '&' | '|' | '(' | '{'));
         let ends = after.starts_with([' ', '\t']);
         out.push_str(if starts && ends { "for   " } else { "select" });
         rest = after;

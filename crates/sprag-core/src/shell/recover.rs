@@ -40,7 +40,8 @@ enum Piece {
 
 /// Words that only frame commands.
 const KEYWORDS: &[&str] = &[
-    "if", "then", "else", "elif", "fi", "while", "until", "do", "done", "{", "}", "!", "time", "coproc", "esac", "in",
+    "if", "then", "else", "elif", "fi", "while", "until", "do", "done", "{", "}", "!", "time", "coproc",
+    "esac", "in",
 ];
 
 struct Heredoc {

@@ -14,7 +14,10 @@ use super::walk::Walk;
 
 /// Where standard output goes instead.
 enum Sink<'a> {
-    File { path: String, append: bool },
+    File {
+        path: String,
+        append: bool,
+    },
     /// `> >(…)`.
     Process(&'a ast::CompoundList),
     /// Another descriptor, closed, or nowhere.
@@ -23,7 +26,11 @@ enum Sink<'a> {
 
 impl Walk {
     /// Runs `inner` with the redirections of a compound command in effect.
-    pub(super) fn redirected(&mut self, redirects: Option<&ast::RedirectList>, inner: impl FnOnce(&mut Walk)) {
+    pub(super) fn redirected(
+        &mut self,
+        redirects: Option<&ast::RedirectList>,
+        inner: impl FnOnce(&mut Walk),
+    ) {
         match redirects {
             None => inner(self),
             Some(list) => {
@@ -112,7 +119,12 @@ impl Walk {
         match redirect {
             ast::IoRedirect::HereDocument(fd, document) => {
                 let mut text = if document.remove_tabs {
-                    document.doc.value.split_inclusive('\n').map(|line| line.trim_start_matches('\t')).collect()
+                    document
+                        .doc
+                        .value
+                        .split_inclusive('\n')
+                        .map(|line| line.trim_start_matches('\t'))
+                        .collect()
                 } else {
                     document.doc.value.clone()
                 };
@@ -143,7 +155,12 @@ impl Walk {
         }
     }
 
-    fn file_redirect<'a>(&mut self, fd: Option<ast::IoFd>, kind: &Kind, target: &'a Target) -> Option<Sink<'a>> {
+    fn file_redirect<'a>(
+        &mut self,
+        fd: Option<ast::IoFd>,
+        kind: &Kind,
+        target: &'a Target,
+    ) -> Option<Sink<'a>> {
         let reads = matches!(kind, Kind::Read | Kind::DuplicateInput | Kind::ReadAndWrite);
         let is_stdout = !reads && fd.unwrap_or(1) == 1;
         match target {
@@ -187,7 +204,8 @@ impl Walk {
             Target::Fd(_) => is_stdout.then_some(Sink::Gone),
             Target::Duplicate(word) => {
                 let to = self.in_one(&word.value, Quoting::Bare);
-                let descriptor = to == "-" || to.trim_end_matches('-').bytes().all(|byte| byte.is_ascii_digit());
+                let descriptor =
+                    to == "-" || to.trim_end_matches('-').bytes().all(|byte| byte.is_ascii_digit());
                 if reads {
                     if fd.unwrap_or(0) == 0 {
                         // What another descriptor was opened on is not followed.

@@ -16,23 +16,96 @@ const SSH: Options = Options { letters: "BbcDEeFIiJLlmOopQRSWwP", long: &["--ssh
 const DOCKER: Options = Options {
     letters: "aceHhlmpuvwf",
     long: &[
-        "--add-host", "--annotation", "--attach", "--blkio-weight", "--cap-add", "--cap-drop", "--cgroup-parent", "--cgroupns",
-        "--cidfile", "--config", "--context", "--cpu-shares", "--cpus", "--cpuset-cpus", "--detach-keys", "--device", "--dns",
-        "--domainname", "--entrypoint", "--env", "--env-file", "--expose", "--file", "--gpus", "--group-add",
-        "--health-cmd", "--host", "--hostname", "--ip", "--ipc", "--isolation", "--label", "--label-file", "--link",
-        "--log-driver", "--log-level", "--log-opt", "--mac-address", "--memory", "--memory-swap", "--mount", "--name", "--network", "--net",
-        "--network-alias", "--pid", "--pids-limit", "--platform", "--profile", "--project-directory", "--project-name",
-        "--publish", "--pull", "--restart", "--runtime", "--security-opt", "--shm-size", "--stop-signal", "--stop-timeout",
-        "--storage-opt", "--sysctl", "--tmpfs", "--ulimit", "--user", "--userns", "--uts", "--volume", "--volume-driver",
-        "--volumes-from", "--workdir", "--index",
+        "--add-host",
+        "--annotation",
+        "--attach",
+        "--blkio-weight",
+        "--cap-add",
+        "--cap-drop",
+        "--cgroup-parent",
+        "--cgroupns",
+        "--cidfile",
+        "--config",
+        "--context",
+        "--cpu-shares",
+        "--cpus",
+        "--cpuset-cpus",
+        "--detach-keys",
+        "--device",
+        "--dns",
+        "--domainname",
+        "--entrypoint",
+        "--env",
+        "--env-file",
+        "--expose",
+        "--file",
+        "--gpus",
+        "--group-add",
+        "--health-cmd",
+        "--host",
+        "--hostname",
+        "--ip",
+        "--ipc",
+        "--isolation",
+        "--label",
+        "--label-file",
+        "--link",
+        "--log-driver",
+        "--log-level",
+        "--log-opt",
+        "--mac-address",
+        "--memory",
+        "--memory-swap",
+        "--mount",
+        "--name",
+        "--network",
+        "--net",
+        "--network-alias",
+        "--pid",
+        "--pids-limit",
+        "--platform",
+        "--profile",
+        "--project-directory",
+        "--project-name",
+        "--publish",
+        "--pull",
+        "--restart",
+        "--runtime",
+        "--security-opt",
+        "--shm-size",
+        "--stop-signal",
+        "--stop-timeout",
+        "--storage-opt",
+        "--sysctl",
+        "--tmpfs",
+        "--ulimit",
+        "--user",
+        "--userns",
+        "--uts",
+        "--volume",
+        "--volume-driver",
+        "--volumes-from",
+        "--workdir",
+        "--index",
     ],
 };
 
 const KUBECTL: Options = Options {
     letters: "ncfls",
     long: &[
-        "--namespace", "--container", "--context", "--cluster", "--kubeconfig", "--user", "--as", "--filename", "--server",
-        "--token", "--pod-running-timeout", "--image", "--request-timeout",
+        "--namespace",
+        "--container",
+        "--context",
+        "--cluster",
+        "--kubeconfig",
+        "--user",
+        "--as",
+        "--filename",
+        "--server",
+        "--token",
+        "--pod-running-timeout",
+        "--image",
+        "--request-timeout",
     ],
 };
 
@@ -51,7 +124,8 @@ impl Walk {
             .filter_map(|given| given.value.as_deref())
             .filter_map(|value| value.split_once(['=', ' ']))
             .filter(|(key, _)| {
-                ["proxycommand", "localcommand", "knownhostscommand"].contains(&key.to_ascii_lowercase().as_str())
+                ["proxycommand", "localcommand", "knownhostscommand"]
+                    .contains(&key.to_ascii_lowercase().as_str())
             })
             .map(|(_, code)| code.to_owned())
             .collect();
@@ -133,19 +207,41 @@ impl Walk {
         let mut found = false;
         // Commands of tmux are apart by `;`.
         while let Some(verb) = words.get(at).map(String::as_str) {
-            let end = words[at..].iter().position(|word| word == ";").map_or(words.len(), |length| at + length);
+            let end =
+                words[at..].iter().position(|word| word == ";").map_or(words.len(), |length| at + length);
             let runs = matches!(
                 verb,
-                "new-session" | "new" | "new-window" | "neww" | "split-window" | "splitw" | "respawn-pane" | "respawnp"
-                    | "respawn-window" | "respawnw" | "run-shell" | "run" | "if-shell" | "if" | "pipe-pane" | "pipep"
-                    | "display-popup" | "popup"
+                "new-session"
+                    | "new"
+                    | "new-window"
+                    | "neww"
+                    | "split-window"
+                    | "splitw"
+                    | "respawn-pane"
+                    | "respawnp"
+                    | "respawn-window"
+                    | "respawnw"
+                    | "run-shell"
+                    | "run"
+                    | "if-shell"
+                    | "if"
+                    | "pipe-pane"
+                    | "pipep"
+                    | "display-popup"
+                    | "popup"
             );
             let keys = matches!(verb, "send-keys" | "send");
             if runs || keys {
                 let split = options::leading(&words[..end], at + 1, &OPTIONS);
                 let code: Vec<&str> = words[split.operands..end]
                     .iter()
-                    .map(|word| if keys && matches!(word.as_str(), "Enter" | "C-m" | "KPEnter") { "\n" } else { word.as_str() })
+                    .map(|word| {
+                        if keys && matches!(word.as_str(), "Enter" | "C-m" | "KPEnter") {
+                            "\n"
+                        } else {
+                            word.as_str()
+                        }
+                    })
                     .collect();
                 if !code.is_empty() {
                     found = true;
@@ -169,7 +265,9 @@ impl Walk {
         let (verb, rest) = inner.split_first()?;
         let code = if split.has(&["-X"]) {
             match verb.as_str() {
-                "stuff" | "exec" => super::escapes::decode(&rest.join(" "), super::escapes::Dialect::Format).0.replace("^M", "\n"),
+                "stuff" | "exec" => super::escapes::decode(&rest.join(" "), super::escapes::Dialect::Format)
+                    .0
+                    .replace("^M", "\n"),
                 "screen" => rest.join(" "),
                 _ => return None,
             }
@@ -193,4 +291,3 @@ impl Walk {
         self.host = host;
     }
 }
-

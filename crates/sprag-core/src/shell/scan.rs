@@ -20,16 +20,22 @@ pub(super) enum Inside {
 }
 
 /// What the parser would have to recurse into.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Shape {
     pub(super) depth: usize,
     pub(super) cases: usize,
+    /// Everything that opens a level, closed or not.
+    pub(super) opened: usize,
     /// Operators within one `[[ ]]`, which become a tree as deep as there are of them.
     pub(super) tests: usize,
     /// A number before `<` or `>` that is no file descriptor.
     pub(super) wide_descriptor: bool,
     /// Heredocs outside substitutions, which the parser hands on as text.
     pub(super) heredocs: usize,
+    /// Characters that keep the parser from a wrong reading: a line break where it takes `( (` for
+    /// `((` or `esac )` for one more pattern, a `(` before a pattern within `$( )`, where it only
+    /// counts parentheses.
+    pub(super) edits: Vec<(usize, char)>,
 }
 
 struct Heredoc {
@@ -42,15 +48,31 @@ struct Frame {
     inside: Option<Inside>,
     /// Part of a word, which the parser does not look into.
     in_word: bool,
+    /// A word of the outer frame, behind which no keyword can stand.
+    is_word: bool,
     keywords: usize,
     cases: usize,
     tests: Option<usize>,
     at_command: bool,
+    /// Where the next pattern of a case begins.
+    pattern: Option<usize>,
+    /// The next word may be the name of a function or coprocess.
+    naming: bool,
 }
 
 impl Frame {
-    fn new(inside: Option<Inside>, in_word: bool) -> Frame {
-        Frame { inside, in_word, keywords: 0, cases: 0, tests: None, at_command: true }
+    fn new(inside: Option<Inside>, in_word: bool, is_word: bool) -> Frame {
+        Frame {
+            inside,
+            in_word,
+            is_word,
+            keywords: 0,
+            cases: 0,
+            tests: None,
+            at_command: true,
+            pattern: None,
+            naming: false,
+        }
     }
 }
 
@@ -67,7 +89,7 @@ pub(super) fn is_arithmetic(text: &[u8], at: usize) -> bool {
         return false;
     }
     let mut depth = 1;
-    for (offset, byte) in text[at + 1..].iter().enumerate().take(1024) {
+    for (offset, byte) in text[at + 1..].iter().enumerate().take(512) {
         match byte {
             b'(' => depth += 1,
             b')' => depth -= 1,
@@ -116,7 +138,14 @@ struct Scan<'t> {
 
 impl<'t> Scan<'t> {
     fn new(text: &'t [u8], at: usize, inside: Option<Inside>) -> Scan<'t> {
-        Scan { text, at, stack: vec![Frame::new(inside, false)], keywords: 0, heredocs: Vec::new(), shape: Shape::default() }
+        Scan {
+            text,
+            at,
+            stack: vec![Frame::new(inside, false, false)],
+            keywords: 0,
+            heredocs: Vec::new(),
+            shape: Shape::default(),
+        }
     }
 
     fn peek(&self, ahead: usize) -> u8 {
@@ -124,17 +153,22 @@ impl<'t> Scan<'t> {
     }
 
     fn push(&mut self, inside: Inside) {
-        let in_word = self.stack.last().is_some_and(|frame| frame.in_word);
-        self.stack.push(Frame::new(Some(inside), in_word));
+        let in_word = self.in_word();
+        self.stack.push(Frame::new(Some(inside), in_word, false));
         self.measure();
     }
 
     fn push_in_word(&mut self, inside: Inside) {
-        self.stack.push(Frame::new(Some(inside), true));
+        self.stack.push(Frame::new(Some(inside), true, true));
         self.measure();
     }
 
+    fn in_word(&self) -> bool {
+        self.stack.last().is_some_and(|frame| frame.in_word)
+    }
+
     fn measure(&mut self) {
+        self.shape.opened += 1;
         self.shape.depth = self.shape.depth.max(self.stack.len() - 1 + self.keywords);
     }
 
@@ -159,11 +193,16 @@ impl<'t> Scan<'t> {
     }
 
     fn pop(&mut self) {
-        if let Some(frame) = self.stack.pop() {
-            self.keywords -= frame.keywords;
-        }
+        let is_word = match self.stack.pop() {
+            Some(frame) => {
+                self.keywords -= frame.keywords;
+                frame.is_word
+            }
+            None => true,
+        };
+        // Behind `f()` and `( … )` a keyword may stand.
         if let Some(outer) = self.stack.last_mut() {
-            outer.at_command = false;
+            outer.at_command = !is_word;
         }
         self.at += 1;
     }
@@ -255,12 +294,23 @@ impl<'t> Scan<'t> {
             b'(' => {
                 self.at += 1;
                 let math = is_arithmetic(self.text, self.at);
+                if !math && !self.in_word() {
+                    self.break_before(b'(');
+                }
                 self.push(if math { Inside::Math } else { Inside::Parens });
             }
             b')' => self.close_paren(),
             b';' | b'&' | b'|' => self.operator(byte),
             b'<' | b'>' => self.angle(byte),
             _ => self.word(),
+        }
+    }
+
+    /// Asks for a line break here if the next character is `next`.
+    fn break_before(&mut self, next: u8) {
+        let blanks = self.text[self.at..].iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+        if self.text.get(self.at + blanks) == Some(&next) {
+            self.shape.edits.push((self.at, '\n'));
         }
     }
 
@@ -275,6 +325,11 @@ impl<'t> Scan<'t> {
         if frame.cases > 0 || frame.inside.is_none() {
             // The end of a case pattern, or one too many.
             frame.at_command = true;
+            if let Some(pattern) = frame.pattern.take().filter(|_| frame.in_word) {
+                let blanks =
+                    self.text[pattern..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+                self.shape.edits.push((pattern + blanks, '('));
+            }
             self.at += 1;
         } else {
             self.pop();
@@ -283,6 +338,12 @@ impl<'t> Scan<'t> {
 
     fn operator(&mut self, byte: u8) {
         self.at += 1;
+        if byte == b';' && matches!(self.peek(0), b';' | b'&') {
+            let end = self.at + if self.peek(1) == b'&' { 2 } else { 1 };
+            if let Some(frame) = self.stack.last_mut() {
+                frame.pattern = Some(end);
+            }
+        }
         if self.peek(0) == byte {
             self.at += 1;
             if let Some(frame) = self.stack.last_mut()
@@ -304,7 +365,9 @@ impl<'t> Scan<'t> {
     fn angle(&mut self, byte: u8) {
         if self.peek(1) == b'(' {
             self.at += 2;
-            self.push(Inside::Parens);
+            let in_word = self.in_word();
+            self.stack.push(Frame::new(Some(Inside::Parens), in_word, true));
+            self.measure();
             return;
         }
         if byte == b'<' && self.peek(1) == b'<' && self.peek(2) != b'<' {
@@ -356,7 +419,7 @@ impl<'t> Scan<'t> {
             self.at += 1;
         }
         self.at = self.at.min(self.text.len());
-        if !self.stack.last().is_some_and(|frame| frame.in_word) {
+        if !self.in_word() {
             self.shape.heredocs += 1;
         }
         self.heredocs.push(Heredoc { end, tabs });
@@ -374,7 +437,9 @@ impl<'t> Scan<'t> {
                 // Inside `$( )` the end may be followed by the closing parenthesis.
                 let closed = line == heredoc.end
                     || self.stack.len() > 1
-                        && line.strip_prefix(heredoc.end.as_slice()).is_some_and(|rest| rest.starts_with(b")"));
+                        && line
+                            .strip_prefix(heredoc.end.as_slice())
+                            .is_some_and(|rest| rest.starts_with(b")"));
                 if closed && line != heredoc.end {
                     self.at += length - line.len() + heredoc.end.len();
                     break;
@@ -441,6 +506,14 @@ impl<'t> Scan<'t> {
         if text.len() > 9 && text.iter().all(u8::is_ascii_digit) && matches!(self.peek(0), b'<' | b'>') {
             self.shape.wide_descriptor = true;
         }
+        if self.stack.last_mut().is_some_and(|frame| std::mem::take(&mut frame.naming)) {
+            let blanks = self.text[self.at..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+            let body = matches!(self.text.get(self.at + blanks), Some(b'{' | b'('));
+            if body {
+                self.set_command(true);
+                return;
+            }
+        }
         if !(plain && self.keyword(text)) {
             // An assignment in front leaves the command still to come; for keywords that makes no
             // difference, because none may follow it.
@@ -465,12 +538,16 @@ impl<'t> Scan<'t> {
             return false;
         }
         if !frame.at_command {
+            if word == b"in" && frame.cases > 0 {
+                frame.pattern = Some(self.at);
+            }
             return matches!(word, b"in" | b"do") && frame.keywords > 0;
         }
         match word {
             b"if" | b"while" | b"until" | b"{" | b"for" | b"select" | b"case" | b"coproc" | b"function" => {
                 frame.keywords += 1;
                 self.keywords += 1;
+                frame.naming = matches!(word, b"function" | b"coproc");
                 if word == b"case" {
                     frame.cases += 1;
                     let cases = self.stack.iter().map(|frame| frame.cases).sum();
@@ -486,6 +563,9 @@ impl<'t> Scan<'t> {
                 }
                 if word == b"esac" {
                     frame.cases = frame.cases.saturating_sub(1);
+                    if !frame.in_word {
+                        self.break_before(b')');
+                    }
                 }
                 true
             }
@@ -529,6 +609,10 @@ mod tests {
         assert_eq!(shape("echo if if if").depth, 0);
         assert!(shape(&"if x; echo fi; ".repeat(50)).depth >= 50);
         assert!(shape(&"(echo '))' ".repeat(50)).depth >= 50);
+        assert!(shape(&"function f { ".repeat(50)).depth >= 50);
+        assert!(shape(&"f() { ".repeat(50)).depth >= 50);
+        assert!(shape(&"{ coproc a } }\n".repeat(50)).depth >= 50);
+        assert!(shape(&"if cat <(a) fi\n".repeat(50)).depth >= 50);
         assert!(shape(&"case x in y) ".repeat(20)).cases >= 20);
         assert!(shape("echo 12345678901>x").wide_descriptor);
         assert_eq!(shape(&format!("[[ a {} ]]", "&& a ".repeat(70))).tests, 70);

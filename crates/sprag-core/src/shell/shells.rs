@@ -13,12 +13,28 @@ use super::walk::Walk;
 type Assigns = [(String, String)];
 
 pub(super) fn is_shell(name: &str) -> bool {
-    matches!(name, "bash" | "sh" | "zsh" | "dash" | "ksh" | "ash" | "fish" | "rbash" | "mksh" | "pdksh" | "yash" | "csh" | "tcsh")
+    matches!(
+        name,
+        "bash"
+            | "sh"
+            | "zsh"
+            | "dash"
+            | "ksh"
+            | "ash"
+            | "fish"
+            | "rbash"
+            | "mksh"
+            | "pdksh"
+            | "yash"
+            | "csh"
+            | "tcsh"
+    )
 }
 
 impl Walk {
     pub(super) fn shell(&mut self, name: &str, words: &[String], assigns: &Assigns) -> Step {
-        const OPTIONS: Options = Options { letters: "oO", long: &["--rcfile", "--init-file", "--init-command"] };
+        const OPTIONS: Options =
+            Options { letters: "oO", long: &["--rcfile", "--init-file", "--init-command"] };
         // `+x` turns an option off; `-c` stands anywhere in a cluster and takes no value itself.
         let mut at = 1;
         let mut given = Vec::new();
@@ -41,7 +57,10 @@ impl Walk {
             self.leaf(words, assigns);
             return Step::Done;
         }
-        for option in given.iter().filter(|given| matches!(given.name.as_str(), "--rcfile" | "--init-file" | "--init-command")) {
+        for option in given
+            .iter()
+            .filter(|given| matches!(given.name.as_str(), "--rcfile" | "--init-file" | "--init-command"))
+        {
             let Some(value) = &option.value else { continue };
             match self.file(value).map(str::to_owned) {
                 Some(text) => self.shell_text(name, &text, Vec::new()),
@@ -86,7 +105,11 @@ impl Walk {
                 } else {
                     let command = self.leaf(words, assigns);
                     if !hole::is_known(&text) {
-                        self.doubt_of(DoubtKind::Dynamic, &format!("what {name} reads is known only at run time"), command);
+                        self.doubt_of(
+                            DoubtKind::Dynamic,
+                            &format!("what {name} reads is known only at run time"),
+                            command,
+                        );
                     }
                     return;
                 }
@@ -96,7 +119,14 @@ impl Walk {
         }
     }
 
-    fn script_file(&mut self, name: &str, path: &str, words: &[String], assigns: &Assigns, arguments: Vec<String>) {
+    fn script_file(
+        &mut self,
+        name: &str,
+        path: &str,
+        words: &[String],
+        assigns: &Assigns,
+        arguments: Vec<String>,
+    ) {
         match self.file(path).map(str::to_owned) {
             // A script that runs itself does nothing new.
             Some(_) if self.calls.iter().any(|call| call == path) => self.wrapper(words, assigns),
@@ -108,7 +138,11 @@ impl Walk {
                     self.calls.pop();
                 } else if !hole::is_known(&text) {
                     let command = self.leaf(words, assigns);
-                    self.doubt_of(DoubtKind::Dynamic, &format!("what {name} reads is known only at run time"), command);
+                    self.doubt_of(
+                        DoubtKind::Dynamic,
+                        &format!("what {name} reads is known only at run time"),
+                        command,
+                    );
                 }
             }
             None => {
@@ -215,8 +249,12 @@ impl Walk {
     pub(super) fn schedule(&mut self, name: &str, words: &[String], assigns: &Assigns) -> Step {
         const OPTIONS: Options = Options { letters: "fqtu", long: &[] };
         let (split, operands) = options::anywhere(words, 1, &OPTIONS);
-        let asks = if name == "crontab" { &["-l", "-r", "-e"][..] } else { &["-l", "-d", "-r", "-c", "-V"][..] };
-        let file = split.value(&["-f"]).map(str::to_owned).or_else(|| (name == "crontab").then(|| operands.first().cloned()).flatten());
+        let asks =
+            if name == "crontab" { &["-l", "-r", "-e"][..] } else { &["-l", "-d", "-r", "-c", "-V"][..] };
+        let file = split
+            .value(&["-f"])
+            .map(str::to_owned)
+            .or_else(|| (name == "crontab").then(|| operands.first().cloned()).flatten());
         if split.has(asks) || name == "crontab" && file.is_none() {
             return Step::Plain;
         }
@@ -285,7 +323,9 @@ impl Walk {
             let recipe = match line.strip_prefix('\t') {
                 Some(recipe) => Some(recipe),
                 // `target: ; recipe`.
-                None => line.split_once(':').and_then(|(_, rest)| rest.split_once(';')).map(|(_, recipe)| recipe),
+                None => {
+                    line.split_once(':').and_then(|(_, rest)| rest.split_once(';')).map(|(_, recipe)| recipe)
+                }
             };
             if let Some(recipe) = recipe {
                 let recipe = recipe.trim_start_matches(['@', '-', '+', ' ']).replace("$$", "$");

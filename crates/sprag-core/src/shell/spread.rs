@@ -20,7 +20,15 @@ impl Walk {
     pub(super) fn xargs(&mut self, words: &[String], assigns: &Assigns) -> Step {
         const OPTIONS: Options = Options {
             letters: "aEdILnPsJRS",
-            long: &["--arg-file", "--delimiter", "--max-lines", "--max-args", "--max-procs", "--max-chars", "--process-slot-var"],
+            long: &[
+                "--arg-file",
+                "--delimiter",
+                "--max-lines",
+                "--max-args",
+                "--max-procs",
+                "--max-chars",
+                "--process-slot-var",
+            ],
         };
         let split = options::leading(words, 1, &OPTIONS);
         let inner = &words[split.operands..];
@@ -29,9 +37,10 @@ impl Walk {
         }
         self.wrapper(words, assigns);
         let items = self.items(&split);
-        let mark = split.value(&["-I", "--replace", "-J"]).map(str::to_owned).or_else(|| {
-            split.has(&["-i", "--replace"]).then(|| "{}".to_owned())
-        });
+        let mark = split
+            .value(&["-I", "--replace", "-J"])
+            .map(str::to_owned)
+            .or_else(|| split.has(&["-i", "--replace"]).then(|| "{}".to_owned()));
         self.input_unknown(|walk| {
             walk.via.push(Carrier::Program("xargs".to_owned()));
             match (mark, items) {
@@ -78,7 +87,18 @@ impl Walk {
     pub(super) fn parallel(&mut self, words: &[String], assigns: &Assigns) -> Step {
         const OPTIONS: Options = Options {
             letters: "jNnaILPSdCX",
-            long: &["--jobs", "--max-args", "--arg-file", "--joblog", "--delay", "--timeout", "--colsep", "--results", "--sshlogin", "--delimiter"],
+            long: &[
+                "--jobs",
+                "--max-args",
+                "--arg-file",
+                "--joblog",
+                "--delay",
+                "--timeout",
+                "--colsep",
+                "--results",
+                "--sshlogin",
+                "--delimiter",
+            ],
         };
         let split = options::leading(words, 1, &OPTIONS);
         let rest = &words[split.operands..];
@@ -136,14 +156,16 @@ impl Walk {
                 _ => break,
             }
         }
-        let is_expression = |word: &String| word.starts_with('-') || matches!(word.as_str(), "(" | ")" | "!" | ",");
+        let is_expression =
+            |word: &String| word.starts_with('-') || matches!(word.as_str(), "(" | ")" | "!" | ",");
         let end = words[at..].iter().position(is_expression).map_or(words.len(), |length| at + length);
         let mut roots = words[at..end].to_vec();
         if roots.is_empty() {
             roots.push(".".to_owned());
         }
         self.leaf(words, assigns);
-        let below: Vec<String> = roots.iter().map(|root| format!("{}/{HOLE}", root.trim_end_matches('/'))).collect();
+        let below: Vec<String> =
+            roots.iter().map(|root| format!("{}/{HOLE}", root.trim_end_matches('/'))).collect();
         let narrowed = words[end..].iter().any(|word| is_test(word));
         self.via.push(Carrier::Program("find".to_owned()));
         let mut at = end;
@@ -190,10 +212,12 @@ impl Walk {
     }
 
     pub(super) fn fd(&mut self, words: &[String], assigns: &Assigns) -> Step {
-        let exec = words.iter().position(|word| matches!(word.as_str(), "-x" | "-X" | "--exec" | "--exec-batch"));
+        let exec =
+            words.iter().position(|word| matches!(word.as_str(), "-x" | "-X" | "--exec" | "--exec-batch"));
         let Some(at) = exec else { return Step::Plain };
         self.leaf(&words[..at], assigns);
-        let end = words[at + 1..].iter().position(|word| word == ";").map_or(words.len(), |length| at + 1 + length);
+        let end =
+            words[at + 1..].iter().position(|word| word == ";").map_or(words.len(), |length| at + 1 + length);
         let inner = &words[at + 1..end];
         let hole = format!("./{HOLE}");
         let marks = ["{}", "{/}", "{//}", "{.}", "{/.}"];
@@ -236,7 +260,25 @@ fn filled(template: &str, item: &str) -> String {
 fn is_test(word: &str) -> bool {
     matches!(
         word,
-        "-name" | "-iname" | "-path" | "-ipath" | "-wholename" | "-regex" | "-iregex" | "-mtime" | "-mmin" | "-ctime"
-            | "-cmin" | "-atime" | "-amin" | "-newer" | "-size" | "-empty" | "-lname" | "-inum" | "-samefile" | "-newermt"
+        "-name"
+            | "-iname"
+            | "-path"
+            | "-ipath"
+            | "-wholename"
+            | "-regex"
+            | "-iregex"
+            | "-mtime"
+            | "-mmin"
+            | "-ctime"
+            | "-cmin"
+            | "-atime"
+            | "-amin"
+            | "-newer"
+            | "-size"
+            | "-empty"
+            | "-lname"
+            | "-inum"
+            | "-samefile"
+            | "-newermt"
     )
 }

@@ -76,10 +76,10 @@ impl State {
 
     pub(super) fn export(&mut self, name: &str) {
         // A name that is only exported keeps its unknown value from the environment.
-        let variable = self.variables.entry(name.to_owned()).or_insert_with(|| Variable {
-            values: vec![HOLE.to_string()],
-            ..Variable::default()
-        });
+        let variable = self
+            .variables
+            .entry(name.to_owned())
+            .or_insert_with(|| Variable { values: vec![HOLE.to_string()], ..Variable::default() });
         variable.exported = true;
     }
 
@@ -115,7 +115,8 @@ impl State {
         }
         for (name, variable) in &before.variables {
             if !self.variables.contains_key(name) {
-                let lost = Variable { values: vec![HOLE.to_string()], array: false, exported: variable.exported };
+                let lost =
+                    Variable { values: vec![HOLE.to_string()], array: false, exported: variable.exported };
                 self.variables.insert(name.clone(), lost);
             }
         }

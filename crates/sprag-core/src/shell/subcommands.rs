@@ -18,7 +18,12 @@ struct Row {
     enter: &'static [&'static str],
 }
 
-const fn row(names: &'static [&'static str], verbs: usize, letters: &'static str, long: &'static [&'static str]) -> Row {
+const fn row(
+    names: &'static [&'static str],
+    verbs: usize,
+    letters: &'static str,
+    long: &'static [&'static str],
+) -> Row {
     Row { names, options: Options { letters, long }, verbs, enter: &[] }
 }
 
@@ -29,7 +34,15 @@ const ROWS: &[Row] = &[
             &["git"],
             1,
             "Cc",
-            &["--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env", "--attr-source", "--list-cmds"],
+            &[
+                "--git-dir",
+                "--work-tree",
+                "--namespace",
+                "--super-prefix",
+                "--config-env",
+                "--attr-source",
+                "--list-cmds",
+            ],
         )
     },
     row(&["gh", "glab"], 2, "R", &["--repo", "--hostname"]),
@@ -39,20 +52,54 @@ const ROWS: &[Row] = &[
         1,
         "nsv",
         &[
-            "--namespace", "--context", "--cluster", "--kubeconfig", "--user", "--server", "--token", "--as", "--as-group",
-            "--request-timeout", "--certificate-authority", "--client-key", "--client-certificate", "--cache-dir", "--password",
-            "--username", "--tls-server-name", "--log-file",
+            "--namespace",
+            "--context",
+            "--cluster",
+            "--kubeconfig",
+            "--user",
+            "--server",
+            "--token",
+            "--as",
+            "--as-group",
+            "--request-timeout",
+            "--certificate-authority",
+            "--client-key",
+            "--client-certificate",
+            "--cache-dir",
+            "--password",
+            "--username",
+            "--tls-server-name",
+            "--log-file",
         ],
     ),
-    row(&["helm"], 1, "n", &["--namespace", "--kube-context", "--kubeconfig", "--registry-config", "--repository-config"]),
-    Row { enter: &["-chdir"], ..row(&["terraform", "tofu", "terragrunt"], 1, "", &["--terragrunt-config", "--working-dir"]) },
+    row(
+        &["helm"],
+        1,
+        "n",
+        &["--namespace", "--kube-context", "--kubeconfig", "--registry-config", "--repository-config"],
+    ),
+    Row {
+        enter: &["-chdir"],
+        ..row(&["terraform", "tofu", "terragrunt"], 1, "", &["--terragrunt-config", "--working-dir"])
+    },
     Row {
         enter: &["--prefix", "-C", "--dir", "--cwd"],
         ..row(
             &["npm", "pnpm", "yarn", "bun"],
             1,
             "wCF",
-            &["--prefix", "--workspace", "--dir", "--cwd", "--filter", "--registry", "--userconfig", "--loglevel", "--cache", "--otp"],
+            &[
+                "--prefix",
+                "--workspace",
+                "--dir",
+                "--cwd",
+                "--filter",
+                "--registry",
+                "--userconfig",
+                "--loglevel",
+                "--cache",
+                "--otp",
+            ],
         )
     },
     row(
@@ -60,26 +107,61 @@ const ROWS: &[Row] = &[
         2,
         "",
         &[
-            "--profile", "--region", "--endpoint-url", "--output", "--query", "--ca-bundle", "--color", "--cli-read-timeout",
-            "--cli-connect-timeout", "--cli-binary-format",
+            "--profile",
+            "--region",
+            "--endpoint-url",
+            "--output",
+            "--query",
+            "--ca-bundle",
+            "--color",
+            "--cli-read-timeout",
+            "--cli-connect-timeout",
+            "--cli-binary-format",
         ],
     ),
-    row(&["gcloud", "gsutil", "bq"], 3, "oh", &["--project", "--account", "--configuration", "--format", "--verbosity", "--region", "--zone"]),
+    row(
+        &["gcloud", "gsutil", "bq"],
+        3,
+        "oh",
+        &["--project", "--account", "--configuration", "--format", "--verbosity", "--region", "--zone"],
+    ),
     row(&["az"], 3, "o", &["--output", "--query", "--subscription"]),
     row(
         &["docker", "podman", "nerdctl", "docker-compose", "podman-compose"],
         2,
         "Hcfl",
         &[
-            "--host", "--context", "--config", "--log-level", "--file", "--project-name", "--project-directory", "--profile",
-            "--env-file", "--tlscacert", "--tlscert", "--tlskey", "--ansi", "--parallel",
+            "--host",
+            "--context",
+            "--config",
+            "--log-level",
+            "--file",
+            "--project-name",
+            "--project-directory",
+            "--profile",
+            "--env-file",
+            "--tlscacert",
+            "--tlscert",
+            "--tlskey",
+            "--ansi",
+            "--parallel",
         ],
     ),
     Row { enter: &["-C"], ..row(&["cargo"], 1, "CZ", &["--config", "--color"]) },
     row(&["pip", "pip3"], 1, "", &["--python", "--proxy", "--log", "--cache-dir", "--timeout", "--retries"]),
     row(&["poetry"], 1, "CP", &["--directory", "--project"]),
-    row(&["systemctl"], 1, "HMptn", &["--host", "--machine", "--property", "--type", "--state", "--root", "--lines"]),
-    row(&["flyctl", "fly", "heroku", "vercel", "netlify", "wrangler", "doctl", "supabase"], 1, "actSA", &["--app", "--org", "--access-token", "--token", "--cwd", "--scope"]),
+    row(
+        &["systemctl"],
+        1,
+        "HMptn",
+        &["--host", "--machine", "--property", "--type", "--state", "--root", "--lines"],
+    ),
+    row(
+        &["flyctl", "fly", "heroku", "vercel", "netlify", "wrangler", "doctl", "supabase"],
+        1,
+        "actSA",
+        &["--app", "--org", "--access-token", "--token", "--cwd", "--scope"],
+    ),
     row(&["sprag"], 1, "", &["--config", "--repo"]),
 ];
 
@@ -164,17 +246,29 @@ impl Walk {
         match verb {
             "submodule" => {
                 if let Some(at) = rest.iter().position(|word| word == "foreach") {
-                    let code: Vec<String> = rest[at + 1..].iter().skip_while(|word| word.starts_with('-')).cloned().collect();
+                    let code: Vec<String> =
+                        rest[at + 1..].iter().skip_while(|word| word.starts_with('-')).cloned().collect();
                     self.shell_text("git", &code.join(" "), Vec::new());
                 }
             }
-            "bisect" if rest.first().is_some_and(|word| word == "run") => self.run(rest[1..].to_vec(), Vec::new()),
+            "bisect" if rest.first().is_some_and(|word| word == "run") => {
+                self.run(rest[1..].to_vec(), Vec::new())
+            }
             "rebase" | "difftool" | "filter-branch" | "clone" | "fetch" | "ls-remote" | "push" => {
                 const OPTIONS: Options = Options {
                     letters: "xu",
                     long: &[
-                        "--exec", "--extcmd", "--tree-filter", "--index-filter", "--msg-filter", "--env-filter", "--commit-filter",
-                        "--parent-filter", "--tag-name-filter", "--upload-pack", "--receive-pack",
+                        "--exec",
+                        "--extcmd",
+                        "--tree-filter",
+                        "--index-filter",
+                        "--msg-filter",
+                        "--env-filter",
+                        "--commit-filter",
+                        "--parent-filter",
+                        "--tag-name-filter",
+                        "--upload-pack",
+                        "--receive-pack",
                     ],
                 };
                 let (split, _) = options::anywhere(rest, 0, &OPTIONS);

@@ -58,7 +58,9 @@ pub(super) struct Walk {
     pub(super) via: Vec<Carrier>,
     pub(super) host: Host,
     pub(super) span: (usize, usize),
-    /// Functions and aliases being called.
+    /// Bodies of the functions being called.
+    running: Vec<Rc<ast::FunctionBody>>,
+    /// Aliases and script files being run.
     pub(super) calls: Vec<String>,
     /// Files this text wrote, by whole path.
     pub(super) files: BTreeMap<String, String>,
@@ -104,6 +106,7 @@ impl Walk {
             via: Vec::new(),
             host: Host::Local,
             span: (0, 0),
+            running: Vec::new(),
             calls: Vec::new(),
             files: BTreeMap::new(),
             source: None,
@@ -148,6 +151,10 @@ impl Walk {
         false
     }
 
+    pub(super) fn count(&mut self, steps: usize) {
+        self.steps += steps;
+    }
+
     pub(super) fn doubt(&mut self, kind: DoubtKind, about: &str) {
         self.doubt_of(kind, about, None);
     }
@@ -163,7 +170,8 @@ impl Walk {
     /// Adds a command and tells its place in the list.
     pub(super) fn command(&mut self, command: Command) -> Option<usize> {
         if self.repeats
-            && let Some(same) = self.script.commands.iter().position(|known| known.span == command.span && *known == command)
+            && let Some(same) =
+                self.script.commands.iter().position(|known| known.span == command.span && *known == command)
         {
             return Some(same);
         }
@@ -253,7 +261,7 @@ impl Walk {
     }
 
     fn text(&mut self, text: &str) {
-        self.steps += text.len() / 64;
+        self.count(text.len() / 64);
         if self.texts >= TEXTS || self.level >= LEVELS || text.len() > TEXT || !self.step() {
             self.doubt(DoubtKind::Limit, "code nested too deep");
             return;
@@ -503,10 +511,14 @@ impl Walk {
     /// function is only told, not followed.
     pub(super) fn function(&mut self, name: &str, arguments: Vec<String>) {
         let Some(function) = self.state.functions.get(name).cloned() else { return };
-        if self.calls.iter().any(|call| call == name) || self.texts >= TEXTS {
+        if self.running.iter().any(|body| Rc::ptr_eq(body, &function.body)) {
             return;
         }
-        self.calls.push(name.to_owned());
+        if self.texts >= TEXTS {
+            self.doubt(DoubtKind::Limit, "functions nested too deep");
+            return;
+        }
+        self.running.push(Rc::clone(&function.body));
         self.via.push(Carrier::Function(name.to_owned()));
         let outer = self.state.arguments.replace(arguments);
         let repeats = std::mem::replace(&mut self.repeats, true);
@@ -527,7 +539,7 @@ impl Walk {
         self.repeats = repeats;
         self.state.arguments = outer;
         self.via.pop();
-        self.calls.pop();
+        self.running.pop();
     }
 
     /// A path as seen from here; `None` if either is not known.

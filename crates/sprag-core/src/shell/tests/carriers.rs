@@ -33,44 +33,152 @@ fn forms_of_one_command() {
     assert_eq!(parse("/usr/local/bin/gh issue close 1").commands[0].program(), Some("gh"));
 }
 
-/// Carriers that keep the inner command as it is; `X` is its place.
+/// Carriers that keep the inner command as it is; `@@` is its place.
 const CARRIERS: &[&str] = &[
-    "env X", "env -i A=1 X", "env -u A -C d X", "env -S 'A=1 X'", "env - A=1 X", "/usr/bin/env X",
-    "sudo X", "sudo -u me -E -- X", "sudo A=1 X", "sudo -nu me X", "doas -u me X", "pkexec X", "pkexec --user me X",
-    "runuser -u me -- X", "runuser -l me -c 'X'", "su - me -c 'X'", "su -c 'X' me",
-    "nice X", "nice -n 5 X", "nice -5 X", "ionice -c 2 -n 7 X", "nohup X", "timeout 5 X", "timeout -k 3 -s KILL 5s X",
-    "timeout --signal=KILL 5 X", "time X", "/usr/bin/time -f %e X", "stdbuf -oL -e 0 X", "setsid -w X", "unshare -r -n X", "chroot /r X",
-    "flock /l X", "flock -n /l -c 'X'", "flock -w 5 /l X", "strace -f -o t X", "script -qc 'X' /dev/null", "script -q /dev/null X",
-    "systemd-run --user -p A=b X", "busybox X", "command X", "command -p X", "builtin X", "exec X", "exec -a n X", "! X",
-    "taskset -c 0 X", "caffeinate -i X", "xvfb-run X",
-    "bash -c 'X'", "sh -xec 'X'", "zsh -lc 'X'", "dash -c 'X'", "ksh -c 'X'", "bash -o pipefail -c 'X'", "bash --norc -c 'X'",
-    "bash -s <<< 'X'", "bash <<'E'\nX\nE", "echo 'X' | bash", "bash -c '\"$@\"' _ X", "bash -c 'eval \"$1\"' _ 'X'",
-    "eval X", "eval 'X'", "source <(echo 'X')", ". /dev/stdin <<< 'X'", "trap 'X' EXIT", "mapfile -C 'X;:' -c 1 a < f",
-    "find . -maxdepth 1 -exec X \\;", "find . -execdir X \\;", "find . -ok X \\;", "watch -n 1 X", "watch 'X'",
-    "ssh h X", "ssh -p 22 -o A=b u@h 'X'", "ssh h <<'E'\nX\nE", "docker exec -it c X", "docker exec -e A=b c sh -c 'X'",
-    "docker run --rm -v a:b --name n i X", "docker compose -f f exec s X", "docker run --entrypoint sh i -c 'X'", "podman exec c X",
-    "kubectl exec p -- X", "kubectl -n ns exec -it p -c c -- sh -c 'X'", "tmux new-session -d -s n 'X'", "tmux send-keys -t n 'X' Enter",
-    "tmux new -d ';' neww 'X'", "screen -dmS n X", "screen -S n -X stuff 'X^M'",
-    "npx -c 'X'", "npm exec -c 'X'", "uv run X", "uv run --with a -- X", "poetry run X", "bundle exec X", "mise exec -- X", "mise x node@20 -- X",
-    "direnv exec . X", "nix develop -c X", "nix shell p -c X", "nix-shell -p a --run 'X'", "conda run -n e X", "make -f - <<'E'\na:\n\tX\nE",
-    "parallel X ::: ''", "hyperfine 'X'", "sg g -c 'X'", "entr X",
-    "python3 -c 'import os; os.system(\"X\")'", "python -c 'import subprocess; subprocess.run(\"X\", shell=True)'",
-    "python3 - <<'E'\nimport os\nos.system('X')\nE", "python3 -c 'c = \"X\"; import os; os.popen(c)'",
-    "node -e 'require(\"child_process\").execSync(\"X\")'", "node -e \"const c = 'X'; require('child_process').exec(c)\"",
-    "perl -e 'system(\"X\")'", "perl -e 'system \"X\"'", "perl -e 'print `X`'", "perl -e 'exec q{X}'", "perl -ne 'qx(X)' f",
-    "ruby -e 'system(\"X\")'", "ruby -e 'system \"X\"'", "ruby -e '`X`'", "ruby -e '%x(X)'", "php -r 'shell_exec(\"X\");'", "php -r 'echo `X`;'",
-    "awk 'BEGIN { system(\"X\") }'", "awk 'BEGIN { print \"x\" | \"X\" }'", "awk 'BEGIN { \"X\" | getline a }'", "lua -e 'os.execute(\"X\")'",
-    "git -c alias.z='!X' z", "git -c core.pager='X' log", "git -c core.sshCommand='X' fetch", "GIT_SSH_COMMAND='X' git push",
-    "GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=core.editor GIT_CONFIG_VALUE_0='X' git commit", "export GIT_EDITOR='X'; git commit",
-    "git rebase -x 'X' main", "git bisect run X", "git submodule foreach 'X'",
-    "nohup nice -n 5 env A=1 timeout 9 X", "sudo bash -c \"timeout 5 X\"",
+    "env @@",
+    "env -i A=1 @@",
+    "env -u A -C d @@",
+    "env -S 'A=1 @@'",
+    "env - A=1 @@",
+    "/usr/bin/env @@",
+    "sudo @@",
+    "sudo -u me -E -- @@",
+    "sudo A=1 @@",
+    "sudo -nu me @@",
+    "doas -u me @@",
+    "pkexec @@",
+    "pkexec --user me @@",
+    "runuser -u me -- @@",
+    "runuser -l me -c '@@'",
+    "su - me -c '@@'",
+    "su -c '@@' me",
+    "nice @@",
+    "nice -n 5 @@",
+    "nice -5 @@",
+    "ionice -c 2 -n 7 @@",
+    "nohup @@",
+    "timeout 5 @@",
+    "timeout -k 3 -s KILL 5s @@",
+    "timeout --signal=KILL 5 @@",
+    "time @@",
+    "/usr/bin/time -f %e @@",
+    "stdbuf -oL -e 0 @@",
+    "setsid -w @@",
+    "unshare -r -n @@",
+    "chroot /r @@",
+    "flock /l @@",
+    "flock -n /l -c '@@'",
+    "flock -w 5 /l @@",
+    "strace -f -o t @@",
+    "script -qc '@@' /dev/null",
+    "script -q /dev/null @@",
+    "systemd-run --user -p A=b @@",
+    "busybox @@",
+    "command @@",
+    "command -p @@",
+    "builtin @@",
+    "exec @@",
+    "exec -a n @@",
+    "! @@",
+    "taskset -c 0 @@",
+    "caffeinate -i @@",
+    "xvfb-run @@",
+    "bash -c '@@'",
+    "sh -xec '@@'",
+    "zsh -lc '@@'",
+    "dash -c '@@'",
+    "ksh -c '@@'",
+    "bash -o pipefail -c '@@'",
+    "bash --norc -c '@@'",
+    "bash -s <<< '@@'",
+    "bash <<'E'\n@@\nE",
+    "echo '@@' | bash",
+    "bash -c '\"$@\"' _ @@",
+    "bash -c 'eval \"$1\"' _ '@@'",
+    "eval @@",
+    "eval '@@'",
+    "source <(echo '@@')",
+    ". /dev/stdin <<< '@@'",
+    "trap '@@' EXIT",
+    "mapfile -C '@@;:' -c 1 a < f",
+    "find . -maxdepth 1 -exec @@ \\;",
+    "find . -execdir @@ \\;",
+    "find . -ok @@ \\;",
+    "watch -n 1 @@",
+    "watch '@@'",
+    "ssh h @@",
+    "ssh -p 22 -o A=b u@h '@@'",
+    "ssh h <<'E'\n@@\nE",
+    "docker exec -it c @@",
+    "docker exec -e A=b c sh -c '@@'",
+    "docker run --rm -v a:b --name n i @@",
+    "docker compose -f f exec s @@",
+    "docker run --entrypoint sh i -c '@@'",
+    "podman exec c @@",
+    "kubectl exec p -- @@",
+    "kubectl -n ns exec -it p -c c -- sh -c '@@'",
+    "tmux new-session -d -s n '@@'",
+    "tmux send-keys -t n '@@' Enter",
+    "tmux new -d ';' neww '@@'",
+    "screen -dmS n @@",
+    "screen -S n -X stuff '@@^M'",
+    "npx -c '@@'",
+    "npm exec -c '@@'",
+    "uv run @@",
+    "uv run --with a -- @@",
+    "poetry run @@",
+    "bundle exec @@",
+    "mise exec -- @@",
+    "mise x node@20 -- @@",
+    "direnv exec . @@",
+    "nix develop -c @@",
+    "nix shell p -c @@",
+    "nix-shell -p a --run '@@'",
+    "conda run -n e @@",
+    "make -f - <<'E'\na:\n\t@@\nE",
+    "parallel @@ ::: ''",
+    "hyperfine '@@'",
+    "sg g -c '@@'",
+    "entr @@",
+    "python3 -c 'import os; os.system(\"@@\")'",
+    "python -c 'import subprocess; subprocess.run(\"@@\", shell=True)'",
+    "python3 - <<'E'\nimport os\nos.system('@@')\nE",
+    "python3 -c 'c = \"@@\"; import os; os.popen(c)'",
+    "node -e 'require(\"child_process\").execSync(\"@@\")'",
+    "node -e \"const c = '@@'; require('child_process').exec(c)\"",
+    "perl -e 'system(\"@@\")'",
+    "perl -e 'system \"@@\"'",
+    "perl -e 'print `@@`'",
+    "perl -e 'exec q{@@}'",
+    "perl -ne 'qx(@@)' f",
+    "ruby -e 'system(\"@@\")'",
+    "ruby -e 'system \"@@\"'",
+    "ruby -e '`@@`'",
+    "ruby -e '%x(@@)'",
+    "php -r 'shell_exec(\"@@\");'",
+    "php -r 'echo `@@`;'",
+    "awk 'BEGIN { system(\"@@\") }'",
+    "awk 'BEGIN { print \"x\" | \"@@\" }'",
+    "awk 'BEGIN { \"@@\" | getline a }'",
+    "lua -e 'os.execute(\"@@\")'",
+    "git -c alias.z='!@@' z",
+    "git -c core.pager='@@' log",
+    "git -c core.sshCommand='@@' fetch",
+    "GIT_SSH_COMMAND='@@' git push",
+    "GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=core.editor GIT_CONFIG_VALUE_0='@@' git commit",
+    "export GIT_EDITOR='@@'; git commit",
+    "git rebase -x '@@' main",
+    "git bisect run @@",
+    "git submodule foreach '@@'",
+    "nohup nice -n 5 env A=1 timeout 9 @@",
+    "sudo bash -c \"timeout 5 @@\"",
 ];
 
 #[test]
 fn carriers_keep_their_inner_command() {
     let mut wrong = String::new();
     for carrier in CARRIERS {
-        let text = carrier.replace('X', X);
+        let text = carrier.replace("@@", X);
         let found = lines(&text);
         if !found.iter().any(|line| line == X || line.starts_with(&format!("{X} "))) {
             wrong.push_str(&format!("\n{text}\n  {found:?}"));
@@ -95,13 +203,28 @@ fn words_that_carriers_add_are_told() {
         ("fd -e o -x rm", "fd -e o | rm ./?"),
         ("bash -c 'echo $0 $1' a b", "echo a b"),
         ("mapfile -C 'cb' -c 1 a", "mapfile -C cb -c 1 a | cb ?*"),
-        ("python3 -c 'import subprocess; subprocess.run([\"rm\", \"-rf\", \"x\"])'", "python3 -c 'import subprocess; subprocess.run([\"rm\", \"-rf\", \"x\"])' | rm -rf x"),
-        ("python3 -c 'import shutil; shutil.rmtree(\"x\")'", "python3 -c 'import shutil; shutil.rmtree(\"x\")' | rm -rf x"),
-        ("python3 -c 'import pathlib; pathlib.Path(\"x\").unlink()'", "python3 -c 'import pathlib; pathlib.Path(\"x\").unlink()' | rm -f x"),
-        ("node -e 'require(\"fs\").rmSync(\"x\", {recursive: true})'", "node -e 'require(\"fs\").rmSync(\"x\", {recursive: true})' | rm -rf x"),
+        (
+            "python3 -c 'import subprocess; subprocess.run([\"rm\", \"-rf\", \"x\"])'",
+            "python3 -c 'import subprocess; subprocess.run([\"rm\", \"-rf\", \"x\"])' | rm -rf x",
+        ),
+        (
+            "python3 -c 'import shutil; shutil.rmtree(\"x\")'",
+            "python3 -c 'import shutil; shutil.rmtree(\"x\")' | rm -rf x",
+        ),
+        (
+            "python3 -c 'import pathlib; pathlib.Path(\"x\").unlink()'",
+            "python3 -c 'import pathlib; pathlib.Path(\"x\").unlink()' | rm -f x",
+        ),
+        (
+            "node -e 'require(\"fs\").rmSync(\"x\", {recursive: true})'",
+            "node -e 'require(\"fs\").rmSync(\"x\", {recursive: true})' | rm -rf x",
+        ),
         ("perl -e 'unlink \"x\"'", "perl -e 'unlink \"x\"' | rm -f x"),
-        ("ruby -e 'FileUtils.rm_rf(\"x\")'", "ruby -e 'FileUtils.rm_rf(\"x\")' | rm -rf x"),
-        ("python3 -c 'import os; os.execvp(\"git\", [\"git\", \"push\"])'", "python3 -c 'import os; os.execvp(\"git\", [\"git\", \"push\"])' | git push"),
+        ("ruby -e 'FileUtils.rm_rf(\"x\")'", "ruby -e FileUtils.rm_rf(\"x\") | rm -rf x"),
+        (
+            "python3 -c 'import os; os.execvp(\"git\", [\"git\", \"push\"])'",
+            "python3 -c 'import os; os.execvp(\"git\", [\"git\", \"push\"])' | git push",
+        ),
     ]);
 }
 
@@ -132,7 +255,11 @@ fn hosts_and_carriers_are_told() {
     assert_eq!(script.commands[0].host, Host::Other("web".to_owned()));
     assert_eq!(
         script.commands[0].via,
-        [Carrier::Program("sudo".to_owned()), Carrier::Shell("ssh".to_owned()), Carrier::Program("env".to_owned())]
+        [
+            Carrier::Program("sudo".to_owned()),
+            Carrier::Shell("ssh".to_owned()),
+            Carrier::Program("env".to_owned())
+        ]
     );
     assert_eq!(script.commands[0].assigns.len(), 1);
     assert_eq!(script.commands[1].host, Host::Local);
@@ -180,8 +307,14 @@ fn paths_are_told() {
     ];
     for (text, writes, reads) in cases {
         let script = parse(text);
-        let paths = |uses: &[crate::shell::PathUse]| uses.iter().map(|path| shown(&path.path)).collect::<Vec<_>>().join(" ");
-        assert_eq!((paths(&script.writes).as_str(), paths(&script.reads).as_str()), (writes, reads), "{text}");
+        let paths = |uses: &[crate::shell::PathUse]| {
+            uses.iter().map(|path| shown(&path.path)).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(
+            (paths(&script.writes).as_str(), paths(&script.reads).as_str()),
+            (writes, reads),
+            "{text}"
+        );
         for path in script.writes.iter().chain(&script.reads) {
             assert!(path.command.is_some_and(|at| at < script.commands.len()), "{text}");
         }

@@ -1,0 +1,85 @@
+//! The shell model against bash itself: what `bash -n` accepts has no `parse` doubt.
+
+use std::process::Command;
+
+use sprag_core::shell::DoubtKind;
+use sprag_core::shell::Script;
+use sprag_core::shell::Start;
+
+/// Statements to be put into each other; `@` is where another one goes.
+const SHAPES: &[&str] = &[
+    "@",
+    "a @ b",
+    "@; b",
+    "@ && b || c",
+    "@ | b |& c",
+    "! @",
+    "time -p @",
+    "( @ )",
+    "((a) ; (@\n))",
+    "( ( @ ) )",
+    "{ @\n}",
+    "if @\nthen b; elif c; then d; else e; fi",
+    "while @\ndo b; done < f",
+    "until a; do @\ndone 2>&1 | b",
+    "for i in a 'b c' $(@\n); do echo \"$i\"; done",
+    "for i; do @\ndone",
+    "for ((i = 0; i < 3; i++)); do @\ndone",
+    "for ((;;)); do @\ndone",
+    "select x in a b; do @\ndone",
+    "case $x in a|b) @\n;; (c) d;& *) e;;& esac",
+    "case x in a) @\nesac",
+    "( case x in a) @\n;; esac )",
+    "f() { @\n}; f",
+    "function f { @\n}",
+    "function f() ( @ )",
+    "coproc { @\n}",
+    "x=$(@\n) y=`b` z+=(1 2 $(c)) w[3]=d e",
+    "echo \"a $(@\n) b\" 'c d' $'e\\'f' ${x:-$(g)} ${y//a/b} ${#z[@]}",
+    "cat <(@\n) > >(tee a)",
+    "cat <<E\n$(@\n) 'it''s'\nE",
+    "cat <<'E' | b\nit's $( ((\nE",
+    "cat <<-\\E && b\n\tx\n\tE",
+    "cat <<A <<'B'\na\nA\nb\nB\n@",
+    "echo \"$(cat <<'E'\ndon't )\nE\n)\"; @",
+    "[[ -n $(@\n) && ( a == b* || c =~ ^(d|e)+$ ) ]]",
+    "(( i = (1 << 2) + $(@\n) ))",
+    "echo $(( 1 + 2 )) $((a<<2)) # it's a comment (",
+    "a \\\n  @",
+    "{fd}> x 3<&- 2>| y &> z a",
+    "echo {a,b}{1..3} ~ ~/x *.[ch] !(a|b)",
+    "@ &",
+    "trap '@' EXIT INT",
+    "bash -c 'a b'; eval \"c $d\"",
+    "export A=1 B=\"$C\"; declare -A m=([k]=v); local -r x=$(@\n)",
+    "while read -r l; do @\ndone <<< \"$x\"",
+];
+
+/// Shapes that bash accepts and the model does not; each is a known limit of the parser.
+const EXCEPTIONS: &[&str] = &[];
+
+#[test]
+fn what_bash_accepts_is_no_parse_error() {
+    let mut tried = 0;
+    let mut wrong = Vec::new();
+    let mut texts: Vec<String> = Vec::new();
+    for outer in SHAPES {
+        for inner in SHAPES {
+            texts.push(outer.replace('@', &inner.replace('@', "gh issue close 1")));
+        }
+    }
+    for text in texts {
+        let accepted = Command::new("bash").args(["-n", "-c", &text]).output().unwrap().status.success();
+        if !accepted {
+            continue;
+        }
+        tried += 1;
+        let script = Script::parse(&text, &Start::default());
+        let parse = script.doubts.iter().any(|doubt| doubt.kind == DoubtKind::Parse);
+        if parse && !EXCEPTIONS.iter().any(|exception| text.contains(exception)) {
+            wrong.push(text);
+        }
+    }
+    assert!(tried > 1000, "only {tried} texts were valid");
+    assert!(wrong.is_empty(), "{} of {tried}:\n\n{}", wrong.len(), wrong.join("\n----\n"));
+}
