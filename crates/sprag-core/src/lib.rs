@@ -13,6 +13,7 @@ pub mod log;
 pub mod memory;
 pub mod obligation;
 pub mod policy;
+pub mod rules;
 pub mod session;
 pub mod shell;
 pub mod text;
