@@ -101,11 +101,7 @@ impl Walk {
         Some(text)
     }
 
-    fn decoded(
-        &mut self,
-        arguments: &[String],
-        decoder: Option<Decoder>,
-    ) -> Option<String> {
+    fn decoded(&mut self, arguments: &[String], decoder: Option<Decoder>) -> Option<String> {
         let decoder = decoder?;
         let file = arguments
             .iter()

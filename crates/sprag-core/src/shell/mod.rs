@@ -6,6 +6,7 @@
 mod braces;
 mod builtins;
 mod call;
+mod calls;
 mod carriers;
 mod configured;
 mod escapes;
@@ -24,6 +25,7 @@ mod redirect;
 mod remote;
 mod scan;
 mod shells;
+mod sinks;
 mod spread;
 mod state;
 mod subcommands;

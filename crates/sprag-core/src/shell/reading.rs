@@ -41,8 +41,11 @@ pub(super) fn read(text: &str, depth: usize) -> Reading {
         &edited
     };
     let program = parse(text).or_else(|| {
-        let retry = text.contains("select") || text.contains("((");
-        if retry { parse(&without_gaps(&select_as_for(text))) } else { None }
+        let retry = ["select", "((", "coproc"].iter().any(|word| text.contains(word));
+        if !retry {
+            return None;
+        }
+        parse(&without_gaps(&coproc_as_pipe(&select_as_for(text))))
     });
     match program {
         None => Reading { program: recover::split(text), doubt: Some(DoubtKind::Parse) },
@@ -69,6 +72,12 @@ fn with_edits(text: &str, mut edits: Vec<(usize, char)>) -> String {
     }
     out.push_str(&text[from..]);
     out
+}
+
+/// `coproc { ( a ); }`: the parser takes the brace for a name. A pipe runs its parts in shells of
+/// their own just as well.
+fn coproc_as_pipe(text: &str) -> String {
+    text.replace("coproc {", "    :| {")
 }
 
 /// `for ((i = 0;; i++))`: the parser takes the two semicolons for the end of a case.
