@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::rules::ground::Ground;
-use crate::rules::rule::{BadRule, Decision, Rule};
+use crate::rules::rule::{BadRule, Decision, OnDoubt, Rule};
 use crate::rules::set::{RuleSet, Said, Strictness, rule_outcome};
 use crate::rules::subject::{Outcome, Subject};
 use crate::shell::Script;
@@ -80,10 +80,64 @@ pub fn check_examples(rule: &Rule, parse: impl Fn(&str) -> Script) -> Result<Vec
     for example in &rule.not_match {
         match fires(example) {
             Ok(Outcome::No | Outcome::OpaqueOnly) => {}
+            // Such a rule says nothing there either.
+            Ok(Outcome::Uncertain) if rule.on_uncertain == OnDoubt::None => {}
             Ok(Outcome::Uncertain) => fail(example, ExampleKind::NotMatch, "it is uncertain".to_owned()),
             Ok(Outcome::Match) => fail(example, ExampleKind::NotMatch, "it matches".to_owned()),
             Err(why) => fail(example, ExampleKind::NotMatch, why),
         }
     }
     Ok(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::rules::tests::{rule, script};
+    use crate::shell::Start;
+
+    #[test]
+    fn a_rule_is_read_as_it_is_written_and_proved_by_its_examples() {
+        let written = json!({
+            "id": "close-needs-review",
+            "any": ["Bash:gh issue close*", "Bash:{bd,beads} close*", "mcp__tissue__close_issue"],
+            "decision": "review",
+            "unless": ["--dry-run"],
+            "reason": "An issue is closed after review.",
+            "next": "sprag review run",
+            "match": [
+                "GH_TOKEN=x gh issue close 1",
+                "echo y | bash -lc 'gh issue close 1'",
+                "cd sub && beads close 7",
+                "@mcp__tissue__close_issue {\"id\": 1}",
+            ],
+            "not_match": ["echo 'gh issue close 1'", "gh issue list", "gh issue close 1 --dry-run"],
+        });
+        let rule: Rule = serde_json::from_value(written.clone()).unwrap();
+        assert_eq!((rule.on_uncertain, rule.on_opaque), (OnDoubt::Ask, OnDoubt::None));
+        let start = Start { cwd: Some(EXAMPLE_CWD.to_owned()), home: Some(EXAMPLE_HOME.to_owned()) };
+        assert_eq!(check_examples(&rule, |text| Script::parse(text, &start)).unwrap(), []);
+        let mut unknown = written;
+        unknown["colour"] = json!("red");
+        assert!(serde_json::from_value::<Rule>(unknown).is_err());
+    }
+
+    #[test]
+    fn examples_prove_a_rule() {
+        let mut close =
+            rule("close", Decision::Review, &["Bash:gh issue close*", "mcp__t__close", "Write:.sprag/**"]);
+        close.matching = vec![
+            "gh issue close 1".to_owned(),
+            "@mcp__t__close {\"id\": 1}".to_owned(),
+            "@Write {\"file_path\": \".sprag/x\"}".to_owned(),
+            "gh issue list".to_owned(),
+        ];
+        close.not_match =
+            vec!["echo gh issue close 1".to_owned(), "gh issue close 2".to_owned(), "@x nothing".to_owned()];
+        let failed = check_examples(&close, script).unwrap();
+        let told: Vec<&str> = failed.iter().map(|failed| failed.example.as_str()).collect();
+        assert_eq!(told, ["gh issue list", "gh issue close 2", "@x nothing"]);
+    }
 }

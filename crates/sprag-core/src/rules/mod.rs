@@ -8,12 +8,15 @@ mod examples;
 pub mod glob;
 mod ground;
 mod line;
+mod options;
 pub mod packs;
 pub mod pattern;
 mod rule;
 mod set;
 mod subject;
 
+#[cfg(test)]
+mod laws;
 #[cfg(test)]
 mod tests;
 
