@@ -1,0 +1,308 @@
+//! Texts with `*` against words with holes. Both sides may be open, so an answer has three values:
+//! what a hole stands for is known only at run time.
+
+use serde::{Deserialize, Serialize};
+
+use crate::shell::Word;
+
+/// How well a pattern fits. The order counts: the best of alternatives is `max`, the whole of
+/// parts is `min`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fit {
+    No,
+    /// For some content of the holes.
+    Maybe,
+    /// For every content of the holes.
+    Yes,
+}
+
+impl Fit {
+    pub fn negated(self) -> Fit {
+        match self {
+            Fit::No => Fit::Yes,
+            Fit::Maybe => Fit::Maybe,
+            Fit::Yes => Fit::No,
+        }
+    }
+}
+
+impl From<bool> for Fit {
+    fn from(fits: bool) -> Fit {
+        if fits { Fit::Yes } else { Fit::No }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Glob {
+    /// Most of them: no `*` at all.
+    Exact(String),
+    Any,
+    Signs(Vec<Sign>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Sign {
+    Char(char),
+    /// Anything within one directory.
+    Star,
+    /// Anything.
+    Stars,
+}
+
+/// One character of a word, or a part of unknown length and content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Letter {
+    Char(char),
+    Hole,
+}
+
+impl Glob {
+    /// For a token: `*` is anything.
+    pub fn token(text: &str) -> Glob {
+        Glob::signs(text, |stars| if stars == 0 { None } else { Some(Sign::Stars) })
+    }
+
+    /// For a path: `*` stays within one directory, `**` does not.
+    pub fn path(text: &str) -> Glob {
+        Glob::signs(text, |stars| match stars {
+            0 => None,
+            1 => Some(Sign::Star),
+            _ => Some(Sign::Stars),
+        })
+    }
+
+    fn signs(text: &str, sign: impl Fn(usize) -> Option<Sign>) -> Glob {
+        if !text.contains('*') {
+            return Glob::Exact(text.to_owned());
+        }
+        let mut signs = Vec::new();
+        let mut stars = 0;
+        for c in text.chars() {
+            if c == '*' {
+                stars += 1;
+                continue;
+            }
+            signs.extend(sign(stars));
+            stars = 0;
+            signs.push(Sign::Char(c));
+        }
+        signs.extend(sign(stars));
+        if signs == [Sign::Stars] { Glob::Any } else { Glob::Signs(signs) }
+    }
+
+    pub fn fits(&self, text: &str) -> bool {
+        match self {
+            Glob::Any => true,
+            Glob::Exact(exact) => exact == text,
+            Glob::Signs(signs) if signs.contains(&Sign::Star) => {
+                run(signs, text.chars().map(Letter::Char), Holes::Closed)
+            }
+            Glob::Signs(signs) => walk(signs, text),
+        }
+    }
+
+    pub fn fit_word(&self, word: &Word) -> Fit {
+        match word {
+            Word::Known(text) => self.fits(text).into(),
+            Word::Many => match self {
+                Glob::Any => Fit::Yes,
+                _ => Fit::Maybe,
+            },
+            Word::Partly(parts) => self.fit(&letters(parts)),
+        }
+    }
+
+    pub fn fit(&self, word: &[Letter]) -> Fit {
+        let owned: Vec<Sign>;
+        let signs: &[Sign] = match self {
+            Glob::Any => return Fit::Yes,
+            Glob::Exact(text) => {
+                owned = text.chars().map(Sign::Char).collect();
+                &owned
+            }
+            Glob::Signs(signs) => signs,
+        };
+        // The ends tell most words apart without looking at the middle.
+        if differs(signs.iter(), word.iter()) || differs(signs.iter().rev(), word.iter().rev()) {
+            Fit::No
+        } else if run(signs, word.iter().copied(), Holes::Closed) {
+            Fit::Yes
+        } else if run(signs, word.iter().copied(), Holes::Open) {
+            Fit::Maybe
+        } else {
+            Fit::No
+        }
+    }
+}
+
+pub fn letters(parts: &[Option<String>]) -> Vec<Letter> {
+    let mut letters = Vec::new();
+    for part in parts {
+        match part {
+            Some(text) => letters.extend(text.chars().map(Letter::Char)),
+            None => letters.push(Letter::Hole),
+        }
+    }
+    letters
+}
+
+/// Known text against signs whose stars are all alike: only the last star has to be tried again.
+fn walk(signs: &[Sign], text: &str) -> bool {
+    let (mut at, mut rest) = (0, text.chars());
+    let mut again: Option<(usize, std::str::Chars<'_>)> = None;
+    loop {
+        let before = rest.clone();
+        match (signs.get(at), rest.next()) {
+            (Some(Sign::Star | Sign::Stars), _) => {
+                at += 1;
+                rest = before.clone();
+                again = Some((at, before));
+            }
+            (Some(Sign::Char(want)), Some(c)) if *want == c => at += 1,
+            (None, None) => return true,
+            (_, None) => return false,
+            (_, Some(_)) => match &mut again {
+                None => return false,
+                Some((star, from)) => {
+                    from.next();
+                    at = *star;
+                    rest = from.clone();
+                }
+            },
+        }
+    }
+}
+
+/// Whether two ends are plainly different, before the first star or hole.
+fn differs<'a>(
+    mut signs: impl Iterator<Item = &'a Sign>,
+    mut word: impl Iterator<Item = &'a Letter>,
+) -> bool {
+    loop {
+        match (signs.next(), word.next()) {
+            (Some(Sign::Char(want)), Some(Letter::Char(c))) if want == c => {}
+            (Some(Sign::Char(_)), Some(Letter::Char(_)) | None) | (None, Some(Letter::Char(_))) => {
+                return true;
+            }
+            (Some(Sign::Star | Sign::Stars), _) | (_, Some(Letter::Hole)) | (None, None) => return false,
+        }
+    }
+}
+
+/// Whether holes may be filled to make it fit, or have to fit whatever they hold.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Holes {
+    Open,
+    Closed,
+}
+
+/// All places of the pattern at once, letter by letter: no backtracking, so no input is slow.
+fn run(signs: &[Sign], word: impl Iterator<Item = Letter>, holes: Holes) -> bool {
+    let mut at = vec![false; signs.len() + 1];
+    let mut next = vec![false; signs.len() + 1];
+    at[0] = true;
+    pass_stars(signs, &mut at);
+    for letter in word {
+        next.fill(false);
+        for (i, sign) in signs.iter().enumerate().filter(|(i, _)| at[*i]) {
+            match (sign, letter) {
+                (Sign::Char(want), Letter::Char(c)) if *want == c => next[i + 1] = true,
+                (Sign::Star, Letter::Char(c)) if c != '/' => next[i] = true,
+                (Sign::Stars, _) => next[i] = true,
+                _ => {}
+            }
+        }
+        if letter == Letter::Hole
+            && holes == Holes::Open
+            && let Some(first) = at.iter().position(|at| *at)
+        {
+            next[first..].fill(true);
+        }
+        pass_stars(signs, &mut next);
+        std::mem::swap(&mut at, &mut next);
+        if !at.contains(&true) {
+            return false;
+        }
+    }
+    at[signs.len()]
+}
+
+fn pass_stars(signs: &[Sign], at: &mut [bool]) {
+    for (i, sign) in signs.iter().enumerate() {
+        if at[i] && !matches!(sign, Sign::Char(_)) {
+            at[i + 1] = true;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn partly(text: &str) -> Word {
+        // `?` is a hole here.
+        let parts = text.split('?').map(|part| Some(part.to_owned()));
+        let mut with_holes = Vec::new();
+        for (i, part) in parts.enumerate() {
+            if i > 0 {
+                with_holes.push(None);
+            }
+            with_holes.push(part);
+        }
+        Word::Partly(with_holes)
+    }
+
+    #[test]
+    fn a_star_in_a_token_is_anything() {
+        for (glob, text, fits) in [
+            ("close", "close", true),
+            ("close", "closed", false),
+            ("close*", "closed", true),
+            ("close*", "close", true),
+            ("*.rs", "src/a.rs", true),
+            ("a*b*c", "a--b--c", true),
+            ("a*b*c", "a--c--b", false),
+            ("*", "", true),
+            ("ü*", "übel", true),
+            ("*aab", "aaaab", true),
+            ("*a*b*", "xbxa", false),
+            ("a*a", "a", false),
+            ("**x", "yx", true),
+        ] {
+            assert_eq!(Glob::token(glob).fits(text), fits, "{glob} {text}");
+        }
+    }
+
+    #[test]
+    fn a_star_in_a_path_stays_in_its_directory() {
+        for (glob, text, fits) in [
+            ("src/*", "src/a", true),
+            ("src/*", "src/a/b", false),
+            ("src/**", "src/a/b", true),
+            ("**/a", "x/y/a", true),
+            ("*", "a", true),
+            ("*", "a/b", false),
+        ] {
+            assert_eq!(Glob::path(glob).fits(text), fits, "{glob} {text}");
+        }
+    }
+
+    #[test]
+    fn a_hole_may_be_anything() {
+        for (glob, word, fit) in [
+            ("issue", "?", Fit::Maybe),
+            ("issue", "i?e", Fit::Maybe),
+            ("issue", "x?", Fit::No),
+            ("i*", "i?", Fit::Yes),
+            ("i*", "?", Fit::Maybe),
+            ("*", "?", Fit::Yes),
+            ("*.sh", "?.sh", Fit::Yes),
+            ("*.sh", "?.py", Fit::No),
+        ] {
+            assert_eq!(Glob::token(glob).fit_word(&partly(word)), fit, "{glob} {word}");
+        }
+        assert_eq!(Glob::path("src/*").fit_word(&partly("src/?")), Fit::Maybe, "it may hold a slash");
+        assert_eq!(Glob::path("src/**").fit_word(&partly("src/?")), Fit::Yes);
+        assert_eq!(Glob::token("x").fit_word(&Word::Many), Fit::Maybe);
+    }
+}

@@ -1,0 +1,443 @@
+//! Where a command stands: which directory an operand names, and whether losing that directory
+//! would be a disaster. Only texts are compared; links are a matter of facts.
+
+use crate::rules::glob::{Fit, Letter, letters};
+use crate::shell::{Place, Word};
+
+/// The places that paths are measured against, each absolute.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ground {
+    /// Where the shell was started.
+    pub start: String,
+    /// The root of the worktree.
+    pub repo: String,
+    pub home: String,
+}
+
+/// Names that no real place has: what is not told stays apart from everything that is.
+const UNKNOWN_REPO: &str = "/\u{F0000}/\u{F0000}repo";
+const UNKNOWN_HOME: &str = "/\u{F0000}home";
+
+impl Default for Ground {
+    fn default() -> Ground {
+        Ground::new(None, None)
+    }
+}
+
+/// Directories that belong to the system together with what is directly in them.
+const SYSTEM: &[&str] = &[
+    "/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/proc", "/sbin", "/sys", "/usr",
+    "/System",
+];
+
+/// Directories whose loss is a disaster, while what is in them may be anybody's.
+const SHARED: &[&str] = &[
+    "/",
+    "/Applications",
+    "/Library",
+    "/Users",
+    "/Volumes",
+    "/data",
+    "/home",
+    "/media",
+    "/mnt",
+    "/nix",
+    "/opt",
+    "/private",
+    "/private/etc",
+    "/private/tmp",
+    "/private/var",
+    "/root",
+    "/run",
+    "/snap",
+    "/srv",
+    "/tmp",
+    "/usr/local",
+    "/usr/local/bin",
+    "/usr/local/etc",
+    "/usr/local/include",
+    "/usr/local/lib",
+    "/usr/local/sbin",
+    "/usr/local/share",
+    "/usr/src",
+    "/var",
+];
+
+/// What is kept directly in these is the state of the system.
+const STATE: &[&str] = &["/var", "/var/lib", "/nix/var", "/boot/efi"];
+
+const TEMPORARY: &[&str] =
+    &["/tmp", "/var/tmp", "/private/tmp", "/private/var/folders", "/var/folders", "/dev/shm"];
+
+/// Parts of a home that cannot be had back.
+const PERSONAL: &[&str] = &[
+    ".aws",
+    ".config",
+    ".gnupg",
+    ".kube",
+    ".local",
+    ".local/share",
+    ".password-store",
+    ".ssh",
+    "Desktop",
+    "Documents",
+    "Library",
+    "Pictures",
+];
+
+impl Ground {
+    pub fn new(start: Option<&str>, home: Option<&str>) -> Ground {
+        let place = |path: Option<&str>, unknown: &str| match path {
+            Some(path) if path.starts_with('/') => normal(path),
+            _ => unknown.to_owned(),
+        };
+        let start = place(start, UNKNOWN_REPO);
+        Ground { repo: start.clone(), home: place(home, UNKNOWN_HOME), start }
+    }
+
+    /// The absolute path of a word as letters. What is relative to an unknown place starts with
+    /// a hole.
+    pub fn resolve(&self, word: &Word, cwd: &Place) -> Vec<Letter> {
+        let mut path = match word {
+            Word::Known(text) => globbed(text),
+            Word::Partly(parts) => letters(parts),
+            Word::Many => vec![Letter::Hole],
+        };
+        match path.first() {
+            Some(Letter::Char('/')) => {}
+            Some(Letter::Hole) if !matches!(word, Word::Known(_)) => {}
+            Some(Letter::Char('~')) => {
+                let own = matches!(path.get(1), None | Some(Letter::Char('/')));
+                path.splice(0..1, chars(if own { &self.home } else { "/home/" }));
+            }
+            _ => {
+                path.insert(0, Letter::Char('/'));
+                path.splice(0..0, self.place(cwd));
+            }
+        }
+        normal_letters(&path)
+    }
+
+    fn place(&self, cwd: &Place) -> Vec<Letter> {
+        match cwd {
+            Place::Unknown => vec![Letter::Hole],
+            Place::At(path) if path.starts_with('/') => chars(path).collect(),
+            Place::At(path) if path == "~" || path.starts_with("~/") => {
+                chars(&self.home).chain(chars(&path[1..])).collect()
+            }
+            Place::At(path) => chars(&self.start).chain([Letter::Char('/')]).chain(chars(path)).collect(),
+        }
+    }
+
+    /// Whether an operand is a root: `/`, a directory of the system, a home or what cannot be had
+    /// back in it, the worktree or what contains it, its `.git`; or would be one if its unknown
+    /// parts were empty, which is how roots are lost.
+    pub fn root(&self, word: &Word, cwd: &Place) -> Fit {
+        if matches!(word, Word::Known(text) if text.is_empty()) {
+            return Fit::No;
+        }
+        let path = self.resolve(word, cwd);
+        let holes = path.contains(&Letter::Hole);
+        if path.first() == Some(&Letter::Hole) {
+            // Nothing is known of where it starts: it is a root if the known rest is one.
+            return match text(&path) {
+                rest if rest.is_empty() || rest == "/" => Fit::Maybe,
+                rest if SYSTEM.contains(&rest.as_str()) || SHARED.contains(&rest.as_str()) => Fit::Maybe,
+                _ => Fit::No,
+            };
+        }
+        let whole = text(&path);
+        // `/tmp/*` is what is in it.
+        if holes && TEMPORARY.contains(&whole.trim_end_matches('/')) && path.last() == Some(&Letter::Hole) {
+            return Fit::No;
+        }
+        self.is_root(&normal(&whole)).into()
+    }
+
+    fn is_root(&self, path: &str) -> bool {
+        if contains(path, &self.repo) || contains(path, &self.home) {
+            return true;
+        }
+        if let Some(inner) = below(path, &self.repo)
+            && (inner == ".git" || inner.starts_with(".git/"))
+        {
+            return true;
+        }
+        if TEMPORARY.iter().any(|place| below(path, place).is_some_and(|inner| !inner.is_empty())) {
+            return false;
+        }
+        if below(path, &self.repo).is_some() {
+            return false;
+        }
+        if let Some(inner) = below(path, &self.home) {
+            return PERSONAL.contains(&inner) || inner.split('/').any(|part| part == ".git");
+        }
+        let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let home = matches!(parent, "/home" | "/Users");
+        let system = SYSTEM.iter().any(|place| below(path, place).is_some());
+        let local = below(path, "/usr/local").is_some() || below(path, "/usr/src").is_some();
+        name == ".git" || home || SHARED.contains(&path) || STATE.contains(&parent) || (system && !local)
+    }
+
+    /// Whether nothing is known of an operand, or nothing but that it is relative to a place of
+    /// which nothing is known.
+    pub fn unknown(&self, word: &Word, cwd: &Place) -> Fit {
+        if matches!(word, Word::Many) {
+            return Fit::Yes;
+        }
+        let path = self.resolve(word, cwd);
+        (path.first() == Some(&Letter::Hole) && text(&path).chars().all(|c| matches!(c, '/' | '.'))).into()
+    }
+}
+
+/// What a shell would put in place of `*`, `?` and `[…]` is not known.
+fn globbed(text: &str) -> Vec<Letter> {
+    let mut letters = Vec::with_capacity(text.len());
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
+        let glob = match c {
+            '*' | '?' => true,
+            '[' => rest.as_str().contains(']') && rest.any(|c| c == ']'),
+            _ => false,
+        };
+        match glob {
+            true if letters.last() == Some(&Letter::Hole) => {}
+            true => letters.push(Letter::Hole),
+            false => letters.push(Letter::Char(c)),
+        }
+    }
+    letters
+}
+
+fn chars(text: &str) -> impl Iterator<Item = Letter> {
+    text.chars().map(Letter::Char)
+}
+
+/// The known letters alone.
+pub fn text(path: &[Letter]) -> String {
+    path.iter()
+        .filter_map(|letter| match letter {
+            Letter::Char(c) => Some(*c),
+            Letter::Hole => None,
+        })
+        .collect()
+}
+
+/// Whether `inner` is `outer` or lies in it.
+fn contains(outer: &str, inner: &str) -> bool {
+    below(inner, outer).is_some()
+}
+
+/// The path from `place` to `path`, if `path` is `place` or lies in it.
+fn below<'a>(path: &'a str, place: &str) -> Option<&'a str> {
+    let rest = path.strip_prefix(place.trim_end_matches('/'))?;
+    if rest.is_empty() { Some(rest) } else { rest.strip_prefix('/') }
+}
+
+fn normal(path: &str) -> String {
+    text(&normal_letters(&chars(path).collect::<Vec<_>>()))
+}
+
+/// `.`, `..` and doubled slashes are gone. A path that starts with a hole keeps it.
+fn normal_letters(path: &[Letter]) -> Vec<Letter> {
+    let mut parts: Vec<&[Letter]> = Vec::new();
+    for part in path.split(|letter| *letter == Letter::Char('/')) {
+        match part {
+            [] | [Letter::Char('.')] => {}
+            [Letter::Char('.'), Letter::Char('.')] => {
+                // Above an unknown place is an unknown place.
+                if parts.last() != Some(&&[Letter::Hole][..]) || parts.len() > 1 {
+                    parts.pop();
+                }
+            }
+            part => parts.push(part),
+        }
+    }
+    let mut whole = Vec::with_capacity(path.len() + 1);
+    for part in &parts {
+        let leads =
+            whole.is_empty() && part.first() == Some(&Letter::Hole) && path.first() == Some(&Letter::Hole);
+        if !leads {
+            whole.push(Letter::Char('/'));
+        }
+        whole.extend_from_slice(part);
+    }
+    if parts.is_empty() {
+        whole.push(Letter::Char('/'));
+    }
+    whole
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ground() -> Ground {
+        Ground::new(Some("/home/ann/work/app"), Some("/home/ann"))
+    }
+
+    #[test]
+    fn a_glob_is_what_is_there() {
+        for (path, fit) in [
+            ("*", Fit::Yes),
+            ("./*", Fit::Yes),
+            ("/*", Fit::Yes),
+            ("~/*", Fit::Yes),
+            (".*", Fit::Yes),
+            ("*.log", Fit::No),
+            ("/tmp/*", Fit::No),
+            ("build/*", Fit::No),
+            ("/etc/[a-c]*", Fit::Yes),
+            ("[x", Fit::No),
+        ] {
+            assert_eq!(ground().root(&known(path), &at("")), fit, "{path}");
+        }
+        assert_eq!(ground().root(&known("*"), &at("/tmp/x")), Fit::No);
+        assert_eq!(ground().unknown(&known("*"), &at("")), Fit::No);
+        assert_eq!(ground().unknown(&known("*"), &Place::Unknown), Fit::Yes);
+    }
+
+    fn known(text: &str) -> Word {
+        Word::Known(text.to_owned())
+    }
+
+    /// `?` is a hole.
+    fn word(text: &str) -> Word {
+        if !text.contains('?') {
+            return known(text);
+        }
+        let mut parts = Vec::new();
+        for (i, part) in text.split('?').enumerate() {
+            if i > 0 {
+                parts.push(None);
+            }
+            if !part.is_empty() {
+                parts.push(Some(part.to_owned()));
+            }
+        }
+        Word::Partly(parts)
+    }
+
+    fn at(path: &str) -> Place {
+        Place::At(path.to_owned())
+    }
+
+    #[test]
+    fn roots_are_known_by_every_name() {
+        for path in [
+            "/",
+            "//",
+            "/.",
+            "/..",
+            "/?",
+            "/etc",
+            "/etc/",
+            "/etc/nginx",
+            "/usr/bin",
+            "/usr/?",
+            "/var/lib/postgresql",
+            "/home",
+            "/home/ann",
+            "/home/bob",
+            "/home/?",
+            "/root",
+            "~",
+            "~/",
+            "~/?",
+            "~/.ssh",
+            ".",
+            "./",
+            "./?",
+            "..",
+            "../..",
+            "../../..",
+            "../app",
+            ".git",
+            ".git/objects",
+            ".?",
+            "/home/ann/work/app/../app",
+            "/tmp",
+            "/var/tmp",
+            "/home/ann/work",
+            "/srv/x/.git",
+            "/usr/local/bin",
+            "~bob",
+        ] {
+            assert_eq!(ground().root(&word(path), &at("")), Fit::Yes, "{path}");
+        }
+    }
+
+    #[test]
+    fn everything_else_is_no_root() {
+        for path in [
+            "build",
+            "./build",
+            "build/?",
+            "node_modules",
+            "src/../target",
+            "/tmp/x",
+            "/tmp/?",
+            "/var/tmp/a/b",
+            "~/x/y",
+            "../other",
+            "/opt/app",
+            "/srv/www",
+            "/usr/local/lib/app",
+            "?.log",
+            "?/build",
+            "backup.git",
+            ".github",
+            "/tmp/clone/.git",
+            "/data/old",
+            "777",
+        ] {
+            assert_eq!(ground().root(&word(path), &at("")), Fit::No, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_place_is_what_cd_made_it() {
+        for (cwd, path, fit) in [
+            ("src", "..", Fit::Yes),
+            ("src/deep", "..", Fit::No),
+            ("/", "etc", Fit::Yes),
+            ("/tmp/x", ".", Fit::No),
+            ("..", "app", Fit::Yes),
+            ("~", ".", Fit::Yes),
+        ] {
+            assert_eq!(ground().root(&word(path), &at(cwd)), fit, "{cwd} {path}");
+        }
+        assert_eq!(ground().root(&word("."), &Place::Unknown), Fit::Maybe);
+        assert_eq!(ground().root(&word("build"), &Place::Unknown), Fit::No);
+        assert_eq!(ground().root(&word("?/usr"), &at("")), Fit::Maybe, "an empty variable");
+    }
+
+    #[test]
+    fn a_worktree_below_tmp_is_a_worktree() {
+        let ground = Ground::new(Some("/tmp/app"), None);
+        assert_eq!(ground.root(&word("."), &at("")), Fit::Yes);
+        assert_eq!(ground.root(&word("/tmp/other"), &at("")), Fit::No);
+    }
+
+    #[test]
+    fn without_a_place_names_still_tell() {
+        let ground = Ground::default();
+        for (path, fit) in
+            [(".", Fit::Yes), ("..", Fit::Yes), ("~", Fit::Yes), ("/", Fit::Yes), ("build", Fit::No)]
+        {
+            assert_eq!(ground.root(&word(path), &at("")), fit, "{path}");
+        }
+    }
+
+    #[test]
+    fn unknown_is_what_tells_nothing() {
+        for (path, fit) in
+            [("?", Fit::Yes), ("?/", Fit::Yes), ("?/?", Fit::Yes), ("?/x", Fit::No), ("x", Fit::No)]
+        {
+            assert_eq!(ground().unknown(&word(path), &at("")), fit, "{path}");
+        }
+        assert_eq!(ground().unknown(&Word::Many, &at("")), Fit::Yes);
+        assert_eq!(ground().unknown(&word("."), &Place::Unknown), Fit::Yes);
+        assert_eq!(ground().unknown(&word("build"), &Place::Unknown), Fit::No);
+    }
+}

@@ -1,0 +1,223 @@
+//! Options: where they stand, how they are spelled, and which of them a pattern asks for.
+
+use crate::rules::glob::Fit;
+use crate::rules::line::{Kind, Line, Look, in_sense};
+use crate::rules::pattern::{Flag, FlagTest, Sense, Tokens};
+use crate::shell::Word;
+
+/// Which spellings of an option count.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Spelling {
+    /// Also `--forc`, also deep in a cluster.
+    Any,
+    Full,
+}
+
+impl Line<'_> {
+    /// Whether the pattern asks for this option.
+    pub(super) fn named(&self, word: &Word, tokens: &Tokens) -> bool {
+        let asked = tokens.flags.iter().filter(|test| test.sense == Sense::Is).flat_map(|test| &test.any);
+        let wanted = asked.chain(tokens.only.iter().flatten());
+        let Word::Known(text) = word else {
+            return false;
+        };
+        wanted.into_iter().any(|flag| self.is(flag, text, Spelling::Full) != Fit::No)
+    }
+
+    pub(super) fn flag_test(&self, test: &FlagTest, look: Look) -> Fit {
+        // To miss an option that forbids is worse than to see one too many; with one that permits it
+        // is the other way round.
+        let spelling = match (look, test.sense) {
+            (Look::Find, _) | (Look::Cover, Sense::IsNot) => Spelling::Any,
+            (Look::Cover, Sense::Is) | (Look::Exempt, _) => Spelling::Full,
+        };
+        in_sense(
+            test.sense,
+            test.any.iter().map(|flag| self.flag(flag, look, spelling)).max().unwrap_or(Fit::No),
+        )
+    }
+
+    fn flag(&self, flag: &Flag, look: Look, spelling: Spelling) -> Fit {
+        // A pattern of several letters is a word or a cluster that is spread over several words.
+        if self.clusters
+            && flag.value.is_none()
+            && let Some(letters) = flag.text.as_deref().and_then(short)
+            && letters.chars().count() > 1
+            && letters.chars().all(|letter| self.has_letter(letter))
+        {
+            return Fit::Yes;
+        }
+        let mut best = Fit::No;
+        for (j, item) in self.items.iter().enumerate() {
+            let fit = match (item.kind, item.word) {
+                (Kind::Flag, Word::Known(text)) => match self.is(flag, text, spelling) {
+                    Fit::No => Fit::No,
+                    _ => self.value(flag, text, j),
+                },
+                (Kind::Flag, Word::Partly(parts)) => self.partly(flag, parts),
+                (Kind::Operand, Word::Many) if j > 0 && self.options_at(j) => Fit::Maybe,
+                // A quoted variable is hardly ever an option, but it can be.
+                (Kind::Operand, Word::Partly(parts))
+                    if j > 0 && matches!(parts.first(), Some(None)) && self.options_at(j) =>
+                {
+                    match look {
+                        Look::Find | Look::Exempt => Fit::No,
+                        Look::Cover => Fit::Maybe,
+                    }
+                }
+                _ => Fit::No,
+            };
+            best = best.max(fit);
+        }
+        best
+    }
+
+    /// Whether all options are among these or asked for anyway.
+    pub(super) fn only(&self, allowed: &[Flag], tokens: &Tokens, look: Look) -> Fit {
+        let known = |text: &str| {
+            let wanted =
+                tokens.flags.iter().filter(|test| test.sense == Sense::Is).flat_map(|test| &test.any);
+            let all = allowed.iter().chain(wanted);
+            let whole = all.clone().any(|flag| {
+                let name = text.split_once('=').map_or(text, |(name, _)| name);
+                flag.name.fits(name)
+                    && (flag.value.is_none() || self.is(flag, text, Spelling::Full) == Fit::Yes)
+            });
+            // In a cluster every letter counts, and what follows must look like no further letter.
+            whole
+                || (self.clusters
+                    && short(text).is_some_and(|cluster| {
+                        let letters = letters(cluster);
+                        let value = &cluster[letters.len()..];
+                        let mut named = |letter: char| {
+                            all.clone().any(|flag| {
+                                flag.text.as_deref().and_then(short).is_some_and(|name| {
+                                    name.len() == letter.len_utf8() && name.starts_with(letter)
+                                })
+                            })
+                        };
+                        !letters.is_empty()
+                            && letters.chars().all(&mut named)
+                            && !value.contains(char::is_alphabetic)
+                    }))
+        };
+        let mut fit = Fit::Yes;
+        for (j, item) in self.items.iter().enumerate().skip(1) {
+            let one = match (item.kind, item.word) {
+                (Kind::Flag, Word::Known(text)) => known(text).into(),
+                (Kind::Flag, Word::Partly(parts)) => match parts.first() {
+                    Some(Some(start)) if start.contains('=') && known(start) => Fit::Yes,
+                    _ => Fit::Maybe,
+                },
+                (Kind::Operand, Word::Many) if self.options_at(j) => Fit::Maybe,
+                (Kind::Operand, Word::Partly(parts))
+                    if matches!(parts.first(), Some(None)) && look == Look::Cover && self.options_at(j) =>
+                {
+                    Fit::Maybe
+                }
+                _ => Fit::Yes,
+            };
+            fit = fit.min(one);
+        }
+        fit
+    }
+
+    /// Whether a word can be an option where it stands.
+    fn options_at(&self, at: usize) -> bool {
+        !self.items.iter().take(at).any(|item| item.kind == Kind::End)
+    }
+
+    fn has_letter(&self, letter: char) -> bool {
+        let known = self.items.iter().filter(|item| item.kind == Kind::Flag);
+        known
+            .filter_map(|item| if let Word::Known(text) = item.word { short(text) } else { None })
+            .any(|cluster| letters(cluster).contains(letter))
+    }
+
+    /// Whether a word of the command is this option, whatever its value.
+    fn is(&self, flag: &Flag, text: &str, spelling: Spelling) -> Fit {
+        let name = text.split_once('=').map_or(text, |(name, _)| name);
+        if flag.name.fits(name) {
+            return Fit::Yes;
+        }
+        let Some(wanted) = flag.text.as_deref() else {
+            return Fit::No;
+        };
+        match (wanted.strip_prefix("--"), name.strip_prefix("--")) {
+            // `--forc` is `--force`, but `--force` is not `--force-with-lease`.
+            (Some(wanted), Some(name)) if !name.is_empty() && spelling == Spelling::Any => {
+                wanted.strip_prefix(name).is_some_and(|rest| !rest.starts_with('-')).into()
+            }
+            (None, None) if self.clusters => match (short(wanted), short(text)) {
+                // What is long may be a value: `-enode_modules`.
+                (Some(_), Some(cluster)) if spelling == Spelling::Full && cluster.len() > 4 => Fit::No,
+                (Some(wanted), Some(cluster)) if wanted.chars().count() == 1 => {
+                    letters(cluster).contains(wanted).into()
+                }
+                _ => Fit::No,
+            },
+            _ => Fit::No,
+        }
+    }
+
+    /// An option that was found, with the value that is asked for.
+    fn value(&self, flag: &Flag, text: &str, at: usize) -> Fit {
+        let Some(wanted) = &flag.value else {
+            return Fit::Yes;
+        };
+        if let Some((_, value)) = text.split_once('=')
+            && wanted.fits(value)
+        {
+            return Fit::Yes;
+        }
+        if let (Some(letter), Some(cluster)) = (flag.text.as_deref().and_then(short), short(text))
+            && let Some((_, value)) = cluster.split_once(letter)
+            && !value.is_empty()
+        {
+            return wanted.fits(value).into();
+        }
+        match self.items.get(at + 1) {
+            Some(next) if !text.contains('=') => wanted.fit_word(next.word),
+            _ => Fit::No,
+        }
+    }
+
+    fn partly(&self, flag: &Flag, parts: &[Option<String>]) -> Fit {
+        let word = Word::Partly(parts.to_vec());
+        let Some(Some(start)) = parts.first() else {
+            return Fit::No;
+        };
+        // `--output=$X` is known up to its value.
+        if let Some((name, value)) = start.split_once('=') {
+            return match &flag.value {
+                _ if self.is(flag, name, Spelling::Any) == Fit::No => Fit::No,
+                None => Fit::Yes,
+                Some(wanted) => {
+                    let mut rest = parts.to_vec();
+                    rest[0] = Some(value.to_owned());
+                    wanted.fit_word(&Word::Partly(rest))
+                }
+            };
+        }
+        if self.is(flag, start, Spelling::Any) == Fit::Yes && self.clusters && short(start).is_some() {
+            return if flag.value.is_none() { Fit::Yes } else { Fit::Maybe };
+        }
+        let single =
+            flag.text.as_deref().and_then(short).is_some() && short(start).is_some() && self.clusters;
+        if single { Fit::Maybe } else { Fit::Maybe.min(flag.name.fit_word(&word)) }
+    }
+}
+
+/// What stands behind a single dash.
+fn short(text: &str) -> Option<&str> {
+    text.strip_prefix('-').filter(|rest| !rest.is_empty() && !rest.starts_with('-'))
+}
+
+/// The letters of a cluster, up to what can only be a value. A number is one option.
+fn letters(cluster: &str) -> &str {
+    if cluster.starts_with(|c: char| c.is_ascii_digit()) {
+        return if cluster.len() == 1 { cluster } else { "" };
+    }
+    let end = cluster.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(cluster.len());
+    &cluster[..end]
+}

@@ -1,0 +1,399 @@
+//! One simple command: its words expanded, its carriers taken off one by one, and what stays added
+//! to the script.
+
+use brush_parser::ast;
+use brush_parser::ast::CommandPrefixOrSuffixItem as Item;
+
+use super::Carrier;
+use super::DoubtKind;
+use super::builtins;
+use super::carriers::Step;
+use super::hole;
+use super::hole::HOLE;
+use super::state::Variable;
+use super::walk::Input;
+use super::walk::Walk;
+
+/// Carriers around one command.
+const LAYERS: usize = 32;
+/// Calls within calls, each of which takes stack.
+const LEVELS: usize = 60;
+
+impl Walk {
+    pub(super) fn simple(&mut self, simple: &ast::SimpleCommand) {
+        let mut words = Vec::new();
+        let mut redirects = Vec::new();
+        let mut sinks = Vec::new();
+        if let Some(name) = &simple.word_or_name {
+            let (mut fields, globs) = self.fields_and_globs(&name.value);
+            if globs
+                && let Some(first) = fields.first_mut()
+                && !matches!(first.as_str(), "[" | "[[")
+            {
+                *first = first.replace(['*', '?'], HOLE.encode_utf8(&mut [0; 4]));
+            }
+            words.extend(fields);
+        }
+        let declares = words.first().is_some_and(|word| builtins::declares(word));
+        let suffix = simple.suffix.iter().flat_map(|suffix| &suffix.0);
+        let mut named =
+            simple.word_or_name.as_ref().filter(|word| is_descriptor(word) && self.touches_redirect(word));
+        for item in suffix {
+            match item {
+                Item::IoRedirect(redirect) => {
+                    // `{name}>file` in front of a redirection is a descriptor, not a word.
+                    if named.take().is_some() {
+                        words.pop();
+                    }
+                    redirects.push(redirect);
+                }
+                Item::Word(word) => {
+                    named = Some(word).filter(|word| is_descriptor(word) && self.touches_redirect(word));
+                    words.extend(self.fields(&word.value));
+                }
+                Item::AssignmentWord(assignment, word) => {
+                    named = None;
+                    if declares {
+                        let declared = self.declared(assignment);
+                        words.push(declared);
+                    } else {
+                        words.extend(self.fields(&word.value));
+                    }
+                }
+                Item::ProcessSubstitution(kind, inner) => {
+                    named = None;
+                    words.push(self.process(kind, &inner.list, &mut sinks));
+                }
+            }
+        }
+        let mut assigns = Vec::new();
+        for item in simple.prefix.iter().flat_map(|prefix| &prefix.0) {
+            match item {
+                Item::IoRedirect(redirect) => redirects.push(redirect),
+                Item::AssignmentWord(assignment, _) => assigns.push(self.assigned(assignment)),
+                Item::Word(_) | Item::ProcessSubstitution(..) => {}
+            }
+        }
+        if words.is_empty() {
+            for (name, variable) in assigns {
+                let exported = self.state.variables.get(&name).is_some_and(|variable| variable.exported);
+                self.state.variables.insert(name, Variable { exported, ..variable });
+            }
+            // `$(< file)` prints the file; other redirections only open theirs.
+            self.with_redirects(&redirects, |walk| {
+                if let Input::Text(text) = &walk.input {
+                    let text = text.clone();
+                    walk.print(&text);
+                } else if matches!(walk.input, Input::File(_)) {
+                    walk.print_unknown();
+                }
+            });
+            return;
+        }
+        let outer: Vec<(String, Option<Variable>)> =
+            assigns.iter().map(|(name, _)| (name.clone(), self.state.variables.get(name).cloned())).collect();
+        let mut shown = Vec::new();
+        for (name, variable) in assigns {
+            shown.push((name.clone(), variable.values.first().cloned().unwrap_or_default()));
+            self.state.variables.insert(name, Variable { exported: true, ..variable });
+        }
+        self.with_redirects(&redirects, |walk| walk.run(words, shown));
+        for (name, variable) in outer {
+            match variable {
+                Some(variable) => self.state.variables.insert(name, variable),
+                None => self.state.variables.remove(&name),
+            };
+        }
+        for (path, list) in sinks {
+            let text = self.files.get(&path).cloned().unwrap_or_else(|| HOLE.to_string());
+            let input = std::mem::replace(&mut self.input, Input::Text(text));
+            self.via.push(Carrier::Substitution);
+            self.subshell(list);
+            self.via.pop();
+            self.input = input;
+        }
+    }
+
+    /// `<(…)` and `>(…)` as a word.
+    fn process<'a>(
+        &mut self,
+        kind: &ast::ProcessSubstitutionKind,
+        list: &'a ast::CompoundList,
+        sinks: &mut Vec<(String, &'a ast::CompoundList)>,
+    ) -> String {
+        match kind {
+            ast::ProcessSubstitutionKind::Read => {
+                let input = self.input.clone();
+                let output = self.captured(|walk| {
+                    walk.via.push(Carrier::Substitution);
+                    walk.subshell(list);
+                    walk.via.pop();
+                });
+                self.input = input;
+                self.pipe_path(output.text)
+            }
+            ast::ProcessSubstitutionKind::Write => {
+                let path = self.pipe_path(HOLE.to_string());
+                sinks.push((path.clone(), list));
+                path
+            }
+        }
+    }
+
+    fn assigned(&mut self, assignment: &ast::Assignment) -> (String, Variable) {
+        let (name, index) = match &assignment.name {
+            ast::AssignmentName::VariableName(name) => (name.clone(), None),
+            ast::AssignmentName::ArrayElementName(name, index) => {
+                self.reach(index);
+                (name.clone(), Some(index))
+            }
+        };
+        let old = self.state.variables.get(&name).cloned();
+        let mut variable = match &assignment.value {
+            ast::AssignmentValue::Scalar(word) => {
+                let value = self.single(&word.value);
+                Variable { values: vec![value], array: false, exported: false }
+            }
+            ast::AssignmentValue::Array(elements) => {
+                let mut values = Vec::new();
+                for (key, word) in elements {
+                    if let Some(key) = key {
+                        self.reach(&key.value);
+                    }
+                    values.extend(self.fields(&word.value));
+                }
+                Variable { values, array: true, exported: false }
+            }
+        };
+        if let Some(index) = index {
+            let value = variable.values.pop().unwrap_or_default();
+            let mut values = old.map(|old| old.values).unwrap_or_default();
+            match index.parse::<usize>() {
+                Ok(at) if at < values.len() => values[at] = value,
+                Ok(at) if at == values.len() => values.push(value),
+                _ => values = vec![hole::MANY.to_string()],
+            }
+            variable = Variable { values, array: true, exported: false };
+        } else if assignment.append {
+            match old {
+                Some(mut old) if variable.array || old.array => {
+                    old.values.append(&mut variable.values);
+                    variable = Variable { array: true, ..old };
+                }
+                Some(old) => {
+                    let before = old.values.first().map_or("", String::as_str);
+                    let value = format!("{before}{}", variable.values.concat());
+                    variable = Variable { values: vec![value], ..old };
+                }
+                None if !variable.array => variable.values.insert(0, HOLE.to_string()),
+                None => {}
+            }
+            if !variable.array {
+                variable.values = vec![variable.values.concat()];
+            }
+        }
+        (name, variable)
+    }
+
+    /// An assignment behind `export`, `local` and the like, as one word.
+    fn declared(&mut self, assignment: &ast::Assignment) -> String {
+        let (name, variable) = self.assigned(assignment);
+        let word = format!("{name}={}", variable.values.first().map_or("", String::as_str));
+        self.state.variables.insert(name, variable);
+        word
+    }
+
+    /// Runs a command whose words are known as far as they can be.
+    pub(super) fn run(&mut self, words: Vec<String>, assigns: Vec<(String, String)>) {
+        if self.level >= LEVELS {
+            self.doubt(DoubtKind::Limit, "carriers nested too deep");
+            return;
+        }
+        self.level += 1;
+        let via = self.via.len();
+        let mut entered = None;
+        self.peel(words, assigns, &mut entered);
+        if let Some(cwd) = entered {
+            self.state.cwd = cwd;
+        }
+        self.via.truncate(via);
+        self.level -= 1;
+    }
+
+    fn peel(
+        &mut self,
+        mut words: Vec<String>,
+        mut assigns: Vec<(String, String)>,
+        entered: &mut Option<Option<String>>,
+    ) {
+        for layer in 0..LAYERS {
+            if !self.step() {
+                return;
+            }
+            let Some(first) = words.first() else { return };
+            let name = hole::base_name(first).to_owned();
+            if !hole::is_known(first) && (name == *first || !hole::is_known(&name)) {
+                let command = self.leaf(&words, &assigns);
+                let about = words.join(" ");
+                self.doubt_of(DoubtKind::Dynamic, &about, command);
+                self.print_unknown();
+                return;
+            }
+            if first.contains(hole::is_odd) {
+                let command = self.leaf(&words, &assigns);
+                let about = words.join(" ");
+                self.doubt_of(DoubtKind::OddChar, &about, command);
+                return;
+            }
+            if layer == 0 && self.named(&words, &assigns) {
+                return;
+            }
+            match self.unwrapped(&name, &words, &assigns) {
+                Step::Done => {
+                    self.configured(&name, &assigns);
+                    return;
+                }
+                Step::Plain => {
+                    self.configured(&name, &assigns);
+                    self.program(&name, words, &assigns);
+                    return;
+                }
+                Step::Inner { words: inner, assigns: more, enter } => {
+                    self.wrapper(&words, &assigns);
+                    self.via.push(Carrier::Program(name));
+                    assigns.extend(more);
+                    if let Some(to) = enter {
+                        entered.get_or_insert_with(|| self.state.cwd.clone());
+                        let previous = self.state.previous.clone();
+                        self.state.enter(&to);
+                        self.state.previous = previous;
+                    }
+                    words = inner;
+                }
+            }
+        }
+        self.doubt(DoubtKind::Limit, "too many carriers around one command");
+    }
+
+    /// A function or an alias of that name; true if the call has been walked. The name may be a
+    /// program as well, so the command itself is told, too.
+    fn named(&mut self, words: &[String], assigns: &[(String, String)]) -> bool {
+        let name = words[0].as_str();
+        if self.state.functions.contains_key(name) {
+            self.leaf(words, assigns);
+            self.function(name, words[1..].to_vec());
+            return true;
+        }
+        let Some(text) = self.state.aliases.get(name).cloned() else { return false };
+        if self.calls.iter().any(|call| call == name) {
+            return false;
+        }
+        self.leaf(words, assigns);
+        self.calls.push(name.to_owned());
+        let outer = self.state.arguments.replace(words[1..].to_vec());
+        let text = format!("{text} \"$@\"");
+        self.same_shell_text(&text, Carrier::Alias(name.to_owned()));
+        self.state.arguments = outer;
+        self.calls.pop();
+        true
+    }
+
+    /// Adds a command as it stands.
+    pub(super) fn leaf(&mut self, words: &[String], assigns: &[(String, String)]) -> Option<usize> {
+        let command = self.as_command(words, assigns);
+        self.command(command)
+    }
+
+    /// A program that is no carrier.
+    fn program(&mut self, name: &str, words: Vec<String>, assigns: &[(String, String)]) {
+        let cwd = self.state.cwd.clone();
+        if self.builtin(name, &words) {
+            // A command runs where it finds itself, even if that is to move elsewhere.
+            let moved = std::mem::replace(&mut self.state.cwd, cwd);
+            self.leaf(&words, assigns);
+            self.state.cwd = moved;
+            self.output(name, &words);
+            return;
+        }
+        let given = words;
+        let words = match self.subcommand(name, &given) {
+            Some(short) => {
+                let moved = std::mem::replace(&mut self.state.cwd, cwd.clone());
+                self.wrapper(&given, assigns);
+                self.state.cwd = moved;
+                short
+            }
+            None => given,
+        };
+        if self.interpreted(name, &words, assigns) {
+            self.print_unknown();
+            self.state.cwd = cwd;
+            return;
+        }
+        let command = self.leaf(&words, assigns);
+        self.paths(name, &words, command);
+        if let Some(index) = command {
+            self.opaque(name, &words, index);
+        }
+        self.output(name, &words);
+        self.state.cwd = cwd;
+    }
+
+    /// A script or target that runs code nobody has seen.
+    fn opaque(&mut self, name: &str, words: &[String], command: usize) {
+        let path = words[0].as_str();
+        if path.contains('/') && hole::is_known(path) {
+            if let Some(text) = self.file(path).map(str::to_owned) {
+                if !self.calls.iter().any(|call| call == path) {
+                    self.calls.push(path.to_owned());
+                    self.written_program(&text, words);
+                    self.calls.pop();
+                }
+                return;
+            }
+            let standard = ["/bin/", "/sbin/", "/usr/", "/opt/", "/nix/", "/snap/"];
+            if !standard.iter().any(|place| path.starts_with(place)) {
+                self.doubt_of(DoubtKind::Opaque, &format!("program {path}"), Some(command));
+            }
+            return;
+        }
+        let verb = words.get(1).map_or("", String::as_str);
+        let targets = match name {
+            "just" | "task" | "rake" | "mage" | "invoke" | "nox" | "tox" => true,
+            "npm" | "pnpm" | "bun" => {
+                matches!(
+                    verb,
+                    "run" | "run-script" | "test" | "t" | "start" | "stop" | "restart" | "rum" | "urn"
+                )
+            }
+            "yarn" => matches!(verb, "run" | "test" | "start" | "stop" | "restart" | "build"),
+            "deno" => matches!(verb, "task" | "run"),
+            "cargo" => verb == "xtask",
+            "composer" => matches!(verb, "run" | "run-script" | "exec"),
+            _ => [".sh", ".bash", ".zsh", ".py", ".rb", ".pl", ".js"].iter().any(|end| name.ends_with(end)),
+        };
+        if targets {
+            self.doubt_of(DoubtKind::Opaque, &words.join(" "), Some(command));
+        }
+    }
+
+    /// A program this text wrote itself, by its first line.
+    fn written_program(&mut self, text: &str, words: &[String]) {
+        let first = text.lines().next().unwrap_or_default();
+        let interpreter = first.strip_prefix("#!").and_then(|line| {
+            line.split_whitespace().map(hole::base_name).find(|name| *name != "env" && !name.starts_with('-'))
+        });
+        match interpreter {
+            Some(name) if !super::shells::is_shell(name) => self.interpreter_code(name, text),
+            _ => self.shell_text(hole::base_name(&words[0]), text, words[1..].to_vec()),
+        }
+    }
+}
+
+/// `{name}`, which in front of a redirection names a descriptor.
+fn is_descriptor(word: &ast::Word) -> bool {
+    word.value
+        .strip_prefix('{')
+        .and_then(|word| word.strip_suffix('}'))
+        .is_some_and(|name| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'))
+}

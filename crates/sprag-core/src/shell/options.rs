@@ -1,0 +1,134 @@
+//! Stepping over the options of a program, by a description of which of them take a value.
+
+use super::hole;
+
+/// The options of one program, as far as they matter for finding its operands.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Options {
+    /// Letters whose option takes a value: `-u x`, `-ux`.
+    pub(super) letters: &'static str,
+    /// Long options that take a value in the next word, with their dashes; single-dash words
+    /// (`-chdir`) are listed likewise.
+    pub(super) long: &'static [&'static str],
+}
+
+/// One option as found: its name with dashes, and its value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Given {
+    pub(super) name: String,
+    pub(super) value: Option<String>,
+}
+
+/// Options until the first operand.
+pub(super) struct Split {
+    pub(super) given: Vec<Given>,
+    /// Where the operands begin.
+    pub(super) operands: usize,
+}
+
+impl Split {
+    pub(super) fn value(&self, names: &[&str]) -> Option<&str> {
+        self.given.iter().find(|given| names.contains(&given.name.as_str()))?.value.as_deref()
+    }
+
+    pub(super) fn has(&self, names: &[&str]) -> bool {
+        self.given.iter().any(|given| names.contains(&given.name.as_str()))
+    }
+}
+
+/// Options from word `from` on, up to the first operand or `--`.
+pub(super) fn leading(words: &[String], from: usize, options: &Options) -> Split {
+    let mut given = Vec::new();
+    let mut at = from;
+    while let Some(word) = words.get(at) {
+        if word == "--" {
+            at += 1;
+            break;
+        }
+        // A word that begins with a hole may be anything: it ends the options.
+        if !word.starts_with('-') || word == "-" {
+            break;
+        }
+        at += 1 + option(words, at, options, &mut given);
+    }
+    Split { given, operands: at.min(words.len()) }
+}
+
+/// All options, wherever they stand, and all operands.
+pub(super) fn anywhere(words: &[String], from: usize, options: &Options) -> (Split, Vec<String>) {
+    let mut given = Vec::new();
+    let mut operands = Vec::new();
+    let mut at = from;
+    while let Some(word) = words.get(at) {
+        if word == "--" {
+            operands.extend(words[at + 1..].iter().cloned());
+            break;
+        }
+        if word.starts_with('-') && word != "-" {
+            at += 1 + option(words, at, options, &mut given);
+        } else {
+            operands.push(word.clone());
+            at += 1;
+        }
+    }
+    (Split { given, operands: words.len() }, operands)
+}
+
+/// Reads the option at `at`; returns how many further words it takes.
+fn option(words: &[String], at: usize, options: &Options, given: &mut Vec<Given>) -> usize {
+    let word = words[at].as_str();
+    let (name, value) = match word.split_once('=') {
+        Some((name, value)) => (name, Some(value.to_owned())),
+        None => (word, None),
+    };
+    if word.starts_with("--") || options.long.contains(&name) {
+        let takes = value.is_none() && options.long.contains(&name);
+        let value = if takes { words.get(at + 1).cloned() } else { value };
+        given.push(Given { name: name.to_owned(), value });
+        return usize::from(takes);
+    }
+    let letters: Vec<char> = word.chars().skip(1).collect();
+    for (index, letter) in letters.iter().enumerate() {
+        if hole::is_hole(*letter) {
+            break;
+        }
+        let name = format!("-{letter}");
+        if !options.letters.contains(*letter) {
+            given.push(Given { name, value: None });
+            continue;
+        }
+        let attached: String = letters[index + 1..].iter().collect();
+        if attached.is_empty() {
+            given.push(Given { name, value: words.get(at + 1).cloned() });
+            return 1;
+        }
+        given.push(Given { name, value: Some(attached) });
+        return 0;
+    }
+    0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_end_where_operands_begin() {
+        let options = Options { letters: "un", long: &["--user", "-chdir"] };
+        for (line, operands) in [
+            ("x -u a cmd -u", "cmd -u"),
+            ("x -ua -k cmd", "cmd"),
+            ("x -ku a cmd", "cmd"),
+            ("x --user a cmd", "cmd"),
+            ("x --user=a cmd", "cmd"),
+            ("x -- -cmd", "-cmd"),
+            ("x -chdir d cmd", "cmd"),
+            ("x - cmd", "- cmd"),
+            ("x -u", ""),
+        ] {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            let split = leading(&words, 1, &options);
+            assert_eq!(words[split.operands..].join(" "), operands, "{line}");
+        }
+    }
+}

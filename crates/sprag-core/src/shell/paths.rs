@@ -1,0 +1,484 @@
+//! Paths that programs read and write, by a table of what their operands mean. Only what is plain
+//! from the words is told: a program not listed may still do either.
+
+use super::hole;
+use super::options;
+use super::options::Options;
+use super::walk::Walk;
+
+/// Which operands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Which {
+    None,
+    All,
+    First,
+    Last,
+    ButLast,
+    ButFirst,
+}
+
+struct Row {
+    names: &'static [&'static str],
+    options: Options,
+    reads: Which,
+    writes: Which,
+    /// Options whose value is written.
+    writes_at: &'static [&'static str],
+    /// Options whose value is read.
+    reads_at: &'static [&'static str],
+    /// Only if one of these is given are operands written.
+    only_with: &'static [&'static str],
+}
+
+const fn row(
+    names: &'static [&'static str],
+    reads: Which,
+    writes: Which,
+    letters: &'static str,
+    long: &'static [&'static str],
+) -> Row {
+    Row {
+        names,
+        options: Options { letters, long },
+        reads,
+        writes,
+        writes_at: &[],
+        reads_at: &[],
+        only_with: &[],
+    }
+}
+
+const ROWS: &[Row] = &[
+    Row {
+        writes_at: &["-t", "--target-directory"],
+        ..row(&["cp", "gcp"], Which::ButLast, Which::Last, "tS", &["--target-directory", "--suffix"])
+    },
+    // What is moved away is gone from where it was.
+    Row {
+        writes_at: &["-t", "--target-directory"],
+        ..row(&["mv", "gmv"], Which::None, Which::All, "tS", &["--target-directory", "--suffix"])
+    },
+    Row {
+        writes_at: &["-t", "--target-directory"],
+        ..row(&["ln"], Which::None, Which::Last, "tS", &["--target-directory", "--suffix"])
+    },
+    Row {
+        writes_at: &["-t", "--target-directory"],
+        ..row(
+            &["install"],
+            Which::ButLast,
+            Which::Last,
+            "gmotS",
+            &["--target-directory", "--mode", "--owner", "--group", "--suffix"],
+        )
+    },
+    row(
+        &["rsync"],
+        Which::ButLast,
+        Which::Last,
+        "efTM",
+        &["--exclude", "--include", "--filter", "--rsh", "--exclude-from", "--include-from"],
+    ),
+    row(&["scp"], Which::ButLast, Which::Last, "cFiJloPSX", &[]),
+    row(&["tee"], Which::None, Which::All, "", &[]),
+    row(&["touch"], Which::None, Which::All, "drt", &["--date", "--reference"]),
+    row(&["truncate"], Which::None, Which::All, "sr", &["--size", "--reference"]),
+    row(&["rm", "unlink", "rmdir", "shred", "srm", "trash", "grm"], Which::None, Which::All, "ns", &[]),
+    row(&["mkdir", "mkfifo", "mknod"], Which::None, Which::All, "m", &["--mode"]),
+    row(
+        &["chmod", "chown", "chgrp", "chattr", "setfacl"],
+        Which::None,
+        Which::ButFirst,
+        "",
+        &["--reference"],
+    ),
+    row(
+        &["patch"],
+        Which::None,
+        Which::First,
+        "pdiorBFVYz",
+        &["--strip", "--directory", "--input", "--output"],
+    ),
+    Row {
+        only_with: &["-i", "--in-place", "-I"],
+        ..row(
+            &["sed", "gsed"],
+            Which::ButFirst,
+            Which::ButFirst,
+            "efl",
+            &["--expression", "--file", "--line-length"],
+        )
+    },
+    Row { only_with: &["-i"], ..row(&["perl", "ruby"], Which::All, Which::All, "eEIMmF", &[]) },
+    Row {
+        writes_at: &["-o", "--output"],
+        ..row(&["sort"], Which::All, Which::None, "okStT", &["--output", "--key", "--field-separator"])
+    },
+    Row {
+        writes_at: &["-o", "--output", "-c", "--cookie-jar", "-D", "--dump-header", "--output-dir"],
+        reads_at: &["-T", "--upload-file", "-K", "--config", "--cert", "--key"],
+        ..row(
+            &["curl"],
+            Which::None,
+            Which::None,
+            "AbCcDdEeFHhKmoPQrTtUuwxXYyz",
+            &[
+                "--output",
+                "--output-dir",
+                "--data",
+                "--data-raw",
+                "--data-binary",
+                "--data-urlencode",
+                "--json",
+                "--form",
+                "--header",
+                "--request",
+                "--user",
+                "--upload-file",
+                "--config",
+                "--cookie",
+                "--cookie-jar",
+                "--dump-header",
+                "--user-agent",
+                "--referer",
+                "--max-time",
+                "--connect-timeout",
+                "--retry",
+                "--proxy",
+                "--cert",
+                "--key",
+                "--cacert",
+                "--resolve",
+                "--url",
+                "--write-out",
+                "--form-string",
+                "--limit-rate",
+                "--interface",
+                "--range",
+            ],
+        )
+    },
+    Row {
+        writes_at: &["-O", "--output-document", "-P", "--directory-prefix", "-o", "--output-file"],
+        reads_at: &["--post-file", "--body-file", "-i", "--input-file"],
+        ..row(
+            &["wget"],
+            Which::None,
+            Which::None,
+            "OPoaUeBtTwQi",
+            &[
+                "--output-document",
+                "--directory-prefix",
+                "--output-file",
+                "--post-file",
+                "--post-data",
+                "--header",
+                "--user-agent",
+                "--input-file",
+                "--body-file",
+            ],
+        )
+    },
+    Row { writes_at: &["-d"], ..row(&["unzip"], Which::First, Which::None, "dxP", &[]) },
+    Row {
+        writes_at: &["-o", "--output"],
+        ..row(
+            &["gpg", "cc", "gcc", "clang", "g++", "rustc", "ld", "jq-out"],
+            Which::None,
+            Which::None,
+            "o",
+            &["--output"],
+        )
+    },
+    row(&["zip"], Which::ButFirst, Which::First, "bitx", &[]),
+    row(&["gzip", "gunzip", "xz", "bzip2", "zstd"], Which::All, Which::All, "S", &[]),
+    row(&["split", "csplit"], Which::First, Which::None, "abCln", &[]),
+    row(
+        &["grep", "egrep", "fgrep", "rg", "ag", "ack", "zgrep"],
+        Which::ButFirst,
+        Which::None,
+        "ABCDdefgmtT",
+        &[
+            "--regexp",
+            "--file",
+            "--max-count",
+            "--glob",
+            "--type",
+            "--include",
+            "--exclude",
+            "--exclude-dir",
+            "--color",
+        ],
+    ),
+    row(
+        &["jq", "yq", "gojq"],
+        Which::ButFirst,
+        Which::None,
+        "",
+        &["--arg", "--argjson", "--slurpfile", "--rawfile", "--indent"],
+    ),
+    row(
+        &["awk", "gawk", "mawk", "nawk"],
+        Which::ButFirst,
+        Which::None,
+        "Ffv",
+        &["--field-separator", "--assign", "--file"],
+    ),
+    row(
+        &[
+            "cat",
+            "tac",
+            "less",
+            "more",
+            "bat",
+            "batcat",
+            "nl",
+            "od",
+            "hexdump",
+            "xxd",
+            "strings",
+            "wc",
+            "file",
+            "md5sum",
+            "sha1sum",
+            "sha256sum",
+            "sha512sum",
+            "shasum",
+            "base64",
+            "base32",
+            "diff",
+            "cmp",
+            "comm",
+            "paste",
+            "column",
+            "fold",
+            "rev",
+            "uniq",
+            "zcat",
+            "vim",
+            "vi",
+            "nano",
+            "emacs",
+            "view",
+            "code",
+            "open",
+            "xdg-open",
+            "ed",
+            "pr",
+            "expand",
+            "tsort",
+            "iconv",
+            "bzcat",
+            "xzcat",
+        ],
+        Which::All,
+        Which::None,
+        "",
+        &[],
+    ),
+    row(&["head", "tail"], Which::All, Which::None, "ncs", &["--lines", "--bytes", "--pid"]),
+    row(&["cut"], Which::All, Which::None, "bcdf", &["--delimiter", "--fields", "--characters"]),
+    row(&["ssh-add", "ssh-keygen"], Which::All, Which::None, "tfCNbPE", &[]),
+];
+
+impl Walk {
+    /// Tells the paths of a program that has just been added as `command`.
+    pub(super) fn paths(&mut self, name: &str, words: &[String], command: Option<usize>) {
+        let (reads, writes) = (self.script.reads.len(), self.script.writes.len());
+        match name {
+            "dd" => self.dd(words),
+            "tar" | "bsdtar" | "gtar" => self.tar(words),
+            "git" => self.git_paths(words),
+            "sed" | "gsed" => self.sed(words),
+            _ => self.by_row(name, words),
+        }
+        let uses = self.script.reads[reads..].iter_mut().chain(self.script.writes[writes..].iter_mut());
+        for path in uses {
+            path.command = command;
+        }
+    }
+
+    fn by_row(&mut self, name: &str, words: &[String]) {
+        let Some(row) = ROWS.iter().find(|row| row.names.contains(&name)) else { return };
+        let (split, operands) = options::anywhere(words, 1, &row.options);
+        let targets: Vec<String> = split
+            .given
+            .iter()
+            .filter(|given| row.writes_at.contains(&given.name.as_str()))
+            .filter_map(|given| given.value.clone())
+            .collect();
+        for path in split
+            .given
+            .iter()
+            .filter(|given| row.reads_at.contains(&given.name.as_str()))
+            .filter_map(|given| given.value.as_deref())
+        {
+            self.reads(path, name);
+        }
+        // With the target as an option, all operands are sources.
+        let (reads, writes) = match row.writes {
+            Which::Last if !targets.is_empty() => (Which::All, Which::None),
+            writes => (row.reads, writes),
+        };
+        // Data from a file: `curl -d @file`.
+        if name == "curl" {
+            for given in &split.given {
+                let sends = matches!(
+                    given.name.as_str(),
+                    "-d" | "--data"
+                        | "--data-binary"
+                        | "--data-raw"
+                        | "--data-urlencode"
+                        | "-F"
+                        | "--form"
+                        | "--json"
+                );
+                if let Some(value) = given.value.as_deref().filter(|_| sends)
+                    && let Some(path) =
+                        value.strip_prefix('@').or_else(|| value.split_once("=@").map(|(_, path)| path))
+                {
+                    self.reads(path, name);
+                }
+            }
+            if split.has(&["-O", "--remote-name"]) {
+                for operand in &operands {
+                    let file = hole::base_name(operand).to_owned();
+                    self.writes(&file, name);
+                }
+            }
+        }
+        for path in targets {
+            self.writes(&path, name);
+        }
+        for path in chosen(&operands, reads) {
+            self.reads(path, name);
+        }
+        if row.only_with.is_empty() || split.has(row.only_with) {
+            for path in chosen(&operands, writes) {
+                self.writes(path, name);
+            }
+        }
+    }
+
+    /// `sed -i.bak` takes its value attached, so it is no letter of the table; with `-e` the first
+    /// operand is a file.
+    fn sed(&mut self, words: &[String]) {
+        const OPTIONS: Options =
+            Options { letters: "efl", long: &["--expression", "--file", "--line-length"] };
+        let mut plain = Vec::new();
+        let mut in_place = false;
+        for word in words {
+            let is_in_place = word.starts_with("--in-place")
+                || word.starts_with('-')
+                    && !word.starts_with("--")
+                    && word.chars().skip(1).take_while(|c| !"efl".contains(*c)).any(|c| c == 'i');
+            in_place |= is_in_place;
+            if !is_in_place {
+                plain.push(word.clone());
+            }
+        }
+        let (split, operands) = options::anywhere(&plain, 1, &OPTIONS);
+        // The macOS form has an empty suffix of its own.
+        let operands = operands.strip_prefix(&[String::new()]).unwrap_or(&operands);
+        let scripted = split.has(&["-e", "-f", "--expression", "--file"]);
+        for path in chosen(operands, if scripted { Which::All } else { Which::ButFirst }) {
+            self.reads(path, "sed");
+            if in_place {
+                self.writes(path, "sed");
+            }
+        }
+    }
+
+    fn dd(&mut self, words: &[String]) {
+        for word in &words[1..] {
+            if let Some(path) = word.strip_prefix("of=") {
+                self.writes(path, "dd");
+            } else if let Some(path) = word.strip_prefix("if=") {
+                self.reads(path, "dd");
+            }
+        }
+    }
+
+    fn tar(&mut self, words: &[String]) {
+        const OPTIONS: Options = Options {
+            letters: "fCTXbgIKNV",
+            long: &[
+                "--file",
+                "--directory",
+                "--files-from",
+                "--exclude",
+                "--exclude-from",
+                "--strip-components",
+                "--transform",
+            ],
+        };
+        // The old style leaves out the dash: `tar xzf a.tar`.
+        let mut dashed = words.to_vec();
+        if let Some(first) = dashed.get_mut(1)
+            && !first.starts_with('-')
+            && hole::is_known(first)
+        {
+            first.insert(0, '-');
+        }
+        let (split, operands) = options::anywhere(&dashed, 1, &OPTIONS);
+        let archive = split.value(&["-f", "--file"]).map(str::to_owned);
+        if split.has(&["-x", "--extract", "--get"]) {
+            let to = split.value(&["-C", "--directory"]).unwrap_or(".").to_owned();
+            self.writes(&to, "tar");
+            if let Some(archive) = archive {
+                self.reads(&archive, "tar");
+            }
+        } else if split.has(&["-c", "--create", "-r", "-u", "--append", "--update"]) {
+            if let Some(archive) = archive {
+                self.writes(&archive, "tar");
+            }
+            for path in operands {
+                self.reads(&path, "tar");
+            }
+        }
+    }
+
+    /// `git restore`, `checkout -- path`, `rm`, `mv`, `clean`, `clone`, `init`.
+    fn git_paths(&mut self, words: &[String]) {
+        const OPTIONS: Options = Options {
+            letters: "sbBo",
+            long: &["--source", "--output", "--pathspec-from-file", "--branch", "--depth"],
+        };
+        let verb = words.get(1).map_or("", String::as_str);
+        let (split, operands) = options::anywhere(words, 2, &OPTIONS);
+        let dashes = words.iter().position(|word| word == "--");
+        let written: Vec<String> = match verb {
+            "restore" | "rm" | "mv" | "apply-to" => operands,
+            "checkout" => match dashes {
+                Some(at) => words[at + 1..].to_vec(),
+                // Without dashes only words that look like paths are taken for such.
+                None => operands
+                    .into_iter()
+                    .filter(|word| word == "." || word.starts_with("./") || word.starts_with(":/"))
+                    .collect(),
+            },
+            "clone" => operands.into_iter().skip(1).collect(),
+            "worktree" if operands.first().is_some_and(|word| word == "add") => {
+                operands.into_iter().skip(1).take(1).collect()
+            }
+            "diff" | "log" | "show" | "format-patch" | "archive" => {
+                split.value(&["--output", "-o"]).into_iter().map(str::to_owned).collect()
+            }
+            _ => Vec::new(),
+        };
+        for path in written {
+            self.writes(&path, "git");
+        }
+    }
+}
+
+fn chosen(operands: &[String], which: Which) -> &[String] {
+    match which {
+        Which::None => &[],
+        Which::All => operands,
+        Which::First => operands.get(..1).unwrap_or_default(),
+        Which::Last => operands.last().map_or(&[], std::slice::from_ref),
+        Which::ButLast => operands.split_last().map_or(&[], |(_, rest)| rest),
+        Which::ButFirst => operands.get(1..).unwrap_or_default(),
+    }
+}

@@ -1,0 +1,225 @@
+//! Redirections: where input comes from, where output goes, and the paths that are read and
+//! written by them. What a text writes to a file is remembered, because it may run it later.
+
+use brush_parser::ast;
+use brush_parser::ast::IoFileRedirectKind as Kind;
+use brush_parser::ast::IoFileRedirectTarget as Target;
+
+use super::Carrier;
+use super::PathUse;
+use super::expand::Quoting;
+use super::hole::HOLE;
+use super::walk::Input;
+use super::walk::Walk;
+
+/// Where standard output goes instead.
+enum Sink<'a> {
+    File {
+        path: String,
+        append: bool,
+    },
+    /// `> >(…)`.
+    Process(&'a ast::CompoundList),
+    /// Another descriptor, closed, or nowhere.
+    Gone,
+}
+
+impl Walk {
+    /// Runs `inner` with the redirections of a compound command in effect.
+    pub(super) fn redirected(
+        &mut self,
+        redirects: Option<&ast::RedirectList>,
+        inner: impl FnOnce(&mut Walk),
+    ) {
+        match redirects {
+            None => inner(self),
+            Some(list) => {
+                let list: Vec<&ast::IoRedirect> = list.0.iter().collect();
+                self.with_redirects(&list, inner);
+            }
+        }
+    }
+
+    pub(super) fn with_redirects(&mut self, redirects: &[&ast::IoRedirect], inner: impl FnOnce(&mut Walk)) {
+        if redirects.is_empty() {
+            inner(self);
+            return;
+        }
+        let outer = self.input.clone();
+        let mut sink = None;
+        for redirect in redirects {
+            if let Some(next) = self.redirect(redirect) {
+                sink = Some(next);
+            }
+        }
+        match sink {
+            None => inner(self),
+            Some(sink) => {
+                let output = self.captured(inner);
+                self.deliver(sink, output.text);
+            }
+        }
+        self.input = outer;
+    }
+
+    fn deliver(&mut self, sink: Sink<'_>, text: String) {
+        match sink {
+            Sink::File { path, append } => self.write_file(&path, &text, append),
+            Sink::Process(list) => {
+                let input = std::mem::replace(&mut self.input, Input::Text(text));
+                self.via.push(Carrier::Substitution);
+                self.subshell(list);
+                self.via.pop();
+                self.input = input;
+            }
+            Sink::Gone => {}
+        }
+    }
+
+    pub(super) fn write_file(&mut self, path: &str, text: &str, append: bool) {
+        if let Some(whole) = self.whole_path(path) {
+            let file = self.files.entry(whole).or_default();
+            if !append {
+                file.clear();
+            }
+            if file.len() + text.len() <= super::walk::TEXT {
+                file.push_str(text);
+            } else {
+                *file = HOLE.to_string();
+            }
+        }
+    }
+
+    /// What is in a file, if this text wrote it.
+    pub(super) fn file(&self, path: &str) -> Option<&str> {
+        self.files.get(&self.whole_path(path)?).map(String::as_str)
+    }
+
+    pub(super) fn writes(&mut self, path: &str, by: &str) {
+        let path = self.path_use(path, by);
+        self.script.writes.push(path);
+    }
+
+    pub(super) fn reads(&mut self, path: &str, by: &str) {
+        let path = self.path_use(path, by);
+        self.script.reads.push(path);
+    }
+
+    fn path_use(&self, path: &str, by: &str) -> PathUse {
+        PathUse {
+            path: super::walk::path_word(path),
+            cwd: self.place(),
+            by: by.to_owned(),
+            // The command it belongs to is the next one to be added.
+            command: Some(self.script.commands.len()),
+        }
+    }
+
+    fn redirect<'a>(&mut self, redirect: &'a ast::IoRedirect) -> Option<Sink<'a>> {
+        match redirect {
+            ast::IoRedirect::HereDocument(fd, document) => {
+                let mut text = if document.remove_tabs {
+                    document
+                        .doc
+                        .value
+                        .split_inclusive('\n')
+                        .map(|line| line.trim_start_matches('\t'))
+                        .collect()
+                } else {
+                    document.doc.value.clone()
+                };
+                if document.requires_expansion {
+                    text = self.document(&text);
+                }
+                self.set_input(*fd, Input::Text(text));
+                None
+            }
+            ast::IoRedirect::HereString(fd, word) => {
+                let mut text = self.single(&word.value);
+                text.push('\n');
+                self.set_input(*fd, Input::Text(text));
+                None
+            }
+            ast::IoRedirect::OutputAndError(word, append) => {
+                let path = self.single(&word.value);
+                self.writes(&path, ">");
+                Some(Sink::File { path, append: *append })
+            }
+            ast::IoRedirect::File(fd, kind, target) => self.file_redirect(*fd, kind, target),
+        }
+    }
+
+    fn set_input(&mut self, fd: Option<ast::IoFd>, input: Input) {
+        if fd.unwrap_or(0) == 0 {
+            self.input = input;
+        }
+    }
+
+    fn file_redirect<'a>(
+        &mut self,
+        fd: Option<ast::IoFd>,
+        kind: &Kind,
+        target: &'a Target,
+    ) -> Option<Sink<'a>> {
+        let reads = matches!(kind, Kind::Read | Kind::DuplicateInput | Kind::ReadAndWrite);
+        let is_stdout = !reads && fd.unwrap_or(1) == 1;
+        match target {
+            Target::Filename(word) => {
+                let path = self.single(&word.value);
+                if reads {
+                    self.reads(&path, "<");
+                    let input = match self.file(&path) {
+                        Some(text) => Input::Text(text.to_owned()),
+                        None => Input::File(path.clone()),
+                    };
+                    self.set_input(fd, input);
+                    if matches!(kind, Kind::ReadAndWrite) {
+                        self.writes(&path, "<>");
+                    }
+                    return None;
+                }
+                self.writes(&path, ">");
+                is_stdout.then_some(Sink::File { path, append: matches!(kind, Kind::Append) })
+            }
+            Target::ProcessSubstitution(ast::ProcessSubstitutionKind::Read, inner) => {
+                let output = self.captured(|walk| {
+                    walk.via.push(Carrier::Substitution);
+                    walk.subshell(&inner.list);
+                    walk.via.pop();
+                });
+                self.set_input(fd, Input::Text(output.text));
+                None
+            }
+            Target::ProcessSubstitution(ast::ProcessSubstitutionKind::Write, inner) => {
+                if is_stdout {
+                    return Some(Sink::Process(&inner.list));
+                }
+                self.input_unknown(|walk| {
+                    walk.via.push(Carrier::Substitution);
+                    walk.subshell(&inner.list);
+                    walk.via.pop();
+                });
+                None
+            }
+            Target::Fd(_) => is_stdout.then_some(Sink::Gone),
+            Target::Duplicate(word) => {
+                let to = self.in_one(&word.value, Quoting::Bare);
+                let descriptor =
+                    to == "-" || to.trim_end_matches('-').bytes().all(|byte| byte.is_ascii_digit());
+                if reads {
+                    if fd.unwrap_or(0) == 0 {
+                        // What another descriptor was opened on is not followed.
+                        self.input = Input::Text(HOLE.to_string());
+                    }
+                    return None;
+                }
+                if descriptor {
+                    // `>&1` changes nothing; another descriptor takes the output away.
+                    return (is_stdout && to != "1").then_some(Sink::Gone);
+                }
+                self.writes(&to, ">");
+                is_stdout.then_some(Sink::File { path: to, append: false })
+            }
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! Carriers that add words of their own to the inner command: `xargs`, `parallel`, `find`, `fd`,
+//! `watch`. Literal input is bound; otherwise the added words are unknown.
+
+use super::Carrier;
+use super::carriers::Step;
+use super::hole;
+use super::hole::HOLE;
+use super::hole::MANY;
+use super::options;
+use super::options::Options;
+use super::walk::Input;
+use super::walk::Walk;
+
+/// Literal input items that are bound.
+const ITEMS: usize = 16;
+
+type Assigns = [(String, String)];
+
+impl Walk {
+    pub(super) fn xargs(&mut self, words: &[String], assigns: &Assigns) -> Step {
+        const OPTIONS: Options = Options {
+            letters: "aEdILnPsJRS",
+            long: &[
+                "--arg-file",
+                "--delimiter",
+                "--max-lines",
+                "--max-args",
+                "--max-procs",
+                "--max-chars",
+                "--process-slot-var",
+            ],
+        };
+        let split = options::leading(words, 1, &OPTIONS);
+        let inner = &words[split.operands..];
+        if inner.is_empty() {
+            return Step::Plain;
+        }
+        self.wrapper(words, assigns);
+        let items = self.items(&split);
+        let mark = split
+            .value(&["-I", "--replace", "-J"])
+            .map(str::to_owned)
+            .or_else(|| split.has(&["-i", "--replace"]).then(|| "{}".to_owned()));
+        self.input_unknown(|walk| {
+            walk.via.push(Carrier::Program("xargs".to_owned()));
+            match (mark, items) {
+                (Some(mark), Some(items)) => {
+                    for item in items {
+                        walk.run(inner.iter().map(|word| word.replace(&mark, &item)).collect(), Vec::new());
+                    }
+                }
+                (Some(mark), None) => {
+                    let hole = HOLE.to_string();
+                    walk.run(inner.iter().map(|word| word.replace(&mark, &hole)).collect(), Vec::new());
+                }
+                (None, items) => {
+                    let mut run = inner.to_vec();
+                    // With `-n 1` each item is a command of its own; together they are as telling.
+                    run.extend(items.unwrap_or_else(|| vec![MANY.to_string()]));
+                    walk.run(run, Vec::new());
+                }
+            }
+            walk.via.pop();
+        });
+        Step::Done
+    }
+
+    fn items(&self, split: &options::Split) -> Option<Vec<String>> {
+        let Input::Text(text) = &self.input else { return None };
+        if split.has(&["-a", "--arg-file"]) || !hole::is_known(text) {
+            return None;
+        }
+        let items: Vec<String> = if split.has(&["-0", "--null"]) {
+            text.split('\0').map(str::to_owned).collect()
+        } else if let Some(delimiter) = split.value(&["-d", "--delimiter"]) {
+            let delimiter = super::escapes::decode(delimiter, super::escapes::Dialect::Format).0;
+            text.split(delimiter.as_str()).map(|item| item.trim_end_matches('\n').to_owned()).collect()
+        } else if split.has(&["-I", "-i", "--replace", "-L", "-l"]) {
+            text.lines().map(|line| line.trim_start().to_owned()).collect()
+        } else {
+            text.split_whitespace().map(|item| item.trim_matches(['\'', '"']).to_owned()).collect()
+        };
+        let items: Vec<String> = items.into_iter().filter(|item| !item.is_empty()).collect();
+        (items.len() <= ITEMS).then_some(items)
+    }
+
+    pub(super) fn parallel(&mut self, words: &[String], assigns: &Assigns) -> Step {
+        const OPTIONS: Options = Options {
+            letters: "jNnaILPSdCX",
+            long: &[
+                "--jobs",
+                "--max-args",
+                "--arg-file",
+                "--joblog",
+                "--delay",
+                "--timeout",
+                "--colsep",
+                "--results",
+                "--sshlogin",
+                "--delimiter",
+            ],
+        };
+        let split = options::leading(words, 1, &OPTIONS);
+        let rest = &words[split.operands..];
+        let end = rest.iter().position(|word| word.starts_with(":::")).unwrap_or(rest.len());
+        let (command, sources) = rest.split_at(end);
+        self.wrapper(words, assigns);
+        let mut items: Vec<String> = match sources.split_first() {
+            Some((mark, items)) if mark == ":::" || mark == ":::+" => {
+                items.iter().filter(|item| !item.starts_with(":::")).take(ITEMS).cloned().collect()
+            }
+            Some(_) => vec![HOLE.to_string()],
+            None => match &self.input {
+                Input::Text(text) => text.lines().take(ITEMS).map(str::to_owned).collect(),
+                Input::Inherited | Input::File(_) => vec![HOLE.to_string()],
+            },
+        };
+        if items.is_empty() {
+            items.push(HOLE.to_string());
+        }
+        let template = command.join(" ");
+        if command.len() > 1 {
+            self.input_unknown(|walk| {
+                walk.via.push(Carrier::Program("parallel".to_owned()));
+                for item in items {
+                    let mut run: Vec<String> = command.iter().map(|word| filled(word, &item)).collect();
+                    if run == command {
+                        run.push(item);
+                    }
+                    walk.run(run, Vec::new());
+                }
+                walk.via.pop();
+            });
+            return Step::Done;
+        }
+        for item in items {
+            // Without a command the items are the commands.
+            let text = if template.is_empty() {
+                item
+            } else {
+                let text = filled(&template, &item);
+                if text == template { format!("{template} {item}") } else { text }
+            };
+            self.shell_text("parallel", &text, Vec::new());
+        }
+        Step::Done
+    }
+
+    pub(super) fn find(&mut self, words: &[String], assigns: &Assigns) -> Step {
+        let mut at = 1;
+        while let Some(word) = words.get(at).map(String::as_str) {
+            match word {
+                "-H" | "-L" | "-P" => at += 1,
+                "-D" => at += 2,
+                _ if word.starts_with("-O") => at += 1,
+                _ => break,
+            }
+        }
+        let is_expression =
+            |word: &String| word.starts_with('-') || matches!(word.as_str(), "(" | ")" | "!" | ",");
+        let end = words[at..].iter().position(is_expression).map_or(words.len(), |length| at + length);
+        let mut roots = words[at..end].to_vec();
+        if roots.is_empty() {
+            roots.push(".".to_owned());
+        }
+        self.leaf(words, assigns);
+        let below: Vec<String> =
+            roots.iter().map(|root| format!("{}/{HOLE}", root.trim_end_matches('/'))).collect();
+        let narrowed = words[end..].iter().any(|word| is_test(word));
+        self.via.push(Carrier::Program("find".to_owned()));
+        let mut at = end;
+        while let Some(word) = words.get(at) {
+            match word.as_str() {
+                "-exec" | "-execdir" | "-ok" | "-okdir" => {
+                    let length = words[at + 1..].iter().position(|word| word == ";" || word == "+");
+                    let stop = length.map_or(words.len(), |length| at + 1 + length);
+                    let inner = &words[at + 1..stop];
+                    let mut run = Vec::new();
+                    for word in inner {
+                        if word == "{}" {
+                            run.extend(below.iter().cloned());
+                        } else {
+                            run.push(word.replace("{}", below.first().map_or("", String::as_str)));
+                        }
+                    }
+                    if word == "-execdir" || word == "-okdir" {
+                        let cwd = self.state.cwd.take();
+                        self.input_unknown(|walk| walk.run(run, Vec::new()));
+                        self.state.cwd = cwd;
+                    } else {
+                        self.input_unknown(|walk| walk.run(run, Vec::new()));
+                    }
+                    at = stop;
+                }
+                "-delete" => {
+                    let mut run = vec!["rm".to_owned(), if narrowed { "-f" } else { "-rf" }.to_owned()];
+                    run.extend(if narrowed { below.clone() } else { roots.clone() });
+                    self.run(run, Vec::new());
+                }
+                "-fprint" | "-fprint0" | "-fls" | "-fprintf" => {
+                    if let Some(path) = words.get(at + 1) {
+                        self.writes(path, "find");
+                    }
+                }
+                _ => {}
+            }
+            at += 1;
+        }
+        self.via.pop();
+        self.print_unknown();
+        Step::Done
+    }
+
+    pub(super) fn fd(&mut self, words: &[String], assigns: &Assigns) -> Step {
+        let exec =
+            words.iter().position(|word| matches!(word.as_str(), "-x" | "-X" | "--exec" | "--exec-batch"));
+        let Some(at) = exec else { return Step::Plain };
+        self.leaf(&words[..at], assigns);
+        let end =
+            words[at + 1..].iter().position(|word| word == ";").map_or(words.len(), |length| at + 1 + length);
+        let inner = &words[at + 1..end];
+        let hole = format!("./{HOLE}");
+        let marks = ["{}", "{/}", "{//}", "{.}", "{/.}"];
+        let mut run: Vec<String> = Vec::new();
+        for word in inner {
+            run.push(marks.iter().fold(word.clone(), |word, mark| word.replace(mark, &hole)));
+        }
+        if !inner.iter().any(|word| marks.iter().any(|mark| word.contains(mark))) {
+            run.push(hole);
+        }
+        self.via.push(Carrier::Program("fd".to_owned()));
+        self.input_unknown(|walk| walk.run(run, Vec::new()));
+        self.via.pop();
+        Step::Done
+    }
+
+    pub(super) fn watch(&mut self, words: &[String], assigns: &Assigns) -> Step {
+        const OPTIONS: Options = Options { letters: "nq", long: &["--interval", "--equexit"] };
+        let split = options::leading(words, 1, &OPTIONS);
+        let inner = &words[split.operands..];
+        if inner.is_empty() {
+            return Step::Plain;
+        }
+        if split.has(&["-x", "--exec"]) {
+            return Step::Inner { words: inner.to_vec(), assigns: Vec::new(), enter: None };
+        }
+        self.wrapper(words, assigns);
+        let text = inner.join(" ");
+        self.shell_text("watch", &text, Vec::new());
+        Step::Done
+    }
+}
+
+/// A template of `parallel` with its item.
+fn filled(template: &str, item: &str) -> String {
+    ["{}", "{.}", "{/}", "{1}"].iter().fold(template.to_owned(), |text, mark| text.replace(mark, item))
+}
+
+/// A test of `find` that leaves most files out; kinds and depths do not.
+fn is_test(word: &str) -> bool {
+    matches!(
+        word,
+        "-name"
+            | "-iname"
+            | "-path"
+            | "-ipath"
+            | "-wholename"
+            | "-regex"
+            | "-iregex"
+            | "-mtime"
+            | "-mmin"
+            | "-ctime"
+            | "-cmin"
+            | "-atime"
+            | "-amin"
+            | "-newer"
+            | "-size"
+            | "-empty"
+            | "-lname"
+            | "-inum"
+            | "-samefile"
+            | "-newermt"
+    )
+}

@@ -1,0 +1,293 @@
+//! Programs with subcommands: options in front of a subcommand say where and how, not what, so they
+//! are dropped from the effective words. Git's own code carriers are here as well.
+
+use super::Carrier;
+use super::carriers;
+use super::configured;
+use super::hole;
+use super::options;
+use super::options::Options;
+use super::walk::Walk;
+
+struct Row {
+    names: &'static [&'static str],
+    options: Options,
+    /// How many words make up the subcommand: `git push`, `gh issue close`.
+    verbs: usize,
+    /// Options whose value is where it runs.
+    enter: &'static [&'static str],
+}
+
+const fn row(
+    names: &'static [&'static str],
+    verbs: usize,
+    letters: &'static str,
+    long: &'static [&'static str],
+) -> Row {
+    Row { names, options: Options { letters, long }, verbs, enter: &[] }
+}
+
+const ROWS: &[Row] = &[
+    Row {
+        enter: &["-C"],
+        ..row(
+            &["git"],
+            1,
+            "Cc",
+            &[
+                "--git-dir",
+                "--work-tree",
+                "--namespace",
+                "--super-prefix",
+                "--config-env",
+                "--attr-source",
+                "--list-cmds",
+            ],
+        )
+    },
+    row(&["gh", "glab"], 2, "R", &["--repo", "--hostname"]),
+    row(&["bd", "beads"], 1, "", &["--db", "--actor"]),
+    row(
+        &["kubectl", "oc"],
+        1,
+        "nsv",
+        &[
+            "--namespace",
+            "--context",
+            "--cluster",
+            "--kubeconfig",
+            "--user",
+            "--server",
+            "--token",
+            "--as",
+            "--as-group",
+            "--request-timeout",
+            "--certificate-authority",
+            "--client-key",
+            "--client-certificate",
+            "--cache-dir",
+            "--password",
+            "--username",
+            "--tls-server-name",
+            "--log-file",
+        ],
+    ),
+    row(
+        &["helm"],
+        1,
+        "n",
+        &["--namespace", "--kube-context", "--kubeconfig", "--registry-config", "--repository-config"],
+    ),
+    Row {
+        enter: &["-chdir"],
+        ..row(&["terraform", "tofu", "terragrunt"], 1, "", &["--terragrunt-config", "--working-dir"])
+    },
+    Row {
+        enter: &["--prefix", "-C", "--dir", "--cwd"],
+        ..row(
+            &["npm", "pnpm", "yarn", "bun"],
+            1,
+            "wCF",
+            &[
+                "--prefix",
+                "--workspace",
+                "--dir",
+                "--cwd",
+                "--filter",
+                "--registry",
+                "--userconfig",
+                "--loglevel",
+                "--cache",
+                "--otp",
+            ],
+        )
+    },
+    row(
+        &["aws"],
+        2,
+        "",
+        &[
+            "--profile",
+            "--region",
+            "--endpoint-url",
+            "--output",
+            "--query",
+            "--ca-bundle",
+            "--color",
+            "--cli-read-timeout",
+            "--cli-connect-timeout",
+            "--cli-binary-format",
+        ],
+    ),
+    row(
+        &["gcloud", "gsutil", "bq"],
+        3,
+        "oh",
+        &["--project", "--account", "--configuration", "--format", "--verbosity", "--region", "--zone"],
+    ),
+    row(&["az"], 3, "o", &["--output", "--query", "--subscription"]),
+    row(
+        &["docker", "podman", "nerdctl", "docker-compose", "podman-compose"],
+        2,
+        "Hcfl",
+        &[
+            "--host",
+            "--context",
+            "--config",
+            "--log-level",
+            "--file",
+            "--project-name",
+            "--project-directory",
+            "--profile",
+            "--env-file",
+            "--tlscacert",
+            "--tlscert",
+            "--tlskey",
+            "--ansi",
+            "--parallel",
+        ],
+    ),
+    Row { enter: &["-C"], ..row(&["cargo"], 1, "CZ", &["--config", "--color"]) },
+    row(&["pip", "pip3"], 1, "", &["--python", "--proxy", "--log", "--cache-dir", "--timeout", "--retries"]),
+    row(&["poetry"], 1, "CP", &["--directory", "--project"]),
+    row(
+        &["systemctl"],
+        1,
+        "HMptn",
+        &["--host", "--machine", "--property", "--type", "--state", "--root", "--lines"],
+    ),
+    row(
+        &["flyctl", "fly", "heroku", "vercel", "netlify", "wrangler", "doctl", "supabase"],
+        1,
+        "actSA",
+        &["--app", "--org", "--access-token", "--token", "--cwd", "--scope"],
+    ),
+    row(&["sprag"], 1, "", &["--config", "--repo"]),
+];
+
+impl Walk {
+    /// The words without global options; `None` if there are none, or it is no such program.
+    pub(super) fn subcommand(&mut self, name: &str, words: &[String]) -> Option<Vec<String>> {
+        let row = ROWS.iter().find(|row| row.names.contains(&name))?;
+        let mut short = vec![words[0].clone()];
+        let mut given = Vec::new();
+        let mut at = 1;
+        for _ in 0..row.verbs {
+            // `cargo +nightly`.
+            while name == "cargo" && words.get(at).is_some_and(|word| word.starts_with('+')) {
+                at += 1;
+            }
+            let split = options::leading(words, at, &row.options);
+            // Options behind the last word are arguments of a subcommand; a question about the
+            // program itself is all there is.
+            if split.operands >= words.len() {
+                break;
+            }
+            given.extend(split.given);
+            at = split.operands;
+            short.push(words[at].clone());
+            at += 1;
+        }
+        short.extend(words[at.min(words.len())..].iter().cloned());
+        for option in &given {
+            if row.enter.contains(&option.name.as_str())
+                && let Some(to) = &option.value
+            {
+                self.state.enter(to);
+            }
+        }
+        if name == "git" {
+            self.git(&given, &mut short);
+        }
+        (short.as_slice() != words).then_some(short)
+    }
+
+    fn git(&mut self, given: &[options::Given], short: &mut Vec<String>) {
+        let settings: Vec<(String, String)> = given
+            .iter()
+            .filter(|option| option.name == "-c")
+            .filter_map(|option| option.value.as_deref())
+            .map(|setting| {
+                let (key, value) = setting.split_once('=').unwrap_or((setting, "true"));
+                (key.to_ascii_lowercase(), value.to_owned())
+            })
+            .collect();
+        for (key, value) in &settings {
+            self.git_setting(key, value);
+        }
+        // An alias may name another one; a builtin cannot be one.
+        for _ in 0..4 {
+            let Some(verb) = short.get(1).filter(|verb| !configured::is_git_builtin(verb)) else { break };
+            let key = format!("alias.{}", verb.to_ascii_lowercase());
+            let Some((_, value)) = settings.iter().rev().find(|(name, _)| *name == key) else { break };
+            let arguments = short[2..].to_vec();
+            if let Some(code) = value.strip_prefix('!') {
+                let code = format!("{code} \"$@\"");
+                self.via.push(Carrier::Program("git".to_owned()));
+                self.shell_text("git", &code, arguments);
+                self.via.pop();
+                break;
+            }
+            let mut words = vec!["git".to_owned()];
+            for word in carriers::split_words(value) {
+                words.extend(self.fields(&word));
+            }
+            words.extend(arguments);
+            *short = words;
+        }
+        self.git_code(short);
+    }
+
+    /// Subcommands that run what they are given.
+    fn git_code(&mut self, words: &[String]) {
+        let verb = words.get(1).map_or("", String::as_str);
+        let rest = words.get(2..).unwrap_or_default();
+        self.via.push(Carrier::Program("git".to_owned()));
+        match verb {
+            "submodule" => {
+                if let Some(at) = rest.iter().position(|word| word == "foreach") {
+                    let code: Vec<String> =
+                        rest[at + 1..].iter().skip_while(|word| word.starts_with('-')).cloned().collect();
+                    self.shell_text("git", &code.join(" "), Vec::new());
+                }
+            }
+            "bisect" if rest.first().is_some_and(|word| word == "run") => {
+                self.run(rest[1..].to_vec(), Vec::new())
+            }
+            "rebase" | "difftool" | "filter-branch" | "clone" | "fetch" | "ls-remote" | "push" => {
+                const OPTIONS: Options = Options {
+                    letters: "xu",
+                    long: &[
+                        "--exec",
+                        "--extcmd",
+                        "--tree-filter",
+                        "--index-filter",
+                        "--msg-filter",
+                        "--env-filter",
+                        "--commit-filter",
+                        "--parent-filter",
+                        "--tag-name-filter",
+                        "--upload-pack",
+                        "--receive-pack",
+                    ],
+                };
+                let (split, _) = options::anywhere(rest, 0, &OPTIONS);
+                for option in split.given {
+                    let letters = match verb {
+                        "rebase" | "difftool" => option.name == "-x",
+                        "clone" => option.name == "-u",
+                        _ => false,
+                    };
+                    if letters || OPTIONS.long.contains(&option.name.as_str()) {
+                        let code = option.value.unwrap_or_default();
+                        if hole::is_known(&code) || code.contains(|c: char| !hole::is_hole(c)) {
+                            self.shell_text("git", &code, Vec::new());
+                        }
+                    }
+                }
+            }
+            _ => {}
+        }
+        self.via.pop();
+    }
+}

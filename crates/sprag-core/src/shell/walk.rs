@@ -1,0 +1,561 @@
+//! The walk over a text: every statement in turn, conditions not evaluated, with what the shell
+//! would know at that point. Everything that bounds the work is counted here.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use brush_parser::ast;
+use brush_parser::ast::CompoundCommand as Compound;
+
+use super::Carrier;
+use super::Command;
+use super::Doubt;
+use super::DoubtKind;
+use super::Host;
+use super::Place;
+use super::Script;
+use super::Start;
+use super::Word;
+use super::hole;
+use super::hole::HOLE;
+use super::reading;
+use super::state::Function;
+use super::state::State;
+use crate::text::Text;
+
+pub(super) const TEXT: usize = 64 * 1024;
+/// Texts within texts: `bash -c`, `$( )`, functions.
+const TEXTS: usize = 10;
+/// Nesting of statements and texts together; bounds the stack.
+const LEVELS: usize = 40;
+const COMMANDS: usize = 4096;
+const STEPS: usize = 65_536;
+const DOUBTS: usize = 64;
+/// A loop over more literal words than this is walked once, with its variable unknown.
+const TURNS: usize = 16;
+
+/// Where the input of the statement at hand comes from; texts may have holes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Input {
+    Inherited,
+    Text(String),
+    File(String),
+}
+
+/// What the statements at hand print.
+#[derive(Debug, Default)]
+pub(super) struct Output {
+    pub(super) text: String,
+    /// Something may or may not have been printed.
+    pub(super) vague: bool,
+}
+
+pub(super) struct Walk {
+    pub(super) script: Script,
+    pub(super) state: State,
+    pub(super) input: Input,
+    outputs: Vec<Output>,
+    pub(super) via: Vec<Carrier>,
+    pub(super) host: Host,
+    pub(super) span: (usize, usize),
+    /// Bodies of the functions being called.
+    running: Vec<Rc<ast::FunctionBody>>,
+    /// Aliases and script files being run.
+    pub(super) calls: Vec<String>,
+    /// Files this text wrote, by whole path.
+    pub(super) files: BTreeMap<String, String>,
+    /// The text being walked, if spans point into it.
+    source: Option<Rc<Source>>,
+    texts: usize,
+    pub(super) level: usize,
+    steps: usize,
+    /// How many branches and loops deep, since the output at hand was opened.
+    branches: usize,
+    /// The same statement may be walked more than once.
+    repeats: bool,
+    pub(super) pipes: usize,
+}
+
+/// A text and, unless it is plain ASCII, where its characters are.
+struct Source {
+    text: String,
+    offsets: Option<Vec<usize>>,
+}
+
+impl Source {
+    fn new(text: &str) -> Source {
+        let offsets = (!text.is_ascii()).then(|| text.char_indices().map(|(at, _)| at).collect());
+        Source { text: text.to_owned(), offsets }
+    }
+
+    fn offset(&self, index: usize) -> usize {
+        match &self.offsets {
+            Some(offsets) => offsets.get(index).copied().unwrap_or(self.text.len()),
+            None => index.min(self.text.len()),
+        }
+    }
+}
+
+impl Walk {
+    pub(super) fn new(start: &Start) -> Walk {
+        Walk {
+            script: Script::default(),
+            state: State::new(start),
+            input: Input::Inherited,
+            outputs: Vec::new(),
+            via: Vec::new(),
+            host: Host::Local,
+            span: (0, 0),
+            running: Vec::new(),
+            calls: Vec::new(),
+            files: BTreeMap::new(),
+            source: None,
+            texts: 0,
+            level: 0,
+            steps: 0,
+            branches: 0,
+            repeats: false,
+            pipes: 0,
+        }
+    }
+
+    pub(super) fn script(mut self, text: &str) -> Script {
+        let mut text = text;
+        if text.len() > TEXT {
+            self.doubt(DoubtKind::Limit, "text of more than 64 KiB");
+            let mut end = TEXT;
+            while !text.is_char_boundary(end) {
+                end -= 1;
+            }
+            text = &text[..end];
+        }
+        let cleaned;
+        if text.contains(['\0', hole::HOLE, hole::MANY]) {
+            self.doubt(DoubtKind::OddChar, "a character that no command has");
+            cleaned = hole::without_marks(text).replace('\0', "");
+            text = &cleaned;
+        }
+        self.source = Some(Rc::new(Source::new(text)));
+        self.span = (0, text.len());
+        self.text(text);
+        self.script
+    }
+
+    /// Counts work; false when there has been enough of it.
+    pub(super) fn step(&mut self) -> bool {
+        self.steps += 1;
+        if self.steps <= STEPS {
+            return true;
+        }
+        self.doubt(DoubtKind::Limit, "too many steps");
+        false
+    }
+
+    pub(super) fn count(&mut self, steps: usize) {
+        self.steps += steps;
+    }
+
+    pub(super) fn doubt(&mut self, kind: DoubtKind, about: &str) {
+        self.doubt_of(kind, about, None);
+    }
+
+    pub(super) fn doubt_of(&mut self, kind: DoubtKind, about: &str, command: Option<usize>) {
+        let shown: String = about.chars().take(130).map(|c| if hole::is_hole(c) { '…' } else { c }).collect();
+        let doubt = Doubt { kind, about: Text::new(crate::text::one_line(&shown)), command };
+        if self.script.doubts.len() < DOUBTS && !self.script.doubts.contains(&doubt) {
+            self.script.doubts.push(doubt);
+        }
+    }
+
+    /// Adds a command and tells its place in the list.
+    pub(super) fn command(&mut self, command: Command) -> Option<usize> {
+        if self.repeats
+            && let Some(same) =
+                self.script.commands.iter().position(|known| known.span == command.span && *known == command)
+        {
+            return Some(same);
+        }
+        if self.script.commands.len() >= COMMANDS {
+            self.doubt(DoubtKind::Limit, "too many commands");
+            return None;
+        }
+        self.script.commands.push(command);
+        Some(self.script.commands.len() - 1)
+    }
+
+    /// Adds a carrier as it was written.
+    pub(super) fn wrapper(&mut self, words: &[String], assigns: &[(String, String)]) {
+        if self.script.wrappers.len() < COMMANDS {
+            let wrapper = self.as_command(words, assigns);
+            if !self.repeats || !self.script.wrappers.contains(&wrapper) {
+                self.script.wrappers.push(wrapper);
+            }
+        }
+    }
+
+    pub(super) fn as_command(&self, words: &[String], assigns: &[(String, String)]) -> Command {
+        use super::Source as In;
+        let stdin = match &self.input {
+            Input::Inherited => In::Inherited,
+            Input::Text(text) if hole::is_known(text) => In::Text(text.clone()),
+            Input::Text(_) => In::Unknown,
+            Input::File(path) => In::File(hole::word(path)),
+        };
+        Command {
+            argv: words.iter().map(|word| hole::word(word)).collect(),
+            assigns: assigns.iter().map(|(name, value)| (name.clone(), hole::word(value))).collect(),
+            stdin,
+            cwd: self.state.place(),
+            via: self.via.clone(),
+            host: self.host.clone(),
+            span: self.span,
+        }
+    }
+
+    /// What the statements at hand print goes here.
+    pub(super) fn print(&mut self, text: &str) {
+        let vague = self.branches > 0;
+        if let Some(output) = self.outputs.last_mut() {
+            output.vague |= vague;
+            if output.text.len() + text.len() <= TEXT {
+                output.text.push_str(text);
+            } else {
+                output.vague = true;
+            }
+        }
+    }
+
+    /// A program whose output nobody knows.
+    pub(super) fn print_unknown(&mut self) {
+        let mut line = String::from(HOLE);
+        line.push('\n');
+        self.print(&line);
+    }
+
+    /// What `inner` prints.
+    pub(super) fn captured(&mut self, inner: impl FnOnce(&mut Walk)) -> Output {
+        self.outputs.push(Output::default());
+        let branches = std::mem::take(&mut self.branches);
+        inner(self);
+        self.branches = branches;
+        self.outputs.pop().unwrap_or_default()
+    }
+
+    /// Walks code in a text of its own: with `carrier` around it, in a copy of the state.
+    pub(super) fn inner_text(&mut self, text: &str, carrier: Carrier) {
+        let state = self.state.clone();
+        self.same_shell_text(text, carrier);
+        self.state = state;
+    }
+
+    /// Walks code in the state at hand: `eval`, `source`, an alias.
+    pub(super) fn same_shell_text(&mut self, text: &str, carrier: Carrier) {
+        if text.trim().is_empty() {
+            return;
+        }
+        self.via.push(carrier);
+        let source = self.source.take();
+        self.text(text);
+        self.source = source;
+        self.via.pop();
+    }
+
+    fn text(&mut self, text: &str) {
+        self.count(text.len() / 64);
+        if self.texts >= TEXTS || self.level >= LEVELS || text.len() > TEXT || !self.step() {
+            self.doubt(DoubtKind::Limit, "code nested too deep");
+            return;
+        }
+        let reading = reading::read(text, LEVELS - self.level);
+        if let Some(kind) = reading.doubt {
+            self.doubt(kind, text);
+        }
+        self.texts += 1;
+        for list in &reading.program.complete_commands {
+            self.list(list);
+        }
+        self.texts -= 1;
+    }
+
+    fn list(&mut self, list: &ast::CompoundList) {
+        for ast::CompoundListItem(and_or, separator) in &list.0 {
+            match separator {
+                ast::SeparatorOperator::Sequence => self.and_or(and_or),
+                // In the background it runs in a shell of its own.
+                ast::SeparatorOperator::Async => {
+                    let state = self.state.clone();
+                    self.and_or(and_or);
+                    self.state = state;
+                }
+            }
+        }
+    }
+
+    fn and_or(&mut self, list: &ast::AndOrList) {
+        self.pipeline(&list.first);
+        if list.additional.is_empty() {
+            return;
+        }
+        let before = self.state.clone();
+        // `a && b` prints what both print if it runs; a text built that way is worth reading, so
+        // only `||` makes it vague.
+        for next in &list.additional {
+            match next {
+                ast::AndOr::And(pipeline) => self.pipeline(pipeline),
+                ast::AndOr::Or(pipeline) => {
+                    self.branches += 1;
+                    let state = self.state.clone();
+                    self.pipeline(pipeline);
+                    self.state.blur(&state);
+                    self.branches -= 1;
+                }
+            }
+        }
+        self.state.blur(&before);
+    }
+
+    fn pipeline(&mut self, pipeline: &ast::Pipeline) {
+        let last = pipeline.seq.len().saturating_sub(1);
+        if last == 0 {
+            if let Some(command) = pipeline.seq.first() {
+                self.statement(command);
+            }
+            return;
+        }
+        let input = self.input.clone();
+        self.pipes += 1;
+        for (at, command) in pipeline.seq.iter().enumerate() {
+            // Each part runs in a shell of its own.
+            let state = self.state.clone();
+            if at == last {
+                self.statement(command);
+            } else {
+                let output = self.captured(|walk| walk.statement(command));
+                self.input = Input::Text(output.text);
+            }
+            self.state = state;
+        }
+        self.pipes -= 1;
+        self.input = input;
+    }
+
+    /// The command at a place of the text.
+    fn locate(&mut self, location: Option<brush_parser::SourceSpan>) {
+        if let (Some(source), Some(at)) = (&self.source, location) {
+            self.span = (source.offset(at.start.index), source.offset(at.end.index));
+        }
+    }
+
+    /// Whether the character behind a word is one of a redirection.
+    pub(super) fn touches_redirect(&self, word: &ast::Word) -> bool {
+        match (&self.source, &word.loc) {
+            (Some(source), Some(at)) => source.text[source.offset(at.end.index)..].starts_with(['<', '>']),
+            _ => true,
+        }
+    }
+
+    fn statement(&mut self, command: &ast::Command) {
+        if self.level >= LEVELS || !self.step() {
+            self.doubt(DoubtKind::Limit, "statements nested too deep");
+            return;
+        }
+        self.level += 1;
+        match command {
+            ast::Command::Simple(simple) => {
+                self.locate(ast::SourceLocation::location(simple));
+                self.simple(simple);
+            }
+            ast::Command::Compound(compound, redirects) => {
+                self.redirected(redirects.as_ref(), |walk| walk.compound(compound));
+            }
+            ast::Command::Function(function) => {
+                let body = Function { body: Rc::new(function.body.clone()) };
+                self.state.functions.insert(function.fname.value.clone(), body);
+            }
+            ast::Command::ExtendedTest(test, redirects) => {
+                self.redirected(redirects.as_ref(), |walk| walk.test(&test.expr));
+            }
+        }
+        self.level -= 1;
+    }
+
+    pub(super) fn compound(&mut self, compound: &ast::CompoundCommand) {
+        match compound {
+            Compound::Arithmetic(inner) => self.reach(&inner.expr.value),
+            Compound::ArithmeticForClause(inner) => {
+                for part in [&inner.initializer, &inner.condition, &inner.updater].into_iter().flatten() {
+                    self.reach(&part.value);
+                }
+                self.looped(|walk| walk.list(&inner.body.list));
+            }
+            Compound::BraceGroup(inner) => self.list(&inner.list),
+            Compound::Subshell(inner) => self.subshell(&inner.list),
+            Compound::ForClause(inner) => self.for_clause(inner),
+            Compound::CaseClause(inner) => {
+                self.single(&inner.value.value);
+                for case in &inner.cases {
+                    for pattern in &case.patterns {
+                        self.reach(&pattern.value);
+                    }
+                }
+                self.branched(inner.cases.iter().filter_map(|case| case.cmd.as_ref()));
+            }
+            Compound::IfClause(inner) => {
+                self.list(&inner.condition);
+                let elses = inner.elses.iter().flatten();
+                let elses = elses.flat_map(|other| other.condition.iter().chain(Some(&other.body)));
+                self.branched(Some(&inner.then).into_iter().chain(elses));
+            }
+            Compound::WhileClause(inner) | Compound::UntilClause(inner) => self.looped(|walk| {
+                walk.list(&inner.0);
+                walk.list(&inner.1.list);
+            }),
+            Compound::Coprocess(inner) => {
+                let state = self.state.clone();
+                self.statement(&inner.body);
+                self.state = state;
+            }
+        }
+    }
+
+    pub(super) fn subshell(&mut self, list: &ast::CompoundList) {
+        let state = self.state.clone();
+        self.list(list);
+        self.state = state;
+    }
+
+    /// Any of these may run: each starts from the same state, and what any of them changed is
+    /// unknown afterwards.
+    fn branched<'a>(&mut self, branches: impl Iterator<Item = &'a ast::CompoundList>) {
+        self.branches += 1;
+        let before = self.state.clone();
+        let mut after = before.clone();
+        for branch in branches {
+            self.list(branch);
+            let mut ended = std::mem::replace(&mut self.state, before.clone());
+            ended.blur(&before);
+            ended.blur(&after);
+            for (name, function) in after.functions {
+                ended.functions.entry(name).or_insert(function);
+            }
+            for (name, alias) in after.aliases {
+                ended.aliases.entry(name).or_insert(alias);
+            }
+            after = ended;
+        }
+        self.state = after;
+        self.branches -= 1;
+    }
+
+    /// Any number of turns: a second one starts from what the first one may have changed.
+    fn looped(&mut self, turn: impl Fn(&mut Walk)) {
+        self.branches += 1;
+        let before = self.state.clone();
+        turn(self);
+        if self.state.is_changed_from(&before) {
+            self.state.blur(&before);
+            let again = std::mem::replace(&mut self.repeats, true);
+            let between = self.state.clone();
+            turn(self);
+            self.state.blur(&between);
+            self.repeats = again;
+        }
+        self.branches -= 1;
+    }
+
+    fn for_clause(&mut self, clause: &ast::ForClauseCommand) {
+        let values = match &clause.values {
+            Some(words) => words.iter().flat_map(|word| self.fields(&word.value)).collect(),
+            None => self.state.arguments.clone().unwrap_or_else(|| vec![hole::MANY.to_string()]),
+        };
+        let name = clause.variable_name.as_str();
+        let literal = values.len() <= TURNS && values.iter().all(|value| hole::is_known(value));
+        if !literal || values.is_empty() {
+            let list = &clause.body.list;
+            self.state.set_hole(name);
+            self.looped(|walk| {
+                walk.state.set_hole(name);
+                walk.list(list);
+            });
+            return;
+        }
+        self.branches += 1;
+        let before = self.state.clone();
+        let again = std::mem::replace(&mut self.repeats, true);
+        for value in values {
+            self.state.set(name, value);
+            self.list(&clause.body.list);
+        }
+        self.repeats = again;
+        self.state.blur(&before);
+        self.branches -= 1;
+    }
+
+    fn test(&mut self, test: &ast::ExtendedTestExpr) {
+        use ast::ExtendedTestExpr as Test;
+        match test {
+            Test::And(left, right) | Test::Or(left, right) => {
+                self.test(left);
+                self.test(right);
+            }
+            Test::Not(inner) | Test::Parenthesized(inner) => self.test(inner),
+            Test::UnaryTest(_, word) => self.reach(&word.value),
+            Test::BinaryTest(_, left, right) => {
+                self.reach(&left.value);
+                self.reach(&right.value);
+            }
+        }
+    }
+
+    /// A call of a function: its body with the arguments bound. A call within a call of the same
+    /// function is only told, not followed.
+    pub(super) fn function(&mut self, name: &str, arguments: Vec<String>) {
+        let Some(function) = self.state.functions.get(name).cloned() else { return };
+        if self.running.iter().any(|body| Rc::ptr_eq(body, &function.body)) {
+            return;
+        }
+        if self.texts >= TEXTS {
+            self.doubt(DoubtKind::Limit, "functions nested too deep");
+            return;
+        }
+        self.running.push(Rc::clone(&function.body));
+        self.via.push(Carrier::Function(name.to_owned()));
+        let outer = self.state.arguments.replace(arguments);
+        let repeats = std::mem::replace(&mut self.repeats, true);
+        self.texts += 1;
+        let ast::FunctionBody(body, redirects) = &*function.body;
+        let span = self.span;
+        self.redirected(redirects.as_ref(), |walk| {
+            if walk.level < LEVELS {
+                walk.level += 1;
+                walk.compound(body);
+                walk.level -= 1;
+            } else {
+                walk.doubt(DoubtKind::Limit, "functions nested too deep");
+            }
+        });
+        self.span = span;
+        self.texts -= 1;
+        self.repeats = repeats;
+        self.state.arguments = outer;
+        self.via.pop();
+        self.running.pop();
+    }
+
+    /// A path as seen from here; `None` if either is not known.
+    pub(super) fn whole_path(&self, path: &str) -> Option<String> {
+        if !hole::is_known(path) {
+            return None;
+        }
+        super::state::join(self.state.cwd.as_deref(), path)
+    }
+
+    pub(super) fn place(&self) -> Place {
+        self.state.place()
+    }
+}
+
+/// A word for a list of path uses.
+pub(super) fn path_word(path: &str) -> Word {
+    hole::word(path)
+}
