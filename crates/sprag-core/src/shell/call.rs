@@ -12,6 +12,7 @@ use super::hole;
 use super::hole::HOLE;
 use super::state::Variable;
 use super::walk::Input;
+use super::walk::TEXT;
 use super::walk::Walk;
 
 /// Carriers around one command.
@@ -192,6 +193,11 @@ impl Walk {
                 variable.values = vec![variable.values.concat()];
             }
         }
+        // A value that doubles with each line must end somewhere.
+        if variable.values.iter().map(String::len).sum::<usize>() > TEXT {
+            self.doubt(DoubtKind::Limit, &format!("{name} of more than 64 KiB"));
+            variable.values = vec![HOLE.to_string()];
+        }
         (name, variable)
     }
 
@@ -300,6 +306,7 @@ impl Walk {
 
     /// Adds a command as it stands.
     pub(super) fn leaf(&mut self, words: &[String], assigns: &[(String, String)]) -> Option<usize> {
+        self.count_words(words);
         let command = self.as_command(words, assigns);
         self.command(command)
     }

@@ -482,7 +482,7 @@ impl Walk {
             }
             return;
         }
-        let state = self.state.clone();
+        let state = self.fork();
         self.state = state.for_child();
         self.state.arguments = Some(arguments);
         self.same_shell_text(text, Carrier::Shell(by.to_owned()));

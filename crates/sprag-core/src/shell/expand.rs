@@ -12,7 +12,11 @@ use super::hole::MANY;
 use super::scan;
 use super::scan::Inside;
 use super::walk::Input;
+use super::walk::TEXT;
 use super::walk::Walk;
+
+/// Words that one word becomes, as with `$@`.
+const WORDS: usize = 4096;
 
 /// What quoting the text at hand stands in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +95,10 @@ impl Fields {
         }
     }
 
+    fn is_too_long(&self) -> bool {
+        self.word.len() > TEXT || self.done.len() > WORDS
+    }
+
     fn finish(&mut self) {
         if !self.begun {
             return;
@@ -114,6 +122,7 @@ impl Walk {
 
     /// The words, and whether a glob is among them.
     pub(super) fn fields_and_globs(&mut self, raw: &str) -> (Vec<String>, bool) {
+        self.count(raw.len() / 64);
         if is_plain(raw) {
             return (vec![raw.to_owned()], false);
         }
@@ -167,6 +176,7 @@ impl Walk {
     }
 
     pub(super) fn in_one(&mut self, raw: &str, quoting: Quoting) -> String {
+        self.count(raw.len() / 64);
         let mut fields = Fields::new(false);
         if self.step() {
             self.pieces(raw, quoting, &mut fields);
@@ -228,6 +238,11 @@ impl Walk {
         let bytes = raw.as_bytes();
         // Each nested part is scanned to its end: that is work.
         self.count((raw.len() - at) / 64);
+        if !self.step() || fields.is_too_long() {
+            self.doubt(DoubtKind::Limit, "a word of more than 64 KiB");
+            fields.value(HOLE.encode_utf8(&mut [0; 4]), quoting);
+            return raw.len();
+        }
         match bytes[at] {
             b'\\' => return backslash(raw, at, quoting, fields),
             b'\'' => {

@@ -54,6 +54,13 @@ impl Walk {
     }
 
     fn give(&mut self, found: Found, name: &str, quoting: Quoting, fields: &mut Fields) {
+        match &found {
+            Found::Known(value) => self.count(value.len() / 64),
+            Found::List(values) => {
+                self.count(values.len() + values.iter().map(String::len).sum::<usize>() / 64)
+            }
+            Found::Unset | Found::Unknown => {}
+        }
         match found {
             Found::Known(value) => fields.value(&value, quoting),
             Found::List(values) if name == "*" && quoting != Quoting::Bare => {
@@ -268,6 +275,9 @@ fn changed(value: &str, operator: &str, pattern: &str) -> Option<String> {
                 .iter()
                 .any(|part| part.contains(['*', '?', '[', '\\', '\'', '"', '$', '`', '#', '%']))
         {
+            return None;
+        }
+        if value.matches(find).count().saturating_mul(put.len()) > super::walk::TEXT {
             return None;
         }
         return Some(if all { value.replace(find, put) } else { value.replacen(find, put, 1) });

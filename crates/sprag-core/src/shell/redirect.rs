@@ -118,6 +118,7 @@ impl Walk {
     fn redirect<'a>(&mut self, redirect: &'a ast::IoRedirect) -> Option<Sink<'a>> {
         match redirect {
             ast::IoRedirect::HereDocument(fd, document) => {
+                self.count(document.doc.value.len() / 64);
                 let mut text = if document.remove_tabs {
                     document
                         .doc

@@ -174,7 +174,7 @@ impl Walk {
             }
             return;
         }
-        let before = self.state.clone();
+        let before = self.fork();
         self.same_shell_text(text, Carrier::Shell(by.to_owned()));
         self.state.blur(&before);
     }
@@ -218,7 +218,7 @@ impl Walk {
                 self.wrapper(words, assigns);
                 let text = text.clone();
                 if hole::is_known(&text) || text.contains(|c: char| !hole::is_hole(c)) {
-                    let before = self.state.clone();
+                    let before = self.fork();
                     self.same_shell_text(&text, Carrier::Trap);
                     self.state.blur(&before);
                 } else {

@@ -9,6 +9,7 @@ use super::hole::MANY;
 use super::options;
 use super::options::Options;
 use super::walk::Input;
+use super::walk::TEXT;
 use super::walk::Walk;
 
 /// Literal input items that are bound.
@@ -46,12 +47,12 @@ impl Walk {
             match (mark, items) {
                 (Some(mark), Some(items)) => {
                     for item in items {
-                        walk.run(inner.iter().map(|word| word.replace(&mark, &item)).collect(), Vec::new());
+                        walk.run(inner.iter().map(|word| put(word, &mark, &item)).collect(), Vec::new());
                     }
                 }
                 (Some(mark), None) => {
                     let hole = HOLE.to_string();
-                    walk.run(inner.iter().map(|word| word.replace(&mark, &hole)).collect(), Vec::new());
+                    walk.run(inner.iter().map(|word| put(word, &mark, &hole)).collect(), Vec::new());
                 }
                 (None, items) => {
                     let mut run = inner.to_vec();
@@ -160,6 +161,9 @@ impl Walk {
             |word: &String| word.starts_with('-') || matches!(word.as_str(), "(" | ")" | "!" | ",");
         let end = words[at..].iter().position(is_expression).map_or(words.len(), |length| at + length);
         let mut roots = words[at..end].to_vec();
+        if roots.len() > ITEMS {
+            roots = vec![MANY.to_string()];
+        }
         if roots.is_empty() {
             roots.push(".".to_owned());
         }
@@ -180,7 +184,7 @@ impl Walk {
                         if word == "{}" {
                             run.extend(below.iter().cloned());
                         } else {
-                            run.push(word.replace("{}", below.first().map_or("", String::as_str)));
+                            run.push(put(word, "{}", below.first().map_or("", String::as_str)));
                         }
                     }
                     if word == "-execdir" || word == "-okdir" {
@@ -223,7 +227,7 @@ impl Walk {
         let marks = ["{}", "{/}", "{//}", "{.}", "{/.}"];
         let mut run: Vec<String> = Vec::new();
         for word in inner {
-            run.push(marks.iter().fold(word.clone(), |word, mark| word.replace(mark, &hole)));
+            run.push(marks.iter().fold(word.clone(), |word, mark| put(&word, mark, &hole)));
         }
         if !inner.iter().any(|word| marks.iter().any(|mark| word.contains(mark))) {
             run.push(hole);
@@ -251,9 +255,17 @@ impl Walk {
     }
 }
 
+/// `word` with `item` for each `mark`; unknown if that would be very long.
+fn put(word: &str, mark: &str, item: &str) -> String {
+    if mark.is_empty() || word.matches(mark).count().saturating_mul(item.len()) > TEXT {
+        return HOLE.to_string();
+    }
+    word.replace(mark, item)
+}
+
 /// A template of `parallel` with its item.
 fn filled(template: &str, item: &str) -> String {
-    ["{}", "{.}", "{/}", "{1}"].iter().fold(template.to_owned(), |text, mark| text.replace(mark, item))
+    ["{}", "{.}", "{/}", "{1}"].iter().fold(template.to_owned(), |text, mark| put(&text, mark, item))
 }
 
 /// A test of `find` that leaves most files out; kinds and depths do not.

@@ -167,6 +167,13 @@ impl Walk {
         }
     }
 
+    /// A copy of the state, counted as the work it is.
+    pub(super) fn fork(&mut self) -> State {
+        let state = &self.state;
+        self.steps += (state.variables.len() + state.functions.len() + state.aliases.len()) / 16;
+        state.clone()
+    }
+
     /// Adds a command and tells its place in the list.
     pub(super) fn command(&mut self, command: Command) -> Option<usize> {
         if self.repeats
@@ -185,12 +192,23 @@ impl Walk {
 
     /// Adds a carrier as it was written.
     pub(super) fn wrapper(&mut self, words: &[String], assigns: &[(String, String)]) {
+        self.count_words(words);
         if self.script.wrappers.len() < COMMANDS {
             let wrapper = self.as_command(words, assigns);
             if !self.repeats || !self.script.wrappers.contains(&wrapper) {
                 self.script.wrappers.push(wrapper);
             }
         }
+    }
+
+    /// Copies of words and input are work, too.
+    pub(super) fn count_words(&mut self, words: &[String]) {
+        let input = match &self.input {
+            Input::Text(text) => text.len(),
+            Input::Inherited | Input::File(_) => 0,
+        };
+        let bytes: usize = words.iter().map(String::len).sum();
+        self.count(words.len() / 8 + (bytes + input) / 64);
     }
 
     pub(super) fn as_command(&self, words: &[String], assigns: &[(String, String)]) -> Command {
@@ -243,7 +261,7 @@ impl Walk {
 
     /// Walks code in a text of its own: with `carrier` around it, in a copy of the state.
     pub(super) fn inner_text(&mut self, text: &str, carrier: Carrier) {
-        let state = self.state.clone();
+        let state = self.fork();
         self.same_shell_text(text, carrier);
         self.state = state;
     }
@@ -283,7 +301,7 @@ impl Walk {
                 ast::SeparatorOperator::Sequence => self.and_or(and_or),
                 // In the background it runs in a shell of its own.
                 ast::SeparatorOperator::Async => {
-                    let state = self.state.clone();
+                    let state = self.fork();
                     self.and_or(and_or);
                     self.state = state;
                 }
@@ -296,7 +314,7 @@ impl Walk {
         if list.additional.is_empty() {
             return;
         }
-        let before = self.state.clone();
+        let before = self.fork();
         // `a && b` prints what both print if it runs; a text built that way is worth reading, so
         // only `||` makes it vague.
         for next in &list.additional {
@@ -304,7 +322,7 @@ impl Walk {
                 ast::AndOr::And(pipeline) => self.pipeline(pipeline),
                 ast::AndOr::Or(pipeline) => {
                     self.branches += 1;
-                    let state = self.state.clone();
+                    let state = self.fork();
                     self.pipeline(pipeline);
                     self.state.blur(&state);
                     self.branches -= 1;
@@ -326,7 +344,7 @@ impl Walk {
         self.pipes += 1;
         for (at, command) in pipeline.seq.iter().enumerate() {
             // Each part runs in a shell of its own.
-            let state = self.state.clone();
+            let state = self.fork();
             if at == last {
                 self.statement(command);
             } else {
@@ -369,6 +387,8 @@ impl Walk {
                 self.redirected(redirects.as_ref(), |walk| walk.compound(compound));
             }
             ast::Command::Function(function) => {
+                let span = ast::SourceLocation::location(&function.body);
+                self.count(span.map_or(0, |span| span.end.index.saturating_sub(span.start.index)) / 16);
                 let body = Function { body: Rc::new(function.body.clone()) };
                 self.state.functions.insert(function.fname.value.clone(), body);
             }
@@ -411,7 +431,7 @@ impl Walk {
                 walk.list(&inner.1.list);
             }),
             Compound::Coprocess(inner) => {
-                let state = self.state.clone();
+                let state = self.fork();
                 self.statement(&inner.body);
                 self.state = state;
             }
@@ -419,7 +439,7 @@ impl Walk {
     }
 
     pub(super) fn subshell(&mut self, list: &ast::CompoundList) {
-        let state = self.state.clone();
+        let state = self.fork();
         self.list(list);
         self.state = state;
     }
@@ -428,7 +448,7 @@ impl Walk {
     /// unknown afterwards.
     fn branched<'a>(&mut self, branches: impl Iterator<Item = &'a ast::CompoundList>) {
         self.branches += 1;
-        let before = self.state.clone();
+        let before = self.fork();
         let mut after = before.clone();
         for branch in branches {
             self.list(branch);
@@ -450,12 +470,12 @@ impl Walk {
     /// Any number of turns: a second one starts from what the first one may have changed.
     fn looped(&mut self, turn: impl Fn(&mut Walk)) {
         self.branches += 1;
-        let before = self.state.clone();
+        let before = self.fork();
         turn(self);
         if self.state.is_changed_from(&before) {
             self.state.blur(&before);
             let again = std::mem::replace(&mut self.repeats, true);
-            let between = self.state.clone();
+            let between = self.fork();
             turn(self);
             self.state.blur(&between);
             self.repeats = again;
@@ -480,7 +500,7 @@ impl Walk {
             return;
         }
         self.branches += 1;
-        let before = self.state.clone();
+        let before = self.fork();
         let again = std::mem::replace(&mut self.repeats, true);
         for value in values {
             self.state.set(name, value);

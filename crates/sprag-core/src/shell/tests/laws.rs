@@ -224,6 +224,23 @@ fn depth_and_size_end_in_a_doubt() {
             assert!(script.commands.len() <= 4096);
         }
     }
+    // Texts that grow while they are walked.
+    for text in [
+        format!("x=aaaaaaaa\n{}echo \"$x\"", "x=$x$x$x\n".repeat(100)),
+        format!("x={}; echo {}", "a".repeat(30_000), "$x".repeat(15_000)),
+        format!("set -- {}; echo {}", "a ".repeat(15_000), "\"$@\" ".repeat(5_000)),
+        (0..4000).map(|n| format!("v{n}=1;")).collect::<String>() + &"a|b;".repeat(2000),
+        format!("echo {} | xargs -I{{}} b {}", "a".repeat(30_000), "{}".repeat(15_000)),
+        format!("x={}; echo ${{x//a/{}}}", "a".repeat(30_000), "b".repeat(30_000)),
+        format!(
+            "for i in {{1..9}}; do for j in {{1..9}}; do for k in {{1..9}}; do f() {{ {} }}; done; done; done",
+            "a;".repeat(20_000)
+        ),
+        format!("cat <<E | while a; do {} done\n{}\nE", "b;".repeat(4000), "x".repeat(40_000)),
+        format!("find {} -exec a {} +", "b ".repeat(10_000), "{} ".repeat(10_000)),
+    ] {
+        parse(&text);
+    }
     assert!(kinds(&"(".repeat(10_000)).contains(&DoubtKind::Limit));
     assert!(kinds(&format!("echo {}", "x".repeat(70_000))).contains(&DoubtKind::Limit));
     assert!(kinds(&"a;".repeat(5000)).contains(&DoubtKind::Limit));
