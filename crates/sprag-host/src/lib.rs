@@ -18,6 +18,7 @@ pub mod migrate;
 pub mod outbox;
 pub mod person;
 pub mod places;
+pub mod policy;
 pub mod projections;
 pub mod records;
 pub mod reports;

@@ -11,6 +11,7 @@ use sprag_host::config::edit::EditError;
 use sprag_host::install::InstallError;
 use sprag_host::person::NotAPerson;
 use sprag_host::places::NoHome;
+use sprag_host::policy::RulesError;
 use sprag_host::reports::ReportError;
 
 #[derive(Debug)]
@@ -71,6 +72,10 @@ impl Failure {
     pub fn config(problems: &[Problem]) -> Failure {
         let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
         Failure::new(Kind::Usage, "bad_config", told.join("\n       ")).next("sprag config show --defaults")
+    }
+
+    pub fn rules(error: &RulesError) -> Failure {
+        Failure::new(Kind::Usage, "bad_rules", error.to_string()).next("sprag policy list --packs all")
     }
 
     pub fn unknown_key(key: &str, suggestion: Option<&str>) -> Failure {

@@ -69,7 +69,7 @@ const fn tool(name: &'static str, effect: sprag_core::tool::Effect, paths: &'sta
 }
 
 /// What an agent it starts does is judged call by call, so starting one only reads.
-const TOOLS: &[Tool] = &[
+pub const TOOLS: &[Tool] = &[
     Tool { name: "Bash", effect: Exec, paths: &[], command: Some("command") },
     tool("Read", Read, &["file_path"]),
     tool("Glob", Read, &["path"]),

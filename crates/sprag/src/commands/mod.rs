@@ -27,6 +27,7 @@ commands! {
     Observe: observe,
     Clients: clients,
     Config: config,
+    Policy: policy,
     Trust: trust,
     Off: off,
     On: on,

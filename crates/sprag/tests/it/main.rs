@@ -15,6 +15,7 @@ mod laws;
 mod packs;
 mod parallel;
 mod person;
+mod policy;
 mod settings;
 mod shell;
 mod stories;

@@ -1,0 +1,361 @@
+//! `sprag policy`: what the rules say of a command, and why.
+
+use std::io::{self, BufRead, Write as _};
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use sprag_core::rules::{Ground, Judged, Rule, RuleSet, Strictness, Subject};
+use sprag_core::shell::{Carrier, Command as ShellCommand, DoubtKind, PathUse, Place, Script, Start, Word};
+use sprag_core::tool::{ToolCall, Whole};
+use sprag_host::clients::claude::TOOLS;
+use sprag_host::policy::{self, Packs, Sourced};
+
+use super::{Cx, Ending, Outcome, show};
+use crate::failure::Failure;
+use crate::output;
+
+/// Ask the rules what they say of a command
+///
+/// The rules are built in and can be asked here; hooks do not enforce them yet.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    /// Judge calls: one JSON object a line in, one a line out, in order
+    Check {
+        /// Read from stdin, one object a line: `cmd`, or `tool_name` and `tool_input`
+        #[arg(long, required = true)]
+        jsonl: bool,
+        #[command(flatten)]
+        which: Which,
+        /// Also ask where a script file or a build target is not looked into
+        #[arg(long)]
+        strict: bool,
+    },
+    /// Show how a command line is read, which rule fires, and why
+    Explain {
+        /// The command line, quoted
+        cmd: String,
+        #[command(flatten)]
+        which: Which,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Try every rule on its own examples
+    Test {
+        #[command(flatten)]
+        which: Which,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// List the rules
+    List {
+        #[command(flatten)]
+        which: Which,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(clap::Args)]
+struct Which {
+    /// `default`, `all`, or names with commas between them
+    #[arg(long, default_value = "default")]
+    packs: String,
+    /// A file with further rules
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+impl Which {
+    fn rules(&self) -> Result<Vec<Sourced>, Failure> {
+        policy::rules(&Packs::read(&self.packs), self.config.as_deref()).map_err(|error| Failure::rules(&error))
+    }
+}
+
+pub fn run(args: Args, _cx: &Cx) -> Outcome {
+    match args.command {
+        Command::Check { jsonl: _, which, strict } => check(&which, strict),
+        Command::Explain { cmd, which, json } => explain(&cmd, &which, json),
+        Command::Test { which, json } => test(&which, json),
+        Command::List { which, json } => list(&which, json),
+    }
+}
+
+fn set(rules: &[Sourced], strictness: Strictness) -> Result<RuleSet, Failure> {
+    RuleSet::new(rules.iter().map(|sourced| &sourced.rule), strictness)
+        .map_err(|bad| Failure::rules(&policy::RulesError::Bad(bad)))
+}
+
+/// Longest line that is read; the rest of a longer one is passed over.
+const LINE: usize = 1024 * 1024;
+
+fn check(which: &Which, strict: bool) -> Outcome {
+    let strictness = if strict { Strictness::Strict } else { Strictness::Usual };
+    let rules = set(&which.rules()?, strictness)?;
+    let mut input = io::stdin().lock();
+    let mut stdout = io::stdout().lock();
+    while let Some(line) = next_line(&mut input)? {
+        let answer = match line {
+            Line::Long => bad(None, "limit: the line is longer than 1 MB"),
+            Line::Whole(bytes) => answer(&bytes, &rules, strictness),
+        };
+        // Whoever asks waits for this very line.
+        writeln!(stdout, "{answer}").and_then(|()| stdout.flush())?;
+    }
+    Ok(Ending::Done)
+}
+
+enum Line {
+    Whole(Vec<u8>),
+    Long,
+}
+
+fn next_line(input: &mut impl BufRead) -> io::Result<Option<Line>> {
+    let mut bytes = Vec::new();
+    let mut is_long = false;
+    loop {
+        let chunk = input.fill_buf()?;
+        if chunk.is_empty() {
+            let is_end = bytes.is_empty() && !is_long;
+            return Ok((!is_end).then(|| if is_long { Line::Long } else { Line::Whole(bytes) }));
+        }
+        let end = chunk.iter().position(|&byte| byte == b'\n');
+        let taken = end.map_or(chunk.len(), |at| at + 1);
+        if bytes.len() + taken > LINE {
+            is_long = true;
+            bytes.clear();
+        } else if !is_long {
+            bytes.extend_from_slice(&chunk[..taken]);
+        }
+        input.consume(taken);
+        if end.is_some() {
+            return Ok(Some(if is_long { Line::Long } else { Line::Whole(bytes) }));
+        }
+    }
+}
+
+fn bad(id: Option<&Value>, what: &str) -> Value {
+    let mut answer =
+        json!({"verdict": "ask", "rule": null, "reason": null, "matched": false, "uncertain": true, "error": what});
+    if let Some(id) = id {
+        answer["id"] = id.clone();
+    }
+    answer
+}
+
+fn answer(line: &[u8], rules: &RuleSet, strictness: Strictness) -> Value {
+    let Ok(asked) = serde_json::from_slice::<Value>(line) else {
+        return bad(None, "not JSON");
+    };
+    let id = asked.get("id");
+    match judge(&asked, rules, strictness) {
+        Err(what) => bad(id, &what),
+        Ok((judged, script)) => {
+            let mut answer = told(&judged, script.as_ref());
+            if let Some(id) = id {
+                answer["id"] = id.clone();
+            }
+            answer
+        }
+    }
+}
+
+fn judge(asked: &Value, rules: &RuleSet, strictness: Strictness) -> Result<(Judged, Option<Script>), String> {
+    let text = |key: &str| match asked.get(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.as_str())),
+        Some(_) => Err(format!("`{key}` is no string")),
+    };
+    if !asked.is_object() {
+        return Err("not an object".to_owned());
+    }
+    let (cmd, tool, cwd, home) = (text("cmd")?, text("tool_name")?, text("cwd")?, text("home")?);
+    let call = match (cmd, tool) {
+        (Some(_), Some(_)) => return Err("both `cmd` and `tool_name`".to_owned()),
+        (None, None) => return Err("neither `cmd` nor `tool_name`".to_owned()),
+        (Some(cmd), None) => ToolCall::new(TOOLS, "Bash", json!({ "command": cmd }), None, Whole::Yes),
+        (None, Some(tool)) => {
+            let input = asked.get("tool_input").filter(|input| input.is_object());
+            let input = input.ok_or("`tool_input` is no object")?;
+            ToolCall::new(TOOLS, tool, input.clone(), None, Whole::Yes)
+        }
+    };
+    let start = Start { cwd: cwd.map(str::to_owned), home: home.map(str::to_owned) };
+    let script = call.command.as_deref().map(|command| Script::parse(command, &start));
+    let ground = Ground::new(cwd, home);
+    let subject = Subject::call(&call, script.as_ref(), &ground);
+    let judged = match text("pattern")? {
+        None => rules.judge(&subject),
+        Some(pattern) => {
+            let gate = RuleSet::new([&Rule::gate(pattern)], strictness).map_err(|bad| bad.to_string())?;
+            gate.judge(&subject)
+        }
+    };
+    Ok((judged, script))
+}
+
+fn told(judged: &Judged, script: Option<&Script>) -> Value {
+    let mut answer = json!({
+        "verdict": judged.verdict.name(),
+        "rule": judged.rule,
+        "reason": judged.reason,
+        "matched": judged.matched,
+        "uncertain": judged.uncertain,
+        "decision": judged.decision.map(|decision| decision.name()),
+    });
+    if let Some(script) = script {
+        answer["commands"] = json!(script.commands.iter().map(|command| words(&command.argv)).collect::<Vec<_>>());
+        answer["doubts"] = json!(script.doubts.iter().map(|doubt| doubt_name(doubt.kind)).collect::<Vec<_>>());
+    }
+    answer
+}
+
+fn explain(cmd: &str, which: &Which, json: bool) -> Outcome {
+    let rules = which.rules()?;
+    let script = Script::parse(cmd, &Start::default());
+    let ground = Ground::new(None, None);
+    let judged = set(&rules, Strictness::Usual)?.judge(&Subject::script(&script, &ground));
+    show(json, || told(&judged, Some(&script)), || tell(&script, &judged, &rules))
+}
+
+fn tell(script: &Script, judged: &Judged, rules: &[Sourced]) {
+    output::heading("reachable commands");
+    for command in &script.commands {
+        output::line(format!("  {}{}", words(&command.argv), around(command)));
+    }
+    for (name, uses) in [("writes", &script.writes), ("reads", &script.reads)] {
+        if !uses.is_empty() {
+            output::heading(name);
+            uses.iter().for_each(|path| output::line(format!("  {}", path_use(path))));
+        }
+    }
+    if !script.doubts.is_empty() {
+        output::heading("doubts");
+        for doubt in &script.doubts {
+            output::line(format!("  {}: {}", doubt_name(doubt.kind), doubt.about));
+        }
+    }
+    output::heading("verdict");
+    match &judged.rule {
+        None => output::line(format!("  {}: no rule fires", judged.verdict.name())),
+        Some(rule) => {
+            let source = rules.iter().find(|sourced| sourced.rule.id == *rule).map_or("?", |sourced| &sourced.source);
+            output::line(format!("  {} by rule `{rule}` (of `{source}`)", judged.verdict.name()));
+        }
+    }
+    if let Some(reason) = &judged.reason {
+        output::line(format!("  {reason}"));
+    }
+    if let Some(next) = judged.next.as_ref().filter(|next| !next.is_empty()) {
+        output::line(format!("  next: {next}"));
+    }
+}
+
+/// A command's words as a person would write them; what is not known is `?`, any number of words `…`.
+fn words(argv: &[Word]) -> String {
+    argv.iter().map(word).collect::<Vec<_>>().join(" ")
+}
+
+fn word(word: &Word) -> String {
+    match word {
+        Word::Known(text) if text.is_empty() || text.contains(char::is_whitespace) => format!("'{text}'"),
+        Word::Known(text) => text.clone(),
+        Word::Partly(parts) => parts.iter().map(|part| part.as_deref().unwrap_or("?")).collect(),
+        Word::Many => "…".to_owned(),
+    }
+}
+
+fn around(command: &ShellCommand) -> String {
+    let mut told = String::new();
+    if !command.via.is_empty() {
+        let via: Vec<String> = command.via.iter().map(carrier).collect();
+        told.push_str(&format!("  (in {})", via.join(", ")));
+    }
+    match &command.cwd {
+        Place::At(dir) if dir != "." => told.push_str(&format!("  (at {dir})")),
+        Place::Unknown => told.push_str("  (at an unknown place)"),
+        Place::At(_) => {}
+    }
+    told
+}
+
+fn carrier(carrier: &Carrier) -> String {
+    match carrier {
+        Carrier::Program(name) | Carrier::Shell(name) | Carrier::Interpreter(name) => name.clone(),
+        Carrier::Substitution => "a substitution".to_owned(),
+        Carrier::Function(name) => format!("function {name}"),
+        Carrier::Alias(name) => format!("alias {name}"),
+        Carrier::Trap => "a trap".to_owned(),
+    }
+}
+
+fn path_use(used: &PathUse) -> String {
+    format!("{} by {}", word(&used.path), used.by)
+}
+
+fn doubt_name(kind: DoubtKind) -> &'static str {
+    match kind {
+        DoubtKind::Dynamic => "dynamic",
+        DoubtKind::Parse => "parse",
+        DoubtKind::Limit => "limit",
+        DoubtKind::OddChar => "odd_char",
+        DoubtKind::Opaque => "opaque",
+    }
+}
+
+fn test(which: &Which, json: bool) -> Outcome {
+    let rules = which.rules()?;
+    let failed = policy::failed_examples(&rules).map_err(|error| Failure::rules(&error))?;
+    let examples: usize =
+        rules.iter().map(|sourced| sourced.rule.matching.len() + sourced.rule.not_match.len()).sum();
+    show(
+        json,
+        || {
+            let failed: Vec<Value> = failed
+                .iter()
+                .map(|failed| json!({"rule": failed.rule, "example": failed.example, "why": failed.why}))
+                .collect();
+            json!({"rules": rules.len(), "examples": examples, "failed": failed})
+        },
+        || {
+            for failed in &failed {
+                output::line(format!("rule `{}`, example `{}`: {}", failed.rule, failed.example, failed.why));
+            }
+            output::line(format!("{} rules, {examples} examples, {} failed", rules.len(), failed.len()));
+        },
+    )?;
+    Ok(if failed.is_empty() { Ending::Done } else { Ending::No })
+}
+
+fn list(which: &Which, json: bool) -> Outcome {
+    let rules = which.rules()?;
+    show(
+        json,
+        || {
+            let rules: Vec<Value> = rules
+                .iter()
+                .map(|Sourced { source, rule }| {
+                    json!({"id": rule.id, "source": source, "decision": rule.decision.name(), "any": rule.any, "reason": rule.reason})
+                })
+                .collect();
+            json!({ "rules": rules })
+        },
+        || {
+            let rows: Vec<Vec<String>> = rules
+                .iter()
+                .map(|Sourced { rule, .. }| {
+                    vec![rule.id.clone(), rule.decision.name().to_owned(), rule.reason.clone()]
+                })
+                .collect();
+            output::table(&["rule", "decision", "reason"], &rows);
+        },
+    )
+}
