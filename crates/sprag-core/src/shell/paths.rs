@@ -1,6 +1,7 @@
 //! Paths that programs read and write, by a table of what their operands mean. Only what is plain
 //! from the words is told: a program not listed may still do either.
 
+use super::PathUse;
 use super::hole;
 use super::options;
 use super::options::Options;
@@ -255,12 +256,6 @@ const ROWS: &[Row] = &[
             "rev",
             "uniq",
             "zcat",
-            "vim",
-            "vi",
-            "nano",
-            "emacs",
-            "view",
-            "code",
             "open",
             "xdg-open",
             "ed",
@@ -275,6 +270,13 @@ const ROWS: &[Row] = &[
         Which::None,
         "",
         &[],
+    ),
+    row(
+        &["vim", "vi", "view", "nvim", "nano", "emacs", "code"],
+        Which::All,
+        Which::None,
+        "cSuT",
+        &["--cmd", "--eval"],
     ),
     row(&["head", "tail"], Which::All, Which::None, "ncs", &["--lines", "--bytes", "--pid"]),
     row(&["cut"], Which::All, Which::None, "bcdf", &["--delimiter", "--fields", "--characters"]),
@@ -295,6 +297,11 @@ impl Walk {
         let uses = self.script.reads[reads..].iter_mut().chain(self.script.writes[writes..].iter_mut());
         for path in uses {
             path.command = command;
+        }
+        // A loop tells the same use again.
+        if self.repeats {
+            distinct(&mut self.script.reads, reads);
+            distinct(&mut self.script.writes, writes);
         }
     }
 
@@ -468,6 +475,18 @@ impl Walk {
         };
         for path in written {
             self.writes(&path, "git");
+        }
+    }
+}
+
+/// Drops uses from `from` on that are told already.
+fn distinct(uses: &mut Vec<PathUse>, from: usize) {
+    let mut at = from;
+    while at < uses.len() {
+        if uses[..at].contains(&uses[at]) {
+            uses.remove(at);
+        } else {
+            at += 1;
         }
     }
 }

@@ -72,7 +72,7 @@ pub(super) struct Walk {
     /// How many branches and loops deep, since the output at hand was opened.
     branches: usize,
     /// The same statement may be walked more than once.
-    repeats: bool,
+    pub(super) repeats: bool,
     pub(super) pipes: usize,
 }
 
