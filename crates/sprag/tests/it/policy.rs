@@ -115,12 +115,12 @@ fn rules_are_tried_on_their_own_examples() {
     assert_eq!(sandbox.run(&["policy", "test", "--packs", "all"]).code, 0);
     let file = sandbox.write(
         "rules.toml",
-        "[[rule]]\nid = \"mine\"\nany = [\"Bash:make deploy*\"]\ndecision = \"deny\"\nreason = \"not from here\"\nmatch = [\"make test\"]\nnot_match = [\"make\"]\n",
+        "[[rule]]\nid = \"mine\"\nany = [\"Bash:make deploy*\"]\ndecision = \"deny\"\nreason = \"not from here\"\nmatch = [\"echo deploy\"]\nnot_match = [\"make\"]\n",
     );
     let ran = sandbox.run(&["policy", "test", "--config", file.to_str().unwrap()]);
     assert_eq!(ran.code, 1);
     assert!(
-        ran.stdout.starts_with("rule `mine`, example `make test`: it does not match\n"),
+        ran.stdout.starts_with("rule `mine`, example `echo deploy`: it does not match\n"),
         "{}",
         ran.stdout
     );
