@@ -125,7 +125,7 @@ fn next_line(input: &mut impl BufRead) -> io::Result<Option<Line>> {
         let chunk = input.fill_buf()?;
         if chunk.is_empty() {
             let is_end = bytes.is_empty() && !is_long;
-            return Ok((!is_end).then(|| if is_long { Line::Long } else { Line::Whole(bytes) }));
+            return Ok((!is_end).then_some(if is_long { Line::Long } else { Line::Whole(bytes) }));
         }
         let end = chunk.iter().position(|&byte| byte == b'\n');
         let taken = end.map_or(chunk.len(), |at| at + 1);
