@@ -4,10 +4,11 @@
 
 use std::fs;
 use std::io::IsTerminal as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 
 use sprag_core::session::Process;
 
-use crate::disk::{self, Disk};
+use crate::disk::Disk;
 use crate::places::UserPlaces;
 
 /// Why this is not taken for a person.
@@ -54,7 +55,10 @@ pub fn parent_id() -> Option<u32> {
 pub fn remember(user: &UserPlaces, disk: &dyn Disk, client: Process) -> std::io::Result<()> {
     let dir = user.state.join("agents");
     disk.make_dirs(&dir)?;
-    disk::replace_derived(disk, &dir.join(client.pid.to_string()), client.start.to_string().as_bytes())
+    // Written in place: half a number is no process, and a rename would cost more than all the rest.
+    let path = dir.join(client.pid.to_string());
+    let file = fs::File::options().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    disk.append(&file, client.start.to_string().as_bytes())
 }
 
 /// Forgets processes that are gone, and says how many.
