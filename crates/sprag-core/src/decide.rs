@@ -121,6 +121,7 @@ fn combine(
     let kind = input.event.kind();
     let mut verdict = Verdict::default();
     let mut owed: Vec<(&'static str, Obligation)> = Vec::new();
+    let mut allows: Vec<(&'static str, Reason)> = Vec::new();
     let mut asks: Vec<(&'static str, Reason)> = Vec::new();
     let mut holds: Vec<(&'static str, Reason)> = Vec::new();
     let mut unsure: Vec<&'static str> = Vec::new();
@@ -129,6 +130,7 @@ fn combine(
             Vote::Pass => {}
             Vote::Note(note) => verdict.notes.push(note),
             Vote::Rewrite(input) => verdict.rewrite = Some(input),
+            Vote::Allow(reason) => allows.push((gate, reason)),
             Vote::Ask(reason) => asks.push((gate, reason)),
             Vote::Hold(reason) => holds.push((gate, reason)),
             Vote::Owe(obligation) => owed.push((gate, obligation)),
@@ -155,6 +157,10 @@ fn combine(
         | EventKind::PermissionAsked
         | EventKind::Prompted
         | EventKind::TaskCompleting => {
+            let allow = allows.into_iter().next().filter(|_| kind == EventKind::PermissionAsked);
+            if let Some((gate, reason)) = allow {
+                verdict.ruling = Ruling::Allow { gate, reason };
+            }
             if let Some((gate, reason)) = asks.into_iter().next() {
                 verdict.ruling = Ruling::Ask { gate, reason };
             }

@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::rules::Ground;
+use crate::shell::Start;
 use crate::text::Text;
 use crate::time::Timestamp;
 use crate::tool::{Outcome, ToolCall};
@@ -20,9 +22,24 @@ pub struct Input {
     pub project: Option<String>,
     /// Root of the worktree this is about; empty outside git.
     pub root: String,
+    /// The user's home; empty where it is not known.
+    pub home: String,
     pub actor: Actor,
     pub presence: Presence,
     pub event: Event,
+}
+
+impl Input {
+    /// Where a command line of this event starts.
+    pub fn start(&self) -> Start {
+        let known = |place: &str| (!place.is_empty()).then(|| place.to_owned());
+        Start { cwd: known(&self.cwd), home: known(&self.home) }
+    }
+
+    pub fn ground(&self) -> Ground {
+        let ground = Ground::new(Some(&self.cwd), Some(&self.home));
+        if self.root.is_empty() { ground } else { ground.in_repo(&self.root) }
+    }
 }
 
 /// A client's session id, as the client wrote it. It is no file name: see the store.
@@ -106,7 +123,23 @@ pub struct Stop {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Report {
-    Observed { note: Text<2000> },
+    Observed {
+        note: Text<2000>,
+    },
+    /// A person lets a refused call through, once.
+    Approved {
+        code: Text<16>,
+    },
+}
+
+impl Report {
+    /// Whether an agent may say it too.
+    pub fn is_anyones(&self) -> bool {
+        match self {
+            Report::Observed { .. } => true,
+            Report::Approved { .. } => false,
+        }
+    }
 }
 
 /// An event without its data.

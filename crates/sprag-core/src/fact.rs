@@ -4,7 +4,9 @@
 use std::ops::BitOr;
 
 use crate::digest::Digest;
+use crate::judge::Judgement;
 use crate::obligation::OpenDebt;
+use crate::rules::RuleSet;
 use crate::text::Text;
 
 /// A set of questions to the host.
@@ -21,6 +23,17 @@ impl Needs {
     pub const OURS: Needs = Needs(1 << 2);
     /// The commit that is checked out.
     pub const HEAD: Needs = Needs(1 << 3);
+    /// The rules that restrict.
+    pub const RULES: Needs = Needs(1 << 4);
+    /// The rules that allow.
+    pub const ALLOWS: Needs = Needs(1 << 5);
+    /// The judge's opinion, where the rules have none.
+    pub const JUDGE: Needs = Needs(1 << 6);
+
+    /// Whether finding out may take long.
+    pub fn is_slow(self) -> bool {
+        self.has(Needs::CONFLICTS) || self.has(Needs::JUDGE)
+    }
 
     pub fn has(self, other: Needs) -> bool {
         self.0 & other.0 == other.0
@@ -41,6 +54,9 @@ impl Needs {
             (Needs::DEBTS, "debts"),
             (Needs::OURS, "ours"),
             (Needs::HEAD, "head"),
+            (Needs::RULES, "rules"),
+            (Needs::ALLOWS, "allows"),
+            (Needs::JUDGE, "judge"),
         ]
         .into_iter()
         .filter(|&(need, _)| self.has(need))
@@ -67,6 +83,9 @@ pub struct Facts {
     pub debts: Option<Vec<OpenDebt>>,
     /// Files of open integrity debts that have markers still, whoever changed them last.
     pub unresolved: Option<Vec<Text<200>>>,
+    pub rules: Option<RuleSet>,
+    pub allows: Option<RuleSet>,
+    pub judgement: Option<Judgement>,
 }
 
 /// A conflict marker that git, or somebody, left in a file.

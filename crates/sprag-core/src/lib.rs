@@ -9,6 +9,7 @@ pub mod digest;
 pub mod event;
 pub mod fact;
 pub mod gates;
+pub mod judge;
 pub mod log;
 pub mod memory;
 pub mod obligation;

@@ -34,6 +34,8 @@ pub enum Tighten {
     Never,
     Higher,
     Lower,
+    /// A list: further items.
+    More,
     /// Names from loose to strict.
     Ranked(&'static [&'static str]),
 }
@@ -43,6 +45,7 @@ impl Tighten {
         match self {
             Tighten::Never => "only once it is trusted".to_owned(),
             Tighten::Higher => "to a higher value".to_owned(),
+            Tighten::More => "to more than there are".to_owned(),
             Tighten::Lower => "to a lower value".to_owned(),
             Tighten::Ranked(names) => format!("towards `{}`", names.last().unwrap_or(&"")),
         }

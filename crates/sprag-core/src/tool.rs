@@ -1,9 +1,12 @@
 //! A tool call as the gates see it: what it is called, what it can do to the world, and which
 //! paths it names. Which tool has which effect is a table in each client's file.
 
+use std::cell::OnceCell;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::shell::{Doubt, DoubtKind, Script, Start};
 use crate::text::Text;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -19,6 +22,7 @@ pub struct ToolCall {
     pub input: Value,
     /// Whether `input` is all there is: over-long payloads are cut when they are read.
     pub whole: Whole,
+    script: OnceCell<Script>,
 }
 
 /// What a call can do at most. A tool nobody has classified is `Exec`.
@@ -102,7 +106,21 @@ impl ToolCall {
             command: row.and_then(|tool| tool.command).and_then(member),
             whole,
             input,
+            script: OnceCell::new(),
         }
+    }
+
+    /// What its command line would do: read once, whoever asks.
+    pub fn script(&self, start: &Start) -> Option<&Script> {
+        let command = self.command.as_ref()?;
+        Some(self.script.get_or_init(|| {
+            let mut script = Script::parse(command, start);
+            if self.whole != Whole::Yes {
+                let about = Text::from("a call too long to be read in full");
+                script.doubts.push(Doubt { kind: DoubtKind::Limit, about, command: None });
+            }
+            script
+        }))
     }
 
     /// The words a call is made of, as far as a path could be among them. Of a tool nobody has

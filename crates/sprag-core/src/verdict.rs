@@ -14,6 +14,8 @@ pub enum Vote {
     Note(Note),
     /// Run the tool with this input instead.
     Rewrite(Value),
+    /// In place of the user, who is about to be asked. Counts only there, and only if nobody objects.
+    Allow(Reason),
     Ask(Reason),
     /// Not this, not now.
     Hold(Reason),
@@ -55,6 +57,10 @@ pub struct Verdict {
 pub enum Ruling {
     #[default]
     Pass,
+    Allow {
+        gate: &'static str,
+        reason: Reason,
+    },
     Ask {
         gate: &'static str,
         reason: Reason,
@@ -71,6 +77,7 @@ impl Ruling {
     pub fn name(&self) -> &'static str {
         match self {
             Ruling::Pass => "pass",
+            Ruling::Allow { .. } => "allow",
             Ruling::Ask { .. } => "ask",
             Ruling::Hold { .. } => "hold",
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use sprag_core::breaker::Limits;
 use sprag_core::gates::Policies;
@@ -16,9 +16,11 @@ use toml::{Table, Value};
 use crate::disk::read_small;
 use crate::env::Env;
 use crate::places::Places;
+use crate::policy::Sourced;
 
 pub mod compiled;
 pub mod edit;
+pub mod rules;
 pub mod switch;
 
 /// Where a value came from. The order is the precedence.
@@ -64,8 +66,18 @@ pub struct Resolved {
     pub problems: Vec<Problem>,
     /// What an untrusted project may not say.
     pub ignored: Vec<Ignored>,
-    /// The user's own layer as it was last good.
+    /// Rules in force, of packs and layers.
+    pub rules: Vec<Sourced>,
+    /// The files as they were last good.
+    pub good: Good,
+}
+
+/// Texts of configuration files that held no mistake when they were read. A layer of the user's
+/// keeps saying what it did when a mistake gets in, and rules go on being rules.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Good {
     pub user: Option<String>,
+    pub rules: BTreeMap<PathBuf, String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,11 +125,11 @@ const FILE_BYTES: u64 = 64 * 1024;
 const PROBLEMS: usize = 10;
 
 pub fn load(places: &Places, env: &Env) -> Resolved {
-    load_with(places, env, None)
+    load_with(places, env, &Good::default())
 }
 
-/// The layers, with the last good text of the user's own in place of one that is broken.
-pub fn load_with(places: &Places, env: &Env, last_good: Option<&str>) -> Resolved {
+/// The layers, with the last good text in place of one that is broken.
+pub fn load_with(places: &Places, env: &Env, last_good: &Good) -> Resolved {
     let mut merge = Merge::new();
     for (layer, path) in files(places) {
         match read_small(&path, FILE_BYTES) {
@@ -126,8 +138,8 @@ pub fn load_with(places: &Places, env: &Env, last_good: Option<&str>) -> Resolve
                 merge.text(layer, &path, &text, is_trusted(places, &path, &text));
                 let is_broken = merge.problems.len() > before;
                 if layer == Layer::User {
-                    merge.user = if is_broken { last_good.map(str::to_owned) } else { Some(text) };
-                    if let Some(text) = last_good.filter(|_| is_broken) {
+                    merge.good.user = if is_broken { last_good.user.clone() } else { Some(text) };
+                    if let Some(text) = last_good.user.as_ref().filter(|_| is_broken) {
                         merge.text(layer, &path, text, true);
                     }
                 }
@@ -135,6 +147,27 @@ pub fn load_with(places: &Places, env: &Env, last_good: Option<&str>) -> Resolve
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(error) => {
                 merge.problem(&path.display().to_string(), format!("cannot be read: {error}"), None)
+            }
+        }
+    }
+    for (layer, path) in rules::files(places) {
+        let read = read_small(&path, rules::FILE_BYTES);
+        let is_used = read
+            .as_ref()
+            .is_ok_and(|text| merge.rules_file(layer, &path, text, is_trusted(places, &path, text)));
+        match (read, last_good.rules.get(&path)) {
+            (Ok(text), _) if is_used => {
+                merge.good.rules.insert(path, text);
+            }
+            (read, good) => {
+                if let Err(error) = read {
+                    let what = format!("cannot be read: {error}");
+                    merge.problem(&path.display().to_string(), what, None);
+                }
+                if let Some(text) = good {
+                    merge.rules_file(layer, &path, text, is_trusted(places, &path, text));
+                    merge.good.rules.insert(path, text.clone());
+                }
             }
         }
     }
@@ -164,7 +197,8 @@ struct Merge {
     settings: BTreeMap<String, Setting>,
     problems: Vec<Problem>,
     ignored: Vec<Ignored>,
-    user: Option<String>,
+    rules: Vec<Sourced>,
+    good: Good,
 }
 
 impl Merge {
@@ -174,7 +208,13 @@ impl Merge {
             .into_iter()
             .map(|(key, value)| (key, Setting { value, layer: Layer::Default }))
             .collect();
-        Merge { settings, problems: Vec::new(), ignored: Vec::new(), user: None }
+        Merge {
+            settings,
+            problems: Vec::new(),
+            ignored: Vec::new(),
+            rules: Vec::new(),
+            good: Good::default(),
+        }
     }
 
     fn problem(&mut self, source: &str, what: String, suggestion: Option<String>) {
@@ -183,13 +223,18 @@ impl Merge {
 
     fn text(&mut self, layer: Layer, path: &Path, text: &str, is_trusted: bool) {
         let source = path.display().to_string();
-        let table: Table = match text.parse() {
+        let mut table: Table = match text.parse() {
             Ok(table) => table,
             Err(error) => {
                 let error: toml::de::Error = error;
                 let line = error.span().map_or(1, |span| line_of(text, span.start));
                 return self.problem(&format!("{source}:{line}"), error.message().to_owned(), None);
             }
+        };
+        let rules = match table.remove("rule").map(|_| rules::of_config(layer, path, text, is_trusted)) {
+            None => None,
+            Some(Ok(read)) => Some(read),
+            Some(Err(problem)) => return self.problems.push(problem),
         };
         // All or nothing: half a policy is not what its author meant.
         let mut taken = Vec::new();
@@ -209,6 +254,9 @@ impl Merge {
         if self.problems.len() > before {
             return;
         }
+        if let Some(read) = rules {
+            self.take_rules(read);
+        }
         for (key, value) in taken {
             let now = &self.settings[&key].value;
             let rule = tighten_rule(&key);
@@ -218,6 +266,23 @@ impl Merge {
                 self.ignored.push(Ignored { key, path: path.to_owned(), may: rule.sentence() });
             }
         }
+    }
+
+    /// Whether the file's rules are used.
+    fn rules_file(&mut self, layer: Layer, path: &Path, text: &str, is_trusted: bool) -> bool {
+        match rules::of_file(layer, path, text, is_trusted) {
+            Ok(read) => self.take_rules(read),
+            Err(problem) => {
+                self.problems.push(problem);
+                return false;
+            }
+        }
+        true
+    }
+
+    fn take_rules(&mut self, read: rules::Read) {
+        self.rules.extend(read.rules);
+        self.ignored.extend(read.ignored);
     }
 
     fn environment(&mut self, env: &Env) {
@@ -265,12 +330,15 @@ impl Merge {
 
     fn finish(self) -> Resolved {
         let policy = typed(&self.settings).expect("every value was checked when it came in");
+        let permission = &policy.gates.permission;
+        let rules = rules::in_force(&permission.packs, &permission.off, self.rules);
         Resolved {
             settings: self.settings,
             policy,
             problems: self.problems,
             ignored: self.ignored,
-            user: self.user,
+            rules,
+            good: self.good,
         }
     }
 }
@@ -326,6 +394,10 @@ fn tighten_rule(key: &str) -> Tighten {
 fn tightens(rule: Tighten, now: &Value, new: &Value) -> bool {
     match rule {
         Tighten::Never => now == new,
+        Tighten::More => match (now, new) {
+            (Value::Array(now), Value::Array(new)) => now.iter().all(|item| new.contains(item)),
+            _ => false,
+        },
         Tighten::Higher => matches!((now, new), (Value::Integer(now), Value::Integer(new)) if new >= now),
         Tighten::Lower => matches!((now, new), (Value::Integer(now), Value::Integer(new)) if new <= now),
         Tighten::Ranked(names) => {

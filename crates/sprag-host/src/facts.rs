@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 
 use memchr::memmem;
 use sprag_core::digest::Digest;
+use sprag_core::event::Input;
 use sprag_core::fact::{Conflict, Facts, Needs};
+use sprag_core::gates::permission;
 use sprag_core::obligation::{Debts, Duty, OpenDebt};
 use sprag_core::session::Session;
 use sprag_core::text::Text;
@@ -15,9 +17,11 @@ use sprag_core::time::Timestamp;
 
 use crate::exec::read_capped;
 use crate::git;
+use crate::judge;
 use crate::places::Places;
 use crate::projections;
 use crate::store::Store;
+use crate::walk::World;
 
 /// Bounds on looking for markers: work, not time, so that a verdict does not depend on the load.
 const FILES: usize = 500;
@@ -25,8 +29,18 @@ const FILE_BYTES: u64 = 2 * 1024 * 1024;
 /// File times come from a clock that ticks coarsely.
 const SLACK_MILLIS: i64 = 10;
 
-pub fn gather(needs: Needs, places: &Places, session: &Session) -> Facts {
+pub fn gather(needs: Needs, world: &World<'_>, input: &Input, session: &Session) -> Facts {
     let mut facts = Facts::default();
+    let places = &world.places;
+    if needs.has(Needs::RULES) {
+        facts.rules = world.config.restricting();
+    }
+    if needs.has(Needs::ALLOWS) {
+        facts.allows = world.config.allowing();
+    }
+    if needs.has(Needs::JUDGE) && permission::is_left_to_judge(&facts, input) {
+        facts.judgement = Some(judge::ask(world, input));
+    }
     if needs.has(Needs::OURS) {
         facts.ours = ours(places);
     }

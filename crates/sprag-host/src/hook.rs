@@ -21,6 +21,7 @@ use crate::clients::{self, Client, Parsed, Reply};
 use crate::disk::{self, Disk, ReadOnly, RealDisk};
 use crate::env::{self, Env};
 use crate::places::{self, Places};
+use crate::runs;
 use crate::stdin::{self, Payload};
 use crate::walk::{self, Walked, World};
 
@@ -134,8 +135,12 @@ fn judge<'a>(
         return fault(client, native, "", "there is no home directory; set HOME or SPRAG_HOME");
     };
     input.root = places.worktree.as_ref().map(|root| root.to_string_lossy().into_owned()).unwrap_or_default();
+    input.home = places::home(env).map(|home| home.to_string_lossy().into_owned()).unwrap_or_default();
     let disk = if args.is_dry_run { &ReadOnly } else { disk };
     let world = World::new(env, disk, places);
+    if runs::is_ours(world.places.user.as_ref(), env) {
+        return Answer { text: "{}".to_owned(), warning: None, rest: None };
+    }
     if world.config.off.applies(&world.places.store, input.at).is_some() {
         return Answer { text: "{}".to_owned(), warning: None, rest: None };
     }

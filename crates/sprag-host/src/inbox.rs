@@ -71,7 +71,7 @@ pub fn waiting(at: &Places, env: &Env, session: &SessionId) -> Vec<(PathBuf, Dro
         .flat_map(|dir| fs::read_dir(dir).into_iter().flatten().flatten())
         .filter(|entry| entry.file_name().to_string_lossy().starts_with(&prefix))
         .filter_map(|entry| read(&entry.path()).map(|drop| (entry.path(), drop)))
-        .filter(|(_, drop)| drop.session == *session && is_id(&drop.id))
+        .filter(|(_, drop)| drop.session == *session && is_id(&drop.id) && drop.report.is_anyones())
         .take(MOST)
         .collect();
     found.sort_by(|a, b| a.1.id.cmp(&b.1.id));

@@ -83,7 +83,11 @@ fn is_recorded(user: &UserPlaces, process: &Process) -> bool {
     fs::read_to_string(path).is_ok_and(|start| start.trim() == process.start.to_string())
 }
 
-fn ancestors() -> Vec<Process> {
+pub fn this_process() -> Option<Process> {
+    look(std::process::id()).map(|(process, _)| process)
+}
+
+pub fn ancestors() -> Vec<Process> {
     let mut found = Vec::new();
     let mut next = parent_id();
     // The bound is against a process table that changes under our eyes.

@@ -87,6 +87,11 @@ pub fn rules(packs: &Packs, file: Option<&Path>) -> Result<Vec<Sourced>, RulesEr
     Ok(rules)
 }
 
+/// The rules of a built-in pack: they are read and tried by a test.
+pub fn of_pack(pack: &Pack) -> Vec<Sourced> {
+    read(pack.name, pack.toml).unwrap_or_default()
+}
+
 fn read(source: &str, text: &str) -> Result<Vec<Sourced>, RulesError> {
     let file: RuleFile = toml::from_str(text).map_err(|error| RulesError::Unreadable {
         source: source.to_owned(),

@@ -60,13 +60,14 @@ pub fn send(
             .as_ref()
             .map(|root| root.to_string_lossy().into_owned())
             .unwrap_or_default(),
+        home: String::new(),
         actor: Actor::Main,
         presence: Presence::Headless,
         event: Event::Reported(report.clone()),
     };
     match walk::walk(world, &input) {
         Ok(_) => Ok(Delivery::Recorded),
-        Err(error) if is_sandbox(&error) => {
+        Err(error) if is_sandbox(&error) && report.is_anyones() => {
             let drop =
                 inbox::Drop { v: 1, id: records::new_id(now), at: now, session: session.clone(), report };
             Ok(Delivery::Left(inbox::leave(&world.places, world.env, world.disk, &drop)?))

@@ -74,13 +74,13 @@ pub fn walk(world: &World<'_>, input: &Input) -> io::Result<Walked> {
     let mut journal = Journal::open(&store, world.disk, &input.session, LOCK_WAIT)?;
     let gathered;
     let needs = decide::needs(&journal.loaded.session, input, &world.config.policy);
-    if needs.has(Needs::CONFLICTS) {
+    if needs.is_slow() {
         let session = journal.loaded.session.clone();
         journal.unlock()?;
-        gathered = facts::gather(needs, &world.places, &session);
+        gathered = facts::gather(needs, world, input, &session);
         journal = Journal::open(&store, world.disk, &input.session, LOCK_WAIT)?;
     } else {
-        gathered = facts::gather(needs, &world.places, &journal.loaded.session);
+        gathered = facts::gather(needs, world, input, &journal.loaded.session);
     }
     let mut walked = Walked { warnings: warnings(&journal), ..Walked::default() };
     if needs.has(Needs::CONFLICTS) && gathered.conflicts.is_none() {
@@ -92,6 +92,9 @@ pub fn walk(world: &World<'_>, input: &Input) -> io::Result<Walked> {
     let mut session = std::mem::take(&mut journal.loaded.session);
     let before = session.clone();
     let taken = take_in(world, &journal, input, &mut session, &mut steps)?;
+    if !journal.is_locked() {
+        session.gates.permission.forget_approvals();
+    }
     let client = seen_client(world, input, &session);
     if let Some(client) = client
         && let Some(user) = &world.places.user
@@ -130,9 +133,10 @@ pub fn walk(world: &World<'_>, input: &Input) -> io::Result<Walked> {
 /// The same, without writing anything.
 pub fn rehearse(world: &World<'_>, input: &Input) -> Walked {
     let path = journal::path(&world.store(), &input.session);
-    let session = journal::read(&path).map(|(loaded, _)| loaded.session).unwrap_or_default();
+    let mut session = journal::read(&path).map(|(loaded, _)| loaded.session).unwrap_or_default();
+    session.gates.permission.forget_approvals();
     let needs = decide::needs(&session, input, &world.config.policy);
-    let gathered = facts::gather(needs, &world.places, &session);
+    let gathered = facts::gather(needs, world, input, &session);
     let step = decide::decide(session, input, &gathered, &world.config.policy, None);
     Walked { verdict: step.verdict, ..Walked::default() }
 }
@@ -285,7 +289,9 @@ fn event_record(input: &Input, verdict: &Verdict) -> Record {
         event => (event.kind().name(), told(event, &input.cwd)),
     };
     body["verdict"] = json!(verdict.ruling.name());
-    if let Ruling::Ask { gate, reason } | Ruling::Hold { gate, reason, .. } = &verdict.ruling {
+    if let Ruling::Allow { gate, reason } | Ruling::Ask { gate, reason } | Ruling::Hold { gate, reason, .. } =
+        &verdict.ruling
+    {
         body["gate"] = json!(gate);
         body["reason"] = json!(reason);
     }
@@ -298,6 +304,7 @@ fn event_record(input: &Input, verdict: &Verdict) -> Record {
 fn reported(report: &Report) -> (&'static str, Value) {
     match report {
         Report::Observed { note } => ("observed", json!({ "note": note })),
+        Report::Approved { code } => ("approved", json!({ "code": code })),
     }
 }
 

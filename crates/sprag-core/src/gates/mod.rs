@@ -14,6 +14,7 @@ use crate::verdict::Vote;
 gates! {
     notes: Notes,
     integrity: Integrity,
+    permission: Permission,
 }
 
 /// A rule with state. The implementing type is the state.

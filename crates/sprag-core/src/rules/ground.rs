@@ -95,6 +95,11 @@ impl Ground {
         Ground { repo: start.clone(), home: place(home, UNKNOWN_HOME), start }
     }
 
+    /// The same, in a worktree whose root is known.
+    pub fn in_repo(self, root: &str) -> Ground {
+        if root.starts_with('/') { Ground { repo: normal(root), ..self } } else { self }
+    }
+
     /// The absolute path of a word as letters. What is relative to an unknown place starts with
     /// a hole.
     pub fn resolve(&self, word: &Word, cwd: &Place) -> Vec<Letter> {

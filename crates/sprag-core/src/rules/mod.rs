@@ -14,6 +14,7 @@ pub mod pattern;
 mod rule;
 mod set;
 mod subject;
+mod watch;
 
 #[cfg(test)]
 mod laws;
@@ -26,3 +27,4 @@ pub use pattern::{BadPattern, Pattern};
 pub use rule::{BadRule, Decision, OnDoubt, Rule, RuleFile};
 pub use set::{Judged, RuleSet, Said, Strictness, match_script};
 pub use subject::{Outcome, Subject};
+pub use watch::Watch;

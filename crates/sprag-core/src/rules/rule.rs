@@ -31,6 +31,9 @@ pub struct Rule {
     /// Options and operands that exempt the command which was found.
     #[serde(default)]
     pub unless: Vec<String>,
+    /// No person's approval of a single call gets past it.
+    #[serde(default, rename = "final")]
+    pub is_final: bool,
     pub reason: String,
     #[serde(default)]
     pub next: String,
@@ -111,6 +114,7 @@ pub struct Ready {
     pub decision: Decision,
     pub on_uncertain: OnDoubt,
     pub on_opaque: OnDoubt,
+    pub is_final: bool,
     pub reason: String,
     pub next: String,
 }
@@ -126,6 +130,7 @@ impl Rule {
             on_uncertain: OnDoubt::Ask,
             on_opaque: OnDoubt::None,
             unless: Vec::new(),
+            is_final: false,
             reason: format!("`{pattern}` needs a review"),
             next: String::new(),
             matching: Vec::new(),
@@ -158,6 +163,7 @@ impl Rule {
             decision: self.decision,
             on_uncertain: self.on_uncertain,
             on_opaque: self.on_opaque,
+            is_final: self.is_final,
             reason: self.reason.clone(),
             next: self.next.clone(),
         })

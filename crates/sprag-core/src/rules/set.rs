@@ -10,6 +10,7 @@ use crate::rules::line::{Line, Look, Program};
 use crate::rules::pattern::{Access, PathPattern, Pattern};
 use crate::rules::rule::{BadRule, Decision, OnDoubt, Ready, Rule};
 use crate::rules::subject::{Outcome, Subject};
+use crate::rules::watch::Watch;
 use crate::shell::{Carrier, Command, Host, Script};
 
 /// What the rules say about a call.
@@ -22,6 +23,8 @@ pub struct Judged {
     pub rule: Option<String>,
     pub reason: Option<String>,
     pub next: Option<String>,
+    /// No approval of a single call gets past the deciding rule.
+    pub is_final: bool,
     /// The deciding rule has found a known command.
     pub matched: bool,
     /// Something unknown concerns the rules that were asked, also where they say nothing.
@@ -148,6 +151,11 @@ impl RuleSet {
         self.rules.len()
     }
 
+    /// What these rules are about.
+    pub fn watch(&self) -> Watch {
+        Watch::new(&self.rules, self.strictness == Strictness::Strict)
+    }
+
     pub fn judge(&self, subject: &Subject<'_>) -> Judged {
         let outcomes = self.outcomes(subject);
         let mut found: Option<Found<'_>> = None;
@@ -186,6 +194,7 @@ impl RuleSet {
             rule: allowed.map(|rule| rule.id.clone()),
             reason: allowed.map(|rule| rule.reason.clone()),
             next: None,
+            is_final: false,
             matched: allowed.is_some(),
             uncertain,
         }
@@ -307,6 +316,7 @@ impl Found<'_> {
             rule: Some(self.rule.id.clone()),
             reason: Some(reason),
             next: Some(self.rule.next.clone()).filter(|next| !next.is_empty()),
+            is_final: self.rule.is_final && self.matched,
             matched: self.matched,
             uncertain,
         }

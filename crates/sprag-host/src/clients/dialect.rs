@@ -99,6 +99,7 @@ pub fn parse(dialect: &Dialect, payload: &Payload) -> Result<Parsed, Malformed> 
         cwd,
         project: dialect.project.clone(),
         root: String::new(),
+        home: String::new(),
         actor,
         presence: dialect.presence,
         event,
@@ -209,8 +210,15 @@ pub fn render(reply: &Reply<'_>) -> String {
     match kind_of(reply.native) {
         Some(EventKind::ToolRequested) => tool_requested(reply, &mut specific),
         Some(EventKind::PermissionAsked) => {
-            if let Ruling::Hold { reason, .. } = &verdict.ruling {
-                let decision = json!({"behavior": "deny", "message": reason.refusal_text()});
+            let decision = match &verdict.ruling {
+                Ruling::Hold { reason, .. } => {
+                    Some(json!({"behavior": "deny", "message": reason.refusal_text()}))
+                }
+                Ruling::Allow { .. } => Some(json!({"behavior": "allow"})),
+                // The client's own question stands.
+                Ruling::Pass | Ruling::Ask { .. } => None,
+            };
+            if let Some(decision) = decision {
                 specific.insert("decision".to_owned(), decision);
             }
         }
@@ -242,7 +250,7 @@ pub fn render(reply: &Reply<'_>) -> String {
 fn tool_requested(reply: &Reply<'_>, specific: &mut serde_json::Map<String, Value>) {
     let Verdict { ruling, rewrite, .. } = reply.verdict;
     let (decision, reason) = match (ruling, reply.presence) {
-        (Ruling::Pass, _) => (None, None),
+        (Ruling::Pass | Ruling::Allow { .. }, _) => (None, None),
         (Ruling::Ask { reason, .. }, Presence::Attended) => (Some("ask"), Some(reason)),
         // Nobody is there to answer: a question would be a denial without a reason.
         (Ruling::Ask { reason, .. }, Presence::Headless) | (Ruling::Hold { reason, .. }, _) => {

@@ -9,25 +9,58 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use sprag_core::policy::Policy;
+use sprag_core::rules::{Decision, RuleSet, Strictness};
 
-use crate::config::{self, switch};
+use crate::config::{self, Good, rules, switch};
 use crate::disk::{self, Disk};
 use crate::env::Env;
 use crate::places::Places;
+use crate::policy::Sourced;
 
 /// Another build may mean something else by the same bytes.
-const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "/2");
+const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "/3");
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Compiled {
     build: String,
     made_from: Vec<(PathBuf, Option<Stamp>)>,
     pub policy: Policy,
-    /// The user's own layer as it was last good.
-    user: Option<String>,
     pub off: switch::Off,
     /// What `sprag status` and the user should know of the layers.
     pub warnings: Vec<String>,
+    /// Where the rules are kept: most calls need none of them.
+    rules: PathBuf,
+    #[serde(skip)]
+    fresh: Option<Box<Rules>>,
+}
+
+/// The rules in force, by what they are needed for, and what they were made from.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Rules {
+    restricting: RuleSet,
+    allowing: RuleSet,
+    good: Good,
+}
+
+impl Compiled {
+    /// The rules that restrict; `None` if they cannot be had.
+    pub fn restricting(&self) -> Option<RuleSet> {
+        match &self.fresh {
+            Some(fresh) => Some(fresh.restricting.clone()),
+            None => postcard::take_from_bytes(&bounded(&self.rules)?).ok().map(|(rules, _)| rules),
+        }
+    }
+
+    pub fn allowing(&self) -> Option<RuleSet> {
+        match &self.fresh {
+            Some(fresh) => Some(fresh.allowing.clone()),
+            None => postcard::from_bytes::<Rules>(&bounded(&self.rules)?).ok().map(|rules| rules.allowing),
+        }
+    }
+
+    fn last_good(&self) -> Option<Good> {
+        postcard::from_bytes::<Rules>(&bounded(&self.rules)?).ok().map(|rules| rules.good)
+    }
 }
 
 /// What changes when a file changes.
@@ -43,7 +76,7 @@ struct Stamp {
 /// force before the mistake stays in force.
 pub fn for_hook(places: &Places, env: &Env, disk: &dyn Disk) -> Compiled {
     let Some(path) = cache_path(places, env) else {
-        return compile(places, env, None);
+        return compile(places, env, &Good::default(), PathBuf::new());
     };
     let cached = bounded(&path).and_then(|bytes| postcard::from_bytes::<Compiled>(&bytes).ok());
     let cached = cached.filter(|cached| cached.build == BUILD);
@@ -51,20 +84,20 @@ pub fn for_hook(places: &Places, env: &Env, disk: &dyn Disk) -> Compiled {
     match cached {
         Some(cached) if is_valid(&cached) => cached,
         last_good => {
-            let compiled = compile(places, env, last_good);
+            let last_good = last_good.and_then(|last_good| last_good.last_good()).unwrap_or_default();
+            let rules = path.with_extension("rules");
+            let mut compiled = compile(places, env, &last_good, rules);
             // A cache that cannot be written costs time, nothing else.
-            store(disk, &path, &compiled).unwrap_or_default();
+            store(disk, &path, &mut compiled).unwrap_or_default();
             compiled
         }
     }
 }
 
-fn compile(places: &Places, env: &Env, last_good: Option<Compiled>) -> Compiled {
+fn compile(places: &Places, env: &Env, last_good: &Good, rules: PathBuf) -> Compiled {
     // Stamps first: a file that changes while it is read is read again next time.
     let made_from = sources(places).into_iter().map(|path| (path.clone(), look(&path))).collect();
-    // A broken layer of a project says nothing at all; one of the user's keeps saying what it did.
-    let last_good = last_good.and_then(|last_good| last_good.user);
-    let resolved = config::load_with(places, env, last_good.as_deref());
+    let resolved = config::load_with(places, env, last_good);
     let mut warnings: Vec<String> = resolved.problems.iter().map(ToString::to_string).collect();
     warnings.extend(
         resolved
@@ -72,19 +105,30 @@ fn compile(places: &Places, env: &Env, last_good: Option<Compiled>) -> Compiled 
             .iter()
             .map(|ignored| format!("`{}` in `{}` is ignored", ignored.key, ignored.path.display())),
     );
+    let mut policy = resolved.policy;
+    let (fresh, left_out) = sort_out(&resolved.rules, policy.gates.permission.strict);
+    warnings.extend(left_out);
+    policy.gates.permission.watch = fresh.restricting.watch();
+    let fresh = Some(Box::new(Rules { good: resolved.good, ..fresh }));
     let off = places.user.as_ref().map(switch::read_off).unwrap_or_default();
-    Compiled {
-        build: BUILD.to_owned(),
-        made_from,
-        policy: resolved.policy,
-        user: resolved.user,
-        off,
-        warnings,
+    Compiled { build: BUILD.to_owned(), made_from, policy, off, warnings, rules, fresh }
+}
+
+/// Rules that restrict and rules that allow. Each was checked when it was read.
+fn sort_out(rules: &[Sourced], is_strict: bool) -> (Rules, Option<String>) {
+    let strictness = if is_strict { Strictness::Strict } else { Strictness::Usual };
+    let is_allowing = |sourced: &&Sourced| sourced.rule.decision == Decision::Allow;
+    let (allowing, restricting): (Vec<&Sourced>, Vec<&Sourced>) = rules.iter().partition(is_allowing);
+    let set = |of: &[&Sourced]| RuleSet::new(of.iter().map(|sourced| &sourced.rule), strictness);
+    match (set(&restricting), set(&allowing)) {
+        (Ok(restricting), Ok(allowing)) => (Rules { restricting, allowing, good: Good::default() }, None),
+        (Err(bad), _) | (_, Err(bad)) => (Rules::default(), Some(format!("no rules are in force: {bad}"))),
     }
 }
 
 fn sources(places: &Places) -> Vec<PathBuf> {
-    let layers = config::files(places).into_iter().map(|(_, path)| path);
+    let rules = rules::dirs(places).into_iter().chain(rules::files(places));
+    let layers = config::files(places).into_iter().chain(rules).map(|(_, path)| path);
     let switches = places.user.iter().flat_map(|user| [switch::off_path(user), switch::trust_path(user)]);
     layers.chain(switches).collect()
 }
@@ -115,8 +159,13 @@ fn bounded(path: &Path) -> Option<Vec<u8>> {
     found.and_then(|_| fs::read(path).ok())
 }
 
-fn store(disk: &dyn Disk, path: &Path, compiled: &Compiled) -> std::io::Result<()> {
-    let bytes = postcard::to_allocvec(compiled).map_err(std::io::Error::other)?;
+fn store(disk: &dyn Disk, path: &Path, compiled: &mut Compiled) -> std::io::Result<()> {
     disk::make_parent(disk, path)?;
+    if let Some(fresh) = &compiled.fresh {
+        let rules = postcard::to_allocvec(fresh.as_ref()).map_err(std::io::Error::other)?;
+        disk::replace_derived(disk, &compiled.rules, &rules)?;
+    }
+    compiled.made_from.push((compiled.rules.clone(), look(&compiled.rules)));
+    let bytes = postcard::to_allocvec(compiled).map_err(std::io::Error::other)?;
     disk::replace_derived(disk, path, &bytes)
 }

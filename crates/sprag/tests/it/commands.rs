@@ -183,6 +183,13 @@ fn configuration_shows_where_every_value_comes_from() {
     integrity.conflict_markers        default      "hold"
     integrity.ignore                  environment  ["tests/merge/", "docs/"]
     notes.debts                       default      true
+    policy.judge                      default      []
+    policy.judge_confidence           default      0.7
+    policy.judge_seconds              default      2
+    policy.off                        default      []
+    policy.packs                      default      ["core", "self", "secrets", "readonly"]
+    policy.strict                     default      false
+    policy.triage                     default      "deny-only"
     retention.journal_events          default      500
     --- stderr
     sprag: `notes.debts` in `ROOT/project/.sprag/config.toml` is ignored: an untrusted project may set it towards `true`

@@ -126,6 +126,7 @@ fn input(sandbox: &Sandbox, session: &str, event: Event) -> Input {
         cwd: sandbox.project.display().to_string(),
         project: None,
         root: sandbox.project.display().to_string(),
+        home: String::new(),
         actor: Actor::Main,
         presence: Presence::Headless,
         event,

@@ -59,6 +59,9 @@ fn facts() -> impl Strategy<Value = Facts> {
         }),
         debts: Some(Vec::new()),
         unresolved: None,
+        rules: None,
+        allows: None,
+        judgement: None,
     })
 }
 
@@ -70,6 +73,7 @@ fn input(event: Event, seconds: i64) -> Input {
         cwd: "/w".to_owned(),
         project: None,
         root: "/w".to_owned(),
+        home: String::new(),
         actor: Actor::Main,
         presence: Presence::Attended,
         event,

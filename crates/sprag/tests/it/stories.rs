@@ -14,6 +14,7 @@ use sprag_core::fact::{Conflict, Facts};
 use sprag_core::log::{Projection as _, Record};
 use sprag_core::obligation::Debts;
 use sprag_core::policy::Policy;
+use sprag_core::rules::{RuleSet, Strictness};
 use sprag_core::session::Session;
 use sprag_core::text::Text;
 use sprag_core::time::Timestamp;
@@ -29,6 +30,8 @@ enum Step {
     Start(String),
     Prompt(String),
     Bash(String),
+    /// The client is about to ask its user about a command.
+    Permission(String),
     /// Writes a file, with conflict markers or without.
     Write {
         path: String,
@@ -53,16 +56,22 @@ enum Told {
     Note(String),
     Hold(String),
     Deny(String),
+    Ask(String),
+    Allow,
 }
 
 trait Player {
     fn play(&mut self, session: &str, step: &Step) -> Told;
+
+    fn can_ask(&self) -> bool {
+        true
+    }
 }
 
 #[test]
 fn scripts_are_played_by_the_core() {
     for script in scripts() {
-        play(&script, &mut Core::default());
+        play(&script, &mut Core::new());
     }
 }
 
@@ -117,6 +126,7 @@ fn read_step(text: &str) -> Step {
         "start" => Step::Start(if rest.is_empty() { "startup".to_owned() } else { rest.to_owned() }),
         "prompt" => Step::Prompt(rest.to_owned()),
         "bash" => Step::Bash(rest.to_owned()),
+        "permission" => Step::Permission(rest.to_owned()),
         "break" => Step::Write { path: rest.to_owned(), is_conflicted: true },
         "mend" => Step::Write { path: rest.to_owned(), is_conflicted: false },
         "stop" => {
@@ -144,11 +154,14 @@ fn play(script: &Script, player: &mut dyn Player) {
             continue;
         }
         let told = player.play(&session, step);
+        // A client that cannot ask refuses.
+        let wanted = &if player.can_ask() { wanted.clone() } else { wanted.replacen("ask ", "deny ", 1) };
         let fits = match (wanted.split_once(' ').unwrap_or((wanted, "")), &told) {
-            (("pass", ""), Told::Nothing) => true,
+            (("pass", ""), Told::Nothing) | (("allow", ""), Told::Allow) => true,
             (("note", part), Told::Note(text))
             | (("hold", part), Told::Hold(text))
-            | (("deny", part), Told::Deny(text)) => text.contains(part) && text.contains("sprag: "),
+            | (("deny", part), Told::Deny(text))
+            | (("ask", part), Told::Ask(text)) => text.contains(part) && text.contains("sprag: "),
             _ => false,
         };
         assert!(fits, "{}:{line}: wanted `{wanted}`, was told {told:?}", script.name);
@@ -163,6 +176,15 @@ struct Core {
     /// Conflicted files, with the session that made them so.
     conflicted: BTreeMap<String, String>,
     debts: Debts,
+    rules: RuleSet,
+}
+
+impl Core {
+    fn new() -> Core {
+        let rules = sprag_host::policy::rules(&sprag_host::policy::Packs::Default, None).unwrap();
+        let rules = RuleSet::new(rules.iter().map(|sourced| &sourced.rule), Strictness::Usual).unwrap();
+        Core { rules, ..Core::default() }
+    }
 }
 
 const TOOLS: &[Tool] = &[
@@ -186,6 +208,9 @@ impl Player for Core {
             },
             Step::Prompt(text) => Event::Prompted { text: text.clone(), author: Author::User },
             Step::Bash(command) => Event::ToolRequested { call: call("Bash", json!({ "command": command })) },
+            Step::Permission(command) => {
+                Event::PermissionAsked { call: call("Bash", json!({ "command": command })) }
+            }
             Step::Write { path, is_conflicted } => {
                 match is_conflicted {
                     true => self.conflicted.insert(path.clone(), session.to_owned()),
@@ -225,6 +250,7 @@ impl Core {
             cwd: "/w".to_owned(),
             project: None,
             root: "/w".to_owned(),
+            home: String::new(),
             actor,
             presence: Presence::Attended,
             event,
@@ -248,8 +274,13 @@ impl Core {
             unresolved: Some(
                 owed.into_iter().filter(|path| self.conflicted.contains_key(*path)).map(Text::from).collect(),
             ),
+            rules: Some(self.rules.clone()),
+            allows: None,
+            judgement: None,
         };
-        let step = decide::decide(state, &input, &facts, &Policy::default(), None);
+        let mut policy = Policy::default();
+        policy.gates.permission.watch = self.rules.watch();
+        let step = decide::decide(state, &input, &facts, &policy, None);
         for effect in step.effects {
             let body = effect.body;
             self.debts.apply(&Record {
@@ -268,10 +299,13 @@ impl Core {
         self.sessions.insert(name.to_owned(), step.session);
         match &step.verdict.ruling {
             Ruling::Hold { reason, also, .. } => match input.event {
-                Event::ToolRequested { .. } => Told::Deny(reason.refusal_text().to_string()),
+                Event::ToolRequested { .. } | Event::PermissionAsked { .. } => {
+                    Told::Deny(reason.refusal_text().to_string())
+                }
                 _ => Told::Hold(reason.hold_text(also).to_string()),
             },
-            Ruling::Ask { .. } => panic!("no gate asks yet"),
+            Ruling::Ask { reason, .. } => Told::Ask(reason.refusal_text().to_string()),
+            Ruling::Allow { .. } => Told::Allow,
             Ruling::Pass => step.verdict.context().map_or(Told::Nothing, |text| Told::Note(text.to_string())),
         }
     }
@@ -284,6 +318,10 @@ struct Program {
 }
 
 impl Player for Program {
+    fn can_ask(&self) -> bool {
+        self.client != "codex"
+    }
+
     fn play(&mut self, session: &str, step: &Step) -> Told {
         let mut more = json!({});
         let name = match step {
@@ -299,6 +337,10 @@ impl Player for Program {
             Step::Bash(command) => {
                 more = json!({"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": "t1"});
                 "PreToolUse"
+            }
+            Step::Permission(command) => {
+                more = json!({"tool_name": "Bash", "tool_input": {"command": command}});
+                "PermissionRequest"
             }
             Step::Write { path, is_conflicted } => {
                 self.sandbox.write(path, if *is_conflicted { CONFLICT } else { "clean\n" });
@@ -331,6 +373,12 @@ impl Player for Program {
         let specific = &reply["hookSpecificOutput"];
         if reply["decision"] == "block" {
             Told::Hold(reply["reason"].as_str().unwrap().to_owned())
+        } else if specific["decision"]["behavior"] == "deny" {
+            Told::Deny(specific["decision"]["message"].as_str().unwrap().to_owned())
+        } else if specific["decision"]["behavior"] == "allow" {
+            Told::Allow
+        } else if specific["permissionDecision"] == "ask" {
+            Told::Ask(specific["permissionDecisionReason"].as_str().unwrap().to_owned())
         } else if specific["permissionDecision"] == "deny" {
             Told::Deny(specific["permissionDecisionReason"].as_str().unwrap().to_owned())
         } else if let Some(context) = specific["additionalContext"].as_str() {

@@ -1,0 +1,361 @@
+//! Rules over tool calls: what must not run is refused, what needs a person is asked, and what the
+//! user has allowed beforehand need not be asked again. Before a call it never allows anything;
+//! only when the client is about to ask its user may it answer in the user's place.
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::digest::Digest;
+use crate::event::{Event, EventKind, Input, Report};
+use crate::fact::{Facts, Needs};
+use crate::gates::{Asked, Cx, Gate, OnFault};
+use crate::judge::{ANSWERED, Answer, FAILED, Judgement, Opinion};
+use crate::policy::{Key, Section, Tighten};
+use crate::rules::{Decision, Judged, RuleSet, Said, Subject, Watch};
+use crate::text::Text;
+use crate::time::Timestamp;
+use crate::tool::ToolCall;
+use crate::verdict::{Reason, Vote};
+
+/// Refused calls that a person may still let through.
+const KEPT: usize = 16;
+/// How long an approval waits to be used.
+const APPROVAL_SECONDS: i64 = 600;
+
+/// The calls that were refused, and what became of them since.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Permission {
+    refused: Vec<Refused>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Refused {
+    call: Digest,
+    code: Text<16>,
+    standing: Standing,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Standing {
+    Refused,
+    /// By a person, for one call.
+    Approved {
+        until: Timestamp,
+    },
+    /// The one call was made; the client may still ask about it.
+    Used,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Policy {
+    pub packs: Vec<String>,
+    pub off: Vec<String>,
+    pub strict: bool,
+    pub triage: Triage,
+    pub judge: Vec<String>,
+    pub judge_seconds: u32,
+    pub judge_confidence: f64,
+    /// What the rules in force are about. Made from them, not written by anyone.
+    #[serde(default)]
+    pub watch: Watch,
+}
+
+/// Who answers a client's question to its user. From most to least.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Triage {
+    Judge,
+    Rules,
+    DenyOnly,
+}
+
+impl Default for Policy {
+    fn default() -> Policy {
+        Policy {
+            packs: ["core", "self", "secrets", "readonly"].map(str::to_owned).to_vec(),
+            off: Vec::new(),
+            strict: false,
+            triage: Triage::DenyOnly,
+            judge: Vec::new(),
+            judge_seconds: 2,
+            judge_confidence: 0.7,
+            watch: Watch::default(),
+        }
+    }
+}
+
+impl Gate for Permission {
+    type Policy = Policy;
+
+    const ABOUT: &'static str = "rules over what a tool call would do: deny, review, ask, allow";
+    const SECTION: Section = Section {
+        name: "policy",
+        defaults: "\
+# Rules over tool calls. Rules of one's own are `[[rule]]` tables in this file or in `policy/*.toml`
+# beside it; `sprag policy list` shows all that are in force.
+[policy]
+# Built-in rules: core, self, secrets, readonly; and cloud, iac, database, containers, packages, ci.
+packs = [\"core\", \"self\", \"secrets\", \"readonly\"]
+# Rules that are not to count, by id (`core.git-push-lease`).
+off = []
+# Ask also where a script file or a build target runs that nobody looks into.
+strict = false
+# When a client is about to ask its user: `deny-only` refuses what a rule denies, `rules` also
+# allows what allow rules cover, `judge` asks a program about the rest.
+triage = \"deny-only\"
+# The judge: a program and its arguments. It reads one JSON object and prints one:
+# {\"decision\": \"allow|deny|ask\", \"confidence\": 0.0 to 1.0, \"reason\": \"...\"}
+judge = []
+# Seconds it may take. Without an answer the user is asked.
+judge_seconds = 2
+# Less confidence is no answer.
+judge_confidence = 0.7
+",
+        keys: &[
+            Key { name: "packs", tighten: Tighten::More },
+            Key { name: "off", tighten: Tighten::Never },
+            Key { name: "strict", tighten: Tighten::Ranked(&["false", "true"]) },
+            Key { name: "triage", tighten: Tighten::Ranked(&["judge", "rules", "deny-only"]) },
+            Key { name: "judge", tighten: Tighten::Never },
+            Key { name: "judge_seconds", tighten: Tighten::Never },
+            Key { name: "judge_confidence", tighten: Tighten::Never },
+        ],
+    };
+
+    fn needs(&self, asked: &Asked<'_, Policy>) -> Needs {
+        match &asked.input.event {
+            Event::ToolRequested { call } if concerns(asked.policy, asked.input, call) => Needs::RULES,
+            Event::PermissionAsked { call } => match asked.policy.triage {
+                Triage::DenyOnly if !concerns(asked.policy, asked.input, call) => Needs::NONE,
+                Triage::DenyOnly => Needs::RULES,
+                Triage::Rules => Needs::RULES | Needs::ALLOWS,
+                Triage::Judge if asked.policy.judge.is_empty() => Needs::RULES | Needs::ALLOWS,
+                Triage::Judge => Needs::RULES | Needs::ALLOWS | Needs::JUDGE,
+            },
+            _ => Needs::NONE,
+        }
+    }
+
+    /// A call that cannot be judged is a person's to judge; their own prompt needs no help.
+    fn on_fault(event: EventKind, _raw: &str) -> OnFault {
+        if event == EventKind::ToolRequested { OnFault::Ask } else { OnFault::Pass }
+    }
+
+    fn step(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
+        match &cx.input.event {
+            Event::ToolRequested { call } => self.requested(call, cx),
+            Event::PermissionAsked { call } => self.asked(call, cx),
+            Event::Reported(Report::Approved { code }) => {
+                self.approve(code.as_str(), cx.input.at);
+                Vote::Pass
+            }
+            _ => Vote::Pass,
+        }
+    }
+}
+
+impl Permission {
+    /// The codes a person may approve now.
+    pub fn codes(&self) -> impl Iterator<Item = &str> {
+        let open = self.refused.iter().filter(|refused| refused.standing == Standing::Refused);
+        open.map(|refused| refused.code.as_str())
+    }
+
+    /// Where nothing can be written, an approval could be used twice: it is not used at all.
+    pub fn forget_approvals(&mut self) {
+        self.refused.retain(|refused| refused.standing == Standing::Refused);
+    }
+
+    fn approve(&mut self, code: &str, now: Timestamp) {
+        let until = now.plus_seconds(APPROVAL_SECONDS);
+        for refused in self.refused.iter_mut().filter(|refused| refused.code.as_str() == code) {
+            refused.standing = Standing::Approved { until };
+        }
+    }
+
+    fn requested(&mut self, call: &ToolCall, cx: &mut Cx<'_, Policy>) -> Vote {
+        let digest = || digest_of(cx.input, call);
+        if !concerns(cx.policy, cx.input, call) {
+            return Vote::Pass;
+        }
+        let Some(rules) = &cx.facts.rules else {
+            return Vote::Ask(without_rules());
+        };
+        let judged = judge(rules, cx.input, call);
+        let is_held = match judged.verdict {
+            Said::Allow | Said::None => return Vote::Pass,
+            Said::Ask => false,
+            Said::Deny => true,
+        };
+        if !judged.is_final && self.uses_approval(digest(), cx.input.at) {
+            return Vote::Pass;
+        }
+        let code = (!judged.is_final).then(|| self.refuse(digest(), &cx.input.session.0));
+        let reason = refusal(&judged, code.as_deref());
+        if is_held { Vote::Hold(reason) } else { Vote::Ask(reason) }
+    }
+
+    /// The client is about to ask its user.
+    fn asked(&mut self, call: &ToolCall, cx: &mut Cx<'_, Policy>) -> Vote {
+        let is_approved = |refused: &Refused| refused.standing == Standing::Used;
+        let digest = digest_of(cx.input, call);
+        let Some(rules) = &cx.facts.rules else {
+            return Vote::Pass;
+        };
+        let judged = judge(rules, cx.input, call);
+        match judged.verdict {
+            Said::Deny if judged.decision == Some(Decision::Deny) => {
+                let waits = self.refused.iter().any(|refused| refused.call == digest && is_approved(refused));
+                if waits && !judged.is_final {
+                    return Vote::Pass;
+                }
+                let code = (!judged.is_final).then(|| self.refuse(digest, &cx.input.session.0));
+                return Vote::Hold(refusal(&judged, code.as_deref()));
+            }
+            Said::Deny | Said::Ask => return Vote::Pass,
+            Said::Allow | Said::None if judged.uncertain || is_in_doubt(cx.input, call) => return Vote::Pass,
+            Said::Allow | Said::None => {}
+        }
+        if cx.policy.triage == Triage::DenyOnly {
+            return Vote::Pass;
+        }
+        match covered(cx.facts, cx.input, call) {
+            Some(judged) => Vote::Allow(allowed(&judged)),
+            None => opinion(cx, digest),
+        }
+    }
+
+    fn uses_approval(&mut self, call: Digest, now: Timestamp) -> bool {
+        let Some(at) = self.refused.iter().position(|refused| refused.call == call) else {
+            return false;
+        };
+        match self.refused[at].standing {
+            Standing::Approved { until } if now < until => {
+                self.refused[at].standing = Standing::Used;
+                true
+            }
+            Standing::Approved { .. } | Standing::Used => {
+                self.refused.remove(at);
+                false
+            }
+            Standing::Refused => false,
+        }
+    }
+
+    /// Notes a refusal and gives the code under which a person may lift it.
+    fn refuse(&mut self, call: Digest, session: &Text<256>) -> String {
+        let code = code_of(call, session.as_str());
+        self.refused.retain(|refused| refused.call != call);
+        if self.refused.len() >= KEPT {
+            self.refused.remove(0);
+        }
+        self.refused.push(Refused { call, code: Text::from(code.as_str()), standing: Standing::Refused });
+        code
+    }
+}
+
+fn concerns(policy: &Policy, input: &Input, call: &ToolCall) -> bool {
+    policy.watch.concerns(call, call.script(&input.start()), &input.cwd)
+}
+
+/// What these rules say of a call.
+fn judge(rules: &RuleSet, input: &Input, call: &ToolCall) -> Judged {
+    let ground = input.ground();
+    rules.judge(&Subject::call(call, call.script(&input.start()), &ground))
+}
+
+fn covered(facts: &Facts, input: &Input, call: &ToolCall) -> Option<Judged> {
+    let judged = judge(facts.allows.as_ref()?, input, call);
+    (judged.verdict == Said::Allow).then_some(judged)
+}
+
+fn is_in_doubt(input: &Input, call: &ToolCall) -> bool {
+    call.script(&input.start()).is_some_and(|script| !script.doubts.is_empty())
+}
+
+/// Whether the rules leave a call to the judge.
+pub fn is_left_to_judge(facts: &Facts, input: &Input) -> bool {
+    let Event::PermissionAsked { call } = &input.event else {
+        return false;
+    };
+    let Some(rules) = &facts.rules else {
+        return false;
+    };
+    let judged = judge(rules, input, call);
+    judged.verdict == Said::None
+        && !judged.uncertain
+        && !is_in_doubt(input, call)
+        && covered(facts, input, call).is_none()
+}
+
+/// What the judge says, as far as it is believed. Either way it is on record.
+fn opinion(cx: &mut Cx<'_, Policy>, call: Digest) -> Vote {
+    let facts = cx.facts;
+    match &facts.judgement {
+        None | Some(Judgement::Unasked { .. }) => Vote::Pass,
+        Some(Judgement::Failed { what, millis }) => {
+            cx.log(FAILED, json!({"call": call, "what": what, "ms": millis}));
+            Vote::Pass
+        }
+        Some(Judgement::Answered { answer, millis }) => {
+            let Answer { decision, confidence, reason } = answer;
+            cx.log(
+                ANSWERED,
+                json!({
+                    "call": call,
+                    "decision": decision,
+                    "confidence": confidence,
+                    "reason": reason,
+                    "ms": millis,
+                }),
+            );
+            let told = || Reason::new("judge", format!("the judge: {reason}"), "ask the user");
+            match decision {
+                _ if *confidence < cx.policy.judge_confidence => Vote::Pass,
+                Opinion::Allow => Vote::Allow(told()),
+                Opinion::Deny => Vote::Hold(told()),
+                Opinion::Ask => Vote::Pass,
+            }
+        }
+    }
+}
+
+/// The same call: of a shell its line and where it runs, whatever else the agent says about it.
+fn digest_of(input: &Input, call: &ToolCall) -> Digest {
+    let what = call.command.clone().unwrap_or_else(|| call.input.to_string());
+    Digest::of([call.name.as_str(), &input.cwd, &what])
+}
+
+/// Short enough to be typed. It opens nothing by itself: only a person's word does.
+fn code_of(call: Digest, session: &str) -> String {
+    Digest::of([session, &call.to_string()]).short()[..6].to_owned()
+}
+
+fn refusal(judged: &Judged, code: Option<&str>) -> Reason {
+    let rule = judged.rule.as_deref().unwrap_or("policy");
+    let word = match judged.decision {
+        Some(Decision::Review) => "wants a review first",
+        Some(Decision::Ask) => "asks the user first",
+        Some(Decision::Deny | Decision::Allow) | None => "forbids this",
+    };
+    let why = format!("rule `{rule}` {word}: {}", judged.reason.as_deref().unwrap_or_default());
+    let next = judged.next.clone().unwrap_or_else(|| "do it another way".to_owned());
+    let next = match code {
+        Some(code) => {
+            format!("{next}; only the user, in a terminal, can let this one call through: `sprag approve {code}`")
+        }
+        None => next,
+    };
+    Reason::new(rule, why, next)
+}
+
+fn allowed(judged: &Judged) -> Reason {
+    let rule = judged.rule.as_deref().unwrap_or("policy");
+    Reason::new(rule, format!("rule `{rule}` allows this"), "sprag policy list")
+}
+
+fn without_rules() -> Reason {
+    Reason::new("no_rules", "the rules could not be read", "sprag doctor")
+}

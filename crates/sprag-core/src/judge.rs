@@ -1,0 +1,200 @@
+//! A second pair of eyes on a permission nobody's rules speak about: any program of the user's
+//! choice that reads one JSON object and prints one. It is believed only when it answers in time, in
+//! form and with confidence; everything else leaves the question to the user.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::event::Input;
+use crate::log::{Projection, Record};
+use crate::memory::redact;
+use crate::text::Text;
+use crate::time::Timestamp;
+use crate::tool::ToolCall;
+
+/// What came of asking it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Judgement {
+    Answered {
+        answer: Answer,
+        millis: u64,
+    },
+    /// Too late, or not in form.
+    Failed {
+        what: Text<200>,
+        millis: u64,
+    },
+    /// It was not asked at all.
+    Unasked {
+        why: Text<200>,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    pub decision: Opinion,
+    /// From 0 to 1.
+    pub confidence: f64,
+    #[serde(default)]
+    pub reason: Text<400>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Opinion {
+    Allow,
+    Deny,
+    Ask,
+}
+
+impl Opinion {
+    pub fn name(self) -> &'static str {
+        match self {
+            Opinion::Allow => "allow",
+            Opinion::Deny => "deny",
+            Opinion::Ask => "ask",
+        }
+    }
+}
+
+impl Answer {
+    /// Reads what a judge printed: one object and nothing else.
+    pub fn parse(output: &[u8]) -> Result<Answer, String> {
+        let answer: Answer = serde_json::from_slice(output).map_err(|error| error.to_string())?;
+        match answer.confidence {
+            confidence if (0.0..=1.0).contains(&confidence) => Ok(answer),
+            confidence => Err(format!("confidence {confidence} is not between 0 and 1")),
+        }
+    }
+}
+
+/// Bytes of a question at most.
+const QUESTION: usize = 8 * 1024;
+/// Characters of one text in it, before it is shortened further.
+const LONGEST: usize = 4000;
+
+/// What a judge is asked: the call without its secrets, and where it would run.
+pub fn question(input: &Input, call: &ToolCall) -> Vec<u8> {
+    let ask = |longest: usize| {
+        let tool_input = shortened(redact::value(call.input.clone()).into_inner(), longest);
+        let body = json!({
+            "v": 1,
+            "tool_name": call.name,
+            "tool_input": tool_input,
+            "cwd": input.cwd,
+            "effect": call.effect.name(),
+            "answer": {"decision": "allow | deny | ask", "confidence": "0..1", "reason": "one sentence"},
+        });
+        body.to_string().into_bytes()
+    };
+    let sizes = std::iter::successors(Some(LONGEST), |size| (*size > 1).then_some(size / 2));
+    let mut asked = sizes.map(ask);
+    let whole = asked.find(|question| question.len() <= QUESTION);
+    whole.unwrap_or_else(|| {
+        json!({"v": 1, "tool_name": call.name, "tool_input": null}).to_string().into_bytes()
+    })
+}
+
+fn shortened(value: Value, longest: usize) -> Value {
+    match value {
+        Value::String(text) => match text.char_indices().nth(longest) {
+            Some((end, _)) => Value::String(format!("{}…", &text[..end])),
+            None => Value::String(text),
+        },
+        Value::Array(items) => {
+            Value::Array(items.into_iter().take(longest).map(|item| shortened(item, longest)).collect())
+        }
+        Value::Object(members) => Value::Object(
+            members
+                .into_iter()
+                .take(longest)
+                .map(|(key, member)| (key, shortened(member, longest)))
+                .collect(),
+        ),
+        plain => plain,
+    }
+}
+
+pub const ANSWERED: &str = "judge.answered";
+pub const FAILED: &str = "judge.failed";
+
+/// Failures in a row after which it is left alone.
+const FAILURES: u32 = 3;
+/// For how long; then one question is tried.
+const REST_SECONDS: i64 = 60;
+
+/// How the judge of this clone has been doing, folded from the log.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reliability {
+    failures: u32,
+    last: Option<Timestamp>,
+}
+
+impl Reliability {
+    pub fn may_be_asked(&self, now: Timestamp) -> bool {
+        let rested = self.last.is_none_or(|last| now.seconds_since(last) >= REST_SECONDS);
+        self.failures < FAILURES || rested
+    }
+}
+
+impl Projection for Reliability {
+    const NAME: &'static str = "judge";
+    const VERSION: u32 = 1;
+    const KINDS: &'static [&'static str] = &["judge."];
+
+    fn apply(&mut self, record: &Record) {
+        match record.kind.as_str() {
+            ANSWERED => *self = Reliability::default(),
+            FAILED => {
+                self.failures = self.failures.saturating_add(1);
+                self.last = Some(record.at);
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_answer_in_form_is_one() {
+        let parse = |text: &str| Answer::parse(text.as_bytes());
+        let answer = parse(r#" {"decision": "allow", "confidence": 0.9, "reason": "only looks"} "#).unwrap();
+        assert_eq!((answer.decision, answer.reason.as_str()), (Opinion::Allow, "only looks"));
+        for bad in [
+            "",
+            "allow",
+            "{}",
+            r#"{"decision": "yes", "confidence": 1}"#,
+            r#"{"decision": "allow"}"#,
+            r#"{"decision": "allow", "confidence": "high"}"#,
+            r#"{"decision": "allow", "confidence": 7}"#,
+            r#"{"decision": "allow", "confidence": -0.1}"#,
+            r#"{"decision": "allow", "confidence": 1} {"decision": "deny", "confidence": 1}"#,
+            "Sure! {\"decision\": \"allow\", \"confidence\": 1}",
+        ] {
+            assert!(parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn three_failures_in_a_row_give_it_a_rest_and_one_more_try() {
+        let at = |seconds: i64| Timestamp::from_millis(seconds * 1000);
+        let record = |kind: &str, seconds: i64| {
+            let line = format!(r#"{{"v":1,"kind":"{kind}","id":"{seconds}","at":"{}"}}"#, at(seconds));
+            Record::parse(line.as_bytes()).unwrap()
+        };
+        let mut judge = Reliability::default();
+        judge.apply(&record(FAILED, 1));
+        judge.apply(&record(FAILED, 2));
+        assert!(judge.may_be_asked(at(3)));
+        judge.apply(&record(FAILED, 3));
+        assert!(!judge.may_be_asked(at(62)) && judge.may_be_asked(at(63)));
+        judge.apply(&record(FAILED, 63));
+        assert!(!judge.may_be_asked(at(100)));
+        judge.apply(&record(ANSWERED, 130));
+        assert!(judge.may_be_asked(at(131)));
+    }
+}

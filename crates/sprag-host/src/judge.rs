@@ -1,0 +1,101 @@
+//! Asking the judge: one at a time, within its deadline, in a place of its own, and not at all while
+//! it keeps failing. Whatever goes wrong, the user is asked instead.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::time::{Duration, Instant};
+
+use sprag_core::event::{Event, Input};
+use sprag_core::judge::{Answer, Judgement, Reliability, question};
+use sprag_core::text::{Text, one_line};
+
+use crate::exec::{self, Ending};
+use crate::projections;
+use crate::runs;
+use crate::walk::World;
+
+/// Bytes of an answer; a longer one is none.
+const ANSWER: usize = 16 * 1024;
+const LONGEST_SECONDS: u32 = 25;
+
+/// What would make an agent's client take part in the session that is being judged.
+const UNSET: &[&str] = &[
+    "CLAUDECODE",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "CLAUDE_CODE_SESSION_ID",
+    "CLAUDE_ENV_FILE",
+    "CLAUDE_PROJECT_DIR",
+    "CODEX_SESSION_ID",
+    "CODEX_THREAD_ID",
+    "SPRAG_SESSION",
+];
+
+pub fn ask(world: &World<'_>, input: &Input) -> Judgement {
+    let started = Instant::now();
+    match asked(world, input) {
+        Ok(Asked::Answer(answer)) => Judgement::Answered { answer, millis: millis(started) },
+        Ok(Asked::Bad(what)) => {
+            Judgement::Failed { what: Text::new(one_line(&what)), millis: millis(started) }
+        }
+        Ok(Asked::Not(why)) => Judgement::Unasked { why: Text::from(why) },
+        Err(error) => Judgement::Failed {
+            what: Text::new(format!("it cannot be run: {error}")),
+            millis: millis(started),
+        },
+    }
+}
+
+enum Asked {
+    Answer(Answer),
+    Bad(String),
+    Not(&'static str),
+}
+
+fn asked(world: &World<'_>, input: &Input) -> io::Result<Asked> {
+    let policy = &world.config.policy.gates.permission;
+    let (Event::PermissionAsked { call }, Some((program, args)), Some(user)) =
+        (&input.event, policy.judge.split_first(), &world.places.user)
+    else {
+        return Ok(Asked::Not("there is none"));
+    };
+    let store = world.store();
+    if !projections::load::<Reliability>(&store)?.state.may_be_asked(input.at) {
+        return Ok(Asked::Not("it failed too often, and rests"));
+    }
+    world.disk.make_dirs(&store.dir)?;
+    let lock = File::options().create(true).append(true).mode(0o600).open(store.dir.join("judge.lock"))?;
+    if lock.try_lock().is_err() {
+        return Ok(Asked::Not("it is busy"));
+    }
+    // A directory of its own: no project's settings apply to it.
+    let dir = user.state.join("judge");
+    world.disk.make_dirs(&dir)?;
+    let run = runs::Run::begin(user, world.disk)?;
+    let token = OsString::from(&run.token);
+    let args: Vec<&OsStr> = args.iter().map(OsStr::new).collect();
+    let ran = exec::run(&exec::Run {
+        program: OsStr::new(program),
+        args: &args,
+        dir: &dir,
+        env: &[(runs::VARIABLE, &token)],
+        unset: UNSET,
+        stdin: &question(input, call),
+        deadline: Duration::from_secs(u64::from(policy.judge_seconds.min(LONGEST_SECONDS))),
+        cap: ANSWER,
+    })?;
+    Ok(match ran.ending {
+        Ending::TimedOut => Asked::Bad(format!("no answer within {} s", policy.judge_seconds)),
+        Ending::Signal => Asked::Bad("it was killed".to_owned()),
+        Ending::Code(0) => match Answer::parse(&ran.stdout) {
+            Ok(answer) => Asked::Answer(answer),
+            Err(why) => Asked::Bad(format!("its answer is not in form: {why}")),
+        },
+        Ending::Code(code) => Asked::Bad(format!("it ended with exit code {code}")),
+    })
+}
+
+fn millis(since: Instant) -> u64 {
+    u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
+}
