@@ -19,7 +19,7 @@ impl Needs {
     pub const CONFLICTS: Needs = Needs(1);
     /// Open debts of this clone.
     pub const DEBTS: Needs = Needs(1 << 1);
-    /// Every spelling of the places that belong to Sprag.
+    /// Every spelling of the places that no agent may change, and what a call would write.
     pub const OURS: Needs = Needs(1 << 2);
     /// The commit that is checked out.
     pub const HEAD: Needs = Needs(1 << 3);
@@ -78,6 +78,9 @@ impl BitOr for Needs {
 pub struct Facts {
     /// What belongs to Sprag: its records and the user's own settings of it.
     pub ours: Vec<String>,
+    /// Everything no agent may change: that, and what starts us and other guards.
+    pub guarded: Vec<String>,
+    pub written: Vec<Written>,
     pub head: Option<Text<64>>,
     pub conflicts: Option<Vec<Conflict>>,
     pub debts: Option<Vec<OpenDebt>>,
@@ -86,6 +89,24 @@ pub struct Facts {
     pub rules: Option<RuleSet>,
     pub allows: Option<RuleSet>,
     pub judgement: Option<Judgement>,
+}
+
+/// A path that a call would change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    pub named: String,
+    /// Absolute, once with its links followed and once without.
+    pub paths: [String; 2],
+    pub how: How,
+}
+
+/// What becomes of what is below a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// It stays.
+    Written,
+    /// It goes too.
+    Removed,
 }
 
 /// A conflict marker that git, or somebody, left in a file.

@@ -6,6 +6,7 @@ use std::cell::OnceCell;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::memory::redact;
 use crate::shell::{Doubt, DoubtKind, Script, Start};
 use crate::text::Text;
 
@@ -121,6 +122,16 @@ impl ToolCall {
             }
             script
         }))
+    }
+
+    /// What it is about, for people and without secrets.
+    pub fn summary(&self) -> Text<200> {
+        match (&self.command, self.paths.is_empty()) {
+            (Some(command), _) => redact::short(command),
+            (None, false) => redact::short(&self.paths.join(" ")),
+            // Redacted before it is written as JSON, where an escape would hide where a word starts.
+            (None, true) => redact::short(&redact::value(self.input.clone()).into_inner().to_string()),
+        }
     }
 
     /// The words a call is made of, as far as a path could be among them. Of a tool nobody has

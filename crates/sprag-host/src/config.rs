@@ -20,6 +20,7 @@ use crate::policy::Sourced;
 
 pub mod compiled;
 pub mod edit;
+mod kept;
 pub mod rules;
 pub mod switch;
 

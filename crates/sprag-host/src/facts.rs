@@ -3,20 +3,22 @@
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use memchr::memmem;
 use sprag_core::digest::Digest;
-use sprag_core::event::Input;
+use sprag_core::event::{Event, Input};
 use sprag_core::fact::{Conflict, Facts, Needs};
 use sprag_core::gates::permission;
 use sprag_core::obligation::{Debts, Duty, OpenDebt};
+use sprag_core::rules::Concern;
 use sprag_core::session::Session;
 use sprag_core::text::Text;
 use sprag_core::time::Timestamp;
 
 use crate::exec::read_capped;
 use crate::git;
+use crate::guarded;
 use crate::judge;
 use crate::places::Places;
 use crate::projections;
@@ -33,7 +35,7 @@ pub fn gather(needs: Needs, world: &World<'_>, input: &Input, session: &Session)
     let mut facts = Facts::default();
     let places = &world.places;
     if needs.has(Needs::RULES) {
-        facts.rules = world.config.restricting();
+        facts.rules = world.config.restricting(&concern(world, input));
     }
     if needs.has(Needs::ALLOWS) {
         facts.allows = world.config.allowing();
@@ -42,7 +44,10 @@ pub fn gather(needs: Needs, world: &World<'_>, input: &Input, session: &Session)
         facts.judgement = Some(judge::ask(world, input));
     }
     if needs.has(Needs::OURS) {
-        facts.ours = ours(places);
+        let ours = guarded::ours(places);
+        facts.guarded = guarded::places(world, input, &ours);
+        facts.written = guarded::written(input);
+        facts.ours = ours;
     }
     if needs.has(Needs::HEAD) {
         facts.head = places.head().map(Text::new);
@@ -64,13 +69,14 @@ pub fn gather(needs: Needs, world: &World<'_>, input: &Input, session: &Session)
     facts
 }
 
-/// Our places as they are named, and as they are once links are followed.
-fn ours(places: &Places) -> Vec<String> {
-    let user = places.user.iter().flat_map(|user| [&user.state, &user.config]);
-    let named: Vec<&Path> = std::iter::once(&places.store).chain(user).map(PathBuf::as_path).collect();
-    let real = named.iter().filter_map(|path| fs::canonicalize(path).ok());
-    let all = named.iter().map(|path| path.to_path_buf()).chain(real);
-    all.map(|path| path.to_string_lossy().into_owned()).collect()
+/// Which rules the call of this event concerns.
+fn concern(world: &World<'_>, input: &Input) -> Concern {
+    match &input.event {
+        Event::ToolRequested { call } | Event::PermissionAsked { call } => {
+            permission::concern(&world.config.policy.gates.permission, input, call)
+        }
+        _ => Concern::None,
+    }
 }
 
 /// Files of commits made since the session started: a marker does not go away by being committed.

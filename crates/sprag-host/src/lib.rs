@@ -10,6 +10,7 @@ pub mod env;
 pub mod exec;
 pub mod facts;
 pub mod git;
+pub mod guarded;
 pub mod hook;
 pub mod inbox;
 pub mod install;

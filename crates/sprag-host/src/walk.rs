@@ -14,7 +14,6 @@ use sprag_core::gates::Effect;
 use sprag_core::log::Record;
 use sprag_core::memory::redact;
 use sprag_core::session::{Process, Session};
-use sprag_core::text::Text;
 use sprag_core::tool::{Outcome, ToolCall};
 use sprag_core::verdict::{Ruling, Verdict};
 
@@ -312,19 +311,19 @@ fn told(event: &Event, cwd: &str) -> Value {
     match event {
         Event::SessionStarted { source } => json!({"source": source_name(*source), "cwd": cwd}),
         Event::Prompted { text, author } => {
-            json!({"text": redacted::<2000>(text), "author": author_name(*author)})
+            json!({"text": redact::short::<2000>(text), "author": author_name(*author)})
         }
         Event::ToolRequested { call } | Event::PermissionAsked { call } => tool(call),
         Event::ToolFinished { call, outcome } => {
             let mut body = tool(call);
             body["outcome"] = json!(outcome.name());
             if let Outcome::Failed { error } = outcome {
-                body["error"] = json!(redacted::<500>(error.as_str()));
+                body["error"] = json!(redact::short::<500>(error.as_str()));
             }
             body
         }
         Event::StopRequested(stop) | Event::SubagentStopped(stop) => json!({
-            "last_message": redacted::<500>(stop.last_message.as_str()),
+            "last_message": redact::short::<500>(stop.last_message.as_str()),
             "waiting": stop.waiting,
             "again": stop.again,
         }),
@@ -336,27 +335,11 @@ fn told(event: &Event, cwd: &str) -> Value {
 }
 
 fn tool(call: &ToolCall) -> Value {
-    let mut body = json!({"tool": call.name, "effect": call.effect.name(), "input": summary(call)});
+    let mut body = json!({"tool": call.name, "effect": call.effect.name(), "input": call.summary()});
     if let Some(id) = &call.id {
         body["call"] = json!(id);
     }
     body
-}
-
-/// At most 200 characters of what a call was about.
-fn summary(call: &ToolCall) -> Text<200> {
-    match (&call.command, call.paths.is_empty()) {
-        (Some(command), _) => redacted(command),
-        (None, false) => redacted(&call.paths.join(" ")),
-        // Redacted before it is written as JSON, where an escape would hide where a word starts.
-        (None, true) => redacted(&redact::value(call.input.clone()).into_inner().to_string()),
-    }
-}
-
-/// Redacted before it is cut: half a secret is not known for one. Read no further than that needs.
-fn redacted<const N: usize>(text: &str) -> Text<N> {
-    let end = text.char_indices().nth(N + 4000).map_or(text.len(), |(at, _)| at);
-    Text::new(redact::text(&text[..end]).into_inner().into_owned())
 }
 
 fn source_name(source: Source) -> &'static str {

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use sprag_core::event::SessionId;
+use sprag_core::text::quoted;
 use sprag_host::config::Problem;
 use sprag_host::config::edit::EditError;
 use sprag_host::install::InstallError;
@@ -72,6 +73,16 @@ impl Failure {
     pub fn config(problems: &[Problem]) -> Failure {
         let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
         Failure::new(Kind::Usage, "bad_config", told.join("\n       ")).next("sprag config show --defaults")
+    }
+
+    pub fn no_refusal(code: &str) -> Failure {
+        let message = format!("no call with the code `{}` waits for approval here", quoted(code));
+        Failure::new(Kind::No, "no_refusal", message).next("sprag approve")
+    }
+
+    pub fn same_code(code: &str) -> Failure {
+        let message = format!("two sessions have the code `{}`", quoted(code));
+        Failure::new(Kind::Usage, "same_code", message).next(format!("sprag approve {code} --session ID"))
     }
 
     pub fn rules(error: &RulesError) -> Failure {

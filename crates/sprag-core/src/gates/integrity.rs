@@ -4,13 +4,14 @@
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
-use crate::event::{Event, EventKind};
-use crate::fact::{Conflict, Needs};
+use crate::event::{Event, EventKind, Input};
+use crate::fact::{Conflict, Facts, How, Needs, Written};
 use crate::gates::{Asked, Cx, Gate, OnFault};
 use crate::obligation::{DEBT_MET, Duty, Obligation, OpenDebt};
 use crate::policy::{Key, Section, Tighten};
+use crate::shell::{Carrier, Command, Word};
 use crate::text::{Text, quoted};
-use crate::tool::{Effect, ToolCall, Whole};
+use crate::tool::{ToolCall, Whole};
 use crate::verdict::{Reason, Vote};
 
 /// Files a hold names. The digest counts all of them.
@@ -74,7 +75,7 @@ ignore = []
 
     fn needs(&self, asked: &Asked<'_, Policy>) -> Needs {
         if let Event::ToolRequested { call } | Event::PermissionAsked { call } = &asked.input.event {
-            return if may_touch(call) { Needs::OURS } else { Needs::NONE };
+            return if may_touch(call, asked.input) { Needs::OURS } else { Needs::NONE };
         }
         let ends = matches!(asked.input.event, Event::StopRequested(_) | Event::SessionEnded { .. });
         if !ends || !asked.about.worked || asked.policy.conflict_markers == Markers::Off {
@@ -94,7 +95,7 @@ ignore = []
     fn step(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
         match &cx.input.event {
             Event::ToolRequested { call } | Event::PermissionAsked { call } => {
-                match touches(call, &cx.input.cwd, &cx.facts.ours) {
+                match touches(call, cx.input, cx.facts) {
                     Some(path) => Vote::Hold(protected(&path)),
                     None => Vote::Pass,
                 }
@@ -174,32 +175,77 @@ fn owe(found: &[&Conflict]) -> Obligation {
 fn protected(path: &str) -> Reason {
     Reason::new(
         "protected_path",
-        format!("`{}` belongs to sprag's own records, which no tool may change", quoted(path)),
-        "leave it alone; `sprag debug SESSION` and `sprag status` show what is in it",
+        format!("`{}` belongs to the guard or to what starts it, and no agent may change it", quoted(path)),
+        "leave it alone, or ask the user to change it",
     )
 }
 
-/// A cheap look first: most calls name nothing of ours. Reading tools may look anyway.
-fn may_touch(call: &ToolCall) -> bool {
-    let is_cut = call.whole == Whole::Cut { names_us: true };
-    call.effect != Effect::Read && (is_cut || call.words().iter().any(|word| word.contains(OUR_NAME)))
+/// A cheap look first: most calls change no file that is known beforehand, and name nothing of ours.
+fn may_touch(call: &ToolCall, input: &Input) -> bool {
+    let writes = call.script(&input.start()).map_or(!call.paths.is_empty(), |script| {
+        script.writes.iter().any(|used| !is_device(&used.path))
+    });
+    call.effect.changes_the_world() && (writes || names_us(call))
 }
 
-/// The first thing a call names that lies in a place of ours.
-fn touches(call: &ToolCall, cwd: &str, ours: &[String]) -> Option<String> {
-    if !may_touch(call) {
+fn is_device(path: &Word) -> bool {
+    matches!(path, Word::Known(path) if path.starts_with("/dev/"))
+}
+
+fn names_us(call: &ToolCall) -> bool {
+    call.whole == Whole::Cut { names_us: true } || call.words().iter().any(|word| word.contains(OUR_NAME))
+}
+
+/// The first thing a call would change that no agent may.
+fn touches(call: &ToolCall, input: &Input, facts: &Facts) -> Option<String> {
+    if !may_touch(call, input) {
         return None;
     }
     if let Whole::Cut { names_us: true } = call.whole {
         return Some("a call too long to be read".to_owned());
     }
+    let written = facts.written.iter().find(|written| facts.guarded.iter().any(|place| hits(written, place)));
+    if let Some(written) = written {
+        return Some(written.named.clone());
+    }
+    if is_plain(call, input) {
+        return None;
+    }
+    // What such a call does is not known, so what it names has to do.
     let words = call.words();
-    let touched = words.iter().find(|word| ours.iter().any(|place| below(&absolute(cwd, word), place)));
+    let touched = words.iter().find(|word| facts.ours.iter().any(|place| below(&absolute(&input.cwd, word), place)));
     touched.map(|word| (*word).to_owned())
 }
 
+fn hits(written: &Written, place: &str) -> bool {
+    let place = place.to_lowercase();
+    written.paths.iter().any(|path| {
+        // Some file systems take both cases for one name.
+        let path = path.to_lowercase();
+        below(&path, &place) || (written.how == How::Removed && below(&place, &path))
+    })
+}
+
+/// Whether all that a call writes is known: a tool with a path, or commands without any doubt.
+fn is_plain(call: &ToolCall, input: &Input) -> bool {
+    let is_code = |command: &Command| command.via.iter().any(|via| matches!(via, Carrier::Interpreter(_)));
+    match call.script(&input.start()) {
+        Some(script) => {
+            script.doubts.is_empty()
+                && !script.commands.iter().chain(&script.wrappers).any(|command| {
+                    is_code(command) || command.program().is_none_or(|name| INTERPRETERS.contains(&name))
+                })
+        }
+        None => !call.paths.is_empty(),
+    }
+}
+
+/// Programs whose code may write anywhere, and is read for other things only.
+const INTERPRETERS: &[&str] =
+    &["python", "python3", "perl", "ruby", "node", "deno", "bun", "php", "lua", "awk", "gawk", "sed", "ed", "ex", "vim"];
+
 /// A path made absolute by its text alone: `.` and `..` are resolved, links are not.
-fn absolute(cwd: &str, path: &str) -> String {
+pub fn absolute(cwd: &str, path: &str) -> String {
     let whole = if path.starts_with('/') { path.to_owned() } else { format!("{cwd}/{path}") };
     let mut parts: Vec<&str> = Vec::new();
     for part in whole.split('/') {
@@ -223,7 +269,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::tool::Tool;
+    use crate::tool::{Effect, Tool};
 
     const TOOLS: &[Tool] = &[
         Tool { name: "Bash", effect: Effect::Exec, paths: &[], command: Some("command") },
@@ -233,7 +279,34 @@ mod tests {
 
     fn held(tool: &str, key: &str, value: &str) -> bool {
         let call = ToolCall::new(TOOLS, tool, json!({ key: value }), None, Whole::Yes);
-        touches(&call, "/w/repo/src", &["/w/repo/.git/sprag".to_owned()]).is_some()
+        let event = Event::ToolRequested { call: call.clone() };
+        let input = Input {
+            at: crate::time::Timestamp::from_millis(0),
+            session: crate::event::SessionId::new("s"),
+            client: String::new(),
+            cwd: "/w/repo/src".to_owned(),
+            project: None,
+            root: "/w/repo".to_owned(),
+            home: "/home/u".to_owned(),
+            actor: crate::event::Actor::Main,
+            presence: crate::event::Presence::Attended,
+            event,
+        };
+        let named = match call.script(&input.start()) {
+            Some(script) => script.writes.iter().map(|used| (used.path.clone(), used.by == "rm")).collect(),
+            None => call.paths.iter().map(|path| (Word::Known(path.clone()), false)).collect::<Vec<_>>(),
+        };
+        let written = named.into_iter().filter_map(|(path, is_removed)| match path {
+            Word::Known(named) => {
+                let path = absolute("/w/repo/src", &named);
+                let how = if is_removed { How::Removed } else { How::Written };
+                Some(Written { named, paths: [path.clone(), path], how })
+            }
+            Word::Partly(_) | Word::Many => None,
+        });
+        let ours = vec!["/w/repo/.git/sprag".to_owned()];
+        let facts = Facts { guarded: ours.clone(), ours, written: written.collect(), ..Facts::default() };
+        touches(&call, &input, &facts).is_some()
     }
 
     #[test]
@@ -243,6 +316,9 @@ mod tests {
         assert!(held("Bash", "command", "rm -rf ../.git/sprag"));
         assert!(held("Bash", "command", "echo x >../.git/sprag/off"));
         assert!(held("Bash", "command", "dd of=/w/repo/.git/./sprag/x"));
+        assert!(held("Bash", "command", "mkdir x && cp x ../.git/Sprag/off"));
+        assert!(held("Bash", "command", "rm -rf ../.git"));
+        assert!(held("Bash", "command", "python3 -c 'open(\"../.git/sprag/off\", \"w\")'"));
     }
 
     #[test]
@@ -251,5 +327,8 @@ mod tests {
         assert!(!held("Write", "file_path", "/w/repo/.git/sprag-notes"));
         assert!(!held("Bash", "command", "sprag debug 1 && ls sprag"));
         assert!(!held("Bash", "command", "git log"));
+        assert!(!held("Bash", "command", "cat ../.git/sprag/log/2026-11.jsonl | head -3"));
+        assert!(!held("Bash", "command", "git commit -m 'keep .git/sprag out of it'"));
+        assert!(!held("Bash", "command", "cp a ../.git/x && touch .."));
     }
 }

@@ -13,8 +13,8 @@ use crate::verdict::Vote;
 
 gates! {
     notes: Notes,
-    integrity: Integrity,
     permission: Permission,
+    integrity: Integrity,
 }
 
 /// A rule with state. The implementing type is the state.

@@ -11,7 +11,7 @@ use crate::fact::{Facts, Needs};
 use crate::gates::{Asked, Cx, Gate, OnFault};
 use crate::judge::{ANSWERED, Answer, FAILED, Judgement, Opinion};
 use crate::policy::{Key, Section, Tighten};
-use crate::rules::{Decision, Judged, RuleSet, Said, Subject, Watch};
+use crate::rules::{Concern, Decision, Judged, RuleSet, Said, Subject, Watch};
 use crate::text::Text;
 use crate::time::Timestamp;
 use crate::tool::ToolCall;
@@ -30,9 +30,12 @@ pub struct Permission {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Refused {
+pub struct Refused {
     call: Digest,
-    code: Text<16>,
+    pub code: Text<16>,
+    pub rule: Text<64>,
+    /// What it was about, without secrets.
+    pub what: Text<200>,
     standing: Standing,
 }
 
@@ -157,10 +160,9 @@ judge_confidence = 0.7
 }
 
 impl Permission {
-    /// The codes a person may approve now.
-    pub fn codes(&self) -> impl Iterator<Item = &str> {
-        let open = self.refused.iter().filter(|refused| refused.standing == Standing::Refused);
-        open.map(|refused| refused.code.as_str())
+    /// The calls a person may let through now.
+    pub fn open(self) -> impl Iterator<Item = Refused> {
+        self.refused.into_iter().filter(|refused| refused.standing == Standing::Refused)
     }
 
     /// Where nothing can be written, an approval could be used twice: it is not used at all.
@@ -192,7 +194,7 @@ impl Permission {
         if !judged.is_final && self.uses_approval(digest(), cx.input.at) {
             return Vote::Pass;
         }
-        let code = (!judged.is_final).then(|| self.refuse(digest(), &cx.input.session.0));
+        let code = (!judged.is_final).then(|| self.refuse(call, &judged, cx.input));
         let reason = refusal(&judged, code.as_deref());
         if is_held { Vote::Hold(reason) } else { Vote::Ask(reason) }
     }
@@ -211,7 +213,7 @@ impl Permission {
                 if waits && !judged.is_final {
                     return Vote::Pass;
                 }
-                let code = (!judged.is_final).then(|| self.refuse(digest, &cx.input.session.0));
+                let code = (!judged.is_final).then(|| self.refuse(call, &judged, cx.input));
                 return Vote::Hold(refusal(&judged, code.as_deref()));
             }
             Said::Deny | Said::Ask => return Vote::Pass,
@@ -245,19 +247,31 @@ impl Permission {
     }
 
     /// Notes a refusal and gives the code under which a person may lift it.
-    fn refuse(&mut self, call: Digest, session: &Text<256>) -> String {
-        let code = code_of(call, session.as_str());
-        self.refused.retain(|refused| refused.call != call);
+    fn refuse(&mut self, call: &ToolCall, judged: &Judged, input: &Input) -> String {
+        let digest = digest_of(input, call);
+        let code = code_of(digest, input.session.as_str());
+        self.refused.retain(|refused| refused.call != digest);
         if self.refused.len() >= KEPT {
             self.refused.remove(0);
         }
-        self.refused.push(Refused { call, code: Text::from(code.as_str()), standing: Standing::Refused });
+        self.refused.push(Refused {
+            call: digest,
+            code: Text::from(code.as_str()),
+            rule: Text::from(judged.rule.as_deref().unwrap_or_default()),
+            what: call.summary(),
+            standing: Standing::Refused,
+        });
         code
     }
 }
 
 fn concerns(policy: &Policy, input: &Input, call: &ToolCall) -> bool {
-    policy.watch.concerns(call, call.script(&input.start()), &input.cwd)
+    concern(policy, input, call) != Concern::None
+}
+
+/// Which rules a call concerns.
+pub fn concern(policy: &Policy, input: &Input, call: &ToolCall) -> Concern {
+    policy.watch.concern(call, call.script(&input.start()), &input.cwd)
 }
 
 /// What these rules say of a call.

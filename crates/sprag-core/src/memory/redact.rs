@@ -1,6 +1,7 @@
 //! Takes secrets out of text before it is written down. Only shapes that are secrets for certain
 //! count: a hash, a UUID or a long word stays, because a log full of holes helps nobody.
 
+use crate::text::Text;
 use std::borrow::Cow;
 
 use serde_json::Value;
@@ -13,6 +14,13 @@ impl<T> Redacted<T> {
     pub fn into_inner(self) -> T {
         self.0
     }
+}
+
+/// The start of a text. Redacted before it is cut, since half a secret is not known for one, and read
+/// no further than that needs.
+pub fn short<const N: usize>(text: &str) -> Text<N> {
+    let end = text.char_indices().nth(N + 4000).map_or(text.len(), |(at, _)| at);
+    Text::new(self::text(&text[..end]).into_inner().into_owned())
 }
 
 /// Redacts every string of a JSON value.

@@ -13,6 +13,7 @@ pub mod packs;
 pub mod pattern;
 mod rule;
 mod set;
+mod shards;
 mod subject;
 mod watch;
 
@@ -26,5 +27,6 @@ pub use ground::Ground;
 pub use pattern::{BadPattern, Pattern};
 pub use rule::{BadRule, Decision, OnDoubt, Rule, RuleFile};
 pub use set::{Judged, RuleSet, Said, Strictness, match_script};
+pub use shards::Shard;
 pub use subject::{Outcome, Subject};
-pub use watch::Watch;
+pub use watch::{Concern, Watch};

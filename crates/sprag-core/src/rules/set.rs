@@ -61,7 +61,7 @@ pub enum Strictness {
 }
 
 /// The union of all layers. Order only decides which of two equally strict rules is named.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RuleSet {
     rules: Vec<Ready>,
     strictness: Strictness,
@@ -70,7 +70,7 @@ pub struct RuleSet {
 }
 
 /// Patterns by the program they are about: most rules say nothing about most commands.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Index {
     by_program: BTreeMap<String, Vec<Entry>>,
     /// Patterns of commands that name no program.
@@ -80,7 +80,7 @@ struct Index {
 }
 
 /// A pattern by its place in `any` of a rule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Entry {
     rule: usize,
     pattern: usize,
@@ -130,6 +130,10 @@ impl RuleSet {
         strictness: Strictness,
     ) -> Result<RuleSet, BadRule> {
         let rules = rules.into_iter().map(Rule::ready).collect::<Result<Vec<Ready>, BadRule>>()?;
+        Ok(RuleSet::of_ready(rules, strictness))
+    }
+
+    pub(super) fn of_ready(rules: Vec<Ready>, strictness: Strictness) -> RuleSet {
         let (mut restricting, mut allowing) = (Index::default(), Index::default());
         for (at, rule) in rules.iter().enumerate() {
             let index = match rule.decision {
@@ -140,7 +144,15 @@ impl RuleSet {
                 index.add(Entry { rule: at, pattern }, read);
             }
         }
-        Ok(RuleSet { rules, strictness, restricting, allowing })
+        RuleSet { rules, strictness, restricting, allowing }
+    }
+
+    pub(super) fn rules(&self) -> &[Ready] {
+        &self.rules
+    }
+
+    pub(super) fn strictness(&self) -> Strictness {
+        self.strictness
     }
 
     pub fn is_empty(&self) -> bool {

@@ -1,6 +1,7 @@
 //! The compiled configuration of the hook path: one small file instead of three parsed ones. It is
 //! valid while every file it was made from is just as it was.
 
+use std::borrow::Cow;
 use std::collections::hash_map::DefaultHasher;
 use std::fs;
 use std::hash::{Hash as _, Hasher as _};
@@ -9,13 +10,13 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use sprag_core::policy::Policy;
-use sprag_core::rules::{Decision, RuleSet, Strictness};
+use sprag_core::rules::{Concern, RuleSet};
 
+use crate::config::kept::{Kept, Sorted};
 use crate::config::{self, Good, rules, switch};
 use crate::disk::{self, Disk};
 use crate::env::Env;
 use crate::places::Places;
-use crate::policy::Sourced;
 
 /// Another build may mean something else by the same bytes.
 const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "/3");
@@ -31,35 +32,24 @@ pub struct Compiled {
     /// Where the rules are kept: most calls need none of them.
     rules: PathBuf,
     #[serde(skip)]
-    fresh: Option<Box<Rules>>,
-}
-
-/// The rules in force, by what they are needed for, and what they were made from.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-struct Rules {
-    restricting: RuleSet,
-    allowing: RuleSet,
-    good: Good,
+    fresh: Option<Kept>,
 }
 
 impl Compiled {
-    /// The rules that restrict; `None` if they cannot be had.
-    pub fn restricting(&self) -> Option<RuleSet> {
-        match &self.fresh {
-            Some(fresh) => Some(fresh.restricting.clone()),
-            None => postcard::take_from_bytes(&bounded(&self.rules)?).ok().map(|(rules, _)| rules),
-        }
+    /// The restricting rules a call concerns; `None` if they cannot be had.
+    pub fn restricting(&self, concern: &Concern) -> Option<RuleSet> {
+        self.kept()?.restricting(concern)
     }
 
     pub fn allowing(&self) -> Option<RuleSet> {
-        match &self.fresh {
-            Some(fresh) => Some(fresh.allowing.clone()),
-            None => postcard::from_bytes::<Rules>(&bounded(&self.rules)?).ok().map(|rules| rules.allowing),
-        }
+        self.kept()?.allowing()
     }
 
-    fn last_good(&self) -> Option<Good> {
-        postcard::from_bytes::<Rules>(&bounded(&self.rules)?).ok().map(|rules| rules.good)
+    fn kept(&self) -> Option<Cow<'_, Kept>> {
+        match &self.fresh {
+            Some(fresh) => Some(Cow::Borrowed(fresh)),
+            None => bounded(&self.rules).map(|bytes| Cow::Owned(Kept(bytes))),
+        }
     }
 }
 
@@ -84,7 +74,7 @@ pub fn for_hook(places: &Places, env: &Env, disk: &dyn Disk) -> Compiled {
     match cached {
         Some(cached) if is_valid(&cached) => cached,
         last_good => {
-            let last_good = last_good.and_then(|last_good| last_good.last_good()).unwrap_or_default();
+            let last_good = last_good.and_then(|last_good| last_good.kept()?.good()).unwrap_or_default();
             let rules = path.with_extension("rules");
             let mut compiled = compile(places, env, &last_good, rules);
             // A cache that cannot be written costs time, nothing else.
@@ -106,24 +96,19 @@ fn compile(places: &Places, env: &Env, last_good: &Good, rules: PathBuf) -> Comp
             .map(|ignored| format!("`{}` in `{}` is ignored", ignored.key, ignored.path.display())),
     );
     let mut policy = resolved.policy;
-    let (fresh, left_out) = sort_out(&resolved.rules, policy.gates.permission.strict);
-    warnings.extend(left_out);
-    policy.gates.permission.watch = fresh.restricting.watch();
-    let fresh = Some(Box::new(Rules { good: resolved.good, ..fresh }));
+    let fresh = match Sorted::new(&resolved.rules, policy.gates.permission.strict) {
+        Ok(sorted) => {
+            policy.gates.permission.watch = sorted.restricting.watch();
+            Kept::new(&sorted, &resolved.good).ok()
+        }
+        // Each was checked when it was read.
+        Err(bad) => {
+            warnings.push(format!("no rules are in force: {bad}"));
+            None
+        }
+    };
     let off = places.user.as_ref().map(switch::read_off).unwrap_or_default();
     Compiled { build: BUILD.to_owned(), made_from, policy, off, warnings, rules, fresh }
-}
-
-/// Rules that restrict and rules that allow. Each was checked when it was read.
-fn sort_out(rules: &[Sourced], is_strict: bool) -> (Rules, Option<String>) {
-    let strictness = if is_strict { Strictness::Strict } else { Strictness::Usual };
-    let is_allowing = |sourced: &&Sourced| sourced.rule.decision == Decision::Allow;
-    let (allowing, restricting): (Vec<&Sourced>, Vec<&Sourced>) = rules.iter().partition(is_allowing);
-    let set = |of: &[&Sourced]| RuleSet::new(of.iter().map(|sourced| &sourced.rule), strictness);
-    match (set(&restricting), set(&allowing)) {
-        (Ok(restricting), Ok(allowing)) => (Rules { restricting, allowing, good: Good::default() }, None),
-        (Err(bad), _) | (_, Err(bad)) => (Rules::default(), Some(format!("no rules are in force: {bad}"))),
-    }
 }
 
 fn sources(places: &Places) -> Vec<PathBuf> {
@@ -162,8 +147,7 @@ fn bounded(path: &Path) -> Option<Vec<u8>> {
 fn store(disk: &dyn Disk, path: &Path, compiled: &mut Compiled) -> std::io::Result<()> {
     disk::make_parent(disk, path)?;
     if let Some(fresh) = &compiled.fresh {
-        let rules = postcard::to_allocvec(fresh.as_ref()).map_err(std::io::Error::other)?;
-        disk::replace_derived(disk, &compiled.rules, &rules)?;
+        disk::replace_derived(disk, &compiled.rules, &fresh.0)?;
     }
     compiled.made_from.push((compiled.rules.clone(), look(&compiled.rules)));
     let bytes = postcard::to_allocvec(compiled).map_err(std::io::Error::other)?;

@@ -28,6 +28,7 @@ commands! {
     Clients: clients,
     Config: config,
     Policy: policy,
+    Approve: approve,
     Trust: trust,
     Off: off,
     On: on,

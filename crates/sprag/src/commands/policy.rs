@@ -1,13 +1,15 @@
 //! `sprag policy`: what the rules say of a command, and why.
 
 use std::io::{self, BufRead, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use sprag_core::rules::{Ground, Judged, Rule, RuleSet, Strictness, Subject};
+use sprag_core::rules::{Ground, Judged, Rule, RuleSet, Said, Strictness, Subject};
 use sprag_core::shell::{Carrier, Command as ShellCommand, DoubtKind, PathUse, Place, Script, Start, Word};
 use sprag_core::tool::{ToolCall, Whole};
 use sprag_host::clients::claude::TOOLS;
+use sprag_host::config::{self, Problem};
+use sprag_host::places;
 use sprag_host::policy::{self, Packs, Sourced};
 
 use super::{Cx, Ending, Outcome, show};
@@ -16,7 +18,8 @@ use crate::output;
 
 /// Ask the rules what they say of a command
 ///
-/// The rules are built in and can be asked here; hooks do not enforce them yet.
+/// Without `--packs` and `--config` these are the rules in force here: built-in packs and the rules of
+/// the configuration. Hooks refuse what they deny and ask where they say so.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -26,6 +29,8 @@ pub struct Args {
 #[derive(clap::Subcommand)]
 enum Command {
     /// Judge calls: one JSON object a line in, one a line out, in order
+    ///
+    /// Neither the disk nor the environment is read: without `--packs` these are the default packs.
     Check {
         /// Read from stdin, one object a line: `cmd`, or `tool_name` and `tool_input`
         #[arg(long, required = true)]
@@ -67,25 +72,43 @@ enum Command {
 #[derive(clap::Args)]
 struct Which {
     /// `default`, `all`, or names with commas between them
-    #[arg(long, default_value = "default")]
-    packs: String,
+    #[arg(long)]
+    packs: Option<String>,
     /// A file with further rules
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 }
 
 impl Which {
-    fn rules(&self) -> Result<Vec<Sourced>, Failure> {
-        policy::rules(&Packs::read(&self.packs), self.config.as_deref()).map_err(|error| Failure::rules(&error))
+    /// The rules that are named, or else the default packs.
+    fn named(&self) -> Result<Vec<Sourced>, Failure> {
+        let packs = Packs::read(self.packs.as_deref().unwrap_or("default"));
+        policy::rules(&packs, self.config.as_deref()).map_err(|error| Failure::rules(&error))
+    }
+
+    /// The rules that are named, or else those in force here.
+    fn here(&self, cx: &Cx) -> Result<(Vec<Sourced>, Vec<Problem>), Failure> {
+        if self.packs.is_some() || self.config.is_some() {
+            return Ok((self.named()?, Vec::new()));
+        }
+        let resolved = config::load(&cx.places()?, &cx.env);
+        Ok((resolved.rules, resolved.problems))
+    }
+
+    fn good(&self, cx: &Cx) -> Result<Vec<Sourced>, Failure> {
+        match self.here(cx)? {
+            (rules, problems) if problems.is_empty() => Ok(rules),
+            (_, problems) => Err(Failure::config(&problems)),
+        }
     }
 }
 
-pub fn run(args: Args, _cx: &Cx) -> Outcome {
+pub fn run(args: Args, cx: &Cx) -> Outcome {
     match args.command {
         Command::Check { jsonl: _, which, strict } => check(&which, strict),
-        Command::Explain { cmd, which, json } => explain(&cmd, &which, json),
-        Command::Test { which, json } => test(&which, json),
-        Command::List { which, json } => list(&which, json),
+        Command::Explain { cmd, which, json } => explain(&cmd, &which, json, cx),
+        Command::Test { which, json } => test(&which, json, cx),
+        Command::List { which, json } => list(&which, json, cx),
     }
 }
 
@@ -99,7 +122,7 @@ const LINE: usize = 1024 * 1024;
 
 fn check(which: &Which, strict: bool) -> Outcome {
     let strictness = if strict { Strictness::Strict } else { Strictness::Usual };
-    let rules = set(&which.rules()?, strictness)?;
+    let rules = set(&which.named()?, strictness)?;
     let mut input = io::stdin().lock();
     let mut stdout = io::stdout().lock();
     while let Some(line) = next_line(&mut input)? {
@@ -218,18 +241,23 @@ fn told(judged: &Judged, script: Option<&Script>) -> Value {
     answer
 }
 
-fn explain(cmd: &str, which: &Which, json: bool) -> Outcome {
-    let rules = which.rules()?;
-    let script = Script::parse(cmd, &Start::default());
-    let ground = Ground::new(None, None);
+fn explain(cmd: &str, which: &Which, json: bool, cx: &Cx) -> Outcome {
+    let rules = which.good(cx)?;
+    let place = |path: Option<PathBuf>| path.map(|path| path.to_string_lossy().into_owned());
+    let (cwd, home) = (place(Some(cx.cwd.clone())), place(places::home(&cx.env)));
+    let mut ground = Ground::new(cwd.as_deref(), home.as_deref());
+    if let Some(root) = place(cx.places()?.worktree) {
+        ground = ground.in_repo(&root);
+    }
+    let script = Script::parse(cmd, &Start { cwd, home });
     let judged = set(&rules, Strictness::Usual)?.judge(&Subject::script(&script, &ground));
-    show(json, || told(&judged, Some(&script)), || tell(&script, &judged, &rules))
+    show(json, || told(&judged, Some(&script)), || tell(&script, &judged, &rules, &cx.cwd))
 }
 
-fn tell(script: &Script, judged: &Judged, rules: &[Sourced]) {
+fn tell(script: &Script, judged: &Judged, rules: &[Sourced], cwd: &Path) {
     output::heading("reachable commands");
     for command in &script.commands {
-        output::line(format!("  {}{}", words(&command.argv), around(command)));
+        output::line(format!("  {}{}", words(&command.argv), around(command, cwd)));
     }
     for (name, uses) in [("writes", &script.writes), ("reads", &script.reads)] {
         if !uses.is_empty() {
@@ -257,6 +285,10 @@ fn tell(script: &Script, judged: &Judged, rules: &[Sourced]) {
     if let Some(next) = judged.next.as_ref().filter(|next| !next.is_empty()) {
         output::line(format!("  next: {next}"));
     }
+    if let (Some(rule), Said::Ask | Said::Deny) = (&judged.rule, judged.verdict) {
+        let past = if judged.is_final { "" } else { "; for one call: sprag approve CODE" };
+        output::line(format!("  a person may switch it off: sprag config set policy.off '[\"{rule}\"]'{past}"));
+    }
 }
 
 /// A command's words as a person would write them; what is not known is `?`, any number of words `…`.
@@ -273,14 +305,14 @@ fn word(word: &Word) -> String {
     }
 }
 
-fn around(command: &ShellCommand) -> String {
+fn around(command: &ShellCommand, cwd: &Path) -> String {
     let mut told = String::new();
     if !command.via.is_empty() {
         let via: Vec<String> = command.via.iter().map(carrier).collect();
         told.push_str(&format!("  (in {})", via.join(", ")));
     }
     match &command.cwd {
-        Place::At(dir) if dir != "." => told.push_str(&format!("  (at {dir})")),
+        Place::At(dir) if dir != "." && Path::new(dir) != cwd => told.push_str(&format!("  (at {dir})")),
         Place::Unknown => told.push_str("  (at an unknown place)"),
         Place::At(_) => {}
     }
@@ -311,8 +343,8 @@ fn doubt_name(kind: DoubtKind) -> &'static str {
     }
 }
 
-fn test(which: &Which, json: bool) -> Outcome {
-    let rules = which.rules()?;
+fn test(which: &Which, json: bool, cx: &Cx) -> Outcome {
+    let (rules, problems) = which.here(cx)?;
     let failed = policy::failed_examples(&rules).map_err(|error| Failure::rules(&error))?;
     let examples: usize =
         rules.iter().map(|sourced| sourced.rule.matching.len() + sourced.rule.not_match.len()).sum();
@@ -323,20 +355,22 @@ fn test(which: &Which, json: bool) -> Outcome {
                 .iter()
                 .map(|failed| json!({"rule": failed.rule, "example": failed.example, "why": failed.why}))
                 .collect();
-            json!({"rules": rules.len(), "examples": examples, "failed": failed})
+            let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
+            json!({"rules": rules.len(), "examples": examples, "failed": failed, "problems": problems})
         },
         || {
+            problems.iter().for_each(|problem| output::line(problem.to_string()));
             for failed in &failed {
                 output::line(format!("rule `{}`, example `{}`: {}", failed.rule, failed.example, failed.why));
             }
             output::line(format!("{} rules, {examples} examples, {} failed", rules.len(), failed.len()));
         },
     )?;
-    Ok(if failed.is_empty() { Ending::Done } else { Ending::No })
+    Ok(if failed.is_empty() && problems.is_empty() { Ending::Done } else { Ending::No })
 }
 
-fn list(which: &Which, json: bool) -> Outcome {
-    let rules = which.rules()?;
+fn list(which: &Which, json: bool, cx: &Cx) -> Outcome {
+    let rules = which.good(cx)?;
     show(
         json,
         || {

@@ -31,6 +31,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     person::check(Some(user))?;
     let files: Vec<(PathBuf, Option<String>)> = config::files(&places)
         .into_iter()
+        .chain(config::rules::files(&places))
         .filter(|(layer, _)| matches!(layer, Layer::Project | Layer::Local))
         .filter_map(|(_, path)| fs::read_to_string(&path).ok().map(|text| (path, config::hash_of(&text))))
         .map(|(path, hash)| (path, (!args.revoke).then_some(hash)))

@@ -50,6 +50,8 @@ fn events() -> impl Strategy<Value = Event> {
 fn facts() -> impl Strategy<Value = Facts> {
     proptest::option::of(proptest::collection::vec("[a-d]", 0..4)).prop_map(|files| Facts {
         ours: vec!["/w/.git/sprag".to_owned()],
+        guarded: vec!["/w/.git/sprag".to_owned()],
+        written: Vec::new(),
         head: None,
         conflicts: files.map(|files| {
             files

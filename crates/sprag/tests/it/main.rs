@@ -14,6 +14,7 @@ mod killed;
 mod laws;
 mod packs;
 mod parallel;
+mod permission;
 mod person;
 mod policy;
 mod settings;

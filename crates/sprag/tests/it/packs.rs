@@ -2,11 +2,16 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::json;
 use sprag_core::rules::packs::{PACKS, Pack, Switch};
 use sprag_core::rules::{
-    Decision, EXAMPLE_CWD, EXAMPLE_HOME, FailedExample, Rule, RuleFile, RuleSet, Strictness, check_examples,
+    Concern, Decision, EXAMPLE_CWD, EXAMPLE_HOME, FailedExample, Ground, Rule, RuleFile, RuleSet, Strictness,
+    Subject, check_examples,
 };
 use sprag_core::shell::{Script, Start};
+use sprag_core::tool::{ToolCall, Whole};
+use sprag_host::clients::claude::TOOLS;
+use sprag_host::policy::{self, Packs};
 
 fn rules(pack: &Pack) -> Vec<Rule> {
     let file: RuleFile = toml::from_str(pack.toml).unwrap_or_else(|e| panic!("pack {}: {e}", pack.name));
@@ -51,4 +56,51 @@ fn all_packs_together_are_one_set() {
     let all: Vec<Rule> = PACKS.iter().flat_map(rules).collect();
     let set = RuleSet::new(&all, Strictness::Usual).unwrap();
     assert_eq!(set.len(), all.len());
+}
+
+/// A hook asks only the rules its call concerns. That must make no difference.
+#[test]
+fn a_few_rules_answer_as_all_of_them_do() {
+    let rules = policy::rules(&Packs::All, None).unwrap();
+    let own = Rule { any: vec!["mcp__*__close".to_owned()], ..Rule::gate("Bash:gh issue close*") };
+    let restricting =
+        rules.iter().map(|sourced| &sourced.rule).filter(|rule| rule.decision != Decision::Allow);
+    let set = RuleSet::new(restricting.chain([&own]), Strictness::Usual).unwrap();
+    let (watch, shards) = (set.watch(), set.shards());
+    let start = Start { cwd: Some(EXAMPLE_CWD.to_owned()), home: Some(EXAMPLE_HOME.to_owned()) };
+    let ground = Ground::new(Some(EXAMPLE_CWD), Some(EXAMPLE_HOME));
+    let wraps =
+        ["{}", "sudo {}", "cd src && {}", "true | xargs -I% {}", "echo x; {} 2>&1 | tail -3", "$({})"];
+    let mut compared = 0;
+    let mut few = 0;
+    for example in
+        rules.iter().flat_map(|sourced| sourced.rule.matching.iter().chain(&sourced.rule.not_match))
+    {
+        for wrap in wraps {
+            let (name, input) = match example.strip_prefix('@') {
+                None => ("Bash", json!({ "command": wrap.replace("{}", example) })),
+                Some(call) => {
+                    let (name, input) = call.split_once(' ').unwrap_or((call, "{}"));
+                    (name, serde_json::from_str(input).unwrap())
+                }
+            };
+            let call = ToolCall::new(TOOLS, name, input, None, Whole::Yes);
+            let subject = Subject::call(&call, call.script(&start), &ground);
+            let concern = watch.concern(&call, call.script(&start), EXAMPLE_CWD);
+            let asked = match &concern {
+                Concern::None => RuleSet::default(),
+                Concern::Every => set.clone(),
+                Concern::Some(keys) => RuleSet::join(keys.iter().map(|key| shards[key].clone())),
+            };
+            let (all, some) = (set.judge(&subject), asked.judge(&subject));
+            assert_eq!(
+                (all.verdict, &all.rule, &all.reason),
+                (some.verdict, &some.rule, &some.reason),
+                "{call:?}"
+            );
+            compared += 1;
+            few += usize::from(concern != Concern::Every);
+        }
+    }
+    assert!(compared > 3000 && few > compared / 2, "{few} of {compared}");
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::support::{CONFLICT, SPRAG, Sandbox};
 
 /// Runs at a terminal of its own, as a person would.
-fn at_terminal(sandbox: &Sandbox, args: &[&str]) -> (i32, String) {
+pub fn at_terminal(sandbox: &Sandbox, args: &[&str]) -> (i32, String) {
     let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&terminal).unwrap();
     unlockpt(&terminal).unwrap();

@@ -93,7 +93,7 @@ fn every_line_is_answered_in_order() {
 #[test]
 fn a_person_sees_why() {
     let sandbox = Sandbox::without_git();
-    assert_snapshot!(sandbox.run(&["policy", "explain", "cd /x && sudo bash -lc 'git push --force origin main' | tee log"]).told(&sandbox), @r"
+    assert_snapshot!(sandbox.run(&["policy", "explain", "cd /x && sudo bash -lc 'git push --force origin main' | tee log"]).told(&sandbox), @r#"
     exit 0
     --- stdout
     reachable commands
@@ -106,7 +106,8 @@ fn a_person_sees_why() {
       deny by rule `core.git-push-force` (of `core`)
       a forced push overwrites what others have pushed
       next: git push --force-with-lease, which a person will be asked about
-    ");
+      a person may switch it off: sprag config set policy.off '["core.git-push-force"]'; for one call: sprag approve CODE
+    "#);
 }
 
 #[test]

@@ -261,6 +261,8 @@ impl Core {
             self.debts.open().iter().flat_map(|open| &open.debt.items).map(Text::as_str).collect();
         let facts = Facts {
             ours: vec!["/w/.git/sprag".to_owned()],
+            guarded: vec!["/w/.git/sprag".to_owned()],
+            written: sprag_host::guarded::written(&input),
             head: None,
             conflicts: Some(
                 mine.map(|(path, _)| Conflict {

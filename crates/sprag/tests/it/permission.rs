@@ -1,0 +1,283 @@
+//! Rules in the hooks: where they come from, who may let a call past them, and who answers in the
+//! user's place.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+use serde_json::{Value, json};
+
+use crate::person::at_terminal;
+use crate::support::Sandbox;
+
+const NO_DEPLOY: &str = r#"
+[[rule]]
+id = "no-deploy"
+any = ["Bash:make deploy*", "mcp__ops__*"]
+decision = "deny"
+reason = "deploys are made by the pipeline"
+next = "push a tag"
+match = ["make deploy", "@mcp__ops__deploy {}"]
+not_match = ["make test"]
+"#;
+
+const ALLOW_TESTS: &str = r#"
+[[rule]]
+id = "tests"
+any = ["Bash:cargo test*"]
+decision = "allow"
+reason = "tests may run"
+"#;
+
+fn user_file(sandbox: &Sandbox, name: &str, text: &str) {
+    let path = sandbox.home.join(".config/sprag").join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+/// What a `PreToolUse` is answered: the decision and the rule or code behind it.
+fn told(reply: &Value) -> (String, String) {
+    let specific = &reply["hookSpecificOutput"];
+    let reason: Value =
+        serde_json::from_str(specific["permissionDecisionReason"].as_str().unwrap_or("{}")).unwrap();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    (text(&specific["permissionDecision"]), text(&reason["code"]))
+}
+
+fn asked(sandbox: &Sandbox, command: &str) -> Value {
+    let more = json!({"tool_name": "Bash", "tool_input": {"command": command}});
+    sandbox.event("s", "PermissionRequest", more)["hookSpecificOutput"]["decision"].clone()
+}
+
+fn denies(rule: &str) -> (String, String) {
+    ("deny".to_owned(), rule.to_owned())
+}
+
+fn passes() -> (String, String) {
+    (String::new(), String::new())
+}
+
+#[test]
+fn rules_come_from_the_configuration_and_from_files_beside_it() {
+    let sandbox = Sandbox::new();
+    user_file(&sandbox, "config.toml", NO_DEPLOY);
+    assert_eq!(told(&sandbox.bash("s", "cd infra && make deploy")), denies("no-deploy"));
+    let call = json!({"tool_name": "mcp__ops__restart", "tool_input": {}});
+    assert_eq!(told(&sandbox.event("s", "PreToolUse", call)), denies("no-deploy"));
+    user_file(&sandbox, "policy/more.toml", &NO_DEPLOY.replace("deploy", "publish"));
+    assert_eq!(told(&sandbox.bash("s", "make publish")), denies("no-publish"));
+    fs::remove_file(sandbox.home.join(".config/sprag/policy/more.toml")).unwrap();
+    assert_eq!(told(&sandbox.bash("s", "make publish")), passes());
+}
+
+#[test]
+fn a_rule_or_a_pack_is_switched_off_by_the_user() {
+    let sandbox = Sandbox::new();
+    assert_eq!(told(&sandbox.bash("s", "git reset --hard")), denies("core.git-reset"));
+    user_file(
+        &sandbox,
+        "config.toml",
+        "[policy]\noff = [\"core.git-reset\"]\npacks = [\"core\", \"database\"]\n",
+    );
+    assert_eq!(told(&sandbox.bash("s", "git reset --hard")), passes());
+    assert_eq!(told(&sandbox.bash("s", "cat .env")), passes());
+    assert_eq!(told(&sandbox.bash("s", "psql -c 'drop database x'")).0, "deny");
+}
+
+#[test]
+fn a_project_only_tightens_until_it_is_trusted() {
+    let sandbox = Sandbox::new();
+    user_file(&sandbox, "config.toml", "[policy]\ntriage = \"rules\"\n");
+    sandbox.write(".sprag/config.toml", "[policy]\npacks = []\noff = [\"core.git-reset\"]\n");
+    sandbox.write(".sprag/policy/rules.toml", &format!("{NO_DEPLOY}{ALLOW_TESTS}"));
+    assert_eq!(told(&sandbox.bash("s", "make deploy")), denies("no-deploy"));
+    assert_eq!(told(&sandbox.bash("s", "git reset --hard")), denies("core.git-reset"));
+    assert_eq!(asked(&sandbox, "cargo test"), Value::Null);
+    fs::remove_dir_all(sandbox.home.join(".local/state/sprag/agents")).unwrap();
+    assert_eq!(at_terminal(&sandbox, &["trust"]).0, 0);
+    assert_eq!(told(&sandbox.bash("s", "git reset --hard")), passes());
+    assert_eq!(asked(&sandbox, "cargo test --workspace"), json!({"behavior": "allow"}));
+}
+
+#[test]
+fn rules_that_are_wrong_leave_the_last_good_ones_in_force() {
+    let sandbox = Sandbox::new();
+    user_file(&sandbox, "policy/own.toml", NO_DEPLOY);
+    assert_eq!(told(&sandbox.bash("s", "make deploy")), denies("no-deploy"));
+    for wrong in [
+        NO_DEPLOY.replace("\"make test\"", "\"make deploy\""),
+        NO_DEPLOY.replace("Bash:make deploy*", "Bash:"),
+        NO_DEPLOY.replace("decision", "decison"),
+        "[[rule]".to_owned(),
+    ] {
+        user_file(&sandbox, "policy/own.toml", &wrong);
+        assert_eq!(told(&sandbox.bash("s", "make deploy")), denies("no-deploy"), "{wrong}");
+        let started = sandbox.event("s", "SessionStart", json!({"source": "startup"}));
+        assert!(started["systemMessage"].as_str().unwrap().contains("policy/own.toml:"), "{started}");
+        let ran = sandbox.run(&["policy", "test"]);
+        assert_eq!(ran.code, 1, "{}", ran.stdout);
+        assert!(ran.stdout.contains("own.toml:"), "{}", ran.stdout);
+    }
+    user_file(&sandbox, "policy/own.toml", &NO_DEPLOY.replace("deploy", "ship"));
+    assert_eq!(told(&sandbox.bash("s", "make deploy")), passes());
+    assert_eq!(told(&sandbox.bash("s", "make ship")), denies("no-ship"));
+}
+
+#[test]
+fn a_person_lets_one_call_through_once() {
+    let sandbox = Sandbox::new();
+    let refused = sandbox.bash("s", "git reset --hard HEAD~1");
+    let reason = refused["hookSpecificOutput"]["permissionDecisionReason"].as_str().unwrap();
+    let (_, rest) = reason.split_once("sprag approve ").unwrap();
+    let code = &rest[..6];
+    let listed = sandbox.json(&["approve", "--json"]);
+    assert_eq!(listed["refused"][0]["code"], code);
+    assert_eq!(listed["refused"][0]["call"], "git reset --hard HEAD~1");
+    // An agent cannot: neither without a terminal nor below its client, nor by a drop in the inbox.
+    assert_eq!(sandbox.run(&["approve", code]).code, 1);
+    assert_eq!(at_terminal(&sandbox, &["approve", code]).0, 1);
+    let drop = json!({"v": 1, "id": "abcdef0123456789", "at": "2026-11-15T09:01:01.000Z", "session": "s",
+        "report": {"approved": {"code": code}}});
+    let inbox = sandbox.project.join(".sprag/inbox");
+    fs::create_dir_all(&inbox).unwrap();
+    fs::set_permissions(&inbox, fs::Permissions::from_mode(0o700)).unwrap();
+    fs::write(inbox.join("s.abcdef0123456789.json"), drop.to_string()).unwrap();
+    assert_eq!(told(&sandbox.bash("s", "git reset --hard HEAD~1")), denies("core.git-reset"));
+    // From here on this test is the person.
+    fs::remove_dir_all(sandbox.home.join(".local/state/sprag/agents")).unwrap();
+    assert_eq!(at_terminal(&sandbox, &["approve", "nope"]).0, 1);
+    assert_eq!(
+        at_terminal(&sandbox, &["approve", code]).1,
+        "`git reset --hard HEAD~1` may run once within ten minutes: tell the agent to try again\n"
+    );
+    assert_eq!(told(&sandbox.bash("s", "git reset --hard HEAD~2")), denies("core.git-reset"));
+    assert_eq!(told(&sandbox.bash("other", "git reset --hard HEAD~1")), denies("core.git-reset"));
+    assert_eq!(told(&sandbox.bash("s", "git reset --hard HEAD~1")), passes());
+    // The client may ask its user about the very call, and then no more.
+    assert_eq!(asked(&sandbox, "git reset --hard HEAD~1"), Value::Null);
+    assert_eq!(told(&sandbox.bash("s", "git reset --hard HEAD~1")), denies("core.git-reset"));
+    assert_eq!(asked(&sandbox, "git reset --hard HEAD~1")["behavior"], "deny");
+}
+
+#[test]
+fn some_rules_let_nobody_past() {
+    let sandbox = Sandbox::new();
+    for command in ["rm -rf /", "sprag off", "echo x > .git/hooks/pre-commit"] {
+        let refused = sandbox.bash("s", command).to_string();
+        assert!(refused.contains("deny") && !refused.contains("sprag approve"), "{refused}");
+    }
+    assert_eq!(sandbox.json(&["approve", "--json"])["refused"], json!([]));
+}
+
+#[test]
+fn links_and_cases_lead_to_the_same_file() {
+    let sandbox = Sandbox::new();
+    sandbox.write("docs/x.md", "x");
+    symlink("../.git/hooks", sandbox.project.join("docs/h")).unwrap();
+    symlink(".git/hooks/new", sandbox.project.join("dangling")).unwrap();
+    symlink(sandbox.home.join(".config/sprag"), sandbox.project.join("cfg")).unwrap();
+    for command in [
+        "cp x docs/h/pre-commit",
+        "cd docs && tee h/pre-push < x.md",
+        "echo x > dangling",
+        "echo x > cfg/config.toml",
+        "sed -i s/a/b/ .git/HOOKS/pre-commit",
+        "mv docs/x.md docs/../.git/hooks/pre-commit",
+        "rm -r .sprag",
+    ] {
+        assert_eq!(told(&sandbox.bash("s", command)).0, "deny", "{command}");
+    }
+    let write = |path: &str| {
+        let input = json!({"file_path": sandbox.project.join(path), "content": "x"});
+        told(&sandbox.event("s", "PreToolUse", json!({"tool_name": "Write", "tool_input": input})))
+    };
+    assert_eq!(write("docs/h/pre-commit").0, "deny");
+    assert_eq!(write("dangling").0, "deny");
+    assert_eq!(write("docs/y.md"), passes());
+}
+
+fn judge(sandbox: &Sandbox, script: &str) {
+    let path = sandbox.home.join("judge.sh");
+    fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    let config =
+        format!("[policy]\ntriage = \"judge\"\njudge_seconds = 1\njudge = [\"{}\"]\n", path.display());
+    user_file(sandbox, "config.toml", &config);
+}
+
+#[test]
+fn a_judge_is_asked_only_where_the_rules_are_silent() {
+    let sandbox = Sandbox::new();
+    judge(
+        &sandbox,
+        r#"cat >> "$HOME/asked"; echo '{"decision": "allow", "confidence": 0.9, "reason": "fine"}'"#,
+    );
+    let was_asked = || fs::read_to_string(sandbox.home.join("asked")).unwrap_or_default();
+    assert_eq!(asked(&sandbox, "git push --force")["behavior"], "deny");
+    assert_eq!(asked(&sandbox, "cat .env"), Value::Null);
+    assert_eq!(asked(&sandbox, "$X"), Value::Null);
+    assert_eq!(asked(&sandbox, "./deploy.sh"), Value::Null, "a file nobody looks into is the user's");
+    assert_eq!(asked(&sandbox, "git status"), json!({"behavior": "allow"}));
+    assert_eq!(was_asked(), "");
+    let secret = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0".repeat(2).get(..36).unwrap());
+    assert_eq!(
+        asked(&sandbox, &format!("npm install left-pad --token {secret}")),
+        json!({"behavior": "allow"})
+    );
+    let question = was_asked();
+    assert!(question.contains("left-pad") && !question.contains(&secret), "{question}");
+    let records = crate::support::stored_lines(&sandbox.store()).join("\n");
+    assert!(records.contains("judge.answered") && records.contains("\"confidence\":0.9"), "{records}");
+}
+
+#[test]
+fn a_judge_that_hangs_lies_or_doubts_leaves_it_to_the_user() {
+    for script in [
+        "sleep 20",
+        "echo 'Sure, go ahead!'",
+        "exit 3",
+        "kill -9 $$",
+        r#"echo '{"decision": "allow", "confidence": 0.2, "reason": "maybe"}'"#,
+        r#"echo '{"decision": "allow", "confidence": 99}'"#,
+        r#"head -c 100000 /dev/zero | tr '\0' ' '; echo '{"decision": "allow", "confidence": 1}'"#,
+    ] {
+        let sandbox = Sandbox::new();
+        judge(&sandbox, script);
+        assert_eq!(asked(&sandbox, "npm install x"), Value::Null, "{script}");
+    }
+    let sandbox = Sandbox::new();
+    judge(&sandbox, r#"echo '{"decision": "deny", "confidence": 0.8, "reason": "it is odd"}'"#);
+    assert!(asked(&sandbox, "npm install x")["message"].as_str().unwrap().contains("it is odd"));
+}
+
+#[test]
+fn a_judge_that_keeps_failing_is_left_alone() {
+    let sandbox = Sandbox::new();
+    judge(&sandbox, r#"echo x >> "$HOME/asked"; exit 1"#);
+    for _ in 0..6 {
+        assert_eq!(asked(&sandbox, "npm install x"), Value::Null);
+    }
+    assert_eq!(fs::read_to_string(sandbox.home.join("asked")).unwrap().lines().count(), 3);
+}
+
+#[test]
+fn a_judge_with_our_hooks_is_not_judged_itself() {
+    let sandbox = Sandbox::new();
+    // The judge is a client whose tool call our hook sees. It must say nothing, or there is no end.
+    let call = json!({"session_id": "j", "hook_event_name": "PreToolUse", "cwd": sandbox.project,
+        "tool_name": "Bash", "tool_input": {"command": "rm -rf /"}});
+    let script = format!(
+        "printf '%s' '{call}' | {} hook claude > \"$HOME/reply\"; echo '{{\"decision\": \"allow\", \"confidence\": 1}}'",
+        crate::support::SPRAG
+    );
+    judge(&sandbox, &script);
+    assert_eq!(asked(&sandbox, "npm install x"), json!({"behavior": "allow"}));
+    assert_eq!(fs::read_to_string(sandbox.home.join("reply")).unwrap(), "{}\n");
+    assert!(!sandbox.journal("j").exists());
+    // The variable alone is no way out, whatever it says.
+    let mut sandbox = sandbox;
+    for token in ["x", "../../etc/passwd", "0123456789abcdef"] {
+        sandbox.vars.retain(|(name, _)| name != "SPRAG_RUN");
+        sandbox.vars.push(("SPRAG_RUN".to_owned(), token.to_owned()));
+        assert_eq!(told(&sandbox.bash("s", "rm -rf /")), denies("core.delete-root"));
+    }
+}
