@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use sprag_core::breaker::Limits;
 use sprag_core::gates::Policies;
-use sprag_core::policy::{Policy, Retention, Tighten, sections};
+use sprag_core::policy::{Policy, Retention, sections};
 use sprag_core::text::quoted;
 use toml::{Table, Value};
 
@@ -18,9 +18,13 @@ use crate::env::Env;
 use crate::places::Places;
 use crate::policy::Sourced;
 
+pub use keys::nearest;
+use keys::{leaves, line_of, names, tighten_rule, tightens};
+
 pub mod compiled;
 pub mod edit;
 mod kept;
+mod keys;
 pub mod rules;
 pub mod switch;
 
@@ -362,63 +366,6 @@ fn typed(settings: &BTreeMap<String, Setting>) -> Result<Policy, toml::de::Error
         retention: Retention::deserialize(section("retention"))?,
         gates: Policies::read(section)?,
     })
-}
-
-/// The key that was probably meant.
-pub fn nearest(settings: &BTreeMap<String, Setting>, key: &str) -> Option<String> {
-    let scored = settings.keys().map(|known| (strsim::jaro_winkler(known, key), known));
-    let (score, known) = scored.max_by(|a, b| a.0.total_cmp(&b.0))?;
-    (score > 0.8).then(|| known.clone())
-}
-
-fn leaves(table: &Table) -> Vec<(String, Value)> {
-    let mut found = Vec::new();
-    for (name, value) in table {
-        match value {
-            Value::Table(inner) if !inner.is_empty() => {
-                found.extend(leaves(inner).into_iter().map(|(key, value)| (format!("{name}.{key}"), value)));
-            }
-            value => found.push((name.clone(), value.clone())),
-        }
-    }
-    found
-}
-
-fn tighten_rule(key: &str) -> Tighten {
-    let found = sections().find_map(|section| {
-        let member = key.strip_prefix(section.name)?.strip_prefix('.')?;
-        section.keys.iter().find(|known| known.name == member)
-    });
-    found.map_or(Tighten::Never, |key| key.tighten)
-}
-
-fn tightens(rule: Tighten, now: &Value, new: &Value) -> bool {
-    match rule {
-        Tighten::Never => now == new,
-        Tighten::More => match (now, new) {
-            (Value::Array(now), Value::Array(new)) => now.iter().all(|item| new.contains(item)),
-            _ => false,
-        },
-        Tighten::Higher => matches!((now, new), (Value::Integer(now), Value::Integer(new)) if new >= now),
-        Tighten::Lower => matches!((now, new), (Value::Integer(now), Value::Integer(new)) if new <= now),
-        Tighten::Ranked(names) => {
-            let rank = |value: &Value| {
-                let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                names.iter().position(|name| *name == text)
-            };
-            matches!((rank(now), rank(new)), (Some(now), Some(new)) if new >= now)
-        }
-    }
-}
-
-fn line_of(text: &str, at: usize) -> usize {
-    text.as_bytes()[..at.min(text.len())].iter().filter(|&&byte| byte == b'\n').count() + 1
-}
-
-/// Whether a line assigns this key, by its last part.
-fn names(line: &str, key: &str) -> bool {
-    let last = key.rsplit('.').next().unwrap_or(key);
-    line.trim_start().strip_prefix(last).is_some_and(|rest| rest.trim_start().starts_with('='))
 }
 
 #[cfg(test)]

@@ -348,7 +348,7 @@ fn a_dry_run_of_a_hook_writes_nothing() {
         json!({"tool_name": "Bash", "tool_input": {"command": "rm -rf .git/sprag"}}),
     );
     let ran = sandbox.run_with(&["hook", "claude", "--dry-run"], event.to_string().as_bytes());
-    assert!(ran.stdout.contains("protected"));
+    assert!(ran.stdout.contains("\"deny\""));
     assert!(!sandbox.store().join("journal").exists());
 }
 
