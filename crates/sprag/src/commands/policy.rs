@@ -14,6 +14,8 @@ use super::{Cx, Ending, Outcome, show};
 use crate::failure::Failure;
 use crate::output;
 
+mod import;
+
 /// Ask the rules what they say of a command
 ///
 /// The rules are built in and can be asked here; hooks do not enforce them yet.
@@ -54,6 +56,8 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Take over the permission rules of a client
+    Import(import::Args),
     /// List the rules
     List {
         #[command(flatten)]
@@ -80,11 +84,12 @@ impl Which {
     }
 }
 
-pub fn run(args: Args, _cx: &Cx) -> Outcome {
+pub fn run(args: Args, cx: &Cx) -> Outcome {
     match args.command {
         Command::Check { jsonl: _, which, strict } => check(&which, strict),
         Command::Explain { cmd, which, json } => explain(&cmd, &which, json),
         Command::Test { which, json } => test(&which, json),
+        Command::Import(args) => import::run(args, cx),
         Command::List { which, json } => list(&which, json),
     }
 }

@@ -16,6 +16,7 @@ mod packs;
 mod parallel;
 mod person;
 mod policy;
+mod policy_import;
 mod settings;
 mod shell;
 mod stories;
