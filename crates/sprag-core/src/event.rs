@@ -21,6 +21,8 @@ pub struct Input {
     /// Root of the worktree this is about; empty outside git.
     pub root: String,
     pub actor: Actor,
+    /// What kind of agent the session's own is, where the client was started as one.
+    pub agent: Option<Text<128>>,
     pub presence: Presence,
     pub event: Event,
 }

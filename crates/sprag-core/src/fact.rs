@@ -21,6 +21,8 @@ impl Needs {
     pub const OURS: Needs = Needs(1 << 2);
     /// The commit that is checked out.
     pub const HEAD: Needs = Needs(1 << 3);
+    /// What the surroundings say of the agent's role.
+    pub const ROLE: Needs = Needs(1 << 4);
 
     pub fn has(self, other: Needs) -> bool {
         self.0 & other.0 == other.0
@@ -41,6 +43,7 @@ impl Needs {
             (Needs::DEBTS, "debts"),
             (Needs::OURS, "ours"),
             (Needs::HEAD, "head"),
+            (Needs::ROLE, "role"),
         ]
         .into_iter()
         .filter(|&(need, _)| self.has(need))
@@ -67,6 +70,16 @@ pub struct Facts {
     pub debts: Option<Vec<OpenDebt>>,
     /// Files of open integrity debts that have markers still, whoever changed them last.
     pub unresolved: Option<Vec<Text<200>>>,
+    pub role: Option<RoleMarks>,
+}
+
+/// What the surroundings of a session say of its agent's role, as it is written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RoleMarks {
+    /// `AGENT_ROLE`
+    pub environment: Option<Text<64>>,
+    /// `.sprag/role`
+    pub marker: Option<Text<64>>,
 }
 
 /// A conflict marker that git, or somebody, left in a file.

@@ -7,12 +7,14 @@ use std::path::{Path, PathBuf};
 
 use memchr::memmem;
 use sprag_core::digest::Digest;
-use sprag_core::fact::{Conflict, Facts, Needs};
+use sprag_core::fact::{Conflict, Facts, Needs, RoleMarks};
 use sprag_core::obligation::{Debts, Duty, OpenDebt};
 use sprag_core::session::Session;
 use sprag_core::text::Text;
 use sprag_core::time::Timestamp;
 
+use crate::disk::read_small;
+use crate::env::Env;
 use crate::exec::read_capped;
 use crate::git;
 use crate::places::Places;
@@ -25,13 +27,16 @@ const FILE_BYTES: u64 = 2 * 1024 * 1024;
 /// File times come from a clock that ticks coarsely.
 const SLACK_MILLIS: i64 = 10;
 
-pub fn gather(needs: Needs, places: &Places, session: &Session) -> Facts {
+pub fn gather(needs: Needs, places: &Places, env: &Env, session: &Session) -> Facts {
     let mut facts = Facts::default();
     if needs.has(Needs::OURS) {
         facts.ours = ours(places);
     }
     if needs.has(Needs::HEAD) {
         facts.head = places.head().map(Text::new);
+    }
+    if needs.has(Needs::ROLE) {
+        facts.role = Some(role_marks(places, env));
     }
     if needs.has(Needs::DEBTS) {
         let debts = projections::load::<Debts>(&Store::at(&places.store));
@@ -48,6 +53,17 @@ pub fn gather(needs: Needs, places: &Places, session: &Session) -> Facts {
         facts.conflicts = Some(Vec::new());
     }
     facts
+}
+
+/// Longer than any role.
+const MARKER_BYTES: u64 = 256;
+
+fn role_marks(places: &Places, env: &Env) -> RoleMarks {
+    let marker = || read_small(&places.project()?.join("role"), MARKER_BYTES).ok();
+    match env.text("AGENT_ROLE") {
+        Some(role) => RoleMarks { environment: Some(Text::new(role)), marker: None },
+        None => RoleMarks { environment: None, marker: marker().map(Text::new) },
+    }
 }
 
 /// Our places as they are named, and as they are once links are followed.

@@ -61,6 +61,7 @@ pub fn send(
             .map(|root| root.to_string_lossy().into_owned())
             .unwrap_or_default(),
         actor: Actor::Main,
+        agent: None,
         presence: Presence::Headless,
         event: Event::Reported(report.clone()),
     };

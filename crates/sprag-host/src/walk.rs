@@ -77,10 +77,10 @@ pub fn walk(world: &World<'_>, input: &Input) -> io::Result<Walked> {
     if needs.has(Needs::CONFLICTS) {
         let session = journal.loaded.session.clone();
         journal.unlock()?;
-        gathered = facts::gather(needs, &world.places, &session);
+        gathered = facts::gather(needs, &world.places, world.env, &session);
         journal = Journal::open(&store, world.disk, &input.session, LOCK_WAIT)?;
     } else {
-        gathered = facts::gather(needs, &world.places, &journal.loaded.session);
+        gathered = facts::gather(needs, &world.places, world.env, &journal.loaded.session);
     }
     let mut walked = Walked { warnings: warnings(&journal), ..Walked::default() };
     if needs.has(Needs::CONFLICTS) && gathered.conflicts.is_none() {
@@ -132,7 +132,7 @@ pub fn rehearse(world: &World<'_>, input: &Input) -> Walked {
     let path = journal::path(&world.store(), &input.session);
     let session = journal::read(&path).map(|(loaded, _)| loaded.session).unwrap_or_default();
     let needs = decide::needs(&session, input, &world.config.policy);
-    let gathered = facts::gather(needs, &world.places, &session);
+    let gathered = facts::gather(needs, &world.places, world.env, &session);
     let step = decide::decide(session, input, &gathered, &world.config.policy, None);
     Walked { verdict: step.verdict, ..Walked::default() }
 }

@@ -182,7 +182,8 @@ fn protected(path: &str) -> Reason {
 /// A cheap look first: most calls name nothing of ours. Reading tools may look anyway.
 fn may_touch(call: &ToolCall) -> bool {
     let is_cut = call.whole == Whole::Cut { names_us: true };
-    call.effect != Effect::Read && (is_cut || call.words().iter().any(|word| word.contains(OUR_NAME)))
+    !matches!(call.effect, Effect::Read | Effect::Delegate)
+        && (is_cut || call.words().iter().any(|word| word.contains(OUR_NAME)))
 }
 
 /// The first thing a call names that lies in a place of ours.

@@ -13,6 +13,7 @@ use crate::verdict::Vote;
 
 gates! {
     notes: Notes,
+    delegation: Delegation,
     integrity: Integrity,
 }
 

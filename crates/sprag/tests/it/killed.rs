@@ -127,6 +127,7 @@ fn input(sandbox: &Sandbox, session: &str, event: Event) -> Input {
         project: None,
         root: sandbox.project.display().to_string(),
         actor: Actor::Main,
+        agent: None,
         presence: Presence::Headless,
         event,
     }

@@ -59,6 +59,7 @@ fn facts() -> impl Strategy<Value = Facts> {
         }),
         debts: Some(Vec::new()),
         unresolved: None,
+        role: None,
     })
 }
 
@@ -71,6 +72,7 @@ fn input(event: Event, seconds: i64) -> Input {
         project: None,
         root: "/w".to_owned(),
         actor: Actor::Main,
+        agent: None,
         presence: Presence::Attended,
         event,
     }
