@@ -1,10 +1,12 @@
 //! Claude Code: `permissions` of its `settings.json`, three lists of `Tool` or `Tool(specifier)`.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use crate::rules::import::command::{self, Rest};
 use crate::rules::import::path::{self, Access};
-use crate::rules::import::{Broken, Draft, Files, Found, Importer, Source, line_at};
+use crate::rules::import::{Broken, Draft, Files, Found, Importer, Source};
 use crate::rules::rule::Decision;
 use crate::text::quoted;
 
@@ -40,17 +42,21 @@ fn read(source: &Source<'_>) -> Result<Vec<Found>, Broken> {
         None | Some(Value::Null) => return Ok(Vec::new()),
         Some(permissions) => permissions.as_object().ok_or_else(|| broken("`permissions` is not an object"))?,
     };
+    let lines = Lines::of(source.text);
     let mut found = Vec::new();
     for &(list, decision) in LISTS {
         match permissions.get(list) {
             None | Some(Value::Null) => {}
-            Some(Value::Array(rules)) => found.extend(rules.iter().map(|rule| one(rule, decision, source))),
-            Some(other) => found.push(not_read(source, other.to_string(), format!("`{list}` is not a list"))),
+            Some(Value::Array(rules)) => found.extend(rules.iter().map(|rule| one(rule, decision, source, &lines))),
+            Some(other) => {
+                let (text, why) = (other.to_string(), format!("`{list}` is not a list"));
+                found.push(Found::Other { line: lines.find(list), text, why });
+            }
         }
     }
     for (key, value) in permissions {
         if !LISTS.iter().any(|(list, _)| list == key) {
-            let line = source.text.find(&json!(key).to_string()).map(|at| line_at(source.text, at));
+            let line = lines.find(key);
             let why = "it is a setting of the client, not a rule".to_owned();
             found.push(Found::Other { line, text: format!("{key} = {value}"), why });
         }
@@ -63,21 +69,42 @@ fn without_place(error: &str) -> String {
     error.rsplit_once(" at line ").map_or(error, |(what, _)| what).to_owned()
 }
 
-fn not_read(source: &Source<'_>, text: String, why: String) -> Found {
-    Found::Other { line: line_of(source, &text), text, why }
+/// Where each text of a file stands first. Their reader forgets it.
+struct Lines<'a>(BTreeMap<&'a str, usize>);
+
+impl<'a> Lines<'a> {
+    fn of(text: &'a str) -> Lines<'a> {
+        let mut lines = BTreeMap::new();
+        let (mut line, mut start) = (1, None);
+        let mut is_escaped = false;
+        for (at, byte) in text.bytes().enumerate() {
+            match (byte, start) {
+                (b'"', None) => start = Some(at),
+                (b'"', Some(from)) if !is_escaped => {
+                    lines.entry(&text[from..=at]).or_insert(line);
+                    start = None;
+                }
+                (b'\n', _) => line += 1,
+                _ => {}
+            }
+            is_escaped = byte == b'\\' && start.is_some() && !is_escaped;
+        }
+        Lines(lines)
+    }
+
+    fn find(&self, text: &str) -> Option<usize> {
+        self.0.get(json!(text).to_string().as_str()).copied()
+    }
 }
 
-fn line_of(source: &Source<'_>, rule: &str) -> Option<usize> {
-    source.text.find(&json!(rule).to_string()).map(|at| line_at(source.text, at))
-}
-
-fn one(rule: &Value, decision: Decision, source: &Source<'_>) -> Found {
+fn one(rule: &Value, decision: Decision, source: &Source<'_>, lines: &Lines<'_>) -> Found {
     let Some(text) = rule.as_str() else {
-        return not_read(source, rule.to_string(), "it is no text".to_owned());
+        return Found::Other { line: None, text: rule.to_string(), why: "it is no text".to_owned() };
     };
+    let line = lines.find(text);
     match draft(text.trim(), decision, source) {
-        Ok(draft) => Found::Rule(Draft { line: line_of(source, text), ..draft }),
-        Err(why) => not_read(source, text.to_owned(), why),
+        Ok(draft) => Found::Rule(Draft { line, ..draft }),
+        Err(why) => Found::Other { line, text: text.to_owned(), why },
     }
 }
 

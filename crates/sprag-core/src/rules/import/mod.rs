@@ -134,14 +134,18 @@ pub fn find(name: &str) -> Option<&'static Importer> {
 pub fn import(importer: &Importer, sources: &[Source<'_>]) -> Result<Import, (usize, Broken)> {
     let mut import = Import::default();
     let mut ids = BTreeSet::new();
+    let mut tried = 0;
     for (at, source) in sources.iter().enumerate() {
         for found in (importer.read)(source).map_err(|broken| (at, broken))? {
             let (line, text, proved) = match found {
                 Found::Other { line, text, why } => (line, text, Err(why)),
-                Found::Rule(draft) if import.rules.len() >= MOST => {
+                Found::Rule(draft) if tried >= MOST => {
                     (draft.line, draft.text, Err(format!("there are more than {MOST} rules")))
                 }
-                Found::Rule(draft) => (draft.line, draft.text.clone(), prove(draft)),
+                Found::Rule(draft) => {
+                    tried += 1;
+                    (draft.line, draft.text.clone(), prove(draft))
+                }
             };
             match proved {
                 Ok((about, rule)) => {

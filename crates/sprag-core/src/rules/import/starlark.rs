@@ -46,11 +46,17 @@ struct Placed {
 
 /// Lists in lists. Rules have two.
 const DEEPEST: usize = 8;
+/// Statements of one file.
+const MOST: usize = 20_000;
+/// Characters of a statement that are told: its first line may be the whole file.
+const SHOWN: usize = 300;
 
 pub fn statements(text: &str) -> Result<Vec<Statement>, Broken> {
     let tokens = tokens(text)?;
     let mut statements: Vec<Statement> = Vec::new();
     let mut rest = tokens.as_slice();
+    // Lines are counted once, however many statements there are.
+    let (mut line, mut counted) = (1, 0);
     while let Some(first) = rest.first() {
         if first.token == Token::Newline || first.token == Token::Sign(';') {
             rest = &rest[1..];
@@ -63,10 +69,15 @@ pub fn statements(text: &str) -> Result<Vec<Statement>, Broken> {
         if first.is_indented && !statements.is_empty() {
             continue;
         }
-        let line = text[first.at..].lines().next().unwrap_or_default();
+        line += line_at(&text[counted..], first.at - counted) - 1;
+        counted = first.at;
+        if statements.len() >= MOST {
+            return Err(Broken { line, what: format!("there are more than {MOST} statements") });
+        }
+        let shown: String = text[first.at..].chars().take_while(|c| *c != '\n').take(SHOWN).collect();
         statements.push(Statement {
-            line: line_at(text, first.at),
-            text: line.trim_end().to_owned(),
+            line,
+            text: shown.trim_end().to_owned(),
             call: if first.is_indented { None } else { call(statement) },
         });
     }
@@ -125,15 +136,14 @@ fn tokens(text: &str) -> Result<Vec<Placed>, Broken> {
     let mut tokens: Vec<Placed> = Vec::new();
     let mut open: Vec<(char, usize)> = Vec::new();
     let mut at = 0;
-    let mut line_start = 0;
+    let (mut line_start, mut is_first) = (0, true);
     let broken = |at: usize, what: String| Broken { line: line_at(text, at), what };
     while let Some(c) = text[at..].chars().next() {
         let start = at;
-        let is_first = text[line_start..at].chars().all(char::is_whitespace);
         at += c.len_utf8();
         let token = match c {
             '\n' => {
-                line_start = at;
+                (line_start, is_first) = (at, true);
                 match open.is_empty() {
                     true => Token::Newline,
                     false => continue,
@@ -189,6 +199,7 @@ fn tokens(text: &str) -> Result<Vec<Placed>, Broken> {
             _ => Token::Sign(c),
         };
         let is_indented = is_first && start > line_start;
+        is_first = token == Token::Newline;
         tokens.push(Placed { token, at: start, is_indented });
     }
     match open.pop() {

@@ -164,6 +164,22 @@ fn what_cannot_be_read_is_told_with_its_line() {
 }
 
 #[test]
+fn work_is_bounded_however_long_a_line_is() {
+    let read = |name: &str, text: &str| import(find(name).unwrap(), &[source(text, Owner::User)]);
+    assert_eq!(
+        read("codex", &"a;".repeat(100_000)).unwrap_err().1.what,
+        "there are more than 20000 statements"
+    );
+    assert_eq!(codex(&format!("{}x", " ".repeat(500_000))).skipped.len(), 1);
+    let deep = format!("prefix_rule(pattern = {}{})", "[".repeat(100_000), "]".repeat(100_000));
+    assert_eq!(codex(&deep).skipped.len(), 1);
+    let rules: Vec<String> = (0..MOST + 10).map(|at| format!("tool{at}")).collect();
+    let many = serde_json::json!({"permissions": {"ask": rules}}).to_string();
+    let import = read("claude", &many).unwrap();
+    assert_eq!((import.rules.len(), import.skipped.len()), (MOST, 10));
+}
+
+#[test]
 fn rules_of_codex() {
     let import = codex(
         r#"
