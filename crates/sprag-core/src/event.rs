@@ -25,6 +25,8 @@ pub struct Input {
     /// The user's home; empty where it is not known.
     pub home: String,
     pub actor: Actor,
+    /// What kind of agent the session's own is, where the client was started as one.
+    pub agent: Option<Text<128>>,
     pub presence: Presence,
     pub event: Event,
 }

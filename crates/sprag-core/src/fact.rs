@@ -29,6 +29,8 @@ impl Needs {
     pub const ALLOWS: Needs = Needs(1 << 5);
     /// The judge's opinion, where the rules have none.
     pub const JUDGE: Needs = Needs(1 << 6);
+    /// What the surroundings say of the agent's role.
+    pub const ROLE: Needs = Needs(1 << 7);
 
     /// Whether finding out may take long.
     pub fn is_slow(self) -> bool {
@@ -57,6 +59,7 @@ impl Needs {
             (Needs::RULES, "rules"),
             (Needs::ALLOWS, "allows"),
             (Needs::JUDGE, "judge"),
+            (Needs::ROLE, "role"),
         ]
         .into_iter()
         .filter(|&(need, _)| self.has(need))
@@ -89,6 +92,16 @@ pub struct Facts {
     pub rules: Option<RuleSet>,
     pub allows: Option<RuleSet>,
     pub judgement: Option<Judgement>,
+    pub role: Option<RoleMarks>,
+}
+
+/// What the surroundings of a session say of its agent's role, as it is written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RoleMarks {
+    /// `AGENT_ROLE`
+    pub environment: Option<Text<64>>,
+    /// `.sprag/role`
+    pub marker: Option<Text<64>>,
 }
 
 /// A path that a call would change.

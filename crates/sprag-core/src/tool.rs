@@ -31,6 +31,8 @@ pub struct ToolCall {
 #[serde(rename_all = "lowercase")]
 pub enum Effect {
     Read,
+    /// Gives work to another agent, whose own calls are judged one by one.
+    Delegate,
     Net,
     Write,
     Exec,
@@ -40,6 +42,7 @@ impl Effect {
     pub fn name(self) -> &'static str {
         match self {
             Effect::Read => "read",
+            Effect::Delegate => "delegate",
             Effect::Net => "net",
             Effect::Write => "write",
             Effect::Exec => "exec",

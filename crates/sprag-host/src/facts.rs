@@ -8,7 +8,7 @@ use std::path::Path;
 use memchr::memmem;
 use sprag_core::digest::Digest;
 use sprag_core::event::{Event, Input};
-use sprag_core::fact::{Conflict, Facts, Needs};
+use sprag_core::fact::{Conflict, Facts, Needs, RoleMarks};
 use sprag_core::gates::permission;
 use sprag_core::obligation::{Debts, Duty, OpenDebt};
 use sprag_core::rules::Concern;
@@ -16,6 +16,8 @@ use sprag_core::session::Session;
 use sprag_core::text::Text;
 use sprag_core::time::Timestamp;
 
+use crate::disk::read_small;
+use crate::env::Env;
 use crate::exec::read_capped;
 use crate::git;
 use crate::guarded;
@@ -52,6 +54,9 @@ pub fn gather(needs: Needs, world: &World<'_>, input: &Input, session: &Session)
     if needs.has(Needs::HEAD) {
         facts.head = places.head().map(Text::new);
     }
+    if needs.has(Needs::ROLE) {
+        facts.role = Some(role_marks(places, world.env));
+    }
     if needs.has(Needs::DEBTS) {
         let debts = projections::load::<Debts>(&Store::at(&places.store));
         facts.debts = debts.ok().map(|folded| folded.state.open().to_vec());
@@ -76,6 +81,17 @@ fn concern(world: &World<'_>, input: &Input) -> Concern {
             permission::concern(&world.config.policy.gates.permission, input, call)
         }
         _ => Concern::None,
+    }
+}
+
+/// Longer than any role.
+const MARKER_BYTES: u64 = 256;
+
+fn role_marks(places: &Places, env: &Env) -> RoleMarks {
+    let marker = || read_small(&places.project()?.join("role"), MARKER_BYTES).ok();
+    match env.text("AGENT_ROLE") {
+        Some(role) => RoleMarks { environment: Some(Text::new(role)), marker: None },
+        None => RoleMarks { environment: None, marker: marker().map(Text::new) },
     }
 }
 

@@ -9,6 +9,8 @@ use sprag_core::shell::{Script, Start};
 
 use crate::disk::read_small;
 
+pub mod import;
+
 /// Larger than any set of rules.
 const FILE_BYTES: u64 = 1024 * 1024;
 

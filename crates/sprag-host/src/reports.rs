@@ -62,6 +62,7 @@ pub fn send(
             .unwrap_or_default(),
         home: String::new(),
         actor: Actor::Main,
+        agent: None,
         presence: Presence::Headless,
         event: Event::Reported(report.clone()),
     };

@@ -13,6 +13,7 @@ use sprag_host::install::InstallError;
 use sprag_host::person::NotAPerson;
 use sprag_host::places::NoHome;
 use sprag_host::policy::RulesError;
+use sprag_host::policy::import::ImportError;
 use sprag_host::reports::ReportError;
 
 #[derive(Debug)]
@@ -226,6 +227,25 @@ impl From<InstallError> for Failure {
             )
             .next(format!("ls -l {}", path.display())),
             InstallError::Io(error) => Failure::from(error),
+        }
+    }
+}
+
+impl From<ImportError> for Failure {
+    fn from(error: ImportError) -> Self {
+        match error {
+            ImportError::NoFiles { title } => {
+                Failure::new(Kind::No, "not_found", format!("no permission rules of {title} were found"))
+                    .next("name the file yourself; `sprag policy import --help`")
+            }
+            ImportError::Unreadable { path, error } => {
+                Failure::new(Kind::Usage, "bad_import", format!("`{}`: {error}", path.display()))
+                    .next(format!("ls -l {}", path.display()))
+            }
+            ImportError::Broken { path, line, what } => {
+                Failure::new(Kind::Usage, "bad_import", format!("{}:{line}: {what}", path.display()))
+                    .next("mend the file, or name the ones to be imported")
+            }
         }
     }
 }

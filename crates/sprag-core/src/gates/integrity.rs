@@ -289,6 +289,7 @@ mod tests {
             root: "/w/repo".to_owned(),
             home: "/home/u".to_owned(),
             actor: crate::event::Actor::Main,
+            agent: None,
             presence: crate::event::Presence::Attended,
             event,
         };

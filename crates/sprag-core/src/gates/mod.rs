@@ -14,6 +14,7 @@ use crate::verdict::Vote;
 gates! {
     notes: Notes,
     permission: Permission,
+    delegation: Delegation,
     integrity: Integrity,
 }
 

@@ -7,6 +7,7 @@
 mod examples;
 pub mod glob;
 mod ground;
+pub mod import;
 mod line;
 mod options;
 pub mod packs;

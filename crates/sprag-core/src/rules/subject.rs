@@ -94,7 +94,7 @@ impl<'a> Subject<'a> {
         match effect {
             Effect::Read => reads.extend(named),
             Effect::Write | Effect::Exec => writes.extend(named),
-            Effect::Net => {}
+            Effect::Net | Effect::Delegate => {}
         }
         let mut doubt = Hidden { most: Outcome::No, doubt: None };
         if let Some(script) = script {

@@ -89,7 +89,7 @@ impl Watch {
         match call.effect {
             Effect::Read if named(&self.reads) => keys.insert(READS.to_owned()),
             Effect::Write | Effect::Exec if named(&self.writes) => keys.insert(WRITES.to_owned()),
-            Effect::Read | Effect::Write | Effect::Exec | Effect::Net => false,
+            Effect::Read | Effect::Delegate | Effect::Write | Effect::Exec | Effect::Net => false,
         };
         if self.tools.iter().any(|tool| tool.fits(call.name.as_str())) {
             keys.insert(TOOLS.to_owned());

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use sprag_core::event::Presence;
-use sprag_core::tool::Effect::{Exec, Net, Read, Write};
+use sprag_core::tool::Effect::{Delegate, Exec, Net, Read, Write};
 use sprag_core::tool::Tool;
 
 use super::dialect::{self, Dialect};
@@ -68,7 +68,6 @@ const fn tool(name: &'static str, effect: sprag_core::tool::Effect, paths: &'sta
     Tool { name, effect, paths, command: None }
 }
 
-/// What an agent it starts does is judged call by call, so starting one only reads.
 pub const TOOLS: &[Tool] = &[
     Tool { name: "Bash", effect: Exec, paths: &[], command: Some("command") },
     tool("Read", Read, &["file_path"]),
@@ -82,8 +81,8 @@ pub const TOOLS: &[Tool] = &[
     tool("NotebookEdit", Write, &["notebook_path"]),
     tool("WebFetch", Net, &[]),
     tool("WebSearch", Net, &[]),
-    tool("Agent", Read, &[]),
-    tool("Task", Read, &[]),
+    tool("Agent", Delegate, &[]),
+    tool("Task", Delegate, &[]),
     tool("TaskCreate", Read, &[]),
     tool("TaskUpdate", Read, &[]),
     tool("TaskGet", Read, &[]),

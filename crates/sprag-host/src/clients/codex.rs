@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use sprag_core::event::{Event, Presence};
-use sprag_core::tool::Effect::{Exec, Read, Write};
+use sprag_core::tool::Effect::{Delegate, Exec, Read, Write};
 use sprag_core::tool::{Tool, ToolCall};
 use sprag_core::verdict::{Reason, Ruling, Verdict};
 
@@ -67,8 +67,8 @@ const fn tool(name: &'static str, effect: sprag_core::tool::Effect) -> Tool {
 const TOOLS: &[Tool] = &[
     Tool { name: "Bash", effect: Exec, paths: &[], command: Some("command") },
     tool("apply_patch", Write),
-    tool("spawn_agent", Read),
-    tool("send_input", Read),
+    tool("spawn_agent", Delegate),
+    tool("send_input", Delegate),
     tool("wait_agent", Read),
     tool("close_agent", Read),
     tool("update_plan", Read),

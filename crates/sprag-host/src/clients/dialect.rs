@@ -90,6 +90,9 @@ pub fn parse(dialect: &Dialect, payload: &Payload) -> Result<Parsed, Malformed> 
         },
         None => Actor::Main,
     };
+    // Without an id it is the session's own agent that was started as one of this kind.
+    let agent = wire.agent_type.as_deref().filter(|kind| wire.agent_id.is_none() && !kind.is_empty());
+    let agent = agent.map(Text::from);
     let session = SessionId::new(wire.session_id.clone());
     let cwd = wire.cwd.clone().unwrap_or_default();
     let input = event(dialect, wire, payload.whole)?.map(|event| Input {
@@ -101,6 +104,7 @@ pub fn parse(dialect: &Dialect, payload: &Payload) -> Result<Parsed, Malformed> 
         root: String::new(),
         home: String::new(),
         actor,
+        agent,
         presence: dialect.presence,
         event,
     });

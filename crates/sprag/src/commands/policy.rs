@@ -16,6 +16,8 @@ use super::{Cx, Ending, Outcome, show};
 use crate::failure::Failure;
 use crate::output;
 
+mod import;
+
 /// Ask the rules what they say of a command
 ///
 /// Without `--packs` and `--config` these are the rules in force here: built-in packs and the rules of
@@ -59,6 +61,8 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Take over the permission rules of a client
+    Import(import::Args),
     /// List the rules
     List {
         #[command(flatten)]
@@ -109,6 +113,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
         Command::Explain { cmd, which, json } => explain(&cmd, &which, json, cx),
         Command::Test { which, json } => test(&which, json, cx),
         Command::List { which, json } => list(&which, json, cx),
+        Command::Import(args) => import::run(args, cx),
     }
 }
 

@@ -180,6 +180,10 @@ fn configuration_shows_where_every_value_comes_from() {
     circuit_breaker.cooldown_seconds  user         60
     circuit_breaker.max_blocks        project      5
     circuit_breaker.max_per_turn      default      6
+    delegation.insist_at              default      5
+    delegation.mode                   default      "advise"
+    delegation.note_at                default      3
+    delegation.window_minutes         default      10
     integrity.conflict_markers        default      "hold"
     integrity.ignore                  environment  ["tests/merge/", "docs/"]
     notes.debts                       default      true

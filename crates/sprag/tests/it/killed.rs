@@ -128,6 +128,7 @@ fn input(sandbox: &Sandbox, session: &str, event: Event) -> Input {
         root: sandbox.project.display().to_string(),
         home: String::new(),
         actor: Actor::Main,
+        agent: None,
         presence: Presence::Headless,
         event,
     }

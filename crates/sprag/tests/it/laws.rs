@@ -64,6 +64,7 @@ fn facts() -> impl Strategy<Value = Facts> {
         rules: None,
         allows: None,
         judgement: None,
+        role: None,
     })
 }
 
@@ -77,6 +78,7 @@ fn input(event: Event, seconds: i64) -> Input {
         root: "/w".to_owned(),
         home: String::new(),
         actor: Actor::Main,
+        agent: None,
         presence: Presence::Attended,
         event,
     }

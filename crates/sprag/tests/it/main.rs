@@ -8,6 +8,7 @@
 
 mod bad_input;
 mod commands;
+mod delegation;
 mod docs;
 mod hostile;
 mod killed;
@@ -17,6 +18,7 @@ mod parallel;
 mod permission;
 mod person;
 mod policy;
+mod policy_import;
 mod settings;
 mod shell;
 mod stories;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use sprag_core::decide;
 use sprag_core::digest::Digest;
 use sprag_core::event::{Actor, Author, Event, Input, Presence, SessionId, Source, Stop};
-use sprag_core::fact::{Conflict, Facts};
+use sprag_core::fact::{Conflict, Facts, Needs, RoleMarks};
 use sprag_core::log::{Projection as _, Record};
 use sprag_core::obligation::Debts;
 use sprag_core::policy::Policy;
@@ -44,6 +44,16 @@ enum Step {
         plan: bool,
     },
     SubagentStop,
+    /// A command of a sub-agent.
+    SubagentBash(String),
+    /// Gives work to another agent.
+    Delegate,
+    /// What `AGENT_ROLE` says from here on.
+    Role(String),
+    /// What the marker file says from here on.
+    Marker(String),
+    /// How strict the delegation gate is from here on.
+    Delegation(String),
     End,
     /// Lets time pass. The program has no such lever: only the core plays on.
     Wait(i64),
@@ -140,6 +150,11 @@ fn read_step(text: &str) -> Step {
             }
         }
         "subagent-stop" => Step::SubagentStop,
+        "subagent-bash" => Step::SubagentBash(rest.to_owned()),
+        "delegate" => Step::Delegate,
+        "role" => Step::Role(rest.to_owned()),
+        "marker" => Step::Marker(rest.to_owned()),
+        "delegation" => Step::Delegation(rest.to_owned()),
         "end" => Step::End,
         "wait" => Step::Wait(rest.parse().unwrap()),
         other => panic!("unknown step `{other}`"),
@@ -177,19 +192,24 @@ struct Core {
     conflicted: BTreeMap<String, String>,
     debts: Debts,
     rules: RuleSet,
+    role: RoleMarks,
+    policy: Policy,
 }
 
 impl Core {
     fn new() -> Core {
         let rules = sprag_host::policy::rules(&sprag_host::policy::Packs::Default, None).unwrap();
         let rules = RuleSet::new(rules.iter().map(|sourced| &sourced.rule), Strictness::Usual).unwrap();
-        Core { rules, ..Core::default() }
+        let mut policy = Policy::default();
+        policy.gates.permission.watch = rules.watch();
+        Core { rules, policy, ..Core::default() }
     }
 }
 
 const TOOLS: &[Tool] = &[
     Tool { name: "Bash", effect: Effect::Exec, paths: &[], command: Some("command") },
     Tool { name: "Write", effect: Effect::Write, paths: &["file_path"], command: None },
+    Tool { name: "Agent", effect: Effect::Delegate, paths: &[], command: None },
 ];
 
 impl Player for Core {
@@ -234,6 +254,23 @@ impl Player for Core {
                 actor = Actor::Subagent { id: Text::from("a1"), kind: Text::from("helper") };
                 Event::SubagentStopped(Stop::default())
             }
+            Step::SubagentBash(command) => {
+                actor = Actor::Subagent { id: Text::from("a1"), kind: Text::from("helper") };
+                Event::ToolRequested { call: call("Bash", json!({ "command": command })) }
+            }
+            Step::Delegate => Event::ToolRequested { call: call("Agent", json!({ "prompt": "do it" })) },
+            Step::Role(role) => {
+                self.role.environment = Some(Text::from(role.as_str()));
+                return Told::Nothing;
+            }
+            Step::Marker(role) => {
+                self.role.marker = Some(Text::from(role.as_str()));
+                return Told::Nothing;
+            }
+            Step::Delegation(mode) => {
+                self.policy.gates.delegation.mode = serde_json::from_value(json!(mode)).unwrap();
+                return Told::Nothing;
+            }
             Step::End => Event::SessionEnded { why: Text::from("other") },
         };
         self.judge(session, actor, event)
@@ -252,6 +289,7 @@ impl Core {
             root: "/w".to_owned(),
             home: String::new(),
             actor,
+            agent: None,
             presence: Presence::Attended,
             event,
         };
@@ -279,10 +317,10 @@ impl Core {
             rules: Some(self.rules.clone()),
             allows: None,
             judgement: None,
+            // Found out once, as by the host.
+            role: decide::needs(&state, &input, &self.policy).has(Needs::ROLE).then(|| self.role.clone()),
         };
-        let mut policy = Policy::default();
-        policy.gates.permission.watch = self.rules.watch();
-        let step = decide::decide(state, &input, &facts, &policy, None);
+        let step = decide::decide(state, &input, &facts, &self.policy, None);
         for effect in step.effects {
             let body = effect.body;
             self.debts.apply(&Record {
@@ -368,6 +406,30 @@ impl Player for Program {
             Step::SubagentStop => {
                 more = json!({"agent_id": "a1", "agent_type": "helper"});
                 "SubagentStop"
+            }
+            Step::SubagentBash(command) => {
+                more = json!({
+                    "agent_id": "a1", "agent_type": "helper",
+                    "tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": "t1",
+                });
+                "PreToolUse"
+            }
+            Step::Delegate => {
+                let tool = if self.client == "codex" { "spawn_agent" } else { "Agent" };
+                more = json!({"tool_name": tool, "tool_input": {"prompt": "do it"}, "tool_use_id": "t1"});
+                "PreToolUse"
+            }
+            Step::Role(role) => {
+                self.sandbox.vars.push(("AGENT_ROLE".to_owned(), role.clone()));
+                return Told::Nothing;
+            }
+            Step::Marker(role) => {
+                self.sandbox.write(".sprag/role", &format!("{role}\n"));
+                return Told::Nothing;
+            }
+            Step::Delegation(mode) => {
+                self.sandbox.vars.push(("SPRAG_DELEGATION__MODE".to_owned(), mode.clone()));
+                return Told::Nothing;
             }
             Step::End => "SessionEnd",
         };

@@ -1,0 +1,107 @@
+//! `sprag policy import`: the permission rules a client has already, as rules of ours.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+use sprag_core::rules::Rule;
+use sprag_core::rules::import::{IMPORTERS, Import, Importer, Skipped, find};
+use sprag_host::disk::RealDisk;
+use sprag_host::person;
+use sprag_host::places::NoHome;
+use sprag_host::policy::import::{self, Changes};
+
+use crate::commands::{Cx, Outcome, show};
+use crate::failure::Failure;
+use crate::output;
+
+/// Take over the permission rules of a client
+///
+/// Prints them as rules of ours; what cannot be taken over is listed on stderr, with the reason. A
+/// rule that restricts may find more here than it did there; one that allows never does.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Whose rules
+    #[arg(value_name = "CLIENT", value_parser = names())]
+    from: String,
+    /// Files to read instead of those of the project and the user
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Put them into your own policy, in the place of an earlier import (not for agents)
+    ///
+    /// What a project's files allow is left out unless they are named: it would hold everywhere.
+    #[arg(long)]
+    write: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+fn names() -> clap::builder::PossibleValuesParser {
+    IMPORTERS.iter().map(|importer| importer.name).collect::<Vec<_>>().into()
+}
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    let importer = find(&args.from).expect("clap takes no name that is not in the list");
+    let places = cx.places()?;
+    let user = places.user.as_ref();
+    if args.write {
+        person::check_not_agent(user)?;
+    }
+    let origins = import::origins(importer, &args.files, &cx.cwd, &places, &cx.env);
+    let found = import::read(importer, &origins)?;
+    if !args.write {
+        return print(importer, &found, args.json);
+    }
+    let found = import::without_foreign_allows(found, &origins);
+    let user = user.ok_or(NoHome)?;
+    let path = import::path(importer, user);
+    let changes = import::write(importer, &rules(&found), user, &RealDisk)
+        .map_err(|error| Failure::io("write", &path, &error))?;
+    show(
+        args.json,
+        || {
+            json!({
+                "rules": rules(&found),
+                "skipped": found.skipped,
+                "path": path,
+                "added": changes.added,
+                "changed": changes.changed,
+                "removed": changes.removed,
+            })
+        },
+        || {
+            tell_skipped(&found.skipped);
+            tell_changes(&changes);
+            output::line(format!("{} rules in `{}`", found.rules.len(), path.display()));
+        },
+    )
+}
+
+fn rules(found: &Import) -> Vec<&Rule> {
+    found.rules.iter().map(|imported| &imported.rule).collect()
+}
+
+fn print(importer: &Importer, found: &Import, json: bool) -> Outcome {
+    let rules = rules(found);
+    show(
+        json,
+        || json!({"rules": rules, "skipped": found.skipped}),
+        || {
+            output::text_raw(&import::to_toml(importer, &rules));
+            tell_skipped(&found.skipped);
+        },
+    )
+}
+
+fn tell_skipped(skipped: &[Skipped]) {
+    for Skipped { source, line, text, why } in skipped {
+        let place = line.map_or_else(|| source.clone(), |line| format!("{source}:{line}"));
+        output::note(format!("{place}: not imported: `{text}`: {why}"));
+    }
+}
+
+fn tell_changes(changes: &Changes) {
+    for (mark, ids) in [("+", &changes.added), ("~", &changes.changed), ("-", &changes.removed)] {
+        ids.iter().for_each(|id| output::line(format!("{mark} {id}")));
+    }
+}
