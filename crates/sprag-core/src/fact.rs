@@ -3,6 +3,8 @@
 
 use std::ops::BitOr;
 
+use serde::Serialize;
+
 use crate::digest::Digest;
 use crate::judge::Judgement;
 use crate::obligation::OpenDebt;
@@ -31,6 +33,10 @@ impl Needs {
     pub const JUDGE: Needs = Needs(1 << 6);
     /// What the surroundings say of the agent's role.
     pub const ROLE: Needs = Needs(1 << 7);
+    /// Nothing to be told: guarded files are kept as they are before a call.
+    pub const KEEP: Needs = Needs(1 << 8);
+    /// What a call has done to them, which is undone.
+    pub const DAMAGE: Needs = Needs(1 << 9);
 
     /// Whether finding out may take long.
     pub fn is_slow(self) -> bool {
@@ -60,6 +66,8 @@ impl Needs {
             (Needs::ALLOWS, "allows"),
             (Needs::JUDGE, "judge"),
             (Needs::ROLE, "role"),
+            (Needs::KEEP, "keep"),
+            (Needs::DAMAGE, "damage"),
         ]
         .into_iter()
         .filter(|&(need, _)| self.has(need))
@@ -79,11 +87,14 @@ impl BitOr for Needs {
 /// What the host found. `None` was not asked, or could not be found out.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Facts {
+    /// What was asked.
+    pub asked: Needs,
     /// What belongs to Sprag: its records and the user's own settings of it.
     pub ours: Vec<String>,
     /// Everything no agent may change: that, and what starts us and other guards.
     pub guarded: Vec<String>,
     pub written: Vec<Written>,
+    pub damage: Vec<Damage>,
     pub head: Option<Text<64>>,
     pub conflicts: Option<Vec<Conflict>>,
     pub debts: Option<Vec<OpenDebt>>,
@@ -111,6 +122,29 @@ pub struct Written {
     /// Absolute, once with its links followed and once without.
     pub paths: [String; 2],
     pub how: How,
+}
+
+/// What a call has done to a guarded file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Damage {
+    /// It is as it was; what it became is kept, unless it was gone.
+    Restored {
+        path: String,
+        kept: Option<String>,
+    },
+    Left {
+        path: String,
+        why: String,
+    },
+}
+
+impl Damage {
+    pub fn path(&self) -> &str {
+        match self {
+            Damage::Restored { path, .. } | Damage::Left { path, .. } => path,
+        }
+    }
 }
 
 /// What becomes of what is below a path.

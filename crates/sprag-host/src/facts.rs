@@ -22,6 +22,7 @@ use crate::exec::read_capped;
 use crate::git;
 use crate::guarded;
 use crate::judge;
+use crate::keep;
 use crate::places::Places;
 use crate::projections;
 use crate::store::Store;
@@ -34,7 +35,7 @@ const FILE_BYTES: u64 = 2 * 1024 * 1024;
 const SLACK_MILLIS: i64 = 10;
 
 pub fn gather(needs: Needs, world: &World<'_>, input: &Input, session: &Session) -> Facts {
-    let mut facts = Facts::default();
+    let mut facts = Facts { asked: needs, ..Facts::default() };
     let places = &world.places;
     if needs.has(Needs::RULES) {
         facts.rules = world.config.restricting(&concern(world, input));
@@ -50,6 +51,12 @@ pub fn gather(needs: Needs, world: &World<'_>, input: &Input, session: &Session)
         facts.guarded = guarded::places(world, input, &ours);
         facts.written = guarded::written(input);
         facts.ours = ours;
+    }
+    if needs.has(Needs::KEEP) {
+        keep::before(world, input);
+    }
+    if needs.has(Needs::DAMAGE) {
+        facts.damage = keep::after(world, input);
     }
     if needs.has(Needs::HEAD) {
         facts.head = places.head().map(Text::new);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use sprag_core::event::{Event, Input};
 use sprag_core::fact::{How, Written};
-use sprag_core::gates::integrity::absolute;
+use sprag_core::gates::protection::absolute;
 use sprag_core::shell::{Place, Word};
 
 use crate::places::Places;

@@ -16,6 +16,7 @@ pub mod inbox;
 pub mod install;
 pub mod journal;
 pub mod judge;
+pub mod keep;
 pub mod migrate;
 pub mod outbox;
 pub mod person;

@@ -20,6 +20,8 @@ pub struct Case {
 pub enum Call {
     SessionStart,
     PreToolUse,
+    /// A tool request that rules are about.
+    Push,
     PostToolUse,
     Stop,
 }
@@ -31,7 +33,7 @@ pub enum Says {
 }
 
 pub const CASES: &[&Case] =
-    &[&FIRST_CALL, &LATE_CALL, &SNAPSHOT, &MOVE, &POST_TOOL_USE, &SESSION_START, &IDLE_STOP];
+    &[&FIRST_CALL, &LATE_CALL, &RULES_TRIED, &SNAPSHOT, &MOVE, &POST_TOOL_USE, &SESSION_START, &IDLE_STOP];
 
 /// The same stop of a session that worked, once with nothing wrong and once held. What they differ
 /// by is the price of a record that has to be on disk before the client hears of it.
@@ -59,6 +61,18 @@ const LATE_CALL: Case = Case {
     call: Call::PreToolUse,
     says: Says::Nothing,
     contract: Some(1.5),
+};
+
+/// More than a hundred rules, and a command that some of them are about but none fits.
+const RULES_TRIED: Case = Case {
+    name: "pre_tool_use.rules",
+    before: |scene| {
+        scene.write_rules(60)?;
+        scene.call(Call::SessionStart)
+    },
+    call: Call::Push,
+    says: Says::Nothing,
+    contract: Some(2.0),
 };
 
 /// The dearest of the usual calls: most lines to fold, and a snapshot to write after them.
@@ -149,8 +163,14 @@ impl Call {
             "cwd": cwd,
             "permission_mode": "default",
         });
+        let command = match self {
+            Call::Push => {
+                "git add src/parser.rs && git commit -q -m 'Parse empty files' && git push origin main"
+            }
+            _ => "cargo test --package parser --quiet 2>&1 | tail -20 && git diff --stat",
+        };
         let tool = json!({
-            "command": "cargo test --package parser --quiet 2>&1 | tail -20 && git diff --stat",
+            "command": command,
             "description": "Run the tests of the parser and look at the changes",
         });
         match self {
@@ -158,7 +178,7 @@ impl Call {
                 payload["hook_event_name"] = json!("SessionStart");
                 payload["source"] = json!("startup");
             }
-            Call::PreToolUse => {
+            Call::PreToolUse | Call::Push => {
                 payload["hook_event_name"] = json!("PreToolUse");
                 payload["tool_name"] = json!("Bash");
                 payload["tool_input"] = tool;

@@ -83,6 +83,20 @@ impl Scene {
         Ok(fs::write(self.place.project().join(name), text)?)
     }
 
+    /// Rules of the user's own, beside the built-in ones.
+    pub fn write_rules(&self, count: usize) -> anyhow::Result<()> {
+        let dir = self.place.home().join(".config/sprag/policy");
+        fs::create_dir_all(&dir)?;
+        let rule = |number: usize| {
+            let program = ["git push", "git commit", "deploy", "make"][number % 4];
+            format!(
+                "[[rule]]\nid = \"own-{number}\"\nany = [\"Bash:{program} --flag-{number} *\"]\n\
+                 decision = \"deny\"\nreason = \"rule {number}\"\n\n"
+            )
+        };
+        Ok(fs::write(dir.join("own.toml"), (0..count).map(rule).collect::<String>())?)
+    }
+
     /// The measured call. It gets by without a change of directory, so that the standard library
     /// can start it the cheap way.
     pub fn command(&self) -> anyhow::Result<Command> {

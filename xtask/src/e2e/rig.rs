@@ -48,6 +48,8 @@ pub enum Installer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hooks {
     UserSettings,
+    /// The same, for a case about questions to the user.
+    Asking,
     Plugin,
 }
 
@@ -92,7 +94,7 @@ impl<'a> Rig<'a> {
         let client = installed.client;
         (client.prepare)(&place)?;
         let plugin = match hooks {
-            Hooks::UserSettings => None,
+            Hooks::UserSettings | Hooks::Asking => None,
             Hooks::Plugin => Some(kit.plugin.as_path()),
         };
         Ok(Rig { client, place, sandbox, program: &installed.program, plugin, model, runs: 0, folder })

@@ -179,7 +179,7 @@ impl Permission {
 
     fn requested(&mut self, call: &ToolCall, cx: &mut Cx<'_, Policy>) -> Vote {
         let digest = || digest_of(cx.input, call);
-        if !concerns(cx.policy, cx.input, call) {
+        if !cx.facts.asked.has(Needs::RULES) {
             return Vote::Pass;
         }
         let Some(rules) = &cx.facts.rules else {

@@ -69,6 +69,6 @@ fn keys(pattern: &Pattern) -> Vec<String> {
         Pattern::Tool(_) => vec![TOOLS.to_owned()],
         Pattern::Path(pattern) if pattern.access == Access::Read => vec![READS.to_owned()],
         Pattern::Path(_) => vec![WRITES.to_owned()],
-        Pattern::Shell(tokens) | Pattern::Via(tokens) => command_keys(tokens).unwrap_or_default(),
+        Pattern::Shell(_) | Pattern::Via(_) => command_keys(pattern).unwrap_or_default(),
     }
 }

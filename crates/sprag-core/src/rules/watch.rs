@@ -17,6 +17,8 @@ pub(super) const WRITES: &str = "<write>";
 pub(super) const TOOLS: &str = "<tool>";
 /// And of those about programs by a part of their name.
 pub(super) const LIKE: &str = "<like>";
+/// In front of the shards about carriers.
+const VIA: &str = "<via> ";
 
 /// Which rules have to be asked about a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,26 +62,31 @@ struct Lines(String);
 impl Watch {
     pub(super) fn new(rules: &[Ready], is_strict: bool) -> Watch {
         let mut watch = Watch::default();
+        let (mut commands, mut reads, mut writes) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         for rule in rules.iter().filter(|rule| rule.decision != Decision::Allow) {
             watch.opaque |= is_strict || rule.on_opaque != OnDoubt::None;
-            rule.any.iter().for_each(|pattern| watch.add(pattern));
+            for pattern in &rule.any {
+                match pattern {
+                    Pattern::Tool(pattern) => watch.tools.extend(pattern.name.iter().cloned()),
+                    Pattern::Path(pattern) if pattern.access == Access::Read => {
+                        watch.reads.every |= !add_pieces(pattern, &mut reads);
+                    }
+                    Pattern::Path(pattern) => watch.writes.every |= !add_pieces(pattern, &mut writes),
+                    Pattern::Shell(tokens) | Pattern::Via(tokens) => match command_keys(pattern) {
+                        Some(keys) if keys == [LIKE] => watch.like.extend(program_globs(tokens).cloned()),
+                        Some(keys) => commands.extend(keys),
+                        // What such a pattern asks of a command shows in the script: a doubt, or a
+                        // function.
+                        None if !tokens.traits.is_empty() => {}
+                        None => watch.every_program = true,
+                    },
+                }
+            }
         }
+        watch.commands = Lines::new(&commands);
+        watch.reads.lines = Lines::new(&reads);
+        watch.writes.lines = Lines::new(&writes);
         watch
-    }
-
-    fn add(&mut self, pattern: &Pattern) {
-        match pattern {
-            Pattern::Tool(pattern) => self.tools.extend(pattern.name.iter().cloned()),
-            Pattern::Path(pattern) if pattern.access == Access::Read => self.reads.add(pattern),
-            Pattern::Path(pattern) => self.writes.add(pattern),
-            Pattern::Shell(tokens) | Pattern::Via(tokens) => match command_keys(tokens) {
-                Some(keys) if keys == [LIKE] => self.like.extend(program_globs(tokens).cloned()),
-                Some(keys) => keys.iter().for_each(|key| self.commands.add(key)),
-                // What such a pattern asks of a command shows in the script: a doubt, or a function.
-                None if !tokens.traits.is_empty() => {}
-                None => self.every_program = true,
-            },
-        }
     }
 
     /// Which rules have to be asked about a call; `script` is its command line, read.
@@ -99,8 +106,10 @@ impl Watch {
             if self.every_program || script.doubts.iter().any(|doubt| speaks(doubt.kind)) {
                 return Concern::Every;
             }
-            for command in script.commands.iter().chain(&script.wrappers) {
-                if !self.add_keys(command, &mut keys) {
+            let commands = script.commands.iter().map(|command| (command, ""));
+            let wrappers = script.wrappers.iter().flat_map(|command| [(command, ""), (command, VIA)]);
+            for (command, via) in commands.chain(wrappers) {
+                if !self.add_keys(command, via, &mut keys) {
                     return Concern::Every;
                 }
             }
@@ -115,7 +124,7 @@ impl Watch {
     }
 
     /// Adds the shards a command concerns; `false` if it may be any program.
-    fn add_keys(&self, command: &Command, keys: &mut BTreeSet<String>) -> bool {
+    fn add_keys(&self, command: &Command, via: &str, keys: &mut BTreeSet<String>) -> bool {
         let is_function = |via: &Carrier| matches!(via, Carrier::Function(_));
         let Some(Word::Known(written)) = command.argv.first() else {
             return command.argv.is_empty();
@@ -126,19 +135,20 @@ impl Watch {
             if self.like.iter().any(|like| like.fits(name)) {
                 keys.insert(LIKE.to_owned());
             }
-            if self.commands.has(name) {
-                keys.insert(name.to_owned());
-            }
+            let key = format!("{via}{name}");
             match command.argv.get(1) {
                 None => {}
                 // The first word is the verb. After an option it may be the option's value.
                 Some(Word::Known(verb)) if !verb.starts_with('-') => {
-                    let key = format!("{name} {verb}");
+                    let key = format!("{key} {verb}");
                     if !verb.is_empty() && self.commands.has(&key) {
                         keys.insert(key);
                     }
                 }
-                Some(_) => keys.extend(self.commands.starting_with(name)),
+                Some(_) => keys.extend(self.commands.starting_with(&key)),
+            }
+            if self.commands.has(&key) {
+                keys.insert(key);
             }
         }
         !command.via.iter().any(is_function)
@@ -154,7 +164,12 @@ fn program_globs(tokens: &Tokens) -> impl Iterator<Item = &Glob> {
 }
 
 /// The shards of a pattern of commands; `None` if it names no program.
-pub(super) fn command_keys(tokens: &Tokens) -> Option<Vec<String>> {
+pub(super) fn command_keys(pattern: &Pattern) -> Option<Vec<String>> {
+    let (tokens, via) = match pattern {
+        Pattern::Shell(tokens) => (tokens, ""),
+        Pattern::Via(tokens) => (tokens, VIA),
+        Pattern::Path(_) | Pattern::Tool(_) => return None,
+    };
     let mut globs = program_globs(tokens).peekable();
     if globs.peek().is_none() || globs.any(|glob| *glob == Glob::Any) {
         return None;
@@ -167,8 +182,8 @@ pub(super) fn command_keys(tokens: &Tokens) -> Option<Vec<String>> {
         _ => None,
     };
     let key = |program: &str| match &verbs {
-        Some(verbs) => verbs.iter().map(|verb| format!("{program} {verb}")).collect(),
-        None => vec![program.to_owned()],
+        Some(verbs) => verbs.iter().map(|verb| format!("{via}{program} {verb}")).collect(),
+        None => vec![format!("{via}{program}")],
     };
     tokens.programs().map(|programs| programs.flat_map(key).collect())
 }
@@ -180,18 +195,23 @@ fn verb(glob: &Glob) -> Option<&str> {
     }
 }
 
-impl Pieces {
-    fn add(&mut self, pattern: &PathPattern) {
-        for (_, glob) in &pattern.any {
-            match piece(glob) {
-                Some(piece) => self.lines.add(&piece),
-                None => self.every = true,
+/// Adds the texts of which one stands in every path that fits; `false` if there are none.
+fn add_pieces(pattern: &PathPattern, pieces: &mut BTreeSet<String>) -> bool {
+    let mut all = true;
+    for (_, glob) in &pattern.any {
+        match piece(glob) {
+            Some(piece) => {
+                pieces.insert(piece);
             }
+            None => all = false,
         }
     }
+    all
+}
 
+impl Pieces {
     fn within(&self, texts: &[&str]) -> bool {
-        self.every || self.lines.iter().any(|piece| texts.iter().any(|text| text.contains(piece)))
+        self.every || texts.iter().any(|text| self.lines.any_within(text))
     }
 
     fn within_use(&self, used: &PathUse, cwd: &str) -> bool {
@@ -208,32 +228,61 @@ impl Pieces {
 }
 
 impl Lines {
-    fn add(&mut self, line: &str) {
-        if self.has(line) {
-            return;
-        }
-        if self.0.is_empty() {
-            self.0.push('\n');
-        }
-        self.0.push_str(line);
-        self.0.push('\n');
-    }
-
-    fn has(&self, line: &str) -> bool {
-        let bytes = self.0.as_bytes();
-        let is_whole =
-            |at: usize| at > 0 && bytes[at - 1] == b'\n' && bytes.get(at + line.len()) == Some(&b'\n');
-        !line.is_empty() && self.0.match_indices(line).any(|(at, _)| is_whole(at))
+    fn new(lines: &BTreeSet<String>) -> Lines {
+        Lines(lines.iter().map(|line| format!("{line}\n")).collect())
     }
 
     fn iter(&self) -> impl Iterator<Item = &str> {
-        self.0.split('\n').filter(|line| !line.is_empty())
+        self.0.split_terminator('\n')
+    }
+
+    fn has(&self, line: &str) -> bool {
+        let from = self.first_from(line);
+        self.0[from..].strip_prefix(line).is_some_and(|rest| rest.starts_with('\n'))
     }
 
     /// Lines of this word and another.
     fn starting_with(&self, word: &str) -> Vec<String> {
-        let is_start = |line: &&str| line.strip_prefix(word).is_some_and(|rest| rest.starts_with(' '));
-        self.iter().filter(is_start).map(str::to_owned).collect()
+        let start = format!("{word} ");
+        let from = self.first_from(&start);
+        let lines = self.0[from..].split_terminator('\n');
+        lines.take_while(|line| line.starts_with(&start)).map(str::to_owned).collect()
+    }
+
+    /// Where the first line that is not before this one begins.
+    fn first_from(&self, line: &str) -> usize {
+        let bytes = self.0.as_bytes();
+        let (mut low, mut high) = (0, bytes.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let start =
+                bytes[low..middle].iter().rposition(|&byte| byte == b'\n').map_or(low, |at| low + at + 1);
+            let length = bytes[start..].iter().position(|&byte| byte == b'\n').unwrap_or(bytes.len() - start);
+            match bytes[start..start + length] < *line.as_bytes() {
+                true => low = start + length + 1,
+                false => high = start,
+            }
+        }
+        low
+    }
+
+    /// Whether one of the lines stands somewhere in the text.
+    fn any_within(&self, text: &str) -> bool {
+        let mut firsts = [false; 256];
+        for line in self.iter() {
+            firsts[usize::from(line.as_bytes()[0])] = true;
+        }
+        let starts = text.bytes().enumerate().filter(|&(_, byte)| firsts[usize::from(byte)]);
+        starts.map(|(at, _)| &text.as_bytes()[at..]).any(|rest| self.starts(rest))
+    }
+
+    /// Whether one of the lines is the start of the text.
+    fn starts(&self, text: &[u8]) -> bool {
+        let first = [text[0]];
+        let from = std::str::from_utf8(&first).map_or(0, |first| self.first_from(first));
+        let lines = self.0.as_bytes()[from..].split(|&byte| byte == b'\n');
+        let mut lines = lines.take_while(|line| line.first() == Some(&text[0]) || from == 0);
+        lines.any(|line| !line.is_empty() && text.starts_with(line))
     }
 }
 
@@ -318,14 +367,21 @@ mod tests {
 
     #[test]
     fn texts_are_found_by_whole_lines() {
-        let lines = |texts: &[&str]| {
-            let mut lines = Lines::default();
-            texts.iter().for_each(|text| lines.add(text));
-            lines
-        };
-        assert!(lines(&["rm", "git"]).has("git") && lines(&["rm", "git"]).has("rm"));
-        assert!(lines(&["rmdir", "rm"]).has("rm"));
-        assert!(!lines(&["rmdir", "xrm"]).has("rm") && !lines(&["rm"]).has(""));
-        assert_eq!(lines(&["git push", "git", "gitk a"]).starting_with("git"), ["git push"]);
+        let lines = |texts: &[&str]| Lines::new(&texts.iter().map(|text| (*text).to_owned()).collect());
+        let many = ["a", "b c", "b d", "bb", "git", "git push", "git reset", "gitk a", "rm", "rmdir", "z"];
+        for text in many {
+            assert!(lines(&many).has(text), "{text}");
+        }
+        for text in ["", "aa", "b", "gi", "git pus", "git pushy", "zz", "0", "rmd"] {
+            assert!(!lines(&many).has(text), "{text}");
+        }
+        assert_eq!(lines(&many).starting_with("git"), ["git push", "git reset"]);
+        assert_eq!(lines(&many).starting_with("rm"), [] as [&str; 0]);
+        let pieces = lines(&[".env", ".ssh", "id_rsa", "é"]);
+        assert!(
+            ["/w/.env", ".env", "a/.ssh/x", "id_rsa", "caf\u{e9}"].iter().all(|text| pieces.any_within(text))
+        );
+        assert!(!["", "/w/env", ".en", "ssh", "caf\u{ea}"].iter().any(|text| pieces.any_within(text)));
+        assert!(!Lines::default().has("x") && !Lines::default().any_within("x"));
     }
 }

@@ -194,6 +194,7 @@ fn configuration_shows_where_every_value_comes_from() {
     policy.packs                      default      ["core", "self", "secrets", "readonly"]
     policy.strict                     default      false
     policy.triage                     default      "deny-only"
+    protection.restore                default      "on"
     retention.journal_events          default      500
     --- stderr
     sprag: `notes.debts` in `ROOT/project/.sprag/config.toml` is ignored: an untrusted project may set it towards `true`

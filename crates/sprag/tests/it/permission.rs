@@ -281,3 +281,47 @@ fn a_judge_with_our_hooks_is_not_judged_itself() {
         assert_eq!(told(&sandbox.bash("s", "rm -rf /")), denies("core.delete-root"));
     }
 }
+
+#[test]
+fn what_a_script_did_to_a_guarded_file_is_undone() {
+    let sandbox = Sandbox::new();
+    let hook = sandbox.write(".git/hooks/pre-commit", "#!/bin/sh\nmake check\n");
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    let rules = sandbox.write(".sprag/policy/own.toml", NO_DEPLOY);
+    let ours = json!([{"hooks": [{"type": "command", "command": "sprag"}]}]);
+    let settings =
+        sandbox.write(".claude/settings.json", &json!({"hooks": {"Stop": ours}, "model": "x"}).to_string());
+    let call = json!({"tool_name": "Bash", "tool_input": {"command": "./evil.sh"}, "tool_use_id": "t1"});
+    assert_eq!(sandbox.event("s", "PreToolUse", call.clone()), json!({}));
+    fs::write(&hook, "#!/bin/sh\nexit 0\n").unwrap();
+    fs::remove_file(&rules).unwrap();
+    fs::write(&settings, json!({"disableAllHooks": true, "model": "y"}).to_string()).unwrap();
+    sandbox.write(".git/hooks/post-commit", "#!/bin/sh\n");
+    sandbox.write("src/main.rs", "fn main() {}\n");
+    let mut done = call;
+    done["tool_response"] = json!({"stdout": ""});
+    let told = sandbox.event("s", "PostToolUse", done.clone()).to_string();
+    for part in [
+        "pre-commit` was put back",
+        "own.toml` was put back",
+        "settings.json` was put back",
+        "post-commit`: ",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    assert_eq!(fs::read_to_string(&hook).unwrap(), "#!/bin/sh\nmake check\n");
+    assert_eq!(fs::metadata(&hook).unwrap().permissions().mode() & 0o777, 0o755);
+    assert_eq!(fs::read_to_string(&rules).unwrap(), NO_DEPLOY);
+    let settings: Value = serde_json::from_str(&fs::read_to_string(&settings).unwrap()).unwrap();
+    assert_eq!(settings, json!({"hooks": {"Stop": ours}, "model": "y"}), "the rest is the client's");
+    assert!(sandbox.project.join("src/main.rs").exists());
+    let kept: Vec<_> = fs::read_dir(sandbox.store().join("guard/damaged")).unwrap().collect();
+    assert_eq!(kept.len(), 2, "what they became is kept");
+    assert!(crate::support::stored_lines(&sandbox.store()).join("").contains("protection.damaged"));
+    // A change between two calls is a person's.
+    fs::write(&hook, "#!/bin/sh\nmake test\n").unwrap();
+    done["tool_use_id"] = json!("t2");
+    sandbox.event("s", "PreToolUse", done.clone());
+    assert_eq!(sandbox.event("s", "PostToolUse", done), json!({}));
+    assert_eq!(fs::read_to_string(&hook).unwrap(), "#!/bin/sh\nmake test\n");
+}

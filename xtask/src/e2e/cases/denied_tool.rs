@@ -19,7 +19,8 @@ pub const CASE: Case = Case {
     play,
 };
 
-const CODE: &str = "protected_path";
+/// Which rule is named depends on the call.
+const CODE: &str = "sprag:";
 
 fn play(rig: &mut Rig) -> Checked {
     let store = rig.place.project().join(".git").join("sprag");

@@ -13,8 +13,10 @@ use crate::model::seen::Request;
 use crate::process::Ending;
 
 mod bounded;
+mod denied_command;
 mod denied_tool;
 mod held_stop;
+mod permission;
 mod plain;
 mod plugin;
 mod sandboxed_report;
@@ -28,6 +30,8 @@ pub const CASES: &[&Case] = &[
     &bounded::CASE,
     &session_start_context::CASE,
     &denied_tool::CASE,
+    &denied_command::CASE,
+    &permission::CASE,
     &user_prompt_stays::CASE,
     &sandboxed_report::CASE,
     &subagent::CASE,
@@ -42,11 +46,11 @@ pub struct Case {
 }
 
 impl Case {
-    /// Plugins are a thing of Claude Code alone.
+    /// Plugins, and hooks that answer for the user, are a thing of Claude Code alone.
     pub fn suits(&self, client: &Client) -> bool {
         match self.hooks {
             Hooks::UserSettings => true,
-            Hooks::Plugin => client.name == "claude",
+            Hooks::Plugin | Hooks::Asking => client.name == "claude",
         }
     }
 }

@@ -1,0 +1,49 @@
+//! What a rule denies does not run, however it is wrapped, and the model learns why; the same words as
+//! mere text pass.
+
+use super::Case;
+use super::ended_well;
+use super::outline;
+use crate::e2e::clients::Grant;
+use crate::e2e::outcome::Checked;
+use crate::e2e::outcome::expect;
+use crate::e2e::outcome::short;
+use crate::e2e::rig::Hooks;
+use crate::e2e::rig::Rig;
+use crate::model::script::Script;
+use crate::model::script::Turn;
+
+pub const CASE: Case = Case {
+    name: "denied_command",
+    shows: "a command that a rule denies does not run, its reason is the result, and prose stays prose",
+    hooks: Hooks::UserSettings,
+    play,
+};
+
+const DENIED: &[(&str, &str)] = &[
+    ("git reset --hard && touch reset.txt", "core.git-reset"),
+    ("cd . && timeout 5 bash -lc 'touch pushed.txt; git push --force'", "core.git-push-force"),
+];
+const PROSE: &str = "echo 'never git reset --hard, never rm -rf /' > advice.txt";
+
+fn play(rig: &mut Rig) -> Checked {
+    let mut script = Script::ending("I found another way.");
+    let commands = DENIED.iter().map(|(command, _)| *command).chain([PROSE]);
+    for command in commands {
+        script = script.then(Turn::call((rig.client.shell)(command)));
+    }
+    let run = rig.run(script, Grant::Everything)?;
+    ended_well(&run)?;
+    let main = run.main();
+    expect(main.len() == DENIED.len() + 2, "the run goes on after each denial", || outline(&main))?;
+    for (request, (command, rule)) in main.iter().skip(1).zip(DENIED) {
+        let result = &request.last_result;
+        expect(result.contains(rule), &format!("the result of `{command}` names `{rule}`"), || {
+            short(result)
+        })?;
+        expect(result.contains("sprag approve"), "and a person's way past it", || short(result))?;
+    }
+    expect(rig.file("advice.txt").is_some(), "the harmless command ran", || outline(&main))?;
+    let ran = ["reset.txt", "pushed.txt"].into_iter().find(|name| rig.file(name).is_some());
+    expect(ran.is_none(), "no part of a denied command ran", || format!("{ran:?}"))
+}
