@@ -29,10 +29,12 @@ impl Needs {
     pub const ALLOWS: Needs = Needs(1 << 5);
     /// The judge's opinion, where the rules have none.
     pub const JUDGE: Needs = Needs(1 << 6);
+    /// What the lines have in them that a commit would add.
+    pub const STAGED: Needs = Needs(1 << 8);
 
     /// Whether finding out may take long.
     pub fn is_slow(self) -> bool {
-        self.has(Needs::CONFLICTS) || self.has(Needs::JUDGE)
+        self.has(Needs::CONFLICTS) || self.has(Needs::JUDGE) || self.has(Needs::STAGED)
     }
 
     pub fn has(self, other: Needs) -> bool {
@@ -57,6 +59,7 @@ impl Needs {
             (Needs::RULES, "rules"),
             (Needs::ALLOWS, "allows"),
             (Needs::JUDGE, "judge"),
+            (Needs::STAGED, "staged"),
         ]
         .into_iter()
         .filter(|&(need, _)| self.has(need))
@@ -86,6 +89,7 @@ pub struct Facts {
     pub rules: Option<RuleSet>,
     pub allows: Option<RuleSet>,
     pub judgement: Option<Judgement>,
+    pub staged: Option<Staged>,
 }
 
 /// A conflict marker that git, or somebody, left in a file.
@@ -96,4 +100,29 @@ pub struct Conflict {
     pub line: u32,
     /// Of the conflict's own text.
     pub digest: Digest,
+}
+
+/// What was found in the lines a commit would add.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Staged {
+    pub found: Vec<Finding>,
+    /// Whether all of them could be looked at.
+    pub is_whole: bool,
+}
+
+/// A line that must not be committed as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Relative to the repository.
+    pub path: Text<200>,
+    pub line: u32,
+    pub fault: Fault,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// What kind of secret, never which.
+    Secret { kind: Text<32> },
+    /// A conflict with all its marks.
+    Markers,
 }

@@ -15,6 +15,7 @@ gates! {
     notes: Notes,
     integrity: Integrity,
     permission: Permission,
+    commit: Commit,
 }
 
 /// A rule with state. The implementing type is the state.

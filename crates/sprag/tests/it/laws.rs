@@ -62,6 +62,7 @@ fn facts() -> impl Strategy<Value = Facts> {
         rules: None,
         allows: None,
         judgement: None,
+        staged: None,
     })
 }
 

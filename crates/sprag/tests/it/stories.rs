@@ -30,6 +30,13 @@ enum Step {
     Start(String),
     Prompt(String),
     Bash(String),
+    /// The same by an agent that the session's agent started.
+    SubagentBash(String),
+    /// The user sets a key.
+    Config {
+        key: String,
+        value: String,
+    },
     /// The client is about to ask its user about a command.
     Permission(String),
     /// Writes a file, with conflict markers or without.
@@ -58,12 +65,18 @@ enum Told {
     Deny(String),
     Ask(String),
     Allow,
+    /// The command that is run instead.
+    Rewrite(String),
 }
 
 trait Player {
     fn play(&mut self, session: &str, step: &Step) -> Told;
 
     fn can_ask(&self) -> bool {
+        true
+    }
+
+    fn can_rewrite(&self) -> bool {
         true
     }
 }
@@ -126,6 +139,11 @@ fn read_step(text: &str) -> Step {
         "start" => Step::Start(if rest.is_empty() { "startup".to_owned() } else { rest.to_owned() }),
         "prompt" => Step::Prompt(rest.to_owned()),
         "bash" => Step::Bash(rest.to_owned()),
+        "subagent-bash" => Step::SubagentBash(rest.to_owned()),
+        "config" => {
+            let (key, value) = rest.split_once(' ').unwrap();
+            Step::Config { key: key.to_owned(), value: value.to_owned() }
+        }
         "permission" => Step::Permission(rest.to_owned()),
         "break" => Step::Write { path: rest.to_owned(), is_conflicted: true },
         "mend" => Step::Write { path: rest.to_owned(), is_conflicted: false },
@@ -156,8 +174,11 @@ fn play(script: &Script, player: &mut dyn Player) {
         let told = player.play(&session, step);
         // A client that cannot ask refuses.
         let wanted = &if player.can_ask() { wanted.clone() } else { wanted.replacen("ask ", "deny ", 1) };
+        let wanted =
+            &if player.can_rewrite() { wanted.clone() } else { wanted.replacen("rewrite ", "deny ", 1) };
         let fits = match (wanted.split_once(' ').unwrap_or((wanted, "")), &told) {
             (("pass", ""), Told::Nothing) | (("allow", ""), Told::Allow) => true,
+            (("rewrite", command), Told::Rewrite(text)) => command == text,
             (("note", part), Told::Note(text))
             | (("hold", part), Told::Hold(text))
             | (("deny", part), Told::Deny(text))
@@ -177,13 +198,16 @@ struct Core {
     conflicted: BTreeMap<String, String>,
     debts: Debts,
     rules: RuleSet,
+    policy: Policy,
 }
 
 impl Core {
     fn new() -> Core {
         let rules = sprag_host::policy::rules(&sprag_host::policy::Packs::Default, None).unwrap();
         let rules = RuleSet::new(rules.iter().map(|sourced| &sourced.rule), Strictness::Usual).unwrap();
-        Core { rules, ..Core::default() }
+        let mut policy = Policy::default();
+        policy.gates.permission.watch = rules.watch();
+        Core { rules, policy, ..Core::default() }
     }
 }
 
@@ -207,7 +231,18 @@ impl Player for Core {
                 source: if source == "compact" { Source::Compact } else { Source::Startup },
             },
             Step::Prompt(text) => Event::Prompted { text: text.clone(), author: Author::User },
+            Step::Config { key, value } => {
+                let (section, key) = key.split_once('.').unwrap();
+                let mut gates = serde_json::to_value(&self.policy.gates).unwrap();
+                gates[section][key] = json!(value);
+                self.policy.gates = serde_json::from_value(gates).unwrap();
+                return Told::Nothing;
+            }
             Step::Bash(command) => Event::ToolRequested { call: call("Bash", json!({ "command": command })) },
+            Step::SubagentBash(command) => {
+                actor = Actor::Subagent { id: Text::from("a1"), kind: Text::from("helper") };
+                Event::ToolRequested { call: call("Bash", json!({ "command": command })) }
+            }
             Step::Permission(command) => {
                 Event::PermissionAsked { call: call("Bash", json!({ "command": command })) }
             }
@@ -277,10 +312,9 @@ impl Core {
             rules: Some(self.rules.clone()),
             allows: None,
             judgement: None,
+            staged: None,
         };
-        let mut policy = Policy::default();
-        policy.gates.permission.watch = self.rules.watch();
-        let step = decide::decide(state, &input, &facts, &policy, None);
+        let step = decide::decide(state, &input, &facts, &self.policy, None);
         for effect in step.effects {
             let body = effect.body;
             self.debts.apply(&Record {
@@ -306,6 +340,10 @@ impl Core {
             },
             Ruling::Ask { reason, .. } => Told::Ask(reason.refusal_text().to_string()),
             Ruling::Allow { .. } => Told::Allow,
+            Ruling::Pass if step.verdict.rewrite.is_some() => {
+                let rewrite = step.verdict.rewrite.unwrap();
+                Told::Rewrite(rewrite.input["command"].as_str().unwrap().to_owned())
+            }
             Ruling::Pass => step.verdict.context().map_or(Told::Nothing, |text| Told::Note(text.to_string())),
         }
     }
@@ -319,6 +357,10 @@ struct Program {
 
 impl Player for Program {
     fn can_ask(&self) -> bool {
+        self.client != "codex"
+    }
+
+    fn can_rewrite(&self) -> bool {
         self.client != "codex"
     }
 
@@ -337,6 +379,21 @@ impl Player for Program {
             Step::Bash(command) => {
                 more = json!({"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": "t1"});
                 "PreToolUse"
+            }
+            Step::SubagentBash(command) => {
+                more = json!({"tool_name": "Bash", "tool_input": {"command": command}, "agent_id": "a1", "agent_type": "helper"});
+                "PreToolUse"
+            }
+            Step::Config { key, value } => {
+                // Below a client's process no command sets anything: the user edits the file.
+                let file = self.sandbox.home.join(".config/sprag/config.toml");
+                fs::create_dir_all(file.parent().unwrap()).unwrap();
+                let set = fs::read_to_string(&file).unwrap_or_default();
+                let others = set.lines().filter(|line| !line.starts_with(key.as_str()));
+                let lines: Vec<String> =
+                    others.map(str::to_owned).chain([format!("{key} = \"{value}\"")]).collect();
+                fs::write(&file, lines.join("\n")).unwrap();
+                return Told::Nothing;
             }
             Step::Permission(command) => {
                 more = json!({"tool_name": "Bash", "tool_input": {"command": command}});
@@ -381,6 +438,8 @@ impl Player for Program {
             Told::Ask(specific["permissionDecisionReason"].as_str().unwrap().to_owned())
         } else if specific["permissionDecision"] == "deny" {
             Told::Deny(specific["permissionDecisionReason"].as_str().unwrap().to_owned())
+        } else if let Some(command) = specific["updatedInput"]["command"].as_str() {
+            Told::Rewrite(command.to_owned())
         } else if let Some(context) = specific["additionalContext"].as_str() {
             Told::Note(context.to_owned())
         } else {
