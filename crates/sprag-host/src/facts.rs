@@ -20,6 +20,7 @@ use crate::git;
 use crate::judge;
 use crate::places::Places;
 use crate::projections;
+use crate::staged;
 use crate::store::Store;
 use crate::walk::World;
 
@@ -40,6 +41,9 @@ pub fn gather(needs: Needs, world: &World<'_>, input: &Input, session: &Session)
     }
     if needs.has(Needs::JUDGE) && permission::is_left_to_judge(&facts, input) {
         facts.judgement = Some(judge::ask(world, input));
+    }
+    if needs.has(Needs::STAGED) {
+        facts.staged = Some(staged::look(input));
     }
     if needs.has(Needs::OURS) {
         facts.ours = ours(places);

@@ -8,6 +8,7 @@
 
 mod bad_input;
 mod commands;
+mod commit;
 mod docs;
 mod hostile;
 mod killed;
