@@ -43,7 +43,7 @@ pub fn gather(needs: Needs, world: &World<'_>, input: &Input, session: &Session)
         facts.judgement = Some(judge::ask(world, input));
     }
     if needs.has(Needs::STAGED) {
-        facts.staged = Some(staged::look(input));
+        facts.staged = Some(staged::look(input, &world.config.policy.gates.commit));
     }
     if needs.has(Needs::OURS) {
         facts.ours = ours(places);

@@ -43,9 +43,15 @@ pub enum Against {
     Nothing,
 }
 
+pub struct Diff {
+    pub text: Vec<u8>,
+    /// Nothing was cut off.
+    pub is_whole: bool,
+}
+
 /// A diff without context of what is below these paths, with slashes and prefixes as git is born
-/// with them. `None`: git could not say, or said more than is read.
-pub fn added_lines(dir: &Path, against: Against, paths: &[String]) -> Option<Vec<u8>> {
+/// with them. What the repository says is no text is left out. `None`: git could not say.
+pub fn added_lines(dir: &Path, against: Against, paths: &[String]) -> Option<Diff> {
     let mut args = vec![
         "-c",
         "core.quotePath=false",
@@ -71,7 +77,7 @@ pub fn added_lines(dir: &Path, against: Against, paths: &[String]) -> Option<Vec
         }
     });
     let ran = git_alone(dir, &below(args, paths))?;
-    (ran.stdout.len() < CAP).then_some(ran.stdout)
+    Some(Diff { is_whole: ran.stdout.len() < CAP, text: ran.stdout })
 }
 
 /// Staged files below these paths, relative to the repository.

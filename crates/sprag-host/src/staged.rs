@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use sprag_core::event::Input;
 use sprag_core::fact::{Facts, Finding, Needs, Staged};
 use sprag_core::gates::commit::git::{Kind, Look};
-use sprag_core::gates::commit::{self, staged};
+use sprag_core::gates::commit::{self, Policy, staged};
 
 use crate::exec::read_capped;
-use crate::git::{self, Against};
+use crate::git::{self, Against, Diff};
 use crate::places;
 
 /// Bounds on new files: work, not time, so that a verdict does not depend on the load.
@@ -18,27 +18,24 @@ const FILES: usize = 200;
 const FILE_BYTES: u64 = 1024 * 1024;
 
 /// What is wrong with the commits of a call.
-pub fn look(input: &Input) -> Staged {
+pub fn look(input: &Input, policy: &Policy) -> Staged {
     let looks = commit::looks(input);
+    let eyes = Eyes { input, policy, looks: &looks.list };
     let mut all = Staged { found: Vec::new(), is_whole: !looks.is_partial };
-    let takes_tracked =
-        |place: &str| looks.list.iter().any(|look| look.place == place && look.what == Kind::Tracked);
     for look in &looks.list {
-        let dir = dir_of(input, &look.place);
-        let found = match &look.what {
-            // All that is staged is among what has changed.
-            Kind::Index if takes_tracked(&look.place) => Some(Vec::new()),
-            Kind::Index => index(&dir, input, &looks.list),
-            Kind::Tracked => changed(&dir, &[]),
-            Kind::Paths(paths) => paths_of(&dir, input, paths),
+        let dir = eyes.dir_of(look);
+        let seen = match &look.what {
+            Kind::Index if eyes.takes_tracked(look) => continue,
+            Kind::Index => eyes.index(&dir),
+            Kind::Tracked => eyes.changed(&dir, &[]),
+            Kind::Paths(paths) => eyes.paths(&dir, paths),
         };
-        match found {
-            Some(found) => all.found.extend(found),
-            // A git that hangs is not asked again.
-            None => {
-                all.is_whole = false;
-                break;
-            }
+        let seen = seen.unwrap_or_default();
+        all.found.extend(seen.found);
+        all.is_whole &= seen.is_whole;
+        if !seen.is_whole {
+            // A git that hangs or drowns us is not asked again.
+            break;
         }
     }
     all
@@ -52,48 +49,69 @@ pub fn warning(needs: Needs, facts: &Facts) -> Option<String> {
     })
 }
 
-/// What is staged, but for files that are staged anew before the commit.
-fn index(dir: &Path, input: &Input, looks: &[Look]) -> Option<Vec<Finding>> {
-    let mut found = staged::in_diff(&git::added_lines(dir, Against::Index, &[])?);
-    if found.is_empty() {
-        return Some(found);
+struct Eyes<'a> {
+    input: &'a Input,
+    policy: &'a Policy,
+    looks: &'a [Look],
+}
+
+impl Eyes<'_> {
+    fn minds(&self, found: &Finding) -> bool {
+        self.policy.minds(found)
     }
-    for look in looks {
-        if let Kind::Paths(paths) = &look.what {
-            let anew = git::staged_paths(&dir_of(input, &look.place), paths)?;
-            found.retain(|found| !anew.iter().any(|path| path == found.path.as_str()));
+
+    fn dir_of(&self, look: &Look) -> PathBuf {
+        places::tidy(&Path::new(&self.input.cwd).join(&look.place))
+    }
+
+    /// All that is staged is among what has changed.
+    fn takes_tracked(&self, look: &Look) -> bool {
+        self.looks.iter().any(|other| other.place == look.place && other.what == Kind::Tracked)
+    }
+
+    /// What is staged, but for files that are staged anew before the commit.
+    fn index(&self, dir: &Path) -> Option<Staged> {
+        let mut seen = self.diff(git::added_lines(dir, Against::Index, &[])?);
+        for look in self.looks {
+            if let Kind::Paths(paths) = &look.what
+                && !seen.found.is_empty()
+            {
+                let anew = git::staged_paths(&self.dir_of(look), paths)?;
+                seen.found.retain(|found| !anew.iter().any(|path| path == found.path.as_str()));
+            }
         }
+        Some(seen)
     }
-    Some(found)
-}
 
-fn changed(dir: &Path, paths: &[String]) -> Option<Vec<Finding>> {
-    let diff = git::added_lines(dir, Against::Head, paths);
-    // Before the first commit there is no HEAD.
-    let diff = diff.or_else(|| git::added_lines(dir, Against::Nothing, paths));
-    Some(staged::in_diff(&diff?))
-}
+    fn changed(&self, dir: &Path, paths: &[String]) -> Option<Staged> {
+        let diff = git::added_lines(dir, Against::Head, paths);
+        // Before the first commit there is no HEAD.
+        let diff = diff.or_else(|| git::added_lines(dir, Against::Nothing, paths));
+        Some(self.diff(diff?))
+    }
 
-fn paths_of(dir: &Path, input: &Input, paths: &[String]) -> Option<Vec<Finding>> {
-    let mut found = changed(dir, paths)?;
-    let new = git::untracked_paths(dir, paths)?;
-    if new.len() > FILES {
-        return None;
+    fn paths(&self, dir: &Path, paths: &[String]) -> Option<Staged> {
+        let mut seen = self.changed(dir, paths)?;
+        let new = git::untracked_paths(dir, paths)?;
+        seen.is_whole &= new.len() <= FILES;
+        for path in new.iter().take(FILES) {
+            let file = places::tidy(&dir.join(path));
+            let name = file.strip_prefix(&self.input.root).unwrap_or(Path::new(path)).to_string_lossy();
+            let text = read(&file).unwrap_or_default();
+            seen.is_whole &= (text.len() as u64) < FILE_BYTES || staged::is_binary(&text);
+            seen.found.extend(staged::in_file(&name, &text, &|found| self.minds(found)));
+        }
+        Some(seen)
     }
-    for path in new {
-        let file = places::tidy(&dir.join(&path));
-        let name = file.strip_prefix(&input.root).unwrap_or(Path::new(&path)).to_string_lossy();
-        found.extend(staged::in_file(&name, &read(&file).unwrap_or_default()));
+
+    fn diff(&self, diff: Diff) -> Staged {
+        let found = staged::in_diff(&diff.text, &|found| self.minds(found));
+        Staged { found, is_whole: diff.is_whole }
     }
-    Some(found)
 }
 
 /// A regular file and nothing else: what is put in its place must not hang us.
 fn read(path: &Path) -> Option<Vec<u8>> {
     let is_file = fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
     is_file.then(|| read_capped(File::open(path).ok()?, FILE_BYTES).ok()).flatten()
-}
-
-fn dir_of(input: &Input, place: &str) -> PathBuf {
-    places::tidy(&Path::new(&input.cwd).join(place))
 }

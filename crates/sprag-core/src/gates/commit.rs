@@ -177,18 +177,19 @@ fn guard(cx: &Cx<'_, Policy>, script: &Script) -> Option<Reason> {
         return Some(swept(&sweep));
     }
     let staged = cx.facts.staged.as_ref()?;
-    let ignored = |path: &str| cx.policy.ignore.iter().any(|prefix| path.starts_with(prefix.as_str()));
-    let found: Vec<&Finding> =
-        staged.found.iter().filter(|found| !ignored(found.path.as_str()) && cx.policy.denies(&found.fault)).collect();
+    let found: Vec<&Finding> = staged.found.iter().filter(|found| cx.policy.minds(found)).collect();
     unfit(&found)
 }
 
 impl Policy {
-    fn denies(&self, fault: &Fault) -> bool {
-        match fault {
-            Fault::Secret { .. } => self.secrets == Guard::Deny,
-            Fault::Markers => self.markers == Guard::Deny,
-        }
+    /// Whether a line must not be committed.
+    pub fn minds(&self, found: &Finding) -> bool {
+        let guard = match found.fault {
+            Fault::Secret { .. } => self.secrets,
+            Fault::Markers => self.markers,
+        };
+        let is_ignored = |prefix: &String| found.path.as_str().starts_with(prefix.as_str());
+        guard == Guard::Deny && !self.ignore.iter().any(is_ignored)
     }
 }
 

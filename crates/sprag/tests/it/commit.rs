@@ -181,6 +181,20 @@ fn a_hostile_repository_runs_nothing() {
     assert!(!mark.exists(), "a program of the repository was run");
 }
 
+/// What can be read of it counts, and the rest is told.
+#[test]
+fn a_very_long_change_is_looked_at_as_far_as_it_goes() {
+    let sandbox = guarded();
+    sandbox.write("big.txt", &format!("{SECRET}{}", "a line of text\n".repeat(400_000)));
+    let wanted = "sprag: this commit would add a secret: `big.txt:1` (secret)";
+    assert_eq!(told(&sandbox, "git add big.txt && git commit -m x"), wanted);
+    git(&sandbox, &["add", "big.txt"]);
+    assert_eq!(told(&sandbox, "git commit -m x"), wanted);
+    sandbox.write("big.txt", &"a line of text\n".repeat(400_000));
+    git(&sandbox, &["add", "big.txt"]);
+    assert!(told(&sandbox, "git commit -m x").contains("not all of what would be committed"));
+}
+
 /// Nobody is trapped by a git that does not answer.
 #[test]
 fn what_git_cannot_say_is_told_and_passes() {

@@ -186,6 +186,9 @@ pub fn sweep(command: &Command) -> Option<String> {
         return None;
     }
     let whole = words.operands().find(|path| is_everything(path));
+    let is_exception = |path: &str| path.starts_with(":!") || path.starts_with(":^");
+    // Everything but this is hardly less.
+    let whole = whole.or_else(|| words.operand(0).filter(|_| words.operands().all(is_exception)));
     let all: &[&str] = match name {
         "add" | "stage" => &["-A", "--all", "--no-ignore-removal", "-u", "--update"],
         "commit" => &["-a", "--all"],
@@ -201,10 +204,9 @@ pub fn sweep(command: &Command) -> Option<String> {
 }
 
 fn is_everything(path: &str) -> bool {
-    let path = path.strip_prefix(":(top)").or_else(|| path.strip_prefix(":/")).map_or(path, |rest| {
-        if rest.is_empty() { "." } else { rest }
-    });
-    matches!(path.trim_start_matches("./").trim_end_matches('/'), "" | "." | ".." | "*" | "**" | ":")
+    let path = path.strip_prefix(":(top)").or_else(|| path.strip_prefix(':')).unwrap_or(path);
+    let is_up = |path: &str| path.chars().all(|c| matches!(c, '.' | '/'));
+    is_up(path) || matches!(path.trim_start_matches(['.', '/']), "*" | "**")
 }
 
 /// Something to look at before a commit.
@@ -356,6 +358,9 @@ mod tests {
             ("git -C x add .", "git add ."),
             ("git add ./", "git add ./"),
             ("git add :/", "git add :/"),
+            ("git add ../..", "git add ../.."),
+            ("git add ':(top)*'", "git add :(top)*"),
+            ("git add -- ':!target'", "git add :!target"),
             ("git add *", "git add *"),
             ("git add -v -- .", "git add ."),
             ("git add -vA", "git add -A"),

@@ -9,9 +9,12 @@ const FOUND: usize = 20;
 /// Longer lines are made by programs; their start is looked at.
 const LINE: usize = 16 * 1024;
 
+/// Which findings count.
+type Minds<'a> = &'a dyn Fn(&Finding) -> bool;
+
 /// What the added lines of a diff without context have in them.
-pub fn in_diff(diff: &[u8]) -> Vec<Finding> {
-    let mut file = File::new("");
+pub fn in_diff(diff: &[u8], minds: Minds<'_>) -> Vec<Finding> {
+    let mut file = File::new("", minds);
     let mut found = Vec::new();
     let (mut removed, mut added) = (0u32, 0u32);
     for line in diff.split(|&byte| byte == b'\n') {
@@ -30,36 +33,39 @@ pub fn in_diff(diff: &[u8]) -> Vec<Finding> {
             }
             Some(b'+') => {
                 if let Some(path) = line.strip_prefix(b"+++ ") {
-                    file = File::new(&path_of(path));
+                    file = File::new(&path_of(path), minds);
                 }
             }
             _ => {}
         }
     }
-    found.truncate(FOUND);
     found
 }
 
 /// The same of a file that is new as a whole.
-pub fn in_file(path: &str, text: &[u8]) -> Vec<Finding> {
+pub fn in_file(path: &str, text: &[u8], minds: Minds<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
-    if text.contains(&0) {
+    if is_binary(text) {
         return found;
     }
-    let mut file = File { number: 1, ..File::new(path) };
+    let mut file = File { number: 1, ..File::new(path, minds) };
     for line in text.split(|&byte| byte == b'\n') {
         file.line(line, &mut found);
     }
-    found.truncate(FOUND);
     found
 }
 
+pub fn is_binary(text: &[u8]) -> bool {
+    text.contains(&0)
+}
+
 /// A file while it is read.
-struct File {
+struct File<'a> {
     path: Text<200>,
     /// Of the next line.
     number: u32,
     conflict: Conflict,
+    minds: Minds<'a>,
 }
 
 /// How much of a conflict has been seen: one of its marks alone is a heading or a quotation.
@@ -69,17 +75,19 @@ enum Conflict {
     Theirs { line: u32 },
 }
 
-impl File {
-    fn new(path: &str) -> File {
-        File { path: Text::from(path), number: 0, conflict: Conflict::None }
+impl File<'_> {
+    fn new<'a>(path: &str, minds: Minds<'a>) -> File<'a> {
+        File { path: Text::from(path), number: 0, conflict: Conflict::None, minds }
     }
 
     fn line(&mut self, line: &[u8], found: &mut Vec<Finding>) {
         let number = self.number;
         self.number = self.number.saturating_add(1);
+        let (path, minds) = (&self.path, self.minds);
         let mut find = |line, fault| {
-            if found.len() < FOUND {
-                found.push(Finding { path: self.path.clone(), line, fault });
+            let finding = Finding { path: path.clone(), line, fault };
+            if found.len() < FOUND && minds(&finding) {
+                found.push(finding);
             }
         };
         self.conflict = match self.conflict {
@@ -147,30 +155,37 @@ mod tests {
     #[test]
     fn added_lines_are_looked_at_by_their_number() {
         let diff = b"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1,2 @@\n-password=correcthorsebattery\n+one\n+DB_PASSWORD=correcthorsebattery\n@@ -9,0 +11 @@ fn f()\n+ghp_0123456789abcdefghij0123456789abcdef\ndiff --git a/a b/a b\n--- /dev/null\n+++ b/a b\t\n@@ -0,0 +1 @@\n+-----BEGIN RSA PRIVATE KEY-----\n\\ No newline at end of file\n";
-        assert_eq!(told(&in_diff(diff)), ["x:2 secret", "x:11 github_token", "a b:1 private_key"]);
+        assert_eq!(told(&in_diff(diff, &|_| true)), ["x:2 secret", "x:11 github_token", "a b:1 private_key"]);
     }
 
     #[test]
     fn content_is_no_header() {
         let diff = b"+++ b/x\n@@ -1,2 +1,3 @@\n--- a/y\n-@@ -1 +1 @@\n+++ b/y\n+@@ -7 +7 @@\n+PASSWORD=correcthorsebattery\n";
-        assert_eq!(told(&in_diff(diff)), ["x:3 secret"]);
+        assert_eq!(told(&in_diff(diff, &|_| true)), ["x:3 secret"]);
     }
 
     #[test]
     fn a_conflict_is_all_three_marks_of_one_file() {
         let diff = b"+++ b/x\n@@ -1,0 +2 @@\n+<<<<<<< ours\n@@ -2,0 +4,3 @@\n+=======\n+three\n+>>>>>>> theirs\n+++ b/y\n@@ -0,0 +1 @@\n+=======\n+++ b/z\n@@ -0,0 +1 @@\n+>>>>>>> theirs\n";
-        assert_eq!(told(&in_diff(diff)), ["x:2 markers"]);
-        assert_eq!(told(&in_file("n", b"a\n<<<<<<< o\n=======\n>>>>>>> t\n")), ["n:2 markers"]);
-        assert_eq!(told(&in_file("n", b"Heading\n=======\n")), [""; 0]);
-        assert_eq!(told(&in_file("n", b"\0PASSWORD=correcthorsebattery\n")), [""; 0]);
+        assert_eq!(told(&in_diff(diff, &|_| true)), ["x:2 markers"]);
+        assert_eq!(told(&in_file("n", b"a\n<<<<<<< o\n=======\n>>>>>>> t\n", &|_| true)), ["n:2 markers"]);
+        assert_eq!(told(&in_file("n", b"Heading\n=======\n", &|_| true)), [""; 0]);
+        assert_eq!(told(&in_file("n", b"\0PASSWORD=correcthorsebattery\n", &|_| true)), [""; 0]);
+    }
+
+    #[test]
+    fn what_nobody_minds_does_not_hide_the_rest() {
+        let diff = format!("+++ b/x\n@@ -0,0 +1,99 @@\n{}+++ b/y\n@@ -0,0 +1 @@\n+PASSWORD=correcthorsebattery\n", "+PASSWORD=correcthorsebattery\n".repeat(99));
+        assert_eq!(told(&in_diff(diff.as_bytes(), &|found| found.path.as_str() != "x")), ["y:1 secret"]);
+        assert_eq!(in_diff(diff.as_bytes(), &|_| true).len(), FOUND);
     }
 
     proptest! {
         #[test]
         fn any_bytes_are_survived(bytes in proptest::collection::vec(any::<u8>(), 0..300), lines in "([-+@ ]{1,4}[0-9,]{0,3} ?|\n){0,40}") {
-            in_diff(&bytes);
-            in_diff(lines.as_bytes());
-            in_file("x", &bytes);
+            in_diff(&bytes, &|_| true);
+            in_diff(lines.as_bytes(), &|_| true);
+            in_file("x", &bytes, &|_| true);
         }
     }
 }
