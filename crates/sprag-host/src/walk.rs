@@ -299,6 +299,9 @@ fn event_record(input: &Input, verdict: &Verdict) -> Record {
     if !verdict.notes.is_empty() {
         body["notes"] = json!(verdict.notes);
     }
+    if let Some(rewrite) = &verdict.rewrite {
+        body["rewritten"] = json!(rewrite.why);
+    }
     records::record(kind, input.at, Some(&input.session), Some(records::by(input)), body)
 }
 

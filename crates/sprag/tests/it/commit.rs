@@ -226,6 +226,26 @@ fn codex_is_told_what_to_leave_out() {
     assert_eq!(reason(&reply), wanted);
 }
 
+#[test]
+fn a_rewrite_is_on_record() {
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.run(&["config", "set", "commit.trailers", "strip"]).code, 0);
+    let reply = sandbox.bash("s-1", "git commit -m \"$(cat <<'EOF'\nx\n\nCo-Authored-By: Claude\nEOF\n)\"");
+    let wanted = json!({"hookSpecificOutput": {
+        "hookEventName": "PreToolUse",
+        "updatedInput": {"command": "git commit -m \"$(cat <<'EOF'\nx\nEOF\n)\""},
+    }});
+    assert_eq!(reply, wanted);
+    let record = &sandbox.json(&["debug", "s-1", "--json"])["records"][0]["body"];
+    assert_eq!(
+        (&record["verdict"], &record["rewritten"]),
+        (
+            &json!("pass"),
+            &json!("messages are signed by people only, so leave this out: `Co-Authored-By: Claude`")
+        )
+    );
+}
+
 /// What a user's messages say is not for a repository to decide.
 #[test]
 fn an_untrusted_project_strips_nothing() {

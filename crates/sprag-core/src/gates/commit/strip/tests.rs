@@ -137,6 +137,22 @@ fn but_for_messages(text: &str) -> String {
     format!("{:?} {:?} {:?} {:?}", script.commands, script.writes, script.reads, script.doubts)
 }
 
+/// The messages of a script, and what they are without signatures.
+fn messages(text: &str) -> (Vec<String>, Vec<String>) {
+    let script = Script::parse(text, &start());
+    let given: Vec<String> =
+        script.commands.iter().flat_map(pieces).filter_map(|piece| piece.text().map(str::to_owned)).collect();
+    let clean = |text: &String| {
+        let mut text = text.clone();
+        while let Some(cut) = first_cut(&text) {
+            text.replace_range(cut, "");
+        }
+        text
+    };
+    let cleaned = given.iter().map(clean).collect();
+    (given, cleaned)
+}
+
 proptest! {
     /// Rewriting changes no command but the message, and there is nothing to do after it.
     #[test]
@@ -161,6 +177,7 @@ proptest! {
         if let Stripped::To { command, gone } = stripped(&given) {
             prop_assert!(!gone.is_empty());
             prop_assert_eq!(but_for_messages(&given), but_for_messages(&command), "{:?}\n{:?}", given, command);
+            prop_assert_eq!(messages(&given).1, messages(&command).0);
             prop_assert_eq!(stripped(&command), Stripped::Nothing);
         }
     }
