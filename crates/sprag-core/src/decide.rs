@@ -129,7 +129,7 @@ fn combine(
         match vote {
             Vote::Pass => {}
             Vote::Note(note) => verdict.notes.push(note),
-            Vote::Rewrite(input) => verdict.rewrite = Some(input),
+            Vote::Rewrite(rewrite) => verdict.rewrite = Some(rewrite),
             Vote::Allow(reason) => allows.push((gate, reason)),
             Vote::Ask(reason) => asks.push((gate, reason)),
             Vote::Hold(reason) => holds.push((gate, reason)),

@@ -37,10 +37,12 @@ impl Needs {
     pub const KEEP: Needs = Needs(1 << 8);
     /// What a call has done to them, which is undone.
     pub const DAMAGE: Needs = Needs(1 << 9);
+    /// What the lines have in them that a commit would add.
+    pub const STAGED: Needs = Needs(1 << 10);
 
     /// Whether finding out may take long.
     pub fn is_slow(self) -> bool {
-        self.has(Needs::CONFLICTS) || self.has(Needs::JUDGE)
+        self.has(Needs::CONFLICTS) || self.has(Needs::JUDGE) || self.has(Needs::STAGED)
     }
 
     pub fn has(self, other: Needs) -> bool {
@@ -68,6 +70,7 @@ impl Needs {
             (Needs::ROLE, "role"),
             (Needs::KEEP, "keep"),
             (Needs::DAMAGE, "damage"),
+            (Needs::STAGED, "staged"),
         ]
         .into_iter()
         .filter(|&(need, _)| self.has(need))
@@ -104,6 +107,7 @@ pub struct Facts {
     pub allows: Option<RuleSet>,
     pub judgement: Option<Judgement>,
     pub role: Option<RoleMarks>,
+    pub staged: Option<Staged>,
 }
 
 /// What the surroundings of a session say of its agent's role, as it is written.
@@ -164,4 +168,29 @@ pub struct Conflict {
     pub line: u32,
     /// Of the conflict's own text.
     pub digest: Digest,
+}
+
+/// What was found in the lines a commit would add.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Staged {
+    pub found: Vec<Finding>,
+    /// Whether all of them could be looked at.
+    pub is_whole: bool,
+}
+
+/// A line that must not be committed as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Relative to the repository.
+    pub path: Text<200>,
+    pub line: u32,
+    pub fault: Fault,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// What kind of secret, never which.
+    Secret { kind: Text<32> },
+    /// A conflict with all its marks.
+    Markers,
 }

@@ -13,7 +13,7 @@ pub enum Vote {
     Pass,
     Note(Note),
     /// Run the tool with this input instead.
-    Rewrite(Value),
+    Rewrite(Rewrite),
     /// In place of the user, who is about to be asked. Counts only there, and only if nobody objects.
     Allow(Reason),
     Ask(Reason),
@@ -27,6 +27,14 @@ pub enum Vote {
 }
 
 pub type Note = Text<2000>;
+
+/// What a tool is to be called with instead.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rewrite {
+    pub input: Value,
+    /// For a client that cannot change it: what the agent has to do differently.
+    pub why: Text<1000>,
+}
 
 /// Why something is held, and the way out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,7 +58,7 @@ impl Reason {
 pub struct Verdict {
     pub ruling: Ruling,
     pub notes: Vec<Note>,
-    pub rewrite: Option<Value>,
+    pub rewrite: Option<Rewrite>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]

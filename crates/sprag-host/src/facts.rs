@@ -25,6 +25,7 @@ use crate::judge;
 use crate::keep;
 use crate::places::Places;
 use crate::projections;
+use crate::staged;
 use crate::store::Store;
 use crate::walk::World;
 
@@ -45,6 +46,9 @@ pub fn gather(needs: Needs, world: &World<'_>, input: &Input, session: &Session)
     }
     if needs.has(Needs::JUDGE) && permission::is_left_to_judge(&facts, input) {
         facts.judgement = Some(judge::ask(world, input));
+    }
+    if needs.has(Needs::STAGED) {
+        facts.staged = Some(staged::look(input, &world.config.policy.gates.commit));
     }
     if needs.has(Needs::OURS) {
         let ours = guarded::ours(places);

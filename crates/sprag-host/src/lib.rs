@@ -26,6 +26,7 @@ pub mod projections;
 pub mod records;
 pub mod reports;
 pub mod runs;
+pub mod staged;
 pub mod stdin;
 pub mod store;
 pub mod walk;

@@ -23,7 +23,7 @@ use crate::env::Env;
 use crate::journal::{self, Journal};
 use crate::places::Places;
 use crate::store::{LOCK_WAIT, Store};
-use crate::{facts, inbox, outbox, person, projections, records, reports};
+use crate::{facts, inbox, outbox, person, projections, records, reports, staged};
 
 /// Where a walk takes place.
 pub struct World<'a> {
@@ -87,6 +87,7 @@ pub fn walk(world: &World<'_>, input: &Input) -> io::Result<Walked> {
             .warnings
             .push("git did not say what has changed; conflict markers were not looked for".to_owned());
     }
+    walked.warnings.extend(staged::warning(needs, &gathered));
     let mut steps = Steps { records: Vec::new(), effects: Vec::new(), is_binding: false };
     let mut session = std::mem::take(&mut journal.loaded.session);
     let before = session.clone();
@@ -296,6 +297,9 @@ fn event_record(input: &Input, verdict: &Verdict) -> Record {
     }
     if !verdict.notes.is_empty() {
         body["notes"] = json!(verdict.notes);
+    }
+    if let Some(rewrite) = &verdict.rewrite {
+        body["rewritten"] = json!(rewrite.why);
     }
     records::record(kind, input.at, Some(&input.session), Some(records::by(input)), body)
 }

@@ -15,6 +15,7 @@ gates! {
     notes: Notes,
     permission: Permission,
     delegation: Delegation,
+    commit: Commit,
     protection: Protection,
     integrity: Integrity,
 }

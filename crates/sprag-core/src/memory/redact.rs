@@ -98,21 +98,7 @@ fn clean(text: &str) -> Cow<'_, str> {
     let mut copied = 0;
     let mut at = 0;
     while at < bytes.len() {
-        // A secret starts where a word starts, or at a mark of its own; the rest is passed over.
-        let byte = bytes[at];
-        let found = match byte {
-            b'-' => pem(text, at),
-            b'<' => private_span(text, at),
-            b':' => url_password(text, at).or_else(|| assigned(text, at)),
-            b'=' => assigned(text, at),
-            b' ' if follows_flag(text, at) => assigned(text, at),
-            b'A' | b'B' | b'a'..=b'z' if starts_word(bytes, at) => match byte {
-                b'b' | b'B' => bearer(text, at),
-                b'e' => jwt(text, at),
-                _ => prefixed(text, at),
-            },
-            _ => None,
-        };
+        let found = found_at(text, at);
         match found {
             Some((from, to, kind)) if from >= copied => {
                 out.push_str(&text[copied..from]);
@@ -130,6 +116,30 @@ fn clean(text: &str) -> Cow<'_, str> {
     }
     out.push_str(&text[copied..]);
     Cow::Owned(out)
+}
+
+/// What kind of secret a text has in it, if any.
+pub fn kind(text: &str) -> Option<&'static str> {
+    (0..text.len()).find_map(|at| found_at(text, at)).map(|(_, _, kind)| kind)
+}
+
+/// A secret starts where a word starts, or at a mark of its own; the rest is passed over.
+fn found_at(text: &str, at: usize) -> Found {
+    let bytes = text.as_bytes();
+    let byte = bytes[at];
+    match byte {
+        b'-' => pem(text, at),
+        b'<' => private_span(text, at),
+        b':' => url_password(text, at).or_else(|| assigned(text, at)),
+        b'=' => assigned(text, at),
+        b' ' if follows_flag(text, at) => assigned(text, at),
+        b'A' | b'B' | b'a'..=b'z' if starts_word(bytes, at) => match byte {
+            b'b' | b'B' => bearer(text, at),
+            b'e' => jwt(text, at),
+            _ => prefixed(text, at),
+        },
+        _ => None,
+    }
 }
 
 /// Where a secret is and what it is.

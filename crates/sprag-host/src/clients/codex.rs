@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use sprag_core::event::{Event, Presence};
 use sprag_core::tool::Effect::{Delegate, Exec, Read, Write};
 use sprag_core::tool::{Tool, ToolCall};
-use sprag_core::verdict::{Reason, Ruling, Verdict};
+use sprag_core::verdict::{Reason, Rewrite, Ruling, Verdict};
 
 use super::dialect::{self, Dialect};
 use super::{Can, Client, Install, Malformed, Parsed, Reply, Support};
@@ -111,9 +111,9 @@ fn render(reply: &Reply<'_>) -> String {
     let verdict = Verdict {
         ruling: match (&reply.verdict.ruling, &reply.verdict.rewrite) {
             (Ruling::Ask { gate, reason }, _) => Ruling::Hold { gate, reason: reason.clone(), also: Vec::new() },
-            (Ruling::Pass, Some(wanted)) => Ruling::Hold {
+            (Ruling::Pass, Some(Rewrite { input, why })) => Ruling::Hold {
                 gate: "rewrite",
-                reason: Reason::new("rewrite", "this call is to be made differently", format!("call it with {wanted}")),
+                reason: Reason::new("rewrite", why.as_str(), format!("call it with {input}")),
                 also: Vec::new(),
             },
             (ruling, _) => ruling.clone(),

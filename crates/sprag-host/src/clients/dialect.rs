@@ -266,7 +266,7 @@ fn tool_requested(reply: &Reply<'_>, specific: &mut serde_json::Map<String, Valu
         specific.insert("permissionDecisionReason".to_owned(), json!(reason.refusal_text()));
     }
     if let Some(rewrite) = rewrite {
-        specific.insert("updatedInput".to_owned(), rewrite.clone());
+        specific.insert("updatedInput".to_owned(), rewrite.input.clone());
     }
 }
 

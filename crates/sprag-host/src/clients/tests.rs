@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use sprag_core::text::Text;
 use sprag_core::tool::Whole;
+use sprag_core::verdict::Rewrite;
 
 use super::*;
 
@@ -71,6 +72,10 @@ fn recorded_payloads_read_as_these_events() {
     insta::assert_snapshot!(told);
 }
 
+fn rewrite(input: Value) -> Rewrite {
+    Rewrite { input, why: Text::from("it has to be another way") }
+}
+
 /// Every kind of verdict on every kind of event, as each client is told.
 #[test]
 fn verdicts_are_told_like_this() {
@@ -79,7 +84,7 @@ fn verdicts_are_told_like_this() {
     let verdicts = [
         ("pass", Verdict::default()),
         ("note", Verdict { notes: vec![Text::from("a note")], ..Verdict::default() }),
-        ("rewrite", Verdict { rewrite: Some(json!({"command": "true"})), ..Verdict::default() }),
+        ("rewrite", Verdict { rewrite: Some(rewrite(json!({"command": "true"}))), ..Verdict::default() }),
         ("ask", Verdict { ruling: Ruling::Ask { gate: "g", reason: reason() }, ..Verdict::default() }),
         (
             "hold",
@@ -123,7 +128,7 @@ fn neutral_is_an_empty_object_everywhere() {
 #[test]
 fn nothing_is_ever_allowed_for_the_user() {
     for client in CLIENTS {
-        let verdict = Verdict { rewrite: Some(json!({})), ..Verdict::default() };
+        let verdict = Verdict { rewrite: Some(rewrite(json!({}))), ..Verdict::default() };
         let reply =
             Reply { native: "PreToolUse", presence: Presence::Attended, verdict: &verdict, warning: None };
         assert!(!(client.render)(&reply).contains("allow"));

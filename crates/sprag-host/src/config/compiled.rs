@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use sprag_core::policy::Policy;
+use sprag_core::rules::packs::PACKS;
 use sprag_core::rules::{Concern, RuleSet};
 
 use crate::config::kept::{Kept, Sorted};
@@ -19,11 +20,13 @@ use crate::env::Env;
 use crate::places::Places;
 
 /// Another build may mean something else by the same bytes.
-const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "/3");
+const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "/5");
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Compiled {
     build: String,
+    /// Bytes of the built-in rules: they change more often than the version does.
+    packs: usize,
     made_from: Vec<(PathBuf, Option<Stamp>)>,
     pub policy: Policy,
     pub off: switch::Off,
@@ -69,7 +72,7 @@ pub fn for_hook(places: &Places, env: &Env, disk: &dyn Disk) -> Compiled {
         return compile(places, env, &Good::default(), PathBuf::new());
     };
     let cached = bounded(&path).and_then(|bytes| postcard::from_bytes::<Compiled>(&bytes).ok());
-    let cached = cached.filter(|cached| cached.build == BUILD);
+    let cached = cached.filter(|cached| cached.build == BUILD && cached.packs == packs_size());
     let is_valid = |cached: &Compiled| cached.made_from.iter().all(|(path, stamp)| look(path) == *stamp);
     match cached {
         Some(cached) if is_valid(&cached) => cached,
@@ -108,7 +111,11 @@ fn compile(places: &Places, env: &Env, last_good: &Good, rules: PathBuf) -> Comp
         }
     };
     let off = places.user.as_ref().map(switch::read_off).unwrap_or_default();
-    Compiled { build: BUILD.to_owned(), made_from, policy, off, warnings, rules, fresh }
+    Compiled { build: BUILD.to_owned(), packs: packs_size(), made_from, policy, off, warnings, rules, fresh }
+}
+
+fn packs_size() -> usize {
+    PACKS.iter().map(|pack| pack.toml.len()).sum()
 }
 
 fn sources(places: &Places) -> Vec<PathBuf> {

@@ -180,6 +180,13 @@ fn configuration_shows_where_every_value_comes_from() {
     circuit_breaker.cooldown_seconds  user         60
     circuit_breaker.max_blocks        project      5
     circuit_breaker.max_per_turn      default      6
+    commit.add_all                    default      "deny"
+    commit.ignore                     default      []
+    commit.markers                    default      "deny"
+    commit.mode                       default      "stages"
+    commit.secrets                    default      "deny"
+    commit.subagents                  default      "deny"
+    commit.trailers                   default      "keep"
     delegation.insist_at              default      5
     delegation.mode                   default      "advise"
     delegation.note_at                default      3

@@ -67,6 +67,7 @@ fn facts() -> impl Strategy<Value = Facts> {
         allows: None,
         judgement: None,
         role: None,
+        staged: None,
     })
 }
 

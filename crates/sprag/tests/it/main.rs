@@ -8,6 +8,7 @@
 
 mod bad_input;
 mod commands;
+mod commit;
 mod delegation;
 mod docs;
 mod hostile;

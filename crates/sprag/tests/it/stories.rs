@@ -30,6 +30,13 @@ enum Step {
     Start(String),
     Prompt(String),
     Bash(String),
+    /// The same by an agent that the session's agent started.
+    SubagentBash(String),
+    /// The user sets a key.
+    Config {
+        key: String,
+        value: String,
+    },
     /// The client is about to ask its user about a command.
     Permission(String),
     /// Writes a file, with conflict markers or without.
@@ -44,8 +51,6 @@ enum Step {
         plan: bool,
     },
     SubagentStop,
-    /// A command of a sub-agent.
-    SubagentBash(String),
     /// Gives work to another agent.
     Delegate,
     /// What `AGENT_ROLE` says from here on.
@@ -68,12 +73,18 @@ enum Told {
     Deny(String),
     Ask(String),
     Allow,
+    /// The command that is run instead.
+    Rewrite(String),
 }
 
 trait Player {
     fn play(&mut self, session: &str, step: &Step) -> Told;
 
     fn can_ask(&self) -> bool {
+        true
+    }
+
+    fn can_rewrite(&self) -> bool {
         true
     }
 }
@@ -136,6 +147,11 @@ fn read_step(text: &str) -> Step {
         "start" => Step::Start(if rest.is_empty() { "startup".to_owned() } else { rest.to_owned() }),
         "prompt" => Step::Prompt(rest.to_owned()),
         "bash" => Step::Bash(rest.to_owned()),
+        "subagent-bash" => Step::SubagentBash(rest.to_owned()),
+        "config" => {
+            let (key, value) = rest.split_once(' ').unwrap();
+            Step::Config { key: key.to_owned(), value: value.to_owned() }
+        }
         "permission" => Step::Permission(rest.to_owned()),
         "break" => Step::Write { path: rest.to_owned(), is_conflicted: true },
         "mend" => Step::Write { path: rest.to_owned(), is_conflicted: false },
@@ -150,7 +166,6 @@ fn read_step(text: &str) -> Step {
             }
         }
         "subagent-stop" => Step::SubagentStop,
-        "subagent-bash" => Step::SubagentBash(rest.to_owned()),
         "delegate" => Step::Delegate,
         "role" => Step::Role(rest.to_owned()),
         "marker" => Step::Marker(rest.to_owned()),
@@ -171,8 +186,11 @@ fn play(script: &Script, player: &mut dyn Player) {
         let told = player.play(&session, step);
         // A client that cannot ask refuses.
         let wanted = &if player.can_ask() { wanted.clone() } else { wanted.replacen("ask ", "deny ", 1) };
+        let wanted =
+            &if player.can_rewrite() { wanted.clone() } else { wanted.replacen("rewrite ", "deny ", 1) };
         let fits = match (wanted.split_once(' ').unwrap_or((wanted, "")), &told) {
             (("pass", ""), Told::Nothing) | (("allow", ""), Told::Allow) => true,
+            (("rewrite", command), Told::Rewrite(text)) => command == text,
             (("note", part), Told::Note(text))
             | (("hold", part), Told::Hold(text))
             | (("deny", part), Told::Deny(text))
@@ -227,7 +245,18 @@ impl Player for Core {
                 source: if source == "compact" { Source::Compact } else { Source::Startup },
             },
             Step::Prompt(text) => Event::Prompted { text: text.clone(), author: Author::User },
+            Step::Config { key, value } => {
+                let (section, key) = key.split_once('.').unwrap();
+                let mut gates = serde_json::to_value(&self.policy.gates).unwrap();
+                gates[section][key] = json!(value);
+                self.policy.gates = serde_json::from_value(gates).unwrap();
+                return Told::Nothing;
+            }
             Step::Bash(command) => Event::ToolRequested { call: call("Bash", json!({ "command": command })) },
+            Step::SubagentBash(command) => {
+                actor = Actor::Subagent { id: Text::from("a1"), kind: Text::from("helper") };
+                Event::ToolRequested { call: call("Bash", json!({ "command": command })) }
+            }
             Step::Permission(command) => {
                 Event::PermissionAsked { call: call("Bash", json!({ "command": command })) }
             }
@@ -253,10 +282,6 @@ impl Player for Core {
             Step::SubagentStop => {
                 actor = Actor::Subagent { id: Text::from("a1"), kind: Text::from("helper") };
                 Event::SubagentStopped(Stop::default())
-            }
-            Step::SubagentBash(command) => {
-                actor = Actor::Subagent { id: Text::from("a1"), kind: Text::from("helper") };
-                Event::ToolRequested { call: call("Bash", json!({ "command": command })) }
             }
             Step::Delegate => Event::ToolRequested { call: call("Agent", json!({ "prompt": "do it" })) },
             Step::Role(role) => {
@@ -321,6 +346,7 @@ impl Core {
             judgement: None,
             // Found out once, as by the host.
             role: decide::needs(&state, &input, &self.policy).has(Needs::ROLE).then(|| self.role.clone()),
+            staged: None,
         };
         let step = decide::decide(state, &input, &facts, &self.policy, None);
         for effect in step.effects {
@@ -348,6 +374,10 @@ impl Core {
             },
             Ruling::Ask { reason, .. } => Told::Ask(reason.refusal_text().to_string()),
             Ruling::Allow { .. } => Told::Allow,
+            Ruling::Pass if step.verdict.rewrite.is_some() => {
+                let rewrite = step.verdict.rewrite.unwrap();
+                Told::Rewrite(rewrite.input["command"].as_str().unwrap().to_owned())
+            }
             Ruling::Pass => step.verdict.context().map_or(Told::Nothing, |text| Told::Note(text.to_string())),
         }
     }
@@ -361,6 +391,10 @@ struct Program {
 
 impl Player for Program {
     fn can_ask(&self) -> bool {
+        self.client != "codex"
+    }
+
+    fn can_rewrite(&self) -> bool {
         self.client != "codex"
     }
 
@@ -379,6 +413,21 @@ impl Player for Program {
             Step::Bash(command) => {
                 more = json!({"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": "t1"});
                 "PreToolUse"
+            }
+            Step::SubagentBash(command) => {
+                more = json!({"tool_name": "Bash", "tool_input": {"command": command}, "agent_id": "a1", "agent_type": "helper"});
+                "PreToolUse"
+            }
+            Step::Config { key, value } => {
+                // Below a client's process no command sets anything: the user edits the file.
+                let file = self.sandbox.home.join(".config/sprag/config.toml");
+                fs::create_dir_all(file.parent().unwrap()).unwrap();
+                let set = fs::read_to_string(&file).unwrap_or_default();
+                let others = set.lines().filter(|line| !line.starts_with(key.as_str()));
+                let lines: Vec<String> =
+                    others.map(str::to_owned).chain([format!("{key} = \"{value}\"")]).collect();
+                fs::write(&file, lines.join("\n")).unwrap();
+                return Told::Nothing;
             }
             Step::Permission(command) => {
                 more = json!({"tool_name": "Bash", "tool_input": {"command": command}});
@@ -408,13 +457,6 @@ impl Player for Program {
             Step::SubagentStop => {
                 more = json!({"agent_id": "a1", "agent_type": "helper"});
                 "SubagentStop"
-            }
-            Step::SubagentBash(command) => {
-                more = json!({
-                    "agent_id": "a1", "agent_type": "helper",
-                    "tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": "t1",
-                });
-                "PreToolUse"
             }
             Step::Delegate => {
                 let tool = if self.client == "codex" { "spawn_agent" } else { "Agent" };
@@ -447,6 +489,8 @@ impl Player for Program {
             Told::Ask(specific["permissionDecisionReason"].as_str().unwrap().to_owned())
         } else if specific["permissionDecision"] == "deny" {
             Told::Deny(specific["permissionDecisionReason"].as_str().unwrap().to_owned())
+        } else if let Some(command) = specific["updatedInput"]["command"].as_str() {
+            Told::Rewrite(command.to_owned())
         } else if let Some(context) = specific["additionalContext"].as_str() {
             Told::Note(context.to_owned())
         } else {

@@ -1,0 +1,119 @@
+//! The words of a command as options and operands. What is not known of a word stands in it as a
+//! character that no word can have.
+
+use crate::shell::{Command, Word};
+
+/// Stands for what is known only at run time.
+pub const HOLE: char = '\0';
+
+/// Which options of a program have a value, by letter and by name.
+pub struct Spec {
+    pub letters: &'static str,
+    /// Of these the rest of the word is the value, if there is one.
+    pub attached: &'static str,
+    pub long: &'static [&'static str],
+}
+
+/// Where a value stands: in which word, and from which byte of it on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct At {
+    pub word: usize,
+    pub from: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Given {
+    /// `-m` or `--message`, however it was spelled.
+    pub name: String,
+    /// The word the option itself stands in.
+    pub word: usize,
+    pub value: Option<At>,
+}
+
+/// A command line, read.
+pub struct Words {
+    pub texts: Vec<String>,
+    pub options: Vec<Given>,
+    /// Indices into `texts`.
+    pub operands: Vec<usize>,
+}
+
+impl Words {
+    /// Reads what follows the first `verbs` words.
+    pub fn read(command: &Command, verbs: usize, spec: &Spec) -> Words {
+        let texts: Vec<String> = command.argv.iter().map(text_of).collect();
+        let mut words = Words { options: Vec::new(), operands: Vec::new(), texts };
+        let mut at = verbs;
+        let mut only_operands = false;
+        while at < words.texts.len() {
+            let text = words.texts[at].clone();
+            let next = at + 1 < words.texts.len();
+            let mut used = at;
+            if only_operands || !text.starts_with('-') || text == "-" {
+                words.operands.push(at);
+            } else if text == "--" {
+                only_operands = true;
+            } else if text.starts_with("--") {
+                let (name, value) = match text.split_once('=') {
+                    Some((name, _)) => (name, Some(At { word: at, from: name.len() + 1 })),
+                    None => (text.as_str(), None),
+                };
+                let name = full_name(name, spec);
+                let takes_next = value.is_none() && next && spec.long.contains(&name.as_str());
+                used += usize::from(takes_next);
+                let value = value.or_else(|| takes_next.then_some(At { word: used, from: 0 }));
+                words.options.push(Given { name, word: at, value });
+            } else {
+                for (offset, letter) in text.char_indices().skip(1) {
+                    let from = offset + letter.len_utf8();
+                    let rest = (from < text.len()).then_some(At { word: at, from });
+                    let value = if spec.letters.contains(letter) {
+                        used += usize::from(rest.is_none() && next);
+                        rest.or_else(|| next.then_some(At { word: at + 1, from: 0 }))
+                    } else {
+                        rest.filter(|_| spec.attached.contains(letter))
+                    };
+                    words.options.push(Given { name: format!("-{letter}"), word: at, value });
+                    if value.is_some() {
+                        break;
+                    }
+                }
+            }
+            at = used + 1;
+        }
+        words
+    }
+
+    pub fn has(&self, names: &[&str]) -> bool {
+        self.options.iter().any(|given| names.contains(&given.name.as_str()))
+    }
+
+    pub fn text(&self, at: At) -> &str {
+        &self.texts[at.word][at.from..]
+    }
+
+    pub fn operand(&self, at: usize) -> Option<&str> {
+        self.operands.get(at).map(|&word| self.texts[word].as_str())
+    }
+
+    pub fn operands(&self) -> impl Iterator<Item = &str> {
+        self.operands.iter().map(|&word| self.texts[word].as_str())
+    }
+}
+
+pub fn text_of(word: &Word) -> String {
+    match word {
+        Word::Known(text) => text.clone(),
+        Word::Partly(parts) => {
+            parts.iter().map(|part| part.clone().unwrap_or_else(|| HOLE.to_string())).collect()
+        }
+        Word::Many => HOLE.to_string(),
+    }
+}
+
+/// Git takes an option's name also when its end is missing.
+fn full_name(name: &str, spec: &Spec) -> String {
+    let is_whole = spec.long.contains(&name) || name.len() < 5;
+    let meant = spec.long.iter().find(|long| !is_whole && long.starts_with(name));
+    meant.map_or_else(|| name.to_owned(), |long| (*long).to_owned())
+}
