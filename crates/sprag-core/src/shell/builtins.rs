@@ -7,6 +7,7 @@ use super::hole::MANY;
 use super::options;
 use super::options::Options;
 use super::state::Variable;
+use super::walk::Input;
 use super::walk::Walk;
 
 /// Builtins whose words are assignments.
@@ -55,10 +56,8 @@ impl Walk {
                 if let Some(array) = split.value(&["-a"]) {
                     self.state.set(array, MANY.to_string());
                 }
-                for word in &words[split.operands..] {
-                    self.state.set_hole(word);
-                }
-                self.state.set_hole("REPLY");
+                let line = if split.has(&["-d", "-n", "-N", "-u", "-t"]) { None } else { self.input_line() };
+                self.read(words.get(split.operands..).unwrap_or_default(), line);
             }
             "getopts" => {
                 if let Some(word) = words.get(2) {
@@ -118,6 +117,39 @@ impl Walk {
             _ => return false,
         }
         true
+    }
+
+    /// The next line of known input, which is then gone.
+    fn input_line(&mut self) -> Option<String> {
+        let Input::Text(text) = &mut self.input else { return None };
+        if !hole::is_known(text) || text.is_empty() {
+            return None;
+        }
+        let end = text.find('\n').map_or(text.len(), |at| at + 1);
+        let rest = text.split_off(end);
+        let line = std::mem::replace(text, rest);
+        Some(line.trim_end_matches('\n').to_owned())
+    }
+
+    /// `read a b`: the last name takes what is left.
+    fn read(&mut self, names: &[String], line: Option<String>) {
+        let Some(line) = line else {
+            for name in names {
+                self.state.set_hole(name);
+            }
+            self.state.set_hole("REPLY");
+            return;
+        };
+        let mut rest = line.as_str();
+        for (at, name) in names.iter().enumerate() {
+            let (word, after) = match rest.trim_start().split_once([' ', '\t']) {
+                Some((word, after)) if at + 1 < names.len() => (word, after),
+                _ => (rest.trim(), ""),
+            };
+            self.state.set(name, word.to_owned());
+            rest = after;
+        }
+        self.state.set("REPLY", line);
     }
 
     fn declare(&mut self, name: &str, words: &[String]) {

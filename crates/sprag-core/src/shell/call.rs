@@ -33,6 +33,10 @@ impl Walk {
             {
                 *first = first.replace(['*', '?'], HOLE.encode_utf8(&mut [0; 4]));
             }
+            // A program whose name is worked out is told as such: nobody has read that name.
+            if name.value.contains("$(") || name.value.contains('`') {
+                self.wrapper(&[name.value.clone()], &[]);
+            }
             words.extend(fields);
         }
         let declares = words.first().is_some_and(|word| builtins::declares(word));
@@ -98,7 +102,12 @@ impl Walk {
             shown.push((name.clone(), variable.values.first().cloned().unwrap_or_default()));
             self.state.variables.insert(name, Variable { exported: true, ..variable });
         }
-        self.with_redirects(&redirects, |walk| walk.run(words, shown));
+        if words.len() == 1 && words[0] == "exec" {
+            self.redirect_for_good(&redirects);
+            self.run(words, shown);
+        } else {
+            self.with_redirects(&redirects, |walk| walk.run(words, shown));
+        }
         for (name, variable) in outer {
             match variable {
                 Some(variable) => self.state.variables.insert(name, variable),
@@ -237,7 +246,7 @@ impl Walk {
                 return;
             }
             let Some(first) = words.first() else { return };
-            let name = hole::base_name(first).to_owned();
+            let name = program_name(first);
             if !hole::is_known(first) && (name == *first || !hole::is_known(&name)) {
                 let command = self.leaf(&words, &assigns);
                 let about = words.join(" ");
@@ -332,6 +341,15 @@ impl Walk {
             }
             None => given,
         };
+        // `uv run -` and `uv run x.py` are Python.
+        let python = name == "-" || name.ends_with(".py");
+        if python && matches!(self.via.last(), Some(Carrier::Program(by)) if by == "uv") {
+            let mut code = vec!["python".to_owned()];
+            code.extend(words.iter().cloned());
+            self.interpreted("python", &code, assigns);
+            self.state.cwd = cwd;
+            return;
+        }
         if self.interpreted(name, &words, assigns) {
             self.print_unknown();
             self.state.cwd = cwd;
@@ -339,6 +357,7 @@ impl Walk {
         }
         let command = self.leaf(&words, assigns);
         self.paths(name, &words, command);
+        self.embedded(name, &words, command);
         if let Some(index) = command {
             self.opaque(name, &words, index);
         }
@@ -395,6 +414,16 @@ impl Walk {
             _ => self.shell_text(hole::base_name(&words[0]), text, words[1..].to_vec()),
         }
     }
+}
+
+/// The name a program is known by. Some file systems do not tell `GIT` from `git`.
+fn program_name(path: &str) -> String {
+    let base = hole::base_name(path);
+    if !base.bytes().any(|byte| byte.is_ascii_uppercase() || byte == b'.') || base == "R" {
+        return base.to_owned();
+    }
+    let lower = base.to_ascii_lowercase();
+    lower.strip_suffix(".exe").map(str::to_owned).unwrap_or(lower)
 }
 
 /// `{name}`, which in front of a redirection names a descriptor.

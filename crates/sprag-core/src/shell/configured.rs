@@ -20,11 +20,27 @@ const CODE: &[&str] = &[
     "VISUAL",
     "PAGER",
     "MANPAGER",
+    "BAT_PAGER",
+    "DELTA_PAGER",
+    "GH_PAGER",
+    "GH_EDITOR",
+    "GH_BROWSER",
+    "SYSTEMD_PAGER",
+    "PSQL_EDITOR",
+    "KUBE_EDITOR",
+    "SUDO_EDITOR",
+    "SUDO_ASKPASS",
+    "FZF_DEFAULT_COMMAND",
+    "RSYNC_RSH",
+    "CVS_RSH",
+    "CARGO_BUILD_RUSTC_WRAPPER",
     "LESSOPEN",
     "LESSCLOSE",
     "PROMPT_COMMAND",
     "BROWSER",
     "RUSTC_WRAPPER",
+    "CC",
+    "CXX",
 ];
 
 /// Variables that name a file of code.
@@ -44,12 +60,25 @@ impl Walk {
     /// Commands in the variables a program is started with.
     pub(super) fn configured(&mut self, name: &str, assigns: &[(String, String)]) {
         let mut found: Vec<(String, String)> = assigns.to_vec();
-        if name == "git" {
-            let exported = self
-                .state
-                .variables
-                .iter()
-                .filter(|(name, variable)| variable.exported && name.starts_with("GIT_"));
+        let asks = matches!(
+            name,
+            "git"
+                | "man"
+                | "crontab"
+                | "less"
+                | "gh"
+                | "psql"
+                | "systemctl"
+                | "journalctl"
+                | "visudo"
+                | "sudoedit"
+                | "kubectl"
+        );
+        if asks {
+            let exported = self.state.variables.iter().filter(|(variable, value)| {
+                value.exported
+                    && (CODE.contains(&variable.as_str()) || name == "git" && variable.starts_with("GIT_"))
+            });
             found.extend(
                 exported
                     .filter_map(|(name, variable)| Some((name.clone(), variable.values.first()?.clone()))),
@@ -58,6 +87,8 @@ impl Walk {
         }
         for (variable, value) in &found {
             if CODE.contains(&variable.as_str()) {
+                // `LESSOPEN="|x %s"`.
+                let value = value.trim_start_matches(['|', '-', ' ']);
                 self.via.push(Carrier::Program(name.to_owned()));
                 self.shell_text(variable, value, Vec::new());
                 self.via.pop();

@@ -29,6 +29,8 @@ struct Row {
     reads_at: &'static [&'static str],
     /// Only if one of these is given are operands written.
     only_with: &'static [&'static str],
+    /// With one of these they are only read.
+    not_with: &'static [&'static str],
 }
 
 const fn row(
@@ -46,6 +48,7 @@ const fn row(
         writes_at: &[],
         reads_at: &[],
         only_with: &[],
+        not_with: &[],
     }
 }
 
@@ -192,7 +195,16 @@ const ROWS: &[Row] = &[
         )
     },
     row(&["zip"], Which::ButFirst, Which::First, "bitx", &[]),
-    row(&["gzip", "gunzip", "xz", "bzip2", "zstd"], Which::All, Which::All, "S", &[]),
+    Row {
+        not_with: &["-c", "--stdout", "--to-stdout", "-t", "--test", "-l", "--list"],
+        ..row(
+            &["gzip", "gunzip", "xz", "unxz", "bzip2", "bunzip2", "zstd", "unzstd", "lz4", "brotli"],
+            Which::All,
+            Which::All,
+            "So",
+            &["--suffix"],
+        )
+    },
     row(&["split", "csplit"], Which::First, Which::None, "abCln", &[]),
     row(
         &["grep", "egrep", "fgrep", "rg", "ag", "ack", "zgrep"],
@@ -327,6 +339,15 @@ impl Walk {
             Which::Last if !targets.is_empty() => (Which::All, Which::None),
             writes => (row.reads, writes),
         };
+        // `yq eval '.a' f` has a verb.
+        let operands = match operands.split_first() {
+            Some((verb, rest))
+                if name == "yq" && matches!(verb.as_str(), "e" | "eval" | "ea" | "eval-all") =>
+            {
+                rest.to_vec()
+            }
+            _ => operands,
+        };
         // Data from a file: `curl -d @file`.
         if name == "curl" {
             for given in &split.given {
@@ -360,38 +381,9 @@ impl Walk {
         for path in chosen(&operands, reads) {
             self.reads(path, name);
         }
-        if row.only_with.is_empty() || split.has(row.only_with) {
+        if (row.only_with.is_empty() || split.has(row.only_with)) && !split.has(row.not_with) {
             for path in chosen(&operands, writes) {
                 self.writes(path, name);
-            }
-        }
-    }
-
-    /// `sed -i.bak` takes its value attached, so it is no letter of the table; with `-e` the first
-    /// operand is a file.
-    fn sed(&mut self, words: &[String]) {
-        const OPTIONS: Options =
-            Options { letters: "efl", long: &["--expression", "--file", "--line-length"] };
-        let mut plain = Vec::new();
-        let mut in_place = false;
-        for word in words {
-            let is_in_place = word.starts_with("--in-place")
-                || word.starts_with('-')
-                    && !word.starts_with("--")
-                    && word.chars().skip(1).take_while(|c| !"efl".contains(*c)).any(|c| c == 'i');
-            in_place |= is_in_place;
-            if !is_in_place {
-                plain.push(word.clone());
-            }
-        }
-        let (split, operands) = options::anywhere(&plain, 1, &OPTIONS);
-        // The macOS form has an empty suffix of its own.
-        let operands = operands.strip_prefix(&[String::new()]).unwrap_or(&operands);
-        let scripted = split.has(&["-e", "-f", "--expression", "--file"]);
-        for path in chosen(operands, if scripted { Which::All } else { Which::ButFirst }) {
-            self.reads(path, "sed");
-            if in_place {
-                self.writes(path, "sed");
             }
         }
     }

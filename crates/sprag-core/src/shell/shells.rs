@@ -40,6 +40,9 @@ impl Walk {
         let mut given = Vec::new();
         while let Some(word) = words.get(at) {
             if let Some(letters) = word.strip_prefix('+') {
+                given.retain(|given: &options::Given| {
+                    !given.name.strip_prefix('-').is_some_and(|name| letters.contains(name))
+                });
                 at += if letters.contains(['o', 'O']) { 2 } else { 1 };
                 continue;
             }
@@ -255,7 +258,8 @@ impl Walk {
             .value(&["-f"])
             .map(str::to_owned)
             .or_else(|| (name == "crontab").then(|| operands.first().cloned()).flatten());
-        if split.has(asks) || name == "crontab" && file.is_none() {
+        let piped = matches!(self.input, Input::Text(_));
+        if split.has(asks) || name == "crontab" && file.is_none() && !piped {
             return Step::Plain;
         }
         let text = match file.as_deref() {
@@ -318,6 +322,17 @@ impl Walk {
         }
         if !known && !split.has(&["--version", "-v", "--help", "-h"]) {
             self.doubt_of(DoubtKind::Opaque, "target of a makefile", command);
+        }
+        // `SHELL=x` runs each recipe; `$(shell x)` runs while the file is read.
+        for code in words.iter().filter_map(|word| word.strip_prefix("SHELL=")) {
+            self.shell_text("make", code, Vec::new());
+        }
+        let read = text.clone();
+        for (at, call) in read.match_indices("$(shell ") {
+            let inner = &read[at + call.len()..];
+            if let Some(end) = super::scan::end_of(&read, at + 2, super::scan::Inside::Parens) {
+                self.shell_text("make", &inner[..end.saturating_sub(at + call.len() + 1)], Vec::new());
+            }
         }
         for line in text.lines() {
             let recipe = match line.strip_prefix('\t') {

@@ -64,6 +64,8 @@ pub(super) struct Walk {
     pub(super) calls: Vec<String>,
     /// Files this text wrote, by whole path.
     pub(super) files: BTreeMap<String, String>,
+    /// Settings of git that this text has stored.
+    pub(super) git_settings: Vec<(String, String)>,
     /// The text being walked, if spans point into it.
     source: Option<Rc<Source>>,
     texts: usize,
@@ -109,6 +111,7 @@ impl Walk {
             running: Vec::new(),
             calls: Vec::new(),
             files: BTreeMap::new(),
+            git_settings: Vec::new(),
             source: None,
             texts: 0,
             level: 0,
@@ -426,10 +429,15 @@ impl Walk {
                 let elses = elses.flat_map(|other| other.condition.iter().chain(Some(&other.body)));
                 self.branched(Some(&inner.then).into_iter().chain(elses));
             }
-            Compound::WhileClause(inner) | Compound::UntilClause(inner) => self.looped(|walk| {
-                walk.list(&inner.0);
-                walk.list(&inner.1.list);
-            }),
+            Compound::WhileClause(inner) | Compound::UntilClause(inner) => {
+                let turn = |walk: &mut Walk| {
+                    walk.list(&inner.0);
+                    walk.list(&inner.1.list);
+                };
+                if !self.over_input(turn) {
+                    self.looped(turn);
+                }
+            }
             Compound::Coprocess(inner) => {
                 let state = self.fork();
                 self.statement(&inner.body);
@@ -465,6 +473,34 @@ impl Walk {
         }
         self.state = after;
         self.branches -= 1;
+    }
+
+    /// `while read`: one turn for each line of known input. False if that is not all there is to it.
+    fn over_input(&mut self, turn: impl Fn(&mut Walk)) -> bool {
+        let known = |input: &Input| match input {
+            Input::Text(text) if hole::is_known(text) && text.lines().count() <= TURNS => Some(text.len()),
+            Input::Text(_) | Input::Inherited | Input::File(_) => None,
+        };
+        let Some(mut left) = known(&self.input).filter(|left| *left > 0) else { return false };
+        self.branches += 1;
+        let before = self.fork();
+        let again = std::mem::replace(&mut self.repeats, true);
+        let mut whole = true;
+        while left > 0 {
+            turn(self);
+            match known(&self.input) {
+                Some(rest) if rest < left => left = rest,
+                // Nothing was read: the turns are of another kind.
+                _ => {
+                    whole = false;
+                    break;
+                }
+            }
+        }
+        self.repeats = again;
+        self.state.blur(&before);
+        self.branches -= 1;
+        whole
     }
 
     /// Any number of turns: a second one starts from what the first one may have changed.
@@ -566,6 +602,9 @@ impl Walk {
     pub(super) fn whole_path(&self, path: &str) -> Option<String> {
         if !hole::is_known(path) {
             return None;
+        }
+        if let Some(descriptor) = path.strip_prefix("/proc/self/fd/") {
+            return Some(format!("/dev/fd/{descriptor}"));
         }
         super::state::join(self.state.cwd.as_deref(), path)
     }
