@@ -1,5 +1,6 @@
 //! Builtins that change what the shell knows: place, variables, arguments, aliases.
 
+use super::DoubtKind;
 use super::carriers;
 use super::hole;
 use super::hole::HOLE;
@@ -168,6 +169,10 @@ impl Walk {
                 None if hole::is_known(word) => word.clone(),
                 None => continue,
             };
+            if name == "PATH" && word.contains('=') {
+                // Another program of the same name may be first.
+                self.doubt(DoubtKind::Opaque, word);
+            }
             if exports {
                 self.state.export(&name);
             }

@@ -41,6 +41,7 @@ impl Walk {
         }
         let declares = words.first().is_some_and(|word| builtins::declares(word));
         let suffix = simple.suffix.iter().flat_map(|suffix| &suffix.0);
+        let mut declared = Vec::new();
         let mut named =
             simple.word_or_name.as_ref().filter(|word| is_descriptor(word) && self.touches_redirect(word));
         for item in suffix {
@@ -59,8 +60,10 @@ impl Walk {
                 Item::AssignmentWord(assignment, word) => {
                     named = None;
                     if declares {
-                        let declared = self.declared(assignment);
-                        words.push(declared);
+                        // All words are worked out before any of them is set.
+                        let (name, variable) = self.assigned(assignment);
+                        words.push(format!("{name}={}", variable.values.first().map_or("", String::as_str)));
+                        declared.push((name, variable));
                     } else {
                         words.extend(self.fields(&word.value));
                     }
@@ -71,6 +74,7 @@ impl Walk {
                 }
             }
         }
+        self.state.variables.extend(declared);
         let mut assigns = Vec::new();
         for item in simple.prefix.iter().flat_map(|prefix| &prefix.0) {
             match item {
@@ -210,14 +214,6 @@ impl Walk {
         (name, variable)
     }
 
-    /// An assignment behind `export`, `local` and the like, as one word.
-    fn declared(&mut self, assignment: &ast::Assignment) -> String {
-        let (name, variable) = self.assigned(assignment);
-        let word = format!("{name}={}", variable.values.first().map_or("", String::as_str));
-        self.state.variables.insert(name, variable);
-        word
-    }
-
     /// Runs a command whose words are known as far as they can be.
     pub(super) fn run(&mut self, words: Vec<String>, assigns: Vec<(String, String)>) {
         if self.level >= LEVELS {
@@ -295,7 +291,15 @@ impl Walk {
     fn named(&mut self, words: &[String], assigns: &[(String, String)]) -> bool {
         let name = words[0].as_str();
         if self.state.functions.contains_key(name) {
+            // A call of itself takes the machine down only if it does not wait for the inner one.
+            let own = Carrier::Function(name.to_owned());
+            let waits = self.pipes == 0 && self.via.contains(&own);
+            let via = self.via.clone();
+            if waits {
+                self.via.retain(|carrier| *carrier != own);
+            }
             self.leaf(words, assigns);
+            self.via = via;
             self.function(name, words[1..].to_vec());
             return true;
         }
@@ -370,6 +374,16 @@ impl Walk {
         let path = words[0].as_str();
         if path.contains('/') && hole::is_known(path) {
             if let Some(text) = self.file(path).map(str::to_owned) {
+                if !text.contains(|c: char| !hole::is_hole(c) && !c.is_whitespace())
+                    && !text.trim().is_empty()
+                {
+                    self.doubt_of(
+                        DoubtKind::Dynamic,
+                        &format!("what {path} is, is known only at run time"),
+                        Some(command),
+                    );
+                    return;
+                }
                 if !self.calls.iter().any(|call| call == path) {
                     self.calls.push(path.to_owned());
                     self.written_program(&text, words);
@@ -384,8 +398,23 @@ impl Walk {
             return;
         }
         let verb = words.get(1).map_or("", String::as_str);
+        // Asked what there is, these run nothing.
+        let lists = ["-l", "--list", "--list-sessions", "--summary", "-T", "--version", "--help", "-h"];
+        if words.iter().skip(1).any(|word| lists.contains(&word.as_str())) && words.len() <= 3 {
+            return;
+        }
         let targets = match name {
-            "just" | "task" | "rake" | "mage" | "invoke" | "nox" | "tox" => true,
+            "just" | "task" | "rake" | "mage" | "invoke" | "nox" | "tox" | "gradle" | "gradlew" | "mvn"
+            | "mvnw" | "ant" | "bazel" | "ninja" | "scons" | "meson" | "sbt" | "earthly" | "dagger" => true,
+            // Languages nobody looks into.
+            "groovy" | "scala" | "ghc" | "runghc" | "guile" | "racket" | "clojure" | "clj" | "bb"
+            | "raku" | "octave" | "janet" | "swift" | "kotlin" | "java" | "erl" | "sbcl" | "clisp"
+            | "ocaml" | "nim" | "jshell" | "dotnet-script" | "wolframscript" | "maxima" | "gnuplot" => {
+                words.len() > 1
+            }
+            "go" => matches!(verb, "run" | "generate" | "test" | "tool"),
+            "dotnet" => matches!(verb, "run" | "test" | "build" | "fsi" | "script" | "msbuild"),
+            "npm" | "pnpm" | "bun" if verb.starts_with("run") => words.len() > 2,
             "npm" | "pnpm" | "bun" => {
                 matches!(
                     verb,
@@ -394,7 +423,22 @@ impl Walk {
             }
             "yarn" => matches!(verb, "run" | "test" | "start" | "stop" | "restart" | "build"),
             "deno" => matches!(verb, "task" | "run"),
-            "cargo" => verb == "xtask",
+            "cargo" => matches!(
+                verb,
+                "xtask"
+                    | "run"
+                    | "r"
+                    | "test"
+                    | "t"
+                    | "build"
+                    | "b"
+                    | "bench"
+                    | "check"
+                    | "c"
+                    | "clippy"
+                    | "doc"
+                    | "nextest"
+            ),
             "composer" => matches!(verb, "run" | "run-script" | "exec"),
             _ => [".sh", ".bash", ".zsh", ".py", ".rb", ".pl", ".js"].iter().any(|end| name.ends_with(end)),
         };

@@ -102,6 +102,9 @@ impl Walk {
                 let setting = found.iter().find(|(name, _)| *name == other);
                 let setting = setting.map_or(hole::HOLE.to_string(), |(_, value)| value.clone());
                 self.git_setting(&value.to_ascii_lowercase(), &setting);
+            } else if variable == "PATH" {
+                // Another program of the same name may be first.
+                self.doubt(DoubtKind::Opaque, &format!("PATH={value}"));
             } else if variable == "GIT_CONFIG_PARAMETERS" {
                 self.doubt(DoubtKind::Dynamic, "GIT_CONFIG_PARAMETERS");
             }

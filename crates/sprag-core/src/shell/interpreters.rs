@@ -77,9 +77,10 @@ impl Walk {
             Language::Perl => Options { letters: "eEIMm", long: &[] },
             Language::Ruby => Options { letters: "eIrCE", long: &[] },
             Language::Php => Options { letters: "rdBREFfczS", long: &["--run", "--define", "--file"] },
-            Language::Awk => {
-                Options { letters: "Ffv", long: &["--field-separator", "--assign", "--file", "--source"] }
-            }
+            Language::Awk => Options {
+                letters: "Ffvi",
+                long: &["--field-separator", "--assign", "--file", "--source", "--include"],
+            },
             Language::Lua => Options { letters: "el", long: &[] },
             Language::R => Options { letters: "efg", long: &["--file", "--args"] },
         };

@@ -60,11 +60,11 @@ const ROWS: &[Row] = &[
     // What is moved away is gone from where it was.
     Row {
         writes_at: &["-t", "--target-directory"],
-        ..row(&["mv", "gmv"], Which::None, Which::All, "tS", &["--target-directory", "--suffix"])
+        ..row(&["mv", "gmv"], Which::ButLast, Which::All, "tS", &["--target-directory", "--suffix"])
     },
     Row {
         writes_at: &["-t", "--target-directory"],
-        ..row(&["ln"], Which::None, Which::Last, "tS", &["--target-directory", "--suffix"])
+        ..row(&["ln", "gln"], Which::ButLast, Which::Last, "tS", &["--target-directory", "--suffix"])
     },
     Row {
         writes_at: &["-t", "--target-directory"],
@@ -206,23 +206,28 @@ const ROWS: &[Row] = &[
         )
     },
     row(&["split", "csplit"], Which::First, Which::None, "abCln", &[]),
-    row(
-        &["grep", "egrep", "fgrep", "rg", "ag", "ack", "zgrep"],
-        Which::ButFirst,
-        Which::None,
-        "ABCDdefgmtT",
-        &[
-            "--regexp",
-            "--file",
-            "--max-count",
-            "--glob",
-            "--type",
-            "--include",
-            "--exclude",
-            "--exclude-dir",
-            "--color",
-        ],
-    ),
+    Row {
+        reads_at: &["-f", "--file", "--exclude-from"],
+        ..row(
+            &["grep", "egrep", "fgrep", "rg", "ag", "ack", "zgrep"],
+            Which::ButFirst,
+            Which::None,
+            "ABCDdefgmtT",
+            &[
+                "--exclude-from",
+                "--regexp",
+                "--file",
+                "--max-count",
+                "--glob",
+                "--type",
+                "--include",
+                "--exclude",
+                "--exclude-dir",
+                "--color",
+            ],
+        )
+    },
+    Row { writes_at: &["-o"], ..row(&["strip", "objcopy"], Which::First, Which::Last, "oOIRNKjF", &[]) },
     row(
         &["jq", "yq", "gojq"],
         Which::ButFirst,
@@ -230,13 +235,17 @@ const ROWS: &[Row] = &[
         "",
         &["--arg", "--argjson", "--slurpfile", "--rawfile", "--indent"],
     ),
-    row(
-        &["awk", "gawk", "mawk", "nawk"],
-        Which::ButFirst,
-        Which::None,
-        "Ffv",
-        &["--field-separator", "--assign", "--file"],
-    ),
+    // `gawk -i inplace`.
+    Row {
+        only_with: &["-i", "--include"],
+        ..row(
+            &["awk", "gawk", "mawk", "nawk"],
+            Which::ButFirst,
+            Which::ButFirst,
+            "Ffvi",
+            &["--field-separator", "--assign", "--file", "--include"],
+        )
+    },
     row(
         &[
             "cat",
@@ -371,12 +380,22 @@ impl Walk {
             if split.has(&["-O", "--remote-name"]) {
                 for operand in &operands {
                     let file = hole::base_name(operand).to_owned();
+                    self.write_file(&file, &hole::HOLE.to_string(), false);
                     self.writes(&file, name);
                 }
             }
         }
         for path in targets {
+            // What comes from elsewhere may be run by the same text, unseen.
+            if matches!(name, "curl" | "wget") {
+                self.write_file(&path, &hole::HOLE.to_string(), false);
+            }
             self.writes(&path, name);
+        }
+        if name == "curl" {
+            for path in operands.iter().filter_map(|word| word.strip_prefix("file://")) {
+                self.reads(path, name);
+            }
         }
         for path in chosen(&operands, reads) {
             self.reads(path, name);

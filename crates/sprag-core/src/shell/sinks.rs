@@ -106,7 +106,7 @@ const ROWS: &[Row] = &[
             "writeTextFileSync",
         ],
     ),
-    row(Language::Ruby, Sink::Write, &["File", "IO"], &["write", "binwrite"]),
+    row(Language::Ruby, Sink::Write, &["File", "IO"], &["write", "binwrite", "truncate"]),
     row(Language::Php, Sink::Write, &[], &["file_put_contents"]),
     row(
         Language::JavaScript,

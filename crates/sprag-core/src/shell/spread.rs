@@ -58,7 +58,11 @@ impl Walk {
                 }
                 (Some(mark), None) => {
                     let hole = HOLE.to_string();
-                    walk.run(inner.iter().map(|word| put(word, &mark, &hole)).collect(), Vec::new());
+                    // A whole word from elsewhere may be an option as well.
+                    let filled = |word: &String| {
+                        if *word == mark { MANY.to_string() } else { put(word, &mark, &hole) }
+                    };
+                    walk.run(inner.iter().map(filled).collect(), Vec::new());
                 }
                 (None, Some(items)) if split.has(&["-L", "-l", "--max-lines"]) => {
                     for line in items {

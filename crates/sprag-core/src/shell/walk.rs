@@ -75,6 +75,7 @@ pub(super) struct Walk {
     branches: usize,
     /// The same statement may be walked more than once.
     pub(super) repeats: bool,
+    /// How many pipes and background jobs are around.
     pub(super) pipes: usize,
 }
 
@@ -305,7 +306,9 @@ impl Walk {
                 // In the background it runs in a shell of its own.
                 ast::SeparatorOperator::Async => {
                     let state = self.fork();
+                    self.pipes += 1;
                     self.and_or(and_or);
+                    self.pipes -= 1;
                     self.state = state;
                 }
             }
@@ -397,6 +400,7 @@ impl Walk {
             }
             ast::Command::ExtendedTest(test, redirects) => {
                 self.redirected(redirects.as_ref(), |walk| walk.test(&test.expr));
+                self.leaf(&["[[".to_owned()], &[]);
             }
         }
         self.level -= 1;
@@ -404,7 +408,10 @@ impl Walk {
 
     pub(super) fn compound(&mut self, compound: &ast::CompoundCommand) {
         match compound {
-            Compound::Arithmetic(inner) => self.reach(&inner.expr.value),
+            Compound::Arithmetic(inner) => {
+                self.reach(&inner.expr.value);
+                self.leaf(&["((".to_owned()], &[]);
+            }
             Compound::ArithmeticForClause(inner) => {
                 for part in [&inner.initializer, &inner.condition, &inner.updater].into_iter().flatten() {
                     self.reach(&part.value);
