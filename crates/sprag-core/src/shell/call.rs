@@ -48,10 +48,12 @@ impl Walk {
             match item {
                 Item::IoRedirect(redirect) => {
                     // `{name}>file` in front of a redirection is a descriptor, not a word.
-                    if named.take().is_some() {
+                    if let Some(name) = named.take() {
                         words.pop();
+                        self.named_descriptor(name.value.trim_matches(['{', '}']), redirect);
+                    } else {
+                        redirects.push(redirect);
                     }
-                    redirects.push(redirect);
                 }
                 Item::Word(word) => {
                     named = Some(word).filter(|word| is_descriptor(word) && self.touches_redirect(word));
@@ -412,8 +414,8 @@ impl Walk {
             | "ocaml" | "nim" | "jshell" | "dotnet-script" | "wolframscript" | "maxima" | "gnuplot" => {
                 words.len() > 1
             }
-            "go" => matches!(verb, "run" | "generate" | "test" | "tool"),
-            "dotnet" => matches!(verb, "run" | "test" | "build" | "fsi" | "script" | "msbuild"),
+            "go" => matches!(verb, "run" | "generate"),
+            "dotnet" => matches!(verb, "run" | "fsi" | "script"),
             "npm" | "pnpm" | "bun" if verb.starts_with("run") => words.len() > 2,
             "npm" | "pnpm" | "bun" => {
                 matches!(
@@ -423,22 +425,7 @@ impl Walk {
             }
             "yarn" => matches!(verb, "run" | "test" | "start" | "stop" | "restart" | "build"),
             "deno" => matches!(verb, "task" | "run"),
-            "cargo" => matches!(
-                verb,
-                "xtask"
-                    | "run"
-                    | "r"
-                    | "test"
-                    | "t"
-                    | "build"
-                    | "b"
-                    | "bench"
-                    | "check"
-                    | "c"
-                    | "clippy"
-                    | "doc"
-                    | "nextest"
-            ),
+            "cargo" => matches!(verb, "xtask" | "run" | "r"),
             "composer" => matches!(verb, "run" | "run-script" | "exec"),
             _ => [".sh", ".bash", ".zsh", ".py", ".rb", ".pl", ".js"].iter().any(|end| name.ends_with(end)),
         };

@@ -62,6 +62,20 @@ impl Walk {
         self.input = outer;
     }
 
+    /// `{name}< file`: the shell picks a descriptor and sets the name to it.
+    pub(super) fn named_descriptor(&mut self, name: &str, redirect: &ast::IoRedirect) {
+        self.descriptors += 1;
+        let descriptor = 9 + self.descriptors;
+        let outer = self.input.clone();
+        if let Some(sink) = self.redirect(redirect) {
+            self.deliver(sink, HOLE.to_string());
+        }
+        if let Input::Text(text) = std::mem::replace(&mut self.input, outer) {
+            self.files.insert(format!("/dev/fd/{descriptor}"), text);
+        }
+        self.state.set(name, descriptor.to_string());
+    }
+
     /// `exec` without a command: its redirections stay.
     pub(super) fn redirect_for_good(&mut self, redirects: &[&ast::IoRedirect]) {
         for redirect in redirects {

@@ -7,6 +7,7 @@ use super::carriers::Step;
 use super::hole;
 use super::options;
 use super::options::Options;
+use super::state::Variable;
 use super::walk::Input;
 use super::walk::Walk;
 
@@ -239,8 +240,19 @@ impl Walk {
         const OPTIONS: Options = Options { letters: "dnOsuCc", long: &[] };
         let split = options::leading(words, 1, &OPTIONS);
         self.leaf(words, assigns);
-        let name = words.get(split.operands).map_or("MAPFILE", String::as_str);
-        self.state.set_hole(name);
+        let name = words.get(split.operands).map_or("MAPFILE", String::as_str).to_owned();
+        let text = match split.value(&["-u"]) {
+            Some(descriptor) => self.file(&format!("/dev/fd/{descriptor}")),
+            None => self.file("/dev/stdin"),
+        };
+        match text {
+            Some(text) if hole::is_known(text) && !split.has(&["-d", "-n", "-O", "-s"]) => {
+                let values = text.lines().take(256).map(str::to_owned).collect();
+                let variable = Variable { values, array: true, exported: false };
+                self.state.variables.insert(name, variable);
+            }
+            _ => self.state.set_hole(&name),
+        }
         if let Some(text) = split.value(&["-C"]) {
             let text = format!("{text} {}", hole::HOLE);
             self.code_here("mapfile", &text);

@@ -77,6 +77,8 @@ pub(super) struct Walk {
     pub(super) repeats: bool,
     /// How many pipes and background jobs are around.
     pub(super) pipes: usize,
+    /// Descriptors the shell has picked.
+    pub(super) descriptors: usize,
 }
 
 /// A text and, unless it is plain ASCII, where its characters are.
@@ -120,6 +122,7 @@ impl Walk {
             branches: 0,
             repeats: false,
             pipes: 0,
+            descriptors: 0,
         }
     }
 

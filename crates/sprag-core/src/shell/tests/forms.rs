@@ -5,6 +5,10 @@ use super::*;
 const X: &str = "gh issue close 1";
 
 const FORMS: &[&str] = &[
+    "exec {fd}<<< '@@'; source /dev/fd/$fd",
+    "exec {fd}<<< '@@'; mapfile -tu \"$fd\" rows; eval \"${rows[0]}\"",
+    "mapfile -t rows <<< '@@'; eval \"${rows[0]}\"",
+    "exec {fd}<<< '@@'; bash <&$fd",
     "rsync -e '@@' a b:c",
     "rsync --rsh='@@' a b:c",
     "rsync -ae '@@' a b:c",

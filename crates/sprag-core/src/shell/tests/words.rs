@@ -96,7 +96,7 @@ fn every_place_that_runs_is_reached() {
         ("cat <<E\n$(a)\nE", "a | cat"),
         ("cat <<< \"$(a)\"", "a | cat"),
         ("X=($(a)); case $(b) in $(c)) ;; esac", "a | b | c"),
-        ("x {log}> >(a)", "x | a"),
+        ("x {log}> >(a)", "a | x"),
         ("echo \"$(cat <<'E'\nit's )\nE\n)\"; a", "cat | echo 'it's )' | a"),
     ]);
 }
