@@ -46,6 +46,10 @@ impl Walk {
             self.doubt_of(DoubtKind::Opaque, "a script of sed that is not understood", command);
             return;
         };
+        let file = options::anywhere(words, 1, &OPTIONS).0.value(&["-f", "--file"]).map(str::to_owned);
+        if let Some(file) = file {
+            self.doubt_of(DoubtKind::Opaque, &format!("script file {file}"), command);
+        }
         let input = match &self.input {
             Input::Text(text) if files.is_empty() => Some(text.clone()),
             Input::Text(_) | Input::Inherited | Input::File(_) => None,
@@ -68,9 +72,10 @@ impl Walk {
     }
 }
 
+const OPTIONS: Options = Options { letters: "efl", long: &["--expression", "--file", "--line-length"] };
+
 /// Scripts, files, and whether the files are changed.
 fn arguments(words: &[String]) -> (Vec<String>, Vec<String>, bool) {
-    const OPTIONS: Options = Options { letters: "efl", long: &["--expression", "--file", "--line-length"] };
     let mut plain = Vec::new();
     let mut in_place = false;
     let mut values = false;

@@ -7,6 +7,7 @@
 )]
 
 mod bad_input;
+mod bypasses;
 mod commands;
 mod docs;
 mod hostile;
