@@ -8,6 +8,7 @@ use super::rows::Row;
 use super::share::Share;
 
 type Pair<'a> = (&'a Row, &'a Answer);
+type Wanted<'a> = &'a dyn Fn(&Row) -> bool;
 
 /// The source whose labels are most of the data, so that the others are told apart.
 const LARGEST: &str = "dippy";
@@ -17,7 +18,7 @@ pub fn score(rows: &[Row], answers: &[Answer], report: &mut Report) {
     let scored: Vec<Pair<'_>> =
         rows.iter().zip(answers).filter(|(row, _)| row.axis == "approve" && row.is_scored()).collect();
     let largest = |row: &Row| row.labels.contains_key(LARGEST);
-    let groups: [(&str, &dyn Fn(&Row) -> bool); 3] =
+    let groups: [(&str, Wanted<'_>); 3] =
         [("all", &|_| true), (LARGEST, &largest), ("others", &|row| !largest(row))];
     for (name, wanted) in groups {
         let group: Vec<Pair<'_>> = scored.iter().filter(|(row, _)| wanted(row)).copied().collect();

@@ -35,7 +35,7 @@ impl Walk {
             }
             // A program whose name is worked out is told as such: nobody has read that name.
             if name.value.contains("$(") || name.value.contains('`') {
-                self.wrapper(&[name.value.clone()], &[]);
+                self.wrapper(std::slice::from_ref(&name.value), &[]);
             }
             words.extend(fields);
         }

@@ -20,7 +20,7 @@ pub(super) enum Action {
     Unknown(String),
 }
 
-enum Argument {
+pub(super) enum Argument {
     Text(String),
     List(Vec<String>),
 }
@@ -118,15 +118,15 @@ fn constants(tokens: &[Token]) -> Vec<(String, String)> {
     constants
 }
 
-struct Reader<'t> {
+pub(super) struct Reader<'t> {
     constants: Vec<(String, String)>,
     lists: Vec<(String, Vec<String>)>,
-    tokens: &'t [Token],
+    pub(super) tokens: &'t [Token],
     language: Language,
 }
 
 impl Reader<'_> {
-    fn is_mark(&self, at: usize, mark: char) -> bool {
+    pub(super) fn is_mark(&self, at: usize, mark: char) -> bool {
         self.tokens.get(at) == Some(&Token::Mark(mark))
     }
 
@@ -246,7 +246,7 @@ impl Reader<'_> {
         Some(self.list(at + found + 3).0)
     }
 
-    fn arguments(&self, from: usize) -> Vec<Argument> {
+    pub(super) fn arguments(&self, from: usize) -> Vec<Argument> {
         let mut arguments = Vec::new();
         let mut at = from;
         while arguments.len() < 64 {
@@ -424,7 +424,7 @@ impl Reader<'_> {
     }
 
     /// The place behind the bracket at `at`.
-    fn skip(&self, at: usize) -> usize {
+    pub(super) fn skip(&self, at: usize) -> usize {
         let mut depth = 0_usize;
         for (offset, token) in self.tokens[at..].iter().enumerate() {
             match token {
@@ -440,70 +440,9 @@ impl Reader<'_> {
         }
         self.tokens.len()
     }
-
-    /// `print "x" | "cmd"` and `"cmd" | getline`.
-    fn awk_pipe(&self, at: usize) -> Option<Action> {
-        if self.is_mark(at + 1, '|') || self.is_mark(at.wrapping_sub(1), '|') {
-            return None;
-        }
-        // `|&` of gawk talks both ways.
-        let target = if self.is_mark(at + 1, '&') { at + 2 } else { at + 1 };
-        if let Some(Token::Text(command)) = self.tokens.get(target) {
-            // What is printed into a shell is code.
-            let printed = match self.tokens.get(at.wrapping_sub(1)) {
-                Some(Token::Text(text)) if super::shells::is_shell(hole::base_name(command)) => {
-                    Some(text.clone())
-                }
-                _ => None,
-            };
-            return Some(Action::Shell(printed.unwrap_or_else(|| command.clone())));
-        }
-        match (self.tokens.get(at.wrapping_sub(1)), self.tokens.get(at + 1)) {
-            (Some(Token::Text(command)), Some(Token::Name(name))) if name == "getline" => {
-                Some(Action::Shell(command.clone()))
-            }
-            (_, Some(Token::Name(name))) if name == "getline" => Some(Action::Unknown("getline".to_owned())),
-            (_, Some(Token::Name(_))) => Some(Action::Unknown("print".to_owned())),
-            _ => None,
-        }
-    }
-
-    /// `open("x", "w")`; without a mode it reads.
-    fn python_open(&self, at: usize) -> Option<Action> {
-        if !self.is_mark(at + 1, '(') {
-            return None;
-        }
-        // `mode="w"` is a keyword, which is no argument of ours.
-        let end = self.skip(at + 1);
-        let inner = self.tokens.get(at + 2..end)?;
-        let keyword = inner.windows(3).find_map(|window| match window {
-            [Token::Name(name), Token::Mark('='), Token::Text(mode)] if name == "mode" => Some(mode.clone()),
-            _ => None,
-        });
-        let arguments = self.arguments(at + 2);
-        let mode = keyword.or_else(|| arguments.get(1).map(one))?;
-        mode.contains(['w', 'a', 'x', '+'])
-            .then(|| Action::Write(arguments.first().map_or_else(|| HOLE.to_string(), one)))
-    }
-
-    /// `open(F, "cmd |")`, `open(F, "-|", "cmd")`.
-    fn perl_open(&self, at: usize) -> Option<Action> {
-        let arguments = self.arguments(if self.is_mark(at + 1, '(') { at + 2 } else { at + 1 });
-        let texts: Vec<String> = arguments.iter().skip(1).map(one).collect();
-        match texts.as_slice() {
-            [mode, rest @ ..] if mode == "-|" || mode == "|-" => Some(Action::Words(rest.to_vec())),
-            [mode, path] if mode.starts_with('>') || mode.starts_with("+<") => {
-                Some(Action::Write(path.clone()))
-            }
-            [only] if only.trim_end().ends_with('|') || only.trim_start().starts_with('|') => {
-                Some(Action::Shell(only.trim().trim_matches('|').to_owned()))
-            }
-            _ => None,
-        }
-    }
 }
 
-fn one(argument: &Argument) -> String {
+pub(super) fn one(argument: &Argument) -> String {
     match argument {
         Argument::Text(text) => text.clone(),
         Argument::List(words) => words.join(" "),

@@ -43,6 +43,9 @@ const CODE: &[&str] = &[
     "CXX",
 ];
 
+/// Stands among the calls while such a command is walked; no program has that name.
+const CONFIGURED: &str = "\0configured";
+
 /// Variables that name a file of code.
 const FILES: &[&str] = &[
     "BASH_ENV",
@@ -74,7 +77,9 @@ impl Walk {
                 | "sudoedit"
                 | "kubectl"
         );
-        if asks {
+        // A pager that starts a program which has a pager: each is looked at once.
+        let outer = self.calls.iter().any(|call| call == CONFIGURED);
+        if asks && !outer {
             let exported = self.state.variables.iter().filter(|(variable, value)| {
                 value.exported
                     && (CODE.contains(&variable.as_str()) || name == "git" && variable.starts_with("GIT_"))
@@ -85,6 +90,10 @@ impl Walk {
             );
             found.dedup();
         }
+        if found.is_empty() {
+            return;
+        }
+        self.calls.push(CONFIGURED.to_owned());
         for (variable, value) in &found {
             if CODE.contains(&variable.as_str()) {
                 // `LESSOPEN="|x %s"`.
@@ -109,6 +118,7 @@ impl Walk {
                 self.doubt(DoubtKind::Dynamic, "GIT_CONFIG_PARAMETERS");
             }
         }
+        self.calls.pop();
     }
 
     /// A setting of git, as far as its value is code.

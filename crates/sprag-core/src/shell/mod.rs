@@ -17,6 +17,7 @@ mod heredocs;
 mod hole;
 mod interpreters;
 mod lexer;
+mod opens;
 mod options;
 mod parameters;
 mod paths;
@@ -31,6 +32,7 @@ mod shells;
 mod sinks;
 mod spread;
 mod state;
+mod statements;
 mod subcommands;
 mod walk;
 

@@ -10,6 +10,7 @@ mod bad_input;
 mod bypasses;
 mod commands;
 mod docs;
+mod fuzzed;
 mod hostile;
 mod killed;
 mod laws;
