@@ -60,9 +60,10 @@ impl Walk {
                 printf(arguments.get(from)?, &arguments[from + 1..])
             }
             "cat" | "tac" => self.cat(arguments),
-            // A new directory of nobody's: what is deleted in it was made by this very text.
+            // A new place of nobody's: what is deleted in it was made by this very text. Its name is
+            // not known, but where it is and that it is no other is.
             "mktemp" if arguments.iter().all(|word| !word.starts_with("-p") && !word.contains('/')) => {
-                Some(format!("/tmp/tmp.{HOLE}\n"))
+                Some("/tmp/tmp.XXXXXXXXXX\n".to_owned())
             }
             "tee" => {
                 let text = self.input_text()?;

@@ -183,6 +183,16 @@ const ROWS: &[Row] = &[
             ],
         )
     },
+    Row {
+        writes_at: &["-o", "--out", "--output"],
+        ..row(
+            &["aria2c", "axel", "fetch", "http", "https", "xh", "xhs"],
+            Which::None,
+            Which::None,
+            "oadAjnx",
+            &["--out", "--output", "--auth", "--dir"],
+        )
+    },
     Row { writes_at: &["-d"], ..row(&["unzip"], Which::First, Which::None, "dxP", &[]) },
     Row {
         writes_at: &["-o", "--output"],
@@ -387,7 +397,8 @@ impl Walk {
         }
         for path in targets {
             // What comes from elsewhere may be run by the same text, unseen.
-            if matches!(name, "curl" | "wget") {
+            if matches!(name, "curl" | "wget" | "aria2c" | "axel" | "fetch" | "http" | "https" | "xh" | "xhs")
+            {
                 self.write_file(&path, &hole::HOLE.to_string(), false);
             }
             self.writes(&path, name);

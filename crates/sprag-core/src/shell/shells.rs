@@ -13,6 +13,9 @@ use super::walk::Walk;
 
 type Assigns = [(String, String)];
 
+/// Traps that wait at one time.
+const TRAPS: usize = 64;
+
 pub(super) fn is_shell(name: &str) -> bool {
     matches!(
         name,
@@ -220,13 +223,14 @@ impl Walk {
         match words.get(from) {
             Some(text) if words.len() > from + 1 && !matches!(text.as_str(), "-" | "-l" | "-p" | "") => {
                 self.wrapper(words, assigns);
+                // It runs when the text at hand has ended, with what is known then.
                 let text = text.clone();
-                if hole::is_known(&text) || text.contains(|c: char| !hole::is_hole(c)) {
-                    let before = self.fork();
-                    self.same_shell_text(&text, Carrier::Trap);
-                    self.state.blur(&before);
-                } else {
+                if !hole::is_known(&text) && !text.contains(|c: char| !hole::is_hole(c)) {
                     self.doubt(DoubtKind::Dynamic, "code for trap is known only at run time");
+                } else if self.traps.len() < TRAPS {
+                    self.traps.push(text);
+                } else {
+                    self.doubt(DoubtKind::Limit, "too many traps");
                 }
             }
             _ => {

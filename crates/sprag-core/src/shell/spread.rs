@@ -221,7 +221,11 @@ impl Walk {
         self.leaf(words, assigns);
         let below: Vec<String> =
             roots.iter().map(|root| format!("{}/{HOLE}", root.trim_end_matches('/'))).collect();
-        let narrowed = words[end..].iter().any(|word| is_test(word));
+        // `-name '*'` leaves nothing out.
+        let narrows = |(at, word): (usize, &String)| {
+            is_test(word) && words.get(end + at + 1).is_none_or(|value| !matches!(value.as_str(), "*" | "**"))
+        };
+        let narrowed = words[end..].iter().enumerate().any(narrows);
         self.via.push(Carrier::Program("find".to_owned()));
         let mut at = end;
         while let Some(word) = words.get(at) {
@@ -237,6 +241,15 @@ impl Walk {
                         } else {
                             run.push(put(word, "{}", below.first().map_or("", String::as_str)));
                         }
+                    }
+                    // All files of a place deleted one by one is the place deleted.
+                    let deletes = inner
+                        .first()
+                        .is_some_and(|name| matches!(hole::base_name(name), "rm" | "grm" | "unlink"));
+                    if deletes && !narrowed {
+                        let mut all = vec!["rm".to_owned(), "-rf".to_owned()];
+                        all.extend(roots.iter().cloned());
+                        self.input_unknown(|walk| walk.run(all, Vec::new()));
                     }
                     if word == "-execdir" || word == "-okdir" {
                         let cwd = self.state.cwd.take();

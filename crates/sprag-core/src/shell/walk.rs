@@ -62,6 +62,8 @@ pub(super) struct Walk {
     pub(super) calls: Vec<String>,
     /// Files this text wrote, by whole path.
     pub(super) files: BTreeMap<String, String>,
+    /// What runs at the end of the text at hand.
+    pub(super) traps: Vec<String>,
     /// Settings of git that this text has stored.
     pub(super) git_settings: Vec<(String, String)>,
     /// The text being walked, if spans point into it.
@@ -112,6 +114,7 @@ impl Walk {
             running: Vec::new(),
             calls: Vec::new(),
             files: BTreeMap::new(),
+            traps: Vec::new(),
             git_settings: Vec::new(),
             source: None,
             texts: 0,
@@ -294,8 +297,14 @@ impl Walk {
             self.doubt(kind, text);
         }
         self.texts += 1;
+        let waiting = self.traps.len();
         for list in &reading.program.complete_commands {
             self.list(list);
+        }
+        for trap in self.traps.split_off(waiting) {
+            let before = self.fork();
+            self.same_shell_text(&trap, Carrier::Trap);
+            self.state.blur(&before);
         }
         self.texts -= 1;
     }

@@ -340,7 +340,7 @@ fn options_of_a_verb_stay_with_it() {
 #[test]
 fn files_and_descriptors_are_followed() {
     check(&[
-        ("d=$(mktemp -d); rm -rf \"$d\"", "mktemp -d | rm -rf /tmp/tmp.?"),
+        ("d=$(mktemp -d); rm -rf \"$d\"", "mktemp -d | rm -rf /tmp/tmp.XXXXXXXXXX"),
         ("read -r a b <<< 'x y z'; echo $b", "read -r a b | echo y z"),
         (
             "printf 'a\\nb\\n' | while read -r l; do rm $l; done",
