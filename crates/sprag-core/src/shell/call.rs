@@ -150,6 +150,8 @@ impl Walk {
             }
             ast::ProcessSubstitutionKind::Write => {
                 let path = self.pipe_path(HOLE.to_string());
+                // What is written there goes on to another program.
+                self.writes(&path, ">(");
                 sinks.push((path.clone(), list));
                 path
             }
