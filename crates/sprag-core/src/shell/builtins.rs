@@ -54,10 +54,22 @@ impl Walk {
             "read" => {
                 const OPTIONS: Options = Options { letters: "adinNptu", long: &[] };
                 let split = options::leading(words, 1, &OPTIONS);
+                // `read -d ''` takes all there is.
+                let line = if split.has(&["-n", "-N", "-u", "-t"]) {
+                    None
+                } else if let Some(end) = split.value(&["-d"]) {
+                    if end.is_empty() { self.input_text().filter(|text| hole::is_known(text)) } else { None }
+                } else {
+                    self.input_line()
+                };
                 if let Some(array) = split.value(&["-a"]) {
-                    self.state.set(array, MANY.to_string());
+                    let values = match &line {
+                        Some(line) => line.split_whitespace().map(str::to_owned).collect(),
+                        None => vec![MANY.to_string()],
+                    };
+                    let variable = Variable { values, array: true, exported: false };
+                    self.state.variables.insert(array.to_owned(), variable);
                 }
-                let line = if split.has(&["-d", "-n", "-N", "-u", "-t"]) { None } else { self.input_line() };
                 self.read(words.get(split.operands..).unwrap_or_default(), line);
             }
             "getopts" => {

@@ -154,7 +154,7 @@ impl Reader<'_> {
         if self.language == Language::JavaScript
             && sink == Sink::Command
             && parens
-            && let Some(list) = self.member_list(at + 1, "args")
+            && let Some(list) = self.member_list(at + 1, "args").or_else(|| self.member_list(at + 1, "cmd"))
         {
             arguments.push(Argument::List(list));
         }
@@ -204,6 +204,10 @@ impl Reader<'_> {
             Sink::Command => match arguments.as_slice() {
                 [] => unknown(),
                 [Argument::List(words), ..] => Some(Action::Words(words.clone())),
+                // `proc_open("x y", [], $pipes)`: the list is none of words.
+                [Argument::Text(text), Argument::List(_), ..] if self.language == Language::Php => {
+                    Some(Action::Shell(text.clone()))
+                }
                 [Argument::Text(program), Argument::List(words), ..] => {
                     let mut all = vec![program.clone()];
                     all.extend(words.iter().cloned());

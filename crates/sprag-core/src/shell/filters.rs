@@ -59,6 +59,16 @@ impl Walk {
                 let from = usize::from(arguments.first().is_some_and(|word| word == "--"));
                 printf(arguments.get(from)?, &arguments[from + 1..])
             }
+            // A path that ends in the name: by that programs are known.
+            "which" | "type" | "command" => {
+                let names: Vec<&String> = arguments.iter().filter(|word| !word.starts_with('-')).collect();
+                let asks = name == "which"
+                    || arguments.iter().any(|word| matches!(word.as_str(), "-v" | "-P" | "-p" | "-pv"));
+                match names.as_slice() {
+                    [program] if asks && hole::is_known(program) => Some(format!("{program}\n")),
+                    _ => None,
+                }
+            }
             "cat" | "tac" => self.cat(arguments),
             // A new place of nobody's: what is deleted in it was made by this very text. Its name is
             // not known, but where it is and that it is no other is.

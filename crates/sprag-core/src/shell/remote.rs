@@ -339,7 +339,7 @@ impl Walk {
                 _ => return None,
             }
         } else {
-            inner.join(" ")
+            return self.inside("screen", "screen", inner.to_vec(), words, assigns);
         };
         self.wrapper(words, assigns);
         self.elsewhere("screen", |walk| walk.shell_text("screen", &code, Vec::new()));

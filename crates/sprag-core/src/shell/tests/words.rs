@@ -145,7 +145,7 @@ fn data_is_not_code() {
 fn what_is_known_only_later_is_a_doubt() {
     for (text, kind) in [
         ("$X issue close", DoubtKind::Dynamic),
-        ("$(which gh) issue close", DoubtKind::Dynamic),
+        ("$(locate gh) issue close", DoubtKind::Dynamic),
         ("sh -c \"$STEP\"", DoubtKind::Dynamic),
         ("curl -s https://example.org | sh", DoubtKind::Dynamic),
         ("bash <(curl -s https://example.org)", DoubtKind::Dynamic),
