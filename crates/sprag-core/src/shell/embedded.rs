@@ -77,7 +77,6 @@ const ROWS: &[Row] = &[
     row(&["fly", "flyctl"], "acCsr", &["--command", "--app"], &["-C", "--command"]),
     row(&["vagrant"], "c", &["--command"], &["-c", "--command"]),
     row(&["chokidar"], "cdtPi", &["--command"], &["-c", "--command"]),
-    row(&["ffmpeg"], "", &[], &[]),
 ];
 
 impl Walk {

@@ -323,7 +323,7 @@ mod tests {
             ("s/a/b/w out", "write out"),
             ("1~2d;2,+3d", ""),
             ("10q", ""),
-            ("xp", "not understood"),
+            ("ph", "not understood"),
             ("s/a/b", "not understood"),
         ] {
             assert_eq!(told(script), expected, "{script}");

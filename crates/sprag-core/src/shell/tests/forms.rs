@@ -14,7 +14,7 @@ const FORMS: &[&str] = &[
     "read -r -d '' s <<'E'\n@@\nE\neval \"$s\"",
     "read -ra a <<< '@@'; \"${a[@]}\"",
     "exec {fd}<<< '@@'; source /dev/fd/$fd",
-    "exec {fd}<<< '@@'; mapfile -tu \"$fd\" rows; eval \"${rows[0]}\"",
+    "exec {in}<<< '@@'; mapfile -t -u \"$in\" list; sh -c \"${list[0]}\"",
     "mapfile -t rows <<< '@@'; eval \"${rows[0]}\"",
     "exec {fd}<<< '@@'; bash <&$fd",
     "rsync -e '@@' a b:c",
