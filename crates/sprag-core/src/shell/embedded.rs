@@ -425,7 +425,9 @@ fn bind_commands(bind: &str) -> Vec<String> {
     let mut found = Vec::new();
     for action in ["execute", "execute-silent", "reload", "become", "preview", "transform"] {
         let mut rest = bind;
-        while let Some(at) = rest.find(action) {
+        while let Some(at) = rest.find(action)
+            && found.len() < 32
+        {
             rest = &rest[at + action.len()..];
             let close = match rest.chars().next() {
                 Some('(') => ')',

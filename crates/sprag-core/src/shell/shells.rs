@@ -13,6 +13,9 @@ use super::walk::Walk;
 
 type Assigns = [(String, String)];
 
+/// Calls of the shell within one makefile.
+const SHELL_CALLS: usize = 64;
+
 /// Traps that wait at one time.
 const TRAPS: usize = 64;
 
@@ -344,7 +347,11 @@ impl Walk {
             self.shell_text("make", code, Vec::new());
         }
         let read = text.clone();
-        for (at, call) in read.match_indices("$(shell ") {
+        // Each is looked for to its end, which costs quadratic time: nobody writes that many.
+        if read.matches("$(shell ").count() > SHELL_CALLS {
+            self.doubt_of(DoubtKind::Limit, "too many calls of the shell in a makefile", command);
+        }
+        for (at, call) in read.match_indices("$(shell ").take(SHELL_CALLS) {
             let inner = &read[at + call.len()..];
             if let Some(end) = super::scan::end_of(&read, at + 2, super::scan::Inside::Parens) {
                 self.shell_text("make", &inner[..end.saturating_sub(at + call.len() + 1)], Vec::new());
