@@ -49,6 +49,9 @@ pub enum Program<'a> {
     Named {
         base: &'a str,
         written: Option<&'a str>,
+        /// The base name in small letters, if it has others: some file systems do not tell `GIT`
+        /// from `git`.
+        folded: Option<String>,
     },
     Unnamed,
     None,
@@ -100,10 +103,14 @@ impl<'a> Line<'a> {
     pub fn new(command: &'a Command, fed: bool) -> Line<'a> {
         let program = match command.argv.first() {
             None => Program::None,
-            Some(Word::Known(word)) => Program::Named { base: base(word), written: Some(word) },
+            Some(Word::Known(word)) => {
+                Program::Named { base: base(word), written: Some(word), folded: folded(base(word)) }
+            }
             Some(Word::Partly(parts)) => match parts.last() {
                 // `$DIR/rm` is rm.
-                Some(Some(last)) if last.contains('/') => Program::Named { base: base(last), written: None },
+                Some(Some(last)) if last.contains('/') => {
+                    Program::Named { base: base(last), written: None, folded: folded(base(last)) }
+                }
                 _ => Program::Unnamed,
             },
             Some(Word::Many) => Program::Unnamed,
@@ -287,7 +294,7 @@ impl<'a> Line<'a> {
                 Glob::Any => Fit::Yes,
                 _ => self.command.argv.first().map_or(Fit::No, |word| glob.fit_word(word)),
             }),
-            Program::Named { base, written } => {
+            Program::Named { base, written, folded } => {
                 let path = written.filter(|written| written.contains('/'));
                 let standard = path.is_none_or(|path| {
                     STANDARD
@@ -295,9 +302,12 @@ impl<'a> Line<'a> {
                         .any(|place| path.strip_prefix(place).is_some_and(|name| !name.contains('/')))
                 });
                 let by_name = look != Look::Cover || (standard && written.is_some());
+                let folded = folded.as_deref().filter(|_| look == Look::Find);
                 best(&|glob| {
-                    (by_name
-                        && (glob.fits(base) || base.strip_suffix(".exe").is_some_and(|base| glob.fits(base)))
+                    (folded.is_some_and(|folded| glob.fits(folded))
+                        || by_name
+                            && (glob.fits(base)
+                                || base.strip_suffix(".exe").is_some_and(|base| glob.fits(base)))
                         || path.is_some_and(|path| glob.fits(path)))
                     .into()
                 })
@@ -339,6 +349,13 @@ pub(super) fn in_sense(sense: Sense, fit: Fit) -> Fit {
 
 fn is_flag(text: &str) -> bool {
     text.len() > 1 && text.starts_with('-')
+}
+
+fn folded(base: &str) -> Option<String> {
+    base.bytes().any(|byte| byte.is_ascii_uppercase()).then(|| {
+        let lower = base.to_ascii_lowercase();
+        lower.strip_suffix(".exe").map(str::to_owned).unwrap_or(lower)
+    })
 }
 
 pub fn base(path: &str) -> &str {

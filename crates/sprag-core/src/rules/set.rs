@@ -110,9 +110,12 @@ impl Index {
         let (all, base, bare, path) = match line.program() {
             Program::Unnamed => (true, "", None, None),
             Program::None => (false, "", None, None),
-            Program::Named { base, written } => {
-                (false, *base, base.strip_suffix(".exe"), written.filter(|written| written.contains('/')))
-            }
+            Program::Named { base, written, folded } => (
+                false,
+                *base,
+                folded.as_deref().or_else(|| base.strip_suffix(".exe")),
+                written.filter(|written| written.contains('/')),
+            ),
         };
         let every = self.by_program.values().flatten().filter(move |_| all);
         let by_name =

@@ -1,5 +1,6 @@
 //! Builtins that change what the shell knows: place, variables, arguments, aliases.
 
+use super::DoubtKind;
 use super::carriers;
 use super::hole;
 use super::hole::HOLE;
@@ -7,6 +8,7 @@ use super::hole::MANY;
 use super::options;
 use super::options::Options;
 use super::state::Variable;
+use super::walk::Input;
 use super::walk::Walk;
 
 /// Builtins whose words are assignments.
@@ -52,13 +54,23 @@ impl Walk {
             "read" => {
                 const OPTIONS: Options = Options { letters: "adinNptu", long: &[] };
                 let split = options::leading(words, 1, &OPTIONS);
+                // `read -d ''` takes all there is.
+                let line = if split.has(&["-n", "-N", "-u", "-t"]) {
+                    None
+                } else if let Some(end) = split.value(&["-d"]) {
+                    if end.is_empty() { self.input_text().filter(|text| hole::is_known(text)) } else { None }
+                } else {
+                    self.input_line()
+                };
                 if let Some(array) = split.value(&["-a"]) {
-                    self.state.set(array, MANY.to_string());
+                    let values = match &line {
+                        Some(line) => line.split_whitespace().map(str::to_owned).collect(),
+                        None => vec![MANY.to_string()],
+                    };
+                    let variable = Variable { values, array: true, exported: false };
+                    self.state.variables.insert(array.to_owned(), variable);
                 }
-                for word in &words[split.operands..] {
-                    self.state.set_hole(word);
-                }
-                self.state.set_hole("REPLY");
+                self.read(words.get(split.operands..).unwrap_or_default(), line);
             }
             "getopts" => {
                 if let Some(word) = words.get(2) {
@@ -120,6 +132,39 @@ impl Walk {
         true
     }
 
+    /// The next line of known input, which is then gone.
+    fn input_line(&mut self) -> Option<String> {
+        let Input::Text(text) = &mut self.input else { return None };
+        if !hole::is_known(text) || text.is_empty() {
+            return None;
+        }
+        let end = text.find('\n').map_or(text.len(), |at| at + 1);
+        let rest = text.split_off(end);
+        let line = std::mem::replace(text, rest);
+        Some(line.trim_end_matches('\n').to_owned())
+    }
+
+    /// `read a b`: the last name takes what is left.
+    fn read(&mut self, names: &[String], line: Option<String>) {
+        let Some(line) = line else {
+            for name in names {
+                self.state.set_hole(name);
+            }
+            self.state.set_hole("REPLY");
+            return;
+        };
+        let mut rest = line.as_str();
+        for (at, name) in names.iter().enumerate() {
+            let (word, after) = match rest.trim_start().split_once([' ', '\t']) {
+                Some((word, after)) if at + 1 < names.len() => (word, after),
+                _ => (rest.trim(), ""),
+            };
+            self.state.set(name, word.to_owned());
+            rest = after;
+        }
+        self.state.set("REPLY", line);
+    }
+
     fn declare(&mut self, name: &str, words: &[String]) {
         let exports =
             name == "export" || words[1..].iter().any(|word| word.starts_with('-') && word.contains('x'));
@@ -136,6 +181,10 @@ impl Walk {
                 None if hole::is_known(word) => word.clone(),
                 None => continue,
             };
+            if name == "PATH" && word.contains('=') {
+                // Another program of the same name may be first.
+                self.doubt(DoubtKind::Opaque, word);
+            }
             if exports {
                 self.state.export(&name);
             }

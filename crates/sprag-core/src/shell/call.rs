@@ -33,20 +33,27 @@ impl Walk {
             {
                 *first = first.replace(['*', '?'], HOLE.encode_utf8(&mut [0; 4]));
             }
+            // A program whose name is worked out is told as such: nobody has read that name.
+            if name.value.contains("$(") || name.value.contains('`') {
+                self.wrapper(std::slice::from_ref(&name.value), &[]);
+            }
             words.extend(fields);
         }
         let declares = words.first().is_some_and(|word| builtins::declares(word));
         let suffix = simple.suffix.iter().flat_map(|suffix| &suffix.0);
+        let mut declared = Vec::new();
         let mut named =
             simple.word_or_name.as_ref().filter(|word| is_descriptor(word) && self.touches_redirect(word));
         for item in suffix {
             match item {
                 Item::IoRedirect(redirect) => {
                     // `{name}>file` in front of a redirection is a descriptor, not a word.
-                    if named.take().is_some() {
+                    if let Some(name) = named.take() {
                         words.pop();
+                        self.named_descriptor(name.value.trim_matches(['{', '}']), redirect);
+                    } else {
+                        redirects.push(redirect);
                     }
-                    redirects.push(redirect);
                 }
                 Item::Word(word) => {
                     named = Some(word).filter(|word| is_descriptor(word) && self.touches_redirect(word));
@@ -55,8 +62,10 @@ impl Walk {
                 Item::AssignmentWord(assignment, word) => {
                     named = None;
                     if declares {
-                        let declared = self.declared(assignment);
-                        words.push(declared);
+                        // All words are worked out before any of them is set.
+                        let (name, variable) = self.assigned(assignment);
+                        words.push(format!("{name}={}", variable.values.first().map_or("", String::as_str)));
+                        declared.push((name, variable));
                     } else {
                         words.extend(self.fields(&word.value));
                     }
@@ -67,6 +76,7 @@ impl Walk {
                 }
             }
         }
+        self.state.variables.extend(declared);
         let mut assigns = Vec::new();
         for item in simple.prefix.iter().flat_map(|prefix| &prefix.0) {
             match item {
@@ -98,7 +108,12 @@ impl Walk {
             shown.push((name.clone(), variable.values.first().cloned().unwrap_or_default()));
             self.state.variables.insert(name, Variable { exported: true, ..variable });
         }
-        self.with_redirects(&redirects, |walk| walk.run(words, shown));
+        if words.len() == 1 && words[0] == "exec" {
+            self.redirect_for_good(&redirects);
+            self.run(words, shown);
+        } else {
+            self.with_redirects(&redirects, |walk| walk.run(words, shown));
+        }
         for (name, variable) in outer {
             match variable {
                 Some(variable) => self.state.variables.insert(name, variable),
@@ -135,6 +150,8 @@ impl Walk {
             }
             ast::ProcessSubstitutionKind::Write => {
                 let path = self.pipe_path(HOLE.to_string());
+                // What is written there goes on to another program.
+                self.writes(&path, ">(");
                 sinks.push((path.clone(), list));
                 path
             }
@@ -201,14 +218,6 @@ impl Walk {
         (name, variable)
     }
 
-    /// An assignment behind `export`, `local` and the like, as one word.
-    fn declared(&mut self, assignment: &ast::Assignment) -> String {
-        let (name, variable) = self.assigned(assignment);
-        let word = format!("{name}={}", variable.values.first().map_or("", String::as_str));
-        self.state.variables.insert(name, variable);
-        word
-    }
-
     /// Runs a command whose words are known as far as they can be.
     pub(super) fn run(&mut self, words: Vec<String>, assigns: Vec<(String, String)>) {
         if self.level >= LEVELS {
@@ -237,7 +246,7 @@ impl Walk {
                 return;
             }
             let Some(first) = words.first() else { return };
-            let name = hole::base_name(first).to_owned();
+            let name = program_name(first);
             if !hole::is_known(first) && (name == *first || !hole::is_known(&name)) {
                 let command = self.leaf(&words, &assigns);
                 let about = words.join(" ");
@@ -286,7 +295,15 @@ impl Walk {
     fn named(&mut self, words: &[String], assigns: &[(String, String)]) -> bool {
         let name = words[0].as_str();
         if self.state.functions.contains_key(name) {
+            // A call of itself takes the machine down only if it does not wait for the inner one.
+            let own = Carrier::Function(name.to_owned());
+            let waits = self.pipes == 0 && self.via.contains(&own);
+            let via = self.via.clone();
+            if waits {
+                self.via.retain(|carrier| *carrier != own);
+            }
             self.leaf(words, assigns);
+            self.via = via;
             self.function(name, words[1..].to_vec());
             return true;
         }
@@ -332,6 +349,15 @@ impl Walk {
             }
             None => given,
         };
+        // `uv run -` and `uv run x.py` are Python.
+        let python = name == "-" || name.ends_with(".py");
+        if python && matches!(self.via.last(), Some(Carrier::Program(by)) if by == "uv") {
+            let mut code = vec!["python".to_owned()];
+            code.extend(words.iter().cloned());
+            self.interpreted("python", &code, assigns);
+            self.state.cwd = cwd;
+            return;
+        }
         if self.interpreted(name, &words, assigns) {
             self.print_unknown();
             self.state.cwd = cwd;
@@ -339,6 +365,7 @@ impl Walk {
         }
         let command = self.leaf(&words, assigns);
         self.paths(name, &words, command);
+        self.embedded(name, &words, command);
         if let Some(index) = command {
             self.opaque(name, &words, index);
         }
@@ -351,6 +378,16 @@ impl Walk {
         let path = words[0].as_str();
         if path.contains('/') && hole::is_known(path) {
             if let Some(text) = self.file(path).map(str::to_owned) {
+                if !text.contains(|c: char| !hole::is_hole(c) && !c.is_whitespace())
+                    && !text.trim().is_empty()
+                {
+                    self.doubt_of(
+                        DoubtKind::Dynamic,
+                        &format!("what {path} is, is known only at run time"),
+                        Some(command),
+                    );
+                    return;
+                }
                 if !self.calls.iter().any(|call| call == path) {
                     self.calls.push(path.to_owned());
                     self.written_program(&text, words);
@@ -365,8 +402,23 @@ impl Walk {
             return;
         }
         let verb = words.get(1).map_or("", String::as_str);
+        // Asked what there is, these run nothing.
+        let lists = ["-l", "--list", "--list-sessions", "--summary", "-T", "--version", "--help", "-h"];
+        if words.iter().skip(1).any(|word| lists.contains(&word.as_str())) && words.len() <= 3 {
+            return;
+        }
         let targets = match name {
-            "just" | "task" | "rake" | "mage" | "invoke" | "nox" | "tox" => true,
+            "just" | "task" | "rake" | "mage" | "invoke" | "nox" | "tox" | "gradle" | "gradlew" | "mvn"
+            | "mvnw" | "ant" | "bazel" | "ninja" | "scons" | "meson" | "sbt" | "earthly" | "dagger" => true,
+            // Languages nobody looks into.
+            "groovy" | "scala" | "ghc" | "runghc" | "guile" | "racket" | "clojure" | "clj" | "bb"
+            | "raku" | "octave" | "janet" | "swift" | "kotlin" | "java" | "erl" | "sbcl" | "clisp"
+            | "ocaml" | "nim" | "jshell" | "dotnet-script" | "wolframscript" | "maxima" | "gnuplot" => {
+                words.len() > 1
+            }
+            "go" => matches!(verb, "run" | "generate"),
+            "dotnet" => matches!(verb, "run" | "fsi" | "script"),
+            "npm" | "pnpm" | "bun" if verb.starts_with("run") => words.len() > 2,
             "npm" | "pnpm" | "bun" => {
                 matches!(
                     verb,
@@ -375,7 +427,7 @@ impl Walk {
             }
             "yarn" => matches!(verb, "run" | "test" | "start" | "stop" | "restart" | "build"),
             "deno" => matches!(verb, "task" | "run"),
-            "cargo" => verb == "xtask",
+            "cargo" => matches!(verb, "xtask" | "run" | "r"),
             "composer" => matches!(verb, "run" | "run-script" | "exec"),
             _ => [".sh", ".bash", ".zsh", ".py", ".rb", ".pl", ".js"].iter().any(|end| name.ends_with(end)),
         };
@@ -395,6 +447,16 @@ impl Walk {
             _ => self.shell_text(hole::base_name(&words[0]), text, words[1..].to_vec()),
         }
     }
+}
+
+/// The name a program is known by. Some file systems do not tell `GIT` from `git`.
+fn program_name(path: &str) -> String {
+    let base = hole::base_name(path);
+    if !base.bytes().any(|byte| byte.is_ascii_uppercase() || byte == b'.') || base == "R" {
+        return base.to_owned();
+    }
+    let lower = base.to_ascii_lowercase();
+    lower.strip_suffix(".exe").map(str::to_owned).unwrap_or(lower)
 }
 
 /// `{name}`, which in front of a redirection names a descriptor.

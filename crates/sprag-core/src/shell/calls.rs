@@ -14,18 +14,21 @@ pub(super) enum Action {
     Shell(String),
     Words(Vec<String>),
     Code(String),
+    /// A file that is written.
+    Write(String),
     /// The name of a call with an unknown argument.
     Unknown(String),
 }
 
-enum Argument {
+pub(super) enum Argument {
     Text(String),
     List(Vec<String>),
 }
 
 /// What the code runs, in its order.
 pub(super) fn actions(tokens: &[Token], language: Language, code: &str) -> Vec<Action> {
-    let reader = Reader { constants: constants(tokens), tokens, language };
+    let reader = Reader { constants: constants(tokens), lists: lists(tokens), tokens, language };
+    let aliases = aliases(tokens, language);
     let mut actions = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
         match token {
@@ -37,10 +40,20 @@ pub(super) fn actions(tokens: &[Token], language: Language, code: &str) -> Vec<A
                 }
             }
             Token::Mark('|') if language == Language::Awk => actions.extend(reader.awk_pipe(at)),
+            // `print > "file"`, `print >> "file"`.
+            Token::Mark('>') if language == Language::Awk => {
+                if let Some(Token::Text(path)) = tokens.get(at + 1) {
+                    actions.push(Action::Write(path.clone()));
+                }
+            }
             Token::Name(name) if name == "open" && language == Language::Perl => {
                 actions.extend(reader.perl_open(at))
             }
+            Token::Name(name) if name == "open" && language == Language::Python => {
+                actions.extend(reader.python_open(at));
+            }
             Token::Name(name) => {
+                let name = aliases.iter().find(|(alias, _)| alias == name).map_or(name, |(_, name)| name);
                 if let Some(sink) = sinks::find(language, name, code) {
                     actions.extend(reader.call(at, name, sink));
                 }
@@ -59,12 +72,42 @@ pub(super) fn actions(tokens: &[Token], language: Language, code: &str) -> Vec<A
     actions
 }
 
+/// `from os import system as s`, `const {execSync: s} = …`: the other name and the known one.
+fn aliases(tokens: &[Token], language: Language) -> Vec<(String, String)> {
+    let mut aliases = Vec::new();
+    for window in tokens.windows(3) {
+        if let [Token::Name(name), between, Token::Name(alias)] = window
+            && (*between == Token::Name("as".to_owned())
+                || *between == Token::Mark(':') && language == Language::JavaScript)
+            && sinks::by_name(language, name).is_some()
+            && aliases.len() < 64
+        {
+            aliases.push((alias.clone(), name.clone()));
+        }
+    }
+    aliases
+}
+
+/// `name = ["a", "b"]`.
+fn lists(tokens: &[Token]) -> Vec<(String, Vec<String>)> {
+    let reader = Reader { constants: Vec::new(), lists: Vec::new(), tokens, language: Language::Python };
+    let mut lists = Vec::new();
+    for (at, window) in tokens.windows(3).enumerate() {
+        if let [Token::Name(name), Token::Mark('='), Token::Mark('[')] = window
+            && lists.len() < 64
+        {
+            lists.push((name.clone(), reader.list(at + 3).0));
+        }
+    }
+    lists
+}
+
 /// `name = "text"`, once.
 fn constants(tokens: &[Token]) -> Vec<(String, String)> {
     let mut constants: Vec<(String, String)> = Vec::new();
     for (at, window) in tokens.windows(3).enumerate() {
         let [Token::Name(name), Token::Mark('='), Token::Text(_)] = window else { continue };
-        let reader = Reader { constants: Vec::new(), tokens, language: Language::Python };
+        let reader = Reader { constants: Vec::new(), lists: Vec::new(), tokens, language: Language::Python };
         let Some(Argument::Text(value)) = reader.argument(at + 2).0 else { continue };
         match constants.iter_mut().find(|(known, _)| known == name) {
             // Set twice: it is not known which.
@@ -75,14 +118,15 @@ fn constants(tokens: &[Token]) -> Vec<(String, String)> {
     constants
 }
 
-struct Reader<'t> {
+pub(super) struct Reader<'t> {
     constants: Vec<(String, String)>,
-    tokens: &'t [Token],
+    lists: Vec<(String, Vec<String>)>,
+    pub(super) tokens: &'t [Token],
     language: Language,
 }
 
 impl Reader<'_> {
-    fn is_mark(&self, at: usize, mark: char) -> bool {
+    pub(super) fn is_mark(&self, at: usize, mark: char) -> bool {
         self.tokens.get(at) == Some(&Token::Mark(mark))
     }
 
@@ -91,7 +135,7 @@ impl Reader<'_> {
         let parens = self.is_mark(at + 1, '(');
         if !parens {
             // Perl and Ruby call without parentheses; elsewhere it is only mentioned.
-            let bare = matches!(self.language, Language::Perl | Language::Ruby)
+            let bare = matches!(self.language, Language::Perl | Language::Ruby | Language::Lua)
                 && matches!(
                     self.tokens.get(at + 1),
                     Some(Token::Text(_)) | Some(Token::Mark('[' | '$')) | Some(Token::Name(_))
@@ -105,7 +149,15 @@ impl Reader<'_> {
         {
             return None;
         }
-        let arguments = self.arguments(if parens { at + 2 } else { at + 1 });
+        let mut arguments = self.arguments(if parens { at + 2 } else { at + 1 });
+        // `new Deno.Command("x", {args: ["a"]})`.
+        if self.language == Language::JavaScript
+            && sink == Sink::Command
+            && parens
+            && let Some(list) = self.member_list(at + 1, "args").or_else(|| self.member_list(at + 1, "cmd"))
+        {
+            arguments.push(Argument::List(list));
+        }
         let unknown = || Some(Action::Unknown(name.to_owned()));
         match sink {
             Sink::Code => match arguments.first() {
@@ -113,6 +165,14 @@ impl Reader<'_> {
                 // A block is read like all other code.
                 None if self.language == Language::Perl => None,
                 _ => unknown(),
+            },
+            Sink::Write => match arguments.first() {
+                // `Path("x").write_text(…)`: what it is called on.
+                _ if name.starts_with("write_") => {
+                    Some(Action::Write(self.receiver(at).unwrap_or_else(|| HOLE.to_string())))
+                }
+                Some(path) => Some(Action::Write(one(path))),
+                None => None,
             },
             Sink::Remove { tree } => {
                 let mut words = vec!["rm".to_owned(), if tree { "-rf" } else { "-f" }.to_owned()];
@@ -144,6 +204,10 @@ impl Reader<'_> {
             Sink::Command => match arguments.as_slice() {
                 [] => unknown(),
                 [Argument::List(words), ..] => Some(Action::Words(words.clone())),
+                // `proc_open("x y", [], $pipes)`: the list is none of words.
+                [Argument::Text(text), Argument::List(_), ..] if self.language == Language::Php => {
+                    Some(Action::Shell(text.clone()))
+                }
                 [Argument::Text(program), Argument::List(words), ..] => {
                     let mut all = vec![program.clone()];
                     all.extend(words.iter().cloned());
@@ -177,7 +241,16 @@ impl Reader<'_> {
         }
     }
 
-    fn arguments(&self, from: usize) -> Vec<Argument> {
+    /// `name: [...]` within the brackets that open at `at`.
+    fn member_list(&self, at: usize, name: &str) -> Option<Vec<String>> {
+        let inner = self.tokens.get(at..self.skip(at))?;
+        let found = inner.windows(3).position(
+            |window| matches!(window, [Token::Name(key), Token::Mark(':'), Token::Mark('[')] if key == name),
+        )?;
+        Some(self.list(at + found + 3).0)
+    }
+
+    pub(super) fn arguments(&self, from: usize) -> Vec<Argument> {
         let mut arguments = Vec::new();
         let mut at = from;
         while arguments.len() < 64 {
@@ -198,6 +271,18 @@ impl Reader<'_> {
         let mut any = false;
         let mut at = from;
         let mut keyword = false;
+        // `Popen(args=[…])`.
+        if let Some([Token::Name(name), Token::Mark('=')]) = self.tokens.get(at..at + 2)
+            && matches!(name.as_str(), "args" | "cmd" | "command" | "popenargs")
+        {
+            at += 2;
+        }
+        if let Some(Token::Name(name)) = self.tokens.get(at)
+            && matches!(self.tokens.get(at + 1), None | Some(Token::Mark(',' | ')' | '\n')))
+            && let Some((_, words)) = self.lists.iter().find(|(known, _)| known == name)
+        {
+            return (Some(Argument::List(words.clone())), at + 1);
+        }
         while let Some(token) = self.tokens.get(at) {
             match token {
                 Token::Mark(',' | ')' | ']' | ';' | '}' | '|') => break,
@@ -247,6 +332,8 @@ impl Reader<'_> {
                         break;
                     }
                 }
+                // `os.path`, `shlex.split`: only the last part counts.
+                Token::Name(_) if self.is_mark(at + 1, '.') && !any => at += 1,
                 Token::Name(name) => {
                     any = true;
                     let value = self.value(name, at);
@@ -341,7 +428,7 @@ impl Reader<'_> {
     }
 
     /// The place behind the bracket at `at`.
-    fn skip(&self, at: usize) -> usize {
+    pub(super) fn skip(&self, at: usize) -> usize {
         let mut depth = 0_usize;
         for (offset, token) in self.tokens[at..].iter().enumerate() {
             match token {
@@ -357,47 +444,9 @@ impl Reader<'_> {
         }
         self.tokens.len()
     }
-
-    /// `print "x" | "cmd"` and `"cmd" | getline`.
-    fn awk_pipe(&self, at: usize) -> Option<Action> {
-        if self.is_mark(at + 1, '|') || self.is_mark(at.wrapping_sub(1), '|') {
-            return None;
-        }
-        if let Some(Token::Text(command)) = self.tokens.get(at + 1) {
-            // What is printed into a shell is code.
-            let printed = match self.tokens.get(at.wrapping_sub(1)) {
-                Some(Token::Text(text)) if super::shells::is_shell(hole::base_name(command)) => {
-                    Some(text.clone())
-                }
-                _ => None,
-            };
-            return Some(Action::Shell(printed.unwrap_or_else(|| command.clone())));
-        }
-        match (self.tokens.get(at.wrapping_sub(1)), self.tokens.get(at + 1)) {
-            (Some(Token::Text(command)), Some(Token::Name(name))) if name == "getline" => {
-                Some(Action::Shell(command.clone()))
-            }
-            (_, Some(Token::Name(name))) if name == "getline" => Some(Action::Unknown("getline".to_owned())),
-            (_, Some(Token::Name(_))) => Some(Action::Unknown("print".to_owned())),
-            _ => None,
-        }
-    }
-
-    /// `open(F, "cmd |")`, `open(F, "-|", "cmd")`.
-    fn perl_open(&self, at: usize) -> Option<Action> {
-        let arguments = self.arguments(if self.is_mark(at + 1, '(') { at + 2 } else { at + 1 });
-        let texts: Vec<String> = arguments.iter().skip(1).map(one).collect();
-        match texts.as_slice() {
-            [mode, rest @ ..] if mode == "-|" || mode == "|-" => Some(Action::Words(rest.to_vec())),
-            [only] if only.trim_end().ends_with('|') || only.trim_start().starts_with('|') => {
-                Some(Action::Shell(only.trim().trim_matches('|').to_owned()))
-            }
-            _ => None,
-        }
-    }
 }
 
-fn one(argument: &Argument) -> String {
+pub(super) fn one(argument: &Argument) -> String {
     match argument {
         Argument::Text(text) => text.clone(),
         Argument::List(words) => words.join(" "),

@@ -6,6 +6,8 @@ use super::DoubtKind;
 use super::hole;
 use super::options;
 use super::options::Options;
+use super::rows::opts;
+use super::rows::row;
 use super::walk::Walk;
 
 /// What became of one command line.
@@ -16,295 +18,6 @@ pub(super) enum Step {
     Done,
     /// It is no carrier.
     Plain,
-}
-
-/// One carrier.
-#[derive(Clone, Copy)]
-pub(super) struct Row {
-    names: &'static [&'static str],
-    /// One of these words must come first (`uv run`); none if empty.
-    verbs: &'static [&'static str],
-    options: Options,
-    /// Words between its options and the inner command: `timeout 5 …`.
-    operands: usize,
-    /// `NAME=value` may stand before the inner command.
-    assigns: bool,
-    /// Options whose value is shell text.
-    code: &'static [&'static str],
-    /// Options with which it runs nothing.
-    inert: &'static [&'static str],
-    /// Options whose value is where the inner command runs.
-    enter: &'static [&'static str],
-    /// The inner words are joined and given to a shell.
-    joined: bool,
-}
-
-/// More operands than there ever are: only the options hold commands.
-const ONLY_OPTIONS: usize = 99;
-
-const ROW: Row = Row {
-    names: &[],
-    verbs: &[],
-    options: Options { letters: "", long: &[] },
-    operands: 0,
-    assigns: false,
-    code: &[],
-    inert: &[],
-    enter: &[],
-    joined: false,
-};
-
-const fn opts(letters: &'static str, long: &'static [&'static str]) -> Options {
-    Options { letters, long }
-}
-
-const ROWS: &[Row] = &[
-    Row {
-        names: &["sudo"],
-        options: opts(
-            "CDghpRrTtUu",
-            &[
-                "--user",
-                "--group",
-                "--prompt",
-                "--close-from",
-                "--chdir",
-                "--host",
-                "--chroot",
-                "--role",
-                "--type",
-                "--other-user",
-                "--command-timeout",
-            ],
-        ),
-        assigns: true,
-        inert: &["-l", "--list", "-v", "--validate", "-K", "--remove-timestamp", "-V", "--version"],
-        enter: &["-D", "--chdir"],
-        ..ROW
-    },
-    Row { names: &["doas"], options: opts("Cu", &[]), assigns: true, inert: &["-L"], ..ROW },
-    Row { names: &["pkexec", "gksudo", "gksu"], options: opts("u", &["--user"]), ..ROW },
-    Row {
-        names: &["runuser"],
-        options: opts(
-            "ugGcsw",
-            &["--user", "--group", "--supp-group", "--command", "--shell", "--session-command"],
-        ),
-        code: &["-c", "--command", "--session-command"],
-        ..ROW
-    },
-    Row { names: &["nice"], options: opts("n", &["--adjustment"]), ..ROW },
-    Row {
-        names: &["ionice"],
-        options: opts("cnpPu", &["--class", "--classdata", "--pid", "--pgid", "--uid"]),
-        inert: &["-p", "--pid", "-P", "-u"],
-        ..ROW
-    },
-    Row {
-        names: &["nohup", "setsid", "builtin", "busybox", "toybox", "catchsegv", "unbuffer", "torsocks"],
-        ..ROW
-    },
-    Row {
-        names: &["timeout", "gtimeout"],
-        options: opts("ks", &["--kill-after", "--signal"]),
-        operands: 1,
-        ..ROW
-    },
-    Row { names: &["time", "gtime"], options: opts("fo", &["--format", "--output"]), ..ROW },
-    Row { names: &["stdbuf", "gstdbuf"], options: opts("ioe", &["--input", "--output", "--error"]), ..ROW },
-    Row {
-        names: &["unshare"],
-        options: opts(
-            "GRSw",
-            &["--setgid", "--root", "--setuid", "--wd", "--map-user", "--map-group", "--propagation"],
-        ),
-        enter: &["-w", "--wd"],
-        ..ROW
-    },
-    Row { names: &["nsenter"], options: opts("tSGr", &["--target", "--setuid", "--setgid"]), ..ROW },
-    Row { names: &["chroot"], options: opts("", &["--userspec", "--groups"]), operands: 1, ..ROW },
-    Row {
-        names: &["flock"],
-        options: opts("wEc", &["--timeout", "--wait", "--conflict-exit-code", "--command"]),
-        operands: 1,
-        code: &["-c", "--command"],
-        ..ROW
-    },
-    Row {
-        names: &["strace", "ltrace", "dtruss"],
-        options: opts("aAbeEIonOpPsSuUX", &["--trace", "--output"]),
-        ..ROW
-    },
-    Row {
-        names: &["valgrind", "heaptrack", "perf-trace", "rlwrap", "proxychains", "proxychains4", "xvfb-run"],
-        ..ROW
-    },
-    Row {
-        names: &["perf"],
-        verbs: &["stat", "record", "trace"],
-        options: opts("eopF", &["--output"]),
-        ..ROW
-    },
-    Row {
-        names: &["script"],
-        options: opts("cEIoBOTm", &["--command"]),
-        operands: 1,
-        code: &["-c", "--command"],
-        ..ROW
-    },
-    Row {
-        names: &["systemd-run"],
-        options: opts(
-            "pEutHMGr",
-            &[
-                "--property",
-                "--setenv",
-                "--unit",
-                "--uid",
-                "--gid",
-                "--working-directory",
-                "--machine",
-                "--slice",
-                "--host",
-            ],
-        ),
-        enter: &["--working-directory"],
-        ..ROW
-    },
-    Row { names: &["systemd-inhibit"], options: opts("", &["--what", "--who", "--why", "--mode"]), ..ROW },
-    Row { names: &["command"], inert: &["-v", "-V"], ..ROW },
-    Row { names: &["exec"], options: opts("a", &[]), ..ROW },
-    Row { names: &["taskset"], options: opts("p", &["--pid"]), operands: 1, inert: &["-p", "--pid"], ..ROW },
-    Row { names: &["chrt"], options: opts("TPD", &[]), operands: 1, inert: &["-p", "--pid"], ..ROW },
-    Row { names: &["numactl"], options: opts("NmCip", &["--cpunodebind", "--membind"]), ..ROW },
-    Row { names: &["setpriv"], options: opts("", &["--reuid", "--regid", "--groups"]), ..ROW },
-    Row { names: &["prlimit"], inert: &["-p", "--pid"], ..ROW },
-    Row { names: &["caffeinate"], options: opts("tw", &[]), ..ROW },
-    Row { names: &["arch"], options: opts("", &["-arch"]), ..ROW },
-    Row { names: &["dbus-run-session", "dbus-launch", "firejail", "cpulimit", "faketime"], ..ROW },
-    Row { names: &["sg"], options: opts("c", &[]), operands: 1, code: &["-c"], joined: true, ..ROW },
-    Row {
-        names: &["watchexec"],
-        options: opts("wefisd", &["--watch", "--exts", "--filter", "--ignore"]),
-        joined: true,
-        ..ROW
-    },
-    Row { names: &["entr"], options: opts("", &[]), ..ROW },
-    Row {
-        names: &["nodemon"],
-        options: opts("xwe", &["--exec", "--watch", "--ext"]),
-        code: &["-x", "--exec"],
-        operands: ONLY_OPTIONS,
-        ..ROW
-    },
-    Row {
-        names: &["hyperfine"],
-        options: opts(
-            "wmMrpcnSu",
-            &["--warmup", "--runs", "--prepare", "--cleanup", "--setup", "--export-json"],
-        ),
-        code: &["-p", "--prepare", "-c", "--cleanup", "--setup", "-s"],
-        joined: true,
-        ..ROW
-    },
-    // Package runners and environments.
-    Row {
-        names: &["npx", "bunx", "pnpx"],
-        options: opts("pcw", &["--package", "--call", "--workspace", "--prefix"]),
-        code: &["-c", "--call"],
-        ..ROW
-    },
-    Row {
-        names: &["npm", "pnpm"],
-        verbs: &["exec", "x", "dlx"],
-        options: opts("cwC", &["--package", "--call", "--workspace", "--prefix", "--filter", "--dir"]),
-        code: &["-c", "--call"],
-        ..ROW
-    },
-    Row { names: &["yarn"], verbs: &["exec", "dlx"], options: opts("p", &["--cwd", "--package"]), ..ROW },
-    Row { names: &["bun"], verbs: &["x"], options: opts("", &["--cwd"]), ..ROW },
-    Row {
-        names: &["uv"],
-        verbs: &["run"],
-        options: opts(
-            "pmP",
-            &[
-                "--with",
-                "--extra",
-                "--group",
-                "--package",
-                "--python",
-                "--project",
-                "--directory",
-                "--env-file",
-                "--with-requirements",
-                "--with-editable",
-                "--index",
-                "--only-group",
-                "--no-group",
-            ],
-        ),
-        enter: &["--directory"],
-        ..ROW
-    },
-    Row { names: &["uvx"], options: opts("p", &["--from", "--with", "--python"]), ..ROW },
-    Row {
-        names: &["poetry", "pipenv", "rye", "pdm", "hatch", "pixi"],
-        verbs: &["run"],
-        options: opts("CPe", &["--directory"]),
-        ..ROW
-    },
-    Row { names: &["bundle", "bundler"], verbs: &["exec"], options: opts("", &["--gemfile"]), ..ROW },
-    Row {
-        names: &["conda", "mamba", "micromamba"],
-        verbs: &["run"],
-        options: opts("np", &["--name", "--prefix", "--cwd"]),
-        enter: &["--cwd"],
-        ..ROW
-    },
-    Row {
-        names: &["mise", "rtx"],
-        verbs: &["exec", "x"],
-        options: opts("cCj", &["--command", "--cd"]),
-        code: &["-c", "--command"],
-        enter: &["-C", "--cd"],
-        ..ROW
-    },
-    Row { names: &["asdf"], verbs: &["exec"], ..ROW },
-    Row { names: &["rustup"], verbs: &["run"], operands: 1, ..ROW },
-    Row { names: &["direnv"], verbs: &["exec"], operands: 1, ..ROW },
-    Row {
-        names: &["aws-vault"],
-        verbs: &["exec"],
-        options: opts("d", &["--duration", "--region"]),
-        operands: 1,
-        ..ROW
-    },
-    Row {
-        names: &["op", "doppler", "infisical", "chamber", "dotenvx", "teller"],
-        verbs: &["run"],
-        options: opts("pcef", &["--env-file", "--project", "--config", "--env"]),
-        ..ROW
-    },
-    Row { names: &["dotenv"], options: opts("ef", &["--file"]), verbs: &[], ..ROW },
-    Row { names: &["devbox"], verbs: &["run"], options: opts("c", &["--config"]), ..ROW },
-    Row {
-        names: &["nix-shell"],
-        options: opts("pIAE", &["--run", "--command", "--packages", "--arg", "--argstr"]),
-        code: &["--run", "--command"],
-        operands: ONLY_OPTIONS,
-        ..ROW
-    },
-];
-
-fn row(name: &str, words: &[String]) -> Option<&'static Row> {
-    ROWS.iter().find(|row| {
-        row.names.contains(&name)
-            && (row.verbs.is_empty() || {
-                let split = options::leading(words, 1, &row.options);
-                words.get(split.operands).is_some_and(|verb| row.verbs.contains(&verb.as_str()))
-            })
-    })
 }
 
 impl Walk {
@@ -408,8 +121,41 @@ impl Walk {
                 self.container(name, words, assigns)
             }
             "kubectl" | "oc" | "k3s" | "microk8s" => self.pod(name, words, assigns),
+            "lxc" | "incus" | "multipass" | "limactl" | "machinectl" | "distrobox" | "distrobox-enter"
+            | "lxc-attach" | "flatpak" | "adb" | "wsl" | "heroku" | "tsh" | "pdsh" | "colima" | "gcloud" => {
+                self.machine(name, words, assigns)
+            }
+            "bwrap" => Some(bubblewrap(words)),
+            "capsh" => self.after(&["--"], &["bash"], words),
+            "start-stop-daemon" => self.started(words),
+            "lerna" | "onchange" | "reflex" | "guix" | "wait-for-it" => self.after(&["--"], &[], words),
+            "ip" => self.after(&["exec"], &[], words).map(|step| match step {
+                // `ip netns exec NAME …`.
+                Step::Inner { words, assigns, enter } if words.len() > 1 => {
+                    Step::Inner { words: words[1..].to_vec(), assigns, enter }
+                }
+                step => step,
+            }),
+            "yarn" if words.get(1).is_some_and(|word| word.starts_with("workspace")) => {
+                self.after(&["exec", "dlx"], &[], words)
+            }
+            "uv" if words.get(1).is_some_and(|word| word == "tool") => self.after(&["run"], &[], words),
+            "hatch" if words.get(1).is_some_and(|word| word == "env") => self.after(&["run"], &[], words),
+            "just" => self.after(&["-c", "--command"], &[], words),
+            "pwsh" | "powershell" | "nu" | "xonsh" | "elvish" | "cmd" => {
+                self.other_shell(name, words, assigns)
+            }
+            "sops" => self.last_as_code("exec-env", words, assigns),
+            "cargo" if words.get(1).is_some_and(|word| word == "watch") => self.cargo_watch(words, assigns),
+            "pnpm" if words.get(1).is_some_and(|word| matches!(word.as_str(), "-c" | "--shell-mode")) => {
+                self.last_as_code("exec", words, assigns)
+            }
             "tmux" => self.tmux(words, assigns),
             "screen" => self.screen(words, assigns),
+            // `A-B=1 x` runs nothing in most shells and `x` in some.
+            _ if words.len() > 1 && !words[0].contains('/') && any_assignment(&words[0]).is_some() => {
+                Some(Step::Inner { words: words[1..].to_vec(), assigns: Vec::new(), enter: None })
+            }
             _ if super::shells::is_shell(name) => Some(self.shell(name, words, assigns)),
             _ => None,
         }
@@ -422,7 +168,7 @@ impl Walk {
         let mut inner_assigns = Vec::new();
         // A lone `-` is `-i`.
         while let Some(word) = words.get(at) {
-            match assignment(word) {
+            match any_assignment(word) {
                 Some(assign) => inner_assigns.push(assign),
                 None if word == "-" => {}
                 None => break,
@@ -437,7 +183,7 @@ impl Walk {
             for word in split_words(&quoted) {
                 inner.extend(self.fields(&word));
             }
-            while let Some(assign) = inner.first().and_then(|word| assignment(word)) {
+            while let Some(assign) = inner.first().and_then(|word| any_assignment(word)) {
                 inner_assigns.push(assign);
                 inner.remove(0);
             }
@@ -464,7 +210,7 @@ impl Walk {
         }
     }
 
-    /// `nix develop -c x`, `nix shell p -c x`, `nix run p -- x`.
+    /// `nix develop -c x`, `nix shell p -c x`; what follows `nix run p --` are arguments of `p`.
     fn nix(&mut self, words: &[String], _assigns: &[(String, String)]) -> Step {
         match words.iter().position(|word| matches!(word.as_str(), "-c" | "--command")) {
             Some(at) if at + 1 < words.len() => {
@@ -472,6 +218,77 @@ impl Walk {
             }
             _ => Step::Plain,
         }
+    }
+
+    /// What stands behind the first of these words, with `program` in front.
+    fn after(&mut self, marks: &[&str], program: &[&str], words: &[String]) -> Option<Step> {
+        let at = words.iter().position(|word| marks.contains(&word.as_str()))?;
+        let mut inner: Vec<String> = program.iter().map(|word| (*word).to_owned()).collect();
+        inner.extend(words[at + 1..].iter().skip_while(|word| *word == "--").cloned());
+        (!inner.is_empty()).then(|| Step::Inner { words: inner, assigns: Vec::new(), enter: None })
+    }
+
+    /// A shell of another language: what is simple in it reads like ours, the rest is not known.
+    fn other_shell(&mut self, name: &str, words: &[String], assigns: &[(String, String)]) -> Option<Step> {
+        let is_code = |word: &String| {
+            matches!(
+                word.to_ascii_lowercase().as_str(),
+                "-c" | "-command" | "--commands" | "/c" | "-commandwithargs"
+            )
+        };
+        let at = words.iter().position(is_code)?;
+        let code = words.get(at + 1..).filter(|code| !code.is_empty())?.join(" ");
+        let command = self.leaf(words, assigns);
+        self.doubt_of(DoubtKind::Opaque, &format!("code for {name}"), command);
+        self.shell_text(name, &code, Vec::new());
+        Some(Step::Done)
+    }
+
+    /// The last word is shell text, if `verb` is among the words.
+    fn last_as_code(&mut self, verb: &str, words: &[String], assigns: &[(String, String)]) -> Option<Step> {
+        let at = words.iter().position(|word| word == verb)?;
+        let code = words[at + 1..].last()?.clone();
+        self.wrapper(words, assigns);
+        self.shell_text(verb, &code, Vec::new());
+        Some(Step::Done)
+    }
+
+    /// `start-stop-daemon --start --exec x -- a b`.
+    fn started(&mut self, words: &[String]) -> Option<Step> {
+        const OPTIONS: Options =
+            opts("xapnucgrkdR", &["--exec", "--startas", "--pidfile", "--user", "--chuid"]);
+        let split = options::leading(words, 1, &OPTIONS);
+        let program = split.value(&["-a", "--startas", "-x", "--exec"])?.to_owned();
+        let mut inner = vec![program];
+        inner.extend(words[split.operands..].iter().cloned());
+        Some(Step::Inner { words: inner, assigns: Vec::new(), enter: None })
+    }
+
+    /// `cargo watch -s 'x'`, `-x 'test'`, `-- x`.
+    fn cargo_watch(&mut self, words: &[String], assigns: &[(String, String)]) -> Option<Step> {
+        const OPTIONS: Options = opts("sxwidCN", &["--shell", "--exec", "--watch", "--ignore", "--delay"]);
+        let split = options::leading(words, 2, &OPTIONS);
+        let mut code: Vec<String> = Vec::new();
+        for given in &split.given {
+            let Some(value) = &given.value else { continue };
+            match given.name.as_str() {
+                "-s" | "--shell" => code.push(value.clone()),
+                "-x" | "--exec" => code.push(format!("cargo {value}")),
+                _ => {}
+            }
+        }
+        let inner = words.get(split.operands..).unwrap_or_default();
+        if code.is_empty() && inner.is_empty() {
+            return None;
+        }
+        self.wrapper(words, assigns);
+        for code in code {
+            self.shell_text("cargo", &code, Vec::new());
+        }
+        if !inner.is_empty() {
+            self.run(inner.to_vec(), Vec::new());
+        }
+        Some(Step::Done)
     }
 
     /// Shell text handed to another shell by `by`.
@@ -488,6 +305,35 @@ impl Walk {
         self.same_shell_text(text, Carrier::Shell(by.to_owned()));
         self.state = state;
     }
+}
+
+/// `bwrap`: options with up to three values, then the command.
+fn bubblewrap(words: &[String]) -> Step {
+    let mut at = 1;
+    while let Some(word) = words.get(at).filter(|word| word.starts_with('-')) {
+        at += match word.as_str() {
+            "--" => {
+                at += 1;
+                break;
+            }
+            "--bind" | "--bind-try" | "--dev-bind" | "--dev-bind-try" | "--ro-bind" | "--ro-bind-try"
+            | "--symlink" | "--setenv" | "--file" | "--bind-data" | "--ro-bind-data" | "--chmod" => 3,
+            "--proc" | "--dev" | "--tmpfs" | "--mqueue" | "--dir" | "--chdir" | "--unsetenv" | "--uid"
+            | "--gid" | "--hostname" | "--lock-file" | "--sync-fd" | "--seccomp" | "--args" | "--perms"
+            | "--size" | "--cap-add" | "--cap-drop" | "--remount-ro" | "--exec-label" | "--argv0" => 2,
+            _ => 1,
+        };
+    }
+    match words.get(at..).filter(|inner| !inner.is_empty()) {
+        Some(inner) => Step::Inner { words: inner.to_vec(), assigns: Vec::new(), enter: None },
+        None => Step::Plain,
+    }
+}
+
+/// `NAME=value`, as `env` takes it: any name will do.
+fn any_assignment(word: &str) -> Option<(String, String)> {
+    let (name, value) = word.split_once('=')?;
+    (!name.is_empty() && !name.starts_with('-')).then(|| (name.to_owned(), value.to_owned()))
 }
 
 /// `NAME=value`.

@@ -20,12 +20,31 @@ const CODE: &[&str] = &[
     "VISUAL",
     "PAGER",
     "MANPAGER",
+    "BAT_PAGER",
+    "DELTA_PAGER",
+    "GH_PAGER",
+    "GH_EDITOR",
+    "GH_BROWSER",
+    "SYSTEMD_PAGER",
+    "PSQL_EDITOR",
+    "KUBE_EDITOR",
+    "SUDO_EDITOR",
+    "SUDO_ASKPASS",
+    "FZF_DEFAULT_COMMAND",
+    "RSYNC_RSH",
+    "CVS_RSH",
+    "CARGO_BUILD_RUSTC_WRAPPER",
     "LESSOPEN",
     "LESSCLOSE",
     "PROMPT_COMMAND",
     "BROWSER",
     "RUSTC_WRAPPER",
+    "CC",
+    "CXX",
 ];
+
+/// Stands among the calls while such a command is walked; no program has that name.
+const CONFIGURED: &str = "\0configured";
 
 /// Variables that name a file of code.
 const FILES: &[&str] = &[
@@ -44,20 +63,41 @@ impl Walk {
     /// Commands in the variables a program is started with.
     pub(super) fn configured(&mut self, name: &str, assigns: &[(String, String)]) {
         let mut found: Vec<(String, String)> = assigns.to_vec();
-        if name == "git" {
-            let exported = self
-                .state
-                .variables
-                .iter()
-                .filter(|(name, variable)| variable.exported && name.starts_with("GIT_"));
+        let asks = matches!(
+            name,
+            "git"
+                | "man"
+                | "crontab"
+                | "less"
+                | "gh"
+                | "psql"
+                | "systemctl"
+                | "journalctl"
+                | "visudo"
+                | "sudoedit"
+                | "kubectl"
+        );
+        // A pager that starts a program which has a pager: each is looked at once.
+        let outer = self.calls.iter().any(|call| call == CONFIGURED);
+        if asks && !outer {
+            let exported = self.state.variables.iter().filter(|(variable, value)| {
+                value.exported
+                    && (CODE.contains(&variable.as_str()) || name == "git" && variable.starts_with("GIT_"))
+            });
             found.extend(
                 exported
                     .filter_map(|(name, variable)| Some((name.clone(), variable.values.first()?.clone()))),
             );
             found.dedup();
         }
+        if found.is_empty() {
+            return;
+        }
+        self.calls.push(CONFIGURED.to_owned());
         for (variable, value) in &found {
             if CODE.contains(&variable.as_str()) {
+                // `LESSOPEN="|x %s"`.
+                let value = value.trim_start_matches(['|', '-', ' ']);
                 self.via.push(Carrier::Program(name.to_owned()));
                 self.shell_text(variable, value, Vec::new());
                 self.via.pop();
@@ -71,10 +111,14 @@ impl Walk {
                 let setting = found.iter().find(|(name, _)| *name == other);
                 let setting = setting.map_or(hole::HOLE.to_string(), |(_, value)| value.clone());
                 self.git_setting(&value.to_ascii_lowercase(), &setting);
+            } else if variable == "PATH" {
+                // Another program of the same name may be first.
+                self.doubt(DoubtKind::Opaque, &format!("PATH={value}"));
             } else if variable == "GIT_CONFIG_PARAMETERS" {
                 self.doubt(DoubtKind::Dynamic, "GIT_CONFIG_PARAMETERS");
             }
         }
+        self.calls.pop();
     }
 
     /// A setting of git, as far as its value is code.

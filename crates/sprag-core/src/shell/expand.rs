@@ -37,12 +37,22 @@ pub(super) struct Fields {
     /// Something in the word was quoted or literal, so a hole in it is part of one word.
     solid: bool,
     splits: bool,
+    /// `IFS`, if this text has set it.
+    separators: Option<String>,
     pub(super) globs: bool,
 }
 
 impl Fields {
     fn new(splits: bool) -> Fields {
-        Fields { done: Vec::new(), word: String::new(), begun: false, solid: false, splits, globs: false }
+        Fields {
+            done: Vec::new(),
+            word: String::new(),
+            begun: false,
+            solid: false,
+            splits,
+            separators: None,
+            globs: false,
+        }
     }
 
     pub(super) fn literal(&mut self, text: &str) {
@@ -60,10 +70,15 @@ impl Fields {
             return;
         }
         let mut rest = text;
-        while let Some(at) = rest.find([' ', '\t', '\n']) {
+        let separators = self.separators.clone();
+        let separates = |c: char| match &separators {
+            Some(separators) => separators.contains(c),
+            None => matches!(c, ' ' | '\t' | '\n'),
+        };
+        while let Some(at) = rest.find(separates) {
             self.piece(&rest[..at]);
             self.finish();
-            rest = &rest[at + 1..];
+            rest = rest[at..].trim_start_matches(separates);
         }
         self.piece(rest);
     }
@@ -130,6 +145,13 @@ impl Walk {
             return (vec![MANY.to_string()], false);
         }
         let mut fields = Fields::new(true);
+        fields.separators = self
+            .state
+            .variables
+            .get("IFS")
+            .and_then(|variable| variable.values.first())
+            .filter(|value| hole::is_known(value))
+            .cloned();
         if raw.contains('{') && (raw.contains(',') || raw.contains("..")) {
             match braces::expand(raw) {
                 Some(words) => {

@@ -23,8 +23,33 @@ impl Walk {
         }
     }
 
+    /// What is known of a file is known of its copy.
+    fn copied(&mut self, name: &str, arguments: &[String]) {
+        let (from, to) = if name == "dd" {
+            let value = |key: &str| arguments.iter().find_map(|word| word.strip_prefix(key));
+            (value("if=").unwrap_or("/dev/stdin"), value("of=").unwrap_or_default())
+        } else {
+            let operands: Vec<&str> =
+                arguments.iter().map(String::as_str).filter(|word| !word.starts_with('-')).collect();
+            match operands.as_slice() {
+                [.., from, to] => (*from, *to),
+                _ => return,
+            }
+        };
+        if let Some(text) = self.file(from).map(str::to_owned)
+            && !to.is_empty()
+        {
+            self.write_file(to, &text, false);
+            let inside = format!("{}/{}", to.trim_end_matches('/'), hole::base_name(from));
+            self.write_file(&inside, &text, false);
+        }
+    }
+
     fn printed(&mut self, name: &str, words: &[String]) -> Option<String> {
         let arguments = &words[1..];
+        if matches!(name, "cp" | "mv" | "ln" | "install" | "dd" | "rsync") {
+            self.copied(name, arguments);
+        }
         match name {
             "echo" => Some(echo(arguments)),
             "printf" => {
@@ -34,7 +59,22 @@ impl Walk {
                 let from = usize::from(arguments.first().is_some_and(|word| word == "--"));
                 printf(arguments.get(from)?, &arguments[from + 1..])
             }
+            // A path that ends in the name: by that programs are known.
+            "which" | "type" | "command" => {
+                let names: Vec<&String> = arguments.iter().filter(|word| !word.starts_with('-')).collect();
+                let asks = name == "which"
+                    || arguments.iter().any(|word| matches!(word.as_str(), "-v" | "-P" | "-p" | "-pv"));
+                match names.as_slice() {
+                    [program] if asks && hole::is_known(program) => Some(format!("{program}\n")),
+                    _ => None,
+                }
+            }
             "cat" | "tac" => self.cat(arguments),
+            // A new place of nobody's: what is deleted in it was made by this very text. Its name is
+            // not known, but where it is and that it is no other is.
+            "mktemp" if arguments.iter().all(|word| !word.starts_with("-p") && !word.contains('/')) => {
+                Some("/tmp/tmp.XXXXXXXXXX\n".to_owned())
+            }
             "tee" => {
                 let text = self.input_text()?;
                 let append = arguments.iter().any(|word| matches!(word.as_str(), "-a" | "--append"));

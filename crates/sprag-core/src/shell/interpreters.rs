@@ -22,7 +22,10 @@ fn language(name: &str) -> Option<Language> {
         "ruby" | "jruby" | "irb" => Language::Ruby,
         "php" => Language::Php,
         "awk" | "gawk" | "mawk" | "nawk" => Language::Awk,
-        "lua" | "luajit" => Language::Lua,
+        "lua" | "luajit" | "texlua" => Language::Lua,
+        // Near enough: the same quotes, comments and backticks.
+        "julia" | "elixir" | "iex" | "crystal" => Language::Ruby,
+        "rscript" | "R" | "littler" => Language::R,
         _ => return None,
     })
 }
@@ -74,16 +77,18 @@ impl Walk {
             Language::Perl => Options { letters: "eEIMm", long: &[] },
             Language::Ruby => Options { letters: "eIrCE", long: &[] },
             Language::Php => Options { letters: "rdBREFfczS", long: &["--run", "--define", "--file"] },
-            Language::Awk => {
-                Options { letters: "Ffv", long: &["--field-separator", "--assign", "--file", "--source"] }
-            }
+            Language::Awk => Options {
+                letters: "Ffvi",
+                long: &["--field-separator", "--assign", "--file", "--source", "--include"],
+            },
             Language::Lua => Options { letters: "el", long: &[] },
+            Language::R => Options { letters: "efg", long: &["--file", "--args"] },
         };
         let code_options: &[&str] = match language {
             Language::Python => &["-c"],
             Language::JavaScript => &["-e", "-p", "--eval", "--print"],
             Language::Perl => &["-e", "-E"],
-            Language::Ruby | Language::Lua => &["-e"],
+            Language::Ruby | Language::Lua | Language::R => &["-e"],
             Language::Php => &["-r", "--run", "-B", "-R", "-E"],
             Language::Awk => &["-e", "--source"],
         };
@@ -123,7 +128,20 @@ impl Walk {
         if language == Language::Awk {
             return match split.value(&["-f", "--file"]) {
                 Some(path) => Code::File(path.to_owned()),
-                None => operands.first().map_or(Code::None, |text| Code::Text(text.clone())),
+                None => operands.first().map_or(Code::None, |text| {
+                    // What `-v` sets is a constant of the code.
+                    let set = split
+                        .given
+                        .iter()
+                        .filter(|given| matches!(given.name.as_str(), "-v" | "--assign"))
+                        .filter_map(|given| given.value.as_deref()?.split_once('='));
+                    let set: String = set
+                        .map(|(name, value)| {
+                            format!("{name} = \"{}\"\n", value.replace('\\', "\\\\").replace('"', "\\\""))
+                        })
+                        .collect();
+                    Code::Text(format!("{set}{text}"))
+                }),
             };
         }
         match operands.first().map(String::as_str) {
@@ -159,10 +177,19 @@ impl Walk {
                     }
                     Action::Words(words) => self.input_unknown(|walk| walk.run(words, Vec::new())),
                     Action::Code(text) => pending.push(text),
-                    Action::Unknown(call) => self.doubt(
-                        DoubtKind::Dynamic,
-                        &format!("what {call} of {name} runs is known only at run time"),
-                    ),
+                    Action::Write(path) => self.writes_now(&path, name),
+                    Action::Unknown(call) => {
+                        // `system($0)` runs the lines it is given.
+                        if language == Language::Awk
+                            && let Some(text) = self.input_text()
+                        {
+                            self.input_unknown(|walk| walk.shell_text(name, &text, Vec::new()));
+                        }
+                        self.doubt(
+                            DoubtKind::Dynamic,
+                            &format!("what {call} of {name} runs is known only at run time"),
+                        );
+                    }
                 }
             }
         }

@@ -15,6 +15,7 @@ pub(super) enum Language {
     Php,
     Awk,
     Lua,
+    R,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +55,7 @@ impl Lexer<'_> {
     }
 
     fn token(&mut self) {
-        use Language::{Awk, JavaScript, Lua, Perl, Php, Python, Ruby};
+        use Language::{Awk, JavaScript, Lua, Perl, Php, Python, R, Ruby};
         let language = self.language;
         let rest = self.rest();
         let Some(c) = rest.chars().next() else { return };
@@ -80,7 +81,7 @@ impl Lexer<'_> {
             '`' => match language {
                 JavaScript => self.text(c, ""),
                 Perl | Ruby | Php => self.exec_text(c),
-                Python | Awk | Lua => self.mark(c),
+                Python | Awk | Lua | R => self.mark(c),
             },
             '[' if language == Lua && rest.starts_with("[[") => {
                 let end = rest.find("]]").unwrap_or(rest.len());
@@ -306,7 +307,7 @@ impl Lexer<'_> {
                 let text = if quote == '`' { holes(&text, "${", '}') } else { text };
                 escapes::decode(&text, Dialect::Ansi).0
             }
-            Language::Awk | Language::Lua => escapes::decode(&text, Dialect::Ansi).0,
+            Language::Awk | Language::Lua | Language::R => escapes::decode(&text, Dialect::Ansi).0,
             Language::Perl | Language::Ruby | Language::Php if quote == '\'' => {
                 text.replace("\\'", "'").replace("\\\\", "\\")
             }
@@ -376,7 +377,9 @@ fn interpolated(text: &str, language: Language) -> String {
             }
             out
         }
-        Language::Python | Language::JavaScript | Language::Awk | Language::Lua => text.to_owned(),
+        Language::Python | Language::JavaScript | Language::Awk | Language::Lua | Language::R => {
+            text.to_owned()
+        }
     }
 }
 

@@ -29,6 +29,8 @@ struct Row {
     reads_at: &'static [&'static str],
     /// Only if one of these is given are operands written.
     only_with: &'static [&'static str],
+    /// With one of these they are only read.
+    not_with: &'static [&'static str],
 }
 
 const fn row(
@@ -46,6 +48,7 @@ const fn row(
         writes_at: &[],
         reads_at: &[],
         only_with: &[],
+        not_with: &[],
     }
 }
 
@@ -57,11 +60,11 @@ const ROWS: &[Row] = &[
     // What is moved away is gone from where it was.
     Row {
         writes_at: &["-t", "--target-directory"],
-        ..row(&["mv", "gmv"], Which::None, Which::All, "tS", &["--target-directory", "--suffix"])
+        ..row(&["mv", "gmv"], Which::ButLast, Which::All, "tS", &["--target-directory", "--suffix"])
     },
     Row {
         writes_at: &["-t", "--target-directory"],
-        ..row(&["ln"], Which::None, Which::Last, "tS", &["--target-directory", "--suffix"])
+        ..row(&["ln", "gln"], Which::ButLast, Which::Last, "tS", &["--target-directory", "--suffix"])
     },
     Row {
         writes_at: &["-t", "--target-directory"],
@@ -180,6 +183,16 @@ const ROWS: &[Row] = &[
             ],
         )
     },
+    Row {
+        writes_at: &["-o", "--out", "--output"],
+        ..row(
+            &["aria2c", "axel", "fetch", "http", "https", "xh", "xhs"],
+            Which::None,
+            Which::None,
+            "oadAjnx",
+            &["--out", "--output", "--auth", "--dir"],
+        )
+    },
     Row { writes_at: &["-d"], ..row(&["unzip"], Which::First, Which::None, "dxP", &[]) },
     Row {
         writes_at: &["-o", "--output"],
@@ -192,25 +205,39 @@ const ROWS: &[Row] = &[
         )
     },
     row(&["zip"], Which::ButFirst, Which::First, "bitx", &[]),
-    row(&["gzip", "gunzip", "xz", "bzip2", "zstd"], Which::All, Which::All, "S", &[]),
+    Row {
+        not_with: &["-c", "--stdout", "--to-stdout", "-t", "--test", "-l", "--list"],
+        ..row(
+            &["gzip", "gunzip", "xz", "unxz", "bzip2", "bunzip2", "zstd", "unzstd", "lz4", "brotli"],
+            Which::All,
+            Which::All,
+            "So",
+            &["--suffix"],
+        )
+    },
     row(&["split", "csplit"], Which::First, Which::None, "abCln", &[]),
-    row(
-        &["grep", "egrep", "fgrep", "rg", "ag", "ack", "zgrep"],
-        Which::ButFirst,
-        Which::None,
-        "ABCDdefgmtT",
-        &[
-            "--regexp",
-            "--file",
-            "--max-count",
-            "--glob",
-            "--type",
-            "--include",
-            "--exclude",
-            "--exclude-dir",
-            "--color",
-        ],
-    ),
+    Row {
+        reads_at: &["-f", "--file", "--exclude-from"],
+        ..row(
+            &["grep", "egrep", "fgrep", "rg", "ag", "ack", "zgrep"],
+            Which::ButFirst,
+            Which::None,
+            "ABCDdefgmtT",
+            &[
+                "--exclude-from",
+                "--regexp",
+                "--file",
+                "--max-count",
+                "--glob",
+                "--type",
+                "--include",
+                "--exclude",
+                "--exclude-dir",
+                "--color",
+            ],
+        )
+    },
+    Row { writes_at: &["-o"], ..row(&["strip", "objcopy"], Which::First, Which::Last, "oOIRNKjF", &[]) },
     row(
         &["jq", "yq", "gojq"],
         Which::ButFirst,
@@ -218,13 +245,17 @@ const ROWS: &[Row] = &[
         "",
         &["--arg", "--argjson", "--slurpfile", "--rawfile", "--indent"],
     ),
-    row(
-        &["awk", "gawk", "mawk", "nawk"],
-        Which::ButFirst,
-        Which::None,
-        "Ffv",
-        &["--field-separator", "--assign", "--file"],
-    ),
+    // `gawk -i inplace`.
+    Row {
+        only_with: &["-i", "--include"],
+        ..row(
+            &["awk", "gawk", "mawk", "nawk"],
+            Which::ButFirst,
+            Which::ButFirst,
+            "Ffvi",
+            &["--field-separator", "--assign", "--file", "--include"],
+        )
+    },
     row(
         &[
             "cat",
@@ -327,6 +358,15 @@ impl Walk {
             Which::Last if !targets.is_empty() => (Which::All, Which::None),
             writes => (row.reads, writes),
         };
+        // `yq eval '.a' f` has a verb.
+        let operands = match operands.split_first() {
+            Some((verb, rest))
+                if name == "yq" && matches!(verb.as_str(), "e" | "eval" | "ea" | "eval-all") =>
+            {
+                rest.to_vec()
+            }
+            _ => operands,
+        };
         // Data from a file: `curl -d @file`.
         if name == "curl" {
             for given in &split.given {
@@ -350,48 +390,30 @@ impl Walk {
             if split.has(&["-O", "--remote-name"]) {
                 for operand in &operands {
                     let file = hole::base_name(operand).to_owned();
+                    self.write_file(&file, &hole::HOLE.to_string(), false);
                     self.writes(&file, name);
                 }
             }
         }
         for path in targets {
+            // What comes from elsewhere may be run by the same text, unseen.
+            if matches!(name, "curl" | "wget" | "aria2c" | "axel" | "fetch" | "http" | "https" | "xh" | "xhs")
+            {
+                self.write_file(&path, &hole::HOLE.to_string(), false);
+            }
             self.writes(&path, name);
+        }
+        if name == "curl" {
+            for path in operands.iter().filter_map(|word| word.strip_prefix("file://")) {
+                self.reads(path, name);
+            }
         }
         for path in chosen(&operands, reads) {
             self.reads(path, name);
         }
-        if row.only_with.is_empty() || split.has(row.only_with) {
+        if (row.only_with.is_empty() || split.has(row.only_with)) && !split.has(row.not_with) {
             for path in chosen(&operands, writes) {
                 self.writes(path, name);
-            }
-        }
-    }
-
-    /// `sed -i.bak` takes its value attached, so it is no letter of the table; with `-e` the first
-    /// operand is a file.
-    fn sed(&mut self, words: &[String]) {
-        const OPTIONS: Options =
-            Options { letters: "efl", long: &["--expression", "--file", "--line-length"] };
-        let mut plain = Vec::new();
-        let mut in_place = false;
-        for word in words {
-            let is_in_place = word.starts_with("--in-place")
-                || word.starts_with('-')
-                    && !word.starts_with("--")
-                    && word.chars().skip(1).take_while(|c| !"efl".contains(*c)).any(|c| c == 'i');
-            in_place |= is_in_place;
-            if !is_in_place {
-                plain.push(word.clone());
-            }
-        }
-        let (split, operands) = options::anywhere(&plain, 1, &OPTIONS);
-        // The macOS form has an empty suffix of its own.
-        let operands = operands.strip_prefix(&[String::new()]).unwrap_or(&operands);
-        let scripted = split.has(&["-e", "-f", "--expression", "--file"]);
-        for path in chosen(operands, if scripted { Which::All } else { Which::ButFirst }) {
-            self.reads(path, "sed");
-            if in_place {
-                self.writes(path, "sed");
             }
         }
     }

@@ -62,6 +62,29 @@ impl Walk {
         self.input = outer;
     }
 
+    /// `{name}< file`: the shell picks a descriptor and sets the name to it.
+    pub(super) fn named_descriptor(&mut self, name: &str, redirect: &ast::IoRedirect) {
+        self.descriptors += 1;
+        let descriptor = 9 + self.descriptors;
+        let outer = self.input.clone();
+        if let Some(sink) = self.redirect(redirect) {
+            self.deliver(sink, HOLE.to_string());
+        }
+        if let Input::Text(text) = std::mem::replace(&mut self.input, outer) {
+            self.files.insert(format!("/dev/fd/{descriptor}"), text);
+        }
+        self.state.set(name, descriptor.to_string());
+    }
+
+    /// `exec` without a command: its redirections stay.
+    pub(super) fn redirect_for_good(&mut self, redirects: &[&ast::IoRedirect]) {
+        for redirect in redirects {
+            if let Some(sink) = self.redirect(redirect) {
+                self.deliver(sink, HOLE.to_string());
+            }
+        }
+    }
+
     fn deliver(&mut self, sink: Sink<'_>, text: String) {
         match sink {
             Sink::File { path, append } => self.write_file(&path, &text, append),
@@ -92,12 +115,27 @@ impl Walk {
 
     /// What is in a file, if this text wrote it.
     pub(super) fn file(&self, path: &str) -> Option<&str> {
+        if matches!(path, "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0") {
+            return match &self.input {
+                Input::Text(text) => Some(text),
+                Input::Inherited | Input::File(_) => None,
+            };
+        }
         self.files.get(&self.whole_path(path)?).map(String::as_str)
     }
 
     pub(super) fn writes(&mut self, path: &str, by: &str) {
         let path = self.path_use(path, by);
         self.script.writes.push(path);
+    }
+
+    /// A path written by the command that was added last.
+    pub(super) fn writes_now(&mut self, path: &str, by: &str) {
+        let mut path = self.path_use(path, by);
+        path.command = self.script.commands.len().checked_sub(1);
+        if !self.script.writes.contains(&path) {
+            self.script.writes.push(path);
+        }
     }
 
     pub(super) fn reads(&mut self, path: &str, by: &str) {
@@ -150,9 +188,14 @@ impl Walk {
         }
     }
 
+    /// What another descriptor is opened on can be read by its path.
     fn set_input(&mut self, fd: Option<ast::IoFd>, input: Input) {
-        if fd.unwrap_or(0) == 0 {
-            self.input = input;
+        match (fd.unwrap_or(0), input) {
+            (0, input) => self.input = input,
+            (fd, Input::Text(text)) => {
+                self.files.insert(format!("/dev/fd/{fd}"), text);
+            }
+            (_, Input::Inherited | Input::File(_)) => {}
         }
     }
 
@@ -209,8 +252,8 @@ impl Walk {
                     to == "-" || to.trim_end_matches('-').bytes().all(|byte| byte.is_ascii_digit());
                 if reads {
                     if fd.unwrap_or(0) == 0 {
-                        // What another descriptor was opened on is not followed.
-                        self.input = Input::Text(HOLE.to_string());
+                        let text = self.files.get(&format!("/dev/fd/{}", to.trim_end_matches('-')));
+                        self.input = Input::Text(text.cloned().unwrap_or_else(|| HOLE.to_string()));
                     }
                     return None;
                 }

@@ -11,7 +11,7 @@ use super::walk::Walk;
 
 type Assigns = [(String, String)];
 
-const SSH: Options = Options { letters: "BbcDEeFIiJLlmOopQRSWwP", long: &["--ssh", "--port"] };
+const SSH: Options = Options { letters: "BbcDEeFIiJLlmOopQRSWwPM", long: &["--ssh", "--port"] };
 
 const DOCKER: Options = Options {
     letters: "aceHhlmpuvwf",
@@ -122,12 +122,8 @@ impl Walk {
             .iter()
             .filter(|given| given.name == "-o")
             .filter_map(|given| given.value.as_deref())
-            .filter_map(|value| value.split_once(['=', ' ']))
-            .filter(|(key, _)| {
-                ["proxycommand", "localcommand", "knownhostscommand"]
-                    .contains(&key.to_ascii_lowercase().as_str())
-            })
-            .map(|(_, code)| code.to_owned())
+            .filter_map(super::embedded::ssh_setting)
+            .map(str::to_owned)
             .collect();
         for code in local {
             self.shell_text(name, &code, Vec::new());
@@ -160,11 +156,23 @@ impl Walk {
         if let Some(entry) = split.value(&["--entrypoint"]) {
             inner.insert(0, entry.to_owned());
         }
+        self.inside(name, &target, inner, words, assigns)
+    }
+
+    /// Runs the words inside a container or machine; `None` if there are none.
+    fn inside(
+        &mut self,
+        name: &str,
+        target: &str,
+        inner: Vec<String>,
+        words: &[String],
+        assigns: &Assigns,
+    ) -> Option<Step> {
         if inner.is_empty() {
             return None;
         }
         self.wrapper(words, assigns);
-        self.elsewhere(&target, |walk| {
+        self.elsewhere(target, |walk| {
             walk.via.push(Carrier::Program(name.to_owned()));
             walk.run(inner, Vec::new());
             walk.via.pop();
@@ -178,7 +186,7 @@ impl Walk {
         if words.get(at).is_some_and(|word| word == "kubectl") {
             at = options::leading(words, at + 1, &KUBECTL).operands;
         }
-        if !matches!(words.get(at)?.as_str(), "exec" | "run" | "debug") {
+        if !matches!(words.get(at)?.as_str(), "exec" | "run" | "debug" | "rsh") {
             return None;
         }
         let split = options::leading(words, at + 1, &KUBECTL);
@@ -189,16 +197,75 @@ impl Walk {
             // The old way, without dashes.
             None => rest[options::leading(rest, 0, &KUBECTL).operands..].to_vec(),
         };
-        if inner.is_empty() {
-            return None;
+        self.inside(name, &target, inner, words, assigns)
+    }
+
+    /// Containers, virtual machines and devices: `lxc exec c -- x`, `machinectl shell c x`.
+    pub(super) fn machine(&mut self, name: &str, words: &[String], assigns: &Assigns) -> Option<Step> {
+        const OPTIONS: Options = Options {
+            letters: "nuwdpseaC",
+            long: &[
+                "--name",
+                "--user",
+                "--cwd",
+                "--env",
+                "--workdir",
+                "--uid",
+                "--setenv",
+                "--app",
+                "--zone",
+                "--project",
+                "--distribution",
+                "--cd",
+            ],
+        };
+        // Verbs, and whether the name of the machine stands behind them.
+        let (verbs, named): (&[&str], bool) = match name {
+            "lxc" | "incus" | "multipass" => (&["exec"], true),
+            "limactl" | "machinectl" => (&["shell"], true),
+            "distrobox" => (&["enter"], true),
+            "tsh" | "gcloud" => (&["ssh"], true),
+            "colima" => (&["ssh"], false),
+            "heroku" | "flatpak" => (&["run"], name == "flatpak"),
+            "adb" => (&["shell"], false),
+            "wsl" | "pdsh" => (&[], false),
+            _ => (&[], !words.iter().any(|word| matches!(word.as_str(), "-n" | "--name"))),
+        };
+        let table = if name == "wsl" { &Options { letters: "ud", long: OPTIONS.long } } else { &OPTIONS };
+        let mut at = options::leading(words, 1, table).operands;
+        if !verbs.is_empty() {
+            at = 1 + words.iter().position(|word| verbs.contains(&word.as_str()))?;
         }
-        self.wrapper(words, assigns);
-        self.elsewhere(&target, |walk| {
-            walk.via.push(Carrier::Program(name.to_owned()));
-            walk.run(inner, Vec::new());
-            walk.via.pop();
-        });
-        Some(Step::Done)
+        let split = options::leading(words, at, table);
+        at = split.operands;
+        let mut target = name.to_owned();
+        if named {
+            target = words.get(at)?.clone();
+            at += 1;
+            // What follows the application is its own.
+            if name != "flatpak" {
+                at = options::leading(words, at, table).operands;
+            }
+        }
+        let rest = words.get(at..).unwrap_or_default();
+        let mut inner = match rest.iter().position(|word| word == "--") {
+            Some(end) => rest[end + 1..].to_vec(),
+            None => rest.to_vec(),
+        };
+        if name == "flatpak" {
+            // Without a program of its own the words are only its arguments.
+            inner.insert(0, split.value(&["--command"])?.to_owned());
+        }
+        // Some hand one text to a shell.
+        if let [code] = inner.as_slice()
+            && code.contains(' ')
+        {
+            let code = code.clone();
+            self.wrapper(words, assigns);
+            self.elsewhere(&target, |walk| walk.shell_text(name, &code, Vec::new()));
+            return Some(Step::Done);
+        }
+        self.inside(name, &target, inner, words, assigns)
     }
 
     pub(super) fn tmux(&mut self, words: &[String], assigns: &Assigns) -> Option<Step> {
@@ -272,7 +339,7 @@ impl Walk {
                 _ => return None,
             }
         } else {
-            inner.join(" ")
+            return self.inside("screen", "screen", inner.to_vec(), words, assigns);
         };
         self.wrapper(words, assigns);
         self.elsewhere("screen", |walk| walk.shell_text("screen", &code, Vec::new()));

@@ -7,10 +7,17 @@ use super::carriers::Step;
 use super::hole;
 use super::options;
 use super::options::Options;
+use super::state::Variable;
 use super::walk::Input;
 use super::walk::Walk;
 
 type Assigns = [(String, String)];
+
+/// Calls of the shell within one makefile.
+const SHELL_CALLS: usize = 64;
+
+/// Traps that wait at one time.
+const TRAPS: usize = 64;
 
 pub(super) fn is_shell(name: &str) -> bool {
     matches!(
@@ -40,6 +47,9 @@ impl Walk {
         let mut given = Vec::new();
         while let Some(word) = words.get(at) {
             if let Some(letters) = word.strip_prefix('+') {
+                given.retain(|given: &options::Given| {
+                    !given.name.strip_prefix('-').is_some_and(|name| letters.contains(name))
+                });
                 at += if letters.contains(['o', 'O']) { 2 } else { 1 };
                 continue;
             }
@@ -216,13 +226,14 @@ impl Walk {
         match words.get(from) {
             Some(text) if words.len() > from + 1 && !matches!(text.as_str(), "-" | "-l" | "-p" | "") => {
                 self.wrapper(words, assigns);
+                // It runs when the text at hand has ended, with what is known then.
                 let text = text.clone();
-                if hole::is_known(&text) || text.contains(|c: char| !hole::is_hole(c)) {
-                    let before = self.fork();
-                    self.same_shell_text(&text, Carrier::Trap);
-                    self.state.blur(&before);
-                } else {
+                if !hole::is_known(&text) && !text.contains(|c: char| !hole::is_hole(c)) {
                     self.doubt(DoubtKind::Dynamic, "code for trap is known only at run time");
+                } else if self.traps.len() < TRAPS {
+                    self.traps.push(text);
+                } else {
+                    self.doubt(DoubtKind::Limit, "too many traps");
                 }
             }
             _ => {
@@ -236,8 +247,19 @@ impl Walk {
         const OPTIONS: Options = Options { letters: "dnOsuCc", long: &[] };
         let split = options::leading(words, 1, &OPTIONS);
         self.leaf(words, assigns);
-        let name = words.get(split.operands).map_or("MAPFILE", String::as_str);
-        self.state.set_hole(name);
+        let name = words.get(split.operands).map_or("MAPFILE", String::as_str).to_owned();
+        let text = match split.value(&["-u"]) {
+            Some(descriptor) => self.file(&format!("/dev/fd/{descriptor}")),
+            None => self.file("/dev/stdin"),
+        };
+        match text {
+            Some(text) if hole::is_known(text) && !split.has(&["-d", "-n", "-O", "-s"]) => {
+                let values = text.lines().take(256).map(str::to_owned).collect();
+                let variable = Variable { values, array: true, exported: false };
+                self.state.variables.insert(name, variable);
+            }
+            _ => self.state.set_hole(&name),
+        }
         if let Some(text) = split.value(&["-C"]) {
             let text = format!("{text} {}", hole::HOLE);
             self.code_here("mapfile", &text);
@@ -255,7 +277,8 @@ impl Walk {
             .value(&["-f"])
             .map(str::to_owned)
             .or_else(|| (name == "crontab").then(|| operands.first().cloned()).flatten());
-        if split.has(asks) || name == "crontab" && file.is_none() {
+        let piped = matches!(self.input, Input::Text(_));
+        if split.has(asks) || name == "crontab" && file.is_none() && !piped {
             return Step::Plain;
         }
         let text = match file.as_deref() {
@@ -318,6 +341,21 @@ impl Walk {
         }
         if !known && !split.has(&["--version", "-v", "--help", "-h"]) {
             self.doubt_of(DoubtKind::Opaque, "target of a makefile", command);
+        }
+        // `SHELL=x` runs each recipe; `$(shell x)` runs while the file is read.
+        for code in words.iter().filter_map(|word| word.strip_prefix("SHELL=")) {
+            self.shell_text("make", code, Vec::new());
+        }
+        let read = text.clone();
+        // Each is looked for to its end, which costs quadratic time: nobody writes that many.
+        if read.matches("$(shell ").count() > SHELL_CALLS {
+            self.doubt_of(DoubtKind::Limit, "too many calls of the shell in a makefile", command);
+        }
+        for (at, call) in read.match_indices("$(shell ").take(SHELL_CALLS) {
+            let inner = &read[at + call.len()..];
+            if let Some(end) = super::scan::end_of(&read, at + 2, super::scan::Inside::Parens) {
+                self.shell_text("make", &inner[..end.saturating_sub(at + call.len() + 1)], Vec::new());
+            }
         }
         for line in text.lines() {
             let recipe = match line.strip_prefix('\t') {

@@ -15,6 +15,8 @@ pub(super) enum Sink {
     Remove { tree: bool },
     /// Runs code of the same language.
     Code,
+    /// Writes a file.
+    Write,
 }
 
 /// The calls of one language; `with` is a word that must be in the code, because the name alone
@@ -88,6 +90,24 @@ const ROWS: &[Row] = &[
     row(Language::Python, TREE, &[], &["rmtree", "removedirs"]),
     row(Language::Python, FILE, &["os", "pathlib", "Path"], &["remove", "unlink", "rmdir"]),
     row(Language::Python, Sink::Code, &[], &["exec", "eval"]),
+    row(Language::Python, Sink::Write, &["Path"], &["write_text", "write_bytes"]),
+    row(
+        Language::JavaScript,
+        Sink::Write,
+        &["fs", "Deno", "Bun"],
+        &[
+            "writeFile",
+            "writeFileSync",
+            "appendFile",
+            "appendFileSync",
+            "createWriteStream",
+            "truncateSync",
+            "writeTextFile",
+            "writeTextFileSync",
+        ],
+    ),
+    row(Language::Ruby, Sink::Write, &["File", "IO"], &["write", "binwrite", "truncate"]),
+    row(Language::Php, Sink::Write, &[], &["file_put_contents"]),
     row(
         Language::JavaScript,
         Sink::Command,
@@ -134,6 +154,10 @@ const ROWS: &[Row] = &[
     ),
     row(Language::Php, FILE, &[], &["unlink", "rmdir"]),
     row(Language::Php, Sink::Code, &[], &["eval", "assert"]),
+    row(Language::Ruby, Sink::Command, &["System", ":os"], &["shell", "cmd"]),
+    row(Language::R, Sink::Command, &[], &["system", "system2", "shell", "pipe"]),
+    row(Language::R, TREE, &["recursive"], &["unlink"]),
+    row(Language::R, FILE, &["file", "fs"], &["remove", "unlink"]),
     row(Language::Awk, Sink::Command, &[], &["system"]),
     row(Language::Lua, Sink::Command, &[], &["execute", "popen"]),
     row(Language::Lua, FILE, &["os"], &["remove"]),

@@ -38,6 +38,12 @@ impl Walk {
         }
         self.wrapper(words, assigns);
         let items = self.items(&split);
+        let lines: Option<Vec<String>> = match &self.input {
+            Input::Text(text) if hole::is_known(text) && text.lines().count() <= ITEMS => {
+                Some(text.lines().map(str::to_owned).collect())
+            }
+            Input::Text(_) | Input::Inherited | Input::File(_) => None,
+        };
         let mark = split
             .value(&["-I", "--replace", "-J"])
             .map(str::to_owned)
@@ -52,9 +58,30 @@ impl Walk {
                 }
                 (Some(mark), None) => {
                     let hole = HOLE.to_string();
-                    walk.run(inner.iter().map(|word| put(word, &mark, &hole)).collect(), Vec::new());
+                    // A whole word from elsewhere may be an option as well.
+                    let filled = |word: &String| {
+                        if *word == mark { MANY.to_string() } else { put(word, &mark, &hole) }
+                    };
+                    walk.run(inner.iter().map(filled).collect(), Vec::new());
+                }
+                (None, Some(items)) if split.has(&["-L", "-l", "--max-lines"]) => {
+                    for line in items {
+                        let mut run = inner.to_vec();
+                        run.extend(line.split_whitespace().map(str::to_owned));
+                        walk.run(run, Vec::new());
+                    }
                 }
                 (None, items) => {
+                    // What a shell gets word by word is meant line by line: both are looked at.
+                    if is_shell_code(inner)
+                        && let Some(lines) = &lines
+                    {
+                        for line in lines {
+                            let mut run = inner.to_vec();
+                            run.push(line.clone());
+                            walk.run(run, Vec::new());
+                        }
+                    }
                     let mut run = inner.to_vec();
                     // With `-n 1` each item is a command of its own; together they are as telling.
                     run.extend(items.unwrap_or_else(|| vec![MANY.to_string()]));
@@ -67,8 +94,11 @@ impl Walk {
     }
 
     fn items(&self, split: &options::Split) -> Option<Vec<String>> {
-        let Input::Text(text) = &self.input else { return None };
-        if split.has(&["-a", "--arg-file"]) || !hole::is_known(text) {
+        let text = match split.value(&["-a", "--arg-file"]) {
+            Some(path) => self.file(path)?,
+            None => self.file("/dev/stdin")?,
+        };
+        if !hole::is_known(text) {
             return None;
         }
         let items: Vec<String> = if split.has(&["-0", "--null"]) {
@@ -102,6 +132,9 @@ impl Walk {
             ],
         };
         let split = options::leading(words, 1, &OPTIONS);
+        if split.has(&["--dry-run", "--dryrun", "--version", "--help", "--citation", "--number-of-cores"]) {
+            return Step::Plain;
+        }
         let rest = &words[split.operands..];
         let end = rest.iter().position(|word| word.starts_with(":::")).unwrap_or(rest.len());
         let (command, sources) = rest.split_at(end);
@@ -119,6 +152,24 @@ impl Walk {
         if items.is_empty() {
             items.push(HOLE.to_string());
         }
+        // With `--pipe` the input goes to the command itself.
+        if split.has(&["--pipe", "--pipe-part", "--spreadstdin"]) {
+            return Step::Inner { words: command.to_vec(), assigns: Vec::new(), enter: None };
+        }
+        // Several sources: the n-th word of each turn is `{n}`; the first of each tells enough.
+        let lists: Vec<&[String]> = sources.split(|word| word.starts_with(":::")).skip(1).collect();
+        let command: &[String] = &if lists.len() > 1 {
+            items.truncate(1);
+            let put_in = |word: &String| {
+                lists.iter().enumerate().fold(word.clone(), |word, (at, list)| {
+                    let item = if list.len() == 1 { list[0].clone() } else { HOLE.to_string() };
+                    put(&word, &format!("{{{}}}", at + 1), &item)
+                })
+            };
+            command.iter().map(put_in).collect::<Vec<String>>()
+        } else {
+            command.to_vec()
+        };
         let template = command.join(" ");
         if command.len() > 1 {
             self.input_unknown(|walk| {
@@ -170,7 +221,11 @@ impl Walk {
         self.leaf(words, assigns);
         let below: Vec<String> =
             roots.iter().map(|root| format!("{}/{HOLE}", root.trim_end_matches('/'))).collect();
-        let narrowed = words[end..].iter().any(|word| is_test(word));
+        // `-name '*'` leaves nothing out.
+        let narrows = |(at, word): (usize, &String)| {
+            is_test(word) && words.get(end + at + 1).is_none_or(|value| !matches!(value.as_str(), "*" | "**"))
+        };
+        let narrowed = words[end..].iter().enumerate().any(narrows);
         self.via.push(Carrier::Program("find".to_owned()));
         let mut at = end;
         while let Some(word) = words.get(at) {
@@ -186,6 +241,15 @@ impl Walk {
                         } else {
                             run.push(put(word, "{}", below.first().map_or("", String::as_str)));
                         }
+                    }
+                    // All files of a place deleted one by one is the place deleted.
+                    let deletes = inner
+                        .first()
+                        .is_some_and(|name| matches!(hole::base_name(name), "rm" | "grm" | "unlink"));
+                    if deletes && !narrowed {
+                        let mut all = vec!["rm".to_owned(), "-rf".to_owned()];
+                        all.extend(roots.iter().cloned());
+                        self.input_unknown(|walk| walk.run(all, Vec::new()));
                     }
                     if word == "-execdir" || word == "-okdir" {
                         let cwd = self.state.cwd.take();
@@ -253,6 +317,12 @@ impl Walk {
         self.shell_text("watch", &text, Vec::new());
         Step::Done
     }
+}
+
+/// A shell with `-c`, around words that are to come.
+fn is_shell_code(words: &[String]) -> bool {
+    words.first().is_some_and(|name| super::shells::is_shell(hole::base_name(name)))
+        && words.iter().any(|word| word.starts_with('-') && !word.starts_with("--") && word.contains('c'))
 }
 
 /// `word` with `item` for each `mark`; unknown if that would be very long.

@@ -129,7 +129,7 @@ const ROWS: &[Row] = &[
     row(
         &["docker", "podman", "nerdctl", "docker-compose", "podman-compose"],
         2,
-        "Hcfl",
+        "Hcflp",
         &[
             "--host",
             "--context",
@@ -165,10 +165,28 @@ const ROWS: &[Row] = &[
     row(&["sprag"], 1, "", &["--config", "--repo"]),
 ];
 
+/// Options without a value that mean the same before and behind a verb.
+const GLOBAL: &[&str] = &[
+    "--debug",
+    "--verbose",
+    "--quiet",
+    "--no-cli-pager",
+    "--no-paginate",
+    "--no-sign-request",
+    "--no-verify-ssl",
+    "--only-show-errors",
+    "--no-user-output-enabled",
+    "--help",
+];
+
 impl Walk {
     /// The words without global options; `None` if there are none, or it is no such program.
     pub(super) fn subcommand(&mut self, name: &str, words: &[String]) -> Option<Vec<String>> {
         let row = ROWS.iter().find(|row| row.names.contains(&name))?;
+        // `bun -e CODE` has no verb.
+        if name == "bun" && words.get(1).is_some_and(|word| matches!(word.as_str(), "-e" | "--eval" | "-p")) {
+            return None;
+        }
         let mut short = vec![words[0].clone()];
         let mut given = Vec::new();
         let mut at = 1;
@@ -177,10 +195,27 @@ impl Walk {
             while name == "cargo" && words.get(at).is_some_and(|word| word.starts_with('+')) {
                 at += 1;
             }
+            // Of docker's verbs only `compose` has options before the next one.
+            let docker = matches!(name, "docker" | "podman" | "nerdctl") && short.len() > 1;
+            let compose = matches!(name, "docker-compose" | "podman-compose") && short.len() > 1;
+            if docker && short[1] != "compose" || compose {
+                break;
+            }
             let split = options::leading(words, at, &row.options);
             // Options behind the last word are arguments of a subcommand; a question about the
             // program itself is all there is.
             if split.operands >= words.len() {
+                break;
+            }
+            // Behind the first verb an option that is not global belongs to it, and so may the word
+            // that follows.
+            let global = |given: &options::Given| {
+                let letter = given.name.strip_prefix('-').filter(|name| name.chars().count() == 1);
+                row.options.long.contains(&given.name.as_str())
+                    || GLOBAL.contains(&given.name.as_str())
+                    || letter.is_some_and(|letter| row.options.letters.contains(letter))
+            };
+            if short.len() > 1 && !split.given.iter().all(global) {
                 break;
             }
             given.extend(split.given);
@@ -203,7 +238,7 @@ impl Walk {
     }
 
     fn git(&mut self, given: &[options::Given], short: &mut Vec<String>) {
-        let settings: Vec<(String, String)> = given
+        let mut settings: Vec<(String, String)> = given
             .iter()
             .filter(|option| option.name == "-c")
             .filter_map(|option| option.value.as_deref())
@@ -215,6 +250,7 @@ impl Walk {
         for (key, value) in &settings {
             self.git_setting(key, value);
         }
+        settings.splice(0..0, self.git_settings.iter().cloned());
         // An alias may name another one; a builtin cannot be one.
         for _ in 0..4 {
             let Some(verb) = short.get(1).filter(|verb| !configured::is_git_builtin(verb)) else { break };
@@ -251,10 +287,50 @@ impl Walk {
                     self.shell_text("git", &code.join(" "), Vec::new());
                 }
             }
+            // An alias that is set is used later, perhaps by this very text.
+            "config" => {
+                let words: Vec<&String> = rest.iter().filter(|word| !word.starts_with('-')).collect();
+                if let [key, value, ..] = words.as_slice()
+                    && self.git_settings.len() < 64
+                {
+                    self.git_settings.push((key.to_ascii_lowercase(), (*value).clone()));
+                }
+            }
+            "grep" | "clone" => {
+                const OPTIONS: Options = Options {
+                    letters: "Ocub",
+                    long: &["--config", "--upload-pack", "--open-files-in-pager"],
+                };
+                let (split, operands) = options::anywhere(rest, 0, &OPTIONS);
+                for option in split.given {
+                    let value = option.value.unwrap_or_default();
+                    match option.name.as_str() {
+                        "-O" | "--open-files-in-pager" if verb == "grep" => {
+                            self.shell_text("git", &value, Vec::new());
+                        }
+                        "-u" | "--upload-pack" if verb == "clone" => {
+                            self.shell_text("git", &value, Vec::new());
+                        }
+                        "-c" | "--config" if verb == "clone" => {
+                            if let Some((key, value)) = value.split_once('=') {
+                                self.git_setting(&key.to_ascii_lowercase(), value);
+                            }
+                        }
+                        _ => {}
+                    }
+                }
+                for address in operands.iter().filter_map(|word| word.strip_prefix("ext::")) {
+                    self.shell_text("git", address, Vec::new());
+                }
+            }
             "bisect" if rest.first().is_some_and(|word| word == "run") => {
                 self.run(rest[1..].to_vec(), Vec::new())
             }
-            "rebase" | "difftool" | "filter-branch" | "clone" | "fetch" | "ls-remote" | "push" => {
+            "rebase" | "difftool" | "filter-branch" | "fetch" | "ls-remote" | "push" | "archive"
+            | "send-email" | "remote" | "pull" => {
+                for address in rest.iter().filter_map(|word| word.strip_prefix("ext::")) {
+                    self.shell_text("git", address, Vec::new());
+                }
                 const OPTIONS: Options = Options {
                     letters: "xu",
                     long: &[
@@ -267,6 +343,10 @@ impl Walk {
                         "--commit-filter",
                         "--parent-filter",
                         "--tag-name-filter",
+                        "--setup",
+                        "--sendmail-cmd",
+                        "--to-cmd",
+                        "--cc-cmd",
                         "--upload-pack",
                         "--receive-pack",
                     ],
@@ -275,7 +355,6 @@ impl Walk {
                 for option in split.given {
                     let letters = match verb {
                         "rebase" | "difftool" => option.name == "-x",
-                        "clone" => option.name == "-u",
                         _ => false,
                     };
                     if letters || OPTIONS.long.contains(&option.name.as_str()) {

@@ -1,11 +1,10 @@
-//! The walk over a text: every statement in turn, conditions not evaluated, with what the shell
-//! would know at that point. Everything that bounds the work is counted here.
+//! The walk over a text: what is known at the point it has reached, and what it has found. Everything
+//! that bounds the work is counted here.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use brush_parser::ast;
-use brush_parser::ast::CompoundCommand as Compound;
 
 use super::Carrier;
 use super::Command;
@@ -19,20 +18,19 @@ use super::Word;
 use super::hole;
 use super::hole::HOLE;
 use super::reading;
-use super::state::Function;
 use super::state::State;
 use crate::text::Text;
 
 pub(super) const TEXT: usize = 64 * 1024;
 /// Texts within texts: `bash -c`, `$( )`, functions.
-const TEXTS: usize = 10;
+pub(super) const TEXTS: usize = 10;
 /// Nesting of statements and texts together; bounds the stack.
-const LEVELS: usize = 40;
+pub(super) const LEVELS: usize = 40;
 const COMMANDS: usize = 4096;
 const STEPS: usize = 65_536;
 const DOUBTS: usize = 64;
 /// A loop over more literal words than this is walked once, with its variable unknown.
-const TURNS: usize = 16;
+pub(super) const TURNS: usize = 16;
 
 /// Where the input of the statement at hand comes from; texts may have holes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,21 +57,28 @@ pub(super) struct Walk {
     pub(super) host: Host,
     pub(super) span: (usize, usize),
     /// Bodies of the functions being called.
-    running: Vec<Rc<ast::FunctionBody>>,
+    pub(super) running: Vec<Rc<ast::FunctionBody>>,
     /// Aliases and script files being run.
     pub(super) calls: Vec<String>,
     /// Files this text wrote, by whole path.
     pub(super) files: BTreeMap<String, String>,
+    /// What runs at the end of the text at hand.
+    pub(super) traps: Vec<String>,
+    /// Settings of git that this text has stored.
+    pub(super) git_settings: Vec<(String, String)>,
     /// The text being walked, if spans point into it.
     source: Option<Rc<Source>>,
-    texts: usize,
+    pub(super) texts: usize,
     pub(super) level: usize,
     steps: usize,
     /// How many branches and loops deep, since the output at hand was opened.
-    branches: usize,
+    pub(super) branches: usize,
     /// The same statement may be walked more than once.
     pub(super) repeats: bool,
+    /// How many pipes and background jobs are around.
     pub(super) pipes: usize,
+    /// Descriptors the shell has picked.
+    pub(super) descriptors: usize,
 }
 
 /// A text and, unless it is plain ASCII, where its characters are.
@@ -109,6 +114,8 @@ impl Walk {
             running: Vec::new(),
             calls: Vec::new(),
             files: BTreeMap::new(),
+            traps: Vec::new(),
+            git_settings: Vec::new(),
             source: None,
             texts: 0,
             level: 0,
@@ -116,6 +123,7 @@ impl Walk {
             branches: 0,
             repeats: false,
             pipes: 0,
+            descriptors: 0,
         }
     }
 
@@ -289,76 +297,20 @@ impl Walk {
             self.doubt(kind, text);
         }
         self.texts += 1;
+        let waiting = self.traps.len();
         for list in &reading.program.complete_commands {
             self.list(list);
+        }
+        for trap in self.traps.split_off(waiting) {
+            let before = self.fork();
+            self.same_shell_text(&trap, Carrier::Trap);
+            self.state.blur(&before);
         }
         self.texts -= 1;
     }
 
-    fn list(&mut self, list: &ast::CompoundList) {
-        for ast::CompoundListItem(and_or, separator) in &list.0 {
-            match separator {
-                ast::SeparatorOperator::Sequence => self.and_or(and_or),
-                // In the background it runs in a shell of its own.
-                ast::SeparatorOperator::Async => {
-                    let state = self.fork();
-                    self.and_or(and_or);
-                    self.state = state;
-                }
-            }
-        }
-    }
-
-    fn and_or(&mut self, list: &ast::AndOrList) {
-        self.pipeline(&list.first);
-        if list.additional.is_empty() {
-            return;
-        }
-        let before = self.fork();
-        // `a && b` prints what both print if it runs; a text built that way is worth reading, so
-        // only `||` makes it vague.
-        for next in &list.additional {
-            match next {
-                ast::AndOr::And(pipeline) => self.pipeline(pipeline),
-                ast::AndOr::Or(pipeline) => {
-                    self.branches += 1;
-                    let state = self.fork();
-                    self.pipeline(pipeline);
-                    self.state.blur(&state);
-                    self.branches -= 1;
-                }
-            }
-        }
-        self.state.blur(&before);
-    }
-
-    fn pipeline(&mut self, pipeline: &ast::Pipeline) {
-        let last = pipeline.seq.len().saturating_sub(1);
-        if last == 0 {
-            if let Some(command) = pipeline.seq.first() {
-                self.statement(command);
-            }
-            return;
-        }
-        let input = self.input.clone();
-        self.pipes += 1;
-        for (at, command) in pipeline.seq.iter().enumerate() {
-            // Each part runs in a shell of its own.
-            let state = self.fork();
-            if at == last {
-                self.statement(command);
-            } else {
-                let output = self.captured(|walk| walk.statement(command));
-                self.input = Input::Text(output.text);
-            }
-            self.state = state;
-        }
-        self.pipes -= 1;
-        self.input = input;
-    }
-
     /// The command at a place of the text.
-    fn locate(&mut self, location: Option<brush_parser::SourceSpan>) {
+    pub(super) fn locate(&mut self, location: Option<brush_parser::SourceSpan>) {
         if let (Some(source), Some(at)) = (&self.source, location) {
             self.span = (source.offset(at.start.index), source.offset(at.end.index));
         }
@@ -372,200 +324,13 @@ impl Walk {
         }
     }
 
-    fn statement(&mut self, command: &ast::Command) {
-        if self.level >= LEVELS || !self.step() {
-            self.doubt(DoubtKind::Limit, "statements nested too deep");
-            return;
-        }
-        self.level += 1;
-        match command {
-            ast::Command::Simple(simple) => {
-                self.locate(ast::SourceLocation::location(simple));
-                self.simple(simple);
-            }
-            ast::Command::Compound(compound, redirects) => {
-                self.redirected(redirects.as_ref(), |walk| walk.compound(compound));
-            }
-            ast::Command::Function(function) => {
-                let span = ast::SourceLocation::location(&function.body);
-                self.count(span.map_or(0, |span| span.end.index.saturating_sub(span.start.index)) / 16);
-                let body = Function { body: Rc::new(function.body.clone()) };
-                self.state.functions.insert(function.fname.value.clone(), body);
-            }
-            ast::Command::ExtendedTest(test, redirects) => {
-                self.redirected(redirects.as_ref(), |walk| walk.test(&test.expr));
-            }
-        }
-        self.level -= 1;
-    }
-
-    pub(super) fn compound(&mut self, compound: &ast::CompoundCommand) {
-        match compound {
-            Compound::Arithmetic(inner) => self.reach(&inner.expr.value),
-            Compound::ArithmeticForClause(inner) => {
-                for part in [&inner.initializer, &inner.condition, &inner.updater].into_iter().flatten() {
-                    self.reach(&part.value);
-                }
-                self.looped(|walk| walk.list(&inner.body.list));
-            }
-            Compound::BraceGroup(inner) => self.list(&inner.list),
-            Compound::Subshell(inner) => self.subshell(&inner.list),
-            Compound::ForClause(inner) => self.for_clause(inner),
-            Compound::CaseClause(inner) => {
-                self.single(&inner.value.value);
-                for case in &inner.cases {
-                    for pattern in &case.patterns {
-                        self.reach(&pattern.value);
-                    }
-                }
-                self.branched(inner.cases.iter().filter_map(|case| case.cmd.as_ref()));
-            }
-            Compound::IfClause(inner) => {
-                self.list(&inner.condition);
-                let elses = inner.elses.iter().flatten();
-                let elses = elses.flat_map(|other| other.condition.iter().chain(Some(&other.body)));
-                self.branched(Some(&inner.then).into_iter().chain(elses));
-            }
-            Compound::WhileClause(inner) | Compound::UntilClause(inner) => self.looped(|walk| {
-                walk.list(&inner.0);
-                walk.list(&inner.1.list);
-            }),
-            Compound::Coprocess(inner) => {
-                let state = self.fork();
-                self.statement(&inner.body);
-                self.state = state;
-            }
-        }
-    }
-
-    pub(super) fn subshell(&mut self, list: &ast::CompoundList) {
-        let state = self.fork();
-        self.list(list);
-        self.state = state;
-    }
-
-    /// Any of these may run: each starts from the same state, and what any of them changed is
-    /// unknown afterwards.
-    fn branched<'a>(&mut self, branches: impl Iterator<Item = &'a ast::CompoundList>) {
-        self.branches += 1;
-        let before = self.fork();
-        let mut after = before.clone();
-        for branch in branches {
-            self.list(branch);
-            let mut ended = std::mem::replace(&mut self.state, before.clone());
-            ended.blur(&before);
-            ended.blur(&after);
-            for (name, function) in after.functions {
-                ended.functions.entry(name).or_insert(function);
-            }
-            for (name, alias) in after.aliases {
-                ended.aliases.entry(name).or_insert(alias);
-            }
-            after = ended;
-        }
-        self.state = after;
-        self.branches -= 1;
-    }
-
-    /// Any number of turns: a second one starts from what the first one may have changed.
-    fn looped(&mut self, turn: impl Fn(&mut Walk)) {
-        self.branches += 1;
-        let before = self.fork();
-        turn(self);
-        if self.state.is_changed_from(&before) {
-            self.state.blur(&before);
-            let again = std::mem::replace(&mut self.repeats, true);
-            let between = self.fork();
-            turn(self);
-            self.state.blur(&between);
-            self.repeats = again;
-        }
-        self.branches -= 1;
-    }
-
-    fn for_clause(&mut self, clause: &ast::ForClauseCommand) {
-        let values = match &clause.values {
-            Some(words) => words.iter().flat_map(|word| self.fields(&word.value)).collect(),
-            None => self.state.arguments.clone().unwrap_or_else(|| vec![hole::MANY.to_string()]),
-        };
-        let name = clause.variable_name.as_str();
-        let literal = values.len() <= TURNS && values.iter().all(|value| hole::is_known(value));
-        if !literal || values.is_empty() {
-            let list = &clause.body.list;
-            self.state.set_hole(name);
-            self.looped(|walk| {
-                walk.state.set_hole(name);
-                walk.list(list);
-            });
-            return;
-        }
-        self.branches += 1;
-        let before = self.fork();
-        let again = std::mem::replace(&mut self.repeats, true);
-        for value in values {
-            self.state.set(name, value);
-            self.list(&clause.body.list);
-        }
-        self.repeats = again;
-        self.state.blur(&before);
-        self.branches -= 1;
-    }
-
-    fn test(&mut self, test: &ast::ExtendedTestExpr) {
-        use ast::ExtendedTestExpr as Test;
-        match test {
-            Test::And(left, right) | Test::Or(left, right) => {
-                self.test(left);
-                self.test(right);
-            }
-            Test::Not(inner) | Test::Parenthesized(inner) => self.test(inner),
-            Test::UnaryTest(_, word) => self.reach(&word.value),
-            Test::BinaryTest(_, left, right) => {
-                self.reach(&left.value);
-                self.reach(&right.value);
-            }
-        }
-    }
-
-    /// A call of a function: its body with the arguments bound. A call within a call of the same
-    /// function is only told, not followed.
-    pub(super) fn function(&mut self, name: &str, arguments: Vec<String>) {
-        let Some(function) = self.state.functions.get(name).cloned() else { return };
-        if self.running.iter().any(|body| Rc::ptr_eq(body, &function.body)) {
-            return;
-        }
-        if self.texts >= TEXTS {
-            self.doubt(DoubtKind::Limit, "functions nested too deep");
-            return;
-        }
-        self.running.push(Rc::clone(&function.body));
-        self.via.push(Carrier::Function(name.to_owned()));
-        let outer = self.state.arguments.replace(arguments);
-        let repeats = std::mem::replace(&mut self.repeats, true);
-        self.texts += 1;
-        let ast::FunctionBody(body, redirects) = &*function.body;
-        let span = self.span;
-        self.redirected(redirects.as_ref(), |walk| {
-            if walk.level < LEVELS {
-                walk.level += 1;
-                walk.compound(body);
-                walk.level -= 1;
-            } else {
-                walk.doubt(DoubtKind::Limit, "functions nested too deep");
-            }
-        });
-        self.span = span;
-        self.texts -= 1;
-        self.repeats = repeats;
-        self.state.arguments = outer;
-        self.via.pop();
-        self.running.pop();
-    }
-
     /// A path as seen from here; `None` if either is not known.
     pub(super) fn whole_path(&self, path: &str) -> Option<String> {
         if !hole::is_known(path) {
             return None;
+        }
+        if let Some(descriptor) = path.strip_prefix("/proc/self/fd/") {
+            return Some(format!("/dev/fd/{descriptor}"));
         }
         super::state::join(self.state.cwd.as_deref(), path)
     }

@@ -7,10 +7,12 @@
 )]
 
 mod bad_input;
+mod bypasses;
 mod commands;
 mod commit;
 mod delegation;
 mod docs;
+mod fuzzed;
 mod hostile;
 mod killed;
 mod laws;

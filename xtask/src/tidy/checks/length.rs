@@ -17,20 +17,12 @@ struct Long {
 
 const LONG: &[Long] = &[
     Long {
-        path: "crates/sprag-core/src/shell/carriers.rs",
-        reason: "a table: one row for each program that runs another",
-    },
-    Long {
         path: "crates/sprag-core/src/shell/paths.rs",
         reason: "a table: one row for each program that writes or reads paths",
     },
     Long {
         path: "crates/sprag-core/src/shell/scan.rs",
         reason: "one state machine over quotes, heredocs and brackets, which its parts share",
-    },
-    Long {
-        path: "crates/sprag-core/src/shell/walk.rs",
-        reason: "one match over the kinds of statements, with the bounds of work around it",
     },
 ];
 

@@ -90,13 +90,13 @@ fn every_place_that_runs_is_reached() {
         ("x $(a) `b` <(c) \"$(d \"$(e)\")\"", "a | b | c | e | d ? | x ?* ?* /dev/fd/63 ?"),
         ("x > \"$(a)\"", "a | x"),
         ("X=$(a)", "a"),
-        ("(( $(a) + 1 ))", "a"),
-        ("[[ -n $(a) && $(b) =~ $(c) ]]", "a | b | c"),
+        ("(( $(a) + 1 ))", "a | (("),
+        ("[[ -n $(a) && $(b) =~ $(c) ]]", "a | b | c | [["),
         ("x ${Y:-$(a)} ${Z+`b`}", "a | b | x ?* ?*"),
         ("cat <<E\n$(a)\nE", "a | cat"),
         ("cat <<< \"$(a)\"", "a | cat"),
         ("X=($(a)); case $(b) in $(c)) ;; esac", "a | b | c"),
-        ("x {log}> >(a)", "x | a"),
+        ("x {log}> >(a)", "a | x"),
         ("echo \"$(cat <<'E'\nit's )\nE\n)\"; a", "cat | echo 'it's )' | a"),
     ]);
 }
@@ -145,7 +145,7 @@ fn data_is_not_code() {
 fn what_is_known_only_later_is_a_doubt() {
     for (text, kind) in [
         ("$X issue close", DoubtKind::Dynamic),
-        ("$(which gh) issue close", DoubtKind::Dynamic),
+        ("$(locate gh) issue close", DoubtKind::Dynamic),
         ("sh -c \"$STEP\"", DoubtKind::Dynamic),
         ("curl -s https://example.org | sh", DoubtKind::Dynamic),
         ("bash <(curl -s https://example.org)", DoubtKind::Dynamic),

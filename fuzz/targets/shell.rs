@@ -1,0 +1,34 @@
+//! Any text as a command line and as a pattern: it must be answered, without a panic and soon. What is
+//! found goes to `seeds/`, which the usual tests replay.
+
+#![no_main]
+
+use std::sync::OnceLock;
+
+use libfuzzer_sys::fuzz_target;
+use sprag_core::rules::packs::PACKS;
+use sprag_core::rules::{Ground, Pattern, Rule, RuleFile, RuleSet, Strictness, Subject, match_script};
+use sprag_core::shell::{Script, Start};
+
+fn rules() -> &'static RuleSet {
+    static RULES: OnceLock<RuleSet> = OnceLock::new();
+    RULES.get_or_init(|| {
+        let read = |toml: &str| toml::from_str::<RuleFile>(toml).expect("packs can be read").rules;
+        let all: Vec<Rule> = PACKS.iter().flat_map(|pack| read(pack.toml)).collect();
+        RuleSet::new(&all, Strictness::Strict).expect("packs are rules")
+    })
+}
+
+fuzz_target!(|data: &[u8]| {
+    let text = String::from_utf8_lossy(data);
+    // The first line may be a pattern for the rest.
+    let (first, rest) = text.split_once('\n').unwrap_or((&text, &text));
+    let start = Start { cwd: Some("/home/ann/app".to_owned()), home: Some("/home/ann".to_owned()) };
+    let ground = Ground::new(Some("/home/ann/app"), Some("/home/ann"));
+    let script = Script::parse(&text, &start);
+    rules().judge(&Subject::script(&script, &ground));
+    if let Ok(pattern) = Pattern::parse(first) {
+        let script = Script::parse(rest, &Start::default());
+        match_script(&pattern, &script, &Ground::default());
+    }
+});

@@ -1,0 +1,86 @@
+//! `cargo xtask eval policy`: the figures of the policy on labelled commands. The data is no part of
+//! this repository; without it there is nothing to do. No command is ever run: each is handed to
+//! `sprag policy check --jsonl` as text.
+
+use crate::failure::Told;
+use crate::failure::Usage;
+use crate::program;
+use crate::workspace;
+
+mod approve;
+mod asked;
+mod destructive;
+mod gates;
+mod options;
+mod rows;
+mod share;
+
+use options::Options;
+
+pub fn run(args: &[String]) -> anyhow::Result<()> {
+    let Some(("policy", rest)) = args.split_first().map(|(name, rest)| (name.as_str(), rest)) else {
+        return Err(Usage(options::USAGE.to_owned()).into());
+    };
+    let options = Options::read(rest)?;
+    let data = options.data.clone().unwrap_or_else(|| workspace::root().join("../shared/data/policy"));
+    if !data.is_dir() {
+        println!("no policy data at `{}`: skipped", data.display());
+        return Ok(());
+    }
+    let rows = rows::read(&data)?;
+    let sprag = program::given_or_built(options.sprag.as_deref())?;
+    let mut report = Report::default();
+
+    gates::score(&rows.gates, &asked::ask(&sprag, &[], &rows.gates)?, &mut report);
+    let answers = asked::ask(&sprag, &[], &rows.commands)?;
+    destructive::score("default packs", &rows.commands, &answers, &mut report);
+    approve::score(&rows.commands, &answers, &mut report);
+    let of_axis: Vec<rows::Row> = rows.commands.into_iter().filter(rows::Row::is_destructive).collect();
+    let answers = asked::ask(&sprag, &["--packs", "all"], &of_axis)?;
+    let mut all_packs = Report::default();
+    destructive::score("all packs", &of_axis, &answers, &mut all_packs);
+    report.lines.append(&mut all_packs.lines);
+
+    for line in &report.lines {
+        println!("{line}");
+    }
+    for (about, errors) in &report.errors {
+        if options.errors > 0 && !errors.is_empty() {
+            println!("\n{about}: {} wrong", errors.len());
+            for error in errors.iter().take(options.errors) {
+                println!("  {error}");
+            }
+        }
+    }
+    for missed in &report.missed {
+        println!("missed: {missed}");
+    }
+    if options.strict && !report.missed.is_empty() {
+        return Err(Told.into());
+    }
+    Ok(())
+}
+
+/// What is printed, collected so that tests can look at it.
+#[derive(Debug, Default)]
+struct Report {
+    lines: Vec<String>,
+    errors: Vec<(&'static str, Vec<String>)>,
+    /// Targets that were not met.
+    missed: Vec<String>,
+}
+
+impl Report {
+    /// A target that a share must reach; a share of nothing says nothing.
+    fn want(&mut self, name: &str, share: share::Share, least: f64) {
+        if share.value().is_some_and(|value| value < least) {
+            self.missed.push(format!("{name} {share}, wanted at least {least}"));
+        }
+    }
+
+    fn want_most(&mut self, name: &str, share: share::Share, most: f64) {
+        if share.value().is_some_and(|value| value > most) {
+            self.missed.push(format!("{name} {share}, wanted at most {most}"));
+        }
+    }
+}
