@@ -351,7 +351,7 @@ fn is_flag(text: &str) -> bool {
     text.len() > 1 && text.starts_with('-')
 }
 
-fn folded(base: &str) -> Option<String> {
+pub(super) fn folded(base: &str) -> Option<String> {
     base.bytes().any(|byte| byte.is_ascii_uppercase()).then(|| {
         let lower = base.to_ascii_lowercase();
         lower.strip_suffix(".exe").map(str::to_owned).unwrap_or(lower)

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::rules::glob::{Glob, Sign};
+use crate::rules::line::folded;
 use crate::rules::pattern::{Access, PathPattern, Pattern, Sense, Slot, Tokens};
 use crate::rules::rule::{Decision, OnDoubt, Ready};
 use crate::shell::{Carrier, Command, DoubtKind, PathUse, Place, Script, Word};
@@ -130,7 +131,13 @@ impl Watch {
             return command.argv.is_empty();
         };
         let base = written.rsplit('/').next().unwrap_or_default();
-        let names = [Some(base), base.strip_suffix(".exe"), written.contains('/').then_some(written)];
+        let folded = folded(base);
+        let names = [
+            Some(base),
+            folded.as_deref(),
+            base.strip_suffix(".exe"),
+            written.contains('/').then_some(written),
+        ];
         for name in names.into_iter().flatten() {
             if self.like.iter().any(|like| like.fits(name)) {
                 keys.insert(LIKE.to_owned());

@@ -4,7 +4,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use sprag_core::decide;
@@ -21,48 +20,8 @@ use sprag_core::time::Timestamp;
 use sprag_core::tool::{Effect, Outcome, Tool, ToolCall, Whole};
 use sprag_core::verdict::Ruling;
 
+use crate::scripts::{Script, Step, scripts};
 use crate::support::{CONFLICT, Sandbox, payload};
-
-/// One line of a script, before the bar.
-#[derive(Debug)]
-enum Step {
-    Session(String),
-    Start(String),
-    Prompt(String),
-    Bash(String),
-    /// The same by an agent that the session's agent started.
-    SubagentBash(String),
-    /// The user sets a key.
-    Config {
-        key: String,
-        value: String,
-    },
-    /// The client is about to ask its user about a command.
-    Permission(String),
-    /// Writes a file, with conflict markers or without.
-    Write {
-        path: String,
-        is_conflicted: bool,
-    },
-    Stop {
-        saying: String,
-        waiting: bool,
-        again: bool,
-        plan: bool,
-    },
-    SubagentStop,
-    /// Gives work to another agent.
-    Delegate,
-    /// What `AGENT_ROLE` says from here on.
-    Role(String),
-    /// What the marker file says from here on.
-    Marker(String),
-    /// How strict the delegation gate is from here on.
-    Delegation(String),
-    End,
-    /// Lets time pass. The program has no such lever: only the core plays on.
-    Wait(i64),
-}
 
 /// What the client was told.
 #[derive(Debug, PartialEq)]
@@ -107,72 +66,6 @@ fn scripts_are_played_by_the_program_as_claude() {
 fn scripts_are_played_by_the_program_as_codex() {
     for script in scripts().into_iter().filter(Script::runs_in_real_time) {
         play(&script, &mut Program { sandbox: Sandbox::new(), client: "codex" });
-    }
-}
-
-struct Script {
-    name: String,
-    lines: Vec<(usize, Step, String)>,
-}
-
-impl Script {
-    fn runs_in_real_time(&self) -> bool {
-        !self.lines.iter().any(|(_, step, _)| matches!(step, Step::Wait(_)))
-    }
-}
-
-fn scripts() -> Vec<Script> {
-    let dir = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/it/stories");
-    let mut paths: Vec<PathBuf> = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
-    paths.sort();
-    assert!(!paths.is_empty());
-    paths.iter().map(|path| read_script(path)).collect()
-}
-
-fn read_script(path: &Path) -> Script {
-    let text = fs::read_to_string(path).unwrap();
-    let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line.trim()));
-    let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
-    let lines = lines.map(|(at, line)| {
-        let (step, verdict) = line.split_once('|').unwrap_or((line, "pass"));
-        (at, read_step(step.trim()), verdict.trim().to_owned())
-    });
-    Script { name: path.file_stem().unwrap().to_string_lossy().into_owned(), lines: lines.collect() }
-}
-
-fn read_step(text: &str) -> Step {
-    let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
-    match word {
-        "session" => Step::Session(rest.to_owned()),
-        "start" => Step::Start(if rest.is_empty() { "startup".to_owned() } else { rest.to_owned() }),
-        "prompt" => Step::Prompt(rest.to_owned()),
-        "bash" => Step::Bash(rest.to_owned()),
-        "subagent-bash" => Step::SubagentBash(rest.to_owned()),
-        "config" => {
-            let (key, value) = rest.split_once(' ').unwrap();
-            Step::Config { key: key.to_owned(), value: value.to_owned() }
-        }
-        "permission" => Step::Permission(rest.to_owned()),
-        "break" => Step::Write { path: rest.to_owned(), is_conflicted: true },
-        "mend" => Step::Write { path: rest.to_owned(), is_conflicted: false },
-        "stop" => {
-            let (flags, saying) = rest.split_once("saying ").unwrap_or((rest, "Done."));
-            let has = |flag: &str| flags.split_whitespace().any(|word| word == flag);
-            Step::Stop {
-                saying: saying.to_owned(),
-                waiting: has("waiting"),
-                again: has("again"),
-                plan: has("planning"),
-            }
-        }
-        "subagent-stop" => Step::SubagentStop,
-        "delegate" => Step::Delegate,
-        "role" => Step::Role(rest.to_owned()),
-        "marker" => Step::Marker(rest.to_owned()),
-        "delegation" => Step::Delegation(rest.to_owned()),
-        "end" => Step::End,
-        "wait" => Step::Wait(rest.parse().unwrap()),
-        other => panic!("unknown step `{other}`"),
     }
 }
 
