@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use sprag_core::decide;
-use sprag_core::event::{Event, Input, Presence};
+use sprag_core::event::{Event, Input};
 use sprag_core::text::{Text, one_line};
 use sprag_core::tool::Whole;
 use sprag_core::verdict::{Ruling, Verdict};
@@ -95,10 +95,10 @@ fn answer<'a>(
     let payload = match payload {
         Ok(payload) => readable(payload),
         Err(stdin::Fault::Unfinished) => {
-            return fault(client, "", "", "the payload did not end within a second");
+            return fault(client, env, "", "", "the payload did not end within a second");
         }
         Err(stdin::Fault::Io(error)) => {
-            return fault(client, "", "", &format!("the payload cannot be read: {error}"));
+            return fault(client, env, "", "", &format!("the payload cannot be read: {error}"));
         }
     };
     let parsed = (client.parse)(&payload, env).or_else(|_| (client.parse)(&mended(&payload), env));
@@ -111,7 +111,7 @@ fn answer<'a>(
                 raw.push_str(" sprag");
             }
             let native = peek_event_name(&raw).unwrap_or_default();
-            return fault(client, &native, &raw, &format!("the payload is malformed: {}", malformed.0));
+            return fault(client, env, &native, &raw, &format!("the payload is malformed: {}", malformed.0));
         }
     };
     let Parsed { native, input: Some(input) } = parsed else {
@@ -132,7 +132,7 @@ fn judge<'a>(
     let cwd = if input.cwd.is_empty() { places::current_dir(env) } else { PathBuf::from(&input.cwd) };
     let project = input.project.as_ref().map(Path::new);
     let Ok(places) = Places::of_session(project, &cwd, env) else {
-        return fault(client, native, "", "there is no home directory; set HOME or SPRAG_HOME");
+        return fault(client, env, native, "", "there is no home directory; set HOME or SPRAG_HOME");
     };
     input.root = places.worktree.as_ref().map(|root| root.to_string_lossy().into_owned()).unwrap_or_default();
     input.home = places::home(env).map(|home| home.to_string_lossy().into_owned()).unwrap_or_default();
@@ -179,11 +179,11 @@ fn unwritten(world: &World<'_>, input: &Input, error: &io::Error) -> Walked {
     walked
 }
 
-fn fault(client: &Client, native: &str, raw: &str, what: &str) -> Answer<'static> {
+fn fault(client: &Client, env: &Env, native: &str, raw: &str, what: &str) -> Answer<'static> {
     let what = Text::<1000>::new(one_line(what)).to_string();
     let verdict =
         (client.kind_of)(native).map_or_else(Verdict::default, |kind| decide::on_fault(kind, raw, &what));
-    let reply = Reply { native, presence: Presence::Headless, verdict: &verdict, warning: Some(&what) };
+    let reply = Reply { native, presence: (client.presence)(env), verdict: &verdict, warning: Some(&what) };
     Answer { text: (client.render)(&reply), warning: Some(what), rest: None }
 }
 
@@ -258,7 +258,7 @@ fn after_panic(args: &Args, env: &Env, payload: Option<&Payload>) -> Answer<'sta
         None => format!("sprag crashed, which is a mistake in sprag: {what}"),
     };
     match clients::find(&args.client) {
-        Some(client) => fault(client, &native, &raw, &told),
+        Some(client) => fault(client, env, &native, &raw, &told),
         None => Answer { text: "{}".to_owned(), warning: Some(told), rest: None },
     }
 }

@@ -20,6 +20,7 @@ pub const CLIENT: Client = Client {
     tested: "2.1.325",
     parse,
     render: dialect::render,
+    presence,
     kind_of: dialect::kind_of,
     install: Install {
         user_file,
@@ -103,17 +104,21 @@ fn parse(payload: &Payload, env: &Env) -> Result<Parsed, Malformed> {
     if env.get("COPILOT_CLI").is_some() {
         return Ok(Parsed { native: String::new(), input: None });
     }
-    let is_headless = env.text("CLAUDE_CODE_ENTRYPOINT").is_some_and(|from| from.starts_with("sdk"));
     let dialect = Dialect {
         client: "claude",
         tools: TOOLS,
-        presence: if is_headless { Presence::Headless } else { Presence::Attended },
+        presence: presence(env),
         tells_outcome: true,
         // `cwd` follows the agent's `cd`.
         project: env.text("CLAUDE_PROJECT_DIR").filter(|dir| dir.starts_with('/')),
         now: env::now(),
     };
     dialect::parse(&dialect, payload)
+}
+
+fn presence(env: &Env) -> Presence {
+    let is_headless = env.text("CLAUDE_CODE_ENTRYPOINT").is_some_and(|from| from.starts_with("sdk"));
+    if is_headless { Presence::Headless } else { Presence::Attended }
 }
 
 fn user_file(env: &Env) -> Option<PathBuf> {

@@ -22,6 +22,7 @@ pub const CLIENT: Client = Client {
     tested: "0.166.0",
     parse,
     render,
+    presence: |_| Presence::Headless,
     kind_of: dialect::kind_of,
     install: Install {
         user_file,

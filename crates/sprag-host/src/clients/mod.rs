@@ -28,6 +28,8 @@ pub struct Client {
     pub tested: &'static str,
     pub parse: fn(&Payload, &Env) -> Result<Parsed, Malformed>,
     pub render: fn(&Reply<'_>) -> String,
+    /// Whether somebody is there to answer a question.
+    pub presence: fn(&Env) -> Presence,
     /// Our name for one of its events. `None`: it means nothing to us.
     pub kind_of: fn(&str) -> Option<EventKind>,
     pub install: Install,

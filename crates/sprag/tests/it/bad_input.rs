@@ -42,7 +42,7 @@ fn malformed_json_passes_with_a_warning() {
 }
 
 #[test]
-fn wrong_types_pass_with_a_warning() {
+fn wrong_types_are_warned_of() {
     let sandbox = Sandbox::new();
     let cwd = &sandbox.project;
     for wrong in [
@@ -56,6 +56,20 @@ fn wrong_types_pass_with_a_warning() {
             "{wrong}"
         );
     }
+}
+
+/// The gate over tool calls is not opened by a payload it cannot read.
+#[test]
+fn a_call_that_cannot_be_judged_is_a_persons_to_judge() {
+    let mut sandbox = Sandbox::new();
+    let wrong = payload("s", "PreToolUse", &sandbox.project, json!({"tool_name": {"x": 1}})).to_string();
+    let decision = |sandbox: &Sandbox, client: &str| {
+        reply(sandbox, client, wrong.as_bytes())["hookSpecificOutput"]["permissionDecision"].clone()
+    };
+    assert_eq!(decision(&sandbox, "claude"), "ask");
+    assert_eq!(decision(&sandbox, "codex"), "deny");
+    sandbox.vars.push(("CLAUDE_CODE_ENTRYPOINT".to_owned(), "sdk-cli".to_owned()));
+    assert_eq!(decision(&sandbox, "claude"), "deny");
 }
 
 #[test]
