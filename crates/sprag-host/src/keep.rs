@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use sprag_core::digest::Digest;
 use sprag_core::event::{Event, Input};
 use sprag_core::fact::Damage;
 use sprag_core::time::Timestamp;
@@ -32,8 +33,6 @@ const MEMBERS: &[&str] = &["hooks", "disableAllHooks"];
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Kept {
     files: BTreeMap<PathBuf, Stamp>,
-    /// Calls that were let through and have not ended.
-    open: BTreeMap<String, Timestamp>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,11 +55,12 @@ enum Guard {
 pub fn before(world: &World<'_>, input: &Input) {
     // What cannot be kept cannot be put back; that is no reason to stop anyone.
     let kept = locked(world, |kept| {
-        kept.open.retain(|_, since| input.at.seconds_since(*since) < OPEN_SECONDS);
-        if kept.open.is_empty() {
+        if !is_any_open(world, input.at)? {
             refresh(world, kept)?;
         }
-        kept.open.insert(call_key(input), input.at);
+        let mark = mark(world, input);
+        world.disk.make_dirs(mark.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
+        File::create(mark)?;
         Ok(())
     });
     kept.unwrap_or_default();
@@ -69,10 +69,11 @@ pub fn before(world: &World<'_>, input: &Input) {
 /// Puts back what a call has changed.
 pub fn after(world: &World<'_>, input: &Input) -> Vec<Damage> {
     let mut damage = Vec::new();
+    // Most calls could be read, and nothing was kept for them.
+    if fs::remove_file(mark(world, input)).is_err() {
+        return damage;
+    }
     let looked = locked(world, |kept| {
-        if kept.open.remove(&call_key(input)).is_none() {
-            return Ok(());
-        }
         let mut files: BTreeMap<PathBuf, Guard> = guarded(&world.places, &input.home).into_iter().collect();
         // What is gone is in no directory any more.
         kept.files.keys().for_each(|path| {
@@ -87,16 +88,31 @@ pub fn after(world: &World<'_>, input: &Input) -> Vec<Damage> {
     damage
 }
 
-/// Calls without an id are told apart by what they do.
-fn call_key(input: &Input) -> String {
-    match &input.event {
+/// Stands for a call that was let through and has not ended. Calls without an id are told apart by
+/// what they do.
+fn mark(world: &World<'_>, input: &Input) -> PathBuf {
+    let call = match &input.event {
         Event::ToolRequested { call }
         | Event::PermissionAsked { call }
         | Event::ToolFinished { call, .. } => {
             call.id.as_ref().map_or_else(|| call.summary().to_string(), ToString::to_string)
         }
         _ => String::new(),
+    };
+    dir(world).join("open").join(Digest::of([input.session.as_str(), &call]).to_string())
+}
+
+/// Whether a call of which nobody knows what it does is running.
+fn is_any_open(world: &World<'_>, now: Timestamp) -> io::Result<bool> {
+    let mut is_any = false;
+    for entry in fs::read_dir(dir(world).join("open")).into_iter().flatten().flatten() {
+        let since = entry.metadata().map_or(0, |found| found.mtime());
+        match now.millis() / 1000 - since < OPEN_SECONDS {
+            true => is_any = true,
+            false => world.disk.remove(&entry.path())?,
+        }
     }
+    Ok(is_any)
 }
 
 fn locked(world: &World<'_>, work: impl FnOnce(&mut Kept) -> io::Result<()>) -> io::Result<()> {

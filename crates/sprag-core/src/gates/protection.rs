@@ -61,7 +61,12 @@ restore = \"on\"
                 let touch = if may_touch(call, asked.input) { Needs::OURS } else { Needs::NONE };
                 touch | if restores(call) { Needs::KEEP } else { Needs::NONE }
             }
-            Event::ToolFinished { call, .. } if restores(call) => Needs::DAMAGE,
+            // The host knows for which calls it kept anything.
+            Event::ToolFinished { call, .. }
+                if asked.policy.restore == Restore::On && call.effect == Effect::Exec =>
+            {
+                Needs::DAMAGE
+            }
             _ => Needs::NONE,
         }
     }
