@@ -70,7 +70,8 @@ pub fn before(world: &World<'_>, input: &Input) {
 pub fn after(world: &World<'_>, input: &Input) -> Vec<Damage> {
     let mut damage = Vec::new();
     // Most calls could be read, and nothing was kept for them.
-    if fs::remove_file(mark(world, input)).is_err() {
+    let mark = mark(world, input);
+    if !mark.exists() || world.disk.remove(&mark).is_err() {
         return damage;
     }
     let looked = locked(world, |kept| {

@@ -216,6 +216,7 @@ impl Walk {
                 self.reads(&path, "source");
                 let kind = if hole::is_known(&path) { DoubtKind::Opaque } else { DoubtKind::Dynamic };
                 self.doubt_of(kind, &format!("sourced file {path}"), command);
+                self.print_unknown();
             }
         }
         Step::Done
@@ -334,6 +335,7 @@ impl Walk {
             None => self.file("Makefile").or_else(|| self.file("makefile")).map(str::to_owned),
         };
         let command = self.leaf(words, assigns);
+        self.print_unknown();
         let known = read.is_some();
         if let Some(read) = read {
             text.push('\n');

@@ -320,3 +320,24 @@ fn paths_are_told() {
         }
     }
 }
+
+/// What a program prints that nobody looks into is code nobody knows, once a shell gets it.
+#[test]
+fn what_is_printed_unseen_is_code_unseen() {
+    for text in [
+        "make x | sh",
+        "source x.sh | sh",
+        "$(make x)",
+        "eval \"$(make -s x)\"",
+        "sh <(make x)",
+        "./x | sh",
+        "npm run x | bash",
+        "find . | sh",
+        "git show HEAD:x | sh",
+        "docker run i x | sh",
+        "python3 x.py | sh",
+    ] {
+        let script = Script::parse(text, &Start::default());
+        assert!(script.doubts.iter().any(|doubt| doubt.kind == DoubtKind::Dynamic), "{text}");
+    }
+}
