@@ -28,6 +28,7 @@ mod instructions;
 mod latency;
 mod memory;
 mod options;
+mod parse;
 mod report;
 mod saved;
 mod scene;
@@ -64,6 +65,7 @@ fn measure(plan: &Plan) -> anyhow::Result<Report> {
         load,
         latency: None,
         append: None,
+        parse: None,
         memory: None,
         instructions: None,
     };
@@ -72,6 +74,7 @@ fn measure(plan: &Plan) -> anyhow::Result<Report> {
         let mut stops = set(cases::STOPS, &program, &folder)?;
         report.latency = Some(latency::measure(&empty, &mut scenes, plan.rounds)?);
         report.append = Some(append::measure(folder.path(), &mut stops, plan.rounds)?);
+        report.parse = Some(parse::measure(&program, plan.rounds)?);
         report.memory = Some(memory::measure(&empty, &mut scenes)?);
     }
     let rows = instructions::measure(&valgrind, folder.path(), &mut scenes, &budgets)?;

@@ -8,6 +8,7 @@ use super::append;
 use super::instructions;
 use super::latency;
 use super::memory;
+use super::parse;
 
 /// A part that was not asked for is `None`.
 #[derive(Serialize)]
@@ -18,6 +19,7 @@ pub struct Report {
     pub load: Option<String>,
     pub latency: Option<Vec<latency::Row>>,
     pub append: Option<Vec<append::Row>>,
+    pub parse: Option<Vec<parse::Row>>,
     pub memory: Option<Vec<memory::Row>>,
     pub instructions: Option<Vec<instructions::Row>>,
 }
@@ -70,6 +72,12 @@ impl fmt::Display for Report {
             writeln!(f, "\n{:<32} {:>10} {:>10}", "binding and plain appends", "median us", "p99 us")?;
             for row in rows {
                 writeln!(f, "  {:<30} {:>10.0} {:>10.0}", row.case, row.spread.median_us, row.spread.p99_us)?;
+            }
+        }
+        if let Some(rows) = &self.parse {
+            writeln!(f, "\n{:<32} {:>10} {:>10}", "reading a command line", "median us", "p99 us")?;
+            for row in rows {
+                writeln!(f, "  {:<30} {:>10.1} {:>10.1}", row.case, row.spread.median_us, row.spread.p99_us)?;
             }
         }
         if let Some(rows) = &self.memory {
@@ -136,6 +144,7 @@ mod tests {
             load: None,
             latency: Some(vec![timed("quick", 1.4), timed("slow", 1.6)]),
             append: None,
+            parse: None,
             memory: Some(vec![memory::Row { case: "big".to_owned(), peak_bytes: 20 << 20 }]),
             instructions: Some(vec![
                 counted("fine", 110_000, Some(250_000)),

@@ -2,6 +2,7 @@
 
 use std::io::{self, BufRead, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use sprag_core::rules::{Ground, Judged, Rule, RuleSet, Said, Strictness, Subject};
@@ -42,6 +43,9 @@ enum Command {
         /// Also ask where a script file or a build target is not looked into
         #[arg(long)]
         strict: bool,
+        /// Also say how long reading each command line took: `read_ns`
+        #[arg(long)]
+        timed: bool,
     },
     /// Show how a command line is read, which rule fires, and why
     Explain {
@@ -109,7 +113,7 @@ impl Which {
 
 pub fn run(args: Args, cx: &Cx) -> Outcome {
     match args.command {
-        Command::Check { jsonl: _, which, strict } => check(&which, strict),
+        Command::Check { jsonl: _, which, strict, timed } => check(&which, strict, timed),
         Command::Explain { cmd, which, json } => explain(&cmd, &which, json, cx),
         Command::Test { which, json } => test(&which, json, cx),
         Command::List { which, json } => list(&which, json, cx),
@@ -125,7 +129,7 @@ fn set(rules: &[Sourced], strictness: Strictness) -> Result<RuleSet, Failure> {
 /// Longest line that is read; the rest of a longer one is passed over.
 const LINE: usize = 1024 * 1024;
 
-fn check(which: &Which, strict: bool) -> Outcome {
+fn check(which: &Which, strict: bool, timed: bool) -> Outcome {
     let strictness = if strict { Strictness::Strict } else { Strictness::Usual };
     let rules = set(&which.named()?, strictness)?;
     let mut input = io::stdin().lock();
@@ -133,7 +137,7 @@ fn check(which: &Which, strict: bool) -> Outcome {
     while let Some(line) = next_line(&mut input)? {
         let answer = match line {
             Line::Long => bad(None, "limit: the line is longer than 1 MB"),
-            Line::Whole(bytes) => answer(&bytes, &rules, strictness),
+            Line::Whole(bytes) => answer(&bytes, &rules, strictness, timed),
         };
         // Whoever asks waits for this very line.
         writeln!(stdout, "{answer}").and_then(|()| stdout.flush())?;
@@ -179,15 +183,18 @@ fn bad(id: Option<&Value>, what: &str) -> Value {
     answer
 }
 
-fn answer(line: &[u8], rules: &RuleSet, strictness: Strictness) -> Value {
+fn answer(line: &[u8], rules: &RuleSet, strictness: Strictness, timed: bool) -> Value {
     let Ok(asked) = serde_json::from_slice::<Value>(line) else {
         return bad(None, "not JSON");
     };
     let id = asked.get("id");
     match judge(&asked, rules, strictness) {
         Err(what) => bad(id, &what),
-        Ok((judged, script)) => {
+        Ok((judged, script, read)) => {
             let mut answer = told(&judged, script.as_ref());
+            if timed {
+                answer["read_ns"] = json!(u64::try_from(read.as_nanos()).unwrap_or(u64::MAX));
+            }
             if let Some(id) = id {
                 answer["id"] = id.clone();
             }
@@ -196,7 +203,9 @@ fn answer(line: &[u8], rules: &RuleSet, strictness: Strictness) -> Value {
     }
 }
 
-fn judge(asked: &Value, rules: &RuleSet, strictness: Strictness) -> Result<(Judged, Option<Script>), String> {
+type Answered = (Judged, Option<Script>, Duration);
+
+fn judge(asked: &Value, rules: &RuleSet, strictness: Strictness) -> Result<Answered, String> {
     let text = |key: &str| match asked.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.as_str())),
@@ -217,7 +226,9 @@ fn judge(asked: &Value, rules: &RuleSet, strictness: Strictness) -> Result<(Judg
         }
     };
     let start = Start { cwd: cwd.map(str::to_owned), home: home.map(str::to_owned) };
+    let started = Instant::now();
     let script = call.command.as_deref().map(|command| Script::parse(command, &start));
+    let read = started.elapsed();
     let ground = Ground::new(cwd, home);
     let subject = Subject::call(&call, script.as_ref(), &ground);
     let judged = match text("pattern")? {
@@ -227,7 +238,7 @@ fn judge(asked: &Value, rules: &RuleSet, strictness: Strictness) -> Result<(Judg
             gate.judge(&subject)
         }
     };
-    Ok((judged, script))
+    Ok((judged, script, read))
 }
 
 fn told(judged: &Judged, script: Option<&Script>) -> Value {

@@ -36,7 +36,7 @@ esac
 const RULE: &str = r#"
 [[rule]]
 id = "made"
-any = ["Bash:touch made.txt"]
+any = ["Bash:touch made.txt", "Write:made.txt"]
 decision = "allow"
 reason = "this file may be made"
 "#;
