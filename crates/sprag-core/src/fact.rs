@@ -90,8 +90,6 @@ impl BitOr for Needs {
 /// What the host found. `None` was not asked, or could not be found out.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Facts {
-    /// What was asked.
-    pub asked: Needs,
     /// What belongs to Sprag: its records and the user's own settings of it.
     pub ours: Vec<String>,
     /// Everything no agent may change: that, and what starts us and other guards.

@@ -36,7 +36,7 @@ const FILE_BYTES: u64 = 2 * 1024 * 1024;
 const SLACK_MILLIS: i64 = 10;
 
 pub fn gather(needs: Needs, world: &World<'_>, input: &Input, session: &Session) -> Facts {
-    let mut facts = Facts { asked: needs, ..Facts::default() };
+    let mut facts = Facts::default();
     let places = &world.places;
     if needs.has(Needs::RULES) {
         facts.rules = world.config.restricting(&concern(world, input));

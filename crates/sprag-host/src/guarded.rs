@@ -33,6 +33,9 @@ const IN_PROJECT: &[&str] = &[
     ".opencode/plugin",
 ];
 
+/// The same in a git directory.
+const IN_GIT: &[&str] = &["hooks", "config"];
+
 /// The same in the user's home.
 const IN_HOME: &[&str] = &[
     ".claude/settings.json",
@@ -48,21 +51,22 @@ const IN_HOME: &[&str] = &[
 /// Our own records and settings.
 pub fn ours(places: &Places) -> Vec<String> {
     let user = places.user.iter().flat_map(|user| [&user.state, &user.config]);
-    both_ways(std::iter::once(&places.store).chain(user).cloned())
+    std::iter::once(&places.store).chain(user).flat_map(|path| both_ways(path, &[""])).collect()
 }
 
 /// Those, and what starts us and other guards.
 pub fn places(world: &World<'_>, input: &Input, ours: &[String]) -> Vec<String> {
     let Places { worktree, git_dir, common, .. } = &world.places;
-    let in_project = worktree.iter().flat_map(|root| IN_PROJECT.iter().map(|path| root.join(path)));
-    let home = Some(&input.home).filter(|home| !home.is_empty()).map(Path::new);
-    let in_home = home.into_iter().flat_map(|home| IN_HOME.iter().map(|path| home.join(path)));
-    let git = git_dir.iter().chain(common).flat_map(|dir| [dir.join("hooks"), dir.join("config")]);
-    let program = std::env::current_exe().ok();
-    let mut all = both_ways(in_project.chain(in_home).chain(git).chain(program));
-    all.extend(ours.iter().cloned());
-    all.sort();
-    all.dedup();
+    let mut all = ours.to_vec();
+    all.extend(worktree.iter().flat_map(|root| both_ways(root, IN_PROJECT)));
+    if !input.home.is_empty() {
+        all.extend(both_ways(Path::new(&input.home), IN_HOME));
+    }
+    all.extend(git_dir.iter().flat_map(|dir| both_ways(dir, IN_GIT)));
+    if common != git_dir {
+        all.extend(common.iter().flat_map(|dir| both_ways(dir, IN_GIT)));
+    }
+    all.extend(std::env::current_exe().ok().map(|program| program.to_string_lossy().into_owned()));
     all
 }
 
@@ -135,14 +139,22 @@ fn followed(path: &Path) -> Followed {
     Followed::To(path.to_path_buf())
 }
 
-/// Places as they are named, and as they are once links are followed.
-fn both_ways(named: impl Iterator<Item = PathBuf>) -> Vec<String> {
+/// Places below a root, as they are named and as they are once links are followed.
+fn both_ways(root: &Path, names: &[&str]) -> Vec<String> {
+    let followed = real(root);
     let mut all = Vec::new();
-    for path in named {
-        let followed = real(&path);
-        all.push(path.to_string_lossy().into_owned());
-        if followed != path {
-            all.push(followed.to_string_lossy().into_owned());
+    let mut add = |path: &Path| all.push(path.to_string_lossy().into_owned());
+    for name in names {
+        let path = if name.is_empty() { root.to_path_buf() } else { root.join(name) };
+        let place = if name.is_empty() { followed.clone() } else { followed.join(name) };
+        // Looked at one by one: following all of them would take longer than all the rest of a call.
+        let is_link = |path: &Path| fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
+        if is_link(&place) || place.parent().is_some_and(is_link) {
+            add(&real(&place));
+        }
+        add(&path);
+        if place != path {
+            add(&place);
         }
     }
     all

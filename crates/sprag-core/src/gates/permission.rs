@@ -129,9 +129,9 @@ judge_confidence = 0.7
 
     fn needs(&self, asked: &Asked<'_, Policy>) -> Needs {
         match &asked.input.event {
-            Event::ToolRequested { call } if concerns(asked.policy, asked.input, call) => Needs::RULES,
-            Event::PermissionAsked { call } => match asked.policy.triage {
-                Triage::DenyOnly if !concerns(asked.policy, asked.input, call) => Needs::NONE,
+            // Which of them is the host's to find out: those the call concerns.
+            Event::ToolRequested { .. } => Needs::RULES,
+            Event::PermissionAsked { .. } => match asked.policy.triage {
                 Triage::DenyOnly => Needs::RULES,
                 Triage::Rules => Needs::RULES | Needs::ALLOWS,
                 Triage::Judge if asked.policy.judge.is_empty() => Needs::RULES | Needs::ALLOWS,
@@ -179,12 +179,12 @@ impl Permission {
 
     fn requested(&mut self, call: &ToolCall, cx: &mut Cx<'_, Policy>) -> Vote {
         let digest = || digest_of(cx.input, call);
-        if !cx.facts.asked.has(Needs::RULES) {
-            return Vote::Pass;
-        }
         let Some(rules) = &cx.facts.rules else {
             return Vote::Ask(without_rules());
         };
+        if rules.is_empty() {
+            return Vote::Pass;
+        }
         let judged = judge(rules, cx.input, call);
         let is_held = match judged.verdict {
             Said::Allow | Said::None => return Vote::Pass,
@@ -263,10 +263,6 @@ impl Permission {
         });
         code
     }
-}
-
-fn concerns(policy: &Policy, input: &Input, call: &ToolCall) -> bool {
-    concern(policy, input, call) != Concern::None
 }
 
 /// Which rules a call concerns.

@@ -169,12 +169,8 @@ fn touches(call: &ToolCall, input: &Input, facts: &Facts) -> Option<String> {
 }
 
 fn hits(written: &Written, place: &str) -> bool {
-    let place = place.to_lowercase();
-    written.paths.iter().any(|path| {
-        // Some file systems take both cases for one name.
-        let path = path.to_lowercase();
-        below(&path, &place) || (written.how == How::Removed && below(&place, &path))
-    })
+    let removes = |path: &str| written.how == How::Removed && below(place, path);
+    written.paths.iter().any(|path| below(path, place) || removes(path))
 }
 
 /// Whether all that a call writes is known: a tool with a path, or commands without any doubt.
@@ -211,8 +207,11 @@ pub fn absolute(cwd: &str, path: &str) -> String {
     format!("/{}", parts.join("/"))
 }
 
+/// Some file systems take both cases for one name.
 fn below(path: &str, place: &str) -> bool {
-    path.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    let (path, place) = (path.as_bytes(), place.as_bytes());
+    let is_start = path.get(..place.len()).is_some_and(|start| start.eq_ignore_ascii_case(place));
+    is_start && matches!(path.get(place.len()), None | Some(b'/'))
 }
 
 #[cfg(test)]

@@ -147,12 +147,13 @@ impl Watch {
                 None => {}
                 // The first word is the verb. After an option it may be the option's value.
                 Some(Word::Known(verb)) if !verb.starts_with('-') => {
-                    let key = format!("{key} {verb}");
-                    if !verb.is_empty() && self.commands.has(&key) {
-                        keys.insert(key);
-                    }
+                    let fits = |known: &str| match known.strip_suffix('*') {
+                        Some(start) => verb.starts_with(start),
+                        None => verb == known,
+                    };
+                    keys.extend(self.commands.of(&key, fits));
                 }
-                Some(_) => keys.extend(self.commands.starting_with(&key)),
+                Some(_) => keys.extend(self.commands.of(&key, |_| true)),
             }
             if self.commands.has(&key) {
                 keys.insert(key);
@@ -184,7 +185,7 @@ pub(super) fn command_keys(pattern: &Pattern) -> Option<Vec<String>> {
     if tokens.programs().is_none() {
         return Some(vec![LIKE.to_owned()]);
     }
-    let verbs: Option<Vec<&str>> = match tokens.slots.get(1) {
+    let verbs: Option<Vec<String>> = match tokens.slots.get(1) {
         Some(Slot::Word { any, sense: Sense::Is }) => any.iter().map(verb).collect(),
         _ => None,
     };
@@ -195,11 +196,25 @@ pub(super) fn command_keys(pattern: &Pattern) -> Option<Vec<String>> {
     tokens.programs().map(|programs| programs.flat_map(key).collect())
 }
 
-fn verb(glob: &Glob) -> Option<&str> {
-    match glob {
-        Glob::Exact(verb) if !verb.is_empty() && !verb.contains(char::is_whitespace) => Some(verb),
-        Glob::Exact(_) | Glob::Any | Glob::Signs(_) => None,
-    }
+/// A first word, or the start of one and `*`.
+fn verb(glob: &Glob) -> Option<String> {
+    let word = match glob {
+        Glob::Exact(word) => word.clone(),
+        Glob::Any => return None,
+        Glob::Signs(signs) => {
+            let start: String = signs
+                .iter()
+                .map_while(|sign| match sign {
+                    Sign::Char(c) => Some(*c),
+                    Sign::Star | Sign::Stars => None,
+                })
+                .collect();
+            start + "*"
+        }
+    };
+    let is_word =
+        word.len() > 1 && !word.contains(char::is_whitespace) && !word[..word.len() - 1].contains('*');
+    is_word.then_some(word)
 }
 
 /// Adds the texts of which one stands in every path that fits; `false` if there are none.
@@ -227,6 +242,7 @@ impl Pieces {
         };
         match &used.path {
             Word::Known(path) if path.bytes().any(|byte| b"*?[\\{".contains(&byte)) => true,
+            Word::Known(path) if place == cwd => self.within(&[path, cwd]),
             Word::Known(path) => self.within(&[path, place, cwd]),
             // What stands around a hole may form such a text with what is in it.
             Word::Partly(_) | Word::Many => true,
@@ -248,12 +264,13 @@ impl Lines {
         self.0[from..].strip_prefix(line).is_some_and(|rest| rest.starts_with('\n'))
     }
 
-    /// Lines of this word and another.
-    fn starting_with(&self, word: &str) -> Vec<String> {
+    /// Lines of this word and another that fits.
+    fn of(&self, word: &str, fits: impl Fn(&str) -> bool) -> Vec<String> {
         let start = format!("{word} ");
         let from = self.first_from(&start);
         let lines = self.0[from..].split_terminator('\n');
-        lines.take_while(|line| line.starts_with(&start)).map(str::to_owned).collect()
+        let lines = lines.take_while(|line| line.starts_with(&start));
+        lines.filter(|line| fits(&line[start.len()..])).map(str::to_owned).collect()
     }
 
     /// Where the first line that is not before this one begins.
@@ -275,12 +292,19 @@ impl Lines {
 
     /// Whether one of the lines stands somewhere in the text.
     fn any_within(&self, text: &str) -> bool {
-        let mut firsts = [false; 256];
-        for line in self.iter() {
-            firsts[usize::from(line.as_bytes()[0])] = true;
+        // By a line's first byte, which second ones there are, eight in a bit each: few places of a text
+        // pass for a start of anything.
+        let mut firsts = [0u8; 256];
+        let bit = |byte: u8| 1u8 << (byte & 7);
+        for line in self.iter().map(str::as_bytes) {
+            firsts[usize::from(line[0])] |= line.get(1).map_or(u8::MAX, |&second| bit(second));
         }
-        let starts = text.bytes().enumerate().filter(|&(_, byte)| firsts[usize::from(byte)]);
-        starts.map(|(at, _)| &text.as_bytes()[at..]).any(|rest| self.starts(rest))
+        let bytes = text.as_bytes();
+        let may_start = |at: &usize| {
+            let seconds = firsts[usize::from(bytes[*at])];
+            seconds == u8::MAX || bytes.get(at + 1).is_some_and(|&second| seconds & bit(second) != 0)
+        };
+        (0..bytes.len()).filter(may_start).any(|at| self.starts(&bytes[at..]))
     }
 
     /// Whether one of the lines is the start of the text.
@@ -337,11 +361,17 @@ mod tests {
 
     #[test]
     fn only_what_a_rule_is_about_concerns_it() {
-        let git = watch(&["Bash:git push --force*", "Bash:find *", "Write:.sprag/**", "Read:**/.env"]);
+        let git = watch(&[
+            "Bash:git push --force*",
+            "Bash:git prune*",
+            "Bash:find *",
+            "Write:.sprag/**",
+            "Read:**/.env",
+        ]);
         for (text, keys) in [
             ("git push", "git push"),
             ("sudo git push origin", "git push"),
-            ("git --no-pager push", "git push"),
+            ("git prune-packed", "git prune*"),
             ("find . -name x", "find"),
             ("echo x > .sprag/a", "<write>"),
             ("cd .sprag && rm x", "<write>"),
@@ -382,8 +412,9 @@ mod tests {
         for text in ["", "aa", "b", "gi", "git pus", "git pushy", "zz", "0", "rmd"] {
             assert!(!lines(&many).has(text), "{text}");
         }
-        assert_eq!(lines(&many).starting_with("git"), ["git push", "git reset"]);
-        assert_eq!(lines(&many).starting_with("rm"), [] as [&str; 0]);
+        assert_eq!(lines(&many).of("git", |_| true), ["git push", "git reset"]);
+        assert_eq!(lines(&many).of("git", |verb| verb == "push"), ["git push"]);
+        assert_eq!(lines(&many).of("rm", |_| true), [] as [&str; 0]);
         let pieces = lines(&[".env", ".ssh", "id_rsa", "é"]);
         assert!(
             ["/w/.env", ".env", "a/.ssh/x", "id_rsa", "caf\u{e9}"].iter().all(|text| pieces.any_within(text))

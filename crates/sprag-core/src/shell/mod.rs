@@ -21,6 +21,7 @@ mod opens;
 mod options;
 mod parameters;
 mod paths;
+mod plain;
 mod reading;
 mod recover;
 mod redirect;

@@ -8,6 +8,7 @@ use brush_parser::ast::Program;
 
 use super::DoubtKind;
 use super::heredocs;
+use super::plain;
 use super::recover;
 use super::scan;
 
@@ -26,6 +27,9 @@ const OPENED: usize = 1000;
 
 /// Reads `text`, which may nest `depth` levels.
 pub(super) fn read(text: &str, depth: usize) -> Reading {
+    if let Some(program) = plain::read(text) {
+        return Reading { program, doubt: None };
+    }
     let shape = scan::shape(text);
     if shape.depth > depth || shape.opened > OPENED || shape.cases > CASES || shape.tests > TESTS {
         return Reading { program: recover::split(text), doubt: Some(DoubtKind::Limit) };

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use sprag_core::decide;
 use sprag_core::digest::Digest;
 use sprag_core::event::{Actor, Author, Event, Input, Presence, Report, SessionId, Source, Stop};
-use sprag_core::fact::{Conflict, Facts, Needs};
+use sprag_core::fact::{Conflict, Facts};
 use sprag_core::policy::Policy;
 use sprag_core::session::{Session, Unreadable};
 use sprag_core::text::Text;
@@ -49,7 +49,6 @@ fn events() -> impl Strategy<Value = Event> {
 
 fn facts() -> impl Strategy<Value = Facts> {
     proptest::option::of(proptest::collection::vec("[a-d]", 0..4)).prop_map(|files| Facts {
-        asked: Needs::NONE,
         ours: vec!["/w/.git/sprag".to_owned()],
         guarded: vec!["/w/.git/sprag".to_owned()],
         written: Vec::new(),
@@ -63,7 +62,7 @@ fn facts() -> impl Strategy<Value = Facts> {
         }),
         debts: Some(Vec::new()),
         unresolved: None,
-        rules: None,
+        rules: Some(sprag_core::rules::RuleSet::default()),
         allows: None,
         judgement: None,
         role: None,

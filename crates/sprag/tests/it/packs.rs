@@ -104,3 +104,29 @@ fn a_few_rules_answer_as_all_of_them_do() {
     }
     assert!(compared > 3000 && few > compared / 2, "{few} of {compared}");
 }
+
+#[test]
+fn what_agents_do_most_concerns_no_rule() {
+    let rules = policy::rules(&Packs::Default, None).unwrap();
+    let watch = RuleSet::new(rules.iter().map(|sourced| &sourced.rule), Strictness::Usual).unwrap().watch();
+    let start = Start { cwd: Some(EXAMPLE_CWD.to_owned()), home: Some(EXAMPLE_HOME.to_owned()) };
+    for command in [
+        "ls -la src",
+        "cargo test --workspace",
+        "git status --short",
+        "git diff --stat && git log --oneline -5",
+        "git add src/lib.rs",
+        "rg parser src 2>&1 | tail -20",
+        "cargo test --package parser --quiet 2>&1 | tail -20 && git diff --stat",
+        "npm run build",
+        "cat README.md | head -50",
+        "cd crates/core && cargo clippy",
+    ] {
+        let call = ToolCall::new(TOOLS, "Bash", json!({ "command": command }), None, Whole::Yes);
+        assert_eq!(watch.concern(&call, call.script(&start), EXAMPLE_CWD), Concern::None, "{command}");
+    }
+    for (tool, path) in [("Read", "src/main.rs"), ("Edit", "src/main.rs"), ("Write", "docs/x.md")] {
+        let call = ToolCall::new(TOOLS, tool, json!({ "file_path": path }), None, Whole::Yes);
+        assert_eq!(watch.concern(&call, None, EXAMPLE_CWD), Concern::None, "{path}");
+    }
+}

@@ -216,7 +216,6 @@ impl Core {
         let owed: BTreeSet<&str> =
             self.debts.open().iter().flat_map(|open| &open.debt.items).map(Text::as_str).collect();
         let facts = Facts {
-            asked: decide::needs(&state, &input, &self.policy),
             ours: vec!["/w/.git/sprag".to_owned()],
             guarded: vec!["/w/.git/sprag".to_owned()],
             written: sprag_host::guarded::written(&input),
