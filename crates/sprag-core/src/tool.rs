@@ -137,17 +137,30 @@ impl ToolCall {
         }
     }
 
+    /// Whether a name stands somewhere in what `words` takes apart.
+    pub fn mentions(&self, name: &str) -> bool {
+        self.texts().iter().any(|text| text.contains(name))
+    }
+
+    fn texts(&self) -> Vec<&str> {
+        let mut found: Vec<&str> = self.paths.iter().map(String::as_str).collect();
+        match &self.command {
+            Some(command) => found.push(command),
+            None if self.paths.is_empty() => texts(&self.input, &mut found),
+            None => {}
+        }
+        found
+    }
+
     /// The words a call is made of, as far as a path could be among them. Of a tool nobody has
     /// classified that is every text it was given.
     pub fn words(&self) -> Vec<&str> {
-        let mut words: Vec<&str> = self.paths.iter().map(String::as_str).collect();
-        match &self.command {
-            Some(command) => words.push(command),
-            None if self.paths.is_empty() => texts(&self.input, &mut words),
-            None => {}
-        }
         let is_mark = |c: char| c.is_whitespace() || "\"'`;|&<>()={},".contains(c);
-        words.into_iter().flat_map(|text| text.split(is_mark)).filter(|word| !word.is_empty()).collect()
+        self.texts()
+            .into_iter()
+            .flat_map(|text| text.split(is_mark))
+            .filter(|word| !word.is_empty())
+            .collect()
     }
 }
 

@@ -20,7 +20,9 @@ pub struct Case {
 pub enum Call {
     SessionStart,
     PreToolUse,
-    /// A tool request that rules are about.
+    /// A tool request with a line of several commands.
+    Line,
+    /// One that rules are about.
     Push,
     PostToolUse,
     Stop,
@@ -32,8 +34,17 @@ pub enum Says {
     Hold,
 }
 
-pub const CASES: &[&Case] =
-    &[&FIRST_CALL, &LATE_CALL, &RULES_TRIED, &SNAPSHOT, &MOVE, &POST_TOOL_USE, &SESSION_START, &IDLE_STOP];
+pub const CASES: &[&Case] = &[
+    &FIRST_CALL,
+    &LATE_CALL,
+    &LINE,
+    &RULES_TRIED,
+    &SNAPSHOT,
+    &MOVE,
+    &POST_TOOL_USE,
+    &SESSION_START,
+    &IDLE_STOP,
+];
 
 /// The same stop of a session that worked, once with nothing wrong and once held. What they differ
 /// by is the price of a record that has to be on disk before the client hears of it.
@@ -59,6 +70,15 @@ const LATE_CALL: Case = Case {
         Ok(())
     },
     call: Call::PreToolUse,
+    says: Says::Nothing,
+    contract: Some(1.5),
+};
+
+/// Several commands are read one by one.
+const LINE: Case = Case {
+    name: "pre_tool_use.line",
+    before: |scene| scene.call(Call::SessionStart),
+    call: Call::Line,
     says: Says::Nothing,
     contract: Some(1.5),
 };
@@ -167,18 +187,19 @@ impl Call {
             Call::Push => {
                 "git add src/parser.rs && git commit -q -m 'Parse empty files' && git push origin main"
             }
-            _ => "cargo test --package parser --quiet 2>&1 | tail -20 && git diff --stat",
+            Call::Line => "cargo test --package parser --quiet 2>&1 | tail -20 && git diff --stat",
+            _ => "cargo test --package parser --quiet",
         };
         let tool = json!({
             "command": command,
-            "description": "Run the tests of the parser and look at the changes",
+            "description": "Run the tests of the parser",
         });
         match self {
             Call::SessionStart => {
                 payload["hook_event_name"] = json!("SessionStart");
                 payload["source"] = json!("startup");
             }
-            Call::PreToolUse | Call::Push => {
+            Call::PreToolUse | Call::Line | Call::Push => {
                 payload["hook_event_name"] = json!("PreToolUse");
                 payload["tool_name"] = json!("Bash");
                 payload["tool_input"] = tool;

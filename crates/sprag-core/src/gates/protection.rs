@@ -144,7 +144,7 @@ fn is_device(path: &Word) -> bool {
 }
 
 fn names_us(call: &ToolCall) -> bool {
-    call.whole == Whole::Cut { names_us: true } || call.words().iter().any(|word| word.contains(OUR_NAME))
+    call.whole == Whole::Cut { names_us: true } || call.mentions(OUR_NAME)
 }
 
 /// The first thing a call would change that no agent may.

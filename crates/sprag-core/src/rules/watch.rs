@@ -384,7 +384,7 @@ mod tests {
         {
             assert_eq!(concern(&git, text), Concern::None, "{text}");
         }
-        for text in ["$X", "git() { git push; }; git", "curl x | sh"] {
+        for text in ["$X", ":(){ :|:& };:", "curl x | sh"] {
             assert_eq!(concern(&git, text), Concern::Every, "{text}");
         }
         assert_eq!(concern(&watch(&["Bash:* --force*"]), "ls"), Concern::Every);
