@@ -3,14 +3,14 @@
 //! form and with confidence; everything else leaves the question to the user.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::event::Input;
 use crate::log::{Projection, Record};
 use crate::memory::redact;
 use crate::text::Text;
 use crate::time::Timestamp;
-use crate::tool::ToolCall;
+use crate::tool::{ToolCall, Whole};
 
 /// What came of asking it.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,49 +70,20 @@ impl Answer {
 
 /// Bytes of a question at most.
 const QUESTION: usize = 8 * 1024;
-/// Characters of one text in it, before it is shortened further.
-const LONGEST: usize = 4000;
 
-/// What a judge is asked: the call without its secrets, and where it would run.
-pub fn question(input: &Input, call: &ToolCall) -> Vec<u8> {
-    let ask = |longest: usize| {
-        let tool_input = shortened(redact::value(call.input.clone()).into_inner(), longest);
-        let body = json!({
-            "v": 1,
-            "tool_name": call.name,
-            "tool_input": tool_input,
-            "cwd": input.cwd,
-            "effect": call.effect.name(),
-            "answer": {"decision": "allow | deny | ask", "confidence": "0..1", "reason": "one sentence"},
-        });
-        body.to_string().into_bytes()
-    };
-    let sizes = std::iter::successors(Some(LONGEST), |size| (*size > 1).then_some(size / 2));
-    let mut asked = sizes.map(ask);
-    let whole = asked.find(|question| question.len() <= QUESTION);
-    whole.unwrap_or_else(|| {
-        json!({"v": 1, "tool_name": call.name, "tool_input": null}).to_string().into_bytes()
-    })
-}
-
-fn shortened(value: Value, longest: usize) -> Value {
-    match value {
-        Value::String(text) => match text.char_indices().nth(longest) {
-            Some((end, _)) => Value::String(format!("{}…", &text[..end])),
-            None => Value::String(text),
-        },
-        Value::Array(items) => {
-            Value::Array(items.into_iter().take(longest).map(|item| shortened(item, longest)).collect())
-        }
-        Value::Object(members) => Value::Object(
-            members
-                .into_iter()
-                .take(longest)
-                .map(|(key, member)| (key, shortened(member, longest)))
-                .collect(),
-        ),
-        plain => plain,
-    }
+/// What a judge is asked: the call without its secrets, and where it would run. `None`: it is too long, and
+/// nobody can judge what he is not shown.
+pub fn question(input: &Input, call: &ToolCall) -> Option<Vec<u8>> {
+    let body = json!({
+        "v": 1,
+        "tool_name": call.name,
+        "tool_input": redact::value(call.input.clone()).into_inner(),
+        "cwd": input.cwd,
+        "effect": call.effect.name(),
+        "answer": {"decision": "allow | deny | ask", "confidence": "0..1", "reason": "one sentence"},
+    });
+    Some(body.to_string().into_bytes())
+        .filter(|question| question.len() <= QUESTION && call.whole == Whole::Yes)
 }
 
 pub const ANSWERED: &str = "judge.answered";

@@ -107,7 +107,10 @@ impl ToolCall {
             name: Text::from(name),
             effect: row.map_or(Effect::Exec, |tool| tool.effect),
             paths: row.map_or(&[][..], |tool| tool.paths).iter().filter_map(|key| member(key)).collect(),
-            command: row.and_then(|tool| tool.command).and_then(member),
+            command: match row {
+                Some(tool) => tool.command.and_then(member),
+                None => ["command", "cmd"].iter().find_map(|key| command_line(input.get(*key)?)),
+            },
             whole,
             input,
             script: OnceCell::new(),
@@ -164,6 +167,19 @@ impl ToolCall {
     }
 }
 
+/// The command line in a tool nobody has classified: a text, or words.
+fn command_line(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(words) => {
+            let words: Option<Vec<&str>> = words.iter().map(Value::as_str).collect();
+            let quoted = |word: &str| format!("'{}'", word.replace('\'', r"'\''"));
+            words.map(|words| words.into_iter().map(quoted).collect::<Vec<_>>().join(" "))
+        }
+        _ => None,
+    }
+}
+
 fn texts<'a>(value: &'a Value, into: &mut Vec<&'a str>) {
     match value {
         Value::String(text) => into.push(text),
@@ -197,5 +213,9 @@ mod tests {
     fn an_unknown_tool_can_do_anything() {
         let call = ToolCall::new(TABLE, "mcp__x__y", json!({"file_path": 3}), None, Whole::Yes);
         assert_eq!((call.effect, call.paths.len()), (Effect::Exec, 0));
+        let shell = |input: Value| ToolCall::new(TABLE, "Monitor", input, None, Whole::Yes).command;
+        assert_eq!(shell(json!({"command": "ls -l"})).as_deref(), Some("ls -l"));
+        assert_eq!(shell(json!({"cmd": ["bash", "-c", "it's"]})).as_deref(), Some(r"'bash' '-c' 'it'\''s'"));
+        assert_eq!(shell(json!({"command": [1]})), None);
     }
 }

@@ -305,6 +305,12 @@ impl Merge {
             };
             let value = value.unwrap_or(Value::String(text));
             match self.check(&key, &value) {
+                Ok(())
+                    if guards(&key) && !tightens(tighten_rule(&key), &self.settings[&key].value, &value) =>
+                {
+                    let may = tighten_rule(&key).sentence();
+                    self.ignored.push(Ignored { key, path: PathBuf::from(name), may });
+                }
                 Ok(()) => {
                     self.settings.insert(key, Setting { value, layer: Layer::Environment });
                 }
@@ -346,6 +352,12 @@ impl Merge {
             good: self.good,
         }
     }
+}
+
+/// Sections that the environment may only tighten: a project's settings of a client may set variables for
+/// the hooks it calls.
+fn guards(key: &str) -> bool {
+    ["policy.", "protection.", "commit."].iter().any(|section| key.starts_with(section))
 }
 
 /// `SPRAG_SECTION__KEY`: the double underscore tells a setting from our other variables.

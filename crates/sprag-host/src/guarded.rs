@@ -1,5 +1,6 @@
 //! What no agent may change, and what a call would change, both as they are once links are followed.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -11,8 +12,10 @@ use sprag_core::shell::{Place, Word};
 use crate::places::Places;
 use crate::walk::World;
 
-/// Paths of one call that are looked at.
-const MOST: usize = 64;
+/// As long as a path may be.
+const LONGEST: usize = 4096;
+/// Directories of one call that are followed.
+const DIRS: usize = 500;
 
 /// Links in a row, as the system has it.
 const LINKS: usize = 40;
@@ -88,15 +91,42 @@ pub fn written(input: &Input) -> Vec<Written> {
             uses.collect()
         }
     };
-    named
-        .into_iter()
-        .take(MOST)
-        .map(|(named, dir, how)| {
-            let plain = absolute(&dir, &expanded(&named, &input.home));
-            let real = real(Path::new(&plain)).to_string_lossy().into_owned();
-            Written { named, paths: [plain, real], how }
-        })
-        .collect()
+    let mut followed = Followed::default();
+    let mut written: Vec<Written> = Vec::new();
+    for (named, dir, how) in named {
+        let plain = absolute(&dir, &expanded(&named, &input.home));
+        if !written.iter().any(|known| known.paths[0] == plain && known.how == how) {
+            let real = followed.path(&plain);
+            written.push(Written { named, paths: [plain, real], how });
+        }
+    }
+    written
+}
+
+/// Paths with their links followed. Most of one call are in few directories.
+#[derive(Default)]
+struct Followed {
+    dirs: BTreeMap<String, PathBuf>,
+}
+
+impl Followed {
+    fn path(&mut self, path: &str) -> String {
+        // A longer one leads nowhere: the system takes none of it.
+        let (Some((dir, name)), true) = (path.rsplit_once('/'), path.len() <= LONGEST) else {
+            return path.to_owned();
+        };
+        if fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink()) {
+            return real(Path::new(path)).to_string_lossy().into_owned();
+        }
+        if self.dirs.len() > DIRS && !self.dirs.contains_key(dir) {
+            return path.to_owned();
+        }
+        let dir = self
+            .dirs
+            .entry(dir.to_owned())
+            .or_insert_with_key(|dir| real(Path::new(if dir.is_empty() { "/" } else { dir })));
+        dir.join(name).to_string_lossy().into_owned()
+    }
 }
 
 fn expanded(path: &str, home: &str) -> String {
@@ -111,32 +141,32 @@ fn expanded(path: &str, home: &str) -> String {
 fn real(path: &Path) -> PathBuf {
     let mut path = path.to_path_buf();
     for _ in 0..LINKS {
-        match followed(&path) {
-            Followed::To(found) => return found,
-            Followed::Through(next) => path = next,
+        match follow(&path) {
+            Next::Here(found) => return found,
+            Next::Through(next) => path = next,
         }
     }
     path
 }
 
-enum Followed {
-    To(PathBuf),
+enum Next {
+    Here(PathBuf),
     Through(PathBuf),
 }
 
-fn followed(path: &Path) -> Followed {
+fn follow(path: &Path) -> Next {
     for at in path.ancestors() {
         let rest = path.strip_prefix(at).ok().filter(|rest| !rest.as_os_str().is_empty());
         let whole = |found: PathBuf| rest.map_or(found.clone(), |rest| found.join(rest));
         if let Ok(found) = fs::canonicalize(at) {
-            return Followed::To(whole(found));
+            return Next::Here(whole(found));
         }
         if let (Ok(target), Some(parent)) = (fs::read_link(at), at.parent()) {
             let target = absolute(&parent.to_string_lossy(), &target.to_string_lossy());
-            return Followed::Through(whole(PathBuf::from(target)));
+            return Next::Through(whole(PathBuf::from(target)));
         }
     }
-    Followed::To(path.to_path_buf())
+    Next::Here(path.to_path_buf())
 }
 
 /// Places below a root, as they are named and as they are once links are followed.

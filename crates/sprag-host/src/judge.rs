@@ -60,6 +60,9 @@ fn asked(world: &World<'_>, input: &Input) -> io::Result<Asked> {
     else {
         return Ok(Asked::Not("there is none"));
     };
+    let Some(question) = question(input, call) else {
+        return Ok(Asked::Not("the call is too long to be shown"));
+    };
     let store = world.store();
     if !projections::load::<Reliability>(&store)?.state.may_be_asked(input.at) {
         return Ok(Asked::Not("it failed too often, and rests"));
@@ -81,7 +84,7 @@ fn asked(world: &World<'_>, input: &Input) -> io::Result<Asked> {
         dir: &dir,
         env: &[(runs::VARIABLE, &token)],
         unset: UNSET,
-        stdin: &question(input, call),
+        stdin: &question,
         deadline: Duration::from_secs(u64::from(policy.judge_seconds.min(LONGEST_SECONDS))),
         cap: ANSWER,
     })?;

@@ -2,32 +2,69 @@
 //! back: of a client's settings that is its hooks, since the client and its user change the rest at
 //! any time. What a file had become is kept beside the records, so that nobody loses an edit that
 //! fell into the same moment.
+//!
+//! The call may have left anything behind, links in the place of directories among it. A file is put
+//! back only into the very directory it was in, which is held open while that is done.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io;
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use rustix::fs::{AtFlags, Mode, OFlags};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 use sprag_core::digest::Digest;
 use sprag_core::event::{Event, Input};
 use sprag_core::fact::Damage;
 use sprag_core::time::Timestamp;
 
-use crate::config::hash_of;
-use crate::disk::{self, Disk, read_small};
+use crate::disk::{self, read_small};
 use crate::places::Places;
+use crate::store::lock_within;
 use crate::walk::World;
 
 const FILE_BYTES: u64 = 256 * 1024;
 const FILES: usize = 100;
 /// A call that never ended stands in nobody's way for longer.
 const OPEN_SECONDS: i64 = 600;
+/// Whoever holds the lock for longer is up to something; what guards must not wait for it.
+const LOCK_WAIT: Duration = Duration::from_millis(200);
+/// Files of damage that are kept.
+const ASIDE: usize = 50;
 
 /// Members of a client's settings that start us or keep us from being started.
 const MEMBERS: &[&str] = &["hooks", "disableAllHooks"];
+
+/// The hooks that git knows.
+const GIT_HOOKS: &[&str] = &[
+    "applypatch-msg",
+    "commit-msg",
+    "fsmonitor-watchman",
+    "post-applypatch",
+    "post-checkout",
+    "post-commit",
+    "post-merge",
+    "post-receive",
+    "post-rewrite",
+    "post-update",
+    "pre-applypatch",
+    "pre-auto-gc",
+    "pre-commit",
+    "pre-merge-commit",
+    "pre-push",
+    "pre-rebase",
+    "pre-receive",
+    "prepare-commit-msg",
+    "push-to-checkout",
+    "reference-transaction",
+    "sendemail-validate",
+    "update",
+];
 
 /// The files as they were before the first of the calls that run now.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -40,6 +77,8 @@ struct Stamp {
     changed: (i64, i64),
     size: u64,
     mode: u32,
+    /// The directory it is in, by device and inode.
+    dir: (u64, u64),
     /// Of the content, which is kept under this name.
     hash: String,
 }
@@ -60,7 +99,7 @@ pub fn before(world: &World<'_>, input: &Input) {
         }
         let mark = mark(world, input);
         world.disk.make_dirs(mark.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
-        File::create(mark)?;
+        File::options().create(true).truncate(true).write(true).mode(0o600).open(mark)?;
         Ok(())
     });
     kept.unwrap_or_default();
@@ -120,7 +159,9 @@ fn locked(world: &World<'_>, work: impl FnOnce(&mut Kept) -> io::Result<()>) -> 
     let dir = dir(world);
     world.disk.make_dirs(&dir)?;
     let lock = File::options().create(true).append(true).mode(0o600).open(dir.join("lock"))?;
-    lock.lock()?;
+    if !lock_within(&lock, LOCK_WAIT)? {
+        return Err(io::ErrorKind::WouldBlock.into());
+    }
     let path = dir.join("kept.json");
     let before: Kept = read_small(&path, FILE_BYTES)
         .ok()
@@ -130,8 +171,17 @@ fn locked(world: &World<'_>, work: impl FnOnce(&mut Kept) -> io::Result<()>) -> 
     work(&mut kept)?;
     if kept != before {
         disk::replace_derived(world.disk, &path, &serde_json::to_vec(&kept).map_err(io::Error::other)?)?;
+        drop_unused(world, &before, &kept);
     }
     Ok(())
+}
+
+/// Contents that no kept file has any more.
+fn drop_unused(world: &World<'_>, before: &Kept, now: &Kept) {
+    let used: Vec<&str> = now.files.values().map(|stamp| stamp.hash.as_str()).collect();
+    let unused = before.files.values().filter(|stamp| !used.contains(&stamp.hash.as_str()));
+    // One that is left costs its bytes, nothing else.
+    unused.for_each(|stamp| world.disk.remove(&dir(world).join(&stamp.hash)).unwrap_or_default());
 }
 
 fn dir(world: &World<'_>) -> PathBuf {
@@ -143,73 +193,94 @@ fn refresh(world: &World<'_>, kept: &mut Kept) -> io::Result<()> {
         crate::places::home(world.env).map(|home| home.to_string_lossy().into_owned()).unwrap_or_default();
     let mut files = BTreeMap::new();
     for (path, _) in guarded(&world.places, &home) {
-        let Ok(found) = fs::metadata(&path) else { continue };
-        if let Some(known) = kept.files.get(&path).filter(|known| known.fits(&found)) {
+        // A link leads to a file that is somebody else's matter.
+        let Some(found) = fs::symlink_metadata(&path).ok().filter(fs::Metadata::is_file) else { continue };
+        let Some(dir_id) = path.parent().and_then(id_of) else { continue };
+        if let Some(known) = kept.files.get(&path).filter(|known| known.fits(&found, dir_id)) {
             files.insert(path, known.clone());
             continue;
         }
-        let Ok(text) = read_small(&path, FILE_BYTES) else { continue };
-        let hash = hash_of(&text);
+        let Ok(bytes) = read_bytes(&path) else { continue };
+        let hash: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
         let content = dir(world).join(&hash);
         if !content.exists() {
-            disk::replace(world.disk, &content, text.as_bytes())?;
+            disk::replace(world.disk, &content, &bytes)?;
         }
-        files.insert(path, Stamp::new(&found, hash));
+        files.insert(path, Stamp::new(&found, dir_id, hash));
     }
     kept.files = files;
     Ok(())
 }
 
+/// A directory itself, and no link to one.
+fn id_of(dir: &Path) -> Option<(u64, u64)> {
+    fs::symlink_metadata(dir).ok().filter(fs::Metadata::is_dir).map(|found| (found.dev(), found.ino()))
+}
+
+fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
+    let nonblocking = i32::try_from(OFlags::NONBLOCK.bits() | OFlags::NOFOLLOW.bits()).unwrap_or(0);
+    let file = File::options().read(true).custom_flags(nonblocking).open(path)?;
+    let found = file.metadata()?;
+    if !found.is_file() || found.len() > FILE_BYTES {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let mut bytes = Vec::new();
+    file.take(FILE_BYTES).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 impl Stamp {
-    fn new(found: &fs::Metadata, hash: String) -> Stamp {
-        Stamp { changed: (found.ctime(), found.ctime_nsec()), size: found.size(), mode: found.mode(), hash }
+    fn new(found: &fs::Metadata, dir: (u64, u64), hash: String) -> Stamp {
+        let changed = (found.ctime(), found.ctime_nsec());
+        Stamp { changed, size: found.size(), mode: found.mode(), dir, hash }
     }
 
-    fn fits(&self, found: &fs::Metadata) -> bool {
-        *self == Stamp::new(found, self.hash.clone())
+    fn fits(&self, found: &fs::Metadata, dir: (u64, u64)) -> bool {
+        *self == Stamp::new(found, dir, self.hash.clone())
     }
 }
 
 /// Undoes what happened to one file.
-fn undo(world: &World<'_>, kept: &mut Kept, path: &Path, guard: Guard, now: Timestamp) -> Option<Damage> {
-    let found = fs::metadata(path).ok();
+fn undo(world: &World<'_>, kept: &Kept, path: &Path, guard: Guard, now: Timestamp) -> Option<Damage> {
+    let left = |why: String| Some(Damage::Left { path: path.display().to_string(), why });
+    let found = fs::symlink_metadata(path).ok();
     let Some(stamp) = kept.files.get(path) else {
-        let is_new = found.is_some() && guard == Guard::Whole;
-        let why = "it was not there before; look at it before it is used".to_owned();
-        return is_new.then(|| Damage::Left { path: path.display().to_string(), why });
+        let is_new = found.is_some_and(|found| found.is_file()) && guard == Guard::Whole;
+        return left("it was not there before; look at it before it is used".to_owned()).filter(|_| is_new);
     };
-    if found.as_ref().is_some_and(|found| stamp.fits(found)) {
+    let dir_id = path.parent().and_then(id_of);
+    if found.as_ref().zip(dir_id).is_some_and(|(found, dir_id)| stamp.fits(found, dir_id)) {
         return None;
     }
-    let before = read_small(&dir(world).join(&stamp.hash), FILE_BYTES).ok()?;
-    let now_text = read_small(path, FILE_BYTES).ok();
-    let wanted = match (guard, &now_text) {
+    let content = dir(world).join(&stamp.hash);
+    let before = read_bytes(&content).ok()?;
+    let became = read_bytes(path).ok();
+    let wanted = match (guard, &became) {
         (Guard::Whole, _) | (Guard::Members, None) => before,
-        (Guard::Members, Some(text)) => with_members(&before, text),
+        (Guard::Members, Some(became)) => with_members(&before, became),
     };
-    let is_same = now_text.as_ref() == Some(&wanted);
-    if is_same && found.is_some_and(|found| found.mode() == stamp.mode) {
+    let is_same = became.as_ref() == Some(&wanted);
+    if is_same && dir_id == Some(stamp.dir) && found.is_some_and(|found| found.mode() == stamp.mode) {
         return None;
     }
-    let aside = now_text.filter(|_| !is_same).and_then(|text| put_aside(world, path, &text, now));
-    let put = put_back(world.disk, path, &wanted, stamp.mode);
-    let path = path.display().to_string();
-    Some(match put {
-        Ok(()) => Damage::Restored { path, kept: aside },
-        Err(error) => Damage::Left { path, why: format!("it cannot be put back: {error}") },
-    })
+    let aside = became.filter(|_| !is_same).and_then(|bytes| put_aside(world, path, &bytes, now));
+    match put_back(path, &wanted, stamp) {
+        Ok(()) => Some(Damage::Restored { path: path.display().to_string(), kept: aside }),
+        Err(error) => {
+            left(format!("it cannot be put back ({error}); what it was is in `{}`", content.display()))
+        }
+    }
 }
 
 /// Settings as they are now, with the guarded members as they were.
-fn with_members(before: &str, now: &str) -> String {
+fn with_members(before: &[u8], now: &[u8]) -> Vec<u8> {
     let (Ok(Value::Object(before_members)), Ok(Value::Object(mut members))) =
-        (serde_json::from_str::<Value>(before), serde_json::from_str::<Value>(now))
+        (serde_json::from_slice::<Value>(before), serde_json::from_slice::<Value>(now))
     else {
-        return before.to_owned();
+        return before.to_vec();
     };
-    let is_same = MEMBERS.iter().all(|name| before_members.get(*name) == members.get(*name));
-    if is_same {
-        return now.to_owned();
+    if MEMBERS.iter().all(|name| before_members.get(*name) == members.get(*name)) {
+        return now.to_vec();
     }
     for name in MEMBERS {
         match before_members.get(*name) {
@@ -217,25 +288,51 @@ fn with_members(before: &str, now: &str) -> String {
             None => members.remove(*name),
         };
     }
-    serde_json::to_string_pretty(&Value::Object(members))
-        .map_or_else(|_| before.to_owned(), |text| text + "\n")
+    serde_json::to_vec_pretty(&Value::Object(members)).unwrap_or_else(|_| before.to_vec())
 }
 
-fn put_aside(world: &World<'_>, path: &Path, text: &str, now: Timestamp) -> Option<String> {
+fn put_aside(world: &World<'_>, path: &Path, bytes: &[u8], now: Timestamp) -> Option<String> {
     let name = path.file_name()?.to_string_lossy().into_owned();
-    let aside = dir(world).join("damaged").join(format!("{}-{name}", now.millis()));
-    disk::make_parent(world.disk, &aside).ok()?;
-    disk::replace(world.disk, &aside, text.as_bytes()).ok()?;
-    Some(aside.display().to_string())
+    let aside = dir(world).join("damaged");
+    world.disk.make_dirs(&aside).ok()?;
+    if fs::read_dir(&aside).ok()?.count() >= ASIDE {
+        return None;
+    }
+    let file = aside.join(format!("{}-{name}", now.millis()));
+    disk::replace(world.disk, &file, bytes).ok()?;
+    Some(file.display().to_string())
 }
 
-fn put_back(disk: &dyn Disk, path: &Path, text: &str, mode: u32) -> io::Result<()> {
-    if fs::symlink_metadata(path).is_ok_and(|found| found.is_dir()) {
+/// Writes a file into the directory it was in. The directory is held open, and no name but the file's
+/// own is looked up from there on.
+fn put_back(path: &Path, bytes: &[u8], stamp: &Stamp) -> io::Result<()> {
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::RDONLY;
+    let dir: OwnedFd = rustix::fs::open(parent, flags, Mode::empty())?;
+    let found = rustix::fs::fstat(&dir)?;
+    if (found.st_dev, found.st_ino) != stamp.dir {
+        return Err(io::Error::other("its directory is another one now"));
+    }
+    let is_dir = rustix::fs::statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW)
+        .is_ok_and(|found| rustix::fs::FileType::from_raw_mode(found.st_mode).is_dir());
+    if is_dir {
         return Err(io::Error::other("a directory is in its place"));
     }
-    disk::make_parent(disk, path)?;
-    disk::replace(disk, path, text.as_bytes())?;
-    fs::set_permissions(path, fs::Permissions::from_mode(mode & 0o7777))
+    let temp = format!(".sprag-{}", std::process::id());
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mode = Mode::from_raw_mode(stamp.mode & 0o7777);
+    let mut file = File::from(rustix::fs::openat(&dir, &temp, flags, Mode::from_raw_mode(0o600))?);
+    let written = file
+        .write_all(bytes)
+        .and_then(|()| rustix::fs::fchmod(&file, mode).map_err(io::Error::from))
+        .and_then(|()| file.sync_data())
+        .and_then(|()| rustix::fs::renameat(&dir, &temp, &dir, name).map_err(io::Error::from));
+    if written.is_err() {
+        rustix::fs::unlinkat(&dir, &temp, AtFlags::empty()).unwrap_or_default();
+    }
+    written
 }
 
 /// The files that are kept, present or not.
@@ -243,13 +340,12 @@ fn guarded(places: &Places, home: &str) -> Vec<(PathBuf, Guard)> {
     let mut found = Vec::new();
     let mut whole = |path: PathBuf| found.push((path, Guard::Whole));
     if let Some(common) = &places.common {
-        files_in(&common.join("hooks"))
-            .filter(|path| path.extension().is_none_or(|ending| ending != "sample"))
-            .for_each(&mut whole);
+        GIT_HOOKS.iter().for_each(|name| whole(common.join("hooks").join(name)));
     }
-    if let Some(project) = places.project() {
-        ["config.toml", "local.toml", "role"].iter().for_each(|name| whole(project.join(name)));
-        files_in(&project.join("policy")).for_each(&mut whole);
+    let configs = [places.project(), places.user.as_ref().map(|user| user.config.clone())];
+    for config in configs.into_iter().flatten() {
+        ["config.toml", "local.toml", "role"].iter().for_each(|name| whole(config.join(name)));
+        rule_files(&config.join("policy")).into_iter().for_each(&mut whole);
     }
     let roots = places.worktree.iter().map(PathBuf::as_path);
     let roots: Vec<&Path> = roots.chain(Some(Path::new(home)).filter(|_| !home.is_empty())).collect();
@@ -263,14 +359,10 @@ fn guarded(places: &Places, home: &str) -> Vec<(PathBuf, Guard)> {
     found
 }
 
-fn files_in(dir: &Path) -> impl Iterator<Item = PathBuf> + use<> {
-    let mut files: Vec<PathBuf> = fs::read_dir(dir)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()))
-        .map(|entry| entry.path())
-        .collect();
+fn rule_files(dir: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut files: Vec<PathBuf> =
+        entries.filter(|path| path.extension().is_some_and(|ending| ending == "toml")).take(FILES).collect();
     files.sort();
-    files.into_iter()
+    files
 }

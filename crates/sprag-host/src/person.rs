@@ -35,6 +35,14 @@ pub fn check_not_agent(user: Option<&UserPlaces>) -> Result<(), NotAPerson> {
     }
 }
 
+/// The same, by the clients of these sessions: what the environment says plays no part in it.
+pub fn check_not_below(clients: &[Process]) -> Result<(), NotAPerson> {
+    match ancestors().into_iter().find(|process| clients.contains(process)) {
+        Some(agent) => Err(NotAPerson::BelowAgent { pid: agent.pid }),
+        None => Ok(()),
+    }
+}
+
 /// The client that called this hook: our parent, or the one above a shell that only starts us. A
 /// person who tries a hook from their own shell is no client.
 pub fn client_process() -> Option<Process> {

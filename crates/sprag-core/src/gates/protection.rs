@@ -9,7 +9,7 @@ use crate::event::{Event, EventKind, Input};
 use crate::fact::{Damage, Facts, How, Needs, Written};
 use crate::gates::{Asked, Cx, Gate, OnFault};
 use crate::policy::{Key, Section, Tighten};
-use crate::shell::{Carrier, Command, Word};
+use crate::shell::{Carrier, Command, Place, Script, Word};
 use crate::text::{Text, quoted};
 use crate::tool::{Effect, ToolCall, Whole};
 use crate::verdict::{Reason, Vote};
@@ -159,13 +159,90 @@ fn touches(call: &ToolCall, input: &Input, facts: &Facts) -> Option<String> {
     if let Some(written) = written {
         return Some(written.named.clone());
     }
+    let script = call.script(&input.start());
+    if let Some(found) = script.and_then(|script| reaches(script, input, facts)) {
+        return Some(found);
+    }
     if is_plain(call, input) {
         return None;
     }
     // What such a call does is not known, so what it names has to do.
     let words = call.words();
-    let touched = words.iter().find(|word| facts.ours.iter().any(|place| below(&absolute(&input.cwd, word), place)));
-    touched.map(|word| (*word).to_owned())
+    let is_ours = |word: &&&str| facts.ours.iter().any(|place| below(&absolute(&input.cwd, word), place));
+    words.iter().find(is_ours).map(|word| (*word).to_owned())
+}
+
+/// Programs that only look, and may look at our records.
+const LOOKING: &[&str] = &[
+    "[", "cat", "cd", "cmp", "cut", "diff", "du", "echo", "egrep", "fd", "fgrep", "file", "find", "git", "grep", "head",
+    "jq", "less", "ls", "md5sum", "printf", "pwd", "rg", "sha256sum", "sort", "sprag", "stat", "tail", "test", "tree",
+    "uniq", "wc",
+];
+
+/// Programs that give a file another name, under which it could be changed.
+const LINKING: &[&str] = &["link", "ln", "mount"];
+
+/// Names of which a written path that is known only in part needs no more to be suspicious.
+const TELLING: &[&str] = &[".sprag", "hooks", "settings.json", "settings.local.json", ".codex", "sprag"];
+
+/// What a command reaches for in other ways than writing it: our records with a program that may lock
+/// or change them, guarded files with one that links them, a path that is known only in part.
+fn reaches(script: &Script, input: &Input, facts: &Facts) -> Option<String> {
+    let within = |places: &[String], path: &str| places.iter().any(|place| below(path, place));
+    for command in &script.commands {
+        let cwd = match &command.cwd {
+            Place::At(dir) => absolute(&input.cwd, dir),
+            Place::Unknown => input.cwd.clone(),
+        };
+        let program = command.program().unwrap_or_default();
+        let words = command.argv.iter().skip(1).filter_map(|word| match word {
+            Word::Known(word) => Some(word.as_str()),
+            Word::Partly(_) | Word::Many => None,
+        });
+        for word in words.chain([""]) {
+            let path = absolute(&cwd, word);
+            let is_odd = !LOOKING.contains(&program) && within(&facts.ours, &path);
+            if is_odd || (LINKING.contains(&program) && within(&facts.guarded, &path)) {
+                return Some(if word.is_empty() { program.to_owned() } else { word.to_owned() });
+            }
+        }
+    }
+    // A descriptor that is open is enough for a lock.
+    let opened = script.reads.iter().filter(|used| used.by.starts_with('<'));
+    for used in opened {
+        if let (Word::Known(path), Place::At(dir)) = (&used.path, &used.cwd)
+            && within(&facts.ours, &absolute(&absolute(&input.cwd, dir), path))
+        {
+            return Some(path.clone());
+        }
+    }
+    script.writes.iter().find_map(|used| match &used.path {
+        Word::Known(path) if path.contains(['*', '?', '[']) => {
+            let dir = match &used.cwd {
+                Place::At(dir) => absolute(&input.cwd, dir),
+                Place::Unknown => input.cwd.clone(),
+            };
+            let path = absolute(&dir, path);
+            facts.guarded.iter().any(|place| may_be(&path, place)).then(|| path.clone())
+        }
+        Word::Partly(parts) => {
+            let known: String = parts.iter().map(|part| part.as_deref().unwrap_or("\0")).collect();
+            let tells = known.split(['/', '\0']).any(|name| TELLING.contains(&name));
+            tells.then(|| known.replace('\0', "…"))
+        }
+        Word::Known(_) | Word::Many => None,
+    })
+}
+
+/// Whether a path with `*`, `?` or `[` in it may lead to a place or below it.
+fn may_be(path: &str, place: &str) -> bool {
+    let mut parts = path.split('/');
+    place.split('/').all(|name| {
+        parts.next().is_some_and(|part| {
+            let open = part.split_once(['*', '?', '[']);
+            open.map_or(part.eq_ignore_ascii_case(name), |(start, _)| name.starts_with(start))
+        })
+    })
 }
 
 fn hits(written: &Written, place: &str) -> bool {
@@ -173,23 +250,26 @@ fn hits(written: &Written, place: &str) -> bool {
     written.paths.iter().any(|path| below(path, place) || removes(path))
 }
 
-/// Whether all that a call writes is known: a tool with a path, or commands without any doubt.
+/// Whether all that a call does is known: a tool with a path, or programs that do what the model of the
+/// shell says, without any doubt.
 fn is_plain(call: &ToolCall, input: &Input) -> bool {
-    let is_code = |command: &Command| command.via.iter().any(|via| matches!(via, Carrier::Interpreter(_)));
-    match call.script(&input.start()) {
-        Some(script) => {
-            script.doubts.is_empty()
-                && !script.commands.iter().chain(&script.wrappers).any(|command| {
-                    is_code(command) || command.program().is_none_or(|name| INTERPRETERS.contains(&name))
-                })
-        }
-        None => !call.paths.is_empty(),
-    }
+    let Some(script) = call.script(&input.start()) else {
+        return !call.paths.is_empty();
+    };
+    let is_known = |command: &Command| {
+        let is_code = command.via.iter().any(|via| matches!(via, Carrier::Interpreter(_)));
+        let is_listed = |name: &str| LOOKING.contains(&name) || CHANGING.contains(&name);
+        !is_code && command.program().is_some_and(is_listed)
+    };
+    script.doubts.is_empty() && script.commands.iter().chain(&script.wrappers).all(is_known)
 }
 
-/// Programs whose code may write anywhere, and is read for other things only.
-const INTERPRETERS: &[&str] =
-    &["python", "python3", "perl", "ruby", "node", "deno", "bun", "php", "lua", "awk", "gawk", "sed", "ed", "ex", "vim"];
+/// Programs that change files, but no others than the model of the shell tells.
+const CHANGING: &[&str] = &[
+    "basename", "chgrp", "chmod", "chown", "cp", "date", "df", "dirname", "env", "export", "false", "gh", "id", "kill",
+    "ln", "mkdir", "mktemp", "mv", "popd", "ps", "pushd", "read", "readlink", "realpath", "rm", "rmdir", "seq", "set",
+    "sleep", "tee", "timeout", "touch", "tr", "true", "type", "uname", "unset", "which", "whoami",
+];
 
 /// A path made absolute by its text alone: `.` and `..` are resolved, links are not.
 pub fn absolute(cwd: &str, path: &str) -> String {
@@ -268,6 +348,12 @@ mod tests {
         assert!(held("Bash", "command", "echo x >../.git/sprag/off"));
         assert!(held("Bash", "command", "dd of=/w/repo/.git/./sprag/x"));
         assert!(held("Bash", "command", "mkdir x && cp x ../.git/Sprag/off"));
+        assert!(held("Bash", "command", "flock ../.git/sprag/guard/lock sleep 600"));
+        assert!(held("Bash", "command", "(flock 9; sleep 600) 9< ../.git/sprag/log.lock"));
+        assert!(held("Bash", "command", "cd ../.git/sprag/guard && flock lock sleep 600"));
+        assert!(held("Bash", "command", "ln -s ../.git/sprag s; echo x > s/off"));
+        assert!(held("Bash", "command", "echo x > ../.git/spra?/off"));
+        assert!(held("Bash", "command", "echo x > $(git rev-parse --git-dir)/hooks/pre-commit"));
         assert!(held("Bash", "command", "rm -rf ../.git"));
         assert!(held("Bash", "command", "python3 -c 'open(\"../.git/sprag/off\", \"w\")'"));
     }
@@ -281,5 +367,6 @@ mod tests {
         assert!(!held("Bash", "command", "cat ../.git/sprag/log/2026-11.jsonl | head -3"));
         assert!(!held("Bash", "command", "git commit -m 'keep .git/sprag out of it'"));
         assert!(!held("Bash", "command", "cp a ../.git/x && touch .."));
+        assert!(!held("Bash", "command", "echo x > \"$OUT/x\" && cp *.rs /tmp/b"));
     }
 }

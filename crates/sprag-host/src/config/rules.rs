@@ -15,8 +15,13 @@ use crate::policy::{self, Sourced};
 /// Files of rules in one place; more are a mistake.
 const FILES: usize = 50;
 pub const FILE_BYTES: u64 = 256 * 1024;
-/// Each is parsed whenever the file has changed, in a hook that somebody waits for.
+/// Examples are parsed whenever their file has changed, in a hook that somebody waits for: so many of a
+/// file, and each no longer than this.
 const EXAMPLES: usize = 1000;
+const EXAMPLE_BYTES: usize = 4096;
+/// And of a project that nobody has trusted, whose files may be many.
+const FOREIGN_BYTES: usize = 16 * 1024;
+const FOREIGN_FILES: usize = 8;
 
 /// Directories with files of rules, present or not.
 pub fn dirs(places: &Places) -> Vec<(Layer, PathBuf)> {
@@ -33,7 +38,8 @@ pub fn files(places: &Places) -> Vec<(Layer, PathBuf)> {
         let mut files: Vec<PathBuf> =
             entries.filter(|path| path.extension().is_some_and(|ending| ending == "toml")).collect();
         files.sort();
-        found.extend(files.into_iter().take(FILES).map(|path| (layer, path)));
+        let most = if layer.needs_trust() { FOREIGN_FILES } else { FILES };
+        found.extend(files.into_iter().take(most).map(|path| (layer, path)));
     }
     found
 }
@@ -83,9 +89,21 @@ fn checked(
     if examples > EXAMPLES {
         return Err(problem("", format!("there are {examples} examples; at most {EXAMPLES} are tried")));
     }
+    let is_foreign = layer.needs_trust() && !is_trusted;
+    let lengths =
+        || rules.iter().flat_map(|rule| rule.matching.iter().chain(&rule.not_match)).map(String::len);
+    let (longest, all): (usize, usize) = (lengths().max().unwrap_or(0), lengths().sum());
+    if longest > EXAMPLE_BYTES || (is_foreign && all > FOREIGN_BYTES) {
+        return Err(problem("", "its examples are too long to be tried".to_owned()));
+    }
     let mut read = Read { rules: Vec::new(), ignored: Vec::new() };
-    for rule in rules {
+    for mut rule in rules {
         RuleSet::new([&rule], Strictness::Usual).map_err(|bad| problem(&rule.id, bad.to_string()))?;
+        if is_foreign {
+            // It speaks in the project's name, and tells nobody what to run.
+            rule.id = format!("project/{}", rule.id);
+            rule.next.clear();
+        }
         let sourced = Sourced { source: source.clone(), rule };
         let failed = policy::failed_examples(std::slice::from_ref(&sourced));
         let failed = failed.map_err(|error| problem(&sourced.rule.id, error.to_string()))?;
@@ -94,7 +112,7 @@ fn checked(
             return Err(problem(&sourced.rule.id, what));
         }
         match sourced.rule.loosens() {
-            Some(what) if layer.needs_trust() && !is_trusted => read.ignored.push(Ignored {
+            Some(what) if is_foreign => read.ignored.push(Ignored {
                 key: format!("{what} of rule {}", sourced.rule.id),
                 path: path.to_owned(),
                 may: "only once it is trusted".to_owned(),

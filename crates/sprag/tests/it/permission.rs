@@ -89,7 +89,7 @@ fn a_project_only_tightens_until_it_is_trusted() {
     user_file(&sandbox, "config.toml", "[policy]\ntriage = \"rules\"\n");
     sandbox.write(".sprag/config.toml", "[policy]\npacks = []\noff = [\"core.git-reset\"]\n");
     sandbox.write(".sprag/policy/rules.toml", &format!("{NO_DEPLOY}{ALLOW_TESTS}"));
-    assert_eq!(told(&sandbox.bash("s", "make deploy")), denies("no-deploy"));
+    assert_eq!(told(&sandbox.bash("s", "make deploy")), denies("project/no-deploy"));
     assert_eq!(told(&sandbox.bash("s", "git reset --hard")), denies("core.git-reset"));
     assert_eq!(asked(&sandbox, "cargo test"), Value::Null);
     fs::remove_dir_all(sandbox.home.join(".local/state/sprag/agents")).unwrap();
@@ -122,19 +122,28 @@ fn rules_that_are_wrong_leave_the_last_good_ones_in_force() {
     assert_eq!(told(&sandbox.bash("s", "make ship")), denies("no-ship"));
 }
 
-#[test]
-fn a_person_lets_one_call_through_once() {
-    let sandbox = Sandbox::new();
-    let refused = sandbox.bash("s", "git reset --hard HEAD~1");
+/// The code that a refusal names.
+fn code_in(refused: &Value) -> String {
     let reason = refused["hookSpecificOutput"]["permissionDecisionReason"].as_str().unwrap();
-    let (_, rest) = reason.split_once("sprag approve ").unwrap();
-    let code = &rest[..6];
-    let listed = sandbox.json(&["approve", "--json"]);
-    assert_eq!(listed["refused"][0]["code"], code);
-    assert_eq!(listed["refused"][0]["call"], "git reset --hard HEAD~1");
-    // An agent cannot: neither without a terminal nor below its client, nor by a drop in the inbox.
-    assert_eq!(sandbox.run(&["approve", code]).code, 1);
-    assert_eq!(at_terminal(&sandbox, &["approve", code]).0, 1);
+    reason.split_once("sprag approve ").unwrap().1[..6].to_owned()
+}
+
+/// An agent cannot: neither without a terminal nor below its client, whatever the environment says, nor
+/// by a drop in the inbox.
+#[test]
+fn an_agent_lets_nothing_through() {
+    let mut sandbox = Sandbox::new();
+    let code = code_in(&sandbox.bash("s", "git reset --hard HEAD~1"));
+    assert_eq!(sandbox.run(&["approve", &code]).code, 1);
+    assert_eq!(at_terminal(&sandbox, &["approve", &code]).0, 1);
+    let elsewhere = sandbox.project.parent().unwrap().join("elsewhere").display().to_string();
+    for name in ["SPRAG_HOME", "XDG_STATE_HOME", "HOME"] {
+        sandbox.vars.push((name.to_owned(), elsewhere.clone()));
+        assert_eq!(at_terminal(&sandbox, &["approve", &code]).0, 1, "{name}");
+        sandbox.vars.pop();
+    }
+    fs::remove_dir_all(sandbox.home.join(".local/state/sprag/agents")).unwrap();
+    assert_eq!(at_terminal(&sandbox, &["approve", &code]).0, 1, "its session knows its client");
     let drop = json!({"v": 1, "id": "abcdef0123456789", "at": "2026-11-15T09:01:01.000Z", "session": "s",
         "report": {"approved": {"code": code}}});
     let inbox = sandbox.project.join(".sprag/inbox");
@@ -142,20 +151,46 @@ fn a_person_lets_one_call_through_once() {
     fs::set_permissions(&inbox, fs::Permissions::from_mode(0o700)).unwrap();
     fs::write(inbox.join("s.abcdef0123456789.json"), drop.to_string()).unwrap();
     assert_eq!(told(&sandbox.bash("s", "git reset --hard HEAD~1")), denies("core.git-reset"));
-    // From here on this test is the person.
-    fs::remove_dir_all(sandbox.home.join(".local/state/sprag/agents")).unwrap();
+}
+
+#[test]
+fn a_person_lets_one_call_through_once() {
+    let sandbox = Sandbox::new();
+    // Called from a shell of a person's own, so that this test is nobody's client.
+    let script = sandbox.home.join("hook.sh");
+    fs::write(&script, format!("{} hook claude\n", crate::support::SPRAG)).unwrap();
+    let call = |name: &str, session: &str, command: &str| -> Value {
+        let more = json!({"tool_name": "Bash", "tool_input": {"command": command}});
+        let event = crate::support::payload(session, name, &sandbox.project, more).to_string();
+        let mut child = sandbox
+            .command("sh")
+            .arg(&script)
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        std::io::Write::write_all(&mut child.stdin.take().unwrap(), event.as_bytes()).unwrap();
+        serde_json::from_slice(&child.wait_with_output().unwrap().stdout).unwrap()
+    };
+    let bash = |session: &str, command: &str| call("PreToolUse", session, command);
+    let code = code_in(&bash("s", "git reset --hard HEAD~1"));
+    let listed = sandbox.json(&["approve", "--json"]);
+    assert_eq!(listed["refused"][0]["code"], code.as_str());
+    assert_eq!(listed["refused"][0]["call"], "git reset --hard HEAD~1");
     assert_eq!(at_terminal(&sandbox, &["approve", "nope"]).0, 1);
     assert_eq!(
-        at_terminal(&sandbox, &["approve", code]).1,
+        at_terminal(&sandbox, &["approve", &code]).1,
         "`git reset --hard HEAD~1` may run once within ten minutes: tell the agent to try again\n"
     );
-    assert_eq!(told(&sandbox.bash("s", "git reset --hard HEAD~2")), denies("core.git-reset"));
-    assert_eq!(told(&sandbox.bash("other", "git reset --hard HEAD~1")), denies("core.git-reset"));
-    assert_eq!(told(&sandbox.bash("s", "git reset --hard HEAD~1")), passes());
+    assert_eq!(told(&bash("s", "git reset --hard HEAD~2")), denies("core.git-reset"));
+    assert_eq!(told(&bash("other", "git reset --hard HEAD~1")), denies("core.git-reset"));
+    assert_eq!(told(&bash("s", "git reset --hard HEAD~1")), passes());
     // The client may ask its user about the very call, and then no more.
-    assert_eq!(asked(&sandbox, "git reset --hard HEAD~1"), Value::Null);
-    assert_eq!(told(&sandbox.bash("s", "git reset --hard HEAD~1")), denies("core.git-reset"));
-    assert_eq!(asked(&sandbox, "git reset --hard HEAD~1")["behavior"], "deny");
+    let asked =
+        |command: &str| call("PermissionRequest", "s", command)["hookSpecificOutput"]["decision"].clone();
+    assert_eq!(asked("git reset --hard HEAD~1"), Value::Null);
+    assert_eq!(told(&bash("s", "git reset --hard HEAD~1")), denies("core.git-reset"));
+    assert_eq!(asked("git reset --hard HEAD~1")["behavior"], "deny");
 }
 
 #[test]
@@ -324,4 +359,54 @@ fn what_a_script_did_to_a_guarded_file_is_undone() {
     sandbox.event("s", "PreToolUse", done.clone());
     assert_eq!(sandbox.event("s", "PostToolUse", done), json!({}));
     assert_eq!(fs::read_to_string(&hook).unwrap(), "#!/bin/sh\nmake test\n");
+}
+
+/// A script may leave a link where a directory was. Nothing is written through it.
+#[test]
+fn nothing_is_put_back_into_another_directory() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".sprag/config.toml", "[policy]\noff = [\"core.git-reset\"]\n");
+    sandbox.write(".sprag/policy/.bashrc", "evil\n");
+    sandbox.write(".sprag/policy/x.toml", "");
+    user_file(&sandbox, "config.toml", "[notes]\ndebts = true\n");
+    let call = json!({"tool_name": "Bash", "tool_input": {"command": "bash build.sh"}, "tool_use_id": "t1"});
+    sandbox.event("s", "PreToolUse", call.clone());
+    let project = &sandbox.project;
+    fs::rename(project.join(".sprag"), project.join("old")).unwrap();
+    symlink(sandbox.home.join(".config/sprag"), project.join(".sprag")).unwrap();
+    fs::create_dir_all(project.join(".git/old")).unwrap();
+    let told_after = sandbox.event("s", "PostToolUse", call).to_string();
+    assert!(told_after.contains("cannot be put back"), "{told_after}");
+    let user = fs::read_to_string(sandbox.home.join(".config/sprag/config.toml")).unwrap();
+    assert_eq!(user, "[notes]\ndebts = true\n");
+    assert!(!sandbox.home.join(".config/sprag/.bashrc").exists());
+    assert_eq!(told(&sandbox.bash("s", "git reset --hard")), denies("core.git-reset"));
+}
+
+#[test]
+fn a_lock_that_is_held_stalls_nobody() {
+    let sandbox = Sandbox::new();
+    sandbox.bash("s", "bash x.sh");
+    let lock = fs::File::options().append(true).open(sandbox.store().join("guard/lock")).unwrap();
+    lock.lock().unwrap();
+    assert_eq!(told(&sandbox.bash("s", "bash x.sh; git reset --hard")), denies("core.git-reset"));
+    assert_eq!(told(&sandbox.bash("s", "flock .git/sprag/guard/lock sleep 600")).0, "deny");
+}
+
+#[test]
+fn the_environment_does_not_open_what_guards() {
+    let mut sandbox = Sandbox::new();
+    sandbox.vars.push(("SPRAG_POLICY__PACKS".to_owned(), "readonly".to_owned()));
+    sandbox.vars.push(("SPRAG_POLICY__OFF".to_owned(), "core.git-reset".to_owned()));
+    assert_eq!(told(&sandbox.bash("s", "git reset --hard")), denies("core.git-reset"));
+}
+
+#[test]
+fn a_tool_with_a_command_is_a_shell() {
+    let sandbox = Sandbox::new();
+    for input in [json!({"command": "git reset --hard"}), json!({"cmd": ["bash", "-lc", "git reset --hard"]})]
+    {
+        let call = json!({"tool_name": "Monitor", "tool_input": input});
+        assert_eq!(told(&sandbox.event("s", "PreToolUse", call)), denies("core.git-reset"));
+    }
 }
