@@ -9,7 +9,9 @@ use std::io::{self, Write as _};
 use std::os::fd::AsFd as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, mpsc};
+use std::time::Duration;
 
 use sprag_core::decide;
 use sprag_core::event::{Event, Input};
@@ -38,15 +40,57 @@ pub fn main(args: &[OsString]) {
     let args = Args::read(args);
     keep_panics();
     let payload = stdin::read(io::stdin().as_fd());
-    let answered = catch_unwind(AssertUnwindSafe(|| answer(&args, &env, &RealDisk, payload.as_ref())));
-    let answer = answered.unwrap_or_else(|_| after_panic(&args, &env, payload.as_ref().ok()));
+    let long = payload.as_ref().ok().filter(|payload| payload.bytes.len() > LONG);
+    let answered = long.map(|payload| answer_in_time(&args.client, payload));
+    let judged = catch_unwind(AssertUnwindSafe(|| answer(&args, &env, &RealDisk, payload.as_ref())));
+    let answer = judged.unwrap_or_else(|_| after_panic(&args, &env, payload.as_ref().ok()));
+    if ANSWERED.swap(true, Ordering::SeqCst) {
+        // The other answer is on its way, and the process with it.
+        return std::thread::park();
+    }
     if let Some(warning) = &answer.warning {
         tell(&format!("sprag: {warning}"));
     }
     print(&answer.text);
+    drop(answered);
     keep_pair(&env, payload.as_ref().ok(), &answer.text);
     // A panic among the chores has nobody left to tell: the next hook finds them undone.
     catch_unwind(AssertUnwindSafe(|| answer.finish())).unwrap_or_default();
+}
+
+/// Bytes of a payload that may take longer to judge than a client waits, whatever we have overlooked.
+const LONG: usize = 16 * 1024;
+/// Clients wait for thirty seconds, and then go on as if nobody had objected.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+static ANSWERED: AtomicBool = AtomicBool::new(false);
+
+/// Answers for a walk that does not come to an end before what is given back is dropped.
+fn answer_in_time(client: &str, payload: &Payload) -> mpsc::Sender<()> {
+    let raw = String::from_utf8_lossy(&payload.bytes).into_owned();
+    let client = clients::find(client);
+    let (sender, receiver) = mpsc::channel::<()>();
+    let watch = move || {
+        if receiver.recv_timeout(PATIENCE) != Err(mpsc::RecvTimeoutError::Timeout) {
+            return;
+        }
+        let native = peek_event_name(&raw).unwrap_or_default();
+        if let Some(client) = client
+            && !ANSWERED.swap(true, Ordering::SeqCst)
+        {
+            let answer = fault(client, &Env::Real, &native, &raw, "it took too long to judge");
+            print(&answer.text);
+            end_here();
+        }
+    };
+    // Without a thread there is still the walk itself.
+    std::thread::Builder::new().spawn(watch).map(drop).unwrap_or_default();
+    sender
+}
+
+#[expect(clippy::exit, reason = "the walk that should return is the one that does not")]
+fn end_here() -> ! {
+    std::process::exit(0)
 }
 
 /// The reply and what is left to do once it is given.
@@ -203,7 +247,7 @@ fn readable(payload: &Payload) -> Payload {
 fn mended(payload: &Payload) -> Payload {
     let text = String::from_utf8_lossy(&payload.bytes);
     let text = text.trim_start_matches('\u{feff}');
-    let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let text = without_controls(text);
     let mut out = String::with_capacity(text.len());
     let mut rest = text.as_str();
     while let Some(at) = rest.find('\\') {
@@ -229,6 +273,22 @@ fn mended(payload: &Payload) -> Payload {
     }
     out.push_str(rest);
     Payload { bytes: out.into_bytes(), whole: payload.whole }
+}
+
+/// Control characters are blanks between the parts of an object, and themselves within a text.
+fn without_controls(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let (mut is_text, mut is_escaped) = (false, false);
+    for c in text.chars() {
+        match c {
+            c if c.is_control() && is_text => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c if c.is_control() => out.push(' '),
+            c => out.push(c),
+        }
+        is_text ^= c == '"' && !is_escaped;
+        is_escaped = is_text && c == '\\' && !is_escaped;
+    }
+    out
 }
 
 /// The event's name in a payload that does not parse, so that a gate that fails closed still does.
@@ -316,7 +376,8 @@ mod tests {
             serde_json::from_slice::<serde_json::Value>(&mended(&payload).bytes).unwrap()["t"].clone()
         };
         assert_eq!(mend("\u{feff}{\"t\": \"a\"}"), "a");
-        assert_eq!(mend("{\"t\": \"a\tb\"}"), "a b");
+        assert_eq!(mend("{\"t\": \"a\tb\"}"), "a\tb");
+        assert_eq!(mend("{\n\"t\": \"# a\ngit \\\" x\n\"}"), "# a\ngit \" x\n");
         assert_eq!(mend(r#"{"t": "x\ud83d"}"#), "x\u{fffd}");
         assert_eq!(mend(r#"{"t": "\ude00y"}"#), "\u{fffd}y");
         assert_eq!(mend(r#"{"t": "\ud83d\ude00 \\ud83d \" \u00e4"}"#), "😀 \\ud83d \" ä");
