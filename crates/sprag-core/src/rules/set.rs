@@ -316,9 +316,8 @@ impl Found<'_> {
     fn judged(self, subject: &Subject<'_>, uncertain: bool) -> Judged {
         let reason = match (self.matched, subject.doubt.doubt) {
             (true, _) => self.rule.reason.clone(),
-            (false, Some(doubt)) => {
-                format!("what would run is not known ({}); it may be this: {}", doubt.about, self.rule.reason)
-            }
+            // Any rule may be meant, and this is only the first of them.
+            (false, Some(doubt)) => format!("what would run is not known ({})", doubt.about),
             (false, None) => format!("what would run is not known; it may be this: {}", self.rule.reason),
         };
         Judged {
