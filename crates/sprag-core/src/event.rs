@@ -32,6 +32,29 @@ pub struct Input {
 }
 
 impl Input {
+    /// An event of the session's own agent, somewhere, with somebody there.
+    pub fn new(at: Timestamp, session: SessionId, event: Event) -> Input {
+        Input {
+            at,
+            session,
+            client: String::new(),
+            cwd: String::new(),
+            project: None,
+            root: String::new(),
+            home: String::new(),
+            actor: Actor::Main,
+            agent: None,
+            presence: Presence::Attended,
+            event,
+        }
+    }
+
+    /// The same in a worktree.
+    #[must_use]
+    pub fn within(self, root: &str) -> Input {
+        Input { cwd: root.to_owned(), root: root.to_owned(), ..self }
+    }
+
     /// Where a command line of this event starts.
     pub fn start(&self) -> Start {
         let known = |place: &str| (!place.is_empty()).then(|| place.to_owned());

@@ -4,7 +4,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use sprag_core::event::{Actor, Event, Input, Presence, Report, SessionId};
+use sprag_core::event::{Event, Input, Presence, Report, SessionId};
 use sprag_core::time::Timestamp;
 
 use crate::inbox;
@@ -48,23 +48,13 @@ pub fn send(
     cwd: &Path,
     now: Timestamp,
 ) -> Result<Delivery, ReportError> {
+    let root = world.places.worktree.as_ref().map(|root| root.to_string_lossy().into_owned());
     let input = Input {
-        at: now,
-        session: session.clone(),
         client: CLIENT.to_owned(),
         cwd: cwd.to_string_lossy().into_owned(),
-        project: None,
-        root: world
-            .places
-            .worktree
-            .as_ref()
-            .map(|root| root.to_string_lossy().into_owned())
-            .unwrap_or_default(),
-        home: String::new(),
-        actor: Actor::Main,
-        agent: None,
+        root: root.unwrap_or_default(),
         presence: Presence::Headless,
-        event: Event::Reported(report.clone()),
+        ..Input::new(now, session.clone(), Event::Reported(report.clone()))
     };
     match walk::walk(world, &input) {
         Ok(_) => Ok(Delivery::Recorded),

@@ -262,7 +262,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::event::{Presence, SessionId, Source};
+    use crate::event::{SessionId, Source};
     use crate::fact::Facts;
     use crate::session::About;
     use crate::tool::{Tool, Whole};
@@ -274,19 +274,8 @@ mod tests {
     ];
 
     fn input(event: Event, seconds: i64) -> Input {
-        Input {
-            at: Timestamp::from_millis(0).plus_seconds(seconds),
-            session: SessionId::new("s"),
-            client: "test".to_owned(),
-            cwd: "/w".to_owned(),
-            project: None,
-            root: "/w".to_owned(),
-            home: String::new(),
-            actor: Actor::Main,
-            agent: None,
-            presence: Presence::Attended,
-            event,
-        }
+        let at = Timestamp::from_millis(0).plus_seconds(seconds);
+        Input::new(at, SessionId::new("s"), event).within("/w")
     }
 
     fn step(state: &mut Delegation, input: &Input, facts: &Facts, policy: &Policy) -> Vote {

@@ -299,6 +299,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::event::SessionId;
+    use crate::time::Timestamp;
     use crate::tool::Tool;
 
     const TOOLS: &[Tool] = &[
@@ -311,17 +313,9 @@ mod tests {
         let call = ToolCall::new(TOOLS, tool, json!({ key: value }), None, Whole::Yes);
         let event = Event::ToolRequested { call: call.clone() };
         let input = Input {
-            at: crate::time::Timestamp::from_millis(0),
-            session: crate::event::SessionId::new("s"),
-            client: String::new(),
             cwd: "/w/repo/src".to_owned(),
-            project: None,
-            root: "/w/repo".to_owned(),
             home: "/home/u".to_owned(),
-            actor: crate::event::Actor::Main,
-            agent: None,
-            presence: crate::event::Presence::Attended,
-            event,
+            ..Input::new(Timestamp::from_millis(0), SessionId::new("s"), event).within("/w/repo")
         };
         let named = match call.script(&input.start()) {
             Some(script) => script.writes.iter().map(|used| (used.path.clone(), used.by == "rm")).collect(),

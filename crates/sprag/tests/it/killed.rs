@@ -9,7 +9,7 @@ use std::io;
 use std::path::Path;
 
 use serde_json::json;
-use sprag_core::event::{Actor, Event, Input, Presence, Report, SessionId, Source, Stop};
+use sprag_core::event::{Event, Input, Presence, Report, SessionId, Source, Stop};
 use sprag_core::log::Record;
 use sprag_core::obligation::Debts;
 use sprag_core::text::Text;
@@ -119,19 +119,8 @@ fn script() -> Vec<(&'static str, Event)> {
 }
 
 fn input(sandbox: &Sandbox, session: &str, event: Event) -> Input {
-    Input {
-        at: sprag_host::env::now(),
-        session: SessionId::new(session),
-        client: "test".to_owned(),
-        cwd: sandbox.project.display().to_string(),
-        project: None,
-        root: sandbox.project.display().to_string(),
-        home: String::new(),
-        actor: Actor::Main,
-        agent: None,
-        presence: Presence::Headless,
-        event,
-    }
+    let input = Input::new(sprag_host::env::now(), SessionId::new(session), event);
+    Input { presence: Presence::Headless, ..input.within(&sandbox.project.display().to_string()) }
 }
 
 /// What everything comes to in the end.

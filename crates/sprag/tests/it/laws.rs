@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use sprag_core::decide;
 use sprag_core::digest::Digest;
-use sprag_core::event::{Actor, Author, Event, Input, Presence, Report, SessionId, Source, Stop};
+use sprag_core::event::{Author, Event, Input, Report, SessionId, Source, Stop};
 use sprag_core::fact::{Conflict, Facts};
 use sprag_core::policy::Policy;
 use sprag_core::session::{Session, Unreadable};
@@ -71,19 +71,8 @@ fn facts() -> impl Strategy<Value = Facts> {
 }
 
 fn input(event: Event, seconds: i64) -> Input {
-    Input {
-        at: Timestamp::from_millis(0).plus_seconds(seconds),
-        session: SessionId::new("s"),
-        client: "law".to_owned(),
-        cwd: "/w".to_owned(),
-        project: None,
-        root: "/w".to_owned(),
-        home: String::new(),
-        actor: Actor::Main,
-        agent: None,
-        presence: Presence::Attended,
-        event,
-    }
+    let at = Timestamp::from_millis(0).plus_seconds(seconds);
+    Input::new(at, SessionId::new("s"), event).within("/w")
 }
 
 fn any_json() -> impl Strategy<Value = Value> {

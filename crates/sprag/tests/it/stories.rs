@@ -8,7 +8,7 @@ use std::fs;
 use serde_json::{Value, json};
 use sprag_core::decide;
 use sprag_core::digest::Digest;
-use sprag_core::event::{Actor, Author, Event, Input, Presence, SessionId, Source, Stop};
+use sprag_core::event::{Actor, Author, Event, Input, SessionId, Source, Stop};
 use sprag_core::fact::{Conflict, Facts, Needs, RoleMarks};
 use sprag_core::log::{Projection as _, Record};
 use sprag_core::obligation::Debts;
@@ -198,19 +198,7 @@ impl Player for Core {
 impl Core {
     fn judge(&mut self, name: &str, actor: Actor, event: Event) -> Told {
         let at = Timestamp::from_millis(0).plus_seconds(self.now);
-        let input = Input {
-            at,
-            session: SessionId::new(name),
-            client: "core".to_owned(),
-            cwd: "/w".to_owned(),
-            project: None,
-            root: "/w".to_owned(),
-            home: String::new(),
-            actor,
-            agent: None,
-            presence: Presence::Attended,
-            event,
-        };
+        let input = Input { actor, ..Input::new(at, SessionId::new(name), event).within("/w") };
         let state = self.sessions.remove(name).unwrap_or_default();
         let mine = self.conflicted.iter().filter(|(_, by)| *by == name);
         let owed: BTreeSet<&str> =

@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::event::{Presence, SessionId};
+use crate::event::SessionId;
 use crate::fact::{Facts, Staged};
 use crate::time::Timestamp;
 use crate::tool::{Effect, Tool};
@@ -11,19 +11,8 @@ const SIGNED: &str = "git commit -m 'a\n\nCo-Authored-By: Claude <noreply@anthro
 
 fn input(actor: Actor, command: &str, whole: Whole) -> Input {
     let given = json!({"command": command, "description": "x"});
-    Input {
-        at: Timestamp::from_millis(0),
-        session: SessionId::new("s"),
-        client: "core".to_owned(),
-        cwd: "/w".to_owned(),
-        project: None,
-        root: "/w".to_owned(),
-        home: String::new(),
-        actor,
-        agent: None,
-        presence: Presence::Attended,
-        event: Event::ToolRequested { call: ToolCall::new(TOOLS, "Bash", given, None, whole) },
-    }
+    let event = Event::ToolRequested { call: ToolCall::new(TOOLS, "Bash", given, None, whole) };
+    Input { actor, ..Input::new(Timestamp::from_millis(0), SessionId::new("s"), event).within("/w") }
 }
 
 fn vote(policy: &Policy, facts: &Facts, input: &Input) -> Vote {
