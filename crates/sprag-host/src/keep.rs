@@ -23,7 +23,7 @@ use sprag_core::event::{Event, Input};
 use sprag_core::fact::Damage;
 use sprag_core::time::Timestamp;
 
-use crate::disk::{self, read_small};
+use crate::disk;
 use crate::places::Places;
 use crate::store::lock_within;
 use crate::walk::World;
@@ -69,7 +69,38 @@ const GIT_HOOKS: &[&str] = &[
 /// The files as they were before the first of the calls that run now.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Kept {
+    /// Whose files these are: a clone has several worktrees.
+    of: (PathBuf, String),
     files: BTreeMap<PathBuf, Stamp>,
+    /// The directories they are in, and those they could be in: a new file shows there.
+    dirs: BTreeMap<PathBuf, Option<DirStamp>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct DirStamp {
+    id: (u64, u64),
+    changed: (i64, i64),
+}
+
+impl DirStamp {
+    /// Of a directory itself, and no link to one.
+    fn of(dir: &Path) -> Option<DirStamp> {
+        let found = fs::symlink_metadata(dir).ok().filter(fs::Metadata::is_dir)?;
+        Some(DirStamp { id: (found.dev(), found.ino()), changed: (found.ctime(), found.ctime_nsec()) })
+    }
+}
+
+impl Kept {
+    /// Whether nothing has happened to any of them: a few looks, where finding all of them out would take
+    /// longer than the rest of a call.
+    fn is_as_it_was(&self, of: &(PathBuf, String)) -> bool {
+        let is_same = |(path, stamp): (&PathBuf, &Stamp)| {
+            fs::symlink_metadata(path).is_ok_and(|found| stamp.fits(&found, stamp.dir))
+        };
+        self.of == *of
+            && self.dirs.iter().all(|(dir, stamp)| DirStamp::of(dir) == *stamp)
+            && self.files.iter().all(is_same)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,8 +125,9 @@ enum Guard {
 pub fn before(world: &World<'_>, input: &Input) {
     // What cannot be kept cannot be put back; that is no reason to stop anyone.
     let kept = locked(world, |kept| {
-        if !is_any_open(world, input.at)? {
-            refresh(world, kept)?;
+        let of = whose(world, input);
+        if !is_any_open(world, input.at)? && !kept.is_as_it_was(&of) {
+            refresh(world, kept, of)?;
         }
         let mark = mark(world, input);
         world.disk.make_dirs(mark.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
@@ -114,6 +146,9 @@ pub fn after(world: &World<'_>, input: &Input) -> Vec<Damage> {
         return damage;
     }
     let looked = locked(world, |kept| {
+        if kept.is_as_it_was(&whose(world, input)) {
+            return Ok(());
+        }
         let mut files: BTreeMap<PathBuf, Guard> = guarded(&world.places, &input.home).into_iter().collect();
         // What is gone is in no directory any more.
         kept.files.keys().for_each(|path| {
@@ -126,6 +161,10 @@ pub fn after(world: &World<'_>, input: &Input) -> Vec<Damage> {
     });
     looked.unwrap_or_default();
     damage
+}
+
+fn whose(world: &World<'_>, input: &Input) -> (PathBuf, String) {
+    (world.places.worktree.clone().unwrap_or_default(), input.home.clone())
 }
 
 /// Stands for a call that was let through and has not ended. Calls without an id are told apart by
@@ -162,15 +201,13 @@ fn locked(world: &World<'_>, work: impl FnOnce(&mut Kept) -> io::Result<()>) -> 
     if !lock_within(&lock, LOCK_WAIT)? {
         return Err(io::ErrorKind::WouldBlock.into());
     }
-    let path = dir.join("kept.json");
-    let before: Kept = read_small(&path, FILE_BYTES)
-        .ok()
-        .and_then(|text| serde_json::from_str(&text).ok())
-        .unwrap_or_default();
+    let path = dir.join("kept.bin");
+    let before: Kept =
+        fs::read(&path).ok().and_then(|bytes| postcard::from_bytes(&bytes).ok()).unwrap_or_default();
     let mut kept = before.clone();
     work(&mut kept)?;
     if kept != before {
-        disk::replace_derived(world.disk, &path, &serde_json::to_vec(&kept).map_err(io::Error::other)?)?;
+        disk::replace_derived(world.disk, &path, &postcard::to_allocvec(&kept).map_err(io::Error::other)?)?;
         drop_unused(world, &before, &kept);
     }
     Ok(())
@@ -188,14 +225,16 @@ fn dir(world: &World<'_>) -> PathBuf {
     world.places.store.join("guard")
 }
 
-fn refresh(world: &World<'_>, kept: &mut Kept) -> io::Result<()> {
-    let home =
-        crate::places::home(world.env).map(|home| home.to_string_lossy().into_owned()).unwrap_or_default();
-    let mut files = BTreeMap::new();
-    for (path, _) in guarded(&world.places, &home) {
+fn refresh(world: &World<'_>, kept: &mut Kept, of: (PathBuf, String)) -> io::Result<()> {
+    let (mut files, mut dirs) = (BTreeMap::new(), BTreeMap::new());
+    for (path, _) in guarded(&world.places, &of.1) {
+        if let Some(dir) = path.parent().filter(|dir| !dirs.contains_key(*dir)) {
+            dirs.insert(dir.to_path_buf(), DirStamp::of(dir));
+        }
         // A link leads to a file that is somebody else's matter.
         let Some(found) = fs::symlink_metadata(&path).ok().filter(fs::Metadata::is_file) else { continue };
-        let Some(dir_id) = path.parent().and_then(id_of) else { continue };
+        let dir_id = path.parent().and_then(|dir| dirs.get(dir)?.as_ref()).map(|dir| dir.id);
+        let Some(dir_id) = dir_id else { continue };
         if let Some(known) = kept.files.get(&path).filter(|known| known.fits(&found, dir_id)) {
             files.insert(path, known.clone());
             continue;
@@ -208,13 +247,12 @@ fn refresh(world: &World<'_>, kept: &mut Kept) -> io::Result<()> {
         }
         files.insert(path, Stamp::new(&found, dir_id, hash));
     }
-    kept.files = files;
+    // A place for rules that is not there yet is one where rules may appear.
+    for dir in rule_dirs(&world.places) {
+        dirs.entry(dir.clone()).or_insert_with(|| DirStamp::of(&dir));
+    }
+    *kept = Kept { of, files, dirs };
     Ok(())
-}
-
-/// A directory itself, and no link to one.
-fn id_of(dir: &Path) -> Option<(u64, u64)> {
-    fs::symlink_metadata(dir).ok().filter(fs::Metadata::is_dir).map(|found| (found.dev(), found.ino()))
 }
 
 fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
@@ -248,7 +286,7 @@ fn undo(world: &World<'_>, kept: &Kept, path: &Path, guard: Guard, now: Timestam
         let is_new = found.is_some_and(|found| found.is_file()) && guard == Guard::Whole;
         return left("it was not there before; look at it before it is used".to_owned()).filter(|_| is_new);
     };
-    let dir_id = path.parent().and_then(id_of);
+    let dir_id = path.parent().and_then(DirStamp::of).map(|dir| dir.id);
     if found.as_ref().zip(dir_id).is_some_and(|(found, dir_id)| stamp.fits(found, dir_id)) {
         return None;
     }
@@ -342,11 +380,10 @@ fn guarded(places: &Places, home: &str) -> Vec<(PathBuf, Guard)> {
     if let Some(common) = &places.common {
         GIT_HOOKS.iter().for_each(|name| whole(common.join("hooks").join(name)));
     }
-    let configs = [places.project(), places.user.as_ref().map(|user| user.config.clone())];
-    for config in configs.into_iter().flatten() {
+    for config in config_dirs(places) {
         ["config.toml", "local.toml", "role"].iter().for_each(|name| whole(config.join(name)));
-        rule_files(&config.join("policy")).into_iter().for_each(&mut whole);
     }
+    rule_dirs(places).iter().flat_map(|dir| rule_files(dir)).for_each(&mut whole);
     let roots = places.worktree.iter().map(PathBuf::as_path);
     let roots: Vec<&Path> = roots.chain(Some(Path::new(home)).filter(|_| !home.is_empty())).collect();
     roots.iter().for_each(|root| whole(root.join(".codex/hooks.json")));
@@ -357,6 +394,14 @@ fn guarded(places: &Places, home: &str) -> Vec<(PathBuf, Guard)> {
     }
     found.truncate(FILES);
     found
+}
+
+fn config_dirs(places: &Places) -> impl Iterator<Item = PathBuf> {
+    places.project().into_iter().chain(places.user.as_ref().map(|user| user.config.clone()))
+}
+
+fn rule_dirs(places: &Places) -> Vec<PathBuf> {
+    config_dirs(places).map(|config| config.join("policy")).collect()
 }
 
 fn rule_files(dir: &Path) -> Vec<PathBuf> {
