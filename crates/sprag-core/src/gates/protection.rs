@@ -250,19 +250,28 @@ fn hits(written: &Written, place: &str) -> bool {
     written.paths.iter().any(|path| below(path, place) || removes(path))
 }
 
-/// Whether all that a call does is known: a tool with a path, or programs that do what the model of the
-/// shell says, without any doubt.
+/// Whether all that a call does is known, or known well enough: a tool with a path, or programs that do what
+/// the model of the shell says, without any doubt.
 fn is_plain(call: &ToolCall, input: &Input) -> bool {
     let Some(script) = call.script(&input.start()) else {
         return !call.paths.is_empty();
     };
     let is_known = |command: &Command| {
         let is_code = command.via.iter().any(|via| matches!(via, Carrier::Interpreter(_)));
-        let is_listed = |name: &str| LOOKING.contains(&name) || CHANGING.contains(&name);
+        let is_listed =
+            |name: &str| LOOKING.contains(&name) || CHANGING.contains(&name) || BUILDING.contains(&name);
         !is_code && command.program().is_some_and(is_listed)
     };
     script.doubts.is_empty() && script.commands.iter().chain(&script.wrappers).all(is_known)
 }
+
+/// Programs that run a project's own code all day long. What that does to guarded files is not looked at:
+/// it would cost every build, and whoever writes it could as well write a script.
+const BUILDING: &[&str] = &[
+    "bun", "cargo", "cmake", "ctest", "dotnet", "eslint", "go", "gradle", "gradlew", "jest", "just", "mvn", "mypy",
+    "ninja", "npm", "npx", "pip", "pip3", "pnpm", "prettier", "pytest", "ruff", "rustc", "swift", "tox", "tsc", "uv",
+    "vitest", "yarn",
+];
 
 /// Programs that change files, but no others than the model of the shell tells.
 const CHANGING: &[&str] = &[
