@@ -1,17 +1,66 @@
 //! Options: where they stand, how they are spelled, and which of them a pattern asks for.
 
 use crate::rules::glob::Fit;
-use crate::rules::line::{Kind, Line, Look, in_sense};
+use crate::rules::line::{Item, Kind, Line, Look, Program, in_sense};
 use crate::rules::pattern::{Flag, FlagTest, Sense, Tokens};
 use crate::shell::Word;
 
 /// Which spellings of an option count.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Spelling {
+    /// Whatever could be short for it: `--open-files-in` for `--open-files-in-pager`.
+    Start,
     /// Also `--forc`, also deep in a cluster.
     Any,
     Full,
 }
+
+/// Options that take no value, in any program that a rule exempts something of.
+const LONE: &[&str] = &[
+    "--all",
+    "--amend",
+    "--archive",
+    "--atomic",
+    "--branches",
+    "--cached",
+    "--del",
+    "--delete",
+    "--delete-after",
+    "--delete-before",
+    "--delete-during",
+    "--delete-excluded",
+    "--detach",
+    "--discard-changes",
+    "--dry-run",
+    "--follow-tags",
+    "--force",
+    "--force-if-includes",
+    "--force-with-lease",
+    "--hard",
+    "--help",
+    "--interactive",
+    "--list",
+    "--merge",
+    "--mirror",
+    "--porcelain",
+    "--progress",
+    "--prune",
+    "--quiet",
+    "--recursive",
+    "--set-upstream",
+    "--staged",
+    "--tags",
+    "--verbose",
+    "--version",
+    "--worktree",
+    "--yes",
+];
+
+/// The same, as letters.
+const LETTERS: &str = "adfhinpqruvxzADRSWX46";
+
+/// Programs that on some systems look for options only in front of their operands.
+const FIRST: &[&str] = &["rm", "grm", "chmod", "chown", "chgrp", "mv", "shred", "srm", "setfacl"];
 
 impl Line<'_> {
     /// Whether the pattern asks for this option.
@@ -28,9 +77,14 @@ impl Line<'_> {
         // To miss an option that forbids is worse than to see one too many; with one that permits it
         // is the other way round.
         let spelling = match (look, test.sense) {
-            (Look::Find, _) | (Look::Cover, Sense::IsNot) => Spelling::Any,
+            (Look::Cover, Sense::IsNot) => Spelling::Start,
+            (Look::Find, _) => Spelling::Any,
             (Look::Cover, Sense::Is) | (Look::Exempt, _) => Spelling::Full,
         };
+        // `--dry-run --no-dry-run` is no dry run.
+        if look == Look::Exempt && test.any.iter().any(|flag| self.is_taken_back(flag)) {
+            return Fit::No;
+        }
         in_sense(
             test.sense,
             test.any.iter().map(|flag| self.flag(flag, look, spelling)).max().unwrap_or(Fit::No),
@@ -49,6 +103,9 @@ impl Line<'_> {
         }
         let mut best = Fit::No;
         for (j, item) in self.items.iter().enumerate() {
+            if look == Look::Exempt && !self.is_option(flag, j) {
+                continue;
+            }
             let fit = match (item.kind, item.word) {
                 (Kind::Flag, Word::Known(text)) => match self.is(flag, text, spelling) {
                     Fit::No => Fit::No,
@@ -70,6 +127,58 @@ impl Line<'_> {
             best = best.max(fit);
         }
         best
+    }
+
+    /// Whether the opposite of an option is there.
+    fn is_taken_back(&self, flag: &Flag) -> bool {
+        let Some(name) = flag.text.as_deref().and_then(|text| text.strip_prefix("--")) else {
+            return false;
+        };
+        let opposite = |item: &Item<'_>| match item.word {
+            Word::Known(text) if item.kind == Kind::Flag => {
+                let taken = text.split_once('=').map_or(text.as_str(), |(name, _)| name);
+                taken.strip_prefix("--no-").is_some_and(|taken| name.starts_with(taken))
+            }
+            Word::Known(_) | Word::Partly(_) | Word::Many => false,
+        };
+        self.items.iter().any(opposite)
+    }
+
+    /// Whether a word is an option beyond doubt, and not the value of the one before it, in a cluster
+    /// or by itself, or an operand that only looks like one.
+    fn is_option(&self, flag: &Flag, at: usize) -> bool {
+        let Word::Known(text) = self.items[at].word else {
+            return false;
+        };
+        if let (Some(wanted), Some(cluster)) = (flag.text.as_deref().and_then(short), short(text))
+            && self.clusters
+            && let Some((before, _)) = cluster.split_once(wanted)
+            && !self.takes_no_value(before)
+        {
+            return false;
+        }
+        let before = &self.items[1.min(at)..at];
+        let behind = match before.last() {
+            Some(Item { kind: Kind::Flag, word: Word::Known(text) }) => match short(text) {
+                Some(cluster) => self.clusters && self.takes_no_value(cluster),
+                None => text.contains('=') || text.starts_with("--no-") || LONE.contains(&text.as_str()),
+            },
+            Some(Item { kind: Kind::Flag, .. }) => false,
+            Some(_) | None => true,
+        };
+        // Not every program looks for options behind its operands.
+        let strict = self.command.assigns.iter().any(|(name, _)| name == "POSIXLY_CORRECT")
+            || matches!(self.program(), Program::Named { base, .. } if FIRST.contains(base));
+        behind && !(strict && before.iter().any(|item| item.kind == Kind::Operand))
+    }
+
+    /// Whether none of these letters can be followed by a value.
+    fn takes_no_value(&self, letters: &str) -> bool {
+        let values = match self.program() {
+            Program::Named { base: "rsync", .. } => "f",
+            Program::Named { .. } | Program::Unnamed | Program::None => "",
+        };
+        letters.chars().all(|letter| LETTERS.contains(letter) && !values.contains(letter))
     }
 
     /// Whether all options are among these or asked for anyway.
@@ -144,6 +253,9 @@ impl Line<'_> {
             return Fit::No;
         };
         match (wanted.strip_prefix("--"), name.strip_prefix("--")) {
+            (Some(wanted), Some(name)) if !name.is_empty() && spelling == Spelling::Start => {
+                wanted.starts_with(name).into()
+            }
             // `--forc` is `--force`, but `--force` is not `--force-with-lease`.
             (Some(wanted), Some(name)) if !name.is_empty() && spelling == Spelling::Any => {
                 wanted.strip_prefix(name).is_some_and(|rest| !rest.starts_with('-')).into()
@@ -215,9 +327,10 @@ fn short(text: &str) -> Option<&str> {
 
 /// The letters of a cluster, up to what can only be a value. A number is one option.
 fn letters(cluster: &str) -> &str {
-    if cluster.starts_with(|c: char| c.is_ascii_digit()) {
+    if cluster.bytes().all(|byte| byte.is_ascii_digit()) {
         return if cluster.len() == 1 { cluster } else { "" };
     }
-    let end = cluster.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(cluster.len());
-    &cluster[..end]
+    // `-4` and `-6` are letters like others.
+    let end = cluster.find(|c: char| !(c.is_ascii_alphabetic() || matches!(c, '4' | '6')));
+    &cluster[..end.unwrap_or(cluster.len())]
 }

@@ -31,7 +31,7 @@ impl Walk {
                 && let Some(first) = fields.first_mut()
                 && !matches!(first.as_str(), "[" | "[[")
             {
-                *first = first.replace(['*', '?'], HOLE.encode_utf8(&mut [0; 4]));
+                *first = unglobbed(first);
             }
             // A program whose name is worked out is told as such: nobody has read that name.
             if name.value.contains("$(") || name.value.contains('`') {
@@ -447,6 +447,23 @@ impl Walk {
             _ => self.shell_text(hole::base_name(&words[0]), text, words[1..].to_vec()),
         }
     }
+}
+
+/// What a shell would put in place of `*`, `?` and `[…]` is not known.
+fn unglobbed(word: &str) -> String {
+    let mut known = String::with_capacity(word.len());
+    let mut rest = word.chars();
+    while let Some(c) = rest.next() {
+        let class = c == '[' && rest.as_str().contains(']');
+        if class {
+            // `[]x]` and `[!]x]` start with a bracket that does not end them.
+            let from = rest.as_str().trim_start_matches(['!', '^']);
+            let from = from.strip_prefix(']').filter(|from| from.contains(']')).unwrap_or(from);
+            rest = from.split_once(']').map_or("", |(_, after)| after).chars();
+        }
+        known.push(if class || matches!(c, '*' | '?') { HOLE } else { c });
+    }
+    known
 }
 
 /// The name a program is known by. Some file systems do not tell `GIT` from `git`.
