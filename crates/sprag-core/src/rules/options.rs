@@ -82,16 +82,15 @@ impl Line<'_> {
             (Look::Cover, Sense::Is) | (Look::Exempt, _) => Spelling::Full,
         };
         // `--dry-run --no-dry-run` is no dry run.
-        if look == Look::Exempt && test.any.iter().any(|flag| self.is_taken_back(flag)) {
-            return Fit::No;
-        }
-        in_sense(
-            test.sense,
-            test.any.iter().map(|flag| self.flag(flag, look, spelling)).max().unwrap_or(Fit::No),
-        )
+        let from = match look {
+            Look::Exempt => test.any.iter().filter_map(|flag| self.taken_back(flag)).max().unwrap_or(0),
+            Look::Find | Look::Cover => 0,
+        };
+        let fit = test.any.iter().map(|flag| self.flag(flag, look, spelling, from)).max();
+        in_sense(test.sense, fit.unwrap_or(Fit::No))
     }
 
-    fn flag(&self, flag: &Flag, look: Look, spelling: Spelling) -> Fit {
+    fn flag(&self, flag: &Flag, look: Look, spelling: Spelling, from: usize) -> Fit {
         // A pattern of several letters is a word or a cluster that is spread over several words.
         if self.clusters
             && flag.value.is_none()
@@ -102,7 +101,7 @@ impl Line<'_> {
             return Fit::Yes;
         }
         let mut best = Fit::No;
-        for (j, item) in self.items.iter().enumerate() {
+        for (j, item) in self.items.iter().enumerate().skip(from) {
             if look == Look::Exempt && !self.is_option(flag, j) {
                 continue;
             }
@@ -129,11 +128,9 @@ impl Line<'_> {
         best
     }
 
-    /// Whether the opposite of an option is there.
-    fn is_taken_back(&self, flag: &Flag) -> bool {
-        let Some(name) = flag.text.as_deref().and_then(|text| text.strip_prefix("--")) else {
-            return false;
-        };
+    /// Where the opposite of an option stands last.
+    fn taken_back(&self, flag: &Flag) -> Option<usize> {
+        let name = flag.text.as_deref()?.strip_prefix("--")?;
         let opposite = |item: &Item<'_>| match item.word {
             Word::Known(text) if item.kind == Kind::Flag => {
                 let taken = text.split_once('=').map_or(text.as_str(), |(name, _)| name);
@@ -141,7 +138,7 @@ impl Line<'_> {
             }
             Word::Known(_) | Word::Partly(_) | Word::Many => false,
         };
-        self.items.iter().any(opposite)
+        self.items.iter().rposition(opposite)
     }
 
     /// Whether a word is an option beyond doubt, and not the value of the one before it, in a cluster

@@ -162,7 +162,7 @@ impl Walk {
         let (name, index) = match &assignment.name {
             ast::AssignmentName::VariableName(name) => (name.clone(), None),
             ast::AssignmentName::ArrayElementName(name, index) => {
-                self.reach(index);
+                self.computed(index);
                 (name.clone(), Some(index))
             }
         };
@@ -183,6 +183,7 @@ impl Walk {
                 Variable { values, array: true, exported: false }
             }
         };
+        let set = variable.values.first().filter(|_| !variable.array).cloned();
         if let Some(index) = index {
             let value = variable.values.pop().unwrap_or_default();
             let mut values = old.map(|old| old.values).unwrap_or_default();
@@ -209,6 +210,19 @@ impl Walk {
             if !variable.array {
                 variable.values = vec![variable.values.concat()];
             }
+        }
+        if let ast::AssignmentValue::Array(elements) = &assignment.value
+            && matches!(name.as_str(), "BASH_ALIASES" | "BASH_CMDS")
+        {
+            for (key, word) in elements {
+                if let Some(key) = key {
+                    let value = self.single(&word.value);
+                    self.shell_variable(&name, Some(&key.value), &value);
+                }
+            }
+        }
+        if let Some(value) = set.filter(|_| !variable.values.is_empty()) {
+            self.shell_variable(&name, index.map(String::as_str), &value);
         }
         // A value that doubles with each line must end somewhere.
         if variable.values.iter().map(String::len).sum::<usize>() > TEXT {

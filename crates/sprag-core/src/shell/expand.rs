@@ -370,7 +370,7 @@ impl Walk {
     }
 
     fn arithmetic(&mut self, inner: &str, quoting: Quoting, fields: &mut Fields) {
-        self.reach(inner);
+        self.computed(inner);
         let number = inner.trim();
         // Only a plain number is worked out.
         if !number.is_empty() && number.len() < 18 && number.bytes().all(|byte| byte.is_ascii_digit()) {

@@ -39,8 +39,17 @@ impl Walk {
             _ => (inner, false),
         };
         let (name, operator) = split_name(inner);
+        if let Some((_, index)) = name.strip_suffix(']').and_then(|name| name.split_once('['))
+            && !matches!(index, "@" | "*")
+        {
+            self.computed(index);
+        }
         let mut found = self.found(name);
         if indirect {
+            if let Found::Known(name) = &found {
+                let name = name.clone();
+                self.reference(&name);
+            }
             found = match found {
                 Found::Known(name) if is_parameter(&name) => self.found(&name),
                 _ => Found::Unknown,
@@ -177,6 +186,25 @@ impl Walk {
                 self.give(found, name, quoting, fields);
             }
             _ => {
+                if kind == ':' {
+                    self.computed(word);
+                }
+                // A value shown as a prompt is expanded once more.
+                if operator == "@P" {
+                    match &found {
+                        Found::Known(value) if hole::is_known(value) => {
+                            let value = value.clone();
+                            self.reference(&value);
+                        }
+                        Found::Unset => {}
+                        Found::Known(_) | Found::List(_) | Found::Unknown => {
+                            self.doubt(
+                                super::DoubtKind::Dynamic,
+                                &format!("${{{name}@P}} expands its value"),
+                            );
+                        }
+                    }
+                }
                 let pattern =
                     self.in_one(rest.trim_start_matches(['#', '%', '/', '^', ',', ':', '@']), Quoting::Bare);
                 let value = match &found {

@@ -385,7 +385,8 @@ fn chosen(before: &[String], roots: &[String]) -> Choice {
     let narrowed = tests > others;
     let below = roots.iter().map(|root| format!("{}/{HOLE}", root.trim_end_matches('/')));
     if narrowed && whole && !names.is_empty() && names.len() * roots.len() <= ITEMS {
-        let named = |below: String| names.iter().map(move |name| format!("{below}/{name}")).collect::<Vec<_>>();
+        let named =
+            |below: String| names.iter().map(move |name| format!("{below}/{name}")).collect::<Vec<_>>();
         return Choice { narrowed, below: below.flat_map(named).collect() };
     }
     Choice { narrowed, below: below.collect() }
