@@ -14,6 +14,9 @@ pub struct Ground {
     pub home: String,
 }
 
+/// No system has a longer path: what is longer leads nowhere that is known.
+const LONGEST: usize = 4096;
+
 /// Names that no real place has: what is not told stays apart from everything that is.
 const UNKNOWN_REPO: &str = "/\u{F0000}/\u{F0000}repo";
 const UNKNOWN_HOME: &str = "/\u{F0000}home";
@@ -103,6 +106,9 @@ impl Ground {
     /// The absolute path of a word as letters. What is relative to an unknown place starts with
     /// a hole.
     pub fn resolve(&self, word: &Word, cwd: &Place) -> Vec<Letter> {
+        if length(word) > LONGEST {
+            return vec![Letter::Hole];
+        }
         let mut path = match word {
             Word::Known(text) => globbed(text),
             Word::Partly(parts) => globbed_parts(parts),
@@ -189,8 +195,13 @@ impl Ground {
         // A directory of which nothing is known may as well be none: `find . -name '.g*'`.
         let mut parts: Vec<&[Letter]> = path.split(|letter| *letter == Letter::Char('/')).collect();
         parts.retain(|part| *part != [Letter::Hole]);
-        let globs = [signs(path), signs(&parts.join(&Letter::Char('/')))];
-        let found = |place: &str| globs.iter().any(|glob| glob.fits(place));
+        let joined = parts.join(&Letter::Char('/'));
+        // What is known of the start tells most places apart.
+        let start =
+            |path: &[Letter]| text(path.split(|letter| *letter == Letter::Hole).next().unwrap_or_default());
+        let globs = [(start(path), signs(path)), (start(&joined), signs(&joined))];
+        let found =
+            |place: &str| globs.iter().any(|(start, glob)| place.starts_with(start) && glob.fits(place));
         let above = |place: &str| {
             let ends = place.char_indices().filter(|(at, c)| *c == '/' && *at > 0).map(|(at, _)| at);
             ends.chain([place.len()]).any(|end| found(&place[..end]))
@@ -235,6 +246,14 @@ impl Ground {
         }
         let path = self.resolve(word, cwd);
         (path.first() == Some(&Letter::Hole) && text(&path).chars().all(|c| matches!(c, '/' | '.'))).into()
+    }
+}
+
+fn length(word: &Word) -> usize {
+    match word {
+        Word::Known(text) => text.len(),
+        Word::Partly(parts) => parts.iter().flatten().map(String::len).sum(),
+        Word::Many => 0,
     }
 }
 

@@ -111,6 +111,8 @@ impl Line<'_> {
                     _ => self.value(flag, text, j),
                 },
                 (Kind::Flag, Word::Partly(parts)) => self.partly(flag, parts),
+                // What follows a remote is a branch.
+                (Kind::Operand, Word::Many) if look == Look::Find && self.is_branch(j) => Fit::No,
                 (Kind::Operand, Word::Many) if j > 0 && self.options_at(j) => Fit::Maybe,
                 // A quoted variable is hardly ever an option, but it can be.
                 (Kind::Operand, Word::Partly(parts))
@@ -167,6 +169,19 @@ impl Line<'_> {
         let strict = self.command.assigns.iter().any(|(name, _)| name == "POSIXLY_CORRECT")
             || matches!(self.program(), Program::Named { base, .. } if FIRST.contains(base));
         behind && !(strict && before.iter().any(|item| item.kind == Kind::Operand))
+    }
+
+    /// Whether a word stands where `git push REMOTE` has its branch.
+    fn is_branch(&self, at: usize) -> bool {
+        let operands = |item: &&Item<'_>| item.kind == Kind::Operand;
+        let mut before = self.items[..at].iter().filter(operands).skip(1);
+        let mut known = || match before.next().map(|item| item.word) {
+            Some(Word::Known(text)) => Some(text.as_str()),
+            Some(Word::Partly(_) | Word::Many) | None => None,
+        };
+        matches!(self.program(), Program::Named { base: "git", .. })
+            && known() == Some("push")
+            && known().is_some()
     }
 
     /// Whether none of these letters can be followed by a value.

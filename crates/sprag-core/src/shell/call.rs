@@ -353,7 +353,18 @@ impl Walk {
             self.output(name, &words);
             return;
         }
-        let given = words;
+        let mut given = words;
+        if name == "git" {
+            one_case(&mut given);
+        }
+        // What `env` sets counts like what the shell sets.
+        let set = assigns.iter().filter(|(variable, _)| name == "git" && variable.starts_with("GIT_CONFIG_"));
+        let set: Vec<&(String, String)> = set.collect();
+        let outer: Vec<Option<Variable>> =
+            set.iter().map(|(variable, _)| self.state.variables.get(variable).cloned()).collect();
+        for (variable, value) in &set {
+            self.state.set(variable, value.clone());
+        }
         let words = match self.subcommand(name, &given) {
             Some(short) => {
                 let moved = std::mem::replace(&mut self.state.cwd, cwd.clone());
@@ -363,6 +374,12 @@ impl Walk {
             }
             None => given,
         };
+        for ((variable, _), outer) in set.into_iter().zip(outer) {
+            match outer {
+                Some(outer) => self.state.variables.insert(variable.clone(), outer),
+                None => self.state.variables.remove(variable),
+            };
+        }
         // `uv run -` and `uv run x.py` are Python.
         let python = name == "-" || name.ends_with(".py");
         if python && matches!(self.via.last(), Some(Carrier::Program(by)) if by == "uv") {
@@ -488,6 +505,29 @@ fn program_name(path: &str) -> String {
     }
     let lower = base.to_ascii_lowercase();
     lower.strip_suffix(".exe").map(str::to_owned).unwrap_or(lower)
+}
+
+/// Git does not tell `core.hooksPath` from `CORE.HOOKSPATH`; rules know it by one name.
+fn one_case(words: &mut [String]) {
+    const KEYS: &[&str] = &["core.hooksPath", "include.path"];
+    let config = words.iter().take(8).any(|word| word == "config");
+    for at in 1..words.len() {
+        let setting = words[at - 1] == "-c" || words[at - 1] == "--config-env";
+        let (before, key) = match words[at].strip_prefix("--config-env=") {
+            Some(key) => ("--config-env=", key),
+            None if config || setting => ("", words[at].as_str()),
+            None => continue,
+        };
+        for known in KEYS {
+            if let Some(start) = key.get(..known.len())
+                && start.eq_ignore_ascii_case(known)
+                && matches!(key.as_bytes().get(known.len()), None | Some(b'='))
+            {
+                words[at] = format!("{before}{known}{}", &key[known.len()..]);
+                break;
+            }
+        }
+    }
 }
 
 /// `{name}`, which in front of a redirection names a descriptor.

@@ -111,6 +111,8 @@ impl Walk {
                 let setting = found.iter().find(|(name, _)| *name == other);
                 let setting = setting.map_or(hole::HOLE.to_string(), |(_, value)| value.clone());
                 self.git_setting(&value.to_ascii_lowercase(), &setting);
+            } else if variable.starts_with("GIT_TRACE") && value.starts_with(['/', hole::HOLE]) {
+                self.writes(value, "git");
             } else if variable.starts_with("BASH_FUNC_") {
                 let body = value.trim_start().trim_start_matches("()").to_owned();
                 self.shell_text(variable, &body, vec![hole::MANY.to_string()]);

@@ -280,13 +280,19 @@ impl Walk {
     }
 
     pub(super) fn fd(&mut self, words: &[String], assigns: &Assigns) -> Step {
-        let exec =
-            words.iter().position(|word| matches!(word.as_str(), "-x" | "-X" | "--exec" | "--exec-batch"));
-        let Some(at) = exec else { return Step::Plain };
+        let option = |word: &String| {
+            let name = word.split_once('=').map_or(word.as_str(), |(name, _)| name);
+            matches!(name, "--exec" | "--exec-batch")
+                || word.starts_with('-') && !word.starts_with("--") && word.ends_with(['x', 'X'])
+        };
+        let Some(at) = words.iter().position(option) else { return Step::Plain };
         self.leaf(&words[..at], assigns);
+        // `--exec=rm` holds the first word.
+        let attached = words[at].split_once('=').map(|(_, program)| program.to_owned());
         let end =
             words[at + 1..].iter().position(|word| word == ";").map_or(words.len(), |length| at + 1 + length);
-        let inner = &words[at + 1..end];
+        let inner: &[String] =
+            &attached.into_iter().chain(words[at + 1..end].iter().cloned()).collect::<Vec<_>>();
         let hole = format!("./{HOLE}");
         let marks = ["{}", "{/}", "{//}", "{.}", "{/.}"];
         let mut run: Vec<String> = Vec::new();

@@ -11,6 +11,9 @@ use super::Place;
 use super::Start;
 use super::hole::HOLE;
 
+/// The longest path that can be used.
+const LONGEST: usize = 4096;
+
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Variable {
     /// One value, or the elements of an array; any of them may have holes.
@@ -136,6 +139,8 @@ impl State {
     pub(super) fn enter(&mut self, to: &str) {
         let old = self.cwd.take();
         self.cwd = if super::hole::is_known(to) { join(old.as_deref(), to) } else { None };
+        // No system has a longer path: where that leads is not known.
+        self.cwd.take_if(|cwd| cwd.len() > LONGEST);
         self.previous = old;
     }
 }
