@@ -13,6 +13,8 @@ enum Spelling {
     /// Also `--forc`, also deep in a cluster.
     Any,
     Full,
+    /// The same, in clusters of any length.
+    Written,
 }
 
 /// Options that take no value, in any program that a rule exempts something of.
@@ -79,7 +81,9 @@ impl Line<'_> {
         let spelling = match (look, test.sense) {
             (Look::Cover, Sense::IsNot) => Spelling::Start,
             (Look::Find, _) => Spelling::Any,
-            (Look::Cover, Sense::Is) | (Look::Exempt, _) => Spelling::Full,
+            (Look::Cover, Sense::Is) => Spelling::Full,
+            // What may be a value has been left out already.
+            (Look::Exempt, _) => Spelling::Written,
         };
         // `--dry-run --no-dry-run` is no dry run.
         let from = match look {

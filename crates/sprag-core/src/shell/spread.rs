@@ -384,7 +384,8 @@ fn chosen(before: &[String], roots: &[String]) -> Choice {
         }
         tests += 1;
         match words.get(at + 1) {
-            Some(name) if matches!(word.as_str(), "-name" | "-iname") => names.push(name),
+            Some(name) if word == "-name" => names.push(name.clone()),
+            Some(name) if word == "-iname" => names.push(name.to_lowercase()),
             _ => whole = others == 0 && !names.is_empty(),
         }
     }
