@@ -4,6 +4,7 @@
 use super::Carrier;
 use super::DoubtKind;
 use super::hole;
+use super::hole::HOLE;
 use super::walk::Walk;
 
 /// Variables that name variables.
@@ -15,7 +16,16 @@ impl Walk {
     /// An arithmetic expression as it is written: what stands in it runs, and so does what stands in the
     /// values of its variables.
     pub(super) fn computed(&mut self, raw: &str) {
-        self.reach(raw);
+        if raw.contains(['$', '`', '<', '>']) {
+            let value = self.in_one(raw, super::expand::Quoting::Bare);
+            if hole::is_open(&value) && (raw.contains("$(") && !raw.contains("$((") || raw.contains('`')) {
+                self.unseen(raw);
+            }
+        }
+        self.computed_values(raw);
+    }
+
+    fn computed_values(&mut self, raw: &str) {
         self.count(raw.len() / 16);
         let mut waiting: Vec<String> = names(raw).take(NAMES).map(str::to_owned).collect();
         for _ in 0..CHAIN {
@@ -25,6 +35,8 @@ impl Walk {
                 self.count(value.len() / 16);
                 if is_code(&value) {
                     self.reference(&value);
+                } else if value.contains(HOLE) || hole::is_open(&value) && self.is_array(&name) {
+                    self.unseen(&name);
                 } else {
                     next.extend(names(&value).take(NAMES).filter(|inner| *inner != name).map(str::to_owned));
                 }
@@ -34,6 +46,29 @@ impl Walk {
             }
             next.truncate(NAMES);
             waiting = next;
+        }
+    }
+
+    /// What a value holds that comes from elsewhere, nobody has seen: a number as a rule.
+    fn unseen(&mut self, name: &str) {
+        self.doubt(DoubtKind::Opaque, &format!("the shell evaluates the value of {name}"));
+    }
+
+    fn is_array(&self, name: &str) -> bool {
+        self.state.variables.get(name).is_some_and(|variable| variable.array)
+    }
+
+    /// One side of a comparison of numbers.
+    pub(super) fn compared(&mut self, raw: &str) {
+        let value = self.single(raw);
+        self.reference(&value);
+        if raw.contains(['$', '`']) {
+            self.computed_values(raw);
+        } else {
+            self.computed(raw);
+        }
+        if hole::is_open(&value) && (raw.contains("$(") || raw.contains('`')) {
+            self.unseen(raw);
         }
     }
 
@@ -143,7 +178,7 @@ impl Walk {
 
 /// Whether a text runs something when it is evaluated.
 fn is_code(text: &str) -> bool {
-    text.contains("$(") || text.contains('`') || text.contains('[') && !hole::is_known(text)
+    text.contains("$(") || text.contains('`') || text.contains('[') && hole::is_open(text)
 }
 
 /// The names in an expression.

@@ -9,6 +9,7 @@ use super::escapes::Dialect;
 use super::hole;
 use super::hole::HOLE;
 use super::hole::MANY;
+use super::hole::NUMBER;
 use super::scan;
 use super::scan::Inside;
 use super::walk::Input;
@@ -87,7 +88,7 @@ impl Fields {
         if !text.is_empty() {
             self.word.push_str(text);
             self.begun = true;
-            self.solid |= text.contains(|c| !hole::is_hole(c));
+            self.solid |= text.contains(|c| !hole::is_hole(c) || c == NUMBER);
         }
     }
 
@@ -377,7 +378,7 @@ impl Walk {
             fields.value(number, quoting);
         } else {
             // A number is one word, whatever it is.
-            fields.value(HOLE.encode_utf8(&mut [0; 4]), Quoting::Double);
+            fields.value(NUMBER.encode_utf8(&mut [0; 4]), Quoting::Double);
         }
     }
 

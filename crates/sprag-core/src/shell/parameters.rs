@@ -5,6 +5,7 @@ use super::expand::Quoting;
 use super::hole;
 use super::hole::HOLE;
 use super::hole::MANY;
+use super::hole::NUMBER;
 use super::walk::Walk;
 
 /// What is known of a parameter.
@@ -28,7 +29,7 @@ impl Walk {
                 Found::Known(value) if hole::is_known(&value) => value.chars().count().to_string(),
                 Found::List(values) => values.len().to_string(),
                 Found::Unset => "0".to_owned(),
-                Found::Known(_) | Found::Unknown => HOLE.to_string(),
+                Found::Known(_) | Found::Unknown => NUMBER.to_string(),
             };
             // A length is one word.
             fields.value(&length, Quoting::Double);
@@ -106,7 +107,8 @@ impl Walk {
                 _ => Found::Unknown,
             },
             // Numbers and flags of this very process.
-            "?" | "$" | "!" | "-" | "_" => Found::Known(HOLE.to_string()),
+            "?" | "$" | "!" => Found::Known(NUMBER.to_string()),
+            "-" | "_" => Found::Known(HOLE.to_string()),
             "IFS" if !self.state.variables.contains_key("IFS") => Found::Known(" \t\n".to_owned()),
             _ => self.variable(name),
         }

@@ -10,6 +10,9 @@ use brush_parser::ast;
 use super::Place;
 use super::Start;
 use super::hole::HOLE;
+use super::hole::MANY;
+use super::hole::NUMBER;
+use super::hole::is_number;
 
 /// The longest path that can be used.
 const LONGEST: usize = 4096;
@@ -111,8 +114,20 @@ impl State {
     /// unknown. Functions and aliases stay, because they may be there.
     pub(super) fn blur(&mut self, before: &State) {
         for (name, variable) in &mut self.variables {
-            if before.variables.get(name) != Some(variable) {
-                variable.values = vec![HOLE.to_string()];
+            let old = before.variables.get(name);
+            if old != Some(variable) {
+                // What counts up in a loop stays a number.
+                let numbers = |variable: &Variable| {
+                    !variable.array && variable.values.iter().all(|value| is_number(value))
+                };
+                let mark = match old {
+                    _ if !numbers(variable) => HOLE,
+                    Some(old) if numbers(old) => NUMBER,
+                    Some(_) => HOLE,
+                    // A number, or what the environment has.
+                    None => MANY,
+                };
+                variable.values = vec![mark.to_string()];
                 variable.array = false;
             }
         }

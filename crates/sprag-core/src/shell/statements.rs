@@ -291,11 +291,8 @@ impl Walk {
                 left,
                 right,
             ) => {
-                for side in [left, right] {
-                    let value = self.single(&side.value);
-                    self.computed(&value);
-                    self.reference(&value);
-                }
+                self.compared(&left.value);
+                self.compared(&right.value);
             }
             Test::BinaryTest(_, left, right) => {
                 self.reach(&left.value);

@@ -57,8 +57,28 @@ fn plain_arithmetic_is_no_doubt() {
         "declare -A m; m[k]=1; echo ${m[k]}",
         "declare -i n=3; let n+=1; printf -v s '%s' $n; unset s; read -r l < f",
         "PS1='$ '",
+        "count=0; while [[ $count -lt 5 ]]; do ((count++)); done",
+        "for f in *; do i=$((i+1)); done; echo $((i))",
+        "until [[ $n -ge 3 ]]; do n=$((n+1)); done",
+        "[[ $? -ne 0 ]]; [[ ${#x} -gt 1 ]]; echo $(( $(date +%s) - 5 ))",
+        "[[ $UNSET -eq 1 ]]",
     ] {
         assert_eq!(kinds(text), [], "{text}");
+    }
+}
+
+/// A value from elsewhere is a number as a rule, but nobody has seen it.
+#[test]
+fn what_is_evaluated_unseen_is_told() {
+    for text in [
+        "x=$(cat f); ((x))",
+        "read x < f; echo $((x + 1))",
+        "[[ $(cat f) -eq 0 ]]",
+        "echo $(( $(cat f) ))",
+        "x=`cat f`; [[ $x -gt 1 ]]",
+        "x=$(cat f); y=x; echo ${a[y]}",
+    ] {
+        assert_eq!(kinds(text), [DoubtKind::Opaque], "{text}");
     }
 }
 
