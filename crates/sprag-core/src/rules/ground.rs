@@ -154,7 +154,8 @@ impl Ground {
             return match text(&path) {
                 rest if rest.is_empty() || rest == "/" => Fit::Maybe,
                 rest if SYSTEM.contains(&rest.as_str()) || SHARED.contains(&rest.as_str()) => Fit::Maybe,
-                rest => rest.split('/').any(|part| part == ".git").then_some(Fit::Maybe).unwrap_or(Fit::No),
+                rest if rest.split('/').any(|part| part == ".git") => Fit::Maybe,
+                _ => Fit::No,
             };
         }
         let whole = text(&path);
