@@ -259,6 +259,13 @@ impl Walk {
             if !self.step() {
                 return;
             }
+            // Behind a carrier a pattern has become a name as well: `sudo /bin/r?`.
+            if let Some(first) = words.first_mut()
+                && first.contains(['*', '?', '['])
+                && !matches!(first.as_str(), "[" | "[[")
+            {
+                *first = unglobbed(first);
+            }
             let Some(first) = words.first() else { return };
             let name = program_name(first);
             if !hole::is_known(first) && (name == *first || !hole::is_known(&name)) {

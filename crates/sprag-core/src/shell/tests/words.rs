@@ -278,6 +278,8 @@ fn a_program_with_a_pattern_for_a_name_is_not_known() {
         ("/bin/r[m] -rf x", "/bin/r? -rf x"),
         ("./gi[!]x] y", "./gi? y"),
         ("[ -f x ]", "[ -f x ]"),
+        ("sudo /bin/r? -rf x", "/bin/r? -rf x"),
+        ("find x -exec /bin/r[m] {} +", "find x -exec /bin/r[m] {} + | /bin/r? x/?"),
     ]);
     assert_eq!(kinds("/usr/bin/g[i]t x"), [DoubtKind::Dynamic]);
 }
