@@ -112,6 +112,9 @@ impl Walk {
                     if target.contains('[') {
                         self.reference(&word);
                     } else if integer {
+                        if self.state.integers.len() < NAMES {
+                            self.state.integers.insert(target.to_owned());
+                        }
                         self.computed(value);
                         self.reference(value);
                     }
@@ -155,6 +158,10 @@ impl Walk {
 
     /// A variable that changes what the shell runs.
     pub(super) fn shell_variable(&mut self, name: &str, index: Option<&str>, value: &str) {
+        if self.state.integers.contains(name) {
+            self.computed(value);
+            self.reference(value);
+        }
         match (name, index) {
             ("BASH_ALIASES" | "BASH_CMDS", Some(index)) => {
                 let index = index.trim_matches(['\'', '"']).to_owned();

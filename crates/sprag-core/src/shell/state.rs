@@ -3,6 +3,7 @@
 //! mostly is.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use brush_parser::ast;
@@ -45,6 +46,8 @@ pub(super) struct State {
     pub(super) previous: Option<String>,
     pub(super) pushed: Vec<Option<String>>,
     pub(super) home: String,
+    /// Variables whose values are evaluated when they are set: `declare -i`.
+    pub(super) integers: BTreeSet<String>,
 }
 
 impl State {
@@ -59,6 +62,7 @@ impl State {
             cwd: Some(start.cwd.clone().unwrap_or_else(|| ".".to_owned())),
             previous: None,
             pushed: Vec::new(),
+            integers: BTreeSet::new(),
             home: start.home.clone().unwrap_or_else(|| "~".to_owned()),
         }
     }

@@ -16,6 +16,7 @@ fn a_value_that_is_evaluated_runs() {
         "declare 'a[$(x y)]=1'",
         "declare -i 'v=a[$(x y)]'",
         "declare -n 'v=a[$(x y)]'",
+        "v='a[$(x y)]'; declare -i n; n=v",
         "v='a[$(x y)]'; ((v))",
         "v='a[`x y`]'; w=v; echo $((w + 1))",
         "v='a[$(x y)]'; [[ $v -eq 0 ]]",
