@@ -127,6 +127,8 @@ impl Glob {
             Fit::No
         } else if run(signs, word.iter().copied(), Holes::Closed) {
             Fit::Yes
+        } else if !word.contains(&Letter::Hole) {
+            Fit::No
         } else if run(signs, word.iter().copied(), Holes::Open) {
             Fit::Maybe
         } else {

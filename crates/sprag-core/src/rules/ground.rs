@@ -1,7 +1,7 @@
 //! Where a command stands: which directory an operand names, and whether losing that directory
 //! would be a disaster. Only texts are compared; links are a matter of facts.
 
-use crate::rules::glob::{Fit, Letter, letters};
+use crate::rules::glob::{Fit, Glob, Letter, Sign};
 use crate::shell::{Place, Word};
 
 /// The places that paths are measured against, each absolute.
@@ -13,6 +13,9 @@ pub struct Ground {
     pub repo: String,
     pub home: String,
 }
+
+/// No system has a longer path: what is longer leads nowhere that is known.
+const LONGEST: usize = 4096;
 
 /// Names that no real place has: what is not told stays apart from everything that is.
 const UNKNOWN_REPO: &str = "/\u{F0000}/\u{F0000}repo";
@@ -103,9 +106,12 @@ impl Ground {
     /// The absolute path of a word as letters. What is relative to an unknown place starts with
     /// a hole.
     pub fn resolve(&self, word: &Word, cwd: &Place) -> Vec<Letter> {
+        if length(word) > LONGEST {
+            return vec![Letter::Hole];
+        }
         let mut path = match word {
             Word::Known(text) => globbed(text),
-            Word::Partly(parts) => letters(parts),
+            Word::Partly(parts) => globbed_parts(parts),
             Word::Many => vec![Letter::Hole],
         };
         match path.first() {
@@ -148,6 +154,7 @@ impl Ground {
             return match text(&path) {
                 rest if rest.is_empty() || rest == "/" => Fit::Maybe,
                 rest if SYSTEM.contains(&rest.as_str()) || SHARED.contains(&rest.as_str()) => Fit::Maybe,
+                rest if rest.split('/').any(|part| part == ".git") => Fit::Maybe,
                 _ => Fit::No,
             };
         }
@@ -156,7 +163,55 @@ impl Ground {
         if holes && TEMPORARY.contains(&whole.trim_end_matches('/')) && path.last() == Some(&Letter::Hole) {
             return Fit::No;
         }
-        self.is_root(&normal(&whole)).into()
+        if self.is_root(&normal(&whole)) {
+            return Fit::Yes;
+        }
+        match word {
+            _ if !holes || !self.finds_root(&path) => Fit::No,
+            // A shell looks for what is there, and these are.
+            Word::Known(_) => Fit::Yes,
+            Word::Partly(_) | Word::Many => Fit::Maybe,
+        }
+    }
+
+    /// The same, with the worktree left out: who owns it is nobody's loss.
+    pub fn system(&self, word: &Word, cwd: &Place) -> Fit {
+        let path = self.resolve(word, cwd);
+        let whole = normal(&text(&path));
+        if path.first() != Some(&Letter::Hole) && below(&whole, &self.repo).is_some() {
+            return Fit::No;
+        }
+        self.root(word, cwd)
+    }
+
+    /// Whether some root has a name like this.
+    fn finds_root(&self, path: &[Letter]) -> bool {
+        let signs = |path: &[Letter]| {
+            let sign = |letter: &Letter| match letter {
+                Letter::Char(c) => Sign::Char(*c),
+                Letter::Hole => Sign::Star,
+            };
+            Glob::Signs(path.iter().map(sign).collect())
+        };
+        // A directory of which nothing is known may as well be none: `find . -name '.g*'`.
+        let mut parts: Vec<&[Letter]> = path.split(|letter| *letter == Letter::Char('/')).collect();
+        parts.retain(|part| *part != [Letter::Hole]);
+        let joined = parts.join(&Letter::Char('/'));
+        // What is known of the start tells most places apart.
+        let start =
+            |path: &[Letter]| text(path.split(|letter| *letter == Letter::Hole).next().unwrap_or_default());
+        let globs = [(start(path), signs(path)), (start(&joined), signs(&joined))];
+        let found =
+            |place: &str| globs.iter().any(|(start, glob)| place.starts_with(start) && glob.fits(place));
+        let above = |place: &str| {
+            let ends = place.char_indices().filter(|(at, c)| *c == '/' && *at > 0).map(|(at, _)| at);
+            ends.chain([place.len()]).any(|end| found(&place[..end]))
+        };
+        SYSTEM.iter().chain(SHARED).any(|place| found(place))
+            || above(&self.repo)
+            || above(&self.home)
+            || found(&format!("{}/.git", self.repo))
+            || PERSONAL.iter().any(|inner| found(&format!("{}/{inner}", self.home)))
     }
 
     fn is_root(&self, path: &str) -> bool {
@@ -195,6 +250,14 @@ impl Ground {
     }
 }
 
+fn length(word: &Word) -> usize {
+    match word {
+        Word::Known(text) => text.len(),
+        Word::Partly(parts) => parts.iter().flatten().map(String::len).sum(),
+        Word::Many => 0,
+    }
+}
+
 /// What a shell would put in place of `*`, `?` and `[…]` is not known.
 fn globbed(text: &str) -> Vec<Letter> {
     let mut letters = Vec::with_capacity(text.len());
@@ -209,6 +272,18 @@ fn globbed(text: &str) -> Vec<Letter> {
             true if letters.last() == Some(&Letter::Hole) => {}
             true => letters.push(Letter::Hole),
             false => letters.push(Letter::Char(c)),
+        }
+    }
+    letters
+}
+
+/// The same, in what is known of a word.
+fn globbed_parts(parts: &[Option<String>]) -> Vec<Letter> {
+    let mut letters = Vec::new();
+    for part in parts {
+        match part {
+            Some(text) => letters.extend(globbed(text)),
+            None => letters.push(Letter::Hole),
         }
     }
     letters
@@ -294,12 +369,27 @@ mod tests {
             ("build/*", Fit::No),
             ("/etc/[a-c]*", Fit::Yes),
             ("[x", Fit::No),
+            ("/e*", Fit::Yes),
+            ("/u?r", Fit::Yes),
+            (".g*", Fit::Yes),
+            (".gi[t]", Fit::Yes),
+            ("../a*", Fit::Yes),
+            ("~/.s*", Fit::Yes),
+            ("/tmp/x*", Fit::No),
+            (".cache*", Fit::No),
+            ("src*", Fit::No),
         ] {
             assert_eq!(ground().root(&known(path), &at("")), fit, "{path}");
         }
         assert_eq!(ground().root(&known("*"), &at("/tmp/x")), Fit::No);
         assert_eq!(ground().unknown(&known("*"), &at("")), Fit::No);
         assert_eq!(ground().unknown(&known("*"), &Place::Unknown), Fit::Yes);
+        assert_eq!(ground().unknown(&word("?/*"), &at("")), Fit::Yes);
+        assert_eq!(ground().root(&word("?/.git"), &at("")), Fit::Maybe);
+        assert_eq!(ground().root(&word("./?/.g*"), &at("")), Fit::Maybe);
+        assert_eq!(ground().root(&word("./?/x.*"), &at("")), Fit::No);
+        assert_eq!(ground().system(&known("."), &at("")), Fit::No);
+        assert_eq!(ground().system(&known("/etc"), &at("")), Fit::Yes);
     }
 
     fn known(text: &str) -> Word {

@@ -1,7 +1,7 @@
 //! A command against the words of a pattern. Two ways of asking share one walk: a rule that
 //! forbids looks for the pattern in whatever spelling, a rule that allows must find nothing else.
 
-use crate::rules::glob::{Fit, Glob};
+use crate::rules::glob::{Fit, Glob, Letter, letters};
 use crate::rules::ground::Ground;
 use crate::rules::pattern::{Class, Rest, Sense, Slot, Tokens, Trait};
 use crate::shell::{Carrier, Command, Word};
@@ -292,7 +292,16 @@ impl<'a> Line<'a> {
             Program::Unnamed if look == Look::Cover => Fit::No,
             Program::Unnamed => best(&|glob| match glob {
                 Glob::Any => Fit::Yes,
-                _ => self.command.argv.first().map_or(Fit::No, |word| glob.fit_word(word)),
+                _ => self.command.argv.first().map_or(Fit::No, |word| match word {
+                    // `/bin/r?` is in a directory, and known by what it is called there.
+                    Word::Partly(parts) => {
+                        let whole = letters(parts);
+                        let from = whole.iter().rposition(|letter| *letter == Letter::Char('/'));
+                        let named = from.map_or(Fit::No, |at| glob.fit(&whole[at + 1..]));
+                        Fit::Maybe.min(named).max(glob.fit(&whole))
+                    }
+                    word => glob.fit_word(word),
+                }),
             }),
             Program::Named { base, written, folded } => {
                 let path = written.filter(|written| written.contains('/'));
@@ -323,6 +332,9 @@ impl<'a> Line<'a> {
             }
             Slot::Class { class: Class::Root, sense } => {
                 in_sense(*sense, ground.root(word, &self.command.cwd))
+            }
+            Slot::Class { class: Class::System, sense } => {
+                in_sense(*sense, ground.system(word, &self.command.cwd))
             }
             Slot::Class { class: Class::Unknown, sense } => {
                 in_sense(*sense, ground.unknown(word, &self.command.cwd))

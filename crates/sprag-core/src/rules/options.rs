@@ -1,17 +1,68 @@
 //! Options: where they stand, how they are spelled, and which of them a pattern asks for.
 
 use crate::rules::glob::Fit;
-use crate::rules::line::{Kind, Line, Look, in_sense};
+use crate::rules::line::{Item, Kind, Line, Look, Program, in_sense};
 use crate::rules::pattern::{Flag, FlagTest, Sense, Tokens};
 use crate::shell::Word;
 
 /// Which spellings of an option count.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Spelling {
+    /// Whatever could be short for it: `--open-files-in` for `--open-files-in-pager`.
+    Start,
     /// Also `--forc`, also deep in a cluster.
     Any,
     Full,
+    /// The same, in clusters of any length.
+    Written,
 }
+
+/// Options that take no value, in any program that a rule exempts something of.
+const LONE: &[&str] = &[
+    "--all",
+    "--amend",
+    "--archive",
+    "--atomic",
+    "--branches",
+    "--cached",
+    "--del",
+    "--delete",
+    "--delete-after",
+    "--delete-before",
+    "--delete-during",
+    "--delete-excluded",
+    "--detach",
+    "--discard-changes",
+    "--dry-run",
+    "--follow-tags",
+    "--force",
+    "--force-if-includes",
+    "--force-with-lease",
+    "--hard",
+    "--help",
+    "--interactive",
+    "--list",
+    "--merge",
+    "--mirror",
+    "--porcelain",
+    "--progress",
+    "--prune",
+    "--quiet",
+    "--recursive",
+    "--set-upstream",
+    "--staged",
+    "--tags",
+    "--verbose",
+    "--version",
+    "--worktree",
+    "--yes",
+];
+
+/// The same, as letters.
+const LETTERS: &str = "adfhinpqruvxzADRSWX46";
+
+/// Programs that on some systems look for options only in front of their operands.
+const FIRST: &[&str] = &["rm", "grm", "chmod", "chown", "chgrp", "mv", "shred", "srm", "setfacl"];
 
 impl Line<'_> {
     /// Whether the pattern asks for this option.
@@ -28,16 +79,22 @@ impl Line<'_> {
         // To miss an option that forbids is worse than to see one too many; with one that permits it
         // is the other way round.
         let spelling = match (look, test.sense) {
-            (Look::Find, _) | (Look::Cover, Sense::IsNot) => Spelling::Any,
-            (Look::Cover, Sense::Is) | (Look::Exempt, _) => Spelling::Full,
+            (Look::Cover, Sense::IsNot) => Spelling::Start,
+            (Look::Find, _) => Spelling::Any,
+            (Look::Cover, Sense::Is) => Spelling::Full,
+            // What may be a value has been left out already.
+            (Look::Exempt, _) => Spelling::Written,
         };
-        in_sense(
-            test.sense,
-            test.any.iter().map(|flag| self.flag(flag, look, spelling)).max().unwrap_or(Fit::No),
-        )
+        // `--dry-run --no-dry-run` is no dry run.
+        let from = match look {
+            Look::Exempt => test.any.iter().filter_map(|flag| self.taken_back(flag)).max().unwrap_or(0),
+            Look::Find | Look::Cover => 0,
+        };
+        let fit = test.any.iter().map(|flag| self.flag(flag, look, spelling, from)).max();
+        in_sense(test.sense, fit.unwrap_or(Fit::No))
     }
 
-    fn flag(&self, flag: &Flag, look: Look, spelling: Spelling) -> Fit {
+    fn flag(&self, flag: &Flag, look: Look, spelling: Spelling, from: usize) -> Fit {
         // A pattern of several letters is a word or a cluster that is spread over several words.
         if self.clusters
             && flag.value.is_none()
@@ -48,13 +105,18 @@ impl Line<'_> {
             return Fit::Yes;
         }
         let mut best = Fit::No;
-        for (j, item) in self.items.iter().enumerate() {
+        for (j, item) in self.items.iter().enumerate().skip(from) {
+            if look == Look::Exempt && !self.is_option(flag, j) {
+                continue;
+            }
             let fit = match (item.kind, item.word) {
                 (Kind::Flag, Word::Known(text)) => match self.is(flag, text, spelling) {
                     Fit::No => Fit::No,
                     _ => self.value(flag, text, j),
                 },
                 (Kind::Flag, Word::Partly(parts)) => self.partly(flag, parts),
+                // What follows a remote is a branch.
+                (Kind::Operand, Word::Many) if look == Look::Find && self.is_branch(j) => Fit::No,
                 (Kind::Operand, Word::Many) if j > 0 && self.options_at(j) => Fit::Maybe,
                 // A quoted variable is hardly ever an option, but it can be.
                 (Kind::Operand, Word::Partly(parts))
@@ -70,6 +132,69 @@ impl Line<'_> {
             best = best.max(fit);
         }
         best
+    }
+
+    /// Where the opposite of an option stands last.
+    fn taken_back(&self, flag: &Flag) -> Option<usize> {
+        let name = flag.text.as_deref()?.strip_prefix("--")?;
+        let opposite = |item: &Item<'_>| match item.word {
+            Word::Known(text) if item.kind == Kind::Flag => {
+                let taken = text.split_once('=').map_or(text.as_str(), |(name, _)| name);
+                taken.strip_prefix("--no-").is_some_and(|taken| name.starts_with(taken))
+            }
+            Word::Known(_) | Word::Partly(_) | Word::Many => false,
+        };
+        self.items.iter().rposition(opposite)
+    }
+
+    /// Whether a word is an option beyond doubt, and not the value of the one before it, in a cluster
+    /// or by itself, or an operand that only looks like one.
+    fn is_option(&self, flag: &Flag, at: usize) -> bool {
+        let Word::Known(text) = self.items[at].word else {
+            return false;
+        };
+        if let (Some(wanted), Some(cluster)) = (flag.text.as_deref().and_then(short), short(text))
+            && self.clusters
+            && let Some((before, _)) = cluster.split_once(wanted)
+            && !self.takes_no_value(before)
+        {
+            return false;
+        }
+        let before = &self.items[1.min(at)..at];
+        let behind = match before.last() {
+            Some(Item { kind: Kind::Flag, word: Word::Known(text) }) => match short(text) {
+                Some(cluster) => self.clusters && self.takes_no_value(cluster),
+                None => text.contains('=') || text.starts_with("--no-") || LONE.contains(&text.as_str()),
+            },
+            Some(Item { kind: Kind::Flag, .. }) => false,
+            Some(_) | None => true,
+        };
+        // Not every program looks for options behind its operands.
+        let strict = self.command.assigns.iter().any(|(name, _)| name == "POSIXLY_CORRECT")
+            || matches!(self.program(), Program::Named { base, .. } if FIRST.contains(base));
+        behind && !(strict && before.iter().any(|item| item.kind == Kind::Operand))
+    }
+
+    /// Whether a word stands where `git push REMOTE` has its branch.
+    fn is_branch(&self, at: usize) -> bool {
+        let operands = |item: &&Item<'_>| item.kind == Kind::Operand;
+        let mut before = self.items[..at].iter().filter(operands).skip(1);
+        let mut known = || match before.next().map(|item| item.word) {
+            Some(Word::Known(text)) => Some(text.as_str()),
+            Some(Word::Partly(_) | Word::Many) | None => None,
+        };
+        matches!(self.program(), Program::Named { base: "git", .. })
+            && known() == Some("push")
+            && known().is_some()
+    }
+
+    /// Whether none of these letters can be followed by a value.
+    fn takes_no_value(&self, letters: &str) -> bool {
+        let values = match self.program() {
+            Program::Named { base: "rsync", .. } => "f",
+            Program::Named { .. } | Program::Unnamed | Program::None => "",
+        };
+        letters.chars().all(|letter| LETTERS.contains(letter) && !values.contains(letter))
     }
 
     /// Whether all options are among these or asked for anyway.
@@ -144,6 +269,9 @@ impl Line<'_> {
             return Fit::No;
         };
         match (wanted.strip_prefix("--"), name.strip_prefix("--")) {
+            (Some(wanted), Some(name)) if !name.is_empty() && spelling == Spelling::Start => {
+                wanted.starts_with(name).into()
+            }
             // `--forc` is `--force`, but `--force` is not `--force-with-lease`.
             (Some(wanted), Some(name)) if !name.is_empty() && spelling == Spelling::Any => {
                 wanted.strip_prefix(name).is_some_and(|rest| !rest.starts_with('-')).into()
@@ -215,9 +343,10 @@ fn short(text: &str) -> Option<&str> {
 
 /// The letters of a cluster, up to what can only be a value. A number is one option.
 fn letters(cluster: &str) -> &str {
-    if cluster.starts_with(|c: char| c.is_ascii_digit()) {
+    if cluster.bytes().all(|byte| byte.is_ascii_digit()) {
         return if cluster.len() == 1 { cluster } else { "" };
     }
-    let end = cluster.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(cluster.len());
-    &cluster[..end]
+    // `-4` and `-6` are letters like others.
+    let end = cluster.find(|c: char| !(c.is_ascii_alphabetic() || matches!(c, '4' | '6')));
+    &cluster[..end.unwrap_or(cluster.len())]
 }

@@ -76,6 +76,8 @@ pub enum Class {
     Root,
     /// An operand nobody can tell: `Ground::unknown`.
     Unknown,
+    /// A root that is not the worktree: `Ground::system`.
+    System,
 }
 
 /// What no word can say about a command.
@@ -239,6 +241,7 @@ impl Tokens {
         if let Some(name) = text.strip_prefix('<').and_then(|text| text.strip_suffix('>')) {
             match (name, sense) {
                 ("root", _) => self.slots.push(Slot::Class { class: Class::Root, sense }),
+                ("system", _) => self.slots.push(Slot::Class { class: Class::System, sense }),
                 ("unknown", _) => self.slots.push(Slot::Class { class: Class::Unknown, sense }),
                 ("fed", Sense::Is) => self.traits.push(Trait::Fed),
                 ("again", Sense::Is) => self.traits.push(Trait::Again),

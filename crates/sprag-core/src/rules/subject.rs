@@ -150,7 +150,7 @@ impl<'a> Subject<'a> {
     pub(super) fn line_fit(&self, line: &Line<'_>, tokens: &Tokens, unless: &[Tokens]) -> Fit {
         match line.fit(tokens, self.ground, Look::Find) {
             Fit::No => Fit::No,
-            _ if self.exempt(line, unless) => Fit::No,
+            _ if self.excused(line, unless) => Fit::No,
             fit => fit,
         }
     }
@@ -164,7 +164,13 @@ impl<'a> Subject<'a> {
         &self.lines[self.script.map_or(0, |script| script.commands.len())..]
     }
 
+    /// Whether a command is none that the rule allows: in whatever spelling.
     pub(super) fn exempt(&self, line: &Line<'_>, unless: &[Tokens]) -> bool {
+        unless.iter().any(|tokens| line.fit(tokens, self.ground, Look::Find) == Fit::Yes)
+    }
+
+    /// Whether a command is none that the rule is about: only what is written out counts.
+    fn excused(&self, line: &Line<'_>, unless: &[Tokens]) -> bool {
         unless.iter().any(|tokens| line.fit(tokens, self.ground, Look::Exempt) == Fit::Yes)
     }
 
@@ -184,7 +190,7 @@ impl<'a> Subject<'a> {
                 fit = fit.min(self.place_fit(pattern, &known));
             }
             let line = touch.command.and_then(|at| self.lines.get(at));
-            if fit > best && !line.is_some_and(|line| self.exempt(line, unless)) {
+            if fit > best && !line.is_some_and(|line| self.excused(line, unless)) {
                 best = fit;
             }
         }

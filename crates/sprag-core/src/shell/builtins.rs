@@ -20,6 +20,7 @@ impl Walk {
     /// Applies a builtin; false if it is none that matters.
     pub(super) fn builtin(&mut self, name: &str, words: &[String]) -> bool {
         let operands = || words[1..].iter().skip_while(|word| word.starts_with('-') && word.len() > 1);
+        self.evaluates(name, words);
         match name {
             "cd" | "chdir" => {
                 let to = operands().next().cloned();
@@ -63,9 +64,9 @@ impl Walk {
                     self.input_line()
                 };
                 if let Some(array) = split.value(&["-a"]) {
-                    let values = match &line {
-                        Some(line) => line.split_whitespace().map(str::to_owned).collect(),
-                        None => vec![MANY.to_string()],
+                    let values = match (&line, self.separators()) {
+                        (Some(line), Some(separators)) => split_line(line, &separators, usize::MAX),
+                        _ => vec![MANY.to_string()],
                     };
                     let variable = Variable { values, array: true, exported: false };
                     self.state.variables.insert(array.to_owned(), variable);
@@ -125,8 +126,8 @@ impl Walk {
                 }
             }
             ":" | "true" | "false" | "test" | "[" | "shopt" | "wait" | "return" | "exit" | "break"
-            | "continue" | "umask" | "ulimit" | "hash" | "enable" | "bind" | "complete" | "disown"
-            | "dirs" | "jobs" | "times" => {}
+            | "continue" | "umask" | "ulimit" | "hash" | "enable" | "bind" | "complete" | "compgen"
+            | "disown" | "dirs" | "jobs" | "times" => {}
             _ => return false,
         }
         true
@@ -146,23 +147,26 @@ impl Walk {
 
     /// `read a b`: the last name takes what is left.
     fn read(&mut self, names: &[String], line: Option<String>) {
-        let Some(line) = line else {
+        let (Some(line), Some(separators)) = (line, self.separators()) else {
             for name in names {
                 self.state.set_hole(name);
             }
             self.state.set_hole("REPLY");
             return;
         };
-        let mut rest = line.as_str();
-        for (at, name) in names.iter().enumerate() {
-            let (word, after) = match rest.trim_start().split_once([' ', '\t']) {
-                Some((word, after)) if at + 1 < names.len() => (word, after),
-                _ => (rest.trim(), ""),
-            };
-            self.state.set(name, word.to_owned());
-            rest = after;
+        let mut words = split_line(&line, &separators, names.len()).into_iter();
+        for name in names {
+            self.state.set(name, words.next().unwrap_or_default());
         }
         self.state.set("REPLY", line);
+    }
+
+    /// `IFS`, if it is known.
+    fn separators(&self) -> Option<String> {
+        match self.state.variables.get("IFS") {
+            None => Some(" \t\n".to_owned()),
+            Some(variable) => variable.values.first().filter(|value| hole::is_known(value)).cloned(),
+        }
     }
 
     fn declare(&mut self, name: &str, words: &[String]) {
@@ -210,4 +214,25 @@ impl Walk {
             self.state.arguments = Some(words.get(at..).unwrap_or_default().to_vec());
         }
     }
+}
+
+/// The words `read` takes from a line; the last of them is what is left.
+fn split_line(line: &str, separators: &str, most: usize) -> Vec<String> {
+    let separates = |c: char| separators.contains(c);
+    let blank = |c: char| separates(c) && matches!(c, ' ' | '\t' | '\n');
+    let mut words = Vec::new();
+    let mut rest = line.trim_matches(blank);
+    while words.len() + 1 < most
+        && let Some(at) = rest.find(separates)
+    {
+        words.push(rest[..at].to_owned());
+        // Blanks around another separator belong to it.
+        let after = rest[at..].trim_start_matches(blank);
+        let one = after.strip_prefix(|c: char| separates(c) && !blank(c)).unwrap_or(after);
+        rest = one.trim_start_matches(blank);
+    }
+    if !rest.is_empty() && most > 0 {
+        words.push(rest.to_owned());
+    }
+    words
 }

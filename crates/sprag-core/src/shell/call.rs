@@ -31,7 +31,7 @@ impl Walk {
                 && let Some(first) = fields.first_mut()
                 && !matches!(first.as_str(), "[" | "[[")
             {
-                *first = first.replace(['*', '?'], HOLE.encode_utf8(&mut [0; 4]));
+                *first = unglobbed(first);
             }
             // A program whose name is worked out is told as such: nobody has read that name.
             if name.value.contains("$(") || name.value.contains('`') {
@@ -162,7 +162,7 @@ impl Walk {
         let (name, index) = match &assignment.name {
             ast::AssignmentName::VariableName(name) => (name.clone(), None),
             ast::AssignmentName::ArrayElementName(name, index) => {
-                self.reach(index);
+                self.computed(index);
                 (name.clone(), Some(index))
             }
         };
@@ -183,6 +183,7 @@ impl Walk {
                 Variable { values, array: true, exported: false }
             }
         };
+        let set = variable.values.first().filter(|_| !variable.array).cloned();
         if let Some(index) = index {
             let value = variable.values.pop().unwrap_or_default();
             let mut values = old.map(|old| old.values).unwrap_or_default();
@@ -209,6 +210,19 @@ impl Walk {
             if !variable.array {
                 variable.values = vec![variable.values.concat()];
             }
+        }
+        if let ast::AssignmentValue::Array(elements) = &assignment.value
+            && matches!(name.as_str(), "BASH_ALIASES" | "BASH_CMDS")
+        {
+            for (key, word) in elements {
+                if let Some(key) = key {
+                    let value = self.single(&word.value);
+                    self.shell_variable(&name, Some(&key.value), &value);
+                }
+            }
+        }
+        if let Some(value) = set.filter(|_| !variable.values.is_empty()) {
+            self.shell_variable(&name, index.map(String::as_str), &value);
         }
         // A value that doubles with each line must end somewhere.
         if variable.values.iter().map(String::len).sum::<usize>() > TEXT {
@@ -244,6 +258,13 @@ impl Walk {
         for layer in 0..LAYERS {
             if !self.step() {
                 return;
+            }
+            // Behind a carrier a pattern has become a name as well: `sudo /bin/r?`.
+            if let Some(first) = words.first_mut()
+                && first.contains(['*', '?', '['])
+                && !matches!(first.as_str(), "[" | "[[")
+            {
+                *first = unglobbed(first);
             }
             let Some(first) = words.first() else { return };
             let name = program_name(first);
@@ -339,7 +360,18 @@ impl Walk {
             self.output(name, &words);
             return;
         }
-        let given = words;
+        let mut given = words;
+        if name == "git" {
+            one_case(&mut given);
+        }
+        // What `env` sets counts like what the shell sets.
+        let set = assigns.iter().filter(|(variable, _)| name == "git" && variable.starts_with("GIT_CONFIG_"));
+        let set: Vec<&(String, String)> = set.collect();
+        let outer: Vec<Option<Variable>> =
+            set.iter().map(|(variable, _)| self.state.variables.get(variable).cloned()).collect();
+        for (variable, value) in &set {
+            self.state.set(variable, value.clone());
+        }
         let words = match self.subcommand(name, &given) {
             Some(short) => {
                 let moved = std::mem::replace(&mut self.state.cwd, cwd.clone());
@@ -349,6 +381,12 @@ impl Walk {
             }
             None => given,
         };
+        for ((variable, _), outer) in set.into_iter().zip(outer) {
+            match outer {
+                Some(outer) => self.state.variables.insert(variable.clone(), outer),
+                None => self.state.variables.remove(variable),
+            };
+        }
         // `uv run -` and `uv run x.py` are Python.
         let python = name == "-" || name.ends_with(".py");
         if python && matches!(self.via.last(), Some(Carrier::Program(by)) if by == "uv") {
@@ -449,6 +487,23 @@ impl Walk {
     }
 }
 
+/// What a shell would put in place of `*`, `?` and `[…]` is not known.
+fn unglobbed(word: &str) -> String {
+    let mut known = String::with_capacity(word.len());
+    let mut rest = word.chars();
+    while let Some(c) = rest.next() {
+        let class = c == '[' && rest.as_str().contains(']');
+        if class {
+            // `[]x]` and `[!]x]` start with a bracket that does not end them.
+            let from = rest.as_str().trim_start_matches(['!', '^']);
+            let from = from.strip_prefix(']').filter(|from| from.contains(']')).unwrap_or(from);
+            rest = from.split_once(']').map_or("", |(_, after)| after).chars();
+        }
+        known.push(if class || matches!(c, '*' | '?') { HOLE } else { c });
+    }
+    known
+}
+
 /// The name a program is known by. Some file systems do not tell `GIT` from `git`.
 fn program_name(path: &str) -> String {
     let base = hole::base_name(path);
@@ -457,6 +512,29 @@ fn program_name(path: &str) -> String {
     }
     let lower = base.to_ascii_lowercase();
     lower.strip_suffix(".exe").map(str::to_owned).unwrap_or(lower)
+}
+
+/// Git does not tell `core.hooksPath` from `CORE.HOOKSPATH`; rules know it by one name.
+fn one_case(words: &mut [String]) {
+    const KEYS: &[&str] = &["core.hooksPath", "include.path"];
+    let config = words.iter().take(8).any(|word| word == "config");
+    for at in 1..words.len() {
+        let setting = words[at - 1] == "-c" || words[at - 1] == "--config-env";
+        let (before, key) = match words[at].strip_prefix("--config-env=") {
+            Some(key) => ("--config-env=", key),
+            None if config || setting => ("", words[at].as_str()),
+            None => continue,
+        };
+        for known in KEYS {
+            if let Some(start) = key.get(..known.len())
+                && start.eq_ignore_ascii_case(known)
+                && matches!(key.as_bytes().get(known.len()), None | Some(b'='))
+            {
+                words[at] = format!("{before}{known}{}", &key[known.len()..]);
+                break;
+            }
+        }
+    }
 }
 
 /// `{name}`, which in front of a redirection names a descriptor.

@@ -174,6 +174,7 @@ impl Reader<'_> {
                 Some(path) => Some(Action::Write(one(path))),
                 None => None,
             },
+            Sink::Copy => arguments.get(1).or(arguments.first()).map(|path| Action::Write(one(path))),
             Sink::Remove { tree } => {
                 let mut words = vec!["rm".to_owned(), if tree { "-rf" } else { "-f" }.to_owned()];
                 let paths = match arguments.first() {

@@ -27,6 +27,10 @@ impl Walk {
             return step;
         }
         let Some(row) = row(name, words) else { return Step::Plain };
+        // They write a file of their own as well.
+        if matches!(name, "strace" | "ltrace" | "time" | "gtime" | "perf" | "script") {
+            self.paths(name, words, None);
+        }
         let mut split = options::leading(words, 1, &row.options);
         if !row.verbs.is_empty() {
             let verb = split.operands;
@@ -82,6 +86,12 @@ impl Walk {
             _ => inner,
         };
         if inner.is_empty() {
+            let shell = matches!(name, "sudo" | "doas") && split.has(&["-s", "-i", "--shell", "--login"])
+                || matches!(name, "unshare" | "nsenter" | "chroot" | "script" | "pkexec");
+            if shell && !found && self.is_fed() {
+                self.stdin_code(name, words, assigns, Vec::new());
+                return Step::Done;
+            }
             return if found { Step::Done } else { Step::Plain };
         }
         if row.joined {
@@ -156,21 +166,40 @@ impl Walk {
             _ if words.len() > 1 && !words[0].contains('/') && any_assignment(&words[0]).is_some() => {
                 Some(Step::Inner { words: words[1..].to_vec(), assigns: Vec::new(), enter: None })
             }
+            // Git's own programs, by the names they have in its directory.
+            _ if name.strip_prefix("git-").is_some_and(super::configured::is_git_builtin) => {
+                let verb = name.strip_prefix("git-").unwrap_or(name);
+                let mut inner = vec!["git".to_owned(), verb.to_owned()];
+                inner.extend(words[1..].iter().cloned());
+                Some(Step::Inner { words: inner, assigns: Vec::new(), enter: None })
+            }
+            "gh" if words.get(1).is_some_and(|word| word == "alias")
+                && words.get(2).is_some_and(|word| word == "set") =>
+            {
+                self.gh_alias(words);
+                None
+            }
             _ if super::shells::is_shell(name) => Some(self.shell(name, words, assigns)),
             _ => None,
         }
     }
 
     fn env(&mut self, words: &[String], assigns: &[(String, String)]) -> Step {
-        const OPTIONS: Options = opts("uCSP", &["--unset", "--chdir", "--split-string", "--block-signal"]);
-        let split = options::leading(words, 1, &OPTIONS);
+        const OPTIONS: Options = opts("uCSPa", &["--unset", "--chdir", "--split-string", "--argv0"]);
+        let mut split = options::leading(words, 1, &OPTIONS);
         let mut at = split.operands;
         let mut inner_assigns = Vec::new();
-        // A lone `-` is `-i`.
+        // A lone `-` is `-i`; some look for options behind assignments, too.
         while let Some(word) = words.get(at) {
             match any_assignment(word) {
                 Some(assign) => inner_assigns.push(assign),
                 None if word == "-" => {}
+                None if word.starts_with('-') && word != "--" => {
+                    let more = options::leading(words, at, &OPTIONS);
+                    split.given.extend(more.given);
+                    at = more.operands;
+                    continue;
+                }
                 None => break,
             }
             at += 1;
@@ -179,7 +208,7 @@ impl Walk {
         if let Some(text) = split.value(&["-S", "--split-string"]) {
             self.wrapper(words, assigns);
             // It splits like a shell, without substitutions.
-            let quoted = text.replace('`', "\\`").replace("$(", "\\$(");
+            let quoted = text.replace("\\_", " ").replace('`', "\\`").replace("$(", "\\$(");
             for word in split_words(&quoted) {
                 inner.extend(self.fields(&word));
             }
@@ -206,8 +235,28 @@ impl Walk {
                 self.shell_text(name, &text, Vec::new());
                 Step::Done
             }
+            None if self.is_fed() => {
+                self.stdin_code(name, words, assigns, Vec::new());
+                Step::Done
+            }
             None => Step::Plain,
         }
+    }
+
+    /// `gh alias set NAME EXPANSION`: it is used later, perhaps by this very text.
+    fn gh_alias(&mut self, words: &[String]) {
+        let (split, operands) = options::anywhere(words, 3, &opts("", &[]));
+        let Some(text) = operands.get(1).cloned() else { return };
+        match text.strip_prefix('!') {
+            Some(code) => self.shell_text("gh", code, Vec::new()),
+            None if split.has(&["-s", "--shell"]) => self.shell_text("gh", &text, Vec::new()),
+            None => self.shell_text("gh", &format!("gh {text}"), Vec::new()),
+        }
+    }
+
+    /// Whether there is something to read that this text knows of.
+    fn is_fed(&self) -> bool {
+        !matches!(self.input, super::walk::Input::Inherited)
     }
 
     /// `nix develop -c x`, `nix shell p -c x`; what follows `nix run p --` are arguments of `p`.

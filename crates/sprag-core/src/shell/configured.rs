@@ -111,6 +111,13 @@ impl Walk {
                 let setting = found.iter().find(|(name, _)| *name == other);
                 let setting = setting.map_or(hole::HOLE.to_string(), |(_, value)| value.clone());
                 self.git_setting(&value.to_ascii_lowercase(), &setting);
+            } else if variable.starts_with("GIT_TRACE") && value.starts_with(['/', hole::HOLE]) {
+                self.writes(value, "git");
+            } else if variable.starts_with("BASH_FUNC_") {
+                let body = value.trim_start().trim_start_matches("()").to_owned();
+                self.shell_text(variable, &body, vec![hole::MANY.to_string()]);
+            } else if variable == "PS4" {
+                self.reference(value);
             } else if variable == "PATH" {
                 // Another program of the same name may be first.
                 self.doubt(DoubtKind::Opaque, &format!("PATH={value}"));

@@ -9,6 +9,7 @@ use super::escapes::Dialect;
 use super::hole;
 use super::hole::HOLE;
 use super::hole::MANY;
+use super::hole::NUMBER;
 use super::scan;
 use super::scan::Inside;
 use super::walk::Input;
@@ -87,7 +88,7 @@ impl Fields {
         if !text.is_empty() {
             self.word.push_str(text);
             self.begun = true;
-            self.solid |= text.contains(|c| !hole::is_hole(c));
+            self.solid |= text.contains(|c| !hole::is_hole(c) || c == NUMBER);
         }
     }
 
@@ -370,14 +371,14 @@ impl Walk {
     }
 
     fn arithmetic(&mut self, inner: &str, quoting: Quoting, fields: &mut Fields) {
-        self.reach(inner);
+        self.computed(inner);
         let number = inner.trim();
         // Only a plain number is worked out.
         if !number.is_empty() && number.len() < 18 && number.bytes().all(|byte| byte.is_ascii_digit()) {
             fields.value(number, quoting);
         } else {
             // A number is one word, whatever it is.
-            fields.value(HOLE.encode_utf8(&mut [0; 4]), Quoting::Double);
+            fields.value(NUMBER.encode_utf8(&mut [0; 4]), Quoting::Double);
         }
     }
 

@@ -1,5 +1,5 @@
 //! Unknown text inside known text. While a command line is read, words and texts are plain strings
-//! in which two private characters stand for what is not known: so a half-known text can be split,
+//! in which three private characters stand for what is not known: so a half-known text can be split,
 //! joined, piped and parsed again like any other, and only the result tells words from holes.
 
 use super::Word;
@@ -8,9 +8,22 @@ use super::Word;
 pub(super) const HOLE: char = '\u{E000}';
 /// Any number of unknown words; always a whole word.
 pub(super) const MANY: char = '\u{E001}';
+/// An unknown number: one word, of digits.
+pub(super) const NUMBER: char = '\u{E002}';
 
 pub(super) fn is_hole(c: char) -> bool {
-    matches!(c, HOLE | MANY)
+    matches!(c, HOLE | MANY | NUMBER)
+}
+
+/// Whether a text is a number, known or not.
+pub(super) fn is_number(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    digits.chars().all(|c| c.is_ascii_digit() || c == NUMBER)
+}
+
+/// Whether there may be anything in it.
+pub(super) fn is_open(text: &str) -> bool {
+    text.contains([HOLE, MANY])
 }
 
 pub(super) fn is_known(text: &str) -> bool {

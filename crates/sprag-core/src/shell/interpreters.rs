@@ -56,6 +56,16 @@ impl Walk {
             }
             Code::Text(text) => self.interpreter_code(name, &text),
             Code::File(path) => match self.file(&path).map(str::to_owned) {
+                Some(text)
+                    if !hole::is_known(&text)
+                        && !text.contains(|c: char| !hole::is_hole(c) && !c.is_whitespace()) =>
+                {
+                    self.doubt_of(
+                        DoubtKind::Dynamic,
+                        &format!("what {name} reads is known only at run time"),
+                        command,
+                    );
+                }
                 Some(text) => self.interpreter_code(name, &text),
                 None => {
                     self.reads(&path, name);
@@ -119,6 +129,10 @@ impl Walk {
             .collect();
         if !texts.is_empty() {
             return Code::Text(texts.join("\n"));
+        }
+        // Its statements are operands and values of `-s`.
+        if language == Language::Python && split.value(&["-m"]) == Some("timeit") {
+            return Code::Text(operands.join("\n"));
         }
         if language == Language::Python && split.has(&["-m"])
             || split.has(&["-V", "--version", "-v", "--help", "-h"]) && operands.is_empty()

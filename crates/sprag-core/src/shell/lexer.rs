@@ -393,7 +393,7 @@ mod tests {
             Token::Exec(text) => Some(format!("!{text}")),
             Token::Name(_) | Token::Mark(_) => None,
         });
-        texts.map(|text| text.replace(HOLE, "_")).collect()
+        texts.map(|text| text.replace(super::hole::is_hole, "_")).collect()
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod carriers;
 mod configured;
 mod embedded;
 mod escapes;
+mod evaluated;
 mod expand;
 mod filters;
 mod heredocs;

@@ -5,6 +5,7 @@ use super::expand::Quoting;
 use super::hole;
 use super::hole::HOLE;
 use super::hole::MANY;
+use super::hole::NUMBER;
 use super::walk::Walk;
 
 /// What is known of a parameter.
@@ -28,7 +29,7 @@ impl Walk {
                 Found::Known(value) if hole::is_known(&value) => value.chars().count().to_string(),
                 Found::List(values) => values.len().to_string(),
                 Found::Unset => "0".to_owned(),
-                Found::Known(_) | Found::Unknown => HOLE.to_string(),
+                Found::Known(_) | Found::Unknown => NUMBER.to_string(),
             };
             // A length is one word.
             fields.value(&length, Quoting::Double);
@@ -39,8 +40,17 @@ impl Walk {
             _ => (inner, false),
         };
         let (name, operator) = split_name(inner);
+        if let Some((_, index)) = name.strip_suffix(']').and_then(|name| name.split_once('['))
+            && !matches!(index, "@" | "*")
+        {
+            self.computed(index);
+        }
         let mut found = self.found(name);
         if indirect {
+            if let Found::Known(name) = &found {
+                let name = name.clone();
+                self.reference(&name);
+            }
             found = match found {
                 Found::Known(name) if is_parameter(&name) => self.found(&name),
                 _ => Found::Unknown,
@@ -97,7 +107,8 @@ impl Walk {
                 _ => Found::Unknown,
             },
             // Numbers and flags of this very process.
-            "?" | "$" | "!" | "-" | "_" => Found::Known(HOLE.to_string()),
+            "?" | "$" | "!" => Found::Known(NUMBER.to_string()),
+            "-" | "_" => Found::Known(HOLE.to_string()),
             "IFS" if !self.state.variables.contains_key("IFS") => Found::Known(" \t\n".to_owned()),
             _ => self.variable(name),
         }
@@ -177,6 +188,25 @@ impl Walk {
                 self.give(found, name, quoting, fields);
             }
             _ => {
+                if kind == ':' {
+                    self.computed(word);
+                }
+                // A value shown as a prompt is expanded once more.
+                if operator == "@P" {
+                    match &found {
+                        Found::Known(value) if hole::is_known(value) => {
+                            let value = value.clone();
+                            self.reference(&value);
+                        }
+                        Found::Unset => {}
+                        Found::Known(_) | Found::List(_) | Found::Unknown => {
+                            self.doubt(
+                                super::DoubtKind::Dynamic,
+                                &format!("${{{name}@P}} expands its value"),
+                            );
+                        }
+                    }
+                }
                 let pattern =
                     self.in_one(rest.trim_start_matches(['#', '%', '/', '^', ',', ':', '@']), Quoting::Bare);
                 let value = match &found {

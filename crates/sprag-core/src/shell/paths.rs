@@ -96,13 +96,51 @@ const ROWS: &[Row] = &[
         "",
         &["--reference"],
     ),
-    row(
-        &["patch"],
-        Which::None,
-        Which::First,
-        "pdiorBFVYz",
-        &["--strip", "--directory", "--input", "--output"],
-    ),
+    Row {
+        writes_at: &["-d", "--directory", "-o", "--output", "-r", "--reject-file"],
+        ..row(
+            &["patch"],
+            Which::None,
+            Which::First,
+            "pdiorBFVYz",
+            &["--strip", "--directory", "--input", "--output", "--reject-file"],
+        )
+    },
+    Row { writes_at: &["-o", "--output"], ..row(&["shuf"], Which::All, Which::None, "ino", &["--output"]) },
+    row(&["uniq"], Which::First, Which::ButFirst, "fsw", &[]),
+    row(&["xxd"], Which::First, Which::ButFirst, "cgloRs", &[]),
+    Row {
+        writes_at: &["-o"],
+        ..row(&["go"], Which::None, Which::None, "", &["-o", "-tags", "-ldflags", "-gcflags", "-mod"])
+    },
+    Row {
+        writes_at: &["-out", "-keyout", "-CAserial", "-writerand"],
+        ..row(
+            &["openssl"],
+            Which::None,
+            Which::None,
+            "",
+            &["-out", "-in", "-keyout", "-key", "-days", "-subj", "-CAserial", "-writerand", "-pass", "-k"],
+        )
+    },
+    Row {
+        writes_at: &["-o", "--output"],
+        ..row(
+            &["strace", "ltrace", "time", "gtime", "perf"],
+            Which::None,
+            Which::None,
+            "aeEfonpPsu",
+            &["--output"],
+        )
+    },
+    Row {
+        writes_at: &["-O", "-B", "-T", "-I"],
+        ..row(&["script"], Which::None, Which::First, "cEIoBOTm", &["--command"])
+    },
+    Row {
+        only_with: &["-i", "--inplace", "--in-place"],
+        ..row(&["yq"], Which::ButFirst, Which::ButFirst, "", &["--arg", "--argjson", "--indent"])
+    },
     Row {
         only_with: &["-i", "--in-place", "-I"],
         ..row(
@@ -206,6 +244,7 @@ const ROWS: &[Row] = &[
     },
     row(&["zip"], Which::ButFirst, Which::First, "bitx", &[]),
     Row {
+        writes_at: &["-o"],
         not_with: &["-c", "--stdout", "--to-stdout", "-t", "--test", "-l", "--list"],
         ..row(
             &["gzip", "gunzip", "xz", "unxz", "bzip2", "bunzip2", "zstd", "unzstd", "lz4", "brotli"],
@@ -215,7 +254,11 @@ const ROWS: &[Row] = &[
             &["--suffix"],
         )
     },
-    row(&["split", "csplit"], Which::First, Which::None, "abCln", &[]),
+    row(&["split"], Which::First, Which::ButFirst, "abCln", &[]),
+    Row {
+        writes_at: &["-f", "--prefix"],
+        ..row(&["csplit"], Which::First, Which::None, "bfn", &["--prefix"])
+    },
     Row {
         reads_at: &["-f", "--file", "--exclude-from"],
         ..row(
@@ -239,7 +282,7 @@ const ROWS: &[Row] = &[
     },
     Row { writes_at: &["-o"], ..row(&["strip", "objcopy"], Which::First, Which::Last, "oOIRNKjF", &[]) },
     row(
-        &["jq", "yq", "gojq"],
+        &["jq", "gojq"],
         Which::ButFirst,
         Which::None,
         "",
@@ -267,7 +310,6 @@ const ROWS: &[Row] = &[
             "nl",
             "od",
             "hexdump",
-            "xxd",
             "strings",
             "wc",
             "file",
@@ -285,7 +327,6 @@ const ROWS: &[Row] = &[
             "column",
             "fold",
             "rev",
-            "uniq",
             "zcat",
             "open",
             "xdg-open",
@@ -322,6 +363,12 @@ impl Walk {
             "dd" => self.dd(words),
             "tar" | "bsdtar" | "gtar" => self.tar(words),
             "git" => self.git_paths(words),
+            // `docker cp CONTAINER:PATH PATH`.
+            "docker" | "podman" | "nerdctl" | "kubectl" if words.get(1).is_some_and(|word| word == "cp") => {
+                if let Some(path) = words.last().filter(|path| !path.contains(':')) {
+                    self.writes(path, name);
+                }
+            }
             "sed" | "gsed" => self.sed(words),
             _ => self.by_row(name, words),
         }
@@ -471,7 +518,15 @@ impl Walk {
     fn git_paths(&mut self, words: &[String]) {
         const OPTIONS: Options = Options {
             letters: "sbBo",
-            long: &["--source", "--output", "--pathspec-from-file", "--branch", "--depth"],
+            long: &[
+                "--source",
+                "--output",
+                "--pathspec-from-file",
+                "--branch",
+                "--depth",
+                "--prefix",
+                "--template",
+            ],
         };
         let verb = words.get(1).map_or("", String::as_str);
         let (split, operands) = options::anywhere(words, 2, &OPTIONS);
@@ -486,6 +541,15 @@ impl Walk {
                     .filter(|word| word == "." || word.starts_with("./") || word.starts_with(":/"))
                     .collect(),
             },
+            "checkout-index" => split.value(&["--prefix"]).into_iter().map(str::to_owned).collect(),
+            // Hooks come with a template.
+            "init" | "clone" if split.has(&["--template"]) => {
+                let place = match verb {
+                    "init" => operands.first().map_or(".", String::as_str),
+                    _ => operands.get(1).map_or(".", String::as_str),
+                };
+                vec![format!("{place}/.git/hooks")]
+            }
             "clone" => operands.into_iter().skip(1).collect(),
             "worktree" if operands.first().is_some_and(|word| word == "add") => {
                 operands.into_iter().skip(1).take(1).collect()

@@ -103,7 +103,13 @@ impl Walk {
     }
 
     /// A shell that reads its commands from standard input.
-    fn stdin_code(&mut self, name: &str, words: &[String], assigns: &Assigns, arguments: Vec<String>) {
+    pub(super) fn stdin_code(
+        &mut self,
+        name: &str,
+        words: &[String],
+        assigns: &Assigns,
+        arguments: Vec<String>,
+    ) {
         match self.input.clone() {
             Input::Inherited => {
                 self.leaf(words, assigns);

@@ -17,6 +17,8 @@ pub(super) enum Sink {
     Code,
     /// Writes a file.
     Write,
+    /// Writes its second argument.
+    Copy,
 }
 
 /// The calls of one language; `with` is a word that must be in the code, because the name alone
@@ -91,6 +93,14 @@ const ROWS: &[Row] = &[
     row(Language::Python, FILE, &["os", "pathlib", "Path"], &["remove", "unlink", "rmdir"]),
     row(Language::Python, Sink::Code, &[], &["exec", "eval"]),
     row(Language::Python, Sink::Write, &["Path"], &["write_text", "write_bytes"]),
+    row(Language::Python, Sink::Copy, &["shutil"], &["copy", "copy2", "copyfile", "copytree", "move"]),
+    row(Language::Python, Sink::Copy, &["os", "Path"], &["rename", "renames", "symlink", "link"]),
+    row(
+        Language::JavaScript,
+        Sink::Copy,
+        &["fs", "Deno"],
+        &["renameSync", "copyFileSync", "copyFile", "cpSync", "symlinkSync", "linkSync"],
+    ),
     row(
         Language::JavaScript,
         Sink::Write,

@@ -219,18 +219,16 @@ impl Walk {
             roots.push(".".to_owned());
         }
         self.leaf(words, assigns);
-        let below: Vec<String> =
-            roots.iter().map(|root| format!("{}/{HOLE}", root.trim_end_matches('/'))).collect();
-        // `-name '*'` leaves nothing out.
-        let narrows = |(at, word): (usize, &String)| {
-            is_test(word) && words.get(end + at + 1).is_none_or(|value| !matches!(value.as_str(), "*" | "**"))
-        };
-        let narrowed = words[end..].iter().enumerate().any(narrows);
         self.via.push(Carrier::Program("find".to_owned()));
         let mut at = end;
         while let Some(word) = words.get(at) {
+            if !self.step() {
+                break;
+            }
             match word.as_str() {
                 "-exec" | "-execdir" | "-ok" | "-okdir" => {
+                    self.count(at - end);
+                    let Choice { narrowed, below } = chosen(&words[end..at], &roots);
                     let length = words[at + 1..].iter().position(|word| word == ";" || word == "+");
                     let stop = length.map_or(words.len(), |length| at + 1 + length);
                     let inner = &words[at + 1..stop];
@@ -261,8 +259,10 @@ impl Walk {
                     at = stop;
                 }
                 "-delete" => {
+                    self.count(at - end);
+                    let Choice { narrowed, below } = chosen(&words[end..at], &roots);
                     let mut run = vec!["rm".to_owned(), if narrowed { "-f" } else { "-rf" }.to_owned()];
-                    run.extend(if narrowed { below.clone() } else { roots.clone() });
+                    run.extend(if narrowed { below } else { roots.clone() });
                     self.run(run, Vec::new());
                 }
                 "-fprint" | "-fprint0" | "-fls" | "-fprintf" => {
@@ -280,13 +280,19 @@ impl Walk {
     }
 
     pub(super) fn fd(&mut self, words: &[String], assigns: &Assigns) -> Step {
-        let exec =
-            words.iter().position(|word| matches!(word.as_str(), "-x" | "-X" | "--exec" | "--exec-batch"));
-        let Some(at) = exec else { return Step::Plain };
+        let option = |word: &String| {
+            let name = word.split_once('=').map_or(word.as_str(), |(name, _)| name);
+            matches!(name, "--exec" | "--exec-batch")
+                || word.starts_with('-') && !word.starts_with("--") && word.ends_with(['x', 'X'])
+        };
+        let Some(at) = words.iter().position(option) else { return Step::Plain };
         self.leaf(&words[..at], assigns);
+        // `--exec=rm` holds the first word.
+        let attached = words[at].split_once('=').map(|(_, program)| program.to_owned());
         let end =
             words[at + 1..].iter().position(|word| word == ";").map_or(words.len(), |length| at + 1 + length);
-        let inner = &words[at + 1..end];
+        let inner: &[String] =
+            &attached.into_iter().chain(words[at + 1..end].iter().cloned()).collect::<Vec<_>>();
         let hole = format!("./{HOLE}");
         let marks = ["{}", "{/}", "{//}", "{.}", "{/.}"];
         let mut run: Vec<String> = Vec::new();
@@ -336,6 +342,61 @@ fn put(word: &str, mark: &str, item: &str) -> String {
 /// A template of `parallel` with its item.
 fn filled(template: &str, item: &str) -> String {
     ["{}", "{.}", "{/}", "{1}"].iter().fold(template.to_owned(), |text, mark| put(&text, mark, item))
+}
+
+/// Which files an action of `find` is for.
+struct Choice {
+    /// Most files are left out.
+    narrowed: bool,
+    /// Their paths, as far as they are known.
+    below: Vec<String>,
+}
+
+/// What the words of an expression before an action choose: those behind the last `-o` that is not
+/// closed in by parentheses.
+fn chosen(before: &[String], roots: &[String]) -> Choice {
+    let mut depth = 0_usize;
+    let mut from = before.len();
+    for word in before.iter().rev() {
+        match word.as_str() {
+            ")" => depth += 1,
+            "(" => depth = depth.saturating_sub(1),
+            "-o" | "-or" | "," if depth == 0 => break,
+            _ => {}
+        }
+        from -= 1;
+    }
+    let words = &before[from..];
+    let (mut tests, mut others) = (0, 0);
+    let mut names = Vec::new();
+    let mut whole = true;
+    for (at, word) in words.iter().enumerate() {
+        let negated = at > 0 && matches!(words[at - 1].as_str(), "!" | "-not");
+        // A name is no test, whatever it looks like.
+        let value = at > 0 && is_test(&words[at - 1]) && words[at - 1] != "-empty";
+        if matches!(word.as_str(), "-o" | "-or" | ",") && !value {
+            others += 1;
+        }
+        // `-name '*'` leaves nothing out.
+        let all = words.get(at + 1).is_some_and(|value| matches!(value.as_str(), "*" | "**"));
+        if !is_test(word) || value || negated || all {
+            continue;
+        }
+        tests += 1;
+        match words.get(at + 1) {
+            Some(name) if word == "-name" => names.push(name.clone()),
+            Some(name) if word == "-iname" => names.push(name.to_lowercase()),
+            _ => whole = others == 0 && !names.is_empty(),
+        }
+    }
+    let narrowed = tests > others;
+    let below = roots.iter().map(|root| format!("{}/{HOLE}", root.trim_end_matches('/')));
+    if narrowed && whole && !names.is_empty() && names.len() * roots.len() <= ITEMS {
+        let named =
+            |below: String| names.iter().map(move |name| format!("{below}/{name}")).collect::<Vec<_>>();
+        return Choice { narrowed, below: below.flat_map(named).collect() };
+    }
+    Choice { narrowed, below: below.collect() }
 }
 
 /// A test of `find` that leaves most files out; kinds and depths do not.

@@ -3,6 +3,7 @@
 //! mostly is.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use brush_parser::ast;
@@ -10,6 +11,12 @@ use brush_parser::ast;
 use super::Place;
 use super::Start;
 use super::hole::HOLE;
+use super::hole::MANY;
+use super::hole::NUMBER;
+use super::hole::is_number;
+
+/// The longest path that can be used.
+const LONGEST: usize = 4096;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Variable {
@@ -39,6 +46,8 @@ pub(super) struct State {
     pub(super) previous: Option<String>,
     pub(super) pushed: Vec<Option<String>>,
     pub(super) home: String,
+    /// Variables whose values are evaluated when they are set: `declare -i`.
+    pub(super) integers: BTreeSet<String>,
 }
 
 impl State {
@@ -53,6 +62,7 @@ impl State {
             cwd: Some(start.cwd.clone().unwrap_or_else(|| ".".to_owned())),
             previous: None,
             pushed: Vec::new(),
+            integers: BTreeSet::new(),
             home: start.home.clone().unwrap_or_else(|| "~".to_owned()),
         }
     }
@@ -108,8 +118,20 @@ impl State {
     /// unknown. Functions and aliases stay, because they may be there.
     pub(super) fn blur(&mut self, before: &State) {
         for (name, variable) in &mut self.variables {
-            if before.variables.get(name) != Some(variable) {
-                variable.values = vec![HOLE.to_string()];
+            let old = before.variables.get(name);
+            if old != Some(variable) {
+                // What counts up in a loop stays a number.
+                let numbers = |variable: &Variable| {
+                    !variable.array && variable.values.iter().all(|value| is_number(value))
+                };
+                let mark = match old {
+                    _ if !numbers(variable) => HOLE,
+                    Some(old) if numbers(old) => NUMBER,
+                    Some(_) => HOLE,
+                    // A number, or what the environment has.
+                    None => MANY,
+                };
+                variable.values = vec![mark.to_string()];
                 variable.array = false;
             }
         }
@@ -136,6 +158,8 @@ impl State {
     pub(super) fn enter(&mut self, to: &str) {
         let old = self.cwd.take();
         self.cwd = if super::hole::is_known(to) { join(old.as_deref(), to) } else { None };
+        // No system has a longer path: where that leads is not known.
+        self.cwd.take_if(|cwd| cwd.len() > LONGEST);
         self.previous = old;
     }
 }

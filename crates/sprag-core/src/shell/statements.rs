@@ -99,7 +99,14 @@ impl Walk {
                 let span = ast::SourceLocation::location(&function.body);
                 self.count(span.map_or(0, |span| span.end.index.saturating_sub(span.start.index)) / 16);
                 let body = Function { body: Rc::new(function.body.clone()) };
-                self.state.functions.insert(function.fname.value.clone(), body);
+                let name = function.fname.value.clone();
+                // It is called for every name that is no command.
+                let called =
+                    matches!(name.as_str(), "command_not_found_handle" | "command_not_found_handler");
+                self.state.functions.insert(name.clone(), body);
+                if called {
+                    self.function(&name, vec![hole::MANY.to_string()]);
+                }
             }
             ast::Command::ExtendedTest(test, redirects) => {
                 self.redirected(redirects.as_ref(), |walk| walk.test(&test.expr));
@@ -112,12 +119,12 @@ impl Walk {
     pub(super) fn compound(&mut self, compound: &ast::CompoundCommand) {
         match compound {
             Compound::Arithmetic(inner) => {
-                self.reach(&inner.expr.value);
+                self.computed(&inner.expr.value);
                 self.leaf(&["((".to_owned()], &[]);
             }
             Compound::ArithmeticForClause(inner) => {
                 for part in [&inner.initializer, &inner.condition, &inner.updater].into_iter().flatten() {
-                    self.reach(&part.value);
+                    self.computed(&part.value);
                 }
                 self.looped(|walk| walk.list(&inner.body.list));
             }
@@ -265,7 +272,28 @@ impl Walk {
                 self.test(right);
             }
             Test::Not(inner) | Test::Parenthesized(inner) => self.test(inner),
+            Test::UnaryTest(
+                ast::UnaryPredicate::ShellVariableIsSetAndAssigned
+                | ast::UnaryPredicate::ShellVariableIsSetAndNameRef,
+                word,
+            ) => {
+                let name = self.single(&word.value);
+                self.reference(&name);
+            }
             Test::UnaryTest(_, word) => self.reach(&word.value),
+            Test::BinaryTest(
+                ast::BinaryPredicate::ArithmeticEqualTo
+                | ast::BinaryPredicate::ArithmeticNotEqualTo
+                | ast::BinaryPredicate::ArithmeticLessThan
+                | ast::BinaryPredicate::ArithmeticLessThanOrEqualTo
+                | ast::BinaryPredicate::ArithmeticGreaterThan
+                | ast::BinaryPredicate::ArithmeticGreaterThanOrEqualTo,
+                left,
+                right,
+            ) => {
+                self.compared(&left.value);
+                self.compared(&right.value);
+            }
             Test::BinaryTest(_, left, right) => {
                 self.reach(&left.value);
                 self.reach(&right.value);

@@ -247,9 +247,17 @@ impl Walk {
                 (key.to_ascii_lowercase(), value.to_owned())
             })
             .collect();
+        // `--config-env=KEY=NAME`: the value is that of a variable.
+        for setting in given.iter().filter(|option| option.name == "--config-env") {
+            if let Some((key, name)) = setting.value.as_deref().and_then(|setting| setting.split_once('=')) {
+                let value = self.state.value(name).map_or_else(|| hole::HOLE.to_string(), str::to_owned);
+                settings.push((key.to_ascii_lowercase(), value));
+            }
+        }
         for (key, value) in &settings {
             self.git_setting(key, value);
         }
+        settings.splice(0..0, self.git_variables());
         settings.splice(0..0, self.git_settings.iter().cloned());
         // An alias may name another one; a builtin cannot be one.
         for _ in 0..4 {
@@ -272,6 +280,20 @@ impl Walk {
             *short = words;
         }
         self.git_code(short);
+    }
+
+    /// Settings in `GIT_CONFIG_KEY_0`, `GIT_CONFIG_VALUE_0` and so on.
+    fn git_variables(&self) -> Vec<(String, String)> {
+        let variables = &self.state.variables;
+        let first = |name: &str| variables.get(name).and_then(|variable| variable.values.first()).cloned();
+        let keys = variables.keys().filter_map(|name| name.strip_prefix("GIT_CONFIG_KEY_"));
+        keys.take(64)
+            .filter_map(|number| {
+                let key = first(&format!("GIT_CONFIG_KEY_{number}"))?.to_ascii_lowercase();
+                let value = first(&format!("GIT_CONFIG_VALUE_{number}"));
+                Some((key, value.unwrap_or_else(|| hole::HOLE.to_string())))
+            })
+            .collect()
     }
 
     /// Subcommands that run what they are given.

@@ -1,6 +1,7 @@
 //! Commands against what they run, and the laws that hold for any text.
 
 mod carriers;
+mod evaluated;
 mod forms;
 mod laws;
 mod words;

@@ -138,7 +138,7 @@ impl Walk {
             text = &text[..end];
         }
         let cleaned;
-        if text.contains(['\0', hole::HOLE, hole::MANY]) {
+        if text.contains(|c| c == '\0' || hole::is_hole(c)) {
             self.doubt(DoubtKind::OddChar, "a character that no command has");
             cleaned = hole::without_marks(text).replace('\0', "");
             text = &cleaned;

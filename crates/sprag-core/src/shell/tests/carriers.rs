@@ -197,9 +197,9 @@ fn words_that_carriers_add_are_told() {
         ("ls | xargs -I % sh -c 'rm %'", "ls | rm ?*"),
         ("parallel rm -f ::: a b", "rm -f a | rm -f b"),
         ("echo 'rm a' | parallel", "echo 'rm a' | rm a"),
-        ("find . /x -name '*.o' -exec rm {} +", "find . /x -name *.o -exec rm {} + | rm ./? /x/?"),
+        ("find . /x -name '*.o' -exec rm {} +", "find . /x -name *.o -exec rm {} + | rm ./?/*.o /x/?/*.o"),
         ("find x -delete", "find x -delete | rm -rf x"),
-        ("find x -name y -delete", "find x -name y -delete | rm -f x/?"),
+        ("find x -name y -delete", "find x -name y -delete | rm -f x/?/y"),
         ("fd -e o -x rm", "fd -e o | rm ./?"),
         ("bash -c 'echo $0 $1' a b", "echo a b"),
         ("mapfile -C 'cb' -c 1 a", "mapfile -C cb -c 1 a | cb ?*"),
@@ -339,5 +339,75 @@ fn what_is_printed_unseen_is_code_unseen() {
     ] {
         let script = Script::parse(text, &Start::default());
         assert!(script.doubts.iter().any(|doubt| doubt.kind == DoubtKind::Dynamic), "{text}");
+    }
+}
+
+#[test]
+fn less_common_carriers_are_taken_off() {
+    for text in [
+        "env A=b -S 'x y'",
+        "env -S 'x\\_y'",
+        "env -a name x y",
+        "env --block-signal x y",
+        "sudo -s <<< 'x y'",
+        "sudo -i <<< 'x y'",
+        "su <<< 'x y'",
+        "python3 -m timeit 'import os; os.system(\"x y\")'",
+        "GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=alias.z GIT_CONFIG_VALUE_0='!x y' git z",
+        "env GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=alias.z GIT_CONFIG_VALUE_0='!x y' git z",
+        "F='!x y' git --config-env=alias.z=F z",
+        "gh alias set z '!x y'",
+    ] {
+        let found = lines(text);
+        assert!(found.iter().any(|line| line.trim_end() == "x y"), "{text}: {found:?}");
+    }
+    check(&[
+        ("git-reset --hard", "git reset --hard"),
+        ("/usr/lib/git-core/git-push -f", "git push -f"),
+        ("fd z --exec=x y", "fd z | x y ./?"),
+        ("git config core.HOOKSPATH x", "git config core.hooksPath x"),
+    ]);
+    assert_eq!(kinds("python3 <(curl x)"), [DoubtKind::Dynamic]);
+    assert!(
+        lines("env GIT_CONFIG_KEY_0=alias.z GIT_CONFIG_VALUE_0=reset git z; git z")
+            .contains(&"git z".to_owned())
+    );
+}
+
+#[test]
+fn files_that_options_name_are_written() {
+    for (text, path) in [
+        ("tar -C d -xf a.tar", "d"),
+        ("cp -r x/. d", "d"),
+        ("patch -d d < p", "d"),
+        ("patch -o f x p", "f"),
+        ("split -b 1 a f", "f"),
+        ("uniq a f", "f"),
+        ("shuf -o f a", "f"),
+        ("xxd -r a f", "f"),
+        ("openssl enc -d -in a -out f", "f"),
+        ("zstd -d a -o f", "f"),
+        ("go build -o f .", "f"),
+        ("strace -o f ls", "f"),
+        ("script f", "f"),
+        ("script -c ls f", "f"),
+        ("docker cp c:/x f", "f"),
+        ("yq -i .a=1 f", "f"),
+        ("chmod +x f", "f"),
+        ("git checkout-index -a --prefix=f", "f"),
+        ("git init --template=t f", "f/.git/hooks"),
+        ("GIT_TRACE=/f git status", "/f"),
+        ("python3 -c 'import shutil; shutil.copy(\"a\", \"f\")'", "f"),
+        ("python3 -c 'import os; os.rename(\"a\", \"f\")'", "f"),
+        ("python3 -c 'open(\"f\", \"w\").write(\"x\")'", "f"),
+        ("node -e 'require(\"fs\").renameSync(\"a\", \"f\")'", "f"),
+    ] {
+        let written: Vec<String> = parse(text).writes.iter().map(|used| shown(&used.path)).collect();
+        assert!(written.contains(&path.to_owned()), "{text}: {written:?}");
+    }
+    for text in
+        ["uniq a", "xxd a", "yq .a f", "go test ./...", "openssl version", "time ls", "docker cp f c:/x"]
+    {
+        assert!(parse(text).writes.is_empty(), "{text}");
     }
 }

@@ -270,3 +270,16 @@ fn input_assignments_and_spans_are_told() {
     assert_eq!(script.commands[2].span.0, 18);
     assert_eq!(script.commands[3].span, (25, 36));
 }
+
+#[test]
+fn a_program_with_a_pattern_for_a_name_is_not_known() {
+    check(&[
+        ("/bin/r? -rf x", "/bin/r? -rf x"),
+        ("/bin/r[m] -rf x", "/bin/r? -rf x"),
+        ("./gi[!]x] y", "./gi? y"),
+        ("[ -f x ]", "[ -f x ]"),
+        ("sudo /bin/r? -rf x", "/bin/r? -rf x"),
+        ("find x -exec /bin/r[m] {} +", "find x -exec /bin/r[m] {} + | /bin/r? x/?"),
+    ]);
+    assert_eq!(kinds("/usr/bin/g[i]t x"), [DoubtKind::Dynamic]);
+}
