@@ -13,6 +13,7 @@ pub mod judge;
 pub mod log;
 pub mod memory;
 pub mod obligation;
+pub mod path;
 pub mod policy;
 pub mod rules;
 pub mod session;

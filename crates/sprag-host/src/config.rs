@@ -194,8 +194,8 @@ fn is_trusted(places: &Places, path: &Path, text: &str) -> bool {
         .is_some_and(|user| switch::trusted(user, path).is_some_and(|hash| hash == hash_of(text)))
 }
 
-pub fn hash_of(text: &str) -> String {
-    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+pub fn hash_of(content: impl AsRef<[u8]>) -> String {
+    Sha256::digest(content.as_ref()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 struct Merge {

@@ -57,11 +57,7 @@ pub fn replace_derived(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Result
 
 fn put(disk: &dyn Disk, path: &Path, bytes: &[u8], sync: impl Fn(&File) -> io::Result<()>) -> io::Result<()> {
     let parent = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
-    // A name nobody can have put there before, and never through a link.
-    let mut random = [0; 8];
-    rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())?;
-    let random = u64::from_le_bytes(random);
-    let temp = parent.join(format!(".{}.{random:x}.{}", std::process::id(), file_name(path)));
+    let temp = parent.join(temp_name(path)?);
     let file = File::options().write(true).create_new(true).mode(0o600).open(&temp)?;
     let written =
         disk.append(&file, bytes).and_then(|()| sync(&file)).and_then(|()| disk.rename(&temp, path));
@@ -70,6 +66,25 @@ fn put(disk: &dyn Disk, path: &Path, bytes: &[u8], sync: impl Fn(&File) -> io::R
         disk.remove(&temp).unwrap_or_default();
     }
     written
+}
+
+/// A name for what is to become this file, one that nobody can have put there before.
+pub fn temp_name(path: &Path) -> io::Result<String> {
+    let mut random = [0; 8];
+    rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())?;
+    let random = u64::from_le_bytes(random);
+    Ok(format!(".{}.{random:x}.{}", std::process::id(), file_name(path)))
+}
+
+/// Opens a regular file and nothing else: a link leads elsewhere, and a pipe in its place would hang us.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW;
+    let file =
+        File::options().read(true).custom_flags(i32::try_from(flags.bits()).unwrap_or(0)).open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::ErrorKind::InvalidInput.into()),
+    }
 }
 
 /// Reads a file that somebody else may have put there: a regular one, up to a cap, as text. A pipe

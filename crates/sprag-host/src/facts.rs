@@ -1,6 +1,6 @@
 //! Finds out what the gates asked for, and nothing else.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -16,7 +16,7 @@ use sprag_core::session::Session;
 use sprag_core::text::Text;
 use sprag_core::time::Timestamp;
 
-use crate::disk::read_small;
+use crate::disk::{open_regular, read_small};
 use crate::env::Env;
 use crate::exec::read_capped;
 use crate::git;
@@ -150,12 +150,8 @@ fn unresolved(worktree: &Path, debts: &[OpenDebt]) -> Vec<Text<200>> {
     items.filter(|item| is_marked(&worktree.join(item.as_str()))).cloned().collect()
 }
 
-/// A regular file and nothing else: what is put in its place must not hang us.
 fn read(path: &Path) -> io::Result<Vec<u8>> {
-    if !fs::symlink_metadata(path)?.is_file() {
-        return Err(io::ErrorKind::InvalidInput.into());
-    }
-    read_capped(File::open(path)?, FILE_BYTES)
+    read_capped(open_regular(path)?, FILE_BYTES)
 }
 
 /// The first whole conflict, by its line and its text: all three marks in their order, each at a

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use sprag_core::event::{Event, Input};
 use sprag_core::fact::{How, Written};
-use sprag_core::gates::protection::absolute;
+use sprag_core::path::absolute;
 use sprag_core::shell::{Place, Word};
 
 use crate::places::Places;

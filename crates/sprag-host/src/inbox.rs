@@ -19,6 +19,7 @@ use crate::env::Env;
 use crate::exec::read_capped;
 use crate::journal;
 use crate::places::Places;
+use crate::records;
 
 const MOST: usize = 64;
 const BYTES: u64 = 64 * 1024;
@@ -71,21 +72,15 @@ pub fn waiting(at: &Places, env: &Env, session: &SessionId) -> Vec<(PathBuf, Dro
         .flat_map(|dir| fs::read_dir(dir).into_iter().flatten().flatten())
         .filter(|entry| entry.file_name().to_string_lossy().starts_with(&prefix))
         .filter_map(|entry| read(&entry.path()).map(|drop| (entry.path(), drop)))
-        .filter(|(_, drop)| drop.session == *session && is_id(&drop.id) && drop.report.is_anyones())
+        .filter(|(_, drop)| drop.session == *session && records::is_id(&drop.id) && drop.report.is_anyones())
         .take(MOST)
         .collect();
     found.sort_by(|a, b| a.1.id.cmp(&b.1.id));
     found
 }
 
-/// It will stand in a record, and records are found by their ids.
-fn is_id(id: &str) -> bool {
-    (8..=64).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
-}
-
 fn read(path: &Path) -> Option<Drop> {
-    let is_file = fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
-    let bytes = is_file.then(|| fs::File::open(path).and_then(|file| read_capped(file, BYTES)))?.ok()?;
+    let bytes = disk::open_regular(path).and_then(|file| read_capped(file, BYTES)).ok()?;
     serde_json::from_slice(&bytes).ok()
 }
 

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
@@ -17,13 +17,14 @@ use std::time::Duration;
 use rustix::fs::{AtFlags, Mode, OFlags};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sha2::{Digest as _, Sha256};
 use sprag_core::digest::Digest;
 use sprag_core::event::{Event, Input};
 use sprag_core::fact::Damage;
 use sprag_core::time::Timestamp;
 
-use crate::disk;
+use crate::config::{hash_of, rules};
+use crate::disk::{self, open_regular};
+use crate::exec::read_capped;
 use crate::places::Places;
 use crate::store::lock_within;
 use crate::walk::World;
@@ -240,7 +241,7 @@ fn refresh(world: &World<'_>, kept: &mut Kept, of: (PathBuf, String)) -> io::Res
             continue;
         }
         let Ok(bytes) = read_bytes(&path) else { continue };
-        let hash: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        let hash = hash_of(&bytes);
         let content = dir(world).join(&hash);
         if !content.exists() {
             disk::replace(world.disk, &content, &bytes)?;
@@ -248,23 +249,17 @@ fn refresh(world: &World<'_>, kept: &mut Kept, of: (PathBuf, String)) -> io::Res
         files.insert(path, Stamp::new(&found, dir_id, hash));
     }
     // A place for rules that is not there yet is one where rules may appear.
-    for dir in rule_dirs(&world.places) {
+    for (_, dir) in rules::dirs(&world.places) {
         dirs.entry(dir.clone()).or_insert_with(|| DirStamp::of(&dir));
     }
     *kept = Kept { of, files, dirs };
     Ok(())
 }
 
+/// All of a file, or nothing: half of it could not be put back.
 fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
-    let nonblocking = i32::try_from(OFlags::NONBLOCK.bits() | OFlags::NOFOLLOW.bits()).unwrap_or(0);
-    let file = File::options().read(true).custom_flags(nonblocking).open(path)?;
-    let found = file.metadata()?;
-    if !found.is_file() || found.len() > FILE_BYTES {
-        return Err(io::ErrorKind::InvalidInput.into());
-    }
-    let mut bytes = Vec::new();
-    file.take(FILE_BYTES).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    let bytes = read_capped(open_regular(path)?, FILE_BYTES + 1)?;
+    if bytes.len() as u64 > FILE_BYTES { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(bytes) }
 }
 
 impl Stamp {
@@ -358,7 +353,7 @@ fn put_back(path: &Path, bytes: &[u8], stamp: &Stamp) -> io::Result<()> {
     if is_dir {
         return Err(io::Error::other("a directory is in its place"));
     }
-    let temp = format!(".sprag-{}", std::process::id());
+    let temp = disk::temp_name(path)?;
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mode = Mode::from_raw_mode(stamp.mode & 0o7777);
     let mut file = File::from(rustix::fs::openat(&dir, &temp, flags, Mode::from_raw_mode(0o600))?);
@@ -383,7 +378,7 @@ fn guarded(places: &Places, home: &str) -> Vec<(PathBuf, Guard)> {
     for config in config_dirs(places) {
         ["config.toml", "local.toml", "role"].iter().for_each(|name| whole(config.join(name)));
     }
-    rule_dirs(places).iter().flat_map(|dir| rule_files(dir)).for_each(&mut whole);
+    rules::files(places).into_iter().for_each(|(_, path)| whole(path));
     let roots = places.worktree.iter().map(PathBuf::as_path);
     let roots: Vec<&Path> = roots.chain(Some(Path::new(home)).filter(|_| !home.is_empty())).collect();
     roots.iter().for_each(|root| whole(root.join(".codex/hooks.json")));
@@ -398,16 +393,4 @@ fn guarded(places: &Places, home: &str) -> Vec<(PathBuf, Guard)> {
 
 fn config_dirs(places: &Places) -> impl Iterator<Item = PathBuf> {
     places.project().into_iter().chain(places.user.as_ref().map(|user| user.config.clone()))
-}
-
-fn rule_dirs(places: &Places) -> Vec<PathBuf> {
-    config_dirs(places).map(|config| config.join("policy")).collect()
-}
-
-fn rule_files(dir: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut files: Vec<PathBuf> =
-        entries.filter(|path| path.extension().is_some_and(|ending| ending == "toml")).take(FILES).collect();
-    files.sort();
-    files
 }

@@ -7,6 +7,11 @@ use sprag_core::memory::redact;
 use sprag_core::text::Text;
 use sprag_core::time::Timestamp;
 
+/// Whether a text from outside may stand where an id of ours stands: records and files are found by them.
+pub fn is_id(text: &str) -> bool {
+    (8..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+}
+
 /// A UUIDv7: unique without asking anyone, and sorted by time.
 pub fn new_id(now: Timestamp) -> String {
     let mut random = [0u8; 10];

@@ -46,7 +46,7 @@ impl Drop for Run<'_> {
 
 /// Whether this process was started, however far down, by a run of ours that goes on.
 pub fn is_ours(user: Option<&UserPlaces>, env: &Env) -> bool {
-    let Some(token) = env.text(VARIABLE).filter(|token| is_token(token)) else {
+    let Some(token) = env.text(VARIABLE).filter(|token| records::is_id(token)) else {
         return false;
     };
     let recorded = user.and_then(|user| fs::read_to_string(dir(user).join(token)).ok());
@@ -59,8 +59,4 @@ pub fn is_ours(user: Option<&UserPlaces>, env: &Env) -> bool {
 
 fn dir(user: &UserPlaces) -> PathBuf {
     user.state.join("runs")
-}
-
-fn is_token(text: &str) -> bool {
-    (8..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }

@@ -8,6 +8,7 @@ use serde_json::json;
 use crate::event::{Event, EventKind, Input};
 use crate::fact::{Damage, Facts, How, Needs, Written};
 use crate::gates::{Asked, Cx, Gate, OnFault};
+use crate::path::{absolute, below};
 use crate::policy::{Key, Section, Tighten};
 use crate::shell::{Carrier, Command, Place, Script, Word};
 use crate::text::{Text, quoted};
@@ -279,29 +280,6 @@ const CHANGING: &[&str] = &[
     "ln", "mkdir", "mktemp", "mv", "popd", "ps", "pushd", "read", "readlink", "realpath", "rm", "rmdir", "seq", "set",
     "sleep", "tee", "timeout", "touch", "tr", "true", "type", "uname", "unset", "which", "whoami",
 ];
-
-/// A path made absolute by its text alone: `.` and `..` are resolved, links are not.
-pub fn absolute(cwd: &str, path: &str) -> String {
-    let whole = if path.starts_with('/') { path.to_owned() } else { format!("{cwd}/{path}") };
-    let mut parts: Vec<&str> = Vec::new();
-    for part in whole.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => {
-                parts.pop();
-            }
-            part => parts.push(part),
-        }
-    }
-    format!("/{}", parts.join("/"))
-}
-
-/// Some file systems take both cases for one name.
-fn below(path: &str, place: &str) -> bool {
-    let (path, place) = (path.as_bytes(), place.as_bytes());
-    let is_start = path.get(..place.len()).is_some_and(|start| start.eq_ignore_ascii_case(place));
-    is_start && matches!(path.get(place.len()), None | Some(b'/'))
-}
 
 #[cfg(test)]
 mod tests {

@@ -7,7 +7,8 @@ use crate::shell::{Carrier, Command, Doubt, DoubtKind, Host, PathUse, Place, Scr
 use crate::text::Text;
 use crate::tool::{Effect, Tool, ToolCall, Whole};
 
-fn word(text: &str) -> Word {
+/// `?` is a hole, `?*` any words.
+pub(super) fn word(text: &str) -> Word {
     match text {
         "?*" => Word::Many,
         text if text.contains('?') => {

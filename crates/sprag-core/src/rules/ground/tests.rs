@@ -1,4 +1,5 @@
 use super::*;
+use crate::rules::tests::word;
 
 fn ground() -> Ground {
     Ground::new(Some("/home/ann/work/app"), Some("/home/ann"))
@@ -42,23 +43,6 @@ fn a_glob_is_what_is_there() {
 
 fn known(text: &str) -> Word {
     Word::Known(text.to_owned())
-}
-
-/// `?` is a hole.
-fn word(text: &str) -> Word {
-    if !text.contains('?') {
-        return known(text);
-    }
-    let mut parts = Vec::new();
-    for (i, part) in text.split('?').enumerate() {
-        if i > 0 {
-            parts.push(None);
-        }
-        if !part.is_empty() {
-            parts.push(Some(part.to_owned()));
-        }
-    }
-    Word::Partly(parts)
 }
 
 fn at(path: &str) -> Place {
