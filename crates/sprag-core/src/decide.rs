@@ -2,13 +2,15 @@
 //! and event into state, verdict and effects. Everything a client ever hears comes out of here.
 
 use crate::digest::Digest;
-use crate::event::{Actor, Author, Event, EventKind, Input, Stop};
+use crate::event::{Actor, Author, Event, EventKind, Input, Stop, Waiting};
 use crate::fact::{Facts, Needs};
 use crate::gates::{self, Effect, OnFault};
 use crate::obligation::{Cause, DEBT_OPENED, Debt, Obligation};
 use crate::policy::Policy;
-use crate::session::{Owed, Process, Released, Session};
+use crate::session::{About, Owed, Process, Released, Session};
+use crate::shell::Script;
 use crate::text::Text;
+use crate::tool::{Effect as Does, Outcome, ToolCall};
 use crate::verdict::{Reason, Ruling, Verdict, Vote};
 
 /// How often a stop with the same digest passes because the agent asks the user something.
@@ -35,7 +37,8 @@ pub fn needs(session: &Session, input: &Input, policy: &Policy) -> Needs {
         Event::StopRequested(stop) if is_ungoverned(session, input, stop) => Needs::NONE,
         _ => {
             let first = if session.about.started.is_none() { Needs::HEAD } else { Needs::NONE };
-            first | session.gates.needs(&session.about, input, &policy.gates)
+            let kept = if wants_start(&session.about, input) { Needs::START } else { Needs::NONE };
+            first | kept | session.gates.needs(&session.about, input, &policy.gates)
         }
     }
 }
@@ -57,11 +60,11 @@ pub fn decide(
         let votes = session.gates.step(&session.about, input, facts, &policy.gates, &mut effects);
         verdict = combine(&mut session, votes, input, policy, &mut effects);
     }
-    if let Event::ToolRequested { call } = &input.event
-        && call.effect.changes_the_world()
-        && !matches!(verdict.ruling, Ruling::Hold { .. })
-    {
-        session.about.worked = true;
+    if !matches!(verdict.ruling, Ruling::Hold { .. }) {
+        take_note_of_work(&mut session.about, input);
+    }
+    if facts.changes.is_some() && !ungoverned && matches!(input.event, Event::StopRequested(_)) {
+        session.about.changed = false;
     }
     let binding = verdict.ruling != Ruling::Pass || session.stops != before || !effects.is_empty();
     let weight = if binding { Weight::Binding } else { Weight::Telemetry };
@@ -94,6 +97,26 @@ fn take_note(session: &mut Session, input: &Input, facts: &Facts, client: Option
         about.head = facts.head.clone();
     }
     about.ended = matches!(input.event, Event::SessionEnded { .. });
+    if about.start.is_none() {
+        about.start.clone_from(&facts.start);
+    }
+    match (&input.event, &input.actor) {
+        (Event::SubagentStarted, Actor::Subagent { id, .. }) => about.agent_started(id, input.at),
+        (Event::SubagentStopped(_), Actor::Subagent { id, .. }) => about.agent_stopped(id),
+        (Event::ToolRequested { call }, _) if call.asks_the_user() => {
+            about.asking = Some(call.id.clone().unwrap_or_default());
+        }
+        (Event::ToolFinished { call, outcome }, _) => {
+            if *outcome == Outcome::Ok {
+                about.tasks.note(call);
+            }
+            if call.asks_the_user() {
+                about.asking = None;
+            }
+        }
+        (Event::Prompted { author: Author::User, .. }, Actor::Main) => about.asking = None,
+        _ => {}
+    }
     if client.is_some() {
         about.client = client;
     }
@@ -102,13 +125,48 @@ fn take_note(session: &mut Session, input: &Input, facts: &Facts, client: Option
     }
 }
 
+/// Whether the worktree has to be kept as it is, because this call may be the first to change it.
+fn wants_start(about: &About, input: &Input) -> bool {
+    match &input.event {
+        Event::ToolRequested { call } => {
+            about.start.is_none() && !about.changed && !input.root.is_empty() && may_change(call, input)
+        }
+        _ => false,
+    }
+}
+
+fn may_change(call: &ToolCall, input: &Input) -> bool {
+    match call.effect {
+        Does::Read | Does::Net | Does::Delegate => false,
+        Does::Write => true,
+        Does::Exec => !call.script(&input.start()).is_some_and(Script::only_looks),
+    }
+}
+
+/// A call that was let through and may change something.
+fn take_note_of_work(about: &mut About, input: &Input) {
+    let Event::ToolRequested { call } = &input.event else {
+        return;
+    };
+    if !about.changed && may_change(call, input) {
+        about.worked = true;
+        about.changed = true;
+    }
+    if input.root.is_empty() && call.effect == Does::Write {
+        call.paths.iter().for_each(|path| about.touch(path));
+    }
+}
+
 /// Not a governed turn: a sub-agent's, waiting is not stopping, a plan changes nothing, and a session
 /// that did nothing owes nothing.
 fn is_ungoverned(session: &Session, input: &Input, stop: &Stop) -> bool {
-    input.actor != Actor::Main
-        || stop.waiting
-        || stop.planning
-        || (!session.about.worked && session.stops.owed.is_empty())
+    let waits = match stop.waiting {
+        Waiting::Yes => true,
+        Waiting::No => false,
+        Waiting::Untold => session.about.is_waited_for(input.at),
+    };
+    let owes = || !session.stops.owed.is_empty() || !session.gates.open(&input.session).is_empty();
+    input.actor != Actor::Main || waits || stop.planning || (!session.about.worked && !owes())
 }
 
 fn combine(
@@ -138,9 +196,12 @@ fn combine(
         }
     }
     match kind {
-        // A sub-agent's stop that nobody objects to is nobody's business.
-        EventKind::SubagentStopped if owed.is_empty() => {}
-        EventKind::StopRequested | EventKind::SubagentStopped => {
+        // Held within the same bounds, but what the session owes is judged at its own stop.
+        EventKind::SubagentStopped => verdict.ruling = judge_aside(session, owed, input, policy),
+        EventKind::TaskCompleting if !owed.is_empty() => {
+            verdict.ruling = judge_aside(session, owed, input, policy);
+        }
+        EventKind::StopRequested => {
             let owed = with_unsure(session, owed, &unsure);
             verdict.ruling = judge_stop(session, owed, input, policy, effects);
         }
@@ -156,7 +217,8 @@ fn combine(
         EventKind::ToolRequested
         | EventKind::PermissionAsked
         | EventKind::Prompted
-        | EventKind::TaskCompleting => {
+        | EventKind::TaskCompleting
+        | EventKind::Reported => {
             let allow = allows.into_iter().next().filter(|_| kind == EventKind::PermissionAsked);
             if let Some((gate, reason)) = allow {
                 verdict.ruling = Ruling::Allow { gate, reason };
@@ -213,7 +275,26 @@ fn judge_stop(
         session.stops.released.push(let_go(gate, obligation));
         session.stops.owed.retain(|owed| owed.obligation.digest != obligation.digest);
     }
-    let mut held = held.into_iter();
+    as_hold(held.into_iter())
+}
+
+/// Something else than the session's own stop, bounded all the same.
+fn judge_aside(
+    session: &mut Session,
+    owed: Vec<(&'static str, Obligation)>,
+    input: &Input,
+    policy: &Policy,
+) -> Ruling {
+    let owed = unreleased(session, owed);
+    let open: Vec<Digest> = owed.iter().map(|(_, obligation)| obligation.digest).collect();
+    let judgement = session.breaker.judge(&open, &policy.circuit_breaker, input.at);
+    let held = owed.into_iter().filter(|(_, obligation)| judgement.hold.contains(&obligation.digest));
+    as_hold(held)
+}
+
+/// The first is the answer, the others are listed with it.
+fn as_hold(held: impl Iterator<Item = (&'static str, Obligation)>) -> Ruling {
+    let mut held = held;
     match held.next() {
         None => Ruling::Pass,
         Some((gate, first)) => Ruling::Hold {
@@ -253,7 +334,7 @@ fn passes_as_question(session: &mut Session, owed: &[(&'static str, Obligation)]
     let Event::StopRequested(stop) = &input.event else {
         return false;
     };
-    if !stop.asks() {
+    if !stop.asks() && session.about.asking.is_none() {
         return false;
     }
     let digest = Digest::of(owed.iter().map(|(_, obligation)| obligation.digest.to_string()));

@@ -20,6 +20,8 @@ pub struct Input {
     pub cwd: String,
     /// The project the client was started for, where it says so: an agent may `cd` away from it.
     pub project: Option<String>,
+    /// Where the client writes the session's talk down, where it says so.
+    pub transcript: Option<String>,
     /// Root of the worktree this is about; empty outside git.
     pub root: String,
     /// The user's home; empty where it is not known.
@@ -40,6 +42,7 @@ impl Input {
             client: String::new(),
             cwd: String::new(),
             project: None,
+            transcript: None,
             root: String::new(),
             home: String::new(),
             actor: Actor::Main,
@@ -137,11 +140,20 @@ pub enum Author {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stop {
     pub last_message: Text<4000>,
-    /// Work of this session still runs in the background: the client will stop again.
-    pub waiting: bool,
+    pub waiting: Waiting,
     pub planning: bool,
     /// The client says that a stop hook has already held this turn. One bit, not a count.
     pub again: bool,
+}
+
+/// Whether work of the session still runs in the background: then the agent will stop again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Waiting {
+    Yes,
+    No,
+    /// The client does not say.
+    #[default]
+    Untold,
 }
 
 /// What somebody told us through a command of ours.
@@ -155,14 +167,99 @@ pub enum Report {
     Approved {
         code: Text<16>,
     },
+    /// What was learned, as JSON: a submission of candidates. It is read again here, whoever sent it.
+    Reflected {
+        submission: String,
+        /// Names for what is accepted, one for each candidate.
+        ids: Vec<Text<64>>,
+    },
+    /// There is nothing to learn from this.
+    Skipped {
+        reason: Text<500>,
+        decider: Decider,
+    },
+    /// Learnings that were of use.
+    Referred {
+        ids: Vec<Text<64>>,
+        how: Text<500>,
+    },
+    /// A reviewer's verdict.
+    Decided(Decided),
+    /// A reviewer named the wrong session; this is the one whose token it has.
+    Misdirected {
+        token: Text<80>,
+    },
+    /// A reviewer's process was started, as one of this client.
+    ReviewerStarted {
+        client: Text<32>,
+        /// Only its hash is kept.
+        token: Text<80>,
+    },
+    /// That process has ended.
+    ReviewerEnded {
+        token: Text<80>,
+    },
+}
+
+/// Who says that there is nothing to learn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Decider {
+    Agent,
+    User,
+    Auto,
+}
+
+impl Decider {
+    pub fn name(self) -> &'static str {
+        match self {
+            Decider::Agent => "agent",
+            Decider::User => "user",
+            Decider::Auto => "auto",
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Decided {
+    pub word: ReviewWord,
+    pub summary: Text<500>,
+    /// For the author.
+    pub message: Text<4000>,
+    /// What other agents thought of it.
+    pub opinions: Vec<Text<1000>>,
+    /// What tells the reviewer from everybody else. `None`: a person at a terminal.
+    pub token: Option<Text<80>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum ReviewWord {
+    Complete,
+    Issues,
+}
+
+impl ReviewWord {
+    pub fn name(self) -> &'static str {
+        match self {
+            ReviewWord::Complete => "COMPLETE",
+            ReviewWord::Issues => "ISSUES",
+        }
+    }
 }
 
 impl Report {
     /// Whether an agent may say it too.
     pub fn is_anyones(&self) -> bool {
         match self {
-            Report::Observed { .. } => true,
-            Report::Approved { .. } => false,
+            Report::Observed { .. }
+            | Report::Reflected { .. }
+            | Report::Skipped { .. }
+            | Report::Referred { .. }
+            | Report::Misdirected { .. } => true,
+            // With a token it is the gate that tells.
+            Report::Decided(decided) => decided.token.is_some(),
+            Report::Approved { .. } | Report::ReviewerStarted { .. } | Report::ReviewerEnded { .. } => false,
         }
     }
 }

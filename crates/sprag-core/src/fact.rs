@@ -3,7 +3,7 @@
 
 use std::ops::BitOr;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
 use crate::judge::Judgement;
@@ -39,10 +39,35 @@ impl Needs {
     pub const DAMAGE: Needs = Needs(1 << 9);
     /// What the lines have in them that a commit would add.
     pub const STAGED: Needs = Needs(1 << 10);
+    /// Nothing to be told: what the worktree is like is kept before the first change.
+    pub const START: Needs = Needs(1 << 11);
+    /// What has changed since then.
+    pub const CHANGES: Needs = Needs(1 << 12);
+    /// The hash of the working tree.
+    pub const TREE: Needs = Needs(1 << 13);
+    /// What the configured checks say of it.
+    pub const CHECKS: Needs = Needs(1 << 14);
+    /// Which tracker is used here, and what it says of tickets whose closing nobody confirmed.
+    pub const TRACKER: Needs = Needs(1 << 15);
+    /// A secret nobody has seen yet.
+    pub const TOKEN: Needs = Needs(1 << 16);
+    /// Other agents that could be asked for an opinion.
+    pub const PEERS: Needs = Needs(1 << 17);
+    /// What differs from the last commit.
+    pub const UNCOMMITTED: Needs = Needs(1 << 18);
 
     /// Whether finding out may take long.
     pub fn is_slow(self) -> bool {
-        self.has(Needs::CONFLICTS) || self.has(Needs::JUDGE) || self.has(Needs::STAGED)
+        const SLOW: u32 = Needs::CONFLICTS.0
+            | Needs::JUDGE.0
+            | Needs::STAGED.0
+            | Needs::START.0
+            | Needs::CHANGES.0
+            | Needs::TREE.0
+            | Needs::CHECKS.0
+            | Needs::TRACKER.0
+            | Needs::UNCOMMITTED.0;
+        self.0 & SLOW != 0
     }
 
     pub fn has(self, other: Needs) -> bool {
@@ -71,6 +96,14 @@ impl Needs {
             (Needs::KEEP, "keep"),
             (Needs::DAMAGE, "damage"),
             (Needs::STAGED, "staged"),
+            (Needs::START, "start"),
+            (Needs::CHANGES, "changes"),
+            (Needs::TREE, "tree"),
+            (Needs::CHECKS, "checks"),
+            (Needs::TRACKER, "tracker"),
+            (Needs::TOKEN, "token"),
+            (Needs::PEERS, "peers"),
+            (Needs::UNCOMMITTED, "uncommitted"),
         ]
         .into_iter()
         .filter(|&(need, _)| self.has(need))
@@ -106,6 +139,40 @@ pub struct Facts {
     pub judgement: Option<Judgement>,
     pub role: Option<RoleMarks>,
     pub staged: Option<Staged>,
+    /// Under which name the state of the worktree was kept.
+    pub start: Option<Text<64>>,
+    pub changes: Option<Changes>,
+    pub tree: Option<Text<64>>,
+    pub token: Option<Text<80>>,
+    pub peers: Vec<Text<32>>,
+    pub uncommitted: Option<Vec<Text<200>>>,
+}
+
+/// What has changed since the session started.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Changes {
+    pub size: Size,
+    /// Relative to the worktree.
+    pub paths: Vec<Text<200>>,
+    /// Lines that say that something is left to do.
+    pub marks: Vec<Place>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Size {
+    /// Outside git, or in a session whose start nobody saw.
+    #[default]
+    Unknown,
+    /// Added and removed.
+    Lines(u64),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub path: Text<200>,
+    pub line: Option<u32>,
+    pub text: Text<200>,
 }
 
 /// What the surroundings of a session say of its agent's role, as it is written.

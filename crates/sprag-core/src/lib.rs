@@ -18,6 +18,7 @@ pub mod policy;
 pub mod rules;
 pub mod session;
 pub mod shell;
+pub mod tasks;
 pub mod text;
 pub mod time;
 pub mod tool;

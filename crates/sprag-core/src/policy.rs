@@ -76,5 +76,7 @@ journal_events = 500
 
 /// Every section there is, in the order of the reference.
 pub fn sections() -> impl Iterator<Item = &'static Section> {
-    [&breaker::SECTION, &RETENTION].into_iter().chain(gates::ALL.iter().map(|gate| gate.section))
+    [&breaker::SECTION, &RETENTION]
+        .into_iter()
+        .chain(gates::ALL.iter().flat_map(|gate| std::iter::once(gate.section).chain(gate.more)))
 }

@@ -12,6 +12,7 @@ use crate::breaker::Breaker;
 use crate::digest::Digest;
 use crate::gates::Gates;
 use crate::obligation::Obligation;
+use crate::tasks::Tasks;
 use crate::text::Text;
 use crate::time::Timestamp;
 
@@ -38,11 +39,65 @@ pub struct About {
     /// The commit that was checked out then.
     #[serde(default)]
     pub head: Option<Text<64>>,
-    /// A write or exec call was let through.
+    /// A call that may change something was let through.
     pub worked: bool,
+    /// One was since the last stop that was looked into.
+    #[serde(default)]
+    pub changed: bool,
+    /// Under which name the worktree is kept as it was before the first of them.
+    #[serde(default)]
+    pub start: Option<Text<64>>,
+    /// Files it wrote, where there is no git to tell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub touched: Vec<Text<400>>,
+    /// The client's own list of tasks.
+    #[serde(default, skip_serializing_if = "Tasks::is_unused")]
+    pub tasks: Tasks,
+    /// Agents it has started that have not stopped yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub running: Vec<Running>,
+    /// The agent asks its user something with a tool, and has no answer yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asking: Option<Text<128>>,
     pub ended: bool,
     /// The process that calls our hooks. Commands that are a person's refuse below it.
     pub client: Option<Process>,
+}
+
+/// An agent at work for the session's own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Running {
+    pub agent: Text<128>,
+    pub since: Timestamp,
+}
+
+/// How long an agent that was never heard of again counts as running.
+const FORGOTTEN_SECONDS: i64 = 2 * 60 * 60;
+const RUNNING: usize = 64;
+const TOUCHED: usize = 500;
+
+impl About {
+    pub fn is_waited_for(&self, now: Timestamp) -> bool {
+        self.running.iter().any(|running| now.seconds_since(running.since) < FORGOTTEN_SECONDS)
+    }
+
+    pub(crate) fn agent_started(&mut self, agent: &Text<128>, now: Timestamp) {
+        self.agent_stopped(agent);
+        if self.running.len() < RUNNING {
+            self.running.push(Running { agent: agent.clone(), since: now });
+        }
+    }
+
+    pub(crate) fn agent_stopped(&mut self, agent: &Text<128>) {
+        self.running.retain(|running| running.agent != *agent);
+    }
+
+    pub(crate) fn touch(&mut self, path: &str) {
+        let path = Text::from(path);
+        if self.touched.len() < TOUCHED && !self.touched.contains(&path) {
+            self.touched.push(path);
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -117,6 +117,11 @@ impl ToolCall {
         }
     }
 
+    /// Whether it waits for the user's answer.
+    pub fn asks_the_user(&self) -> bool {
+        ["AskUserQuestion", "request_user_input", "ask_user"].contains(&self.name.as_str())
+    }
+
     /// What its command line would do: read once, whoever asks.
     pub fn script(&self, start: &Start) -> Option<&Script> {
         let command = self.command.as_ref()?;

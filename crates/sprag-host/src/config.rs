@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use sprag_core::breaker::Limits;
 use sprag_core::gates::Policies;
-use sprag_core::policy::{Policy, Retention, sections};
+use sprag_core::policy::{Policy, Retention, Section, sections};
 use sprag_core::text::quoted;
 use toml::{Table, Value};
 
@@ -366,16 +366,24 @@ pub fn settings_in(env: &Env) -> Vec<(String, String)> {
 }
 
 fn typed(settings: &BTreeMap<String, Setting>) -> Result<Policy, toml::de::Error> {
-    let section = |name: &str| -> Value {
+    let members = |name: &str| -> Table {
         let members = settings.iter().filter_map(|(key, setting)| {
             let (section, member) = key.rsplit_once('.')?;
             (section == name).then(|| (member.to_owned(), setting.value.clone()))
         });
-        Value::Table(members.collect())
+        members.collect()
+    };
+    let section = |own: &'static Section, more: &'static [Section]| -> Value {
+        let mut table = members(own.name);
+        for section in more {
+            let member = section.name.rsplit('.').next().unwrap_or(section.name);
+            table.insert(member.to_owned(), Value::Table(members(section.name)));
+        }
+        Value::Table(table)
     };
     Ok(Policy {
-        circuit_breaker: Limits::deserialize(section("circuit_breaker"))?,
-        retention: Retention::deserialize(section("retention"))?,
+        circuit_breaker: Limits::deserialize(Value::Table(members("circuit_breaker")))?,
+        retention: Retention::deserialize(Value::Table(members("retention")))?,
         gates: Policies::read(section)?,
     })
 }

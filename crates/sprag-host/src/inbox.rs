@@ -22,7 +22,8 @@ use crate::places::Places;
 use crate::records;
 
 const MOST: usize = 64;
-const BYTES: u64 = 64 * 1024;
+/// Room for a submission of candidates, which is the longest thing an agent may say.
+const BYTES: u64 = 320 * 1024;
 
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Drop {

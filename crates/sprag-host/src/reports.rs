@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use sprag_core::event::{Event, Input, Presence, Report, SessionId};
 use sprag_core::time::Timestamp;
+use sprag_core::verdict::{Reason, Ruling};
 
 use crate::inbox;
 use crate::journal;
@@ -33,6 +34,8 @@ pub enum Delivery {
     Recorded,
     /// Left for the next hook of the session to take in.
     Left(PathBuf),
+    /// A gate objects; nothing came of it.
+    Refused(Reason),
 }
 
 impl From<io::Error> for ReportError {
@@ -57,7 +60,10 @@ pub fn send(
         ..Input::new(now, session.clone(), Event::Reported(report.clone()))
     };
     match walk::walk(world, &input) {
-        Ok(_) => Ok(Delivery::Recorded),
+        Ok(walked) => Ok(match walked.verdict.ruling {
+            Ruling::Hold { reason, .. } | Ruling::Ask { reason, .. } => Delivery::Refused(reason),
+            Ruling::Pass | Ruling::Allow { .. } => Delivery::Recorded,
+        }),
         Err(error) if is_sandbox(&error) && report.is_anyones() => {
             let drop =
                 inbox::Drop { v: 1, id: records::new_id(now), at: now, session: session.clone(), report };

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use sprag_core::decide::{self, Weight};
-use sprag_core::event::{Author, Event, Input, Report, Source};
-use sprag_core::fact::{Facts, Needs};
+use sprag_core::event::{Author, Event, Input, Report, Source, Waiting};
+use sprag_core::fact::Needs;
 use sprag_core::gates::Effect;
 use sprag_core::log::Record;
 use sprag_core::memory::redact;
@@ -93,7 +93,7 @@ pub fn walk(world: &World<'_>, input: &Input) -> io::Result<Walked> {
     let before = session.clone();
     let taken = take_in(world, &journal, input, &mut session, &mut steps)?;
     if !journal.is_locked() {
-        session.gates.permission.forget_approvals();
+        session.gates.forget_single_use();
     }
     let client = seen_client(world, input, &session);
     if let Some(client) = client
@@ -134,7 +134,7 @@ pub fn walk(world: &World<'_>, input: &Input) -> io::Result<Walked> {
 pub fn rehearse(world: &World<'_>, input: &Input) -> Walked {
     let path = journal::path(&world.store(), &input.session);
     let mut session = journal::read(&path).map(|(loaded, _)| loaded.session).unwrap_or_default();
-    session.gates.permission.forget_approvals();
+    session.gates.forget_single_use();
     let needs = decide::needs(&session, input, &world.config.policy);
     let gathered = facts::gather(needs, world, input, &session);
     let step = decide::decide(session, input, &gathered, &world.config.policy, None);
@@ -203,7 +203,8 @@ fn take_in(
                 event: Event::Reported(drop.report),
                 ..input.clone()
             };
-            let facts = Facts::default();
+            let needs = decide::needs(session, &report, &world.config.policy);
+            let facts = facts::gather(needs, world, &report, session);
             let step = decide::decide(std::mem::take(session), &report, &facts, &world.config.policy, None);
             *session = step.session;
             steps.records.push(Record { id: drop.id, ..event_record(&report, &step.verdict) });
@@ -308,6 +309,23 @@ fn reported(report: &Report) -> (&'static str, Value) {
     match report {
         Report::Observed { note } => ("observed", json!({ "note": note })),
         Report::Approved { code } => ("approved", json!({ "code": code })),
+        Report::Reflected { ids, .. } => ("reflected", json!({ "candidates": ids.len() })),
+        Report::Skipped { reason, decider } => ("skipped", json!({"why": reason, "decider": decider})),
+        Report::Referred { ids, how } => ("referred", json!({"ids": ids, "how": how})),
+        // What tells a reviewer is nobody else's to read.
+        Report::Decided(decided) => (
+            "decided",
+            json!({
+                "word": decided.word,
+                "summary": decided.summary,
+                "message": decided.message,
+                "opinions": decided.opinions,
+                "by": if decided.token.is_some() { "reviewer" } else { "person" },
+            }),
+        ),
+        Report::Misdirected { .. } => ("misdirected", json!({})),
+        Report::ReviewerStarted { client, .. } => ("reviewer.started", json!({ "client": client })),
+        Report::ReviewerEnded { .. } => ("reviewer.ended", json!({})),
     }
 }
 
@@ -328,7 +346,7 @@ fn told(event: &Event, cwd: &str) -> Value {
         }
         Event::StopRequested(stop) | Event::SubagentStopped(stop) => json!({
             "last_message": redact::short::<500>(stop.last_message.as_str()),
-            "waiting": stop.waiting,
+            "waiting": stop.waiting == Waiting::Yes,
             "again": stop.again,
         }),
         Event::TaskCompleting { id, subject } => json!({"id": id, "subject": subject}),

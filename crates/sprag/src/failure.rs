@@ -1,12 +1,14 @@
 //! Every way in which a command can fail, what its user is told and what they can do next. All
 //! messages of the product are in this file or in a gate's reason.
 
+use std::borrow::Cow;
 use std::io;
 use std::path::Path;
 
 use serde_json::{Value, json};
 use sprag_core::event::SessionId;
 use sprag_core::text::quoted;
+use sprag_core::verdict::Reason;
 use sprag_host::config::Problem;
 use sprag_host::config::edit::EditError;
 use sprag_host::install::InstallError;
@@ -20,7 +22,7 @@ use sprag_host::reports::ReportError;
 pub struct Failure {
     pub kind: Kind,
     /// For programs: stable.
-    pub code: &'static str,
+    pub code: Cow<'static, str>,
     pub message: String,
     /// Commands that work when pasted.
     pub next: Vec<String>,
@@ -38,8 +40,8 @@ pub enum Kind {
 }
 
 impl Failure {
-    pub fn new(kind: Kind, code: &'static str, message: impl Into<String>) -> Failure {
-        Failure { kind, code, message: message.into(), next: Vec::new() }
+    pub fn new(kind: Kind, code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Failure {
+        Failure { kind, code: code.into(), message: message.into(), next: Vec::new() }
     }
 
     pub fn next(mut self, command: impl Into<String>) -> Failure {
@@ -74,6 +76,11 @@ impl Failure {
     pub fn config(problems: &[Problem]) -> Failure {
         let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
         Failure::new(Kind::Usage, "bad_config", told.join("\n       ")).next("sprag config show --defaults")
+    }
+
+    /// A gate's own words.
+    pub fn refused(reason: &Reason) -> Failure {
+        Failure::new(Kind::No, reason.code.to_string(), reason.why.as_str()).next(reason.next.as_str())
     }
 
     pub fn no_refusal(code: &str) -> Failure {

@@ -7,8 +7,7 @@ use crate::event::{Actor, Event, Input};
 use crate::fact::{Needs, RoleMarks};
 use crate::gates::{Asked, Cx, Gate};
 use crate::policy::{Key, Section, Tighten};
-use crate::rules::{Decision, Ground, Rule, RuleSet, Said, Strictness, Subject};
-use crate::shell::{Script, Start};
+use crate::shell::Script;
 use crate::text::Text;
 use crate::time::Timestamp;
 use crate::tool::{Effect, ToolCall};
@@ -80,16 +79,6 @@ const MANIFESTS: &[&str] = &[
     "pom.xml",
     "pyproject.toml",
     "requirements.txt",
-];
-
-/// Commands that only look. A list of its own, because a gate is not given the rules in force: once it
-/// is, those of pack `readonly` belong here.
-const LOOKS: &[&str] = &[
-    "Bash:{cd,pwd,ls,tree,cat,head,tail,wc,stat,file,du,df,which,date,echo,printf,true} *",
-    "Bash:{grep,egrep,fgrep,rg,cut,tr,uniq,diff,cmp,jq} *",
-    "Bash:find !-exec !-execdir !-ok !-okdir !-delete *",
-    "Bash:git {status,log,diff,show,blame,grep,ls-files,rev-parse,describe,shortlog} *",
-    "Bash:sprag *",
 ];
 
 impl Gate for Delegation {
@@ -230,7 +219,9 @@ fn judge(role: Role, own: &mut Vec<Timestamp>, noted: &mut u32, policy: &Policy,
 fn counts(call: &ToolCall, input: &Input) -> bool {
     match (call.effect, &call.command) {
         (Effect::Read | Effect::Net | Effect::Delegate, _) => false,
-        (Effect::Write | Effect::Exec, Some(command)) => !only_looks(command, input),
+        (Effect::Write | Effect::Exec, Some(_)) => {
+            !call.script(&input.start()).is_some_and(Script::only_looks)
+        }
         (Effect::Write | Effect::Exec, None) => {
             call.paths.is_empty() || !call.paths.iter().all(|path| is_leaders(path))
         }
@@ -241,20 +232,6 @@ fn is_leaders(path: &str) -> bool {
     let parts = || path.split('/');
     let is_manifest = parts().next_back().is_some_and(|name| MANIFESTS.contains(&name));
     !parts().any(|part| part == "..") && (is_manifest || parts().any(|part| OWN_FOLDERS.contains(&part)))
-}
-
-fn only_looks(command: &str, input: &Input) -> bool {
-    let rule = Rule {
-        decision: Decision::Allow,
-        any: LOOKS.iter().map(|pattern| (*pattern).to_owned()).collect(),
-        ..Rule::gate("looks")
-    };
-    let Ok(looks) = RuleSet::new([&rule], Strictness::Usual) else {
-        return false;
-    };
-    let cwd = Some(input.cwd.as_str()).filter(|cwd| !cwd.is_empty());
-    let script = Script::parse(command, &Start { cwd: cwd.map(str::to_owned), home: None });
-    looks.judge(&Subject::script(&script, &Ground::new(cwd, None))).verdict == Said::Allow
 }
 
 #[cfg(test)]

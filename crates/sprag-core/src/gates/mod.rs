@@ -5,8 +5,9 @@ use serde::de::{DeserializeOwned, Deserializer};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::event::{EventKind, Input};
+use crate::event::{EventKind, Input, SessionId};
 use crate::fact::{Facts, Needs};
+use crate::obligation::Obligation;
 use crate::policy::Section;
 use crate::session::{About, part, take};
 use crate::verdict::Vote;
@@ -15,9 +16,9 @@ gates! {
     notes: Notes,
     permission: Permission,
     delegation: Delegation,
-    commit: Commit,
     protection: Protection,
     integrity: Integrity,
+    commit: Commit,
 }
 
 /// A rule with state. The implementing type is the state.
@@ -27,6 +28,8 @@ pub trait Gate: Clone + Default + PartialEq + Serialize + DeserializeOwned {
     /// One sentence for `sprag gates` and the documents.
     const ABOUT: &'static str;
     const SECTION: Section;
+    /// Further sections of the configuration, each a member of the policy by the last part of its name.
+    const MORE: &'static [Section] = &[];
 
     /// What this gate has to know to judge this event.
     fn needs(&self, asked: &Asked<'_, Self::Policy>) -> Needs;
@@ -38,6 +41,19 @@ pub trait Gate: Clone + Default + PartialEq + Serialize + DeserializeOwned {
     fn on_fault(_event: EventKind, _raw: &str) -> OnFault {
         OnFault::Pass
     }
+
+    /// The state it is in, by name; none where there is only one.
+    fn state(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// What is owed already, before any stop.
+    fn open(&self, _session: &SessionId) -> Option<Obligation> {
+        None
+    }
+
+    /// The state cannot be written: what may be used once could be used twice, and is not used at all.
+    fn forget_single_use(&mut self) {}
 }
 
 /// What a gate may look at before the facts are gathered.
@@ -89,6 +105,7 @@ pub struct Listed {
     pub name: &'static str,
     pub about: &'static str,
     pub section: &'static Section,
+    pub more: &'static [Section],
     pub on_fault: fn(EventKind, &str) -> OnFault,
 }
 
@@ -102,6 +119,7 @@ macro_rules! gates {
             name: stringify!($name),
             about: <$name::$state as Gate>::ABOUT,
             section: &<$name::$state as Gate>::SECTION,
+            more: <$name::$state as Gate>::MORE,
             on_fault: <$name::$state as Gate>::on_fault,
         }),+];
 
@@ -118,13 +136,13 @@ macro_rules! gates {
         }
 
         impl Policies {
-            /// Reads each gate's section from merged configuration.
+            /// Reads each gate's sections from merged configuration.
             pub fn read<'de, D: Deserializer<'de>>(
-                mut section: impl FnMut(&'static str) -> D,
+                mut section: impl FnMut(&'static Section, &'static [Section]) -> D,
             ) -> Result<Policies, D::Error> {
                 Ok(Policies {
                     $($name: <<$name::$state as Gate>::Policy>::deserialize(
-                        section(<$name::$state as Gate>::SECTION.name),
+                        section(&<$name::$state as Gate>::SECTION, <$name::$state as Gate>::MORE),
                     )?),+
                 })
             }
@@ -147,6 +165,22 @@ macro_rules! gates {
                     stringify!($name),
                     self.$name.step(&mut Cx { about, input, facts, policy: &policies.$name, effects }),
                 )),+]
+            }
+
+            /// The state each gate is in, where it has more than one.
+            pub fn states(&self) -> Vec<(&'static str, &'static str)> {
+                let states = [$((stringify!($name), Gate::state(&self.$name))),+];
+                states.into_iter().filter_map(|(gate, state)| Some((gate, state?))).collect()
+            }
+
+            /// What is owed already, before any stop.
+            pub fn open(&self, session: &SessionId) -> Vec<(&'static str, Obligation)> {
+                let open = [$((stringify!($name), Gate::open(&self.$name, session))),+];
+                open.into_iter().filter_map(|(gate, open)| Some((gate, open?))).collect()
+            }
+
+            pub fn forget_single_use(&mut self) {
+                $(self.$name.forget_single_use();)+
             }
 
             pub(crate) fn changes(&self, before: &Gates, set: &mut Map<String, Value>) {

@@ -146,6 +146,10 @@ judge_confidence = 0.7
         if event == EventKind::ToolRequested { OnFault::Ask } else { OnFault::Pass }
     }
 
+    fn forget_single_use(&mut self) {
+        self.refused.retain(|refused| refused.standing == Standing::Refused);
+    }
+
     fn step(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
         match &cx.input.event {
             Event::ToolRequested { call } => self.requested(call, cx),
@@ -163,11 +167,6 @@ impl Permission {
     /// The calls a person may let through now.
     pub fn open(self) -> impl Iterator<Item = Refused> {
         self.refused.into_iter().filter(|refused| refused.standing == Standing::Refused)
-    }
-
-    /// Where nothing can be written, an approval could be used twice: it is not used at all.
-    pub fn forget_approvals(&mut self) {
-        self.refused.retain(|refused| refused.standing == Standing::Refused);
     }
 
     fn approve(&mut self, code: &str, now: Timestamp) {

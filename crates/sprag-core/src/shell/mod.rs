@@ -18,6 +18,7 @@ mod heredocs;
 mod hole;
 mod interpreters;
 mod lexer;
+mod looks;
 mod opaque;
 mod opens;
 mod options;

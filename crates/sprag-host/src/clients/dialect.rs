@@ -5,7 +5,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use sprag_core::event::{Actor, Author, Event, EventKind, Input, Presence, SessionId, Source, Stop};
+use sprag_core::event::{Actor, Author, Event, EventKind, Input, Presence, SessionId, Source, Stop, Waiting};
 use sprag_core::text::Text;
 use sprag_core::time::Timestamp;
 use sprag_core::tool::{Outcome, Tool, ToolCall, Whole};
@@ -31,6 +31,7 @@ struct Wire<'a> {
     session_id: String,
     hook_event_name: String,
     cwd: Option<String>,
+    transcript_path: Option<String>,
     permission_mode: Option<String>,
     agent_id: Option<String>,
     agent_type: Option<String>,
@@ -95,12 +96,14 @@ pub fn parse(dialect: &Dialect, payload: &Payload) -> Result<Parsed, Malformed> 
     let agent = agent.map(Text::from);
     let session = SessionId::new(wire.session_id.clone());
     let cwd = wire.cwd.clone().unwrap_or_default();
+    let transcript = wire.transcript_path.clone().filter(|path| path.starts_with('/'));
     let input = event(dialect, wire, payload.whole)?.map(|event| Input {
         at: dialect.now,
         session,
         client: dialect.client.to_owned(),
         cwd,
         project: dialect.project.clone(),
+        transcript,
         root: String::new(),
         home: String::new(),
         actor,
@@ -169,7 +172,11 @@ fn outcome(dialect: &Dialect, wire: &Wire<'_>) -> Outcome {
 fn stop(wire: Wire<'_>) -> Stop {
     Stop {
         last_message: Text::new(last_part(&wire.last_assistant_message.unwrap_or_default())),
-        waiting: wire.background_tasks.is_some_and(|tasks| !tasks.is_empty()),
+        waiting: match wire.background_tasks {
+            Some(tasks) if tasks.is_empty() => Waiting::No,
+            Some(_) => Waiting::Yes,
+            None => Waiting::Untold,
+        },
         planning: wire.permission_mode.as_deref() == Some("plan"),
         again: wire.stop_hook_active.unwrap_or(false),
     }

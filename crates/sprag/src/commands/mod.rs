@@ -11,6 +11,7 @@ use sprag_core::time::Timestamp;
 use sprag_host::disk::RealDisk;
 use sprag_host::env::{self, Env};
 use sprag_host::places::{self, Places};
+use sprag_host::reports::Delivery;
 use sprag_host::walk::World;
 
 use crate::failure::Failure;
@@ -110,6 +111,15 @@ pub fn main(args: &[OsString]) -> ExitCode {
 /// The whole command line as data, for completions and the documents.
 pub fn cli() -> clap::Command {
     Cli::command()
+}
+
+/// Where a report went, in words; a gate's objection is a failure.
+pub fn delivered(delivery: &Delivery) -> Result<&'static str, Failure> {
+    match delivery {
+        Delivery::Recorded => Ok("recorded"),
+        Delivery::Left(_) => Ok("left for the next hook"),
+        Delivery::Refused(reason) => Err(Failure::refused(reason)),
+    }
 }
 
 /// Prints one object for programs, or lets `human` tell people.

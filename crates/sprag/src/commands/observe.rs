@@ -2,9 +2,9 @@
 
 use sprag_core::event::Report;
 use sprag_core::text::Text;
-use sprag_host::reports::{self, Delivery};
+use sprag_host::reports;
 
-use super::{Cx, Outcome, show};
+use super::{Cx, Outcome, delivered, show};
 use crate::output;
 
 /// Note an observation in a session's journal
@@ -27,10 +27,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     let session = reports::find_session(&world, args.session.as_deref(), cx.now)?;
     let report = Report::Observed { note: Text::new(args.note) };
     let delivery = reports::send(&world, &session, report, &cx.cwd, cx.now)?;
-    let how = match &delivery {
-        Delivery::Recorded => "recorded",
-        Delivery::Left(_) => "left for the next hook",
-    };
+    let how = delivered(&delivery)?;
     show(
         args.json,
         || serde_json::json!({"session": session, "delivery": how}),

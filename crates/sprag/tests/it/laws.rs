@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use sprag_core::decide;
 use sprag_core::digest::Digest;
-use sprag_core::event::{Author, Event, Input, Report, SessionId, Source, Stop};
+use sprag_core::event::{Author, Event, Input, Report, SessionId, Source, Stop, Waiting};
 use sprag_core::fact::{Conflict, Facts};
 use sprag_core::policy::Policy;
 use sprag_core::session::{Session, Unreadable};
@@ -33,7 +33,12 @@ fn events() -> impl Strategy<Value = Event> {
         call.prop_map(|call| Event::ToolFinished { call, outcome: Outcome::Unknown }),
         (".{0,10}[.?]", any::<bool>(), any::<bool>(), any::<bool>()).prop_map(
             |(text, waiting, planning, again)| {
-                Event::StopRequested(Stop { last_message: Text::from(text), waiting, planning, again })
+                Event::StopRequested(Stop {
+                    last_message: Text::from(text),
+                    waiting: if waiting { Waiting::Yes } else { Waiting::Untold },
+                    planning,
+                    again,
+                })
             }
         ),
         Just(Event::SubagentStarted),
@@ -66,7 +71,7 @@ fn facts() -> impl Strategy<Value = Facts> {
         allows: None,
         judgement: None,
         role: None,
-        staged: None,
+        ..Facts::default()
     })
 }
 

@@ -8,7 +8,7 @@ use std::fs;
 use serde_json::{Value, json};
 use sprag_core::decide;
 use sprag_core::digest::Digest;
-use sprag_core::event::{Actor, Author, Event, Input, SessionId, Source, Stop};
+use sprag_core::event::{Actor, Author, Event, Input, SessionId, Source, Stop, Waiting};
 use sprag_core::fact::{Conflict, Facts, Needs, RoleMarks};
 use sprag_core::log::{Projection as _, Record};
 use sprag_core::obligation::Debts;
@@ -168,7 +168,7 @@ impl Player for Core {
             }
             Step::Stop { saying, waiting, again, plan } => Event::StopRequested(Stop {
                 last_message: Text::from(saying.as_str()),
-                waiting: *waiting,
+                waiting: if *waiting { Waiting::Yes } else { Waiting::No },
                 planning: *plan,
                 again: *again,
             }),
@@ -226,7 +226,7 @@ impl Core {
             judgement: None,
             // Found out once, as by the host.
             role: decide::needs(&state, &input, &self.policy).has(Needs::ROLE).then(|| self.role.clone()),
-            staged: None,
+            ..Facts::default()
         };
         let step = decide::decide(state, &input, &facts, &self.policy, None);
         for effect in step.effects {
