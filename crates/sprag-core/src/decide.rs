@@ -2,7 +2,7 @@
 //! and event into state, verdict and effects. Everything a client ever hears comes out of here.
 
 use crate::digest::Digest;
-use crate::event::{Actor, Author, Event, EventKind, Input, Stop, Waiting};
+use crate::event::{Actor, Author, Errand, Event, EventKind, Input, Stop, Waiting};
 use crate::fact::{Facts, Needs};
 use crate::gates::{self, Effect, OnFault};
 use crate::obligation::{Cause, DEBT_OPENED, Debt, Obligation};
@@ -34,6 +34,7 @@ pub enum Weight {
 
 pub fn needs(session: &Session, input: &Input, policy: &Policy) -> Needs {
     match &input.event {
+        _ if is_errands_end(input) => Needs::NONE,
         Event::StopRequested(stop) if is_ungoverned(session, input, stop) => Needs::NONE,
         _ => {
             let first = if session.about.started.is_none() { Needs::HEAD } else { Needs::NONE };
@@ -54,8 +55,8 @@ pub fn decide(
     take_note(&mut session, input, facts, client);
     let mut effects = Vec::new();
     let mut verdict = Verdict::default();
-    let ungoverned =
-        matches!(&input.event, Event::StopRequested(stop) if is_ungoverned(&session, input, stop));
+    let ungoverned = is_errands_end(input)
+        || matches!(&input.event, Event::StopRequested(stop) if is_ungoverned(&session, input, stop));
     if !ungoverned {
         let votes = session.gates.step(&session.about, input, facts, &policy.gates, &mut effects);
         verdict = combine(&mut session, votes, input, policy, &mut effects);
@@ -169,6 +170,18 @@ fn is_ungoverned(session: &Session, input: &Input, stop: &Stop) -> bool {
     input.actor != Actor::Main || waits || stop.planning || (!session.about.worked && !owes())
 }
 
+/// Whoever was sent to review another's work owes nothing of its own.
+fn is_errands_end(input: &Input) -> bool {
+    let ends = matches!(
+        input.event,
+        Event::StopRequested(_)
+            | Event::SubagentStopped(_)
+            | Event::TaskCompleting { .. }
+            | Event::SessionEnded { .. }
+    );
+    ends && input.errand == Errand::Review
+}
+
 fn combine(
     session: &mut Session,
     votes: Vec<(&'static str, Vote)>,
@@ -275,6 +288,7 @@ fn judge_stop(
         session.stops.released.push(let_go(gate, obligation));
         session.stops.owed.retain(|owed| owed.obligation.digest != obligation.digest);
     }
+    tell(session, &held);
     as_hold(held.into_iter())
 }
 
@@ -289,7 +303,13 @@ fn judge_aside(
     let open: Vec<Digest> = owed.iter().map(|(_, obligation)| obligation.digest).collect();
     let judgement = session.breaker.judge(&open, &policy.circuit_breaker, input.at);
     let held = owed.into_iter().filter(|(_, obligation)| judgement.hold.contains(&obligation.digest));
-    as_hold(held)
+    let held: Vec<_> = held.collect();
+    tell(session, &held);
+    as_hold(held.into_iter())
+}
+
+fn tell(session: &mut Session, held: &[(&'static str, Obligation)]) {
+    held.iter().for_each(|(gate, obligation)| session.gates.told(gate, obligation.digest));
 }
 
 /// The first is the answer, the others are listed with it.

@@ -27,6 +27,11 @@ impl Digest {
     pub fn short(self) -> String {
         format!("{:08x}", (self.0 >> 96) as u32)
     }
+
+    /// A number below `end` that is as good as any other, and always the same one.
+    pub fn below(self, end: u64) -> u64 {
+        u64::try_from(self.0 % u128::from(end.max(1))).unwrap_or(0)
+    }
 }
 
 impl fmt::Display for Digest {

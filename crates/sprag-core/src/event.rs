@@ -30,6 +30,7 @@ pub struct Input {
     /// What kind of agent the session's own is, where the client was started as one.
     pub agent: Option<Text<128>>,
     pub presence: Presence,
+    pub errand: Errand,
     pub event: Event,
 }
 
@@ -48,6 +49,7 @@ impl Input {
             actor: Actor::Main,
             agent: None,
             presence: Presence::Attended,
+            errand: Errand::Own,
             event,
         }
     }
@@ -97,6 +99,15 @@ pub enum Actor {
 pub enum Presence {
     Attended,
     Headless,
+}
+
+/// What a session is there for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Errand {
+    /// Its user's work.
+    Own,
+    /// Sprag has started it to review another's. It owes nothing when it stops.
+    Review,
 }
 
 #[derive(Clone, Debug, PartialEq)]

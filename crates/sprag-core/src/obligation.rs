@@ -82,7 +82,8 @@ impl Debt {
             id: Text::new(format!("d-{}", Digest::of([session.as_str(), &owed.digest.to_string()]).short())),
             gate: Text::from(gate),
             duty: owed.duty,
-            why: owed.reason.why.clone(),
+            // The rest of it tells whoever was held what to do.
+            why: Text::from(owed.reason.why.as_str().lines().next().unwrap_or_default()),
             items: owed.items.clone(),
             root: Text::from(root),
             session: session.clone(),

@@ -5,6 +5,7 @@ use serde::de::{DeserializeOwned, Deserializer};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::digest::Digest;
 use crate::event::{EventKind, Input, SessionId};
 use crate::fact::{Facts, Needs};
 use crate::obligation::Obligation;
@@ -19,6 +20,7 @@ gates! {
     protection: Protection,
     integrity: Integrity,
     commit: Commit,
+    review: Review,
 }
 
 /// A rule with state. The implementing type is the state.
@@ -51,6 +53,9 @@ pub trait Gate: Clone + Default + PartialEq + Serialize + DeserializeOwned {
     fn open(&self, _session: &SessionId) -> Option<Obligation> {
         None
     }
+
+    /// The agent is held for what this gate owes, and reads why. What is only owed may yet be let go.
+    fn told(&mut self, _digest: Digest) {}
 
     /// The state cannot be written: what may be used once could be used twice, and is not used at all.
     fn forget_single_use(&mut self) {}
@@ -177,6 +182,14 @@ macro_rules! gates {
             pub fn open(&self, session: &SessionId) -> Vec<(&'static str, Obligation)> {
                 let open = [$((stringify!($name), Gate::open(&self.$name, session))),+];
                 open.into_iter().filter_map(|(gate, open)| Some((gate, open?))).collect()
+            }
+
+            /// A gate is told that its obligation holds.
+            pub fn told(&mut self, gate: &str, digest: Digest) {
+                match gate {
+                    $(stringify!($name) => Gate::told(&mut self.$name, digest),)+
+                    _ => {}
+                }
             }
 
             pub fn forget_single_use(&mut self) {

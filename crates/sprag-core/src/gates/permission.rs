@@ -185,6 +185,10 @@ impl Permission {
             return Vote::Pass;
         }
         let judged = judge(rules, cx.input, call);
+        if judged.decision == Some(Decision::Review) {
+            // Whether one was given is the review gate's to know.
+            return Vote::Pass;
+        }
         let is_held = match judged.verdict {
             Said::Allow | Said::None => return Vote::Pass,
             Said::Ask => false,
@@ -270,7 +274,7 @@ pub fn concern(policy: &Policy, input: &Input, call: &ToolCall) -> Concern {
 }
 
 /// What these rules say of a call.
-fn judge(rules: &RuleSet, input: &Input, call: &ToolCall) -> Judged {
+pub(super) fn judge(rules: &RuleSet, input: &Input, call: &ToolCall) -> Judged {
     let ground = input.ground();
     rules.judge(&Subject::call(call, call.script(&input.start()), &ground))
 }

@@ -166,6 +166,11 @@ impl RuleSet {
         self.rules.len()
     }
 
+    /// Whether one of them keeps a call back until it was reviewed.
+    pub fn wants_reviews(&self) -> bool {
+        self.rules.iter().any(|rule| rule.decision == Decision::Review)
+    }
+
     /// What these rules are about.
     pub fn watch(&self) -> Watch {
         Watch::new(&self.rules, self.strictness == Strictness::Strict)

@@ -5,7 +5,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use sprag_core::event::{Actor, Author, Event, EventKind, Input, Presence, SessionId, Source, Stop, Waiting};
+use sprag_core::event::{Actor, Author, Errand, Event, EventKind, Input, Presence, SessionId, Source, Stop, Waiting};
 use sprag_core::text::Text;
 use sprag_core::time::Timestamp;
 use sprag_core::tool::{Outcome, Tool, ToolCall, Whole};
@@ -109,6 +109,7 @@ pub fn parse(dialect: &Dialect, payload: &Payload) -> Result<Parsed, Malformed> 
         actor,
         agent,
         presence: dialect.presence,
+        errand: Errand::Own,
         event,
     });
     Ok(Parsed { native, input })
