@@ -22,5 +22,6 @@ pub mod tasks;
 pub mod text;
 pub mod time;
 pub mod tool;
+pub mod trackers;
 pub mod verdict;
 pub mod view;

@@ -69,6 +69,16 @@ pub fn quoted(text: &str) -> String {
     one_line(text).replace('`', "'")
 }
 
+/// As one word of a command line that can be pasted into a shell.
+pub fn shell_word(text: &str) -> String {
+    let text = one_line(text);
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+:@".contains(&byte);
+    if !text.is_empty() && text.bytes().all(is_plain) {
+        return text;
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
 /// Separators, joiners, marks of direction, tags: what a reader does not see.
 fn is_invisible(c: char) -> bool {
     matches!(c,

@@ -19,6 +19,7 @@ gates! {
     protection: Protection,
     integrity: Integrity,
     commit: Commit,
+    reflection: Reflection,
 }
 
 /// A rule with state. The implementing type is the state.
