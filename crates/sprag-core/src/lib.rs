@@ -4,6 +4,7 @@
 //! Start at [`decide`]: the two functions there are the whole governor.
 
 pub mod breaker;
+pub mod check;
 pub mod decide;
 pub mod digest;
 pub mod event;
