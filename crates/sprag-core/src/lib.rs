@@ -21,5 +21,6 @@ pub mod shell;
 pub mod text;
 pub mod time;
 pub mod tool;
+pub mod trackers;
 pub mod verdict;
 pub mod view;
