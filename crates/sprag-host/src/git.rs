@@ -12,7 +12,8 @@ const DEADLINE: Duration = Duration::from_secs(5);
 const CAP: usize = 4 * 1024 * 1024;
 
 /// A client may itself run inside a git hook, whose variables name another repository.
-const ELSEWHERE: &[&str] = &["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX"];
+pub const ELSEWHERE: &[&str] =
+    &["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX"];
 
 /// Paths that differ from HEAD or are untracked, relative to the worktree. `None`: git could not say.
 pub fn changed_paths(worktree: &Path) -> Option<Vec<String>> {

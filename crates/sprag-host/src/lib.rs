@@ -29,4 +29,5 @@ pub mod runs;
 pub mod staged;
 pub mod stdin;
 pub mod store;
+pub mod trackers;
 pub mod walk;
