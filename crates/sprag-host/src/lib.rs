@@ -31,4 +31,5 @@ pub mod staged;
 pub mod stdin;
 pub mod store;
 pub mod transcript;
+pub mod trackers;
 pub mod walk;
