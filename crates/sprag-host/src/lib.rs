@@ -23,6 +23,7 @@ pub mod person;
 pub mod places;
 pub mod policy;
 pub mod projections;
+pub mod quoted;
 pub mod records;
 pub mod reports;
 pub mod runs;
