@@ -28,6 +28,8 @@ pub mod records;
 pub mod reports;
 pub mod runs;
 pub mod staged;
+pub mod start;
 pub mod stdin;
 pub mod store;
+pub mod tree;
 pub mod walk;
