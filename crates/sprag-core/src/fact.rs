@@ -144,7 +144,7 @@ pub struct Facts {
     pub role: Option<RoleMarks>,
     pub staged: Option<Staged>,
     /// Under which name the state of the worktree was kept.
-    pub start: Option<Text<64>>,
+    pub start: Option<Text<256>>,
     pub changes: Option<Changes>,
     pub tree: Option<Text<64>>,
     pub token: Option<Text<80>>,

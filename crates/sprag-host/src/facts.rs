@@ -90,7 +90,7 @@ pub fn gather(needs: Needs, world: &World<'_>, input: &Input, session: &Session)
         facts.tracker = Some(tracker(world));
     }
     if needs.has(Needs::CLOSED) {
-        facts.closed = Some(closed(places, input, session));
+        facts.closed = Some(closed(world, input, session));
     }
     if needs.has(Needs::CONFLICTS)
         && let (Some(worktree), Some(started)) = (&places.worktree, session.about.started)
@@ -99,7 +99,9 @@ pub fn gather(needs: Needs, world: &World<'_>, input: &Input, session: &Session)
         facts.conflicts = match known {
             Some(changes) => Some(conflicts(worktree, started, changes.paths.iter().map(Text::to_string))),
             // The session's start was not seen: what git tells of now has to do.
-            None => changed_somehow(places, session).map(|paths| conflicts(worktree, started, paths.into_iter())),
+            None => {
+                changed_somehow(places, session).map(|paths| conflicts(worktree, started, paths.into_iter()))
+            }
         };
         facts.unresolved = facts.debts.as_deref().map(|debts| unresolved(worktree, debts));
     } else if needs.has(Needs::CONFLICTS) {
@@ -163,7 +165,7 @@ fn changes(places: &Places, session: &Session) -> Option<Changes> {
     let marks = since.marks.into_iter().map(|mark| Mark {
         path: Text::new(mark.path),
         line: mark.line,
-        text: Text::new(mark.text),
+        text: mark.text,
     });
     Some(Changes {
         size: Size::Lines(since.lines),
@@ -184,15 +186,18 @@ fn tree(world: &World<'_>, session: &Session) -> Option<Text<64>> {
 
 fn tracker(world: &World<'_>) -> Found {
     let policy = &world.config.policy.gates.reflection;
-    let found = trackers::found(&world.places, &policy.ticketing.discovery, |name| policy.overrides.is_on(name));
+    let order = &policy.ticketing.discovery;
+    let worktree = world.places.worktree.as_ref();
+    let found = worktree.and_then(|root| trackers::found(root, order, |name| policy.overrides.is_on(name)));
     Found {
         name: Text::from(found.map_or("session", |tracker| tracker.name)),
-        is_for_tickets: found.is_some_and(|tracker| matches!(tracker.mark, sprag_core::trackers::Mark::Path(_))),
+        is_for_tickets: found
+            .is_some_and(|tracker| matches!(tracker.mark, sprag_core::trackers::Mark::Path(_))),
     }
 }
 
 /// What became of tickets whose closing no event has settled: the tracker knows best, then the talk.
-fn closed(places: &Places, input: &Input, session: &Session) -> Vec<Closed> {
+fn closed(world: &World<'_>, input: &Input, session: &Session) -> Vec<Closed> {
     let unconfirmed = session.gates.reflection.unconfirmed();
     unconfirmed
         .map(|(call, ticket)| Closed {
@@ -200,7 +205,7 @@ fn closed(places: &Places, input: &Input, session: &Session) -> Vec<Closed> {
             ticket: ticket.clone(),
             is_closed: transcript::went_well(input, call).or_else(|| {
                 let tracker = sprag_core::trackers::find(ticket.tracker.as_str())?;
-                trackers::is_closed(tracker, ticket.id.as_str(), places.worktree.as_ref()?)
+                trackers::is_closed(tracker, ticket.id.as_str(), world.places.worktree.as_ref()?, world.env)
             }),
         })
         .collect()

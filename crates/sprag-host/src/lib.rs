@@ -32,7 +32,7 @@ pub mod staged;
 pub mod start;
 pub mod stdin;
 pub mod store;
-pub mod transcript;
 pub mod trackers;
+pub mod transcript;
 pub mod tree;
 pub mod walk;

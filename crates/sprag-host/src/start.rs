@@ -193,8 +193,8 @@ fn is_ours(path: &[u8]) -> bool {
 }
 
 /// Drops what was noted under a name that nobody knows.
-pub fn drop_taken(places: &Places, disk: &dyn Disk, taken: &Taken) -> io::Result<()> {
-    disk::remove_all(disk, &dir(&places.store, &taken.name), 0)
+pub fn drop_taken(places: &Places, disk: &dyn Disk, name: &str) -> io::Result<()> {
+    disk::remove_all(disk, &dir(&places.store, name), 0)
 }
 
 /// Drops all that was noted for a session.

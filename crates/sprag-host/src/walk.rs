@@ -103,9 +103,11 @@ pub fn walk(world: &World<'_>, input: &Input) -> io::Result<Walked> {
         person::remember(user, world.disk, client).unwrap_or_default();
     }
     let step = decide::decide(session, input, &gathered, &world.config.policy, client);
-    if let Some(taken) = gathered.start.as_ref().filter(|taken| step.session.about.start.as_ref() != Some(taken)) {
-        // A parallel call was first.
-        start::drop_taken(&world.places, world.disk, taken.as_str());
+    if let Some(taken) =
+        gathered.start.as_ref().filter(|taken| step.session.about.start.as_ref() != Some(taken))
+    {
+        // A parallel call was first. What cannot be removed is swept up later.
+        start::drop_taken(&world.places, world.disk, taken.as_str()).unwrap_or_default();
     }
     walked.verdict = step.verdict;
     if !journal.keeps_state() {

@@ -388,7 +388,7 @@ fn a_session_is_forgotten_and_no_other() {
     let take = |id: &str| take(&places, &RealDisk, &SessionId::new(id)).unwrap();
     let (lost, kept) = (take("s"), take("s.0123456789abcdef"));
     take("s");
-    drop_taken(&places, &RealDisk, &lost).unwrap();
+    drop_taken(&places, &RealDisk, &lost.name).unwrap();
     assert_eq!(names(&store).len(), 2);
     forget(&store, &RealDisk, &SessionId::new("s")).unwrap();
     assert_eq!(names(&store), [kept.name]);

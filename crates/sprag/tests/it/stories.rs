@@ -86,7 +86,8 @@ fn play(script: &Script, player: &mut dyn Player) {
         let wanted =
             &if player.can_rewrite() { wanted.clone() } else { wanted.replacen("rewrite ", "deny ", 1) };
         let is_told_late = matches!(step, Step::Ran { .. }) && !player.knows_how_calls_end();
-        let wanted = &if is_told_late && wanted.starts_with("note ") { "pass".to_owned() } else { wanted.clone() };
+        let wanted =
+            &if is_told_late && wanted.starts_with("note ") { "pass".to_owned() } else { wanted.clone() };
         let fits = match (wanted.split_once(' ').unwrap_or((wanted, "")), &told) {
             (("pass", ""), Told::Nothing) | (("allow", ""), Told::Allow) => true,
             (("rewrite", command), Told::Rewrite(text)) => command == text,
@@ -198,9 +199,10 @@ impl Player for Core {
                 let submission = if *is_good { GOOD } else { BAD }.to_owned();
                 Event::Reported(Report::Reflected { submission, ids: vec![Text::from("l-1")] })
             }
-            Step::Skip(reason) => {
-                Event::Reported(Report::Skipped { reason: Text::from(reason.as_str()), decider: Decider::Agent })
-            }
+            Step::Skip(reason) => Event::Reported(Report::Skipped {
+                reason: Text::from(reason.as_str()),
+                decider: Decider::Agent,
+            }),
             Step::Observe(note) => Event::Reported(Report::Observed { note: Text::from(note.as_str()) }),
             Step::SubagentStart => {
                 actor = Actor::Subagent { id: Text::from("a1"), kind: Text::from("helper") };
@@ -291,7 +293,10 @@ impl Core {
                 size: Size::Lines(self.lines.get(name).copied().unwrap_or(0)),
                 ..Changes::default()
             }),
-            tracker: self.tracker.as_ref().map(|name| Found { name: Text::from(name.as_str()), is_for_tickets: true }),
+            tracker: self
+                .tracker
+                .as_ref()
+                .map(|name| Found { name: Text::from(name.as_str()), is_for_tickets: true }),
             ..Facts::default()
         };
         let step = decide::decide(state, &input, &facts, &self.policy, None);
@@ -365,7 +370,8 @@ impl Player for Program {
                 "PreToolUse"
             }
             Step::Ran { command, well } => {
-                let call = json!({"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": "t1"});
+                let call =
+                    json!({"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": "t1"});
                 let told = self.tell(session, "PreToolUse", call.clone());
                 if told != Told::Nothing {
                     return told;
@@ -387,7 +393,8 @@ impl Player for Program {
                 return Told::Nothing;
             }
             Step::TaskNew => {
-                more = json!({"tool_name": "TaskCreate", "tool_input": {"subject": "x"}, "tool_response": {}});
+                more =
+                    json!({"tool_name": "TaskCreate", "tool_input": {"subject": "x"}, "tool_response": {}});
                 "PostToolUse"
             }
             Step::TaskDone(id) => {
@@ -429,9 +436,9 @@ impl Player for Program {
                 "PermissionRequest"
             }
             Step::Write { path, is_conflicted } => {
+                let told = self.tell(session, "PreToolUse", self.writing(path));
                 self.sandbox.write(path, if *is_conflicted { CONFLICT } else { "clean\n" });
-                more = self.writing(path);
-                "PreToolUse"
+                return told;
             }
             Step::Stop { saying, waiting, again, plan } => {
                 more = json!({"last_assistant_message": saying, "stop_hook_active": again});
@@ -484,7 +491,8 @@ impl Program {
         let code = u8::from(!well);
         if self.client == "codex" {
             let output = format!("Process exited with code {code}\nOutput:\n");
-            let answer = json!({"type": "function_call_output", "call_id": call["tool_use_id"], "output": output});
+            let answer =
+                json!({"type": "function_call_output", "call_id": call["tool_use_id"], "output": output});
             self.sandbox.write("../talk.jsonl", &format!("{}\n", json!({"payload": answer})));
         }
         if self.client == "codex" || well {
