@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
+use std::time::SystemTime;
 
 use sprag_core::time::Timestamp;
 
@@ -81,7 +82,12 @@ fn put(disk: &dyn Disk, path: &Path, bytes: &[u8], sync: impl Fn(&File) -> io::R
 
 /// Copies what can be made again, piece by piece, with the time of the original: git trusts what it
 /// noted of files that are older than its index. Gives back how many bytes there were.
-pub fn copy_derived(disk: &dyn Disk, mut from: &File, to: &Path) -> io::Result<u64> {
+pub fn copy_derived(
+    disk: &dyn Disk,
+    mut from: impl io::Read,
+    modified: SystemTime,
+    to: &Path,
+) -> io::Result<u64> {
     let file = File::options().write(true).create_new(true).mode(0o600).open(to)?;
     let mut buffer = vec![0; 256 * 1024];
     let mut copied = 0;
@@ -93,7 +99,7 @@ pub fn copy_derived(disk: &dyn Disk, mut from: &File, to: &Path) -> io::Result<u
         disk.append(&file, &buffer[..count])?;
         copied += count as u64;
     }
-    file.set_modified(from.metadata()?.modified()?)?;
+    file.set_modified(modified)?;
     Ok(copied)
 }
 
@@ -170,7 +176,7 @@ impl Disk for ReadOnly {
 /// Whether something was last written before this time.
 pub fn is_older(path: &Path, than: Timestamp) -> bool {
     let modified = fs::symlink_metadata(path).and_then(|found| found.modified()).ok();
-    let since = modified.and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
+    let since = modified.and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok());
     since.is_some_and(|since| i64::try_from(since.as_millis()).is_ok_and(|millis| millis < than.millis()))
 }
 

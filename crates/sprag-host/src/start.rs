@@ -107,9 +107,9 @@ pub fn take(places: &Places, disk: &dyn Disk, session: &SessionId) -> io::Result
 }
 
 /// A copy of the index of a worktree, and its size. `None`: there is none yet.
-pub fn copy_index(disk: &dyn Disk, git_dir: &Path, to: &Path) -> io::Result<Option<u64>> {
+fn copy_index(disk: &dyn Disk, git_dir: &Path, to: &Path) -> io::Result<Option<u64>> {
     match open_regular(&git_dir.join("index")) {
-        Ok(index) => disk::copy_derived(disk, &index, to).map(Some),
+        Ok(index) => disk::copy_derived(disk, &index, index.metadata()?.modified()?, to).map(Some),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }

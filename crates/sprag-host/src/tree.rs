@@ -6,14 +6,17 @@
 //! written again with the next hash, and only a diff of an older tree is lost with them.
 //!
 //! Filters that the repository's own configuration names are not run for it, those of the user are.
-//! A file that the index says to take as unchanged (`git update-index --assume-unchanged`) is taken
-//! as unchanged, and of a repository within this one only its commit counts.
+//! Files that the index says not to look at are looked at all the same, as far as they are there. Of a
+//! repository within this one only its commit counts.
 
+mod hidden;
 #[cfg(test)]
 mod tests;
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Read as _};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
@@ -21,9 +24,9 @@ use sprag_core::digest::Digest;
 use sprag_core::time::Timestamp;
 
 use crate::disk::{self, Disk, open_regular};
+use crate::exec::read_capped;
 use crate::git;
 use crate::places::Places;
-use crate::start;
 use crate::store::Store;
 
 /// The name of the worktree's tree, by three children. `None`: git could not say in time.
@@ -34,13 +37,31 @@ pub fn hash(places: &Places, disk: &dyn Disk) -> Option<String> {
     disk.make_dirs(&store.cache_dir()).ok()?;
     // Named as what `sprag clean` sweeps up after a process that was killed.
     let index = store.cache_dir().join(disk::temp_name(Path::new("index")).ok()?);
-    let copied = start::copy_index(disk, git_dir, &index);
-    let tree = copied.ok().and_then(|_| git::write_tree(places, &index, &objects));
+    let copied = copy_index(disk, git_dir, places.worktree.as_ref()?, &index);
+    let tree = copied.ok().and_then(|()| git::write_tree(places, &index, &objects));
     // Git leaves its lock behind when it is ended at the deadline.
     for left in [index.with_added_extension("lock"), index] {
         disk.remove(&left).unwrap_or_default();
     }
     tree
+}
+
+/// One of millions of files.
+const INDEX_BYTES: u64 = 256 * 1024 * 1024;
+
+fn copy_index(disk: &dyn Disk, git_dir: &Path, worktree: &Path, to: &Path) -> io::Result<()> {
+    let index = match open_regular(&git_dir.join("index")) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        index => index?,
+    };
+    let modified = index.metadata()?.modified()?;
+    let mut bytes = read_capped(index, INDEX_BYTES + 1)?;
+    if bytes.len() as u64 > INDEX_BYTES {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    let is_there = |path: &[u8]| fs::symlink_metadata(worktree.join(OsStr::from_bytes(path))).is_ok();
+    hidden::reveal(&mut bytes, is_there);
+    disk::copy_derived(disk, &bytes[..], modified, to).map(|_| ())
 }
 
 /// What differs between two trees, as text for a reviewer: from [`hash`], or [`head_tree`].

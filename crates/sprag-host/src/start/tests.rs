@@ -8,12 +8,16 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sprag_core::event::SessionId;
+use sprag_core::session::Session;
 use tempfile::TempDir;
 
 use super::*;
+use crate::clean::{self, Swept};
 use crate::disk::RealDisk;
 use crate::env::Env;
 use crate::exec::{self, Run};
+use crate::journal::Journal;
+use crate::records;
 
 pub struct Repo {
     _temp: TempDir,
@@ -23,11 +27,15 @@ pub struct Repo {
 impl Repo {
     /// One that has no commit.
     pub fn empty() -> Repo {
+        Repo::init("sha1")
+    }
+
+    fn init(objects: &str) -> Repo {
         let temp = tempfile::tempdir().unwrap();
         let dir = temp.path().canonicalize().unwrap().join("repo");
         fs::create_dir(&dir).unwrap();
         let repo = Repo { _temp: temp, dir };
-        repo.git(&["init", "-q", "-b", "main"]);
+        repo.git(&["init", "-q", "-b", "main", "--object-format", objects]);
         // Whoever runs the tests may ignore files of their own.
         repo.git(&["config", "core.excludesFile", "/dev/null"]);
         repo
@@ -38,6 +46,16 @@ impl Repo {
         repo.write("a.txt", "one\ntwo\nthree\n");
         repo.write("b.txt", "b\n");
         repo.write(".gitignore", "*.log\n");
+        repo.commit();
+        repo
+    }
+
+    /// One with this kind of hash, and a file in a directory.
+    pub fn of(objects: &str) -> Repo {
+        let repo = Repo::init(objects);
+        repo.write("a.txt", "one\n");
+        repo.write("b.txt", "b\n");
+        repo.write("deep/away.txt", "x\n");
         repo.commit();
         repo
     }
@@ -394,6 +412,31 @@ fn a_session_is_forgotten_and_no_other() {
     assert_eq!(names(&store), [kept.name]);
     assert!(orphans(&store, Timestamp::from_millis(0)).is_empty());
     assert_eq!(orphans(&store, Timestamp::from_millis(i64::MAX)).len(), 1);
+}
+
+#[test]
+fn sweeping_up_takes_it_with_the_journal() {
+    let repo = Repo::new();
+    let (places, store, id) = (repo.places(), Store::at(repo.places().store), SessionId::new("s"));
+    let now = Timestamp::from_millis(1_000_000);
+    let mut journal = Journal::open(&store, &RealDisk, &id, Duration::ZERO).unwrap();
+    let record = records::record("x", now, Some(&id), None, serde_json::json!({}));
+    journal.commit(&RealDisk, vec![record], &Session::default()).unwrap();
+    journal.unlock().unwrap();
+    take(&places, &RealDisk, &id).unwrap();
+    take(&places, &RealDisk, &SessionId::new("lost")).unwrap();
+    repo.append("a.txt", "four\n");
+    crate::tree::hash(&places, &RealDisk).unwrap();
+
+    let sweep = |before| {
+        let found = clean::look(&places, before).unwrap();
+        clean::sweep(&places, &RealDisk, &found, before, now).unwrap()
+    };
+    assert_eq!(sweep(Timestamp::from_millis(0)), Swept::default());
+    assert_eq!(names(&store).len(), 2);
+    let swept = sweep(Timestamp::from_millis(i64::MAX));
+    assert_eq!((swept.journals, swept.starts, swept.objects), (1, 1, 2));
+    assert!(names(&store).is_empty());
 }
 
 /// Runs itself once more, with a `git` first on the path that counts how often it is started, and

@@ -81,6 +81,26 @@ fn the_repository_is_left_alone() {
 }
 
 #[test]
+fn nothing_is_hidden_by_the_index() {
+    for (version, objects) in [("2", "sha1"), ("4", "sha1"), ("2", "sha256"), ("4", "sha256")] {
+        let repo = Repo::of(objects);
+        repo.git(&["update-index", "--index-version", version]);
+        repo.git(&["update-index", "--assume-unchanged", "a.txt"]);
+        repo.git(&["update-index", "--skip-worktree", "b.txt", "deep/away.txt"]);
+        let before = of(&repo);
+        assert_eq!(Some(&before), head_tree(&repo.places()).as_ref());
+        // As in a sparse checkout.
+        repo.remove("deep/away.txt");
+        assert_eq!(of(&repo), before);
+        repo.append("a.txt", "four\n");
+        let one = of(&repo);
+        repo.append("b.txt", "c\n");
+        let two = of(&repo);
+        assert!(before != one && one != two, "{version} {objects}");
+    }
+}
+
+#[test]
 fn before_the_first_commit_and_in_a_linked_worktree() {
     let empty = Repo::empty();
     let nothing = of(&empty);
