@@ -57,10 +57,12 @@ pub fn decide(
     let mut verdict = Verdict::default();
     let ungoverned = is_errands_end(input)
         || matches!(&input.event, Event::StopRequested(stop) if is_ungoverned(&session, input, stop));
+    let open = open_before_report(&session, input);
     if !ungoverned {
         let votes = session.gates.step(&session.about, input, facts, &policy.gates, &mut effects);
         verdict = combine(&mut session, votes, input, policy, &mut effects);
     }
+    discharge(&mut session, &open, input);
     if !matches!(verdict.ruling, Ruling::Hold { .. }) {
         take_note_of_work(&mut session.about, input);
     }
@@ -123,6 +125,31 @@ fn take_note(session: &mut Session, input: &Input, facts: &Facts, client: Option
     }
     if matches!(&input.event, Event::Prompted { author: Author::User, .. }) && input.actor == Actor::Main {
         session.breaker.reset_turn();
+    }
+}
+
+/// What is open when somebody reports something: a report is what discharges.
+fn open_before_report(session: &Session, input: &Input) -> Vec<Digest> {
+    match input.event {
+        Event::Reported(_) => digests(session, input),
+        _ => Vec::new(),
+    }
+}
+
+fn digests(session: &Session, input: &Input) -> Vec<Digest> {
+    session.gates.open(&input.session).into_iter().map(|(_, obligation)| obligation.digest).collect()
+}
+
+/// An obligation that is met gives the turn its full count of holds back.
+fn discharge(session: &mut Session, before: &[Digest], input: &Input) {
+    if before.is_empty() {
+        return;
+    }
+    let now = digests(session, input);
+    let is_met = |digest: &Digest| before.contains(digest) && !now.contains(digest);
+    if before.iter().any(is_met) {
+        session.breaker.reset_turn();
+        session.stops.owed.retain(|owed| !is_met(&owed.obligation.digest));
     }
 }
 

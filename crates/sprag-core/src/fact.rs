@@ -10,6 +10,7 @@ use crate::judge::Judgement;
 use crate::obligation::OpenDebt;
 use crate::rules::RuleSet;
 use crate::text::Text;
+use crate::trackers::Ticket;
 
 /// A set of questions to the host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,8 +48,10 @@ impl Needs {
     pub const TREE: Needs = Needs(1 << 13);
     /// What the configured checks say of it.
     pub const CHECKS: Needs = Needs(1 << 14);
-    /// Which tracker is used here, and what it says of tickets whose closing nobody confirmed.
+    /// Which tracker is used here.
     pub const TRACKER: Needs = Needs(1 << 15);
+    /// What became of tickets whose closing nobody confirmed.
+    pub const CLOSED: Needs = Needs(1 << 19);
     /// A secret nobody has seen yet.
     pub const TOKEN: Needs = Needs(1 << 16);
     /// Other agents that could be asked for an opinion.
@@ -65,7 +68,7 @@ impl Needs {
             | Needs::CHANGES.0
             | Needs::TREE.0
             | Needs::CHECKS.0
-            | Needs::TRACKER.0
+            | Needs::CLOSED.0
             | Needs::UNCOMMITTED.0;
         self.0 & SLOW != 0
     }
@@ -101,6 +104,7 @@ impl Needs {
             (Needs::TREE, "tree"),
             (Needs::CHECKS, "checks"),
             (Needs::TRACKER, "tracker"),
+            (Needs::CLOSED, "closed"),
             (Needs::TOKEN, "token"),
             (Needs::PEERS, "peers"),
             (Needs::UNCOMMITTED, "uncommitted"),
@@ -140,12 +144,31 @@ pub struct Facts {
     pub role: Option<RoleMarks>,
     pub staged: Option<Staged>,
     /// Under which name the state of the worktree was kept.
-    pub start: Option<Text<64>>,
+    pub start: Option<Text<256>>,
     pub changes: Option<Changes>,
     pub tree: Option<Text<64>>,
     pub token: Option<Text<80>>,
     pub peers: Vec<Text<32>>,
     pub uncommitted: Option<Vec<Text<200>>>,
+    pub tracker: Option<Found>,
+    pub closed: Option<Vec<Closed>>,
+}
+
+/// The tracker that is used here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    pub name: Text<16>,
+    /// Tickets are closed there: a session need not be asked as such. A remote alone is no such sign.
+    pub is_for_tickets: bool,
+}
+
+/// What became of a ticket that a call was to close.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Closed {
+    pub call: Text<128>,
+    pub ticket: Ticket,
+    /// `None`: nobody can tell.
+    pub is_closed: Option<bool>,
 }
 
 /// What has changed since the session started.
@@ -155,7 +178,7 @@ pub struct Changes {
     /// Relative to the worktree.
     pub paths: Vec<Text<200>>,
     /// Lines that say that something is left to do.
-    pub marks: Vec<Place>,
+    pub marks: Vec<Mark>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -169,7 +192,7 @@ pub enum Size {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Mark {
     pub path: Text<200>,
     pub line: Option<u32>,
     pub text: Text<200>,

@@ -4,6 +4,7 @@
 //! Start at [`decide`]: the two functions there are the whole governor.
 
 pub mod breaker;
+pub mod check;
 pub mod decide;
 pub mod digest;
 pub mod event;
@@ -22,5 +23,6 @@ pub mod tasks;
 pub mod text;
 pub mod time;
 pub mod tool;
+pub mod trackers;
 pub mod verdict;
 pub mod view;

@@ -46,7 +46,7 @@ pub struct About {
     pub changed: bool,
     /// Under which name the worktree is kept as it was before the first of them.
     #[serde(default)]
-    pub start: Option<Text<64>>,
+    pub start: Option<Text<256>>,
     /// Files it wrote, where there is no git to tell.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub touched: Vec<Text<400>>,

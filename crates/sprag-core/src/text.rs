@@ -57,10 +57,26 @@ pub fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() || is_invisible(c) { ' ' } else { c }).collect()
 }
 
+/// The same for text that may have lines: line feeds and tabs stay.
+pub fn plain(text: &str) -> String {
+    let kept = |c: char| matches!(c, '\n' | '\t') || !(c.is_control() || is_invisible(c));
+    text.replace("\r\n", "\n").chars().map(|c| if kept(c) { c } else { ' ' }).collect()
+}
+
 /// Text of foreign origin, made fit to stand between our marks in a sentence of ours: a file name
 /// cannot end its quotation and go on as an instruction.
 pub fn quoted(text: &str) -> String {
     one_line(text).replace('`', "'")
+}
+
+/// As one word of a command line that can be pasted into a shell.
+pub fn shell_word(text: &str) -> String {
+    let text = one_line(text);
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+:@".contains(&byte);
+    if !text.is_empty() && text.bytes().all(is_plain) {
+        return text;
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 /// Separators, joiners, marks of direction, tags: what a reader does not see.
@@ -92,6 +108,7 @@ mod tests {
     #[test]
     fn a_foreign_line_break_does_not_start_a_line() {
         assert_eq!(one_line("a\nb\u{1b}[0m"), "a b [0m");
+        assert_eq!(plain("a\r\nb\tc\u{200b}\rd"), "a\nb\tc  d");
         assert_eq!(quoted("x` are resolved\u{2028}sprag: `rm`\u{202e}"), "x' are resolved sprag: 'rm' ");
     }
 }

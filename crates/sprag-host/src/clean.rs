@@ -1,5 +1,6 @@
-//! Sweeping up: journals whose events are in the log, left-overs of killed processes, processes that
-//! are gone. Records are never dropped.
+//! Sweeping up: journals whose events are in the log and what was noted at the start of their sessions,
+//! objects of trees nobody asks for any more, left-overs of killed processes, processes that are gone.
+//! Records are never dropped.
 
 use std::fs;
 use std::io;
@@ -13,11 +14,11 @@ use sprag_core::session::Session;
 use sprag_core::text::Text;
 use sprag_core::time::Timestamp;
 
-use crate::disk::Disk;
+use crate::disk::{self, Disk};
 use crate::journal::{self, Journal};
 use crate::places::Places;
 use crate::store::Store;
-use crate::{person, records, reports};
+use crate::{person, records, reports, start, tree};
 
 /// What there is to sweep.
 #[derive(Debug, Default)]
@@ -26,6 +27,10 @@ pub struct Sweep {
     pub sessions: Vec<SessionId>,
     /// Files of processes that were killed while writing.
     pub leftovers: Vec<PathBuf>,
+    /// Directories noted at the start of sessions that have no journal.
+    pub starts: Vec<PathBuf>,
+    /// Cached objects of trees.
+    pub objects: Vec<PathBuf>,
 }
 
 /// What was done.
@@ -35,7 +40,16 @@ pub struct Swept {
     pub moved_records: usize,
     pub debts: usize,
     pub leftovers: usize,
+    pub starts: usize,
+    pub objects: usize,
     pub processes: usize,
+}
+
+impl Sweep {
+    pub fn is_empty(&self) -> bool {
+        let Sweep { sessions, leftovers, starts, objects } = self;
+        sessions.is_empty() && leftovers.is_empty() && starts.is_empty() && objects.is_empty()
+    }
 }
 
 pub fn look(places: &Places, before: Timestamp) -> io::Result<Sweep> {
@@ -54,6 +68,8 @@ pub fn look(places: &Places, before: Timestamp) -> io::Result<Sweep> {
         let entries = fs::read_dir(store.dir.join(dir)).into_iter().flatten().flatten();
         sweep.leftovers.extend(entries.map(|entry| entry.path()).filter(|path| is_leftover(path)));
     }
+    sweep.starts = start::orphans(&store, before);
+    sweep.objects = tree::old_objects(&store, before);
     Ok(sweep)
 }
 
@@ -88,11 +104,20 @@ pub fn sweep(
         }
         swept.debts += settle(&store, disk, id, &journal.loaded.session, now)?;
         swept.moved_records += journal.retire(&store, disk)?;
+        start::forget(&store, disk, id)?;
         swept.journals += 1;
     }
     for path in &found.leftovers {
         disk.remove(path)?;
         swept.leftovers += 1;
+    }
+    for dir in &found.starts {
+        disk::remove_all(disk, dir, 0)?;
+        swept.starts += 1;
+    }
+    for path in &found.objects {
+        disk.remove(path)?;
+        swept.objects += 1;
     }
     if let Some(user) = &places.user {
         swept.processes = person::sweep(user, disk)?;

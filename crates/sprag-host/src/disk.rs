@@ -5,6 +5,9 @@ use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
+use std::time::SystemTime;
+
+use sprag_core::time::Timestamp;
 
 pub trait Disk {
     /// Appends in one write, so that lines of two processes never mix.
@@ -12,6 +15,8 @@ pub trait Disk {
     fn sync(&self, file: &File) -> io::Result<()>;
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     fn remove(&self, path: &Path) -> io::Result<()>;
+    /// Removes a directory that is empty or gone already.
+    fn remove_dir(&self, path: &Path) -> io::Result<()>;
     fn make_dirs(&self, path: &Path) -> io::Result<()>;
 }
 
@@ -33,6 +38,13 @@ impl Disk for RealDisk {
 
     fn remove(&self, path: &Path) -> io::Result<()> {
         match fs::remove_file(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            done => done,
+        }
+    }
+
+    fn remove_dir(&self, path: &Path) -> io::Result<()> {
+        match fs::remove_dir(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             done => done,
         }
@@ -68,12 +80,38 @@ fn put(disk: &dyn Disk, path: &Path, bytes: &[u8], sync: impl Fn(&File) -> io::R
     written
 }
 
+/// Copies what can be made again, piece by piece, with the time of the original: git trusts what it
+/// noted of files that are older than its index. Gives back how many bytes there were.
+pub fn copy_derived(
+    disk: &dyn Disk,
+    mut from: impl io::Read,
+    modified: SystemTime,
+    to: &Path,
+) -> io::Result<u64> {
+    let file = File::options().write(true).create_new(true).mode(0o600).open(to)?;
+    let mut buffer = vec![0; 256 * 1024];
+    let mut copied = 0;
+    loop {
+        let count = from.read(&mut buffer)?;
+        if count == 0 {
+            break;
+        }
+        disk.append(&file, &buffer[..count])?;
+        copied += count as u64;
+    }
+    file.set_modified(modified)?;
+    Ok(copied)
+}
+
 /// A name for what is to become this file, one that nobody can have put there before.
 pub fn temp_name(path: &Path) -> io::Result<String> {
+    Ok(format!(".{}.{:x}.{}", std::process::id(), random()?, file_name(path)))
+}
+
+pub fn random() -> io::Result<u64> {
     let mut random = [0; 8];
     rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())?;
-    let random = u64::from_le_bytes(random);
-    Ok(format!(".{}.{random:x}.{}", std::process::id(), file_name(path)))
+    Ok(u64::from_le_bytes(random))
 }
 
 /// Opens a regular file and nothing else: a link leads elsewhere, and a pipe in its place would hang us.
@@ -126,9 +164,38 @@ impl Disk for ReadOnly {
         Err(io::ErrorKind::ReadOnlyFilesystem.into())
     }
 
+    fn remove_dir(&self, _: &Path) -> io::Result<()> {
+        Err(io::ErrorKind::ReadOnlyFilesystem.into())
+    }
+
     fn make_dirs(&self, _: &Path) -> io::Result<()> {
         Err(io::ErrorKind::ReadOnlyFilesystem.into())
     }
+}
+
+/// Whether something was last written before this time.
+pub fn is_older(path: &Path, than: Timestamp) -> bool {
+    let modified = fs::symlink_metadata(path).and_then(|found| found.modified()).ok();
+    let since = modified.and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok());
+    since.is_some_and(|since| i64::try_from(since.as_millis()).is_ok_and(|millis| millis < than.millis()))
+}
+
+/// Removes a directory and the files in it, and those in its directories down to this depth. What is
+/// deeper was not put there by us and stays, with an error.
+pub fn remove_all(disk: &dyn Disk, dir: &Path, depth: usize) -> io::Result<()> {
+    let entries = match fs::read_dir(dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries {
+        let entry = entry?;
+        match (entry.file_type()?.is_dir(), depth) {
+            (true, 0) => return Err(io::ErrorKind::DirectoryNotEmpty.into()),
+            (true, _) => remove_all(disk, &entry.path(), depth - 1)?,
+            (false, _) => disk.remove(&entry.path())?,
+        }
+    }
+    disk.remove_dir(dir)
 }
 
 /// Makes the directory a file is to be in.

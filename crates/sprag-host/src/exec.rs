@@ -46,15 +46,35 @@ impl Ran {
 }
 
 pub fn run(run: &Run<'_>) -> io::Result<Ran> {
-    start(run, None)
+    start(run, Wanted::Start)
+}
+
+/// The same, but of what it prints the end is kept: a program that fails says why at last.
+pub fn run_for_end(run: &Run<'_>) -> io::Result<Ran> {
+    start(run, Wanted::End)
 }
 
 /// Talks to a server on its stdin and stdout: it is ended once its output contains `answer`.
 pub fn ask(run: &Run<'_>, answer: &[u8]) -> io::Result<Ran> {
-    start(run, Some(answer))
+    start(run, Wanted::Answer(answer))
 }
 
-fn start(run: &Run<'_>, answer: Option<&[u8]>) -> io::Result<Ran> {
+/// What of a program's output is kept, if it prints more than the cap.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wanted<'a> {
+    Start,
+    End,
+    /// The start, until this is in it.
+    Answer(&'a [u8]),
+}
+
+impl Wanted<'_> {
+    fn is_answer(self) -> bool {
+        matches!(self, Wanted::Answer(_))
+    }
+}
+
+fn start(run: &Run<'_>, wanted: Wanted<'_>) -> io::Result<Ran> {
     #[expect(clippy::disallowed_methods, reason = "the one place where processes start")]
     let mut command = Command::new(run.program);
     run.unset.iter().for_each(|name| {
@@ -76,24 +96,28 @@ fn start(run: &Run<'_>, answer: Option<&[u8]>) -> io::Result<Ran> {
         stdin.write_all(run.stdin).unwrap_or_default();
     }
     // A server ends when nobody can ask it any more.
-    let kept_open = stdin.filter(|_| answer.is_some());
-    let (stdout, stderr) = read_both(&mut child, until, run.cap, answer)?;
+    let kept_open = stdin.filter(|_| wanted.is_answer());
+    let (stdout, stderr) = read_both(&mut child, until, run.cap, wanted)?;
     drop(kept_open);
-    let until = if answer.is_some() { Instant::now() } else { until };
+    let until = if wanted.is_answer() { Instant::now() } else { until };
     let ending = end(&mut child, until)?;
     Ok(Ran { ending, stdout, stderr })
 }
+
+/// How often a silent program is looked at.
+const LOOK: Duration = Duration::from_millis(100);
 
 fn read_both(
     child: &mut Child,
     until: Instant,
     cap: usize,
-    answer: Option<&[u8]>,
+    wanted: Wanted<'_>,
 ) -> io::Result<(Vec<u8>, Vec<u8>)> {
     let mut out = child.stdout.take().expect("stdout was asked to be a pipe");
     let mut err = child.stderr.take().expect("stderr was asked to be a pipe");
     let (mut out_bytes, mut err_bytes) = (Vec::new(), Vec::new());
     let (mut out_open, mut err_open) = (true, true);
+    let mut has_ended = false;
     let mut buffer = vec![0; 64 * 1024];
     while out_open || err_open {
         let Some(left) = until.checked_duration_since(Instant::now()) else {
@@ -106,30 +130,51 @@ fn read_both(
         if err_open {
             waiting.push(PollFd::from_borrowed_fd(err.as_fd(), PollFlags::IN));
         }
-        let timeout = Timespec::try_from(left).map_err(io::Error::other)?;
-        poll(&mut waiting, Some(&timeout))?;
+        let patience = if has_ended { Duration::ZERO } else { left.min(LOOK) };
+        let timeout = Timespec::try_from(patience).map_err(io::Error::other)?;
+        if poll(&mut waiting, Some(&timeout))? == 0 {
+            // What it left in the background may keep the streams open for good. Its own last words are in
+            // them once it has ended, so they are looked at once more.
+            if has_ended {
+                break;
+            }
+            has_ended = child.try_wait()?.is_some();
+            continue;
+        }
         let ready: Vec<bool> = waiting.iter().map(|fd| !fd.revents().is_empty()).collect();
         let mut ready = ready.into_iter();
         if out_open && ready.next() == Some(true) {
-            out_open = take(&mut out, &mut buffer, &mut out_bytes, cap)?;
+            out_open = take(&mut out, &mut buffer, &mut out_bytes, cap, wanted)?;
             // The rest of the answer's line belongs to it.
-            let is_answered =
-                |answer| memchr::memmem::find(&out_bytes, answer).is_some() && out_bytes.ends_with(b"\n");
-            if answer.is_some_and(is_answered) {
+            if let Wanted::Answer(answer) = wanted
+                && memchr::memmem::find(&out_bytes, answer).is_some()
+                && out_bytes.ends_with(b"\n")
+            {
                 break;
             }
         }
         if err_open && ready.next() == Some(true) {
-            err_open = take(&mut err, &mut buffer, &mut err_bytes, cap)?;
+            err_open = take(&mut err, &mut buffer, &mut err_bytes, cap, wanted)?;
         }
     }
     Ok((out_bytes, err_bytes))
 }
 
 /// Reads once; false at the end of the stream.
-fn take(from: &mut impl io::Read, buffer: &mut [u8], into: &mut Vec<u8>, cap: usize) -> io::Result<bool> {
+fn take(
+    from: &mut impl io::Read,
+    buffer: &mut [u8],
+    into: &mut Vec<u8>,
+    cap: usize,
+    wanted: Wanted<'_>,
+) -> io::Result<bool> {
     let count = from.read(buffer)?;
-    into.extend_from_slice(&buffer[..count.min(cap.saturating_sub(into.len()))]);
+    if wanted == Wanted::End {
+        into.extend_from_slice(&buffer[..count]);
+        into.drain(..into.len().saturating_sub(cap));
+    } else {
+        into.extend_from_slice(&buffer[..count.min(cap.saturating_sub(into.len()))]);
+    }
     Ok(count > 0)
 }
 
@@ -172,6 +217,10 @@ mod tests {
     use super::*;
 
     fn shell(script: &str, deadline: Duration) -> Ran {
+        with(run, script, deadline)
+    }
+
+    fn with(run: fn(&Run<'_>) -> io::Result<Ran>, script: &str, deadline: Duration) -> Ran {
         let args = [OsStr::new("-c"), OsStr::new(script)];
         run(&Run {
             program: OsStr::new("/bin/sh"),
@@ -192,6 +241,23 @@ mod tests {
         assert_eq!(ran.ending, Ending::Code(3));
         assert_eq!(ran.stdout, b"in01234567");
         assert_eq!(ran.stderr, b"bad\n");
+    }
+
+    #[test]
+    fn or_its_end_is_kept() {
+        let ran = with(run_for_end, "cat; echo 0123456789abc; echo bad >&2", Duration::from_secs(20));
+        assert_eq!(ran.stdout, b"456789abc\n");
+        assert_eq!(ran.stderr, b"bad\n");
+        let ran = with(run_for_end, "head -c 1000000 /dev/zero; echo end", Duration::from_secs(20));
+        assert_eq!(ran.stdout, b"\0\0\0\0\0\0end\n");
+    }
+
+    #[test]
+    fn who_is_left_in_the_background_is_not_waited_for() {
+        let started = Instant::now();
+        let ran = shell("sleep 1000 & echo $!; exit 3", Duration::from_secs(100));
+        assert_eq!(ran.ending, Ending::Code(3));
+        assert!(started.elapsed() < Duration::from_secs(50));
     }
 
     #[test]

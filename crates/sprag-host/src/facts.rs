@@ -8,7 +8,7 @@ use std::path::Path;
 use memchr::memmem;
 use sprag_core::digest::Digest;
 use sprag_core::event::{Event, Input};
-use sprag_core::fact::{Conflict, Facts, Needs, RoleMarks};
+use sprag_core::fact::{Changes, Closed, Conflict, Facts, Found, Mark, Needs, RoleMarks, Size};
 use sprag_core::gates::permission;
 use sprag_core::obligation::{Debts, Duty, OpenDebt};
 use sprag_core::rules::Concern;
@@ -26,7 +26,11 @@ use crate::keep;
 use crate::places::Places;
 use crate::projections;
 use crate::staged;
+use crate::start;
 use crate::store::Store;
+use crate::trackers;
+use crate::transcript;
+use crate::tree;
 use crate::walk::World;
 
 /// Bounds on looking for markers: work, not time, so that a verdict does not depend on the load.
@@ -72,11 +76,33 @@ pub fn gather(needs: Needs, world: &World<'_>, input: &Input, session: &Session)
         let debts = projections::load::<Debts>(&Store::at(&places.store));
         facts.debts = debts.ok().map(|folded| folded.state.open().to_vec());
     }
+    if needs.has(Needs::START) {
+        // Without it the size of what changes is not known, which is no reason to refuse a call.
+        facts.start = start::take(places, world.disk, &input.session).ok().map(|taken| Text::new(taken.name));
+    }
+    if needs.has(Needs::CHANGES) {
+        facts.changes = changes(places, session);
+    }
+    if needs.has(Needs::TREE) {
+        facts.tree = tree(world, session);
+    }
+    if needs.has(Needs::TRACKER) {
+        facts.tracker = Some(tracker(world));
+    }
+    if needs.has(Needs::CLOSED) {
+        facts.closed = Some(closed(world, input, session));
+    }
     if needs.has(Needs::CONFLICTS)
         && let (Some(worktree), Some(started)) = (&places.worktree, session.about.started)
     {
-        let committed = committed_since(places, session.about.head.as_ref().map(Text::as_str));
-        facts.conflicts = conflicts(worktree, started, committed);
+        let known = facts.changes.as_ref().filter(|_| session.about.start.is_some());
+        facts.conflicts = match known {
+            Some(changes) => Some(conflicts(worktree, started, changes.paths.iter().map(Text::to_string))),
+            // The session's start was not seen: what git tells of now has to do.
+            None => {
+                changed_somehow(places, session).map(|paths| conflicts(worktree, started, paths.into_iter()))
+            }
+        };
         facts.unresolved = facts.debts.as_deref().map(|debts| unresolved(worktree, debts));
     } else if needs.has(Needs::CONFLICTS) {
         // Outside git nothing can be in conflict.
@@ -117,13 +143,72 @@ fn committed_since(places: &Places, head: Option<&str>) -> Vec<String> {
     git::paths_since(worktree, head).unwrap_or_default()
 }
 
-fn conflicts(worktree: &Path, started: Timestamp, committed: Vec<String>) -> Option<Vec<Conflict>> {
-    let mut paths = git::changed_paths(worktree)?;
-    paths.extend(committed);
+fn changed_somehow(places: &Places, session: &Session) -> Option<Vec<String>> {
+    let mut paths = git::changed_paths(places.worktree.as_ref()?)?;
+    paths.extend(committed_since(places, session.about.head.as_ref().map(Text::as_str)));
     paths.sort();
     paths.dedup();
-    let since = paths.into_iter().filter(|path| changed_since(&worktree.join(path), started)).take(FILES);
-    Some(since.filter_map(|path| conflict(worktree, path)).collect())
+    Some(paths)
+}
+
+fn conflicts(worktree: &Path, started: Timestamp, paths: impl Iterator<Item = String>) -> Vec<Conflict> {
+    let since = paths.filter(|path| changed_since(&worktree.join(path), started)).take(FILES);
+    since.filter_map(|path| conflict(worktree, path)).collect()
+}
+
+/// `None`: git could not say.
+fn changes(places: &Places, session: &Session) -> Option<Changes> {
+    let (Some(_), Some(start)) = (&places.worktree, &session.about.start) else {
+        return Some(Changes::default());
+    };
+    let since = start::since(places, start.as_str())?;
+    let marks = since.marks.into_iter().map(|mark| Mark {
+        path: Text::new(mark.path),
+        line: mark.line,
+        text: mark.text,
+    });
+    Some(Changes {
+        size: Size::Lines(since.lines),
+        paths: since.paths.into_iter().map(Text::new).collect(),
+        marks: marks.collect(),
+    })
+}
+
+fn tree(world: &World<'_>, session: &Session) -> Option<Text<64>> {
+    match &world.places.worktree {
+        Some(_) => tree::hash(&world.places, world.disk).map(Text::new),
+        None => {
+            let touched: Vec<String> = session.about.touched.iter().map(Text::to_string).collect();
+            Some(Text::new(tree::hash_of_files(&touched)))
+        }
+    }
+}
+
+fn tracker(world: &World<'_>) -> Found {
+    let policy = &world.config.policy.gates.reflection;
+    let order = &policy.ticketing.discovery;
+    let worktree = world.places.worktree.as_ref();
+    let found = worktree.and_then(|root| trackers::found(root, order, |name| policy.overrides.is_on(name)));
+    Found {
+        name: Text::from(found.map_or("session", |tracker| tracker.name)),
+        is_for_tickets: found
+            .is_some_and(|tracker| matches!(tracker.mark, sprag_core::trackers::Mark::Path(_))),
+    }
+}
+
+/// What became of tickets whose closing no event has settled: the tracker knows best, then the talk.
+fn closed(world: &World<'_>, input: &Input, session: &Session) -> Vec<Closed> {
+    let unconfirmed = session.gates.reflection.unconfirmed();
+    unconfirmed
+        .map(|(call, ticket)| Closed {
+            call: Text::from(call),
+            ticket: ticket.clone(),
+            is_closed: transcript::went_well(input, call).or_else(|| {
+                let tracker = sprag_core::trackers::find(ticket.tracker.as_str())?;
+                trackers::is_closed(tracker, ticket.id.as_str(), world.places.worktree.as_ref()?, world.env)
+            }),
+        })
+        .collect()
 }
 
 fn conflict(worktree: &Path, path: String) -> Option<Conflict> {

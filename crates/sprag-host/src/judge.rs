@@ -20,8 +20,8 @@ use crate::walk::World;
 const ANSWER: usize = 16 * 1024;
 const LONGEST_SECONDS: u32 = 25;
 
-/// What would make an agent's client take part in the session that is being judged.
-const UNSET: &[&str] = &[
+/// What would make a program that we start, an agent's client say, take part in the session it is about.
+pub(crate) const UNSET: &[&str] = &[
     "CLAUDECODE",
     "CLAUDE_CODE_ENTRYPOINT",
     "CLAUDE_CODE_SESSION_ID",

@@ -1,6 +1,7 @@
 //! Everything of Sprag that touches the world: clients, files, git, processes, the clock. Start
 //! at [`hook`]: the walk of one hook call is a straight line through this crate.
 
+pub mod checks;
 pub mod clean;
 pub mod clients;
 pub mod config;
@@ -23,10 +24,15 @@ pub mod person;
 pub mod places;
 pub mod policy;
 pub mod projections;
+pub mod quoted;
 pub mod records;
 pub mod reports;
 pub mod runs;
 pub mod staged;
+pub mod start;
 pub mod stdin;
 pub mod store;
+pub mod trackers;
+pub mod transcript;
+pub mod tree;
 pub mod walk;

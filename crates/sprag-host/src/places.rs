@@ -110,6 +110,11 @@ impl UserPlaces {
     }
 }
 
+/// The git directory that all worktrees of the clone around `dir` share.
+pub fn common_dir(dir: &Path) -> Option<PathBuf> {
+    find_git(dir).map(|git| git.common)
+}
+
 /// The user's home, for the settings of clients.
 pub fn home(env: &Env) -> Option<PathBuf> {
     env.get("HOME").map(PathBuf::from).filter(|path| path.is_absolute())

@@ -23,7 +23,7 @@ use crate::env::Env;
 use crate::journal::{self, Journal};
 use crate::places::Places;
 use crate::store::{LOCK_WAIT, Store};
-use crate::{facts, inbox, outbox, person, projections, records, reports, staged};
+use crate::{facts, inbox, outbox, person, projections, records, reports, staged, start};
 
 /// Where a walk takes place.
 pub struct World<'a> {
@@ -103,6 +103,12 @@ pub fn walk(world: &World<'_>, input: &Input) -> io::Result<Walked> {
         person::remember(user, world.disk, client).unwrap_or_default();
     }
     let step = decide::decide(session, input, &gathered, &world.config.policy, client);
+    if let Some(taken) =
+        gathered.start.as_ref().filter(|taken| step.session.about.start.as_ref() != Some(taken))
+    {
+        // A parallel call was first. What cannot be removed is swept up later.
+        start::drop_taken(&world.places, world.disk, taken.as_str()).unwrap_or_default();
+    }
     walked.verdict = step.verdict;
     if !journal.keeps_state() {
         bound_without_count(world, input, &mut walked)?;

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use sprag_core::event::SessionId;
+use sprag_core::memory::learning::Unreadable;
 use sprag_core::text::quoted;
 use sprag_core::verdict::Reason;
 use sprag_host::config::Problem;
@@ -81,6 +82,15 @@ impl Failure {
     /// A gate's own words.
     pub fn refused(reason: &Reason) -> Failure {
         Failure::new(Kind::No, reason.code.to_string(), reason.why.as_str()).next(reason.next.as_str())
+    }
+
+    pub fn bad_reflection(unreadable: &Unreadable) -> Failure {
+        Failure::new(Kind::No, "unreadable", unreadable.to_string()).next("sprag reflect --schema")
+    }
+
+    pub fn no_submission() -> Failure {
+        Failure::new(Kind::Usage, "no_submission", "candidates are read from stdin, and a terminal is there")
+            .next("sprag reflect --schema")
     }
 
     pub fn no_refusal(code: &str) -> Failure {

@@ -73,7 +73,9 @@ ignore = []
         if !ends || !asked.about.worked || asked.policy.conflict_markers == Markers::Off {
             return Needs::NONE;
         }
-        Needs::CONFLICTS | Needs::DEBTS
+        // What was sound at the last stop still is, unless something was done since.
+        let is_settled = *self == Integrity::Sound && !asked.about.changed;
+        if is_settled { Needs::NONE } else { Needs::CONFLICTS | Needs::CHANGES | Needs::DEBTS }
     }
 
     fn step(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
@@ -87,6 +89,9 @@ ignore = []
 impl Integrity {
     fn judge(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
         if cx.policy.conflict_markers == Markers::Off || !cx.about.worked {
+            return Vote::Pass;
+        }
+        if *self == Integrity::Sound && !cx.about.changed {
             return Vote::Pass;
         }
         let Some(conflicts) = &cx.facts.conflicts else {

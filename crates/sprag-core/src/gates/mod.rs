@@ -21,6 +21,7 @@ gates! {
     integrity: Integrity,
     commit: Commit,
     review: Review,
+    reflection: Reflection,
 }
 
 /// A rule with state. The implementing type is the state.

@@ -1,3 +1,4 @@
 //! What is remembered, and under which rules.
 
+pub mod learning;
 pub mod redact;

@@ -101,6 +101,7 @@ fn words_stand_in_order() {
         ("Bash:git * main", "git main", No),
         ("Bash:{bd,beads} close*", "beads close 3", Match),
         ("Bash:{bd,beads} close*", "bead close 3", No),
+        ("Bash:{bd,beads} close*", "bd -C sub --lock-timeout 5s close 3", Match),
         ("Bash:git push ** main", "git push origin main", Match),
         ("Bash:git push ** main", "git push main", Match),
         ("Bash:git push ** main", "git push origin main x", No),

@@ -21,7 +21,7 @@ mod lexer;
 mod looks;
 mod opaque;
 mod opens;
-mod options;
+pub(crate) mod options;
 mod parameters;
 mod paths;
 mod plain;
@@ -110,6 +110,19 @@ pub enum Word {
     Partly(Vec<Option<String>>),
     /// Any number of unknown words, none included.
     Many,
+}
+
+impl Word {
+    /// As text in which `hole` stands for what is not known.
+    pub fn text(&self, hole: char) -> String {
+        match self {
+            Word::Known(text) => text.clone(),
+            Word::Partly(parts) => {
+                parts.iter().map(|part| part.clone().unwrap_or_else(|| hole.to_string())).collect()
+            }
+            Word::Many => hole.to_string(),
+        }
+    }
 }
 
 /// Where a command's input comes from.

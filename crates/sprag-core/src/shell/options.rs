@@ -4,40 +4,40 @@ use super::hole;
 
 /// The options of one program, as far as they matter for finding its operands.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Options {
+pub(crate) struct Options {
     /// Letters whose option takes a value: `-u x`, `-ux`.
-    pub(super) letters: &'static str,
+    pub(crate) letters: &'static str,
     /// Long options that take a value in the next word, with their dashes; single-dash words
     /// (`-chdir`) are listed likewise.
-    pub(super) long: &'static [&'static str],
+    pub(crate) long: &'static [&'static str],
 }
 
 /// One option as found: its name with dashes, and its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Given {
-    pub(super) name: String,
-    pub(super) value: Option<String>,
+pub(crate) struct Given {
+    pub(crate) name: String,
+    pub(crate) value: Option<String>,
 }
 
 /// Options until the first operand.
-pub(super) struct Split {
-    pub(super) given: Vec<Given>,
+pub(crate) struct Split {
+    pub(crate) given: Vec<Given>,
     /// Where the operands begin.
-    pub(super) operands: usize,
+    pub(crate) operands: usize,
 }
 
 impl Split {
-    pub(super) fn value(&self, names: &[&str]) -> Option<&str> {
+    pub(crate) fn value(&self, names: &[&str]) -> Option<&str> {
         self.given.iter().find(|given| names.contains(&given.name.as_str()))?.value.as_deref()
     }
 
-    pub(super) fn has(&self, names: &[&str]) -> bool {
+    pub(crate) fn has(&self, names: &[&str]) -> bool {
         self.given.iter().any(|given| names.contains(&given.name.as_str()))
     }
 }
 
 /// Options from word `from` on, up to the first operand or `--`.
-pub(super) fn leading(words: &[String], from: usize, options: &Options) -> Split {
+pub(crate) fn leading(words: &[String], from: usize, options: &Options) -> Split {
     let mut given = Vec::new();
     let mut at = from;
     while let Some(word) = words.get(at) {
@@ -55,7 +55,7 @@ pub(super) fn leading(words: &[String], from: usize, options: &Options) -> Split
 }
 
 /// All options, wherever they stand, and all operands.
-pub(super) fn anywhere(words: &[String], from: usize, options: &Options) -> (Split, Vec<String>) {
+pub(crate) fn anywhere(words: &[String], from: usize, options: &Options) -> (Split, Vec<String>) {
     let mut given = Vec::new();
     let mut operands = Vec::new();
     let mut at = from;

@@ -46,7 +46,15 @@ const ROWS: &[Row] = &[
         )
     },
     row(&["gh", "glab"], 2, "R", &["--repo", "--hostname"]),
-    row(&["bd", "beads"], 1, "", &["--db", "--actor"]),
+    Row {
+        enter: &["-C", "--directory"],
+        ..row(
+            &["bd", "br", "beads"],
+            1,
+            "C",
+            &["--db", "--actor", "--directory", "--format", "--lock-timeout", "--dolt-auto-commit"],
+        )
+    },
     row(
         &["kubectl", "oc"],
         1,

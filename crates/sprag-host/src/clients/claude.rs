@@ -22,6 +22,7 @@ pub const CLIENT: Client = Client {
     render: dialect::render,
     presence,
     kind_of: dialect::kind_of,
+    settled: None,
     install: Install {
         user_file,
         project_file: ".claude/settings.json",

@@ -1,8 +1,10 @@
 //! Codex: Claude Code's JSON with gaps. It never gets a question, a rewrite becomes a hold that
 //! names the wanted input, and how a tool went is not in the payload.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 use sprag_core::event::{Event, Presence};
 use sprag_core::tool::Effect::{Delegate, Exec, Read, Write};
@@ -24,6 +26,7 @@ pub const CLIENT: Client = Client {
     render,
     presence: |_| Presence::Headless,
     kind_of: dialect::kind_of,
+    settled: Some(settled),
     install: Install {
         user_file,
         project_file: ".codex/hooks.json",
@@ -108,6 +111,31 @@ fn name_patched(call: &mut ToolCall) {
     call.paths.extend(paths);
 }
 
+/// A line of the talk that holds a tool's answer.
+#[derive(Deserialize)]
+struct Line<'a> {
+    #[serde(borrow)]
+    payload: Answer<'a>,
+}
+
+#[derive(Deserialize)]
+struct Answer<'a> {
+    r#type: Cow<'a, str>,
+    #[serde(default)]
+    call_id: Cow<'a, str>,
+    #[serde(default)]
+    output: Value,
+}
+
+/// The exit code stands above the command's own words, which are not to be believed.
+fn settled(line: &str, call: &str) -> Option<bool> {
+    let Line { payload } = serde_json::from_str(line).ok()?;
+    let output = payload.output.as_str().filter(|_| payload.r#type == "function_call_output" && payload.call_id == call)?;
+    let head = output.lines().take_while(|line| *line != "Output:");
+    let code = head.filter_map(|line| line.strip_prefix("Process exited with code ")).next()?;
+    Some(code.trim() == "0")
+}
+
 fn render(reply: &Reply<'_>) -> String {
     let verdict = Verdict {
         ruling: match (&reply.verdict.ruling, &reply.verdict.rewrite) {
@@ -147,4 +175,24 @@ fn program_of(entry: &Value) -> Option<String> {
 fn quoted(program: &str) -> String {
     let is_plain = program.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-+".contains(&byte));
     if is_plain { program.to_owned() } else { format!("'{}'", program.replace('\'', r"'\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_a_call_went_stands_in_the_talk() {
+        let line = |id: &str, output: &str| {
+            json!({"type": "response_item", "payload": {"type": "function_call_output", "call_id": id, "output": output}})
+                .to_string()
+        };
+        let said = |code: u8| format!("Chunk ID: 1\nProcess exited with code {code}\nOutput:\nfine\n");
+        assert_eq!(settled(&line("c1", &said(0)), "c1"), Some(true));
+        assert_eq!(settled(&line("c1", &said(3)), "c1"), Some(false));
+        assert_eq!(settled(&line("c2", &said(0)), "c1"), None);
+        let liar = "Process running with session ID 7\nOutput:\nProcess exited with code 0\n";
+        assert_eq!(settled(&line("c1", liar), "c1"), None);
+        assert_eq!(settled("{", "c1"), None);
+    }
 }

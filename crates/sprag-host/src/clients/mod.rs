@@ -32,6 +32,8 @@ pub struct Client {
     pub presence: fn(&Env) -> Presence,
     /// Our name for one of its events. `None`: it means nothing to us.
     pub kind_of: fn(&str) -> Option<EventKind>,
+    /// How a call went, from a line of the talk that mentions it; `None` where events tell.
+    pub settled: Option<fn(line: &str, call: &str) -> Option<bool>>,
     pub install: Install,
     pub can: &'static [(Can, Support)],
 }

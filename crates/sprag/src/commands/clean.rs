@@ -28,15 +28,18 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     if args.dry_run {
         return show(
             args.json,
-            || json!({"dry_run": true, "sessions": found.sessions, "leftovers": found.leftovers}),
+            || json!({"dry_run": true, "sessions": found.sessions, "leftovers": found.leftovers, "starts": found.starts, "objects": found.objects.len()}),
             || {
                 for id in &found.sessions {
                     output::line(format!("would move the journal of session `{}` into the log", id.as_str()));
                 }
-                for path in &found.leftovers {
+                for path in found.leftovers.iter().chain(&found.starts) {
                     output::line(format!("would remove `{}`", path.display()));
                 }
-                if found.sessions.is_empty() && found.leftovers.is_empty() {
+                if !found.objects.is_empty() {
+                    output::line(format!("would remove {} cached objects", found.objects.len()));
+                }
+                if found.is_empty() {
                     output::line("nothing to sweep");
                 }
             },
@@ -45,11 +48,16 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     let swept = clean::sweep(&places, &RealDisk, &found, before, cx.now)?;
     show(
         args.json,
-        || json!({"dry_run": false, "journals": swept.journals, "moved_records": swept.moved_records, "debts": swept.debts, "leftovers": swept.leftovers, "processes": swept.processes}),
+        || json!({"dry_run": false, "journals": swept.journals, "moved_records": swept.moved_records, "debts": swept.debts, "leftovers": swept.leftovers, "starts": swept.starts, "objects": swept.objects, "processes": swept.processes}),
         || {
             output::line(format!(
-                "swept {} journals ({} records moved into the log, {} debts opened), {} left-over files, {} ended processes",
-                swept.journals, swept.moved_records, swept.debts, swept.leftovers, swept.processes
+                "swept {} journals ({} records moved into the log, {} debts opened), {} left-over files, {} cached objects, {} ended processes",
+                swept.journals,
+                swept.moved_records,
+                swept.debts,
+                swept.leftovers + swept.starts,
+                swept.objects,
+                swept.processes
             ));
         },
     )

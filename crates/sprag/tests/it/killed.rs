@@ -92,6 +92,10 @@ impl Disk for Dying {
         self.or_dead(|| RealDisk.remove(path))
     }
 
+    fn remove_dir(&self, path: &Path) -> io::Result<()> {
+        self.or_dead(|| RealDisk.remove_dir(path))
+    }
+
     fn make_dirs(&self, path: &Path) -> io::Result<()> {
         self.or_dead(|| RealDisk.make_dirs(path))
     }

@@ -10,6 +10,32 @@ pub enum Step {
     Start(String),
     Prompt(String),
     Bash(String),
+    /// A command that was let through, and how it ended.
+    Ran {
+        command: String,
+        well: bool,
+    },
+    /// Writes a file of so many lines.
+    Grow {
+        path: String,
+        lines: u64,
+    },
+    /// The user does, before or beside the session.
+    Dirty {
+        path: String,
+        lines: u64,
+    },
+    /// A tracker is used here.
+    Tracker(String),
+    TaskNew,
+    TaskDone(String),
+    /// Hands in one good candidate, or one without form.
+    Reflect {
+        is_good: bool,
+    },
+    Skip(String),
+    Observe(String),
+    SubagentStart,
     /// The same by an agent that the session's agent started.
     SubagentBash(String),
     /// The user sets a key.
@@ -53,6 +79,11 @@ impl Script {
     pub fn runs_in_real_time(&self) -> bool {
         !self.lines.iter().any(|(_, step, _)| matches!(step, Step::Wait(_)))
     }
+
+    /// Whether a client has the events it is about.
+    pub fn suits(&self, client: &str) -> bool {
+        client != "codex" || !self.lines.iter().any(|(_, step, _)| matches!(step, Step::TaskDone(_)))
+    }
 }
 
 pub fn scripts() -> Vec<Script> {
@@ -81,6 +112,20 @@ fn read_step(text: &str) -> Step {
         "start" => Step::Start(if rest.is_empty() { "startup".to_owned() } else { rest.to_owned() }),
         "prompt" => Step::Prompt(rest.to_owned()),
         "bash" => Step::Bash(rest.to_owned()),
+        "ran" => Step::Ran { command: rest.to_owned(), well: true },
+        "failed" => Step::Ran { command: rest.to_owned(), well: false },
+        "grow" | "dirty" => {
+            let (path, lines) = rest.split_once(' ').unwrap();
+            let (path, lines) = (path.to_owned(), lines.parse().unwrap());
+            if word == "grow" { Step::Grow { path, lines } } else { Step::Dirty { path, lines } }
+        }
+        "tracker" => Step::Tracker(rest.to_owned()),
+        "task-new" => Step::TaskNew,
+        "task-done" => Step::TaskDone(rest.to_owned()),
+        "reflect" => Step::Reflect { is_good: rest != "badly" },
+        "skip" => Step::Skip(rest.to_owned()),
+        "observe" => Step::Observe(rest.to_owned()),
+        "subagent-start" => Step::SubagentStart,
         "subagent-bash" => Step::SubagentBash(rest.to_owned()),
         "config" => {
             let (key, value) = rest.split_once(' ').unwrap();

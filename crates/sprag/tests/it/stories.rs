@@ -8,8 +8,8 @@ use std::fs;
 use serde_json::{Value, json};
 use sprag_core::decide;
 use sprag_core::digest::Digest;
-use sprag_core::event::{Actor, Author, Event, Input, SessionId, Source, Stop, Waiting};
-use sprag_core::fact::{Conflict, Facts, Needs, RoleMarks};
+use sprag_core::event::{Actor, Author, Decider, Event, Input, Report, SessionId, Source, Stop, Waiting};
+use sprag_core::fact::{Changes, Conflict, Facts, Found, Needs, RoleMarks, Size};
 use sprag_core::log::{Projection as _, Record};
 use sprag_core::obligation::Debts;
 use sprag_core::policy::Policy;
@@ -46,6 +46,10 @@ trait Player {
     fn can_rewrite(&self) -> bool {
         true
     }
+
+    fn knows_how_calls_end(&self) -> bool {
+        true
+    }
 }
 
 #[test]
@@ -64,7 +68,7 @@ fn scripts_are_played_by_the_program_as_claude() {
 
 #[test]
 fn scripts_are_played_by_the_program_as_codex() {
-    for script in scripts().into_iter().filter(Script::runs_in_real_time) {
+    for script in scripts().into_iter().filter(Script::runs_in_real_time).filter(|it| it.suits("codex")) {
         play(&script, &mut Program { sandbox: Sandbox::new(), client: "codex" });
     }
 }
@@ -81,6 +85,9 @@ fn play(script: &Script, player: &mut dyn Player) {
         let wanted = &if player.can_ask() { wanted.clone() } else { wanted.replacen("ask ", "deny ", 1) };
         let wanted =
             &if player.can_rewrite() { wanted.clone() } else { wanted.replacen("rewrite ", "deny ", 1) };
+        let is_told_late = matches!(step, Step::Ran { .. }) && !player.knows_how_calls_end();
+        let wanted =
+            &if is_told_late && wanted.starts_with("note ") { "pass".to_owned() } else { wanted.clone() };
         let fits = match (wanted.split_once(' ').unwrap_or((wanted, "")), &told) {
             (("pass", ""), Told::Nothing) | (("allow", ""), Told::Allow) => true,
             (("rewrite", command), Told::Rewrite(text)) => command == text,
@@ -105,6 +112,9 @@ struct Core {
     rules: RuleSet,
     role: RoleMarks,
     policy: Policy,
+    /// Lines each session has changed.
+    lines: BTreeMap<String, u64>,
+    tracker: Option<String>,
 }
 
 impl Core {
@@ -121,7 +131,15 @@ const TOOLS: &[Tool] = &[
     Tool { name: "Bash", effect: Effect::Exec, paths: &[], command: Some("command") },
     Tool { name: "Write", effect: Effect::Write, paths: &["file_path"], command: None },
     Tool { name: "Agent", effect: Effect::Delegate, paths: &[], command: None },
+    Tool { name: "TaskCreate", effect: Effect::Read, paths: &[], command: None },
+    Tool { name: "TaskUpdate", effect: Effect::Read, paths: &[], command: None },
 ];
+
+/// What an agent hands in that has learned something.
+const GOOD: &str = r#"{"candidates": [{"category": "pitfall", "summary": "the parser drops the last line",
+    "detail": "a file without a final newline loses its last line; read it with `lines_of`",
+    "tags": ["parser"], "criteria_met": ["behavior_changing"]}]}"#;
+const BAD: &str = r#"{"candidates": [{"category": "gossip", "summary": "short"}]}"#;
 
 impl Player for Core {
     fn play(&mut self, session: &str, step: &Step) -> Told {
@@ -146,6 +164,50 @@ impl Player for Core {
                 return Told::Nothing;
             }
             Step::Bash(command) => Event::ToolRequested { call: call("Bash", json!({ "command": command })) },
+            Step::Ran { command, well } => {
+                let call = call("Bash", json!({ "command": command }));
+                let told = self.judge(session, Actor::Main, Event::ToolRequested { call: call.clone() });
+                if told != Told::Nothing {
+                    return told;
+                }
+                let failed = Outcome::Failed { error: Text::from("Exit code 1") };
+                Event::ToolFinished { call, outcome: if *well { Outcome::Ok } else { failed } }
+            }
+            Step::Grow { path, lines } => {
+                *self.lines.entry(session.to_owned()).or_default() += lines;
+                Event::ToolRequested { call: call("Write", json!({ "file_path": format!("/w/{path}") })) }
+            }
+            Step::Dirty { .. } => return Told::Nothing,
+            Step::Tracker(name) => {
+                self.tracker = Some(name.clone());
+                return Told::Nothing;
+            }
+            Step::TaskNew => Event::ToolFinished {
+                call: call("TaskCreate", json!({ "subject": "x" })),
+                outcome: Outcome::Ok,
+            },
+            Step::TaskDone(id) => {
+                let done = Event::TaskCompleting { id: Text::from(id.as_str()), subject: Text::from("x") };
+                let told = self.judge(session, Actor::Main, done);
+                if told != Told::Nothing {
+                    return told;
+                }
+                let call = call("TaskUpdate", json!({"taskId": id, "status": "completed"}));
+                Event::ToolFinished { call, outcome: Outcome::Ok }
+            }
+            Step::Reflect { is_good } => {
+                let submission = if *is_good { GOOD } else { BAD }.to_owned();
+                Event::Reported(Report::Reflected { submission, ids: vec![Text::from("l-1")] })
+            }
+            Step::Skip(reason) => Event::Reported(Report::Skipped {
+                reason: Text::from(reason.as_str()),
+                decider: Decider::Agent,
+            }),
+            Step::Observe(note) => Event::Reported(Report::Observed { note: Text::from(note.as_str()) }),
+            Step::SubagentStart => {
+                actor = Actor::Subagent { id: Text::from("a1"), kind: Text::from("helper") };
+                Event::SubagentStarted
+            }
             Step::SubagentBash(command) => {
                 actor = Actor::Subagent { id: Text::from("a1"), kind: Text::from("helper") };
                 Event::ToolRequested { call: call("Bash", json!({ "command": command })) }
@@ -226,6 +288,15 @@ impl Core {
             judgement: None,
             // Found out once, as by the host.
             role: decide::needs(&state, &input, &self.policy).has(Needs::ROLE).then(|| self.role.clone()),
+            start: Some(Text::from("start")),
+            changes: Some(Changes {
+                size: Size::Lines(self.lines.get(name).copied().unwrap_or(0)),
+                ..Changes::default()
+            }),
+            tracker: self
+                .tracker
+                .as_ref()
+                .map(|name| Found { name: Text::from(name.as_str()), is_for_tickets: true }),
             ..Facts::default()
         };
         let step = decide::decide(state, &input, &facts, &self.policy, None);
@@ -247,7 +318,7 @@ impl Core {
         self.sessions.insert(name.to_owned(), step.session);
         match &step.verdict.ruling {
             Ruling::Hold { reason, also, .. } => match input.event {
-                Event::ToolRequested { .. } | Event::PermissionAsked { .. } => {
+                Event::ToolRequested { .. } | Event::PermissionAsked { .. } | Event::Reported(_) => {
                     Told::Deny(reason.refusal_text().to_string())
                 }
                 _ => Told::Hold(reason.hold_text(also).to_string()),
@@ -278,6 +349,10 @@ impl Player for Program {
         self.client != "codex"
     }
 
+    fn knows_how_calls_end(&self) -> bool {
+        self.client != "codex"
+    }
+
     fn play(&mut self, session: &str, step: &Step) -> Told {
         let mut more = json!({});
         let name = match step {
@@ -293,6 +368,53 @@ impl Player for Program {
             Step::Bash(command) => {
                 more = json!({"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": "t1"});
                 "PreToolUse"
+            }
+            Step::Ran { command, well } => {
+                let call =
+                    json!({"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": "t1"});
+                let told = self.tell(session, "PreToolUse", call.clone());
+                if told != Told::Nothing {
+                    return told;
+                }
+                return self.ended(session, call, *well);
+            }
+            Step::Grow { path, lines } => {
+                let call = self.writing(path);
+                let told = self.tell(session, "PreToolUse", call);
+                self.sandbox.write(path, &"a line\n".repeat(*lines as usize));
+                return told;
+            }
+            Step::Dirty { path, lines } => {
+                self.sandbox.write(path, &"a line of the user\n".repeat(*lines as usize));
+                return Told::Nothing;
+            }
+            Step::Tracker(name) => {
+                fs::create_dir_all(self.sandbox.project.join(format!(".{name}"))).unwrap();
+                return Told::Nothing;
+            }
+            Step::TaskNew => {
+                more =
+                    json!({"tool_name": "TaskCreate", "tool_input": {"subject": "x"}, "tool_response": {}});
+                "PostToolUse"
+            }
+            Step::TaskDone(id) => {
+                let done = json!({"task_id": id, "task_subject": "x"});
+                let told = self.tell(session, "TaskCompleted", done);
+                if told != Told::Nothing {
+                    return told;
+                }
+                more = json!({"tool_name": "TaskUpdate", "tool_input": {"taskId": id, "status": "completed"}, "tool_response": {}});
+                "PostToolUse"
+            }
+            Step::Reflect { is_good } => {
+                let submission = if *is_good { GOOD } else { BAD };
+                return self.command(&["reflect", "--session", session], submission);
+            }
+            Step::Skip(reason) => return self.command(&["skip", reason, "--session", session], ""),
+            Step::Observe(note) => return self.command(&["observe", note, "--session", session], ""),
+            Step::SubagentStart => {
+                more = json!({"agent_id": "a1", "agent_type": "helper"});
+                "SubagentStart"
             }
             Step::SubagentBash(command) => {
                 more = json!({"tool_name": "Bash", "tool_input": {"command": command}, "agent_id": "a1", "agent_type": "helper"});
@@ -314,17 +436,9 @@ impl Player for Program {
                 "PermissionRequest"
             }
             Step::Write { path, is_conflicted } => {
+                let told = self.tell(session, "PreToolUse", self.writing(path));
                 self.sandbox.write(path, if *is_conflicted { CONFLICT } else { "clean\n" });
-                more = match self.client {
-                    "codex" => {
-                        let patch = format!("*** Begin Patch\n*** Update File: {path}\n+x\n*** End Patch");
-                        json!({"tool_name": "apply_patch", "tool_input": {"command": patch}})
-                    }
-                    _ => {
-                        json!({"tool_name": "Write", "tool_input": {"file_path": self.sandbox.project.join(path)}})
-                    }
-                };
-                "PreToolUse"
+                return told;
             }
             Step::Stop { saying, waiting, again, plan } => {
                 more = json!({"last_assistant_message": saying, "stop_hook_active": again});
@@ -357,6 +471,50 @@ impl Player for Program {
             }
             Step::End => "SessionEnd",
         };
+        self.tell(session, name, more)
+    }
+}
+
+impl Program {
+    fn writing(&self, path: &str) -> Value {
+        match self.client {
+            "codex" => {
+                let patch = format!("*** Begin Patch\n*** Update File: {path}\n+x\n*** End Patch");
+                json!({"tool_name": "apply_patch", "tool_input": {"command": patch}})
+            }
+            _ => json!({"tool_name": "Write", "tool_input": {"file_path": self.sandbox.project.join(path)}}),
+        }
+    }
+
+    /// Codex does not say how a call went; its talk does, later.
+    fn ended(&self, session: &str, mut call: Value, well: bool) -> Told {
+        let code = u8::from(!well);
+        if self.client == "codex" {
+            let output = format!("Process exited with code {code}\nOutput:\n");
+            let answer =
+                json!({"type": "function_call_output", "call_id": call["tool_use_id"], "output": output});
+            self.sandbox.write("../talk.jsonl", &format!("{}\n", json!({"payload": answer})));
+        }
+        if self.client == "codex" || well {
+            call["tool_response"] = json!("");
+            return self.tell(session, "PostToolUse", call);
+        }
+        call["error"] = json!("Exit code 1");
+        self.tell(session, "PostToolUseFailure", call)
+    }
+
+    fn command(&self, args: &[&str], stdin: &str) -> Told {
+        let ran = self.sandbox.run_with(args, stdin.as_bytes());
+        match ran.code {
+            0 => Told::Nothing,
+            _ => Told::Deny(ran.stderr),
+        }
+    }
+
+    fn tell(&self, session: &str, name: &str, mut more: Value) -> Told {
+        if self.client == "codex" {
+            more["transcript_path"] = json!(self.sandbox.project.join("../talk.jsonl"));
+        }
         let reply = self.sandbox.hook(self.client, &payload(session, name, &self.sandbox.project, more));
         let specific = &reply["hookSpecificOutput"];
         if reply["decision"] == "block" {

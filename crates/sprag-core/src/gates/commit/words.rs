@@ -102,13 +102,7 @@ impl Words {
 }
 
 pub fn text_of(word: &Word) -> String {
-    match word {
-        Word::Known(text) => text.clone(),
-        Word::Partly(parts) => {
-            parts.iter().map(|part| part.clone().unwrap_or_else(|| HOLE.to_string())).collect()
-        }
-        Word::Many => HOLE.to_string(),
-    }
+    word.text(HOLE)
 }
 
 /// Git takes an option's name also when its end is missing.

@@ -1,0 +1,162 @@
+//! What the reflection gate can be told.
+
+use serde::{Deserialize, Serialize};
+
+use crate::policy::{Key, Section, Tighten};
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Policy {
+    pub session: SessionMode,
+    pub ticketing: Ticketing,
+    pub overrides: Overrides,
+    pub auto_skip: AutoSkip,
+}
+
+/// How often a session without a tracker is asked. From never to always.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SessionMode {
+    Off,
+    Once,
+    Always,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ticketing {
+    pub discovery: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Overrides {
+    pub tissue: bool,
+    pub beads: bool,
+    pub github: bool,
+    pub tasks: bool,
+    pub session: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AutoSkip {
+    pub enabled: bool,
+    pub line_threshold: u64,
+    pub decider: SkipDecider,
+}
+
+/// Who decides that a small change has nothing to teach. From loose to strict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SkipDecider {
+    /// It is skipped without asking.
+    Always,
+    /// The agent is asked.
+    Agent,
+    /// Being small is no reason.
+    Never,
+}
+
+impl Default for Policy {
+    fn default() -> Policy {
+        Policy {
+            session: SessionMode::Once,
+            ticketing: Ticketing {
+                discovery: ["tissue", "beads", "github", "tasks", "session"].map(str::to_owned).to_vec(),
+            },
+            overrides: Overrides { tissue: true, beads: true, github: true, tasks: true, session: true },
+            auto_skip: AutoSkip { enabled: true, line_threshold: 5, decider: SkipDecider::Agent },
+        }
+    }
+}
+
+impl Policy {
+    /// Whether a tracker is looked for and not switched off.
+    pub fn has(&self, tracker: &str) -> bool {
+        self.ticketing.discovery.iter().any(|name| name == tracker) && self.overrides.is_on(tracker)
+    }
+}
+
+impl Overrides {
+    pub fn is_on(&self, tracker: &str) -> bool {
+        match tracker {
+            "tissue" => self.tissue,
+            "beads" => self.beads,
+            "github" => self.github,
+            "tasks" => self.tasks,
+            "session" => self.session,
+            _ => true,
+        }
+    }
+}
+
+impl AutoSkip {
+    /// Small closings are passed over without a word.
+    pub fn is_silent(&self) -> bool {
+        self.enabled && self.decider == SkipDecider::Always
+    }
+
+    pub fn skips(&self, lines: u64) -> bool {
+        self.is_silent() && lines < self.line_threshold
+    }
+}
+
+pub const SECTION: Section = Section {
+    name: "reflection",
+    defaults: "\
+# What was learned is asked for when a ticket is closed and, without a tracker, when a session changed
+# more than `gate.auto_skip.line_threshold` lines.
+[reflection]
+# Sessions without a tracker, and the end of the client's own tasks: ask `once` a session, `always`, or `off`.
+session = \"once\"
+",
+    keys: &[Key { name: "session", tighten: Tighten::Ranked(&["off", "once", "always"]) }],
+};
+
+const SWITCH: Tighten = Tighten::Ranked(&["false", "true"]);
+
+pub const MORE: &[Section] = &[
+    Section {
+        name: "ticketing",
+        defaults: "\
+# Where tickets live. The first of these that is used here names the work item; what closes a ticket is
+# known for all of them.
+[ticketing]
+discovery = [\"tissue\", \"beads\", \"github\", \"tasks\", \"session\"]
+",
+        keys: &[Key { name: "discovery", tighten: Tighten::More }],
+    },
+    Section {
+        name: "ticketing.overrides",
+        defaults: "\
+# `false`: neither looked for nor listened to.
+[ticketing.overrides]
+tissue = true
+beads = true
+github = true
+tasks = true
+session = true
+",
+        keys: &[
+            Key { name: "tissue", tighten: SWITCH },
+            Key { name: "beads", tighten: SWITCH },
+            Key { name: "github", tighten: SWITCH },
+            Key { name: "tasks", tighten: SWITCH },
+            Key { name: "session", tighten: SWITCH },
+        ],
+    },
+    Section {
+        name: "gate.auto_skip",
+        defaults: "\
+# Small changes.
+[gate.auto_skip]
+enabled = true
+# Lines, added and removed, that are no trifle any more.
+line_threshold = 5
+# A ticket closed with less: `agent` asks it, `always` skips without a word, `never` treats it like any other.
+decider = \"agent\"
+",
+        keys: &[
+            Key { name: "enabled", tighten: Tighten::Ranked(&["true", "false"]) },
+            Key { name: "line_threshold", tighten: Tighten::Lower },
+            Key { name: "decider", tighten: Tighten::Ranked(&["always", "agent", "never"]) },
+        ],
+    },
+];

@@ -1,0 +1,107 @@
+//! The form of a submission as JSON Schema, for agents and for clients that constrain their output. Its
+//! bounds are the constants the reader uses.
+
+use serde_json::{Value, json};
+
+use super::{
+    CANDIDATES, Category, Confidence, Criterion, DETAIL_LEAST, DETAIL_MOST, FILE_MOST, FILES_MOST,
+    SUMMARY_LEAST, SUMMARY_MOST, Scope, TAG_MOST, TAGS_MOST,
+};
+
+pub fn schema() -> Value {
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "learnings handed in for remembering",
+        "type": "object",
+        "required": ["candidates"],
+        "properties": {
+            "candidates": {
+                "description": "what was learned, the most useful first",
+                "type": "array",
+                "minItems": 1,
+                "maxItems": CANDIDATES,
+                "items": candidate(),
+            },
+        },
+        "examples": [example()],
+    })
+}
+
+fn candidate() -> Value {
+    json!({
+        "type": "object",
+        "required": ["category", "summary", "detail", "tags", "criteria_met"],
+        "properties": {
+            "category": {
+                "description": "pattern: a reusable approach; pitfall: a mistake and its fix; convention: how this \
+                    project does it; dependency: about a library or service; process: about the way of working; \
+                    domain: about the business; debugging: a way of finding out that worked",
+                "enum": names(Category::ALL, Category::name),
+            },
+            "summary": {
+                "description": "one sentence that helps without the detail",
+                "type": "string",
+                "minLength": SUMMARY_LEAST,
+                "maxLength": SUMMARY_MOST,
+            },
+            "detail": {
+                "description": "what the summary leaves out: names, versions, the reason, what to do instead; no secrets",
+                "type": "string",
+                "minLength": DETAIL_LEAST,
+                "maxLength": DETAIL_MOST,
+            },
+            "tags": {
+                "description": "words to find it by: modules, tools, topics",
+                "type": "array",
+                "minItems": 1,
+                "maxItems": TAGS_MOST,
+                "items": {"type": "string", "minLength": 1, "maxLength": TAG_MOST},
+            },
+            "scope": {
+                "description": "project and team: for everybody who works here; personal: for this user alone; \
+                    ephemeral: for this session",
+                "enum": names(Scope::ALL, Scope::name),
+                "default": Scope::Project,
+            },
+            "criteria_met": {
+                "description": "why it is worth keeping. behavior_changing: next time something is done differently; \
+                    decision_rationale: why one thing was chosen over another; stable_fact: it will matter in \
+                    later sessions; explicit_request: the user asked to remember it",
+                "type": "array",
+                "minItems": 1,
+                "items": {"enum": names(Criterion::ALL, Criterion::name)},
+            },
+            "confidence": {
+                "description": "how sure it is",
+                "enum": names(Confidence::ALL, Confidence::name),
+                "default": Confidence::Medium,
+            },
+            "context_files": {
+                "description": "files it is about, relative to the repository",
+                "type": "array",
+                "maxItems": FILES_MOST,
+                "items": {"type": "string", "minLength": 1, "maxLength": FILE_MOST},
+            },
+        },
+    })
+}
+
+fn example() -> Value {
+    json!({
+        "candidates": [{
+            "category": Category::Pitfall,
+            "summary": "`cargo test -p api` needs the schema of `db/schema.sql` loaded first",
+            "detail": "Without it every test in `crates/api/tests` fails with `relation \"users\" does not exist`, which \
+                reads like a bug in the query. `just db-reset` loads it; CI does so in the step `prepare`.",
+            "tags": ["tests", "postgres", "crates/api"],
+            "scope": Scope::Project,
+            "criteria_met": [Criterion::BehaviorChanging, Criterion::StableFact],
+            "confidence": Confidence::High,
+            "context_files": ["db/schema.sql", "crates/api/tests/users.rs"],
+        }],
+    })
+}
+
+fn names<T: Copy>(all: &[T], name: fn(T) -> &'static str) -> Vec<&'static str> {
+    all.iter().map(|&one| name(one)).collect()
+}

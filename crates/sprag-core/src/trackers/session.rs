@@ -1,0 +1,12 @@
+//! No tracker at all: the session itself is the piece of work. It is always there, and its end closes it.
+
+use super::{Mark, Tracker};
+
+pub const TRACKER: Tracker = Tracker {
+    name: "session",
+    mark: Mark::Always,
+    programs: &[],
+    closes: |_| Vec::new(),
+    closes_by_tool: |_, _| Vec::new(),
+    asks: None,
+};

@@ -1,0 +1,12 @@
+//! The task list of the client itself. Its events tell what closes; no command does.
+
+use super::{Mark, Tracker};
+
+pub const TRACKER: Tracker = Tracker {
+    name: "tasks",
+    mark: Mark::Never,
+    programs: &[],
+    closes: |_| Vec::new(),
+    closes_by_tool: |_, _| Vec::new(),
+    asks: None,
+};

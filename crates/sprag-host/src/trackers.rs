@@ -1,0 +1,315 @@
+//! Finding the tracker of a worktree and asking it. Finding is looking at a few directory entries, so
+//! that any hook can do it; asking starts a program, and is for after the reply.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use sprag_core::trackers::{Item, Mark, Tracker, find, is_plain};
+
+use crate::disk::read_small;
+use crate::env::Env;
+use crate::exec::{self, Run};
+use crate::git::ELSEWHERE;
+use crate::places;
+
+/// A tracker that is slower has nothing to say.
+const DEADLINE: Duration = Duration::from_secs(2);
+/// Bytes of an answer. One that is cut is no JSON, and so no answer.
+const CAP: usize = 256 * 1024;
+/// Bytes of a clone's configuration.
+const CONFIG: u64 = 1024 * 1024;
+
+/// Nobody is there to answer, and nobody waits for news.
+const QUIET: &[(&str, &str)] = &[
+    ("GH_PROMPT_DISABLED", "1"),
+    ("GH_NO_UPDATE_NOTIFIER", "1"),
+    ("NO_COLOR", "1"),
+    ("CLICOLOR_FORCE", "0"),
+];
+
+/// The first tracker of the order that is used in this worktree. Names nobody knows are passed over.
+pub fn found(worktree: &Path, order: &[String], enabled: impl Fn(&str) -> bool) -> Option<&'static Tracker> {
+    let is_used = |tracker: &&Tracker| match tracker.mark {
+        // As it is there: a link to nowhere is somebody's mark all the same.
+        Mark::Path(path) => fs::symlink_metadata(worktree.join(path)).is_ok(),
+        Mark::Remote(host) => has_remote(worktree, host),
+        Mark::Always => true,
+        Mark::Never => false,
+    };
+    let known = order.iter().filter(|name| enabled(name)).filter_map(|name| find(name));
+    // Whatever the order says, what is always there is for when nothing else is.
+    let (last, first): (Vec<_>, Vec<_>) = known.partition(|tracker| tracker.mark == Mark::Always);
+    first.into_iter().chain(last).find(is_used)
+}
+
+/// What is being worked on. `None`: the tracker cannot be asked, or does not answer as we know it.
+pub fn active(tracker: &Tracker, worktree: &Path, env: &Env) -> Option<Vec<Item>> {
+    let words: Vec<String> = tracker.asks.as_ref()?.active.iter().map(|word| (*word).to_owned()).collect();
+    tracker.read_active(&answer(tracker, &words, worktree, env)?)
+}
+
+/// Whether a ticket is closed. `None`: as above, or the id might be more than an id to a program.
+pub fn is_closed(tracker: &Tracker, id: &str, worktree: &Path, env: &Env) -> Option<bool> {
+    let asks = tracker.asks.as_ref().filter(|_| is_plain(id))?;
+    tracker.read_closed(&answer(tracker, &(asks.closed)(id), worktree, env)?)
+}
+
+fn answer(tracker: &Tracker, words: &[String], worktree: &Path, env: &Env) -> Option<Vec<u8>> {
+    let path = env.get("PATH")?;
+    let program = program(tracker, &path)?;
+    let args: Vec<&OsStr> = words.iter().map(OsStr::new).collect();
+    let quiet = QUIET.iter().map(|(name, value)| (*name, OsStr::new(*value)));
+    let vars: Vec<(&str, &OsStr)> = quiet.chain([("PATH", path.as_os_str())]).collect();
+    let ran = exec::run(&Run {
+        program: program.as_os_str(),
+        args: &args,
+        dir: worktree,
+        env: &vars,
+        unset: ELSEWHERE,
+        stdin: &[],
+        deadline: DEADLINE,
+        cap: CAP,
+    });
+    ran.ok().filter(exec::Ran::succeeded).map(|ran| ran.stdout)
+}
+
+/// The program to ask: a relative part of `PATH` would find one that the project brought along.
+fn program(tracker: &Tracker, path: &OsStr) -> Option<PathBuf> {
+    let absolute: Vec<PathBuf> = std::env::split_paths(path).filter(|dir| dir.is_absolute()).collect();
+    let path: OsString = std::env::join_paths(absolute).ok()?;
+    tracker.programs.iter().find_map(|name| exec::on_path(name, &path))
+}
+
+/// Whether a remote of the clone is on this host, as its own configuration says. What that includes
+/// from elsewhere is not looked at.
+fn has_remote(worktree: &Path, host: &str) -> bool {
+    let config = places::common_dir(worktree).and_then(|dir| read_small(&dir.join("config"), CONFIG).ok());
+    config
+        .is_some_and(|config| remotes(&config).any(|url| host_of(url).is_some_and(|of| is_within(of, host))))
+}
+
+/// The addresses of remotes in the text of a git configuration.
+fn remotes(config: &str) -> impl Iterator<Item = &str> {
+    let mut is_remote = false;
+    config.lines().filter_map(move |line| {
+        let line = line.trim();
+        if line.starts_with('[') {
+            let section = line.to_ascii_lowercase();
+            is_remote = section.starts_with("[remote ") || section.starts_with("[remote\t");
+            return None;
+        }
+        let (key, value) = line.split_once('=').filter(|_| is_remote)?;
+        key.trim().eq_ignore_ascii_case("url").then(|| value.trim().trim_matches('"'))
+    })
+}
+
+/// The host in `https://me@host:443/path` or `git@host:path`. A path has none.
+fn host_of(url: &str) -> Option<&str> {
+    let authority = match url.split_once("://") {
+        Some((_, rest)) => rest.split('/').next()?,
+        None => url.split_once(':').map(|(before, _)| before).filter(|before| !before.contains('/'))?,
+    };
+    authority.rsplit('@').next()?.split(':').next()
+}
+
+/// `ssh.github.com` is of `github.com`; `notgithub.com` is not.
+fn is_within(name: &str, host: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    name.strip_suffix(host).is_some_and(|before| before.is_empty() || before.ends_with('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn order(names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    const ALL: &[&str] = &["tissue", "beads", "github", "tasks", "session"];
+
+    fn found_in(worktree: &Path, names: &[&str], off: &str) -> Option<&'static str> {
+        found(worktree, &order(names), |name| name != off).map(|tracker| tracker.name)
+    }
+
+    fn repository(dir: &Path, config: &str) {
+        fs::create_dir_all(dir.join(".git/objects")).unwrap();
+        fs::write(dir.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+        fs::write(dir.join(".git/config"), config).unwrap();
+    }
+
+    #[test]
+    fn the_first_mark_in_the_order_counts() {
+        let temp = tempfile::tempdir().unwrap();
+        let root = temp.path();
+        assert_eq!(found_in(root, ALL, ""), Some("session"));
+        assert_eq!(found_in(root, ALL, "session"), None);
+        fs::create_dir(root.join(".beads")).unwrap();
+        assert_eq!(found_in(root, ALL, ""), Some("beads"));
+        assert_eq!(found_in(root, &["session", "nobody", "beads"], ""), Some("beads"));
+        assert_eq!(found_in(root, ALL, "beads"), Some("session"));
+        symlink("nowhere", root.join(".tissue")).unwrap();
+        assert_eq!(found_in(root, ALL, ""), Some("tissue"));
+        assert_eq!(found_in(root, &["beads", "tissue"], ""), Some("beads"));
+        assert_eq!(found_in(root, &["tasks"], ""), None);
+        // A mark in a directory above is another project's.
+        fs::create_dir(root.join("sub")).unwrap();
+        assert_eq!(found_in(&root.join("sub"), ALL, ""), Some("session"));
+    }
+
+    #[test]
+    fn a_remote_is_found_in_the_configuration_of_the_clone() {
+        for (config, is_found) in [
+            ("[remote \"origin\"]\n\turl = https://github.com/o/r.git\n", true),
+            ("[remote \"origin\"]\n\turl = git@github.com:o/r.git\n", true),
+            (
+                "[core]\n\tbare = false\n[Remote \"up\"]\n\tfetch = x\n\tURL=\"ssh://git@ssh.GitHub.com:443/o/r\"\n",
+                true,
+            ),
+            ("[remote \"origin\"]\n\turl = https://me:secret@github.com/o/r\n", true),
+            ("[remote \"origin\"]\n\turl = https://notgithub.com/o/r\n", false),
+            ("[remote \"origin\"]\n\turl = https://example.com/github.com/r\n", false),
+            ("[remote \"origin\"]\n\turl = /srv/github.com:x\n", false),
+            ("[remote \"origin\"]\n\tpushurl = https://github.com/o/r\n", false),
+            ("[submodule \"x\"]\n\turl = https://github.com/o/r\n", false),
+            ("", false),
+        ] {
+            let temp = tempfile::tempdir().unwrap();
+            repository(temp.path(), config);
+            let expected = if is_found { "github" } else { "session" };
+            assert_eq!(found_in(temp.path(), ALL, ""), Some(expected), "{config}");
+        }
+    }
+
+    #[test]
+    fn a_linked_worktree_has_the_remotes_of_its_clone() {
+        let temp = tempfile::tempdir().unwrap();
+        let (main, other) = (temp.path().join("main"), temp.path().join("other"));
+        repository(&main, "[remote \"origin\"]\n\turl = https://github.com/o/r\n");
+        let linked = main.join(".git/worktrees/other");
+        fs::create_dir_all(&linked).unwrap();
+        fs::create_dir(&other).unwrap();
+        fs::write(linked.join("HEAD"), "ref: refs/heads/other\n").unwrap();
+        fs::write(linked.join("commondir"), "../..\n").unwrap();
+        fs::write(other.join(".git"), format!("gitdir: {}\n", linked.display())).unwrap();
+        assert_eq!(found_in(&other, ALL, ""), Some("github"));
+    }
+
+    /// A stand-in for a tracker's program: a script that answers the documented commands, and refuses
+    /// any other. The real ones are not needed, and not what is tested here.
+    fn stand_in(dir: &Path, name: &str, cases: &str) -> Env {
+        let script = format!("#!/bin/sh\ncase \"$*\" in\n{cases}\n*) exit 64;;\nesac\n");
+        let program = dir.join(name);
+        // Written by another process: while one of ours has a program open for writing, a test that
+        // forks just then keeps it open, and it cannot be started.
+        let write = ["-c", "cat > \"$0\" && chmod 755 \"$0\""].map(OsStr::new);
+        let ran = exec::run(&Run {
+            program: OsStr::new("/bin/sh"),
+            args: &[write[0], write[1], program.as_os_str()],
+            dir,
+            env: &[],
+            unset: &[],
+            stdin: script.as_bytes(),
+            deadline: Duration::from_secs(20),
+            cap: 0,
+        });
+        assert!(ran.unwrap().succeeded());
+        path_of(dir)
+    }
+
+    fn path_of(dir: &Path) -> Env {
+        let path = std::env::join_paths([dir, Path::new("/usr/bin"), Path::new("/bin")]).unwrap();
+        Env::Given(BTreeMap::from([("PATH".to_owned(), path)]))
+    }
+
+    fn titles(name: &str, dir: &Path, env: &Env) -> Option<Vec<String>> {
+        let items = active(find(name).unwrap(), dir, env)?;
+        Some(items.iter().map(|item| format!("{} {}", item.ticket.id, item.title)).collect())
+    }
+
+    #[test]
+    fn trackers_are_asked_in_their_own_words() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = temp.path();
+        let env = stand_in(
+            dir,
+            "tissue",
+            r#"'list --status in_progress --json') echo '[{"id":"t-1","title":"one"}]';;
+'show t-1 --json') echo '{"issue":{"id":"t-1","status":"closed"},"comments":[]}';;"#,
+        );
+        assert_eq!(titles("tissue", dir, &env), Some(vec!["t-1 one".to_owned()]));
+        assert_eq!(is_closed(find("tissue").unwrap(), "t-1", dir, &env), Some(true));
+        assert_eq!(is_closed(find("tissue").unwrap(), "t-2", dir, &env), None);
+
+        // Whichever of the programs is there.
+        let env = stand_in(
+            dir,
+            "br",
+            r#"'list --status in_progress --json') echo '[{"id":"bd-1","title":"one"},{"id":"bd-2","title":"two"}]';;
+'show bd-1 --json') echo '[{"id":"bd-1","status":"in_progress"}]';;"#,
+        );
+        assert_eq!(titles("beads", dir, &env), Some(vec!["bd-1 one".to_owned(), "bd-2 two".to_owned()]));
+        assert_eq!(is_closed(find("beads").unwrap(), "bd-1", dir, &env), Some(false));
+
+        let env = stand_in(
+            dir,
+            "gh",
+            r#"'issue list --assignee @me --state open --json number,title') echo '[{"number":5,"title":"one"}]';;
+'issue view 5 --repo o/r --json state') echo '{"state":"CLOSED"}';;
+'pr view --json state') echo '{"state":"OPEN"}';;"#,
+        );
+        assert_eq!(titles("github", dir, &env), Some(vec!["5 one".to_owned()]));
+        assert_eq!(is_closed(find("github").unwrap(), "o/r#5", dir, &env), Some(true));
+        assert_eq!(is_closed(find("github").unwrap(), "current", dir, &env), Some(false));
+    }
+
+    #[test]
+    fn what_is_no_answer_is_none() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = temp.path();
+        assert_eq!(titles("beads", dir, &path_of(dir)), None);
+        assert_eq!(titles("beads", dir, &Env::Given(BTreeMap::new())), None);
+        assert_eq!(titles("session", dir, &path_of(dir)), None);
+        for cases in [
+            "*) echo nothing here;;",
+            "*) echo '[]'; exit 1;;",
+            "*) echo '[]'; kill -9 $$;;",
+            "*) printf '['; head -c 300000 /dev/zero | tr '\\0' ' '; echo ']';;",
+        ] {
+            assert_eq!(titles("beads", dir, &stand_in(dir, "bd", cases)), None, "{cases}");
+        }
+        assert_eq!(titles("beads", dir, &stand_in(dir, "bd", "*) read line; echo '[]';;")), Some(Vec::new()));
+    }
+
+    #[test]
+    fn an_odd_id_is_not_asked_for() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = temp.path();
+        let env = stand_in(dir, "bd", r#"*) touch asked; echo '[{"status":"closed"}]';;"#);
+        let beads = find("beads").unwrap();
+        for id in ["--db=x", "-f", "a b", "$(x)", "a;b", "", "unknown", "a\nb"] {
+            assert_eq!(is_closed(beads, id, dir, &env), None, "{id}");
+        }
+        assert!(!dir.join("asked").exists());
+        assert_eq!(is_closed(beads, "bd-1.2", dir, &env), Some(true));
+    }
+
+    #[test]
+    fn a_program_of_the_project_is_not_run() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = temp.path();
+        stand_in(dir, "bd", "*) echo '[]';;");
+        // The way there from where tests run.
+        let depth = Path::new(env!("CARGO_MANIFEST_DIR")).components().count();
+        let way = format!("{}{}", "../".repeat(depth), dir.strip_prefix("/").unwrap().display());
+        assert!(Path::new(&way).join("bd").is_file());
+        let relative = Env::Given(BTreeMap::from([("PATH".to_owned(), format!("{way}:.").into())]));
+        assert_eq!(titles("beads", dir, &relative), None);
+        assert_eq!(titles("beads", dir, &path_of(dir)), Some(Vec::new()));
+    }
+}

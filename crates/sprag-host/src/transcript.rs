@@ -1,0 +1,30 @@
+//! The talk of a session as its client writes it down: the end of it, for what no event tells. A file
+//! that is missing or odd says nothing.
+
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::Path;
+
+use sprag_core::event::Input;
+
+use crate::clients::{self, Client};
+use crate::disk::open_regular;
+
+/// One long answer of a tool, and what came after it.
+const TAIL: u64 = 512 * 1024;
+
+/// How a call went that the client has told nothing about. `None`: nobody knows.
+pub fn went_well(input: &Input, call: &str) -> Option<bool> {
+    let Client { settled, .. } = clients::find(&input.client)?;
+    let settled = (*settled)?;
+    let tail = tail(Path::new(input.transcript.as_deref()?))?;
+    tail.lines().rev().filter(|line| line.contains(call)).find_map(|line| settled(line, call))
+}
+
+fn tail(path: &Path) -> Option<String> {
+    let mut file = open_regular(path).ok()?;
+    let length = file.metadata().ok()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(TAIL))).ok()?;
+    let mut bytes = Vec::new();
+    file.take(TAIL).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}

@@ -1,0 +1,40 @@
+//! `sprag ref`: learnings that were of use.
+
+use serde_json::json;
+use sprag_core::event::Report;
+use sprag_core::text::Text;
+use sprag_host::reports;
+
+use super::{Cx, Outcome, delivered, show};
+use crate::output;
+
+/// Say which learnings were of use, and how
+#[derive(clap::Args)]
+pub struct Args {
+    /// Their ids
+    #[arg(required = true)]
+    ids: Vec<String>,
+    /// What they helped with, at most 500 characters
+    #[arg(long)]
+    how: String,
+    /// The session, by id or its start (default: the one of this worktree)
+    #[arg(long)]
+    session: Option<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    let world = cx.world()?;
+    let session = reports::find_session(&world, args.session.as_deref(), cx.now)?;
+    let ids: Vec<Text<64>> = args.ids.into_iter().map(Text::new).collect();
+    let report = Report::Referred { ids: ids.clone(), how: Text::new(args.how) };
+    let delivery = reports::send(&world, &session, report, &cx.cwd, cx.now)?;
+    let how = delivered(&delivery)?;
+    show(
+        args.json,
+        || json!({"session": session, "delivery": how, "ids": ids}),
+        || output::line(format!("noted in session `{}` ({how})", session.as_str())),
+    )
+}
