@@ -121,6 +121,15 @@ pub fn sentence(record: &Record) -> Option<String> {
         "compacting" => "the context was compacted".to_owned(),
         "noticed" => format!("the client noticed {}: {}", text("what"), text("message")),
         "observed" => format!("{who} noted: {}", text("note")),
+        "decided" => format!("a {} decided {}: {}", text("by"), text("word"), text("summary")),
+        "misdirected" => "a reviewer named another session".to_owned(),
+        "reviewer.started" => format!("a reviewer was started ({})", text("client")),
+        "reviewer.ended" => "the reviewer's process ended".to_owned(),
+        "review.decided" => format!("the review is decided by {}: {}", text("by"), text("word")),
+        "review.attempt" => {
+            format!("asking for a review with template `{}` came to: {}", text("template"), text("outcome"))
+        }
+        "review.used" => format!("an approval let `{}` pass rule `{}`", text("tool"), text("rule")),
         "debt.opened" => format!("debt `{}` was opened: {}", text("id"), text("why")),
         "debt.shown" => format!("debts {} were shown", list(&body["ids"])),
         "debt.met" => format!("debts {} were met", list(&body["ids"])),

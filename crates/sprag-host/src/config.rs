@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use sprag_core::breaker::Limits;
 use sprag_core::gates::Policies;
+use sprag_core::gates::review::template::Template;
 use sprag_core::policy::{Policy, Retention, Section, sections};
 use sprag_core::text::quoted;
 use toml::{Table, Value};
@@ -27,6 +28,7 @@ mod kept;
 mod keys;
 pub mod rules;
 pub mod switch;
+pub mod templates;
 
 /// Where a value came from. The order is the precedence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -176,8 +178,11 @@ pub fn load_with(places: &Places, env: &Env, last_good: &Good) -> Resolved {
             }
         }
     }
+    let texts = merge.templates(places);
     merge.environment(env);
-    merge.finish()
+    let mut resolved = merge.finish();
+    resolved.policy.gates.review.texts = texts;
+    resolved
 }
 
 /// What the layers would be if this file had this text: a change is checked before it is written.
@@ -285,6 +290,29 @@ impl Merge {
         true
     }
 
+    /// The templates of files that can be used.
+    fn templates(&mut self, places: &Places) -> Vec<Template> {
+        let mut found: Vec<Template> = Vec::new();
+        for (layer, path) in templates::files(places) {
+            let read = templates::read(&path);
+            let is_trusted = |text: &str| !layer.needs_trust() || is_trusted(places, &path, text);
+            match read {
+                Ok((text, _)) if !is_trusted(&text) => self.ignored.push(Ignored {
+                    key: "templates".to_owned(),
+                    path,
+                    may: "only once it is trusted".to_owned(),
+                }),
+                // The later layer's counts.
+                Ok((_, template)) => {
+                    found.retain(|other| other.id() != template.id());
+                    found.push(template);
+                }
+                Err(what) => self.problem(&path.display().to_string(), what, None),
+            }
+        }
+        found
+    }
+
     fn take_rules(&mut self, read: rules::Read) {
         self.rules.extend(read.rules);
         self.ignored.extend(read.ignored);
@@ -342,7 +370,8 @@ impl Merge {
     fn finish(self) -> Resolved {
         let policy = typed(&self.settings).expect("every value was checked when it came in");
         let permission = &policy.gates.permission;
-        let rules = rules::in_force(&permission.packs, &permission.off, self.rules);
+        let gated = rules::gated(&policy.gates.review.gates.tools);
+        let rules = rules::in_force(&permission.packs, &permission.off, gated.chain(self.rules));
         Resolved {
             settings: self.settings,
             policy,
@@ -357,7 +386,7 @@ impl Merge {
 /// Sections that the environment may only tighten: a project's settings of a client may set variables for
 /// the hooks it calls.
 fn guards(key: &str) -> bool {
-    ["policy.", "protection."].iter().any(|section| key.starts_with(section))
+    ["policy.", "protection.", "review."].iter().any(|section| key.starts_with(section))
 }
 
 /// `SPRAG_SECTION__KEY`: the double underscore tells a setting from our other variables.

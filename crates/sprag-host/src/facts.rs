@@ -16,15 +16,17 @@ use sprag_core::session::Session;
 use sprag_core::text::Text;
 use sprag_core::time::Timestamp;
 
+use crate::clients::CLIENTS;
 use crate::disk::{open_regular, read_small};
 use crate::env::Env;
-use crate::exec::read_capped;
+use crate::exec::{on_path, read_capped};
 use crate::git;
 use crate::guarded;
 use crate::judge;
 use crate::keep;
 use crate::places::Places;
 use crate::projections;
+use crate::records;
 use crate::staged;
 use crate::start;
 use crate::store::Store;
@@ -83,6 +85,12 @@ pub fn gather(needs: Needs, world: &World<'_>, input: &Input, session: &Session)
     if needs.has(Needs::CHANGES) {
         facts.changes = changes(places, session);
     }
+    if needs.has(Needs::TOKEN) {
+        facts.token = records::new_token().map(Text::new);
+    }
+    if needs.has(Needs::PEERS) {
+        facts.peers = peers(world.env, &input.client);
+    }
     if needs.has(Needs::TREE) {
         facts.tree = tree(world, session);
     }
@@ -119,6 +127,19 @@ fn concern(world: &World<'_>, input: &Input) -> Concern {
         }
         _ => Concern::None,
     }
+}
+
+/// Agents that could be asked for an opinion, by the program a user starts.
+const OTHERS: &[&str] = &["gemini", "copilot", "opencode"];
+
+/// Those on this machine, but for the one that asks. Found by looking: none is started.
+fn peers(env: &Env, client: &str) -> Vec<Text<32>> {
+    let Some(path) = env.get("PATH") else {
+        return Vec::new();
+    };
+    let ours = CLIENTS.iter().filter(|other| other.name != client).map(|other| other.program);
+    let all = ours.chain(OTHERS.iter().copied());
+    all.filter(|program| on_path(program, &path).is_some()).map(Text::from).collect()
 }
 
 /// Longer than any role.

@@ -14,7 +14,7 @@ use std::sync::{Mutex, mpsc};
 use std::time::Duration;
 
 use sprag_core::decide;
-use sprag_core::event::{Event, Input};
+use sprag_core::event::{Errand, Event, Input};
 use sprag_core::text::{Text, one_line};
 use sprag_core::tool::Whole;
 use sprag_core::verdict::{Ruling, Verdict};
@@ -182,8 +182,10 @@ fn judge<'a>(
     input.home = places::home(env).map(|home| home.to_string_lossy().into_owned()).unwrap_or_default();
     let disk = if args.is_dry_run { &ReadOnly } else { disk };
     let world = World::new(env, disk, places);
-    if runs::is_ours(world.places.user.as_ref(), env) {
-        return Answer { text: "{}".to_owned(), warning: None, rest: None };
+    match runs::task(world.places.user.as_ref(), env) {
+        Some(runs::Task::Judge) => return Answer { text: "{}".to_owned(), warning: None, rest: None },
+        Some(runs::Task::Review { .. }) => input.errand = Errand::Review,
+        None => {}
     }
     if world.config.off.applies(&world.places.store, input.at).is_some() {
         return Answer { text: "{}".to_owned(), warning: None, rest: None };

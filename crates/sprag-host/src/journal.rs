@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 use sprag_core::digest::Digest;
 use sprag_core::event::SessionId;
 use sprag_core::log::{self, Record};
-use sprag_core::session::Session;
+use sprag_core::session::{Process, Session};
 use sprag_core::time::Timestamp;
 
 use crate::disk::{self, Disk};
@@ -235,6 +235,12 @@ pub fn read(path: &Path) -> io::Result<(Loaded, Vec<Record>)> {
     let loaded = load(&lines)?;
     let records = lines_of(&lines.tail(u64::MAX)?).filter_map(|line| Record::parse(line).ok()).collect();
     Ok((loaded, records))
+}
+
+/// The processes of clients that sessions know of.
+pub fn clients(store: &Store) -> Vec<Process> {
+    let journals = all(store).into_iter().filter_map(|path| read(&path).ok());
+    journals.filter_map(|(loaded, _)| loaded.session.about.client).collect()
 }
 
 /// All journals of a store.

@@ -75,7 +75,7 @@ fn asked(world: &World<'_>, input: &Input) -> io::Result<Asked> {
     // A directory of its own: no project's settings apply to it.
     let dir = user.state.join("judge");
     world.disk.make_dirs(&dir)?;
-    let run = runs::Run::begin(user, world.disk)?;
+    let run = runs::Run::begin(user, world.disk, runs::Task::Judge)?;
     let token = OsString::from(&run.token);
     let args: Vec<&OsStr> = args.iter().map(OsStr::new).collect();
     let ran = exec::run(&exec::Run {

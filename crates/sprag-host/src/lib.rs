@@ -27,6 +27,7 @@ pub mod projections;
 pub mod quoted;
 pub mod records;
 pub mod reports;
+pub mod review;
 pub mod runs;
 pub mod staged;
 pub mod start;

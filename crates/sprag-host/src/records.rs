@@ -23,6 +23,14 @@ pub fn new_id(now: Timestamp) -> String {
     uuid::Builder::from_unix_timestamp_millis(millis, &random).into_uuid().to_string()
 }
 
+/// A secret nobody has seen yet, in the shape that no record keeps. `None`: there is no randomness.
+pub fn new_token() -> Option<String> {
+    let mut random = [0u8; 16];
+    let count = rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty()).ok()?;
+    let hex: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+    (count == random.len()).then(|| format!("sprt_{hex}"))
+}
+
 pub fn record(
     kind: &str,
     at: Timestamp,
@@ -62,6 +70,16 @@ mod tests {
         let (early, late) = (new_id(Timestamp::from_millis(1_000)), new_id(Timestamp::from_millis(2_000)));
         assert!(early < late, "{early} {late}");
         assert_ne!(new_id(Timestamp::from_millis(1)), new_id(Timestamp::from_millis(1)));
+    }
+
+    #[test]
+    fn no_record_keeps_a_token() {
+        let token = new_token().unwrap();
+        assert!(sprag_core::gates::review::case::is_token(&token));
+        assert_ne!(Some(&token), new_token().as_ref());
+        let body = serde_json::json!({"notes": [format!("decide with --token {token}\nor `{token}`")]});
+        let record = record("x", Timestamp::from_millis(0), None, None, body);
+        assert!(!record.body.to_string().contains(&token), "{}", record.body);
     }
 
     #[test]

@@ -1,23 +1,47 @@
-//! Programs that Sprag itself runs, a judge say. Such a program may be an agent's client with our
-//! hooks installed; its own calls are no session's, and a judge that is asked about itself would
-//! never come to an end.
+//! Programs that Sprag itself runs: a judge, a reviewer. Such a program may be an agent's client with our
+//! hooks installed. A judge's calls are no session's, and a judge that is asked about itself would never
+//! come to an end; a reviewer is governed like everybody else, but owes nothing when it stops.
 //!
 //! The variable alone switches nothing off: it must name a run on record, whose process lives and is
 //! the one that, further up, started this hook.
 
-use std::fs;
 use std::io;
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
+use sprag_core::digest::Digest;
+use sprag_core::event::SessionId;
+use sprag_core::gates::review::case::hash_of;
 use sprag_core::session::Process;
 
-use crate::disk::{self, Disk};
+use crate::disk::{self, Disk, read_small};
 use crate::env::Env;
 use crate::person;
 use crate::places::UserPlaces;
 use crate::records;
 
 pub const VARIABLE: &str = "SPRAG_RUN";
+
+/// What a run is for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Task {
+    Judge,
+    /// Of this session's work, with the token of this hash.
+    Review { session: SessionId, token: Digest },
+}
+
+impl Task {
+    pub fn review(session: &SessionId, token: &str) -> Task {
+        Task::Review { session: session.clone(), token: hash_of(token) }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Recorded {
+    process: Process,
+    task: Task,
+}
 
 /// A run on record, for as long as this is kept.
 pub struct Run<'d> {
@@ -27,12 +51,13 @@ pub struct Run<'d> {
 }
 
 impl<'d> Run<'d> {
-    pub fn begin(user: &UserPlaces, disk: &'d dyn Disk) -> io::Result<Run<'d>> {
+    pub fn begin(user: &UserPlaces, disk: &'d dyn Disk, task: Task) -> io::Result<Run<'d>> {
         let token = records::new_id(crate::env::now());
         let path = dir(user).join(&token);
-        let Process { pid, start } = person::this_process().ok_or(io::ErrorKind::Unsupported)?;
+        let process = person::this_process().ok_or(io::ErrorKind::Unsupported)?;
         disk::make_parent(disk, &path)?;
-        disk::replace_derived(disk, &path, format!("{pid} {start}").as_bytes())?;
+        let bytes = serde_json::to_vec(&Recorded { process, task }).map_err(io::Error::other)?;
+        disk::replace_derived(disk, &path, &bytes)?;
         Ok(Run { token, path, disk })
     }
 }
@@ -44,17 +69,15 @@ impl Drop for Run<'_> {
     }
 }
 
-/// Whether this process was started, however far down, by a run of ours that goes on.
-pub fn is_ours(user: Option<&UserPlaces>, env: &Env) -> bool {
-    let Some(token) = env.text(VARIABLE).filter(|token| records::is_id(token)) else {
-        return false;
-    };
-    let recorded = user.and_then(|user| fs::read_to_string(dir(user).join(token)).ok());
-    let process = recorded.and_then(|text| {
-        let (pid, start) = text.trim().split_once(' ')?;
-        Some(Process { pid: pid.parse().ok()?, start: start.parse().ok()? })
-    });
-    process.is_some_and(|process| person::ancestors().contains(&process))
+/// Longer than any record of a run.
+const BYTES: u64 = 4096;
+
+/// The run of ours by which this process was started, however far down, if that goes on.
+pub fn task(user: Option<&UserPlaces>, env: &Env) -> Option<Task> {
+    let token = env.text(VARIABLE).filter(|token| records::is_id(token))?;
+    let text = read_small(&dir(user?).join(token), BYTES).ok()?;
+    let recorded: Recorded = serde_json::from_str(&text).ok()?;
+    person::ancestors().contains(&recorded.process).then_some(recorded.task)
 }
 
 fn dir(user: &UserPlaces) -> PathBuf {

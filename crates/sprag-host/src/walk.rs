@@ -11,6 +11,7 @@ use sprag_core::decide::{self, Weight};
 use sprag_core::event::{Author, Event, Input, Report, Source, Waiting};
 use sprag_core::fact::Needs;
 use sprag_core::gates::Effect;
+use sprag_core::gates::review::case::Seat;
 use sprag_core::log::Record;
 use sprag_core::memory::redact;
 use sprag_core::session::{Process, Session};
@@ -200,6 +201,9 @@ fn take_in(
         return Ok(taken);
     }
     for (path, drop) in inbox::waiting(&world.places, world.env, &input.session) {
+        if is_for_runner(session, &drop.report) {
+            continue;
+        }
         let is_known = steps.records.iter().any(|record| record.id == drop.id)
             || journal.holds_id(&drop.id)?
             || projections::log_holds_id(&world.store(), &drop.id, &drop.at.month())?;
@@ -220,6 +224,12 @@ fn take_in(
         taken.push(path);
     }
     Ok(taken)
+}
+
+/// The verdict of a reviewer that Sprag runs as a process is taken by whoever runs it, and by nobody else:
+/// only there it is known whose it is.
+fn is_for_runner(session: &Session, report: &Report) -> bool {
+    matches!(report, Report::Decided(_)) && session.gates.review.seat().is_some_and(Seat::is_process)
 }
 
 /// The process of the client, if it is another one than before. Only a hook is called by it.

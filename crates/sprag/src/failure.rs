@@ -93,6 +93,27 @@ impl Failure {
             .next("sprag reflect --schema")
     }
 
+    pub fn not_reviewer() -> Failure {
+        let message = "only the reviewer of this session decides, with the token it was given, or a person with `--human`";
+        Failure::new(Kind::No, "not_reviewer", message).next("sprag review list")
+    }
+
+    pub fn bad_session(owner: &SessionId) -> Failure {
+        let message = format!("this token is for the review of session `{}`", owner.as_str());
+        Failure::new(Kind::No, "bad_session", message)
+            .next(format!("decide again with --session {}", owner.as_str()))
+    }
+
+    pub fn no_program(program: &str) -> Failure {
+        Failure::new(Kind::No, "not_found", format!("`{program}` is not on PATH")).next("sprag clients")
+    }
+
+    pub fn no_verdict(title: &str, is_timed_out: bool, said: &str) -> Failure {
+        let how = if is_timed_out { "took too long" } else { "ended without a verdict" };
+        let said = if said.is_empty() { String::new() } else { format!("; it said: {said}") };
+        Failure::new(Kind::No, "no_verdict", format!("the reviewer ({title}) {how}{said}")).next("sprag review list")
+    }
+
     pub fn no_refusal(code: &str) -> Failure {
         let message = format!("no call with the code `{}` waits for approval here", quoted(code));
         Failure::new(Kind::No, "no_refusal", message).next("sprag approve")

@@ -8,7 +8,7 @@ use sprag_core::tool::Effect::{Delegate, Exec, Net, Read, Write};
 use sprag_core::tool::Tool;
 
 use super::dialect::{self, Dialect};
-use super::{Can, Client, Install, Malformed, Parsed, Support};
+use super::{Can, Client, Install, Malformed, PROMPT, Parsed, Support};
 use crate::env::{self, Env};
 use crate::places;
 use crate::stdin::Payload;
@@ -23,6 +23,7 @@ pub const CLIENT: Client = Client {
     presence,
     kind_of: dialect::kind_of,
     settled: None,
+    review: Some(&["-p", PROMPT, "--allowedTools", "Bash,Read,Grep,Glob"]),
     install: Install {
         user_file,
         project_file: ".claude/settings.json",

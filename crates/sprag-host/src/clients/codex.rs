@@ -12,7 +12,7 @@ use sprag_core::tool::{Tool, ToolCall};
 use sprag_core::verdict::{Reason, Rewrite, Ruling, Verdict};
 
 use super::dialect::{self, Dialect};
-use super::{Can, Client, Install, Malformed, Parsed, Reply, Support};
+use super::{Can, Client, Install, Malformed, PROMPT, Parsed, Reply, Support};
 use crate::env::{self, Env};
 use crate::places;
 use crate::stdin::Payload;
@@ -27,6 +27,8 @@ pub const CLIENT: Client = Client {
     presence: |_| Presence::Headless,
     kind_of: dialect::kind_of,
     settled: Some(settled),
+    // It must be able to leave its verdict. What else it writes makes the verdict stale.
+    review: Some(&["exec", "-s", "workspace-write", PROMPT]),
     install: Install {
         user_file,
         project_file: ".codex/hooks.json",

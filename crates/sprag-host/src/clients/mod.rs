@@ -34,9 +34,14 @@ pub struct Client {
     pub kind_of: fn(&str) -> Option<EventKind>,
     /// How a call went, from a line of the talk that mentions it; `None` where events tell.
     pub settled: Option<fn(line: &str, call: &str) -> Option<bool>>,
+    /// How it is started to review something: its arguments, [`PROMPT`] among them. `None`: it cannot be.
+    pub review: Option<&'static [&'static str]>,
     pub install: Install,
     pub can: &'static [(Can, Support)],
 }
+
+/// Stands for the prompt among arguments.
+pub const PROMPT: &str = "{prompt}";
 
 /// Where the hooks of a client are written down, and how.
 pub struct Install {

@@ -11,16 +11,17 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sprag_core::policy::Policy;
 use sprag_core::rules::packs::PACKS;
-use sprag_core::rules::{Concern, RuleSet};
+use sprag_core::rules::{Concern, Decision, RuleSet, Strictness, Watch};
 
 use crate::config::kept::{Kept, Sorted};
-use crate::config::{self, Good, rules, switch};
+use crate::config::{self, Good, rules, switch, templates};
 use crate::disk::{self, Disk};
 use crate::env::Env;
 use crate::places::Places;
+use crate::policy::Sourced;
 
 /// Another build may mean something else by the same bytes.
-const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "/7");
+const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "/8");
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Compiled {
@@ -99,6 +100,7 @@ fn compile(places: &Places, env: &Env, last_good: &Good, rules: PathBuf) -> Comp
             .map(|ignored| format!("`{}` in `{}` is ignored", ignored.key, ignored.path.display())),
     );
     let mut policy = resolved.policy;
+    policy.gates.review.watch = review_watch(&resolved.rules);
     let fresh = match Sorted::new(&resolved.rules, policy.gates.permission.strict) {
         Ok(sorted) => {
             policy.gates.permission.watch = sorted.restricting.watch();
@@ -114,12 +116,20 @@ fn compile(places: &Places, env: &Env, last_good: &Good, rules: PathBuf) -> Comp
     Compiled { build: BUILD.to_owned(), packs: packs_size(), made_from, policy, off, warnings, rules, fresh }
 }
 
+/// What the rules that want a review are about; most projects have none.
+fn review_watch(rules: &[Sourced]) -> Option<Watch> {
+    let mut wanting = rules.iter().map(|sourced| &sourced.rule).filter(|rule| rule.decision == Decision::Review).peekable();
+    wanting.peek()?;
+    RuleSet::new(wanting, Strictness::Usual).ok().map(|rules| rules.watch())
+}
+
 fn packs_size() -> usize {
     PACKS.iter().map(|pack| pack.toml.len()).sum()
 }
 
 fn sources(places: &Places) -> Vec<PathBuf> {
     let rules = rules::dirs(places).into_iter().chain(rules::files(places));
+    let rules = rules.chain(templates::dirs(places)).chain(templates::files(places));
     let layers = config::files(places).into_iter().chain(rules).map(|(_, path)| path);
     let switches = places.user.iter().flat_map(|user| [switch::off_path(user), switch::trust_path(user)]);
     layers.chain(switches).collect()

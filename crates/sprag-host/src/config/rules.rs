@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use sprag_core::gates::review::policy::GatePattern;
 use sprag_core::rules::packs::PACKS;
 use sprag_core::rules::{Rule, RuleFile, RuleSet, Strictness};
 
@@ -130,9 +131,17 @@ fn is_id(line: &str, id: &str) -> bool {
     value.is_some_and(|value| value.trim().trim_matches(['"', '\'']) == id)
 }
 
+/// The rules that `review.gates.tools` stands for.
+pub fn gated(tools: &[GatePattern]) -> impl Iterator<Item = Sourced> {
+    tools.iter().enumerate().map(|(at, pattern)| Sourced {
+        source: "review.gates.tools".to_owned(),
+        rule: Rule { id: format!("review.gate-{}", at + 1), ..Rule::gate(pattern.as_str()) },
+    })
+}
+
 /// The rules in force: those of the packs that are on and those of the layers, without what the user
 /// has switched off.
-pub fn in_force(packs: &[String], off: &[String], layers: Vec<Sourced>) -> Vec<Sourced> {
+pub fn in_force(packs: &[String], off: &[String], layers: impl Iterator<Item = Sourced>) -> Vec<Sourced> {
     let is_on = |name: &str| packs.iter().any(|on| on == name);
     let built_in = PACKS.iter().filter(|pack| is_on(pack.name)).flat_map(policy::of_pack);
     built_in.chain(layers).filter(|sourced| !off.contains(&sourced.rule.id)).collect()

@@ -3,7 +3,6 @@
 use serde_json::json;
 use sprag_core::event::{Report, SessionId};
 use sprag_core::gates::permission::Refused;
-use sprag_core::session::Process;
 use sprag_core::text::Text;
 use sprag_host::{journal, person, reports};
 
@@ -36,7 +35,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
         return list(args.json, &refused);
     };
     person::check(world.places.user.as_ref())?;
-    person::check_not_below(&clients(&world.store()))?;
+    person::check_not_below(&journal::clients(&world.store()))?;
     let mut meant = refused.iter().filter(|(_, refused)| refused.code.as_str() == code);
     let (session, call) = match (meant.next(), meant.next()) {
         (Some(one), None) => one,
@@ -68,11 +67,6 @@ fn list(json: bool, refused: &[(SessionId, Refused)]) -> Outcome {
             }
         },
     )
-}
-
-fn clients(store: &sprag_host::store::Store) -> Vec<Process> {
-    let journals = journal::all(store).into_iter().filter_map(|path| journal::read(&path).ok());
-    journals.filter_map(|(loaded, _)| loaded.session.about.client).collect()
 }
 
 /// What sessions that go on were refused, the latest last.

@@ -28,6 +28,8 @@ commands! {
     Reflect: reflect,
     Skip: skip,
     Observe: observe,
+    Decide: decide,
+    Review: review,
     Ref: refer,
     Gates: gates,
     Clients: clients,

@@ -32,6 +32,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     let files: Vec<(PathBuf, Option<String>)> = config::files(&places)
         .into_iter()
         .chain(config::rules::files(&places))
+        .chain(config::templates::files(&places))
         .filter(|(layer, _)| matches!(layer, Layer::Project | Layer::Local))
         .filter_map(|(_, path)| fs::read_to_string(&path).ok().map(|text| (path, config::hash_of(&text))))
         .map(|(path, hash)| (path, (!args.revoke).then_some(hash)))

@@ -8,6 +8,7 @@ use crate::gates::Cx;
 use crate::gates::review::case::{self, Approval, Case, Finding, Outcome, Reach, Reviewer};
 use crate::gates::review::policy::Policy;
 use crate::gates::review::{DECIDED, Review, Standing, close, words};
+use crate::memory::redact;
 use crate::obligation::{DEBT_MET, Duty};
 use crate::text::Text;
 use crate::verdict::{Reason, Vote};
@@ -120,7 +121,12 @@ impl Review {
             ReviewWord::Issues => Standing::Rejected {
                 case,
                 tree,
-                finding: Finding { id, summary: decided.summary.clone(), message: decided.message.clone() },
+                // It is kept and told: no more of a secret than a record may have.
+                finding: Finding {
+                    id,
+                    summary: redact::short(decided.summary.as_str()),
+                    message: redact::short(decided.message.as_str()),
+                },
                 is_delivered: false,
                 at: cx.input.at,
             },

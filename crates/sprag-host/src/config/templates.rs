@@ -1,0 +1,40 @@
+//! Templates in files: `templates/block-ID.md` beside a configuration file.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use sprag_core::gates::review::template::{self, Template};
+
+use super::Layer;
+use crate::disk::read_small;
+use crate::places::Places;
+
+/// Directories with templates, present or not.
+pub fn dirs(places: &Places) -> Vec<(Layer, PathBuf)> {
+    let user = places.user.iter().map(|user| (Layer::User, user.config.join("templates")));
+    let project = places.project().map(|project| (Layer::Project, project.join("templates")));
+    user.chain(project).collect()
+}
+
+/// The files of all layers, by name.
+pub fn files(places: &Places) -> Vec<(Layer, PathBuf)> {
+    let mut found = Vec::new();
+    for (layer, dir) in dirs(places) {
+        let entries = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+        let mut files: Vec<PathBuf> = entries.filter(|path| id_of(path).is_some()).collect();
+        files.sort();
+        found.extend(files.into_iter().take(template::FILES).map(|path| (layer, path)));
+    }
+    found
+}
+
+/// A file's text, to be trusted as it is, and what it is to us.
+pub fn read(path: &Path) -> Result<(String, Template), String> {
+    let text = read_small(path, template::BYTES as u64).map_err(|error| format!("cannot be read: {error}"))?;
+    let template = Template::new(id_of(path).unwrap_or_default(), &text)?;
+    Ok((text, template))
+}
+
+fn id_of(path: &Path) -> Option<&str> {
+    path.file_name()?.to_str()?.strip_prefix("block-")?.strip_suffix(".md")
+}

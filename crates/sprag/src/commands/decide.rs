@@ -1,0 +1,104 @@
+//! `sprag decide`: a reviewer's verdict, or a person's.
+
+use serde_json::json;
+use sprag_core::event::{Decided, Report, ReviewWord, SessionId};
+use sprag_core::text::Text;
+use sprag_host::{journal, person, reports, review};
+
+use super::{Cx, Outcome, delivered, show};
+use crate::failure::Failure;
+use crate::output;
+
+/// Decide a review: COMPLETE or ISSUES (a reviewer's, or a person's)
+///
+/// A reviewer is known by the token it was given when it started. The verdict counts for the work as it
+/// is now, and nobody decides about their own.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The verdict
+    #[arg(value_enum)]
+    word: Word,
+    /// What was found, in one sentence
+    #[arg(long, value_name = "TEXT")]
+    summary: String,
+    /// For the author: every issue, by file and line
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    message: String,
+    /// What another agent thought of it (may be repeated)
+    #[arg(long, value_name = "TEXT")]
+    opinion: Vec<String>,
+    /// What tells the reviewer (default: SPRAG_REVIEW_TOKEN)
+    #[arg(long, value_name = "TOKEN", conflicts_with = "human")]
+    token: Option<String>,
+    /// Decide as a person, at a terminal
+    #[arg(long)]
+    human: bool,
+    /// The session that is reviewed, by id or its start (default: SPRAG_REVIEW_SESSION, or the one of this worktree)
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Word {
+    #[value(name = "COMPLETE")]
+    Complete,
+    #[value(name = "ISSUES")]
+    Issues,
+}
+
+/// Opinions that are kept.
+const OPINIONS: usize = 8;
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    let world = cx.world()?;
+    let store = world.store();
+    let named = args.session.clone().or_else(|| cx.env.text(review::SESSION));
+    let token = args.token.clone().or_else(|| cx.env.text(review::TOKEN)).filter(|_| !args.human);
+    if args.human {
+        person::check(world.places.user.as_ref())?;
+        person::check_not_below(&journal::clients(&store))?;
+    }
+    let session = match &token {
+        None if !args.human => return Err(Failure::not_reviewer()),
+        None => reports::find_session(&world, named.as_deref(), cx.now)?,
+        Some(token) => match review::owner(&store, token) {
+            None => reports::find_session(&world, named.as_deref(), cx.now)?,
+            Some(owner) => {
+                if named.as_deref().is_some_and(|named| !owner.as_str().starts_with(named)) {
+                    let report = Report::Misdirected { token: Text::from(token.as_str()) };
+                    reports::send(&world, &owner, report, &cx.cwd, cx.now)?;
+                    return Err(Failure::bad_session(&owner));
+                }
+                owner
+            }
+        },
+    };
+    if token.as_ref().is_some_and(|token| !review::may_use(&world, &session, token)) {
+        return Err(Failure::not_reviewer());
+    }
+    let word = match args.word {
+        Word::Complete => ReviewWord::Complete,
+        Word::Issues => ReviewWord::Issues,
+    };
+    let decided = Decided {
+        word,
+        summary: Text::new(args.summary),
+        message: Text::new(args.message),
+        opinions: args.opinion.into_iter().take(OPINIONS).map(Text::new).collect(),
+        token: token.map(Text::new),
+    };
+    let delivery = reports::send(&world, &session, Report::Decided(decided), &cx.cwd, cx.now)?;
+    let how = delivered(&delivery)?;
+    tell(args.json, word, &session, how)
+}
+
+fn tell(json: bool, word: ReviewWord, session: &SessionId, how: &str) -> Outcome {
+    show(
+        json,
+        || json!({"session": session, "word": word, "delivery": how}),
+        || output::line(format!("{} for session `{}` ({how})", word.name(), session.as_str())),
+    )
+}

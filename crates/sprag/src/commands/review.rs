@@ -1,0 +1,126 @@
+//! `sprag review`: what a reviewer has to know, what came of reviews, and a reviewer as a process.
+
+mod context;
+mod run;
+
+use serde_json::{Value, json};
+use sprag_core::event::SessionId;
+use sprag_core::gates::Gate as _;
+use sprag_core::gates::review::Review;
+use sprag_core::gates::review::case::Case;
+use sprag_core::gates::review::history::{Reviews, Share, Verdict};
+use sprag_host::{projections, review};
+
+use super::{Cx, Outcome, show};
+use crate::output;
+
+/// Look into reviews, or have one made
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    Context(context::Args),
+    /// List open reviews and the last verdicts
+    List {
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Compare the templates by what came of being asked with them
+    Stats {
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    Run(run::Args),
+}
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    match args.command {
+        Command::Context(args) => context::run(args, cx),
+        Command::List { json } => list(json, cx),
+        Command::Stats { json } => stats(json, cx),
+        Command::Run(args) => run::run(args, cx),
+    }
+}
+
+/// Verdicts that people read at once.
+const LAST: usize = 20;
+
+fn list(json: bool, cx: &Cx) -> Outcome {
+    let store = cx.world()?.store();
+    let open: Vec<(SessionId, Review)> =
+        review::all(&store).into_iter().filter(|(_, review)| review.case().is_some()).collect();
+    let reviews = projections::load::<Reviews>(&store)?.state;
+    let last: Vec<&Verdict> = reviews.verdicts().iter().rev().take(LAST).collect();
+    show(
+        json,
+        || {
+            let row = |(session, review): &(SessionId, Review)| open_row(session, review);
+            json!({"open": open.iter().map(row).collect::<Vec<_>>(), "verdicts": last})
+        },
+        || {
+            output::line(format!("open reviews: {}", open.len()));
+            for (session, review) in &open {
+                let (state, trigger) = (review.state().unwrap_or_default(), review.case().map(Case::trigger));
+                let id = session.as_str();
+                output::line(format!("  {id}  {state}: {}", trigger.unwrap_or_default()));
+                output::line(format!("    next: sprag review context --session {id}"));
+            }
+            output::line(format!("last verdicts: {}", last.len()));
+            for verdict in &last {
+                output::line(format!("  {}", sentence(verdict)));
+            }
+        },
+    )
+}
+
+fn open_row(session: &SessionId, review: &Review) -> Value {
+    let case = review.case();
+    json!({
+        "session": session,
+        "state": review.state(),
+        "why": case.map(|case| case.why),
+        "since": case.map(|case| case.since),
+        "round": case.map(|case| case.round),
+        "reviewer": review.seat().map(|seat| seat.reviewer.name()),
+    })
+}
+
+/// A verdict in one line.
+fn sentence(verdict: &Verdict) -> String {
+    let told = &verdict.told;
+    format!(
+        "{}  {}  {} by {}: {}",
+        verdict.at,
+        verdict.session.as_str(),
+        told.word.name(),
+        told.by,
+        sprag_core::text::one_line(told.summary.as_str())
+    )
+}
+
+fn stats(json: bool, cx: &Cx) -> Outcome {
+    let shares = projections::load::<Reviews>(&cx.world()?.store())?.state.shares();
+    show(
+        json,
+        || json!({ "templates": shares }),
+        || {
+            if shares.is_empty() {
+                output::line("no agent was asked to have its work reviewed yet");
+                return;
+            }
+            let head = ["template", "attempts", "success", "not_spawned", "no_decision", "bad_session", "superseded", "rate"];
+            let row = |share: &Share| {
+                let counts = head[2..7].iter().map(|name| share.outcomes.get(name).copied().unwrap_or(0).to_string());
+                let first = [share.template.clone(), share.attempts.to_string()];
+                first.into_iter().chain(counts).chain([format!("{} %", share.success)]).collect()
+            };
+            output::table(&head, &shares.iter().map(row).collect::<Vec<_>>());
+        },
+    )
+}

@@ -1,0 +1,167 @@
+//! `sprag review context`: what was asked for, what became of it, and what was said of it before.
+
+use serde_json::{Value, json};
+use sprag_core::event::SessionId;
+use sprag_core::gates::Gate as _;
+use sprag_core::gates::review::Review;
+use sprag_core::gates::review::history::{Reviews, Verdict};
+use sprag_core::log::Record;
+use sprag_core::session::About;
+use sprag_host::places::Places;
+use sprag_host::walk::World;
+use sprag_host::{journal, projections, reports, review, tree};
+
+use super::super::{Cx, Outcome, show};
+use super::sentence;
+use crate::failure::Failure;
+use crate::output;
+
+/// Tell a reviewer what to look at: prompts, the call that waits, the diff, earlier verdicts
+#[derive(clap::Args)]
+pub struct Args {
+    /// The session, by id or its start (default: SPRAG_REVIEW_SESSION, or the one of this worktree)
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Bytes of a diff; a reviewer reads the rest from the files.
+const DIFF: usize = 100 * 1024;
+/// Prompts and observations that are told, the last ones.
+const TOLD: usize = 50;
+
+struct Context {
+    session: SessionId,
+    review: Review,
+    prompts: Vec<Value>,
+    observations: Vec<Value>,
+    verdicts: Vec<Verdict>,
+    tree: Option<String>,
+    diff: Option<Diff>,
+}
+
+struct Diff {
+    /// The commit or tree it starts from.
+    from: String,
+    text: String,
+    is_cut: bool,
+}
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    let world = cx.world()?;
+    let named = args.session.or_else(|| cx.env.text(review::SESSION));
+    let session = reports::find_session(&world, named.as_deref(), cx.now)?;
+    let context = gather(&world, session)?;
+    show(args.json, || as_json(&context), || tell(&context))
+}
+
+fn gather(world: &World<'_>, session: SessionId) -> Result<Context, Failure> {
+    let store = world.store();
+    let loaded = journal::read(&journal::path(&store, &session)).map(|(loaded, _)| loaded.session);
+    let state = loaded.unwrap_or_default();
+    let since = state.gates.review.case().map(|case| case.since);
+    let records = projections::records_of(&store, &session)?;
+    let recent = |record: &&Record| since.is_none_or(|since| record.at >= since);
+    let last = |found: Vec<Value>| found.into_iter().rev().take(TOLD).rev().collect::<Vec<_>>();
+    let prompts = records
+        .iter()
+        .filter(|record| record.kind == "prompted" && record.body["author"] == "user")
+        .filter(recent)
+        .map(|record| json!({"at": record.at, "text": record.body["text"]}));
+    let observed = records
+        .iter()
+        .filter(|record| record.kind == "observed")
+        .map(|record| json!({"at": record.at, "note": record.body["note"]}));
+    let reviews = projections::load::<Reviews>(&store)?.state;
+    let verdicts = reviews.verdicts().iter().filter(|verdict| verdict.session == session).cloned().collect();
+    let tree = tree::hash(&world.places, world.disk);
+    let diff = tree.as_deref().and_then(|tree| diff(&world.places, &state.about, tree));
+    Ok(Context {
+        prompts: last(prompts.collect()),
+        observations: last(observed.collect()),
+        review: state.gates.review,
+        session,
+        verdicts,
+        tree,
+        diff,
+    })
+}
+
+/// Against the commit the session started from: what it has committed since is its work too.
+fn diff(places: &Places, about: &About, tree: &str) -> Option<Diff> {
+    let start = about.head.as_ref().map(|head| head.to_string());
+    let start = start.and_then(|from| Some((tree::between(places, &from, tree)?, from)));
+    let head = || {
+        let from = tree::head_tree(places)?;
+        Some((tree::between(places, &from, tree)?, from))
+    };
+    let (found, from) = start.or_else(head)?;
+    let text = String::from_utf8_lossy(&found.text).into_owned();
+    let end = (0..=text.len().min(DIFF)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    Some(Diff { from, is_cut: !found.is_whole || end < text.len(), text: text[..end].to_owned() })
+}
+
+fn as_json(context: &Context) -> Value {
+    let case = context.review.case();
+    json!({
+        "session": context.session,
+        "state": context.review.state(),
+        "trigger": case.map(|case| json!({
+            "why": case.why, "told": case.trigger(), "since": case.since, "round": case.round, "gated": case.gated,
+        })),
+        "prompts": context.prompts,
+        "tree": context.tree,
+        "diff": context.diff.as_ref().map(|diff| json!({
+            "from": diff.from, "text": diff.text, "cut": diff.is_cut,
+        })),
+        "verdicts": context.verdicts,
+        "observations": context.observations,
+    })
+}
+
+fn tell(context: &Context) {
+    output::heading(&format!("review of session {}", context.session.as_str()));
+    output::line(format!("state: {}", context.review.state().unwrap_or_default()));
+    if let Some(case) = context.review.case() {
+        output::line(format!("why: {} (round {}, since {})", case.trigger(), case.round, case.since));
+        if let Some(gated) = &case.gated {
+            let cut = if gated.input.is_cut { ", cut" } else { "" };
+            let (size, hash) = (gated.input.size, &gated.input.sha256);
+            output::line(format!("the call that waits: `{}` ({size} bytes{cut}, sha256 {hash})", gated.tool));
+            output::line(&gated.input.text);
+        }
+    }
+    told("prompts", &context.prompts, "text");
+    told("observations", &context.observations, "note");
+    if !context.verdicts.is_empty() {
+        output::heading("earlier verdicts");
+    }
+    for verdict in &context.verdicts {
+        output::line(sentence(verdict));
+        if !verdict.told.message.is_empty() {
+            output::line(format!("  {}", verdict.told.message));
+        }
+    }
+    match (&context.tree, &context.diff) {
+        (Some(tree), Some(diff)) => {
+            output::heading(&format!("diff from {} to tree {tree}", diff.from));
+            output::line(&diff.text);
+            if diff.is_cut {
+                output::line("(cut: read the rest in the files)");
+            }
+        }
+        (Some(tree), None) => output::line(format!("tree {tree}; git has no diff of it")),
+        (None, _) => output::line("git does not tell what the work is like now\n  next: git status"),
+    }
+}
+
+fn told(what: &str, rows: &[Value], key: &str) {
+    if !rows.is_empty() {
+        output::heading(what);
+    }
+    for row in rows {
+        output::line(format!("- {}", row[key].as_str().unwrap_or_default()));
+    }
+}

@@ -1,0 +1,67 @@
+//! `sprag review run`: a reviewer as a process of its own, for clients that do not tell their agents apart.
+
+use std::time::Duration;
+
+use serde_json::json;
+use sprag_core::event::ReviewWord;
+use sprag_host::clients::{self, CLIENTS};
+use sprag_host::exec::on_path;
+use sprag_host::review::{self, Order};
+use sprag_host::reports;
+
+use super::super::{Cx, Ending, Outcome, show};
+use crate::failure::Failure;
+use crate::output;
+
+/// Start a reviewer of this client as a process of its own, and wait for its verdict
+#[derive(clap::Args)]
+pub struct Args {
+    /// The client that reviews
+    #[arg(long, value_name = "NAME")]
+    client: String,
+    /// The session, by id or its start (default: the one of this worktree)
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    /// Seconds it may take
+    #[arg(long, value_name = "SECONDS", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    timeout: u64,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    let world = cx.world()?;
+    let can = || CLIENTS.iter().filter(|client| client.review.is_some());
+    let known: Vec<&str> = can().map(|client| client.name).collect();
+    let client = clients::find(&args.client).ok_or_else(|| Failure::unknown_client(&args.client, &known))?;
+    let command = client.review.ok_or_else(|| Failure::unknown_client(&args.client, &known))?;
+    let path = cx.env.get("PATH").unwrap_or_default();
+    let program = on_path(client.program, &path).ok_or_else(|| Failure::no_program(client.program))?;
+    let session = reports::find_session(&world, args.session.as_deref(), cx.now)?;
+    let order = Order {
+        session: &session,
+        client,
+        program: &program,
+        args: command,
+        deadline: Duration::from_secs(args.timeout),
+    };
+    let reviewed = review::run(&world, &order)?.map_err(|reason| Failure::refused(&reason))?;
+    let Some(verdict) = reviewed.verdict else {
+        return Err(Failure::no_verdict(client.title, reviewed.is_timed_out, &reviewed.said));
+    };
+    show(
+        args.json,
+        || json!({ "verdict": verdict }),
+        || {
+            output::line(format!("{}: {}", verdict.told.word.name(), verdict.told.summary));
+            if !verdict.told.message.is_empty() {
+                output::line(verdict.told.message.as_str());
+            }
+        },
+    )?;
+    Ok(match verdict.told.word {
+        ReviewWord::Complete => Ending::Done,
+        ReviewWord::Issues => Ending::No,
+    })
+}
