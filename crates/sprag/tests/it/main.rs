@@ -22,6 +22,7 @@ mod permission;
 mod person;
 mod policy;
 mod policy_import;
+mod review;
 mod scripts;
 mod settings;
 mod shell;

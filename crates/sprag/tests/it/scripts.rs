@@ -36,6 +36,7 @@ pub enum Step {
     Skip(String),
     Observe(String),
     SubagentStart,
+    Review(Turn),
     /// The same by an agent that the session's agent started.
     SubagentBash(String),
     /// The user sets a key.
@@ -68,6 +69,16 @@ pub enum Step {
     End,
     /// Lets time pass. The program has no such lever: only the core plays on.
     Wait(i64),
+}
+
+/// What becomes of a review.
+#[derive(Debug)]
+pub enum Turn {
+    ReviewerStarts,
+    ReviewerStops,
+    ReviewerDecides(String),
+    /// The session's own agent tries.
+    AuthorDecides(String),
 }
 
 pub struct Script {
@@ -126,6 +137,13 @@ fn read_step(text: &str) -> Step {
         "skip" => Step::Skip(rest.to_owned()),
         "observe" => Step::Observe(rest.to_owned()),
         "subagent-start" => Step::SubagentStart,
+        "reviewer" | "author" => Step::Review(match (word, rest.split_once(' ').unwrap_or((rest, ""))) {
+            ("reviewer", ("starts", _)) => Turn::ReviewerStarts,
+            ("reviewer", ("stops", _)) => Turn::ReviewerStops,
+            ("reviewer", ("decides", verdict)) => Turn::ReviewerDecides(verdict.to_owned()),
+            ("author", ("decides", verdict)) => Turn::AuthorDecides(verdict.to_owned()),
+            _ => panic!("unknown step `{text}`"),
+        }),
         "subagent-bash" => Step::SubagentBash(rest.to_owned()),
         "config" => {
             let (key, value) = rest.split_once(' ').unwrap();

@@ -21,6 +21,9 @@ use sprag_core::tool::{Effect, Outcome, Tool, ToolCall, Whole};
 use sprag_core::verdict::Ruling;
 
 use crate::scripts::{Script, Step, scripts};
+
+#[path = "stories_review.rs"]
+mod review;
 use crate::support::{CONFLICT, Sandbox, payload};
 
 /// What the client was told.
@@ -62,14 +65,14 @@ fn scripts_are_played_by_the_core() {
 #[test]
 fn scripts_are_played_by_the_program_as_claude() {
     for script in scripts().into_iter().filter(Script::runs_in_real_time) {
-        play(&script, &mut Program { sandbox: Sandbox::new(), client: "claude" });
+        play(&script, &mut Program { sandbox: Sandbox::new(), client: "claude", token: String::new() });
     }
 }
 
 #[test]
 fn scripts_are_played_by_the_program_as_codex() {
     for script in scripts().into_iter().filter(Script::runs_in_real_time).filter(|it| it.suits("codex")) {
-        play(&script, &mut Program { sandbox: Sandbox::new(), client: "codex" });
+        play(&script, &mut Program { sandbox: Sandbox::new(), client: "codex", token: String::new() });
     }
 }
 
@@ -115,6 +118,8 @@ struct Core {
     /// Lines each session has changed.
     lines: BTreeMap<String, u64>,
     tracker: Option<String>,
+    /// What has been written, by whomever.
+    files: BTreeMap<String, String>,
 }
 
 impl Core {
@@ -157,10 +162,11 @@ impl Player for Core {
             },
             Step::Prompt(text) => Event::Prompted { text: text.clone(), author: Author::User },
             Step::Config { key, value } => {
-                let (section, key) = key.split_once('.').unwrap();
                 let mut gates = serde_json::to_value(&self.policy.gates).unwrap();
-                gates[section][key] = json!(value);
+                let value = serde_json::from_str(value).unwrap_or(json!(value));
+                *gates.pointer_mut(&format!("/{}", key.replace('.', "/"))).unwrap() = value;
                 self.policy.gates = serde_json::from_value(gates).unwrap();
+                self.gate_tools();
                 return Told::Nothing;
             }
             Step::Bash(command) => Event::ToolRequested { call: call("Bash", json!({ "command": command })) },
@@ -175,6 +181,7 @@ impl Player for Core {
             }
             Step::Grow { path, lines } => {
                 *self.lines.entry(session.to_owned()).or_default() += lines;
+                self.files.insert(path.clone(), lines.to_string());
                 Event::ToolRequested { call: call("Write", json!({ "file_path": format!("/w/{path}") })) }
             }
             Step::Dirty { .. } => return Told::Nothing,
@@ -204,6 +211,7 @@ impl Player for Core {
                 decider: Decider::Agent,
             }),
             Step::Observe(note) => Event::Reported(Report::Observed { note: Text::from(note.as_str()) }),
+            Step::Review(turn) => return self.review(session, turn),
             Step::SubagentStart => {
                 actor = Actor::Subagent { id: Text::from("a1"), kind: Text::from("helper") };
                 Event::SubagentStarted
@@ -288,6 +296,8 @@ impl Core {
             judgement: None,
             // Found out once, as by the host.
             role: decide::needs(&state, &input, &self.policy).has(Needs::ROLE).then(|| self.role.clone()),
+            tree: Some(Text::new(self.tree())),
+            token: Some(Text::from(review::TOKEN)),
             start: Some(Text::from("start")),
             changes: Some(Changes {
                 size: Size::Lines(self.lines.get(name).copied().unwrap_or(0)),
@@ -338,6 +348,8 @@ impl Core {
 struct Program {
     sandbox: Sandbox,
     client: &'static str,
+    /// What the last reviewer was given.
+    token: String,
 }
 
 impl Player for Program {
@@ -412,6 +424,7 @@ impl Player for Program {
             }
             Step::Skip(reason) => return self.command(&["skip", reason, "--session", session], ""),
             Step::Observe(note) => return self.command(&["observe", note, "--session", session], ""),
+            Step::Review(turn) => return self.review(session, turn),
             Step::SubagentStart => {
                 more = json!({"agent_id": "a1", "agent_type": "helper"});
                 "SubagentStart"
@@ -427,7 +440,7 @@ impl Player for Program {
                 let set = fs::read_to_string(&file).unwrap_or_default();
                 let others = set.lines().filter(|line| !line.starts_with(key.as_str()));
                 let lines: Vec<String> =
-                    others.map(str::to_owned).chain([format!("{key} = \"{value}\"")]).collect();
+                    others.map(str::to_owned).chain([setting(key, value)]).collect();
                 fs::write(&file, lines.join("\n")).unwrap();
                 return Told::Nothing;
             }
@@ -473,6 +486,11 @@ impl Player for Program {
         };
         self.tell(session, name, more)
     }
+}
+
+/// A list is written as it is, everything else is a text.
+fn setting(key: &str, value: &str) -> String {
+    if value.starts_with('[') { format!("{key} = {value}") } else { format!("{key} = \"{value}\"") }
 }
 
 impl Program {

@@ -1,0 +1,1 @@
+//! Reviews, through the program.
