@@ -56,6 +56,39 @@ impl Disk for RealDisk {
     }
 }
 
+/// A disk whose every sync takes so long. Not in the released program.
+#[cfg(debug_assertions)]
+pub struct SlowDisk(pub std::time::Duration);
+
+#[cfg(debug_assertions)]
+impl Disk for SlowDisk {
+    fn append(&self, file: &File, bytes: &[u8]) -> io::Result<()> {
+        RealDisk.append(file, bytes)
+    }
+
+    fn sync(&self, file: &File) -> io::Result<()> {
+        #[expect(clippy::disallowed_methods, reason = "being slow is all it is for")]
+        std::thread::sleep(self.0);
+        RealDisk.sync(file)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        RealDisk.rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        RealDisk.remove(path)
+    }
+
+    fn remove_dir(&self, path: &Path) -> io::Result<()> {
+        RealDisk.remove_dir(path)
+    }
+
+    fn make_dirs(&self, path: &Path) -> io::Result<()> {
+        RealDisk.make_dirs(path)
+    }
+}
+
 /// Replaces a file in one step, on disk when this returns: a reader sees the old bytes or the new.
 pub fn replace(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Result<()> {
     put(disk, path, bytes, |file| disk.sync(file))?;

@@ -42,7 +42,8 @@ pub fn main(args: &[OsString]) {
     let payload = stdin::read(io::stdin().as_fd());
     let long = payload.as_ref().ok().filter(|payload| payload.bytes.len() > LONG);
     let answered = long.map(|payload| answer_in_time(&args.client, payload));
-    let judged = catch_unwind(AssertUnwindSafe(|| answer(&args, &env, &RealDisk, payload.as_ref())));
+    let disk = disk_of(&env);
+    let judged = catch_unwind(AssertUnwindSafe(|| answer(&args, &env, &*disk, payload.as_ref())));
     let answer = judged.unwrap_or_else(|_| after_panic(&args, &env, payload.as_ref().ok()));
     if ANSWERED.swap(true, Ordering::SeqCst) {
         // The other answer is on its way, and the process with it.
@@ -332,6 +333,20 @@ fn report_crash(env: &Env, what: &str) -> Option<PathBuf> {
     let path = dir.join(format!("{}.txt", env::now().to_string().replace(':', "-")));
     let text = format!("sprag {}\n{what}\n", env!("CARGO_PKG_VERSION"));
     disk::replace(&RealDisk, &path, text.as_bytes()).ok().map(|()| path)
+}
+
+/// Lets a test see what a slow disk comes to. Not in the released program.
+#[cfg(debug_assertions)]
+fn disk_of(env: &Env) -> Box<dyn Disk> {
+    match env.text("SPRAG_TEST_SYNC_MILLIS").and_then(|millis| millis.parse().ok()) {
+        Some(millis) => Box::new(disk::SlowDisk(Duration::from_millis(millis))),
+        None => Box::new(RealDisk),
+    }
+}
+
+#[cfg(not(debug_assertions))]
+fn disk_of(_env: &Env) -> Box<dyn Disk> {
+    Box::new(RealDisk)
 }
 
 /// Lets a test see what a panic comes to. Not in the released program.
