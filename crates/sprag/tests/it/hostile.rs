@@ -212,6 +212,7 @@ fn the_same_conflict_again_is_a_debt_again() {
     sandbox.write("a.txt", "fine\n");
     assert_eq!(sandbox.event("s", "Stop", json!({})), json!({}));
     assert_eq!(debts(&sandbox), 0);
+    sandbox.bash("s", "make");
     sandbox.write("a.txt", CONFLICT);
     assert_eq!(sandbox.event("s", "Stop", json!({})), json!({}), "its holds are used up");
     assert_eq!(debts(&sandbox), 1);

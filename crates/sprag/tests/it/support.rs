@@ -152,7 +152,8 @@ pub fn payload(session: &str, name: &str, cwd: &Path, mut more: Value) -> Value 
     more
 }
 
-pub const CONFLICT: &str = "one\n<<<<<<< ours\ntwo\n=======\nthree\n>>>>>>> theirs\n";
+/// So few lines that nothing else is owed for them.
+pub const CONFLICT: &str = "one\n<<<<<<< ours\ntwo\n=======\n>>>>>>> theirs\n";
 
 /// Lines of all journals and logs of a store.
 pub fn stored_lines(store: &Path) -> Vec<String> {
