@@ -15,6 +15,8 @@ pub struct Status {
     pub sessions: Vec<SessionRow>,
     pub obligations: Vec<Open>,
     pub debts: Vec<OpenDebt>,
+    /// Where tickets live, as far as that was found.
+    pub tracker: Text<16>,
     pub warnings: Vec<String>,
     /// Why nothing is governed here at the moment.
     pub off: Option<String>,
@@ -121,6 +123,14 @@ pub fn sentence(record: &Record) -> Option<String> {
         "compacting" => "the context was compacted".to_owned(),
         "noticed" => format!("the client noticed {}: {}", text("what"), text("message")),
         "observed" => format!("{who} noted: {}", text("note")),
+        "reflected" => "what was learned was handed in".to_owned(),
+        "learning.accepted" => format!("learned `{}`: {}", text("id"), text("summary")),
+        "learning.referred" | "referred" => {
+            format!("learnings {} were of use: {}", list(&body["ids"]), text("how"))
+        }
+        "skipped" => format!("the reflection was skipped by the {}: {}", text("decider"), text("why")),
+        "reflection.skipped" => return None,
+        "approved" => format!("a person let one refused call through (`{}`)", text("code")),
         "debt.opened" => format!("debt `{}` was opened: {}", text("id"), text("why")),
         "debt.shown" => format!("debts {} were shown", list(&body["ids"])),
         "debt.met" => format!("debts {} were met", list(&body["ids"])),

@@ -20,6 +20,7 @@ mod packs;
 mod parallel;
 mod permission;
 mod person;
+mod pipeline;
 mod policy;
 mod policy_import;
 mod scripts;
