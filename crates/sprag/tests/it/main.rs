@@ -23,6 +23,7 @@ mod person;
 mod pipeline;
 mod policy;
 mod policy_import;
+mod reflection;
 mod scripts;
 mod settings;
 mod shell;
