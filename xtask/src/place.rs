@@ -5,6 +5,7 @@
 //! and `plain` asserts that the model hears of us nowhere.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::path::PathBuf;
 use std::process::Command;
@@ -59,6 +60,13 @@ impl Place {
 
     pub fn sprag(&self) -> PathBuf {
         self.bin().join("sprag")
+    }
+
+    /// Puts a small script on the path, in place of a program that needs a network or cannot be had.
+    pub fn stand_in(&self, name: &str, text: &str) -> anyhow::Result<()> {
+        let path = self.bin().join(name);
+        fs::write(&path, text)?;
+        Ok(fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?)
     }
 
     /// A command in the project, with an environment made from nothing: no key, no setting and no

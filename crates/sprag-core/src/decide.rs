@@ -129,27 +129,27 @@ fn take_note(session: &mut Session, input: &Input, facts: &Facts, client: Option
 }
 
 /// What is open when somebody reports something: a report is what discharges.
-fn open_before_report(session: &Session, input: &Input) -> Vec<Digest> {
+fn open_before_report(session: &Session, input: &Input) -> Vec<&'static str> {
     match input.event {
-        Event::Reported(_) => digests(session, input),
+        Event::Reported(_) => owing(session, input),
         _ => Vec::new(),
     }
 }
 
-fn digests(session: &Session, input: &Input) -> Vec<Digest> {
-    session.gates.open(&input.session).into_iter().map(|(_, obligation)| obligation.digest).collect()
+fn owing(session: &Session, input: &Input) -> Vec<&'static str> {
+    session.gates.open(&input.session).into_iter().map(|(gate, _)| gate).collect()
 }
 
 /// An obligation that is met gives the turn its full count of holds back.
-fn discharge(session: &mut Session, before: &[Digest], input: &Input) {
+fn discharge(session: &mut Session, before: &[&'static str], input: &Input) {
     if before.is_empty() {
         return;
     }
-    let now = digests(session, input);
-    let is_met = |digest: &Digest| before.contains(digest) && !now.contains(digest);
+    let now = owing(session, input);
+    let is_met = |gate: &&str| before.contains(gate) && !now.contains(gate);
     if before.iter().any(is_met) {
         session.breaker.reset_turn();
-        session.stops.owed.retain(|owed| !is_met(&owed.obligation.digest));
+        session.stops.owed.retain(|owed| !is_met(&owed.gate.as_str()));
     }
 }
 

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::breaker::Breaker;
 use crate::digest::Digest;
+use crate::event::SessionId;
 use crate::gates::Gates;
 use crate::obligation::Obligation;
 use crate::tasks::Tasks;
@@ -135,6 +136,24 @@ pub struct Owed {
 pub struct Unreadable(pub Vec<String>);
 
 impl Session {
+    /// What the session owes now: what its last stop found, and what its gates know of since. What
+    /// was let go is a debt and no obligation any more.
+    pub fn open(&self, id: &SessionId) -> Vec<Owed> {
+        if self.about.ended {
+            return Vec::new();
+        }
+        let mut owed = self.stops.owed.clone();
+        for (gate, obligation) in self.gates.open(id) {
+            owed.retain(|known| known.gate.as_str() != gate);
+            let is_let_go =
+                |let_go: &Released| let_go.gate.as_str() == gate && let_go.digest == obligation.digest;
+            if !self.stops.released.iter().any(is_let_go) {
+                owed.push(Owed { gate: Text::from(gate), obligation });
+            }
+        }
+        owed
+    }
+
     /// All parts, for a snapshot.
     pub fn whole(&self) -> Map<String, Value> {
         self.changes(&Session::default())

@@ -15,6 +15,8 @@ pub struct Status {
     pub sessions: Vec<SessionRow>,
     pub obligations: Vec<Open>,
     pub debts: Vec<OpenDebt>,
+    /// Where tickets live, as far as that was found.
+    pub tracker: Text<16>,
     pub warnings: Vec<String>,
     /// Why nothing is governed here at the moment.
     pub off: Option<String>,
@@ -130,6 +132,14 @@ pub fn sentence(record: &Record) -> Option<String> {
             format!("asking for a review with template `{}` came to: {}", text("template"), text("outcome"))
         }
         "review.used" => format!("an approval let `{}` pass rule `{}`", text("tool"), text("rule")),
+        "reflected" => "what was learned was handed in".to_owned(),
+        "learning.accepted" => format!("learned `{}`: {}", text("id"), text("summary")),
+        "learning.referred" | "referred" => {
+            format!("learnings {} were of use: {}", list(&body["ids"]), text("how"))
+        }
+        "skipped" => format!("the reflection was skipped by the {}: {}", text("decider"), text("why")),
+        "reflection.skipped" => return None,
+        "approved" => format!("a person let one refused call through (`{}`)", text("code")),
         "debt.opened" => format!("debt `{}` was opened: {}", text("id"), text("why")),
         "debt.shown" => format!("debts {} were shown", list(&body["ids"])),
         "debt.met" => format!("debts {} were met", list(&body["ids"])),

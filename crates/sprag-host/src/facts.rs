@@ -205,7 +205,8 @@ fn tree(world: &World<'_>, session: &Session) -> Option<Text<64>> {
     }
 }
 
-fn tracker(world: &World<'_>) -> Found {
+/// Which tracker is used here.
+pub fn tracker(world: &World<'_>) -> Found {
     let policy = &world.config.policy.gates.reflection;
     let order = &policy.ticketing.discovery;
     let worktree = world.places.worktree.as_ref();

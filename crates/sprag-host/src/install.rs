@@ -20,7 +20,7 @@ use crate::places::UserPlaces;
 
 /// Commands an agent may run on its own: what it tells us about its work, and what it looks up.
 /// None of them approves anything or changes what Sprag does.
-pub const AGENT_COMMANDS: &[&str] = &["observe"];
+pub const AGENT_COMMANDS: &[&str] = &["reflect", "skip", "observe", "ref"];
 
 /// What is to be in a settings file.
 pub struct Wanted<'a> {

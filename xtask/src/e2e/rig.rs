@@ -50,6 +50,8 @@ pub enum Hooks {
     UserSettings,
     /// The same, for a case about questions to the user.
     Asking,
+    /// The same, for a case about agents in the background or of a kind of their own.
+    Agents,
     Plugin,
 }
 
@@ -94,7 +96,7 @@ impl<'a> Rig<'a> {
         let client = installed.client;
         (client.prepare)(&place)?;
         let plugin = match hooks {
-            Hooks::UserSettings | Hooks::Asking => None,
+            Hooks::UserSettings | Hooks::Asking | Hooks::Agents => None,
             Hooks::Plugin => Some(kit.plugin.as_path()),
         };
         Ok(Rig { client, place, sandbox, program: &installed.program, plugin, model, runs: 0, folder })
@@ -130,6 +132,11 @@ impl<'a> Rig<'a> {
 
     /// Runs one session with `script` in the model's mouth.
     pub fn run(&mut self, script: Script, grant: Grant) -> Result<Run, Stopped> {
+        self.run_asking(PROMPT, script, grant)
+    }
+
+    /// The same, asked for in other words.
+    pub fn run_asking(&mut self, prompt: &str, script: Script, grant: Grant) -> Result<Run, Stopped> {
         let grant = match (self.sandbox, grant) {
             // Without its sandbox the client refuses every command. What the case is about does not
             // need the sandbox, so it goes on without.
@@ -138,7 +145,7 @@ impl<'a> Rig<'a> {
             _ => grant,
         };
         self.model.play(script);
-        let errand = Errand { prompt: PROMPT, grant, plugin: self.plugin };
+        let errand = Errand { prompt, grant, plugin: self.plugin };
         let mut command = self.place.command(self.program);
         command.args((self.client.arguments)(&errand)).envs((self.client.env)(&self.place));
         let finished = process::run(command, &self.next_outputs(), DEADLINE)?;

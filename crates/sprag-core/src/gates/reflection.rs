@@ -25,6 +25,9 @@ pub use policy::{AutoSkip, Overrides, Policy, SessionMode, SkipDecider, Ticketin
 
 /// Closings that wait for their outcome.
 const CLOSINGS: usize = 32;
+/// Work that waits for one reflection, and how much of it a hold names.
+const ITEMS: usize = 32;
+const NAMED: usize = 3;
 /// Agents whose own notes are known of.
 const OBSERVERS: usize = 64;
 
@@ -69,8 +72,8 @@ enum Standing {
     Idle,
     /// Somebody works on this ticket.
     Active { item: WorkItem },
-    /// It is done: reflect or skip before the session ends.
-    Due { item: WorkItem },
+    /// These are done: reflect or skip before the session ends.
+    Due { items: Vec<WorkItem> },
     Reflected { at: Timestamp },
     Skipped { reason: Text<500>, decider: Decider, at: Timestamp },
 }
@@ -164,8 +167,11 @@ impl Reflection {
     /// The ticket in work or done last.
     pub fn ticket(&self) -> Option<&Ticket> {
         match &self.standing {
-            Standing::Active { item: WorkItem::Ticket { ticket, .. } }
-            | Standing::Due { item: WorkItem::Ticket { ticket, .. } } => Some(ticket),
+            Standing::Active { item: WorkItem::Ticket { ticket, .. } } => Some(ticket),
+            Standing::Due { items } => items.iter().rev().find_map(|item| match item {
+                WorkItem::Ticket { ticket, .. } => Some(ticket),
+                WorkItem::Tasks | WorkItem::Session { .. } => None,
+            }),
             _ => None,
         }
     }
@@ -234,21 +240,30 @@ impl Reflection {
 
     /// Tickets that really were closed.
     fn closed(&mut self, closed: Vec<Closing>, cx: &Cx<'_, Policy>) -> Vote {
-        let Some(last) = closed.into_iter().next_back() else {
+        let names: Vec<String> =
+            closed.iter().map(|closing| format!("`{}`", quoted(closing.ticket.id.as_str()))).collect();
+        if names.is_empty() {
             return Vote::Pass;
-        };
+        }
+        for Closing { ticket, .. } in closed {
+            self.due(WorkItem::Ticket { ticket, title: Text::default() });
+        }
         let told = format!(
-            "`{}` is closed; before you stop, reflect on it or skip: {}",
-            quoted(last.ticket.id.as_str()),
+            "{} is closed; before you stop, reflect or skip: {}",
+            names.join(", "),
             reflect(&cx.input.session)
         );
-        self.due(WorkItem::Ticket { ticket: last.ticket, title: Text::default() });
         if cx.input.actor == Actor::Main { Vote::Note(Text::new(told)) } else { Vote::Pass }
     }
 
     fn due(&mut self, item: WorkItem) {
         self.times = self.times.saturating_add(1);
-        self.standing = Standing::Due { item };
+        match &mut self.standing {
+            Standing::Due { items } if items.contains(&item) => {}
+            Standing::Due { items } if items.len() < ITEMS => items.push(item),
+            Standing::Due { .. } => {}
+            standing => *standing = Standing::Due { items: vec![item] },
+        }
     }
 
     /// What the world says of closings that no call's end has settled. A tracker knows best; then the
@@ -349,19 +364,26 @@ impl Reflection {
     }
 
     fn owe(&self, session: &SessionId) -> Vote {
-        let Standing::Due { item } = &self.standing else {
+        let Standing::Due { items } = &self.standing else {
             return Vote::Pass;
         };
-        let name = item.name();
+        let names: Vec<String> = items.iter().map(WorkItem::name).collect();
+        let sentences: Vec<String> = items.iter().take(NAMED).map(WorkItem::sentence).collect();
+        let more = match items.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let times = self.times.to_string();
+        let evidence = ["reflect", session.as_str(), &times].into_iter().chain(names.iter().map(String::as_str));
         Vote::Owe(Obligation {
             duty: Duty::Reflect,
-            digest: Digest::of(["reflect", session.as_str(), &name, &self.times.to_string()]),
+            digest: Digest::of(evidence),
             reason: Reason::new(
                 "reflection_due",
-                format!("reflect before you stop: {}", item.sentence()),
+                format!("reflect before you stop: {}{more}", sentences.join(", ")),
                 reflect(session),
             ),
-            items: vec![Text::new(name)],
+            items: names.into_iter().map(Text::new).collect(),
         })
     }
 }

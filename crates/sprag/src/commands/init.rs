@@ -43,7 +43,7 @@ pub struct Args {
     /// Do not make `.sprag/` in this repository
     #[arg(long)]
     hooks_only: bool,
-    /// Also let the agent run its own commands without asking: observe
+    /// Also let the agent run its own commands without asking: reflect, skip, observe, ref
     #[arg(long)]
     permissions: bool,
     /// Let the client refuse tool calls when Sprag is missing or too slow

@@ -5,7 +5,7 @@ use sprag_core::obligation::Debts;
 use sprag_core::view::{Open, Sessions, Status};
 use sprag_host::reports::LIVE_SECONDS;
 use sprag_host::walk::World;
-use sprag_host::{journal, projections};
+use sprag_host::{facts, journal, projections};
 
 use super::{Cx, Outcome, show};
 use crate::failure::Failure;
@@ -24,7 +24,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     let status = gather(&world, cx)?;
     show(
         args.json,
-        || json!({"sessions": status.sessions, "obligations": status.obligations, "debts": status.debts, "warnings": status.warnings, "off": status.off}),
+        || json!({"sessions": status.sessions, "obligations": status.obligations, "debts": status.debts, "tracker": status.tracker, "backends": [], "run": null, "warnings": status.warnings, "off": status.off}),
         || tell(&status),
     )
 }
@@ -33,7 +33,7 @@ fn gather(world: &World<'_>, cx: &Cx) -> Result<Status, Failure> {
     let store = world.store();
     let sessions: Sessions = projections::load_all(&store)?;
     let is_live = |row: &&sprag_core::view::SessionRow| !row.ended && cx.now.seconds_since(row.last) < LIVE_SECONDS;
-    let mut obligations = Vec::new();
+    let mut obligations: Vec<Open> = Vec::new();
     for path in journal::all(&store) {
         let Ok((loaded, records)) = journal::read(&path) else {
             continue;
@@ -41,7 +41,8 @@ fn gather(world: &World<'_>, cx: &Cx) -> Result<Status, Failure> {
         let Some(session) = records.last().and_then(|record| record.session.clone()) else {
             continue;
         };
-        obligations.extend(loaded.session.stops.owed.into_iter().map(|owed| Open {
+        let obligations_of = loaded.session.open(&session);
+        obligations.extend(obligations_of.into_iter().map(|owed| Open {
             session: session.clone(),
             gate: owed.gate,
             duty: owed.obligation.duty.name(),
@@ -58,6 +59,7 @@ fn gather(world: &World<'_>, cx: &Cx) -> Result<Status, Failure> {
         sessions: sessions.rows().into_iter().filter(is_live).cloned().collect(),
         obligations,
         debts: debts.open().to_vec(),
+        tracker: facts::tracker(world).name,
         warnings: world.config.warnings.clone(),
         off,
     })
@@ -86,4 +88,5 @@ fn tell(status: &Status) {
     if !status.debts.is_empty() {
         output::line("  next: sprag debt list");
     }
+    output::line(format!("tracker: {}", status.tracker));
 }

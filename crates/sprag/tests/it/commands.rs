@@ -53,7 +53,7 @@ fn a_story_is_told_from_the_records() {
     CLOCK  the user asked: merge it
     CLOCK  the agent wanted to use `Bash`: git merge other
     CLOCK  the agent wanted to stop -> hold by `integrity`: conflict markers are left in `a.txt:2`
-    CLOCK  debt `d-bfc354a6` was opened: conflict markers are left in `a.txt:2`
+    CLOCK  debt `d-6c302a70` was opened: conflict markers are left in `a.txt:2`
     CLOCK  the session ended (other)
     ");
     let story = sandbox.json(&["explain", "s", "--json"]);
@@ -87,9 +87,9 @@ fn debts_are_listed_and_cleared() {
     assert_snapshot!(sandbox.run(&["debt", "list"]).told(&sandbox), @r"
     exit 0
     --- stdout
-    d-bfc354a6  integrity  TIME  left when the session ended
+    d-6c302a70  integrity  TIME  left when the session ended
       conflict markers are left in `a.txt:2`
-      next: sprag debt clear d-bfc354a6 --reason TEXT
+      next: sprag debt clear d-6c302a70 --reason TEXT
     ");
     assert_snapshot!(sandbox.run(&["debt", "clear", "d-1", "--reason", "r"]).told(&sandbox), @r"
     exit 1
@@ -98,8 +98,8 @@ fn debts_are_listed_and_cleared() {
       next: sprag debt list
     ");
     assert_eq!(
-        sandbox.run(&["debt", "clear", "d-bfc354a6", "--reason", "a fixture"]).stdout,
-        "cleared `d-bfc354a6`\n"
+        sandbox.run(&["debt", "clear", "d-6c302a70", "--reason", "a fixture"]).stdout,
+        "cleared `d-6c302a70`\n"
     );
     assert_eq!(sandbox.json(&["debt", "list", "--json"]), json!({"v": 1, "debts": []}));
     assert_eq!(sandbox.event("s-2", "SessionStart", json!({"source": "startup"})), json!({}));
@@ -191,6 +191,9 @@ fn configuration_shows_where_every_value_comes_from() {
     delegation.mode                   default      "advise"
     delegation.note_at                default      3
     delegation.window_minutes         default      10
+    gate.auto_skip.decider            default      "agent"
+    gate.auto_skip.enabled            default      true
+    gate.auto_skip.line_threshold     default      5
     integrity.conflict_markers        default      "hold"
     integrity.ignore                  environment  ["tests/merge/", "docs/"]
     notes.debts                       default      true
@@ -202,7 +205,14 @@ fn configuration_shows_where_every_value_comes_from() {
     policy.strict                     default      false
     policy.triage                     default      "deny-only"
     protection.restore                default      "on"
+    reflection.session                default      "once"
     retention.journal_events          default      500
+    ticketing.discovery               default      ["tissue", "beads", "github", "tasks", "session"]
+    ticketing.overrides.beads         default      true
+    ticketing.overrides.github        default      true
+    ticketing.overrides.session       default      true
+    ticketing.overrides.tasks         default      true
+    ticketing.overrides.tissue        default      true
     --- stderr
     sprag: `notes.debts` in `ROOT/project/.sprag/config.toml` is ignored: an untrusted project may set it towards `true`
       next: sprag trust

@@ -38,15 +38,6 @@ fn conflicted() -> Sandbox {
     sandbox
 }
 
-/// Puts a program called `git` in front of the real one.
-fn with_git(sandbox: &mut Sandbox, script: &str) {
-    let bin = sandbox.home.join("bin");
-    fs::create_dir_all(&bin).unwrap();
-    fs::write(bin.join("git"), format!("#!/bin/sh\n{script}\n")).unwrap();
-    fs::set_permissions(bin.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
-    sandbox.vars.push(("PATH".to_owned(), format!("{}:/usr/local/bin:/usr/bin:/bin", bin.display())));
-}
-
 #[test]
 fn a_move_that_was_interrupted_counts_every_event_once() {
     let sandbox = conflicted();
@@ -155,7 +146,7 @@ fn odd_payloads_do_not_lose_a_denial() {
 fn a_git_that_does_not_answer_leaves_an_obligation_open() {
     let mut sandbox = conflicted();
     assert!(is_held(&sandbox.event("s", "Stop", json!({}))));
-    with_git(&mut sandbox, "exit 1");
+    sandbox.with_git("exit 1");
     let reply = sandbox.event("s", "Stop", json!({}));
     assert!(is_held(&reply), "what was owed still is");
     assert!(warning(&reply).contains("git did not say"), "{reply}");
@@ -167,7 +158,7 @@ fn a_git_that_does_not_answer_leaves_an_obligation_open() {
 #[test]
 fn a_git_that_hangs_is_let_go_of_with_all_it_started() {
     let mut sandbox = conflicted();
-    with_git(&mut sandbox, "sleep 7321 & exec sleep 7321");
+    sandbox.with_git("sleep 7321 & exec sleep 7321");
     let reply = sandbox.event("s", "Stop", json!({}));
     assert!(!is_held(&reply) && warning(&reply).contains("git did not say"), "{reply}");
     let left = std::process::Command::new("pgrep").args(["-f", "sleep 7321"]).output().unwrap();
@@ -212,6 +203,7 @@ fn the_same_conflict_again_is_a_debt_again() {
     sandbox.write("a.txt", "fine\n");
     assert_eq!(sandbox.event("s", "Stop", json!({})), json!({}));
     assert_eq!(debts(&sandbox), 0);
+    sandbox.bash("s", "make");
     sandbox.write("a.txt", CONFLICT);
     assert_eq!(sandbox.event("s", "Stop", json!({})), json!({}), "its holds are used up");
     assert_eq!(debts(&sandbox), 1);

@@ -155,14 +155,14 @@ impl Run {
 
     /// Plays one event; false if the process died over it.
     fn play(&self, disk: &dyn Disk, session: &str, event: &Event) -> bool {
-        if matches!(event, Event::ToolRequested { .. }) && session == "s-1" {
-            self.sandbox.write("a.txt", CONFLICT);
-        }
         let world = self.world(disk);
         let input = input(&self.sandbox, session, event.clone());
         let Ok(walked) = walk::walk(&world, &input) else {
             return false;
         };
+        if matches!(event, Event::ToolRequested { .. }) && session == "s-1" {
+            self.sandbox.write("a.txt", CONFLICT);
+        }
         walk::chores(&world, &input, &walked).unwrap_or_default();
         true
     }

@@ -105,10 +105,10 @@ fn stops_at_once_are_counted_once_each() {
 }
 
 #[test]
-fn thirty_observations_at_once_are_thirty_records() {
+fn a_hundred_observations_at_once_are_a_hundred_records() {
     let sandbox = Sandbox::new();
     sandbox.bash("s", "make");
-    let children: Vec<Child> = (0..30)
+    let children: Vec<Child> = (0..100)
         .map(|i| {
             let note = format!("note {i}");
             sandbox
@@ -124,7 +124,7 @@ fn thirty_observations_at_once_are_thirty_records() {
     }
     let notes =
         stored_lines(&sandbox.store()).iter().filter(|line| line.contains("\"kind\":\"observed\"")).count();
-    assert_eq!(notes, 30);
+    assert_eq!(notes, 100);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -54,6 +55,15 @@ impl Sandbox {
             .envs(self.vars.iter().map(|(name, value)| (name, value)))
             .current_dir(&self.project);
         command
+    }
+
+    /// Puts a program called `git` in front of the real one.
+    pub fn with_git(&mut self, script: &str) {
+        let bin = self.home.join("bin");
+        fs::create_dir_all(&bin).unwrap();
+        fs::write(bin.join("git"), format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(bin.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
+        self.vars.push(("PATH".to_owned(), format!("{}:/usr/local/bin:/usr/bin:/bin", bin.display())));
     }
 
     pub fn git(&self, args: &[&str]) -> Output {
@@ -152,7 +162,8 @@ pub fn payload(session: &str, name: &str, cwd: &Path, mut more: Value) -> Value 
     more
 }
 
-pub const CONFLICT: &str = "one\n<<<<<<< ours\ntwo\n=======\nthree\n>>>>>>> theirs\n";
+/// So few lines that nothing else is owed for them.
+pub const CONFLICT: &str = "one\n<<<<<<< ours\ntwo\n=======\n>>>>>>> theirs\n";
 
 /// Lines of all journals and logs of a store.
 pub fn stored_lines(store: &Path) -> Vec<String> {

@@ -12,13 +12,16 @@ use crate::model::script::Turn;
 use crate::model::seen::Request;
 use crate::process::Ending;
 
+mod background;
 mod bounded;
 mod denied_command;
 mod denied_tool;
 mod held_stop;
+mod ignored;
 mod permission;
 mod plain;
 mod plugin;
+mod reflection;
 mod sandboxed_report;
 mod session_start_context;
 mod subagent;
@@ -28,6 +31,9 @@ pub const CASES: &[&Case] = &[
     &plain::CASE,
     &held_stop::CASE,
     &bounded::CASE,
+    &reflection::CASE,
+    &ignored::CASE,
+    &background::CASE,
     &session_start_context::CASE,
     &denied_tool::CASE,
     &denied_command::CASE,
@@ -46,11 +52,11 @@ pub struct Case {
 }
 
 impl Case {
-    /// Plugins, and hooks that answer for the user, are a thing of Claude Code alone.
+    /// Plugins, hooks that answer for the user, and agents of a kind are a thing of Claude Code alone.
     pub fn suits(&self, client: &Client) -> bool {
         match self.hooks {
             Hooks::UserSettings => true,
-            Hooks::Plugin | Hooks::Asking => client.name == "claude",
+            Hooks::Plugin | Hooks::Asking | Hooks::Agents => client.name == "claude",
         }
     }
 }
@@ -77,6 +83,11 @@ fn ended_well(run: &Run) -> Checked {
         let said = short(&format!("{}\n{}", finished.stderr.trim(), finished.stdout.trim()));
         format!("{:?} after {:.1} s: {said}", finished.ending, finished.took.as_secs_f64())
     })
+}
+
+/// More lines than a session may change without being asked about it.
+fn write_many(client: &Client) -> Turn {
+    Turn::call((client.shell)("seq 30 > many.txt"))
 }
 
 /// The requests that brought a new text of ours, each with its place in the talk. What was said once

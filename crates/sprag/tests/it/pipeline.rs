@@ -1,0 +1,175 @@
+//! Laws of the stop pipeline: holding is bounded, and nothing that is owed goes away by itself.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+use serde_json::json;
+use sprag_core::decide;
+use sprag_core::digest::Digest;
+use sprag_core::event::{Author, Decider, Event, Input, Report, SessionId, Stop, Waiting};
+use sprag_core::fact::{Changes, Closed, Conflict, Facts, Found, Size};
+use sprag_core::obligation::DEBT_OPENED;
+use sprag_core::policy::Policy;
+use sprag_core::session::Session;
+use sprag_core::text::Text;
+use sprag_core::time::Timestamp;
+use sprag_core::tool::{Effect, Outcome, Tool, ToolCall, Whole};
+use sprag_core::trackers::Ticket;
+use sprag_core::verdict::Ruling;
+
+const TOOLS: &[Tool] = &[
+    Tool { name: "Bash", effect: Effect::Exec, paths: &[], command: Some("command") },
+    Tool { name: "Write", effect: Effect::Write, paths: &["file_path"], command: None },
+];
+
+const GOOD: &str = r#"{"candidates": [{"category": "pitfall", "summary": "the parser drops the last line",
+    "detail": "a file without a final newline loses its last line; read it with `lines_of`",
+    "tags": ["parser"], "criteria_met": ["behavior_changing"]}]}"#;
+
+/// One event with what the host would have found out, and the seconds since the one before.
+#[derive(Clone, Debug)]
+struct Played {
+    event: Event,
+    facts: Facts,
+    pause: i64,
+}
+
+fn call(command: String, id: u8) -> ToolCall {
+    ToolCall::new(TOOLS, "Bash", json!({ "command": command }), Some(&format!("c{id}")), Whole::Yes)
+}
+
+fn events() -> impl Strategy<Value = Event> {
+    let close = (1u8..4).prop_map(|id| call(format!("cd x && bd close T-{id}"), id));
+    let outcome = prop_oneof![
+        Just(Outcome::Ok),
+        Just(Outcome::Failed { error: Text::from("no") }),
+        Just(Outcome::Unknown),
+        Just(Outcome::Launched),
+    ];
+    let stop = |waiting: Waiting, text: &str, planning: bool| {
+        Event::StopRequested(Stop { last_message: Text::from(text), waiting, planning, again: true })
+    };
+    let write = ToolCall::new(TOOLS, "Write", json!({"file_path": "/w/a"}), Some("w"), Whole::Yes);
+    prop_oneof![
+        3 => close.clone().prop_map(|call| Event::ToolRequested { call }),
+        3 => (close, outcome).prop_map(|(call, outcome)| Event::ToolFinished { call, outcome }),
+        2 => Just(Event::ToolRequested { call: write }),
+        8 => Just(stop(Waiting::No, "Done.", false)),
+        1 => Just(stop(Waiting::Yes, "Done.", false)),
+        1 => Just(stop(Waiting::No, "Shall I?", false)),
+        1 => Just(stop(Waiting::No, "Done.", true)),
+        1 => Just(Event::Prompted { text: "go on".to_owned(), author: Author::User }),
+        1 => Just(Event::TaskCompleting { id: Text::from("1"), subject: Text::from("x") }),
+        1 => Just(Event::Reported(Report::Reflected { submission: GOOD.to_owned(), ids: vec![Text::from("l-1")] })),
+        1 => Just(Event::Reported(Report::Reflected { submission: "no".to_owned(), ids: Vec::new() })),
+        1 => ".{0,4}".prop_map(|reason| {
+            Event::Reported(Report::Skipped { reason: Text::from(reason), decider: Decider::Agent })
+        }),
+        1 => Just(Event::SessionEnded { why: Text::from("other") }),
+    ]
+}
+
+fn facts() -> impl Strategy<Value = Facts> {
+    let size = prop_oneof![
+        1 => Just(None),
+        1 => Just(Some(Size::Unknown)),
+        4 => (0u64..40).prop_map(|lines| Some(Size::Lines(lines))),
+    ];
+    let conflicts = proptest::option::weighted(0.8, proptest::collection::vec("[ab]", 0..2));
+    let answers = proptest::collection::vec((1u8..4, proptest::option::of(any::<bool>())), 0..3);
+    (size, conflicts, any::<bool>(), answers).prop_map(|(size, conflicts, is_for_tickets, answers)| Facts {
+        changes: size.map(|size| Changes { size, ..Changes::default() }),
+        conflicts: conflicts.map(|paths| {
+            let conflict = |path: &String| Conflict {
+                path: Text::from(path.as_str()),
+                line: 1,
+                digest: Digest::of([path]),
+            };
+            paths.iter().map(conflict).collect()
+        }),
+        tracker: Some(Found { name: Text::from("beads"), is_for_tickets }),
+        closed: Some(
+            answers
+                .into_iter()
+                .map(|(id, is_closed)| Closed {
+                    call: Text::new(format!("c{id}")),
+                    ticket: Ticket { id: Text::new(format!("T-{id}")), tracker: Text::from("beads") },
+                    is_closed,
+                })
+                .collect(),
+        ),
+        rules: Some(sprag_core::rules::RuleSet::default()),
+        debts: Some(Vec::new()),
+        ..Facts::default()
+    })
+}
+
+fn played() -> impl Strategy<Value = Played> {
+    (events(), facts(), prop_oneof![9 => 0i64..30, 1 => 300i64..900])
+        .prop_map(|(event, facts, pause)| Played { event, facts, pause })
+}
+
+fn owed(session: &Session, id: &SessionId) -> BTreeMap<String, BTreeSet<String>> {
+    let open = session.open(id).into_iter();
+    open.map(|owed| (owed.gate.to_string(), owed.obligation.items.iter().map(Text::to_string).collect()))
+        .collect()
+}
+
+/// The digests that were behind a hold.
+fn held(session: &Session, id: &SessionId, event: &Event) -> Vec<Digest> {
+    match event {
+        Event::StopRequested(_) => session.stops.owed.iter().map(|owed| owed.obligation.digest).collect(),
+        _ => session.gates.open(id).into_iter().map(|(_, obligation)| obligation.digest).collect(),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 512, ..ProptestConfig::default() })]
+
+    #[test]
+    fn holding_is_bounded_and_nothing_owed_goes_away_by_itself(
+        plays in proptest::collection::vec(played(), 1..80),
+    ) {
+        let policy = Policy::default();
+        let id = SessionId::new("s");
+        let mut session = Session::default();
+        let mut holds: BTreeMap<Digest, u32> = BTreeMap::new();
+        let (mut now, mut turn, mut last_hold) = (0, 0, 0);
+        for Played { event, facts, pause } in plays {
+            now += pause;
+            let at = Timestamp::from_millis(0).plus_seconds(now);
+            let input = Input::new(at, id.clone(), event).within("/w");
+            let before = owed(&session, &id);
+            let step = decide::decide(session, &input, &facts, &policy, None);
+            session = step.session;
+            let after = owed(&session, &id);
+            let is_held = matches!(step.verdict.ruling, Ruling::Hold { .. });
+            let is_report = matches!(input.event, Event::Reported(_));
+
+            let is_stop = matches!(input.event, Event::StopRequested(_) | Event::TaskCompleting { .. });
+            let is_prompt = matches!(input.event, Event::Prompted { .. });
+            if is_prompt || before.keys().any(|gate| !after.contains_key(gate)) || now - last_hold >= 300 {
+                turn = 0;
+            }
+            if is_stop && is_held {
+                turn += 1;
+                last_hold = now;
+                prop_assert!(turn <= 6, "held {turn} times in one turn");
+                for digest in held(&session, &id, &input.event) {
+                    let count = holds.entry(digest).or_default();
+                    *count += 1;
+                    prop_assert!(*count <= 3, "held {count} times for the same");
+                }
+            }
+
+            for (gate, items) in &before {
+                let is_debt = step.effects.iter().any(|effect| effect.kind == DEBT_OPENED && effect.body["gate"] == gate.as_str());
+                let is_discharged = is_report && !is_held;
+                let is_mended = gate == "integrity" && facts.conflicts.is_some();
+                let left = after.get(gate);
+                let is_kept = left.is_some_and(|left| gate != "reflection" || left.is_superset(items));
+                prop_assert!(is_kept || is_debt || is_discharged || is_mended, "{gate} lost {items:?}: {left:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Waiting is not stopping: while an agent works in the background, a stop is never held, whatever
+//! the session owes. When it is done, the stop comes again.
+
+use serde_json::json;
+
+use super::Case;
+use super::OURS;
+use super::ended_well;
+use super::outline;
+use super::told;
+use super::write_many;
+use crate::e2e::clients::Grant;
+use crate::e2e::outcome::Checked;
+use crate::e2e::outcome::expect;
+use crate::e2e::rig::Hooks;
+use crate::e2e::rig::Rig;
+use crate::model::script::Call;
+use crate::model::script::Script;
+use crate::model::script::Turn;
+
+pub const CASE: Case = Case {
+    name: "background",
+    shows: "a stop while an agent runs in the background is not held; the one after it is",
+    hooks: Hooks::Agents,
+    play,
+};
+
+/// The agent goes on until the session has tried to stop: only then did it run beside a stop.
+const PART: &str = "until grep -qs '\"kind\":\"stop.requested\"' .git/sprag/journal/*; do sleep 0.1; done; echo part > part.txt";
+
+fn play(rig: &mut Rig) -> Checked {
+    let client = rig.client;
+    let input =
+        json!({"description": "a part", "prompt": "PART-EIGHT: write the file", "run_in_background": true});
+    let script = Script::ending("That is all.")
+        .then(write_many(client))
+        .then(Turn::call(Call { tool: "Agent", namespace: None, input }))
+        .then(Turn::say("I wait for the agent."))
+        .then(Turn::say("The agent is done."))
+        .then(Turn::call((client.shell)("sprag skip 'a list of numbers'")))
+        .track("sub", "PART-EIGHT", [Turn::call((client.shell)(PART)), Turn::say("The part is done.")]);
+    let run = rig.run(script, Grant::Usual)?;
+    ended_well(&run)?;
+    let main = run.main();
+    expect(rig.file("part.txt").is_some(), "the agent outlived the first stop", || outline(&main))?;
+    // Start, numbers, launch; then the agent's end, the hold of the second stop, and the skip's result.
+    let before: Vec<_> = main.iter().copied().take(4).collect();
+    let quiet = !before.iter().any(|request| request.contains(OURS));
+    expect(quiet, "nothing is said while the agent runs", || outline(&main))?;
+    let holds = told(&main).len();
+    expect(holds == 1, "the stop after it is held, once", || format!("{holds}; {}", outline(&main)))
+}

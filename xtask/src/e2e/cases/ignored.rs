@@ -1,0 +1,34 @@
+//! A model that ignores everything is let go within the bound, and the next session hears of it.
+
+use super::Case;
+use super::ended_well;
+use super::outline;
+use super::told;
+use super::write_many;
+use crate::e2e::clients::Grant;
+use crate::e2e::outcome::Checked;
+use crate::e2e::outcome::expect;
+use crate::e2e::rig::Hooks;
+use crate::e2e::rig::Rig;
+use crate::model::script::Script;
+
+pub const CASE: Case = Case {
+    name: "ignored",
+    shows: "a session that neither reflects nor skips is let go after three holds; the next one is told of the debt",
+    hooks: Hooks::UserSettings,
+    play,
+};
+
+fn play(rig: &mut Rig) -> Checked {
+    let run = rig.run(Script::ending("All done.").then(write_many(rig.client)), Grant::Usual)?;
+    ended_well(&run)?;
+    let main = run.main();
+    let holds = told(&main).len();
+    expect(holds == 3, "3 holds", || format!("{holds}; {}", outline(&main)))?;
+    expect(main[2].contains("this session changed 30 lines"), "the hold says why", || outline(&main))?;
+    let next = rig.run(Script::ending("Hello."), Grant::Usual)?;
+    ended_well(&next)?;
+    let first = next.main();
+    expect(first[0].contains("(reflect)"), "the next session is told of the debt", || outline(&first))?;
+    expect(first.len() == 1, "and is not held for it", || outline(&first))
+}
