@@ -29,6 +29,7 @@ const IN_PROJECT: &[&str] = &[
     ".claude/settings.json",
     ".claude/settings.local.json",
     ".claude/hooks",
+    ".claude/agents/sprag-reviewer.md",
     ".codex",
     ".gemini/settings.json",
     ".cursor/hooks.json",
@@ -43,6 +44,7 @@ const IN_GIT: &[&str] = &["hooks", "config"];
 const IN_HOME: &[&str] = &[
     ".claude/settings.json",
     ".claude/hooks",
+    ".claude/agents/sprag-reviewer.md",
     ".codex/config.toml",
     ".codex/hooks.json",
     ".codex/rules",

@@ -18,9 +18,11 @@ use crate::config::hash_of;
 use crate::disk::{self, Disk};
 use crate::places::UserPlaces;
 
+pub mod agent;
+
 /// Commands an agent may run on its own: what it tells us about its work, and what it looks up.
-/// None of them approves anything or changes what Sprag does.
-pub const AGENT_COMMANDS: &[&str] = &["reflect", "skip", "observe", "ref"];
+/// None of them approves anything or changes what Sprag does; a verdict takes a reviewer's token.
+pub const AGENT_COMMANDS: &[&str] = &["reflect", "skip", "observe", "ref", "decide", "review context"];
 
 /// What is to be in a settings file.
 pub struct Wanted<'a> {

@@ -15,8 +15,8 @@ use sprag_core::verdict::Reason;
 
 use crate::clients::{Client, PROMPT};
 use crate::env;
-use crate::places;
 use crate::exec::{self, Ending};
+use crate::places;
 use crate::reports::{self, Delivery, ReportError};
 use crate::runs::{self, Run, Task};
 use crate::store::Store;
@@ -60,7 +60,8 @@ pub fn owner(store: &Store, token: &str) -> Option<SessionId> {
 
 /// Whether a token that is a process's is used below that very process.
 pub fn may_use(world: &World<'_>, session: &SessionId, token: &str) -> bool {
-    let is_process = state(&world.store(), session).as_ref().and_then(Review::seat).is_some_and(|seat| seat.is_process());
+    let is_process =
+        state(&world.store(), session).as_ref().and_then(Review::seat).is_some_and(|seat| seat.is_process());
     !is_process || runs::task(world.places.user.as_ref(), world.env) == Some(Task::review(session, token))
 }
 
@@ -81,10 +82,8 @@ pub fn run(world: &World<'_>, order: &Order<'_>) -> Result<Result<Reviewed, Reas
     let dir = world.places.worktree.clone().unwrap_or_else(|| places::current_dir(world.env));
     let begun = env::now();
     let tell = |report: Report| reports::send(world, session, report, &dir, env::now());
-    let started = Report::ReviewerStarted {
-        client: Text::from(order.client.name),
-        token: Text::from(token.as_str()),
-    };
+    let started =
+        Report::ReviewerStarted { client: Text::from(order.client.name), token: Text::from(token.as_str()) };
     if let Delivery::Refused(reason) = tell(started)? {
         return Ok(Err(reason));
     }

@@ -28,7 +28,10 @@ pub const VARIABLE: &str = "SPRAG_RUN";
 pub enum Task {
     Judge,
     /// Of this session's work, with the token of this hash.
-    Review { session: SessionId, token: Digest },
+    Review {
+        session: SessionId,
+        token: Digest,
+    },
 }
 
 impl Task {

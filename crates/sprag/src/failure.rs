@@ -111,7 +111,8 @@ impl Failure {
     pub fn no_verdict(title: &str, is_timed_out: bool, said: &str) -> Failure {
         let how = if is_timed_out { "took too long" } else { "ended without a verdict" };
         let said = if said.is_empty() { String::new() } else { format!("; it said: {said}") };
-        Failure::new(Kind::No, "no_verdict", format!("the reviewer ({title}) {how}{said}")).next("sprag review list")
+        Failure::new(Kind::No, "no_verdict", format!("the reviewer ({title}) {how}{said}"))
+            .next("sprag review list")
     }
 
     pub fn no_refusal(code: &str) -> Failure {

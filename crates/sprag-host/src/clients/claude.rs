@@ -30,6 +30,7 @@ pub const CLIENT: Client = Client {
         events: EVENTS,
         entry,
         program_of,
+        agent_file: Some("agents/sprag-reviewer.md"),
         after: "start a new Claude Code session",
         permission: Some(|command| format!("Bash(sprag {command}:*)")),
     },

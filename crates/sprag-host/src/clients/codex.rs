@@ -35,6 +35,7 @@ pub const CLIENT: Client = Client {
         events: EVENTS,
         entry,
         program_of,
+        agent_file: None,
         after: "open Codex and trust the hooks with `/hooks`; untrusted hooks are skipped without a word",
         permission: None,
     },

@@ -5,7 +5,9 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use sprag_core::event::{Actor, Author, Errand, Event, EventKind, Input, Presence, SessionId, Source, Stop, Waiting};
+use sprag_core::event::{
+    Actor, Author, Errand, Event, EventKind, Input, Presence, SessionId, Source, Stop, Waiting,
+};
 use sprag_core::text::Text;
 use sprag_core::time::Timestamp;
 use sprag_core::tool::{Outcome, Tool, ToolCall, Whole};

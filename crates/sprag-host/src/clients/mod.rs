@@ -54,6 +54,8 @@ pub struct Install {
     pub entry: fn(program: &str, timeout: u32) -> Value,
     /// The program an entry runs, if the entry is one of ours.
     pub program_of: fn(&Value) -> Option<String>,
+    /// Where it finds the definition of our reviewer, beside its settings.
+    pub agent_file: Option<&'static str>,
     /// What else a user has to do.
     pub after: &'static str,
     /// A permission rule for one of the agent's own commands, where the client has such rules.

@@ -118,7 +118,8 @@ fn compile(places: &Places, env: &Env, last_good: &Good, rules: PathBuf) -> Comp
 
 /// What the rules that want a review are about; most projects have none.
 fn review_watch(rules: &[Sourced]) -> Option<Watch> {
-    let mut wanting = rules.iter().map(|sourced| &sourced.rule).filter(|rule| rule.decision == Decision::Review).peekable();
+    let mut wanting =
+        rules.iter().map(|sourced| &sourced.rule).filter(|rule| rule.decision == Decision::Review).peekable();
     wanting.peek()?;
     RuleSet::new(wanting, Strictness::Usual).ok().map(|rules| rules.watch())
 }

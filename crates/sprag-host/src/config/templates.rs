@@ -30,7 +30,8 @@ pub fn files(places: &Places) -> Vec<(Layer, PathBuf)> {
 
 /// A file's text, to be trusted as it is, and what it is to us.
 pub fn read(path: &Path) -> Result<(String, Template), String> {
-    let text = read_small(path, template::BYTES as u64).map_err(|error| format!("cannot be read: {error}"))?;
+    let text =
+        read_small(path, template::BYTES as u64).map_err(|error| format!("cannot be read: {error}"))?;
     let template = Template::new(id_of(path).unwrap_or_default(), &text)?;
     Ok((text, template))
 }

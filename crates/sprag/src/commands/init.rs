@@ -1,7 +1,7 @@
 //! `sprag init`: puts our hooks into the settings of clients, after showing the change.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use sprag_host::clients::{self, CLIENTS, Client};
@@ -43,7 +43,7 @@ pub struct Args {
     /// Do not make `.sprag/` in this repository
     #[arg(long)]
     hooks_only: bool,
-    /// Also let the agent run its own commands without asking: reflect, skip, observe, ref
+    /// Also let the agent run its own commands without asking: reflect, skip, observe, ref, decide, review context
     #[arg(long)]
     permissions: bool,
     /// Let the client refuse tool calls when Sprag is missing or too slow
@@ -66,13 +66,18 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     let mut changes = Vec::new();
     for client in &chosen {
         let path = settings_path(client, &args, places.as_ref(), cx)?;
-        changes.push(match args.remove {
-            true => install::plan_removal(&path, client, user.as_ref())?,
+        match args.remove {
+            true => {
+                changes.push(install::plan_removal(&path, client, user.as_ref())?);
+                changes.extend(install::agent::plan_removal(&path, client, user.as_ref())?);
+            }
             false => {
                 let on_failure = if args.fail_closed { OnFailure::Block } else { OnFailure::Pass };
-                install::plan(&path, &Wanted { client, program: &program, permissions, on_failure })?
+                let wanted = Wanted { client, program: &program, permissions, on_failure };
+                changes.push(install::plan(&path, &wanted)?);
+                changes.extend(install::agent::plan(&path, client, user.as_ref())?);
             }
-        });
+        }
     }
     if !args.json {
         tell(&args, &changes, &program, is_on_path);
@@ -89,6 +94,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
             install::apply(&RealDisk, user.as_ref(), change)?;
             if args.remove {
                 install::forget(&RealDisk, user.as_ref(), &change.path)?;
+                remove_empty(&change.path);
             }
         }
     }
@@ -96,11 +102,18 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     finish(&args, &chosen, &changes, project)
 }
 
+/// A folder that was only made for a file of ours goes with it; one with anything in it stays.
+fn remove_empty(file: &Path) {
+    if let Some(dir) = file.parent().filter(|dir| dir.ends_with("agents")) {
+        RealDisk.remove_dir(dir).unwrap_or_default();
+    }
+}
+
 fn choose(args: &Args, cx: &Cx) -> Result<Vec<&'static Client>, Failure> {
     if args.client.is_empty() {
         let is_there = |client: &&&Client| {
             let settings = (client.install.user_file)(&cx.env);
-            let has_settings = settings.as_ref().and_then(|path| path.parent()).is_some_and(std::path::Path::is_dir);
+            let has_settings = settings.as_ref().and_then(|path| path.parent()).is_some_and(Path::is_dir);
             has_settings || cx.env.get("PATH").is_some_and(|path| on_path(client.program, &path).is_some())
         };
         let found: Vec<&'static Client> = CLIENTS.iter().filter(is_there).copied().collect();

@@ -62,7 +62,8 @@ fn reviewer_starts(sandbox: &Sandbox, session: &str) -> String {
 
 /// The reviewer's own call of `sprag decide`, as its client would make it.
 fn decides(sandbox: &Sandbox, session: &str, args: &[&str]) -> Ran {
-    let command = format!("sprag decide {}", args.iter().map(|arg| format!("'{arg}'")).collect::<Vec<_>>().join(" "));
+    let command =
+        format!("sprag decide {}", args.iter().map(|arg| format!("'{arg}'")).collect::<Vec<_>>().join(" "));
     let call = reviewer(json!({"tool_name": "Bash", "tool_input": {"command": command}}));
     assert_eq!(sandbox.event(session, "PreToolUse", call), json!({}));
     let args: Vec<&str> = ["decide"].into_iter().chain(args.iter().copied()).collect();
@@ -71,7 +72,11 @@ fn decides(sandbox: &Sandbox, session: &str, args: &[&str]) -> Ran {
 
 fn approve(sandbox: &Sandbox, session: &str) {
     let token = reviewer_starts(sandbox, session);
-    let ran = decides(sandbox, session, &["COMPLETE", "--summary", "fine", "--session", session, "--token", &token]);
+    let ran = decides(
+        sandbox,
+        session,
+        &["COMPLETE", "--summary", "fine", "--session", session, "--token", &token],
+    );
     assert_eq!(ran.code, 0, "{}", ran.stderr);
 }
 
@@ -101,7 +106,8 @@ fn eighteen_spellings_are_all_held() {
     for client in ["claude", "codex"] {
         for (at, command) in spellings.iter().enumerate() {
             let call = json!({"tool_name": "Bash", "tool_input": {"command": command}});
-            let reply = sandbox.hook(client, &payload(&format!("{client}-{at}"), "PreToolUse", &sandbox.project, call));
+            let reply = sandbox
+                .hook(client, &payload(&format!("{client}-{at}"), "PreToolUse", &sandbox.project, call));
             assert_eq!(refused(&reply), "review_required", "{client}: {command}");
         }
     }
@@ -119,7 +125,8 @@ fn a_long_input_in_any_script_neither_crashes_nor_opens_a_gate() {
         for shift in 0..3 {
             let sandbox = configured(GATED);
             let text = format!("{}{}", "x".repeat(shift), letter.repeat(12_000));
-            let call = json!({"tool_name": "mcp__tissue__close_issue", "tool_input": {"id": 1, "note": text}});
+            let call =
+                json!({"tool_name": "mcp__tissue__close_issue", "tool_input": {"id": 1, "note": text}});
             assert_eq!(refused(&sandbox.event("s", "PreToolUse", call)), "review_required");
             let command = format!("gh issue close 1 --comment '{}'", text.replace('\u{0}', "o"));
             assert_eq!(refused(&sandbox.bash("s", &command)), "review_required");
@@ -160,7 +167,8 @@ fn start(sandbox: &Sandbox, command: &str) -> Child {
 
 fn at_once(sandbox: &Sandbox, count: usize) -> Vec<String> {
     let children: Vec<Child> = (0..count).map(|_| start(sandbox, "gh issue close 1")).collect();
-    let reply = |child: Child| serde_json::from_slice::<Value>(&child.wait_with_output().unwrap().stdout).unwrap();
+    let reply =
+        |child: Child| serde_json::from_slice::<Value>(&child.wait_with_output().unwrap().stdout).unwrap();
     children.into_iter().map(|child| refused(&without_warning(reply(child)))).collect()
 }
 
@@ -197,7 +205,10 @@ fn an_approval_for_one_call_is_used_once_by_fifty() {
         let refusals = at_once(&sandbox, 50);
         let passed = refusals.iter().filter(|code| code.is_empty()).count();
         assert_eq!(passed, 1, "{refusals:?}");
-        let used = stored_lines(&sandbox.store()).iter().filter(|line| line.contains("\"kind\":\"review.used\"")).count();
+        let used = stored_lines(&sandbox.store())
+            .iter()
+            .filter(|line| line.contains("\"kind\":\"review.used\""))
+            .count();
         assert_eq!(used, 1);
         assert_eq!(refused(&sandbox.bash("s", "gh issue close 1")), "review_required");
     }
@@ -230,7 +241,11 @@ fn no_record_has_a_token() {
     let token = reviewer_starts(&sandbox, "s");
     sandbox.run(&["observe", &format!("my token is {token}"), "--session", "s"]);
     let message = format!("I decided with {token}");
-    decides(&sandbox, "s", &["ISSUES", "--summary", &token, "--message", &message, "--session", "s", "--token", &token]);
+    decides(
+        &sandbox,
+        "s",
+        &["ISSUES", "--summary", &token, "--message", &message, "--session", "s", "--token", &token],
+    );
     let told = stop(&sandbox, "s");
     assert!(told.contains("the review found issues") && !told.contains(&token), "{told}");
     sandbox.event("s", "SessionEnd", json!({}));
@@ -252,9 +267,15 @@ fn the_author_cannot_approve_itself() {
     prompt(&sandbox, "s", "#review");
     sandbox.bash("s", "make");
     assert_eq!(refused(&sandbox.bash("s", "sprag decide COMPLETE --summary x")), "not_reviewer");
-    assert!(refused(&sandbox.bash("s", "sprag decide COMPLETE --summary x --human")).starts_with("self."), "a rule, too");
+    assert!(
+        refused(&sandbox.bash("s", "sprag decide COMPLETE --summary x --human")).starts_with("self."),
+        "a rule, too"
+    );
     let decide = |more: &[&str]| {
-        let args: Vec<&str> = ["decide", "COMPLETE", "--summary", "x", "--session", "s", "--json"].into_iter().chain(more.iter().copied()).collect();
+        let args: Vec<&str> = ["decide", "COMPLETE", "--summary", "x", "--session", "s", "--json"]
+            .into_iter()
+            .chain(more.iter().copied())
+            .collect();
         let ran = sandbox.run(&args);
         assert_eq!(ran.code, 1, "{}", ran.stdout);
         serde_json::from_str::<Value>(&ran.stdout).unwrap()["error"]["code"].as_str().unwrap().to_owned()
@@ -281,13 +302,17 @@ fn a_token_for_another_session_is_sent_back() {
         assert!(stop(&sandbox, session).contains("a review is due"));
     }
     let token = reviewer_starts(&sandbox, "s-1");
-    let ran = decides(&sandbox, "s-1", &["COMPLETE", "--summary", "x", "--session", "s-2", "--token", &token]);
+    let ran =
+        decides(&sandbox, "s-1", &["COMPLETE", "--summary", "x", "--session", "s-2", "--token", &token]);
     assert_eq!(ran.code, 1);
     assert!(ran.stderr.contains("this token is for the review of session `s-1`"), "{}", ran.stderr);
     assert!(stop(&sandbox, "s-2").contains("a review is due"));
     let stats = sandbox.json(&["review", "stats", "--json"]);
     assert_eq!(stats["templates"][0]["outcomes"]["bad_session"], 1);
-    assert_eq!(decides(&sandbox, "s-1", &["COMPLETE", "--summary", "x", "--session", "s-1", "--token", &token]).code, 0);
+    assert_eq!(
+        decides(&sandbox, "s-1", &["COMPLETE", "--summary", "x", "--session", "s-1", "--token", &token]).code,
+        0
+    );
 }
 
 #[test]
@@ -309,9 +334,14 @@ fn every_outcome_is_written_by_the_program() {
     prompt(&sandbox, "superseded", "#review again");
     begin("bad-session");
     let token = reviewer_starts(&sandbox, "bad-session");
-    decides(&sandbox, "bad-session", &["COMPLETE", "--summary", "x", "--session", "success", "--token", &token]);
+    decides(
+        &sandbox,
+        "bad-session",
+        &["COMPLETE", "--summary", "x", "--session", "success", "--token", &token],
+    );
     let stats = sandbox.json(&["review", "stats", "--json"]);
-    let expected = json!({"success": 1, "not_spawned": 1, "no_decision": 1, "superseded": 1, "bad_session": 1});
+    let expected =
+        json!({"success": 1, "not_spawned": 1, "no_decision": 1, "superseded": 1, "bad_session": 1});
     assert_eq!(stats["templates"][0]["outcomes"], expected);
     assert_eq!(stats["templates"][0]["success"], 20);
     assert!(sandbox.run(&["review", "stats"]).stdout.contains("20 %"));
@@ -361,19 +391,27 @@ fn a_reviewer_is_told_what_to_look_at() {
     sandbox.bash("s", "gh issue close 7");
     sandbox.run(&["observe", "the parser was fine", "--session", "s"]);
     let told = sandbox.json(&["review", "context", "--session", "s", "--json"]);
-    let prompts: Vec<&str> = told["prompts"].as_array().unwrap().iter().map(|prompt| prompt["text"].as_str().unwrap()).collect();
+    let prompts: Vec<&str> =
+        told["prompts"].as_array().unwrap().iter().map(|prompt| prompt["text"].as_str().unwrap()).collect();
     assert_eq!(prompts, ["#review fix the parser", "and the lexer"]);
     assert_eq!(told["trigger"]["gated"]["input"]["text"], r#"{"command":"gh issue close 7"}"#);
     let diff = told["diff"]["text"].as_str().unwrap();
     assert!(diff.contains("+a new line") && !diff.contains("old.txt"), "what was committed counts: {diff}");
     assert_eq!(told["observations"][0]["note"], "the parser was fine");
     let token = reviewer_starts(&sandbox, "s");
-    decides(&sandbox, "s", &["ISSUES", "--summary", "no test", "--message", "add one", "--opinion", "agreed", "--token", &token]);
+    decides(
+        &sandbox,
+        "s",
+        &["ISSUES", "--summary", "no test", "--message", "add one", "--opinion", "agreed", "--token", &token],
+    );
     let told = sandbox.json(&["review", "context", "--session", "s", "--json"]);
     assert_eq!((&told["state"], &told["verdicts"][0]["summary"]), (&json!("rejected"), &json!("no test")));
     assert_eq!(told["verdicts"][0]["opinions"], json!(["agreed"]));
     let text = sandbox.run(&["review", "context", "--session", "s"]).stdout;
-    assert!(text.contains("- and the lexer") && text.contains("ISSUES by sprag:sprag-reviewer r1: no test"), "{text}");
+    assert!(
+        text.contains("- and the lexer") && text.contains("ISSUES by sprag:sprag-reviewer r1: no test"),
+        "{text}"
+    );
     sandbox.write("large.txt", &"a long line\n".repeat(20_000));
     let told = sandbox.json(&["review", "context", "--session", "s", "--json"]);
     assert_eq!(told["diff"]["cut"], true);
@@ -429,14 +467,18 @@ fn a_reviewers_process_decides_and_nobody_in_its_place() {
 
     // The same token in another process's hands.
     prompt(&sandbox, "s", "#review");
-    let script = format!(
-        "env -u SPRAG_RUN {SPRAG} decide COMPLETE --summary mine --json > \"$HOME/stolen\"\n"
-    );
+    let script =
+        format!("env -u SPRAG_RUN {SPRAG} decide COMPLETE --summary mine --json > \"$HOME/stolen\"\n");
     client(&mut sandbox, "codex", &script);
     assert_eq!(sandbox.run(&run).code, 1);
     assert!(fs::read_to_string(sandbox.home.join("stolen")).unwrap().contains("not_reviewer"));
     assert!(stop(&sandbox, "s").contains("a review is due"));
-    assert!(sandbox.run(&["review", "run", "--client", "claude", "--session", "s"]).stderr.contains("not on PATH"));
+    assert!(
+        sandbox
+            .run(&["review", "run", "--client", "claude", "--session", "s"])
+            .stderr
+            .contains("not on PATH")
+    );
     assert_eq!(sandbox.run(&["review", "run", "--client", "nobody", "--session", "s"]).code, 2);
 }
 
@@ -480,7 +522,8 @@ fn templates_come_from_the_user_and_from_projects_they_trust() {
 
 #[test]
 fn a_project_and_the_environment_only_tighten() {
-    let mut sandbox = configured("[review]\nmode = \"prompt\"\n[review.gates]\ntools = [\"Bash:gh issue close*\"]\n");
+    let mut sandbox =
+        configured("[review]\nmode = \"prompt\"\n[review.gates]\ntools = [\"Bash:gh issue close*\"]\n");
     sandbox.write(
         ".sprag/config.toml",
         "[review]\nmode = \"never\"\nagents = [\"author\"]\n[review.gates]\ntools = []\napproval_scope = \"session\"\n",

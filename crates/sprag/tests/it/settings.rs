@@ -63,6 +63,33 @@ fn installed_twice_and_removed_leaves_the_file_byte_for_byte() {
 }
 
 #[test]
+fn the_reviewer_is_installed_with_the_hooks_and_goes_with_them() {
+    let sandbox = with_clients("{}");
+    let agent = sandbox.home.join(".claude/agents/sprag-reviewer.md");
+    let shown = sandbox.run(&["init", "--dry-run"]).stdout;
+    assert!(shown.contains("+name: sprag-reviewer"), "{shown}");
+    assert!(!agent.exists());
+    assert_eq!(sandbox.run(&["init", "--yes", "--permissions"]).code, 0);
+    let text = fs::read_to_string(&agent).unwrap();
+    assert_eq!(text, include_str!("../../../../plugin/agents/sprag-reviewer.md"));
+    let settings = fs::read_to_string(sandbox.home.join(".claude/settings.json")).unwrap();
+    for rule in ["Bash(sprag decide:*)", "Bash(sprag review context:*)"] {
+        assert!(settings.contains(rule), "{settings}");
+    }
+    assert!(!settings.contains("Bash(sprag review:*)") && !settings.contains("approve"), "{settings}");
+    assert_eq!(sandbox.run(&["init", "--remove", "--yes"]).code, 0);
+    assert!(!agent.parent().unwrap().exists(), "nothing of it is left");
+    // What somebody else wrote is theirs.
+    fs::create_dir_all(agent.parent().unwrap()).unwrap();
+    fs::write(&agent, "mine").unwrap();
+    assert_eq!(sandbox.run(&["init", "--yes"]).code, 0);
+    assert_eq!(sandbox.run(&["init", "--remove", "--yes"]).code, 0);
+    assert_eq!(fs::read_to_string(&agent).unwrap(), "mine");
+    assert_eq!(sandbox.run(&["init", "--project", "--yes"]).code, 0);
+    assert!(sandbox.project.join(".claude/agents/sprag-reviewer.md").is_file());
+}
+
+#[test]
 fn a_repository_gets_its_folder_unless_told_otherwise() {
     let sandbox = with_clients("{}");
     sandbox.run(&["init", "--yes", "--hooks-only"]);

@@ -77,10 +77,21 @@ impl Program {
             Turn::ReviewerDecides(word) => (reviewer, word),
             Turn::AuthorDecides(word) => (json!({}), word),
         };
-        let args =
-            ["decide", word, "--summary", "looked at it", "--message", MESSAGE, "--session", session, "--token", &self.token];
+        let args = [
+            "decide",
+            word,
+            "--summary",
+            "looked at it",
+            "--message",
+            MESSAGE,
+            "--session",
+            session,
+            "--token",
+            &self.token,
+        ];
         call["tool_name"] = json!("Bash");
-        call["tool_input"] = json!({ "command": format!("sprag {}", args.map(|arg| format!("'{arg}'")).join(" ")) });
+        call["tool_input"] =
+            json!({ "command": format!("sprag {}", args.map(|arg| format!("'{arg}'")).join(" ")) });
         let told = self.tell(session, "PreToolUse", call);
         if told != Told::Nothing {
             return told;
