@@ -27,5 +27,6 @@ mod reflection;
 mod scripts;
 mod settings;
 mod shell;
+mod states;
 mod stories;
 mod support;

@@ -293,10 +293,11 @@ impl Core {
                 size: Size::Lines(self.lines.get(name).copied().unwrap_or(0)),
                 ..Changes::default()
             }),
-            tracker: self
-                .tracker
-                .as_ref()
-                .map(|name| Found { name: Text::from(name.as_str()), is_for_tickets: true }),
+            tracker: self.tracker.as_ref().map(|name| Found {
+                name: Text::from(name.as_str()),
+                is_for_tickets: true,
+                active: None,
+            }),
             ..Facts::default()
         };
         let step = decide::decide(state, &input, &facts, &self.policy, None);
