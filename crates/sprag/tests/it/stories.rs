@@ -230,7 +230,7 @@ impl Player for Core {
             }
             Step::Stop { saying, waiting, again, plan } => Event::StopRequested(Stop {
                 last_message: Text::from(saying.as_str()),
-                waiting: if *waiting { Waiting::Yes } else { Waiting::No },
+                waiting: if *waiting { Waiting::Yes } else { Waiting::Untold },
                 planning: *plan,
                 again: *again,
             }),
