@@ -10,7 +10,7 @@ use crate::judge::Judgement;
 use crate::obligation::OpenDebt;
 use crate::rules::RuleSet;
 use crate::text::Text;
-use crate::trackers::Ticket;
+use crate::trackers::{Item, Ticket};
 
 /// A set of questions to the host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -160,6 +160,8 @@ pub struct Found {
     pub name: Text<16>,
     /// Tickets are closed there: a session need not be asked as such. A remote alone is no such sign.
     pub is_for_tickets: bool,
+    /// What is being worked on, as it said when it was last asked.
+    pub active: Option<Item>,
 }
 
 /// What became of a ticket that a call was to close.

@@ -213,12 +213,14 @@ pub fn tracker(world: &World<'_>) -> Found {
     let found = worktree.and_then(|root| trackers::found(root, order, |name| policy.overrides.is_on(name)));
     Found {
         name: Text::from(found.map_or("session", |tracker| tracker.name)),
-        is_for_tickets: found
-            .is_some_and(|tracker| matches!(tracker.mark, sprag_core::trackers::Mark::Path(_))),
+        is_for_tickets: found.is_some_and(trackers::is_here),
+        active: found
+            .filter(|tracker| trackers::is_here(tracker))
+            .and_then(|_| trackers::told(&world.places)),
     }
 }
 
-/// What became of tickets whose closing no event has settled: the tracker knows best, then the talk.
+/// What became of tickets whose closing no event has settled: the talk tells, or the tracker.
 fn closed(world: &World<'_>, input: &Input, session: &Session) -> Vec<Closed> {
     let unconfirmed = session.gates.reflection.unconfirmed();
     unconfirmed

@@ -3,21 +3,26 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use sprag_core::digest::Digest;
 use sprag_core::trackers::{Item, Mark, Tracker, find, is_plain};
 
-use crate::disk::read_small;
+use crate::disk::{self, read_small};
 use crate::env::Env;
 use crate::exec::{self, Run};
 use crate::git::ELSEWHERE;
-use crate::places;
+use crate::places::{self, Places};
+use crate::walk::World;
 
 /// A tracker that is slower has nothing to say.
 const DEADLINE: Duration = Duration::from_secs(2);
 /// Bytes of an answer. One that is cut is no JSON, and so no answer.
 const CAP: usize = 256 * 1024;
+/// Bytes of what is kept of an answer.
+const TOLD: u64 = 4096;
 /// Bytes of a clone's configuration.
 const CONFIG: u64 = 1024 * 1024;
 
@@ -42,6 +47,42 @@ pub fn found(worktree: &Path, order: &[String], enabled: impl Fn(&str) -> bool) 
     // Whatever the order says, what is always there is for when nothing else is.
     let (last, first): (Vec<_>, Vec<_>) = known.partition(|tracker| tracker.mark == Mark::Always);
     first.into_iter().chain(last).find(is_used)
+}
+
+/// Whether its tickets lie in the worktree itself. One that is asked over a network is asked only
+/// about a ticket that somebody closes.
+pub fn is_here(tracker: &Tracker) -> bool {
+    matches!(tracker.mark, Mark::Path(_))
+}
+
+/// Asks what is being worked on and keeps the answer for the next event: for after a reply.
+pub fn ask_active(world: &World<'_>) -> io::Result<()> {
+    let policy = &world.config.policy.gates.reflection;
+    let order = &policy.ticketing.discovery;
+    let Some(worktree) = &world.places.worktree else {
+        return Ok(());
+    };
+    let tracker =
+        found(worktree, order, |name| policy.overrides.is_on(name)).filter(|tracker| is_here(tracker));
+    let item = tracker.and_then(|tracker| active(tracker, worktree, world.env)?.into_iter().next());
+    let Some(path) = tracker.and_then(|_| told_path(&world.places)) else {
+        return Ok(());
+    };
+    let bytes = serde_json::to_vec(&item).map_err(io::Error::other)?;
+    disk::make_parent(world.disk, &path)?;
+    disk::replace_derived(world.disk, &path, &bytes)
+}
+
+/// What it said when it was last asked.
+pub fn told(places: &Places) -> Option<Item> {
+    let text = read_small(&told_path(places)?, TOLD).ok()?;
+    serde_json::from_str(&text).ok()?
+}
+
+/// One for each worktree of a clone.
+fn told_path(places: &Places) -> Option<PathBuf> {
+    let worktree = places.worktree.as_ref()?.to_string_lossy().into_owned();
+    Some(places.store.join("cache").join(format!("active-{}.json", Digest::of([worktree]).short())))
 }
 
 /// What is being worked on. `None`: the tracker cannot be asked, or does not answer as we know it.

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use sprag_core::decide::{self, Weight};
 use sprag_core::event::{Author, Event, Input, Report, Source, Waiting};
-use sprag_core::fact::Needs;
+use sprag_core::fact::{Facts, Needs};
 use sprag_core::gates::Effect;
 use sprag_core::gates::review::case::Seat;
 use sprag_core::log::Record;
@@ -24,7 +24,7 @@ use crate::env::Env;
 use crate::journal::{self, Journal};
 use crate::places::Places;
 use crate::store::{LOCK_WAIT, Store};
-use crate::{facts, inbox, outbox, person, projections, records, reports, staged, start};
+use crate::{facts, inbox, outbox, person, projections, records, reports, staged, start, trackers};
 
 /// Where a walk takes place.
 pub struct World<'a> {
@@ -46,11 +46,12 @@ pub struct Walked {
 struct Chores {
     moves_journal: bool,
     looks_around: bool,
+    asks_tracker: bool,
 }
 
 impl Walked {
     pub fn has_chores(&self) -> bool {
-        self.chores.moves_journal || self.chores.looks_around
+        self.chores.moves_journal || self.chores.looks_around || self.chores.asks_tracker
     }
 }
 
@@ -124,6 +125,7 @@ pub fn walk(world: &World<'_>, input: &Input) -> io::Result<Walked> {
     walked.chores = Chores {
         moves_journal: step.session.about.ended
             || journal.loaded.events >= u64::from(world.config.policy.retention.journal_events),
+        asks_tracker: asks_tracker(input, &step.session, &gathered),
         looks_around: matches!(
             input.event,
             Event::SessionStarted { .. } | Event::StopRequested(_) | Event::SessionEnded { .. }
@@ -155,6 +157,9 @@ pub fn chores(world: &World<'_>, input: &Input, walked: &Walked) -> io::Result<(
         let journal = Journal::open(&store, world.disk, &input.session, std::time::Duration::ZERO)?;
         journal.move_to_log(&store, world.disk, &input.session, input.at)?;
     }
+    if walked.chores.asks_tracker {
+        trackers::ask_active(world)?;
+    }
     if walked.chores.looks_around {
         outbox::replay(&store, world.disk, input.at, outbox::PER_HOOK)?;
         let debts = projections::load::<sprag_core::obligation::Debts>(&store)?;
@@ -163,6 +168,13 @@ pub fn chores(world: &World<'_>, input: &Input, walked: &Walked) -> io::Result<(
         }
     }
     Ok(())
+}
+
+/// A prompt is when work starts; the answer is there for a later event.
+fn asks_tracker(input: &Input, session: &Session, facts: &Facts) -> bool {
+    matches!(input.event, Event::Prompted { author: Author::User, .. })
+        && session.gates.reflection.ticket().is_none()
+        && facts.tracker.as_ref().is_some_and(|found| found.is_for_tickets)
 }
 
 struct Steps {

@@ -35,6 +35,7 @@ pub enum Says {
 }
 
 pub const CASES: &[&Case] = &[
+    &START,
     &FIRST_CALL,
     &LATE_CALL,
     &LINE,
@@ -50,9 +51,24 @@ pub const CASES: &[&Case] = &[
 /// by is the price of a record that has to be on disk before the client hears of it.
 pub const STOPS: &[&Case] = &[&PASSED_STOP, &HELD_STOP];
 
+/// A session that has started to work: what it may change is kept, once.
+fn at_work(scene: &Scene) -> anyhow::Result<()> {
+    scene.call(Call::SessionStart)?;
+    scene.call(Call::PreToolUse)
+}
+
+/// The one call of a session before which the worktree is looked at, by one git.
+const START: Case = Case {
+    name: "pre_tool_use.start",
+    before: |scene| scene.call(Call::SessionStart),
+    call: Call::PreToolUse,
+    says: Says::Nothing,
+    contract: None,
+};
+
 const FIRST_CALL: Case = Case {
     name: "pre_tool_use.first",
-    before: |scene| scene.call(Call::SessionStart),
+    before: at_work,
     call: Call::PreToolUse,
     says: Says::Nothing,
     contract: Some(1.5),
@@ -77,7 +93,7 @@ const LATE_CALL: Case = Case {
 /// Several commands are read one by one.
 const LINE: Case = Case {
     name: "pre_tool_use.line",
-    before: |scene| scene.call(Call::SessionStart),
+    before: at_work,
     call: Call::Line,
     says: Says::Nothing,
     contract: Some(1.5),
@@ -88,7 +104,7 @@ const RULES_TRIED: Case = Case {
     name: "pre_tool_use.rules",
     before: |scene| {
         scene.write_rules(60)?;
-        scene.call(Call::SessionStart)
+        at_work(scene)
     },
     call: Call::Push,
     says: Says::Nothing,

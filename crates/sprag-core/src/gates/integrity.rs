@@ -68,6 +68,13 @@ ignore = []
         ],
     };
 
+    fn state(&self) -> Option<&'static str> {
+        Some(match self {
+            Integrity::Sound => "sound",
+            Integrity::Conflicted { .. } => "conflicted",
+        })
+    }
+
     fn needs(&self, asked: &Asked<'_, Policy>) -> Needs {
         let ends = matches!(asked.input.event, Event::StopRequested(_) | Event::SessionEnded { .. });
         if !ends || !asked.about.worked || asked.policy.conflict_markers == Markers::Off {

@@ -98,6 +98,30 @@ pub struct Effect {
     pub body: Value,
 }
 
+/// In the compiled configuration a policy that is the default takes one byte: every hook reads it.
+mod lean {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<P: Serialize + PartialEq + Default, S: Serializer>(
+        policy: &P,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        match serializer.is_human_readable() {
+            true => policy.serialize(serializer),
+            false => Some(policy).filter(|policy| **policy != P::default()).serialize(serializer),
+        }
+    }
+
+    pub fn deserialize<'de, P: Deserialize<'de> + Default, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<P, D::Error> {
+        match deserializer.is_human_readable() {
+            true => P::deserialize(deserializer),
+            false => Ok(Option::<P>::deserialize(deserializer)?.unwrap_or_default()),
+        }
+    }
+}
+
 /// From lenient to strict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OnFault {
@@ -138,7 +162,7 @@ macro_rules! gates {
         /// The policies of all gates.
         #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
         pub struct Policies {
-            $(pub $name: <$name::$state as Gate>::Policy),+
+            $(#[serde(with = "lean")] pub $name: <$name::$state as Gate>::Policy),+
         }
 
         impl Policies {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::digest::Digest;
-use crate::event::{Actor, Decider, Event, Input, Report, SessionId, Stop};
+use crate::event::{Actor, Author, Decider, Event, Input, Report, SessionId, Stop};
 use crate::fact::{Needs, Size};
 use crate::gates::{Asked, Cx, Gate};
 use crate::obligation::{Duty, Obligation};
@@ -18,7 +18,7 @@ use crate::shell::Script;
 use crate::text::{Text, quoted, shell_word};
 use crate::time::Timestamp;
 use crate::tool::{Outcome, ToolCall};
-use crate::trackers::{self, Ticket};
+use crate::trackers::{self, Item, Ticket};
 use crate::verdict::{Reason, Vote};
 
 pub use policy::{AutoSkip, Overrides, Policy, SessionMode, SkipDecider, Ticketing};
@@ -116,6 +116,7 @@ impl Gate for Reflection {
             Event::TaskCompleting { id, .. } if is_main && asked.about.tasks.is_last(id.as_str()) => {
                 if self.may_ask(asked.policy) && asked.about.worked { Needs::CHANGES } else { Needs::NONE }
             }
+            Event::Prompted { author: Author::User, .. } if is_main && self.standing == Standing::Idle => Needs::TRACKER,
             Event::Reported(Report::Reflected { .. } | Report::Skipped { .. }) => Needs::DEBTS | Needs::TRACKER,
             _ => Needs::NONE,
         }
@@ -123,13 +124,19 @@ impl Gate for Reflection {
 
     fn step(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
         let is_main = cx.input.actor == Actor::Main;
+        self.look_up(cx);
         match &cx.input.event {
+            Event::Prompted { author: Author::User, .. } if is_main => {
+                // A call of an earlier turn that was never heard of again did not take place.
+                self.closing.retain(|closing| closing.ended);
+                Vote::Pass
+            }
             Event::ToolRequested { call } => self.requested(call, cx),
             Event::ToolFinished { call, outcome } if !self.closing.is_empty() => self.finished(call, outcome, cx),
             Event::StopRequested(_) if is_main => self.stop(cx),
             Event::TaskCompleting { id, .. } if is_main => self.task_done(id.as_str(), cx),
             Event::SubagentStopped(stop) => self.agent_stopped(stop, cx),
-            Event::SessionEnded { .. } => self.owe(&cx.input.session),
+            Event::SessionEnded { .. } => self.ended(&cx.input.session),
             Event::Reported(Report::Reflected { submission, ids }) => self.reflected(submission, ids, cx),
             Event::Reported(Report::Skipped { reason, decider }) => self.skipped(reason, *decider, cx),
             Event::Reported(Report::Referred { ids, how }) => {
@@ -174,6 +181,24 @@ impl Reflection {
             }),
             _ => None,
         }
+    }
+
+    /// The tracker may have told by now what is being worked on.
+    fn look_up(&mut self, cx: &Cx<'_, Policy>) {
+        if let (Standing::Idle, Some(item)) =
+            (&self.standing, cx.facts.tracker.as_ref().and_then(|found| found.active.as_ref()))
+        {
+            let Item { ticket, title } = item.clone();
+            self.standing = Standing::Active { item: WorkItem::Ticket { ticket, title } };
+        }
+    }
+
+    /// Work that was not finished has nothing to be reflected on yet.
+    fn ended(&mut self, session: &SessionId) -> Vote {
+        if matches!(self.standing, Standing::Active { .. }) {
+            self.standing = Standing::Idle;
+        }
+        self.owe(session)
     }
 
     fn needs_at_stop(&self, asked: &Asked<'_, Policy>) -> Needs {
@@ -266,8 +291,8 @@ impl Reflection {
         }
     }
 
-    /// What the world says of closings that no call's end has settled. A tracker knows best; then the
-    /// client's own record of the call; a call that ended and of which nobody knows more is believed.
+    /// What the world says of closings that no call's end has settled. A call that ended, and of which
+    /// nobody knows more, is believed.
     fn settle(&mut self, cx: &Cx<'_, Policy>) {
         let Some(answers) = &cx.facts.closed else {
             return;

@@ -15,7 +15,7 @@ fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-fn is_up_to_date(path: &str, text: &str) {
+pub fn is_up_to_date(path: &str, text: &str) {
     let path = root().join(path);
     if std::env::var_os("SPRAG_BLESS").is_some() {
         fs::write(&path, text).unwrap();

@@ -28,5 +28,6 @@ mod review;
 mod scripts;
 mod settings;
 mod shell;
+mod states;
 mod stories;
 mod support;

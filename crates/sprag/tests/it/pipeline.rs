@@ -87,7 +87,7 @@ fn facts() -> impl Strategy<Value = Facts> {
             };
             paths.iter().map(conflict).collect()
         }),
-        tracker: Some(Found { name: Text::from("beads"), is_for_tickets }),
+        tracker: Some(Found { name: Text::from("beads"), is_for_tickets, active: None }),
         closed: Some(
             answers
                 .into_iter()

@@ -218,3 +218,27 @@ fn status_tells_what_is_open_and_which_tracker_is_used() {
         gates["gates"].as_array().unwrap().iter().find(|gate| gate["name"] == "reflection").unwrap();
     assert_eq!(reflection["state"], "skipped");
 }
+
+/// A small stand-in that answers what the documents of `bd` promise.
+#[test]
+fn the_ticket_in_work_is_known_after_the_next_event() {
+    let mut sandbox = Sandbox::new();
+    fs::create_dir_all(sandbox.project.join(".beads")).unwrap();
+    sandbox.with_program(
+        "bd",
+        "echo '[{\"id\": \"T-9\", \"title\": \"mend the parser\", \"status\": \"in_progress\"}]'",
+    );
+    sandbox.event("s", "SessionStart", json!({"source": "startup"}));
+    let state = || {
+        let gates = sandbox.json(&["gates", "--session", "s", "--json"]);
+        gates["gates"].as_array().unwrap().iter().find(|gate| gate["name"] == "reflection").unwrap()["state"]
+            .clone()
+    };
+    sandbox.event("s", "UserPromptSubmit", json!({"prompt": "go"}));
+    assert_eq!(state(), "idle", "never inside an event");
+    sandbox.event("s", "UserPromptSubmit", json!({"prompt": "go on"}));
+    assert_eq!(state(), "active");
+    let text = json!({"candidates": [candidate("the parser drops the last line")]}).to_string();
+    assert_eq!(sandbox.run_with(&["reflect", "--session", "s"], text.as_bytes()).code, 0);
+    assert!(stored_lines(&sandbox.store()).iter().any(|line| line.contains("\"ticket\":\"T-9\"")));
+}

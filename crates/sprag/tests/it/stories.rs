@@ -238,7 +238,7 @@ impl Player for Core {
             }
             Step::Stop { saying, waiting, again, plan } => Event::StopRequested(Stop {
                 last_message: Text::from(saying.as_str()),
-                waiting: if *waiting { Waiting::Yes } else { Waiting::No },
+                waiting: if *waiting { Waiting::Yes } else { Waiting::Untold },
                 planning: *plan,
                 again: *again,
             }),
@@ -303,10 +303,11 @@ impl Core {
                 size: Size::Lines(self.lines.get(name).copied().unwrap_or(0)),
                 ..Changes::default()
             }),
-            tracker: self
-                .tracker
-                .as_ref()
-                .map(|name| Found { name: Text::from(name.as_str()), is_for_tickets: true }),
+            tracker: self.tracker.as_ref().map(|name| Found {
+                name: Text::from(name.as_str()),
+                is_for_tickets: true,
+                active: None,
+            }),
             ..Facts::default()
         };
         let step = decide::decide(state, &input, &facts, &self.policy, None);

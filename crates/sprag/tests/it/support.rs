@@ -59,10 +59,14 @@ impl Sandbox {
 
     /// Puts a program called `git` in front of the real one.
     pub fn with_git(&mut self, script: &str) {
+        self.with_program("git", script);
+    }
+
+    pub fn with_program(&mut self, name: &str, script: &str) {
         let bin = self.home.join("bin");
         fs::create_dir_all(&bin).unwrap();
-        fs::write(bin.join("git"), format!("#!/bin/sh\n{script}\n")).unwrap();
-        fs::set_permissions(bin.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
+        fs::write(bin.join(name), format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(bin.join(name), fs::Permissions::from_mode(0o755)).unwrap();
         self.vars.push(("PATH".to_owned(), format!("{}:/usr/local/bin:/usr/bin:/bin", bin.display())));
     }
 

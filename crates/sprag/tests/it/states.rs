@@ -1,0 +1,195 @@
+//! `docs/states.md`, made by trying: from every state that can be reached, every event of a fixed
+//! list is played, and what came of it is written down. Nothing in it is written by hand.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+use sprag_core::decide;
+use sprag_core::event::{Actor, Author, Decider, Event, Input, Report, SessionId, Stop, Waiting};
+use sprag_core::fact::{Changes, Conflict, Facts, Found, Size};
+use sprag_core::gates;
+use sprag_core::policy::Policy;
+use sprag_core::rules::RuleSet;
+use sprag_core::session::Session;
+use sprag_core::text::Text;
+use sprag_core::time::Timestamp;
+use sprag_core::tool::{Effect, Outcome, Tool, ToolCall, Whole};
+use sprag_core::trackers::{Item, Ticket};
+use sprag_core::verdict::Ruling;
+
+use crate::docs::is_up_to_date;
+
+const TOOLS: &[Tool] = &[
+    Tool { name: "Bash", effect: Effect::Exec, paths: &[], command: Some("command") },
+    Tool { name: "Write", effect: Effect::Write, paths: &["file_path"], command: None },
+];
+
+const GOOD: &str = r#"{"candidates": [{"category": "pitfall", "summary": "the parser drops the last line",
+    "detail": "a file without a final newline loses its last line; read it with `lines_of`",
+    "tags": ["parser"], "criteria_met": ["behavior_changing"]}]}"#;
+
+/// Something that happens, as one or several events, in words.
+struct Happening {
+    what: &'static str,
+    events: Vec<(Actor, Event)>,
+    facts: fn(&mut Facts),
+}
+
+fn happening(what: &'static str, event: Event) -> Happening {
+    Happening { what, events: vec![(Actor::Main, event)], facts: |_| {} }
+}
+
+fn call(command: &str) -> ToolCall {
+    ToolCall::new(TOOLS, "Bash", json!({ "command": command }), Some("c1"), Whole::Yes)
+}
+
+fn writing() -> Event {
+    let call = ToolCall::new(TOOLS, "Write", json!({"file_path": "/w/a.rs"}), Some("w1"), Whole::Yes);
+    Event::ToolRequested { call }
+}
+
+fn stop(text: &str, waiting: Waiting) -> Event {
+    Event::StopRequested(Stop { last_message: Text::from(text), waiting, planning: false, again: false })
+}
+
+fn ran(what: &'static str, command: &str, outcome: Outcome) -> Happening {
+    let requested = (Actor::Main, Event::ToolRequested { call: call(command) });
+    let finished = (Actor::Main, Event::ToolFinished { call: call(command), outcome });
+    Happening { what, events: vec![requested, finished], facts: |_| {} }
+}
+
+/// A stop after something was changed.
+fn stop_after(what: &'static str, text: &str, facts: fn(&mut Facts)) -> Happening {
+    let stop = (Actor::Main, stop(text, Waiting::No));
+    Happening { what, events: vec![(Actor::Main, writing()), stop], facts }
+}
+
+fn happenings() -> Vec<Happening> {
+    let reflected = |submission: &str| {
+        Event::Reported(Report::Reflected { submission: submission.to_owned(), ids: vec![Text::from("l-1")] })
+    };
+    vec![
+        happening("a prompt", Event::Prompted { text: "go on".to_owned(), author: Author::User }),
+        Happening {
+            facts: |facts| {
+                let ticket = Ticket { id: Text::from("T-1"), tracker: Text::from("beads") };
+                let item = Item { ticket, title: Text::from("x") };
+                facts.tracker =
+                    Some(Found { name: Text::from("beads"), is_for_tickets: true, active: Some(item) });
+            },
+            ..happening(
+                "a prompt, a ticket in work",
+                Event::Prompted { text: "go on".to_owned(), author: Author::User },
+            )
+        },
+        ran("a ticket is closed", "bd close T-1", Outcome::Ok),
+        ran("closing a ticket fails", "bd close T-1", Outcome::Failed { error: Text::from("no") }),
+        happening(
+            "the last task is done",
+            Event::TaskCompleting { id: Text::from("1"), subject: Text::from("x") },
+        ),
+        stop_after("a stop, little changed", "Done.", |_| {}),
+        stop_after("a stop, much changed", "Done.", |facts| {
+            facts.changes = Some(Changes { size: Size::Lines(30), ..Changes::default() });
+        }),
+        stop_after("a stop, conflict markers left", "Done.", |facts| {
+            facts.conflicts = Some(vec![Conflict {
+                path: Text::from("a"),
+                line: 1,
+                digest: sprag_core::digest::Digest::of(["a"]),
+            }]);
+        }),
+        stop_after("a stop with a question", "Shall I go on?", |facts| {
+            facts.changes = Some(Changes { size: Size::Lines(30), ..Changes::default() });
+        }),
+        happening("a stop while agents work", stop("I wait.", Waiting::Yes)),
+        happening("`sprag reflect`, in form", reflected(GOOD)),
+        happening("`sprag reflect`, without form", reflected("{}")),
+        happening(
+            "`sprag skip`",
+            Event::Reported(Report::Skipped { reason: Text::from("nothing new"), decider: Decider::Agent }),
+        ),
+        happening("the session ends", Event::SessionEnded { why: Text::from("other") }),
+    ]
+}
+
+/// What the host would say of an ordinary repository.
+fn ordinary() -> Facts {
+    Facts {
+        changes: Some(Changes { size: Size::Lines(1), ..Changes::default() }),
+        conflicts: Some(Vec::new()),
+        tracker: Some(Found { name: Text::from("session"), is_for_tickets: false, active: None }),
+        closed: Some(Vec::new()),
+        debts: Some(Vec::new()),
+        rules: Some(RuleSet::default()),
+        start: Some(Text::from("start")),
+        tree: Some(Text::from("tree")),
+        ..Facts::default()
+    }
+}
+
+/// Plays one happening; says what the last of its events was answered.
+fn play(mut session: Session, happening: &Happening, policy: &Policy) -> (Session, &'static str) {
+    let mut answer = "pass";
+    for (actor, event) in &happening.events {
+        let mut facts = ordinary();
+        (happening.facts)(&mut facts);
+        let at = Timestamp::from_millis(0);
+        let input =
+            Input { actor: actor.clone(), ..Input::new(at, SessionId::new("s"), event.clone()).within("/w") };
+        let step = decide::decide(session, &input, &facts, policy, None);
+        session = step.session;
+        answer = match &step.verdict.ruling {
+            Ruling::Pass if !step.verdict.notes.is_empty() => "note",
+            Ruling::Hold { .. } => "hold",
+            ruling => ruling.name(),
+        };
+    }
+    (session, answer)
+}
+
+fn state_of(session: &Session, gate: &str) -> Option<&'static str> {
+    session.gates.states().into_iter().find(|(name, _)| *name == gate).map(|(_, state)| state)
+}
+
+/// Every state of a gate that can be reached, each with a session that is in it.
+fn reachable(gate: &str, policy: &Policy) -> BTreeMap<&'static str, Session> {
+    let mut found = BTreeMap::new();
+    let mut next = vec![Session::default()];
+    while let Some(session) = next.pop() {
+        let Some(state) = state_of(&session, gate) else {
+            continue;
+        };
+        if found.contains_key(state) {
+            continue;
+        }
+        found.insert(state, session.clone());
+        next.extend(happenings().iter().map(|happening| play(session.clone(), happening, policy).0));
+    }
+    found
+}
+
+#[test]
+fn the_states_of_the_gates() {
+    let policy = Policy::default();
+    let mut text = "# States\n\nMade by trying: from every state a gate can be in, each of these events is played through the whole\ngovernor with its default settings, in a repository without a tracker. Rows that change nothing and are\nanswered with a pass are left out. The answer is that of all gates together.\n".to_owned();
+    for gate in gates::ALL {
+        let states = reachable(gate.name, &policy);
+        if states.is_empty() {
+            continue;
+        }
+        let names: Vec<String> = states.keys().map(|state| format!("`{state}`")).collect();
+        text.push_str(&format!("\n## {}\n\n{}: {}.\n\n", gate.name, gate.about, names.join(", ")));
+        text.push_str("| from | what happens | to | answer |\n|---|---|---|---|\n");
+        for (from, session) in &states {
+            for happening in happenings() {
+                let (after, answer) = play(session.clone(), &happening, &policy);
+                let to = state_of(&after, gate.name).unwrap_or("?");
+                if to != *from || answer != "pass" {
+                    text.push_str(&format!("| {from} | {} | {to} | {answer} |\n", happening.what));
+                }
+            }
+        }
+    }
+    is_up_to_date("docs/states.md", &text);
+}
