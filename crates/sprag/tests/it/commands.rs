@@ -28,6 +28,7 @@ fn a_fresh_repository_has_nothing_to_say() {
     live sessions: 0
     open obligations: 0
     debts: 0
+    tracker: session
     ");
     assert_snapshot!(sandbox.run(&["sessions"]).told(&sandbox), @r"
     exit 0
@@ -78,6 +79,7 @@ fn open_obligations_show_with_what_settles_them() {
       integrity (s-1): conflict markers are left in `a.txt:2`
         next: resolve them in the file, then stop again
     debts: 0
+    tracker: session
     ");
 }
 
@@ -173,50 +175,58 @@ fn configuration_shows_where_every_value_comes_from() {
     sandbox.write(".sprag/config.toml", "[circuit_breaker]\nmax_blocks = 5\n[notes]\ndebts = false\n");
     sandbox.vars.push(("SPRAG_INTEGRITY__IGNORE".to_owned(), "tests/merge/, docs/".to_owned()));
     assert_eq!(sandbox.run(&["config", "set", "circuit_breaker.cooldown_seconds", "60"]).code, 0);
-    assert_snapshot!(sandbox.run(&["config"]).told(&sandbox), @r#"
+    assert_snapshot!(sandbox.run(&["config"]).told(&sandbox), @r##"
     exit 0
     --- stdout
-    key                               layer        value
-    circuit_breaker.cooldown_seconds  user         60
-    circuit_breaker.max_blocks        project      5
-    circuit_breaker.max_per_turn      default      6
-    commit.add_all                    default      "deny"
-    commit.ignore                     default      []
-    commit.markers                    default      "deny"
-    commit.mode                       default      "stages"
-    commit.secrets                    default      "deny"
-    commit.subagents                  default      "deny"
-    commit.trailers                   default      "keep"
-    delegation.insist_at              default      5
-    delegation.mode                   default      "advise"
-    delegation.note_at                default      3
-    delegation.window_minutes         default      10
-    gate.auto_skip.decider            default      "agent"
-    gate.auto_skip.enabled            default      true
-    gate.auto_skip.line_threshold     default      5
-    integrity.conflict_markers        default      "hold"
-    integrity.ignore                  environment  ["tests/merge/", "docs/"]
-    notes.debts                       default      true
-    policy.judge                      default      []
-    policy.judge_confidence           default      0.7
-    policy.judge_seconds              default      2
-    policy.off                        default      []
-    policy.packs                      default      ["core", "self", "secrets", "readonly"]
-    policy.strict                     default      false
-    policy.triage                     default      "deny-only"
-    protection.restore                default      "on"
-    reflection.session                default      "once"
-    retention.journal_events          default      500
-    ticketing.discovery               default      ["tissue", "beads", "github", "tasks", "session"]
-    ticketing.overrides.beads         default      true
-    ticketing.overrides.github        default      true
-    ticketing.overrides.session       default      true
-    ticketing.overrides.tasks         default      true
-    ticketing.overrides.tissue        default      true
+    key                                layer        value
+    circuit_breaker.cooldown_seconds   user         60
+    circuit_breaker.max_blocks         project      5
+    circuit_breaker.max_per_turn       default      6
+    commit.add_all                     default      "deny"
+    commit.ignore                      default      []
+    commit.markers                     default      "deny"
+    commit.mode                        default      "stages"
+    commit.secrets                     default      "deny"
+    commit.subagents                   default      "deny"
+    commit.trailers                    default      "keep"
+    delegation.insist_at               default      5
+    delegation.mode                    default      "advise"
+    delegation.note_at                 default      3
+    delegation.window_minutes          default      10
+    gate.auto_skip.decider             default      "agent"
+    gate.auto_skip.enabled             default      true
+    gate.auto_skip.line_threshold      default      5
+    integrity.conflict_markers         default      "hold"
+    integrity.ignore                   environment  ["tests/merge/", "docs/"]
+    notes.debts                        default      true
+    policy.judge                       default      []
+    policy.judge_confidence            default      0.7
+    policy.judge_seconds               default      2
+    policy.off                         default      []
+    policy.packs                       default      ["core", "self", "secrets", "readonly"]
+    policy.strict                      default      false
+    policy.triage                      default      "deny-only"
+    protection.restore                 default      "on"
+    reflection.session                 default      "once"
+    retention.journal_events           default      500
+    review.agents                      default      ["sprag-reviewer", "sprag:sprag-reviewer"]
+    review.gates.approval_scope        default      "prompt"
+    review.gates.approval_ttl_seconds  default      0
+    review.gates.tools                 default      []
+    review.markers                     default      ["#review", "#roz"]
+    review.mode                        default      "prompt"
+    templates.active                   default      ""
+    templates.weights                  default      []
+    ticketing.discovery                default      ["tissue", "beads", "github", "tasks", "session"]
+    ticketing.overrides.beads          default      true
+    ticketing.overrides.github         default      true
+    ticketing.overrides.session        default      true
+    ticketing.overrides.tasks          default      true
+    ticketing.overrides.tissue         default      true
     --- stderr
     sprag: `notes.debts` in `ROOT/project/.sprag/config.toml` is ignored: an untrusted project may set it towards `true`
       next: sprag trust
-    "#);
+    "##);
     assert_eq!(sandbox.run(&["config", "get", "circuit_breaker.max_blocks"]).stdout, "5\n");
     assert_snapshot!(sandbox.run(&["config", "path"]).told(&sandbox), @r"
     exit 0

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 use sprag_core::decide;
-use sprag_core::event::{Actor, Author, Decider, Event, Input, Report, SessionId, Stop, Waiting};
+use sprag_core::event::{
+    Actor, Author, Decided, Decider, Event, Input, Report, ReviewWord, SessionId, Stop, Waiting,
+};
 use sprag_core::fact::{Changes, Conflict, Facts, Found, Size};
 use sprag_core::gates;
 use sprag_core::policy::Policy;
@@ -109,9 +111,45 @@ fn happenings() -> Vec<Happening> {
             "`sprag skip`",
             Event::Reported(Report::Skipped { reason: Text::from("nothing new"), decider: Decider::Agent }),
         ),
+        happening(
+            "a prompt that starts with `#review`",
+            Event::Prompted { text: "#review it".to_owned(), author: Author::User },
+        ),
+        reviewing("a reviewer starts", vec![(reviewer(), Event::SubagentStarted)]),
+        reviewing("a reviewer finds it complete", decided(ReviewWord::Complete, reviewer())),
+        reviewing("a reviewer finds issues", decided(ReviewWord::Issues, reviewer())),
+        reviewing("a reviewer stops", vec![(reviewer(), Event::SubagentStopped(Stop::default()))]),
+        reviewing("the author runs `sprag decide`", decided(ReviewWord::Complete, Actor::Main)),
+        stop_after("a stop, changed since a verdict", "Done.", |facts| {
+            facts.tree = Some(Text::from("other"))
+        }),
         happening("the session ends", Event::SessionEnded { why: Text::from("other") }),
     ]
 }
+
+fn reviewing(what: &'static str, events: Vec<(Actor, Event)>) -> Happening {
+    Happening { what, events, facts: |_| {} }
+}
+
+fn reviewer() -> Actor {
+    Actor::Subagent { id: Text::from("r1"), kind: Text::from("sprag-reviewer") }
+}
+
+/// The call of the command, and what the command reports if it may run.
+fn decided(word: ReviewWord, by: Actor) -> Vec<(Actor, Event)> {
+    let command = format!("sprag decide {} --summary x", word.name());
+    let report = Report::Decided(Decided {
+        word,
+        summary: Text::from("looked at it"),
+        message: Text::from("x"),
+        opinions: Vec::new(),
+        token: Some(Text::from(TOKEN)),
+    });
+    let called = (by, Event::ToolRequested { call: call(&command) });
+    vec![called, (Actor::Main, Event::Reported(report))]
+}
+
+const TOKEN: &str = "sprt_00112233445566778899aabbccddeeff";
 
 /// What the host would say of an ordinary repository.
 fn ordinary() -> Facts {
@@ -124,6 +162,7 @@ fn ordinary() -> Facts {
         rules: Some(RuleSet::default()),
         start: Some(Text::from("start")),
         tree: Some(Text::from("tree")),
+        token: Some(Text::from(TOKEN)),
         ..Facts::default()
     }
 }
