@@ -19,6 +19,7 @@ gates! {
     protection: Protection,
     integrity: Integrity,
     commit: Commit,
+    completion: Completion,
     reflection: Reflection,
 }
 
