@@ -34,7 +34,14 @@ impl Place {
 
     fn run_on(&self, tree: &dyn Fn() -> Option<String>, checks: &[Check], budget: Duration) -> Results {
         let worktree = self.temp.path().join("tree");
-        let site = Site { store: &self.store, worktree: &worktree, disk: &RealDisk, tree };
+        let site = Site {
+            store: &self.store,
+            worktree: &worktree,
+            disk: &RealDisk,
+            tree,
+            run: "none",
+            watch: &|_| (),
+        };
         run(&site, checks, Profile::Standard, budget)
     }
 

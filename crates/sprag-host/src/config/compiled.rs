@@ -20,7 +20,7 @@ use crate::env::Env;
 use crate::places::Places;
 
 /// Another build may mean something else by the same bytes.
-const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "/7");
+const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "/8");
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Compiled {

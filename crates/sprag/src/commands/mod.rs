@@ -28,6 +28,7 @@ commands! {
     Reflect: reflect,
     Skip: skip,
     Observe: observe,
+    Verify: verify,
     Ref: refer,
     Gates: gates,
     Clients: clients,

@@ -173,7 +173,7 @@ fn configuration_shows_where_every_value_comes_from() {
     sandbox.write(".sprag/config.toml", "[circuit_breaker]\nmax_blocks = 5\n[notes]\ndebts = false\n");
     sandbox.vars.push(("SPRAG_INTEGRITY__IGNORE".to_owned(), "tests/merge/, docs/".to_owned()));
     assert_eq!(sandbox.run(&["config", "set", "circuit_breaker.cooldown_seconds", "60"]).code, 0);
-    assert_snapshot!(sandbox.run(&["config"]).told(&sandbox), @r#"
+    assert_snapshot!(sandbox.run(&["config"]).told(&sandbox), @r##"
     exit 0
     --- stdout
     key                               layer        value
@@ -187,6 +187,12 @@ fn configuration_shows_where_every_value_comes_from() {
     commit.secrets                    default      "deny"
     commit.subagents                  default      "deny"
     commit.trailers                   default      "keep"
+    completion.check                  default      []
+    completion.mandatory              default      []
+    completion.markers                default      ["#done"]
+    completion.on_tool_failure        default      "off"
+    completion.phrases                default      []
+    completion.profile                default      "standard"
     delegation.insist_at              default      5
     delegation.mode                   default      "advise"
     delegation.note_at                default      3
@@ -216,7 +222,7 @@ fn configuration_shows_where_every_value_comes_from() {
     --- stderr
     sprag: `notes.debts` in `ROOT/project/.sprag/config.toml` is ignored: an untrusted project may set it towards `true`
       next: sprag trust
-    "#);
+    "##);
     assert_eq!(sandbox.run(&["config", "get", "circuit_breaker.max_blocks"]).stdout, "5\n");
     assert_snapshot!(sandbox.run(&["config", "path"]).told(&sandbox), @r"
     exit 0
