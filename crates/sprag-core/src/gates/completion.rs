@@ -54,7 +54,10 @@ fn is_zero(count: &u32) -> bool {
 enum Standing {
     #[default]
     Idle,
-    Verified { tree: Option<Text<64>>, profile: Profile },
+    Verified {
+        tree: Option<Text<64>>,
+        profile: Profile,
+    },
     Failing(Failing),
 }
 

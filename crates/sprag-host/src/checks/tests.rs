@@ -277,7 +277,14 @@ fn a_disk_that_takes_nothing_only_costs_time() {
     let place = Place::new();
     let tree = || Some("one".to_owned());
     let worktree = place.temp.path().join("tree");
-    let site = Site { store: &place.store, worktree: &worktree, disk: &disk::ReadOnly, tree: &tree };
+    let site = Site {
+        store: &place.store,
+        worktree: &worktree,
+        disk: &disk::ReadOnly,
+        tree: &tree,
+        run: "none",
+        watch: &|_| (),
+    };
     let checks = [check("counting", "echo run >> ../runs")];
     for runs in 1..=2 {
         assert_eq!(run(&site, &checks, Profile::Deep, LONG).status(), Status::Passed);

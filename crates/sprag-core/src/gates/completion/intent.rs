@@ -63,8 +63,18 @@ const JAPANESE: &[&str] = &[
     "すべてのテストに合格し",
 ];
 
-const ENDINGS: &[&str] =
-    &["しました", "いたしました", "致しました", "しています", "しております", "です", "済みです", "になりました", "となりました", "ました"];
+const ENDINGS: &[&str] = &[
+    "しました",
+    "いたしました",
+    "致しました",
+    "しています",
+    "しております",
+    "です",
+    "済みです",
+    "になりました",
+    "となりました",
+    "ました",
+];
 
 /// After an ending: a condition, a question, or a reservation.
 const OPEN: &[&str] = &["ら", "か", "が", "けど", "と思", "ということ"];
@@ -74,10 +84,54 @@ const JAPANESE_BEFORE: &[&str] = &["未", "まだ", "もし", "一部", "ほぼ"
 
 /// Words that take it back, or make it a condition, anywhere before it in its clause.
 const BEFORE: &[&str] = &[
-    "not", "never", "no", "cannot", "can't", "don't", "doesn't", "isn't", "aren't", "wasn't", "hasn't", "haven't",
-    "won't", "wouldn't", "couldn't", "didn't", "unable", "if", "once", "when", "until", "unless", "after", "before",
-    "whether", "almost", "nearly", "partially", "partly", "half", "mostly", "will", "would", "should", "could",
-    "might", "may", "must", "ensure", "verify", "make", "check", "think", "believe", "hope", "only", "some", "than",
+    "not",
+    "never",
+    "no",
+    "cannot",
+    "can't",
+    "don't",
+    "doesn't",
+    "isn't",
+    "aren't",
+    "wasn't",
+    "hasn't",
+    "haven't",
+    "won't",
+    "wouldn't",
+    "couldn't",
+    "didn't",
+    "unable",
+    "if",
+    "once",
+    "when",
+    "until",
+    "unless",
+    "after",
+    "before",
+    "whether",
+    "almost",
+    "nearly",
+    "partially",
+    "partly",
+    "half",
+    "mostly",
+    "will",
+    "would",
+    "should",
+    "could",
+    "might",
+    "may",
+    "must",
+    "ensure",
+    "verify",
+    "make",
+    "check",
+    "think",
+    "believe",
+    "hope",
+    "only",
+    "some",
+    "than",
 ];
 
 /// Words that do so after it in its clause.
@@ -90,7 +144,8 @@ const RESERVED: &[&str] = &["except", "but", "however", "although", "though", "a
 /// Whether the last message of an agent says that the work is done.
 pub fn claims(message: &str, policy: &Policy) -> bool {
     let said = own_words(message);
-    has_marker(&said, &policy.markers) || sentences(&said).iter().any(|sentence| is_claim(sentence, &policy.phrases))
+    has_marker(&said, &policy.markers)
+        || sentences(&said).iter().any(|sentence| is_claim(sentence, &policy.phrases))
 }
 
 /// Without code, and without what somebody else is quoted to say.
@@ -121,9 +176,10 @@ fn unquoted(line: &str, out: &mut String) {
     let mut rest = line;
     while let Some(c) = rest.chars().next() {
         let after = &rest[c.len_utf8()..];
-        let end = QUOTES.iter().find(|(open, _)| *open == c).and_then(|(_, close)| {
-            after.find(*close).map(|at| at + close.len_utf8())
-        });
+        let end = QUOTES
+            .iter()
+            .find(|(open, _)| *open == c)
+            .and_then(|(_, close)| after.find(*close).map(|at| at + close.len_utf8()));
         match end {
             Some(end) => {
                 // Something stood here: words on either side do not become neighbours.
@@ -177,7 +233,8 @@ fn is_claim(sentence: &str, more: &[String]) -> bool {
         return false;
     }
     let more: Vec<String> = more.iter().map(|phrase| phrase.trim().to_lowercase()).collect();
-    let phrases = ENGLISH.iter().copied().chain(more.iter().map(String::as_str)).filter(|phrase| !phrase.is_empty());
+    let phrases =
+        ENGLISH.iter().copied().chain(more.iter().map(String::as_str)).filter(|phrase| !phrase.is_empty());
     phrases.into_iter().any(|phrase| is_said(sentence, phrase)) || is_said_in_japanese(sentence)
 }
 

@@ -103,7 +103,8 @@ fn times(before: Option<&Failing>, tree: Option<&Text<64>>) -> u32 {
 }
 
 fn findings(occasion: Occasion, results: Option<&Results>, cx: &Cx<'_, Policy>) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = results.into_iter().flat_map(|results| &results.ran).map(of_check).collect();
+    let mut findings: Vec<Finding> =
+        results.into_iter().flat_map(|results| &results.ran).map(of_check).collect();
     if occasion == Occasion::Claim {
         findings.extend(todo(cx));
         findings.push(tasks(cx));
@@ -186,7 +187,8 @@ fn record(is_passed: bool, profile: Profile, tree: Option<&Text<64>>, findings: 
     let checks: Vec<Value> = findings
         .iter()
         .map(|finding| {
-            let mut row = json!({"name": finding.name, "outcome": finding.outcome, "mandatory": finding.mandatory});
+            let mut row =
+                json!({"name": finding.name, "outcome": finding.outcome, "mandatory": finding.mandatory});
             if !finding.tail.is_empty() {
                 row["tail"] = json!(end_of(&finding.tail, KEPT));
             }

@@ -185,7 +185,10 @@ fn a_failure_holds_until_the_checks_pass() {
     assert_eq!(play.ran.len(), 4);
     let statuses: Vec<&Value> = play.verified().into_iter().map(|body| &body["status"]).collect();
     assert_eq!(statuses, [&json!("failed"), &json!("failed"), &json!("passed")]);
-    assert_eq!(play.verified()[0]["checks"][0], json!({"name": "unit", "outcome": "failed", "mandatory": true, "tail": "it broke"}));
+    assert_eq!(
+        play.verified()[0]["checks"][0],
+        json!({"name": "unit", "outcome": "failed", "mandatory": true, "tail": "it broke"})
+    );
 }
 
 #[test]
@@ -323,7 +326,8 @@ fn another_sessions_todo_is_not_met_by_this_one() {
     let (policy, mut effects) = (&play.policy.gates.completion, Vec::new());
     let stop = Stop { last_message: Text::from("All done."), ..Stop::default() };
     let input = Input { event: Event::StopRequested(stop), ..input };
-    let facts = Facts { checks: Some(play.results(Profile::Standard)), changes: Some(Changes::default()), ..facts };
+    let facts =
+        Facts { checks: Some(play.results(Profile::Standard)), changes: Some(Changes::default()), ..facts };
     let vote = Completion::default().step(&mut Cx {
         about: &About::default(),
         input: &input,
