@@ -174,7 +174,10 @@ impl Completion {
             return None;
         }
         let stop = match &input.event {
-            Event::Reported(Report::Verified) => return Some(Occasion::Claim),
+            // What holds in another worktree says nothing about this session's.
+            Event::Reported(Report::Verified) => {
+                return (input.root == about.root).then_some(Occasion::Claim);
+            }
             Event::StopRequested(stop) => stop,
             _ => return None,
         };

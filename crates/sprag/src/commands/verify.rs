@@ -110,7 +110,10 @@ fn tell_session(
     let Some(session) = session else {
         return Told::Nobody;
     };
-    if let Some(least) = least.filter(|least| results.profile < *least) {
+    let Some(least) = least else {
+        return Told::Not { session, why: "it works in another place".to_owned() };
+    };
+    if results.profile < least {
         let why = format!("it has to pass `{}`", least.name());
         return Told::Not { session, why };
     }

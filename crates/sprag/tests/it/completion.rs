@@ -229,6 +229,29 @@ fn verify_tells_what_it_found() {
 }
 
 #[test]
+fn a_session_is_not_told_of_another_worktree() {
+    let sandbox = sandbox(&["unit fails"]);
+    sandbox.git(&["commit", "-qm", "x", "--allow-empty"]);
+    assert!(stop(&sandbox, "s", "All done.").contains("check `unit` failed"));
+    assert!(sandbox.git(&["worktree", "add", "-q", "../other"]).status.success());
+    Told::read("unit passes").configure(&sandbox);
+    let other = sandbox.project.join("../other");
+    let ran = sandbox.command(SPRAG).args(["verify", "--session", "s"]).current_dir(other).output().unwrap();
+    let told = String::from_utf8(ran.stdout).unwrap();
+    assert!(
+        ran.status.success() && told.ends_with("did not tell session `s`: it works in another place\n"),
+        "{told}"
+    );
+    assert!(stop(&sandbox, "s", "Hm.").contains("check `unit` failed"));
+}
+
+#[test]
+fn an_agent_may_verify() {
+    let sandbox = sandbox(&["unit passes"]);
+    assert_eq!(sandbox.bash("s", "sprag verify --session s"), json!({}));
+}
+
+#[test]
 fn checks_run_outside_git_too() {
     let sandbox = Sandbox::without_git();
     add(&sandbox, "reflection.session = \"off\"\n");

@@ -232,10 +232,18 @@ fn is_claim(sentence: &str, more: &[String]) -> bool {
     if sentence.trim_end().ends_with(['?', '？']) {
         return false;
     }
+    let sentence = &without_numbers(sentence);
     let more: Vec<String> = more.iter().map(|phrase| phrase.trim().to_lowercase()).collect();
     let phrases =
         ENGLISH.iter().copied().chain(more.iter().map(String::as_str)).filter(|phrase| !phrase.is_empty());
     phrases.into_iter().any(|phrase| is_said(sentence, phrase)) || is_said_in_japanese(sentence)
+}
+
+/// `all 42 tests pass` says that all tests do.
+fn without_numbers(sentence: &str) -> String {
+    let is_number = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_digit());
+    let words: Vec<&str> = sentence.split(' ').filter(|word| !is_number(word)).collect();
+    words.join(" ")
 }
 
 const CLAUSE: [char; 5] = [',', ';', ':', '—', '、'];
@@ -299,6 +307,7 @@ mod tests {
             "I changed `a.rs`.\n\nThe implementation is complete.",
             "- fixed the parser\n- all tests pass",
             "All tests pass.",
+            "All 42 tests pass.",
             "All 12 files are converted; all tests are passing.",
             "Everything is working now.",
             "The branch is ready for review.",
@@ -334,6 +343,7 @@ mod tests {
             "The task isn't done; all tests fail.",
             "I don't think the task is complete.",
             "Not all tests pass.",
+            "Not all 42 tests pass.",
             "Is the task complete?",
             "The implementation is complete, right?",
             "Once all tests pass, I will commit.",

@@ -358,6 +358,17 @@ fn a_report_discharges_by_results_and_never_opens_anything() {
 }
 
 #[test]
+fn what_passes_in_another_worktree_discharges_nothing() {
+    let mut play = Play::new(vec![check("unit", "standard", true)]);
+    play.failing = vec!["unit"];
+    assert_eq!(play.stop("All done."), HELD);
+    play.failing.clear();
+    play.session.about.root = "/elsewhere".to_owned();
+    play.event(Event::Reported(Report::Verified));
+    assert_eq!((play.state(), play.ran.len()), ("failing", 1));
+}
+
+#[test]
 fn failing_commands_lead_to_quick_checks_three_times() {
     let mut play = Play::new(vec![check("fast", "quick", true), check("unit", "standard", true)]);
     let fail = |play: &mut Play, command: &str| {
