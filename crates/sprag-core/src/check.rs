@@ -157,7 +157,17 @@ impl Outcome {
         }
     }
 
-    fn name(&self) -> &'static str {
+    /// The end of what it printed.
+    pub fn tail(&self) -> &str {
+        match self {
+            Outcome::Passed | Outcome::Unrunnable { .. } => "",
+            Outcome::Failed { tail, .. }
+            | Outcome::TimedOut { tail, .. }
+            | Outcome::ChangedTree { tail, .. } => tail.as_str(),
+        }
+    }
+
+    pub fn name(&self) -> &'static str {
         match self {
             Outcome::Passed => "passed",
             Outcome::Failed { .. } => "failed",

@@ -206,7 +206,7 @@ fn is_errands_end(input: &Input) -> bool {
             | Event::TaskCompleting { .. }
             | Event::SessionEnded { .. }
     );
-    ends && input.errand == Errand::Review
+    ends && input.errand != Errand::Own
 }
 
 fn combine(

@@ -108,6 +108,8 @@ pub enum Errand {
     Own,
     /// Sprag has started it to review another's. It owes nothing when it stops.
     Review,
+    /// A check has started it. The same.
+    Check,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -194,6 +196,8 @@ pub enum Report {
         ids: Vec<Text<64>>,
         how: Text<500>,
     },
+    /// The checks were run by hand. What came of them is looked up, whoever says so.
+    Verified,
     /// A reviewer's verdict.
     Decided(Decided),
     /// A reviewer named the wrong session; this is the one whose token it has.
@@ -270,6 +274,8 @@ impl Report {
             | Report::Misdirected { .. } => true,
             // With a token it is the gate that tells.
             Report::Decided(decided) => decided.token.is_some(),
+            // Checks are not run for a file that somebody left: the next stop does that.
+            Report::Verified => false,
             Report::Approved { .. } | Report::ReviewerStarted { .. } | Report::ReviewerEnded { .. } => false,
         }
     }

@@ -5,6 +5,7 @@ use std::ops::BitOr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::check::Results;
 use crate::digest::Digest;
 use crate::judge::Judgement;
 use crate::obligation::OpenDebt;
@@ -147,8 +148,10 @@ pub struct Facts {
     pub start: Option<Text<256>>,
     pub changes: Option<Changes>,
     pub tree: Option<Text<64>>,
+    pub checks: Option<Results>,
     pub token: Option<Text<80>>,
     pub peers: Vec<Text<32>>,
+    /// Of what the session changed and of the files of open commit debts, what is in no commit.
     pub uncommitted: Option<Vec<Text<200>>>,
     pub tracker: Option<Found>,
     pub closed: Option<Vec<Closed>>,

@@ -144,6 +144,8 @@ pub fn sentence(record: &Record) -> Option<String> {
         "debt.shown" => format!("debts {} were shown", list(&body["ids"])),
         "debt.met" => format!("debts {} were met", list(&body["ids"])),
         "debt.cleared" => format!("debts {} were cleared: {}", list(&body["ids"]), text("reason")),
+        "verification.asked" => format!("{who} had the checks run"),
+        "verified" => verified(body),
         "warned" => format!("sprag warned: {}", text("what")),
         "snapshot" => return None,
         other => format!("`{}`", one_line(other)),
@@ -155,6 +157,19 @@ pub fn sentence(record: &Record) -> Option<String> {
             format!("{told} -> {verdict} by `{}`: {why}", text("gate"))
         }
     })
+}
+
+fn verified(body: &Value) -> String {
+    let text = |value: &Value| one_line(value.as_str().unwrap_or("?"));
+    let unmet: Vec<String> = body["checks"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter(|check| check["outcome"] != "passed")
+        .map(|check| format!("`{}` {}", text(&check["name"]), text(&check["outcome"])))
+        .collect();
+    let status = format!("the checks ({}) ended: {}", text(&body["profile"]), text(&body["status"]));
+    if unmet.is_empty() { status } else { format!("{status}: {}", unmet.join(", ")) }
 }
 
 fn asker(body: &Value) -> &'static str {

@@ -15,7 +15,7 @@ use sprag_core::text::{Text, one_line};
 use crate::disk::{self, Disk, read_small};
 use crate::exec::{self, Ending, run_for_end};
 use crate::store::Store;
-use crate::{git, judge};
+use crate::{git, judge, runs};
 
 #[cfg(test)]
 mod tests;
@@ -39,6 +39,10 @@ pub struct Site<'a> {
     pub disk: &'a dyn Disk,
     /// The hash of the worktree as it is now; `None` where nobody can say, and then nothing is kept.
     pub tree: &'a dyn Fn() -> Option<String>,
+    /// The run of ours that this is.
+    pub run: &'a str,
+    /// Told of each check before it is run.
+    pub watch: &'a dyn Fn(&Check),
 }
 
 /// Runs the checks of a profile in their order, all of them within the budget. One that fails does not
@@ -49,6 +53,7 @@ pub fn run(site: &Site<'_>, checks: &[Check], profile: Profile, budget: Duration
     let mut tree = first.clone();
     let mut ran = Vec::new();
     for check in checks.iter().filter(|check| check.profile <= profile) {
+        (site.watch)(check);
         let outcome = match recall(site, check, tree.as_deref()) {
             Some(outcome) => outcome,
             None => {
@@ -144,7 +149,7 @@ fn execute(site: &Site<'_>, check: &Check, deadline: Duration) -> io::Result<exe
         program: OsStr::new("sh"),
         args: &[OsStr::new("-c"), OsStr::new(&script)],
         dir: site.worktree,
-        env: &[(VARIABLE, OsStr::new("1"))],
+        env: &[(VARIABLE, OsStr::new("1")), (runs::VARIABLE, OsStr::new(site.run))],
         unset: &unset,
         stdin: b"",
         deadline,

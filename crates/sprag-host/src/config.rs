@@ -386,7 +386,7 @@ impl Merge {
 /// Sections that the environment may only tighten: a project's settings of a client may set variables for
 /// the hooks it calls.
 fn guards(key: &str) -> bool {
-    ["policy.", "protection.", "review."].iter().any(|section| key.starts_with(section))
+    ["policy.", "protection.", "completion.", "review."].iter().any(|section| key.starts_with(section))
 }
 
 /// `SPRAG_SECTION__KEY`: the double underscore tells a setting from our other variables.

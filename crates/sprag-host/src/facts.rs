@@ -1,5 +1,6 @@
 //! Finds out what the gates asked for, and nothing else.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
@@ -33,6 +34,7 @@ use crate::store::Store;
 use crate::trackers;
 use crate::transcript;
 use crate::tree;
+use crate::verify;
 use crate::walk::World;
 
 /// Bounds on looking for markers: work, not time, so that a verdict does not depend on the load.
@@ -93,6 +95,12 @@ pub fn gather(needs: Needs, world: &World<'_>, input: &Input, session: &Session)
     }
     if needs.has(Needs::TREE) {
         facts.tree = tree(world, session);
+    }
+    if needs.has(Needs::CHECKS) {
+        facts.checks = verify::asked(world, input, session, facts.changes.as_ref());
+    }
+    if needs.has(Needs::UNCOMMITTED) {
+        facts.uncommitted = uncommitted(places, &facts);
     }
     if needs.has(Needs::TRACKER) {
         facts.tracker = Some(tracker(world));
@@ -203,6 +211,22 @@ fn tree(world: &World<'_>, session: &Session) -> Option<Text<64>> {
             Some(Text::new(tree::hash_of_files(&touched)))
         }
     }
+}
+
+/// Of what the session changed, and of the files that a commit is owed for, what is in none.
+fn uncommitted(places: &Places, facts: &Facts) -> Option<Vec<Text<200>>> {
+    let changes = facts.changes.as_ref()?;
+    let debts = facts.debts.as_deref().unwrap_or_default().iter().map(|open| &open.debt);
+    let owed: HashSet<&Text<200>> = debts
+        .filter(|debt| debt.duty == Duty::Commit)
+        .flat_map(|debt| &debt.items)
+        .chain(&changes.paths)
+        .collect();
+    if owed.is_empty() {
+        return Some(Vec::new());
+    }
+    let changed = git::changed_paths(places.worktree.as_ref()?)?;
+    Some(changed.into_iter().map(Text::new).filter(|path| owed.contains(path)).collect())
 }
 
 /// Which tracker is used here.

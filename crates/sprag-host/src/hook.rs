@@ -186,6 +186,7 @@ fn judge<'a>(
     match runs::task(world.places.user.as_ref(), env) {
         Some(runs::Task::Judge) => return Answer { text: "{}".to_owned(), warning: None, rest: None },
         Some(runs::Task::Review { .. }) => input.errand = Errand::Review,
+        Some(runs::Task::Check) => input.errand = Errand::Check,
         None => {}
     }
     if world.config.off.applies(&world.places.store, input.at).is_some() {

@@ -36,4 +36,5 @@ pub mod store;
 pub mod trackers;
 pub mod transcript;
 pub mod tree;
+pub mod verify;
 pub mod walk;

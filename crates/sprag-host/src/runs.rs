@@ -1,6 +1,6 @@
-//! Programs that Sprag itself runs: a judge, a reviewer. Such a program may be an agent's client with our
+//! Programs that Sprag itself runs: a judge, a reviewer, a check. Such a program may be an agent's client with our
 //! hooks installed. A judge's calls are no session's, and a judge that is asked about itself would never
-//! come to an end; a reviewer is governed like everybody else, but owes nothing when it stops.
+//! come to an end; a reviewer or a check is governed like everybody else, but owes nothing when it stops.
 //!
 //! The variable alone switches nothing off: it must name a run on record, whose process lives and is
 //! the one that, further up, started this hook.
@@ -27,6 +27,8 @@ pub const VARIABLE: &str = "SPRAG_RUN";
 #[serde(rename_all = "snake_case")]
 pub enum Task {
     Judge,
+    /// What a verification runs.
+    Check,
     /// Of this session's work, with the token of this hash.
     Review {
         session: SessionId,

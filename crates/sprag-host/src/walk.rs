@@ -90,6 +90,9 @@ pub fn walk(world: &World<'_>, input: &Input) -> io::Result<Walked> {
             .push("git did not say what has changed; conflict markers were not looked for".to_owned());
     }
     walked.warnings.extend(staged::warning(needs, &gathered));
+    if needs.has(Needs::CHECKS) && gathered.checks.is_none() {
+        walked.warnings.push("the checks could not be run; what is done was not looked into".to_owned());
+    }
     let mut steps = Steps { records: Vec::new(), effects: Vec::new(), is_binding: false };
     let mut session = std::mem::take(&mut journal.loaded.session);
     let before = session.clone();
@@ -339,6 +342,7 @@ fn reported(report: &Report) -> (&'static str, Value) {
         Report::Approved { code } => ("approved", json!({ "code": code })),
         Report::Reflected { ids, .. } => ("reflected", json!({ "candidates": ids.len() })),
         Report::Skipped { reason, decider } => ("skipped", json!({"why": reason, "decider": decider})),
+        Report::Verified => ("verification.asked", json!({})),
         Report::Referred { ids, how } => ("referred", json!({"ids": ids, "how": how})),
         // What tells a reviewer is nobody else's to read.
         Report::Decided(decided) => (

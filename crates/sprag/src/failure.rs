@@ -115,6 +115,16 @@ impl Failure {
             .next("sprag review list")
     }
 
+    pub fn nothing_to_verify() -> Failure {
+        Failure::new(Kind::Usage, "nothing_to_verify", "no check is configured")
+            .next("add to `config.toml` (`sprag config path`), with a command of yours:\n[[completion.check]]\nname = \"tests\"\ncommand = \"make test\"")
+    }
+
+    pub fn verify_within_check() -> Failure {
+        Failure::new(Kind::Usage, "within_check", "this was started by a check, which would never end")
+            .next("take `sprag verify` out of the command of the check")
+    }
+
     pub fn no_refusal(code: &str) -> Failure {
         let message = format!("no call with the code `{}` waits for approval here", quoted(code));
         Failure::new(Kind::No, "no_refusal", message).next("sprag approve")

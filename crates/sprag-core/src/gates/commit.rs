@@ -6,16 +6,18 @@ mod attribution;
 pub mod git;
 pub mod staged;
 mod strip;
+mod unfinished;
 mod words;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::event::{Actor, Event, Input};
+use crate::event::{Actor, Event, Input, SessionId};
 use crate::fact::{Fault, Finding, Needs};
 use crate::gates::commit::git::Looks;
 use crate::gates::commit::strip::{Obstacle, Stripped};
 use crate::gates::{Asked, Cx, Gate};
+use crate::obligation::Obligation;
 use crate::policy::{Key, Section, Tighten};
 use crate::session::About;
 use crate::shell::Script;
@@ -26,9 +28,16 @@ use crate::verdict::{Reason, Rewrite, Vote};
 /// Places a hold names.
 const NAMED: usize = 5;
 
-/// Nothing to remember: every call is judged by itself.
+/// What the last judged stop found. Calls are judged each by itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Commit;
+#[serde(rename_all = "snake_case")]
+pub enum Commit {
+    #[default]
+    Clean,
+    Uncommitted {
+        files: Vec<Text<200>>,
+    },
+}
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Policy {
@@ -83,11 +92,12 @@ const GUARD: Tighten = Tighten::Ranked(&["allow", "deny"]);
 impl Gate for Commit {
     type Policy = Policy;
 
-    const ABOUT: &'static str = "what goes into a commit, who makes it, and who signs it";
+    const ABOUT: &'static str = "what goes into a commit, who makes it, who signs it, and that there is one";
     const SECTION: Section = Section {
         name: "commit",
         defaults: "\
-# What goes into a commit. The guards count in the sessions of stages (there are none yet), `always`, or `off`.
+# What goes into a commit. The guards count in the sessions of stages (there are none yet), `always`, or `off`. Where
+# they do, a session does not stop before what it changed is committed.
 [commit]
 mode = \"stages\"
 # Staging everything at once: `git add -A`, `git add .`, `git add -u`, `git commit -a`. `deny` or `allow`.
@@ -116,6 +126,9 @@ trailers = \"keep\"
     };
 
     fn needs(&self, asked: &Asked<'_, Policy>) -> Needs {
+        if is_end(asked.input) {
+            return self.needs_at_end(asked);
+        }
         let Policy { secrets, markers, .. } = asked.policy;
         let is_off = *secrets == Guard::Allow && *markers == Guard::Allow;
         if is_off || !applies(asked.policy, asked.about) {
@@ -126,6 +139,9 @@ trailers = \"keep\"
     }
 
     fn step(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
+        if is_end(cx.input) {
+            return self.end(cx);
+        }
         let applies = applies(cx.policy, cx.about);
         let strips = cx.policy.trailers == Trailers::Strip;
         let Event::ToolRequested { call } = &cx.input.event else {
@@ -144,6 +160,22 @@ trailers = \"keep\"
             None => Vote::Pass,
         }
     }
+
+    fn state(&self) -> Option<&'static str> {
+        Some(match self {
+            Commit::Clean => "clean",
+            Commit::Uncommitted { .. } => "uncommitted",
+        })
+    }
+
+    fn open(&self, _session: &SessionId) -> Option<Obligation> {
+        self.owed()
+    }
+}
+
+/// The session's own agent stops, or there is nobody any more.
+fn is_end(input: &Input) -> bool {
+    matches!(input.event, Event::StopRequested(_) | Event::SessionEnded { .. }) && input.actor == Actor::Main
 }
 
 /// Whether the guards count in this session. One that works on a stage will say so in what is known

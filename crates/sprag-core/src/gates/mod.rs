@@ -20,6 +20,7 @@ gates! {
     protection: Protection,
     integrity: Integrity,
     commit: Commit,
+    completion: Completion,
     review: Review,
     reflection: Reflection,
 }

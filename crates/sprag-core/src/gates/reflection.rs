@@ -323,8 +323,9 @@ impl Reflection {
                 _ => self.owe(&cx.input.session),
             },
             _ => match size {
-                Some(size) => self.session_done(size, cx),
-                None => Vote::Pass,
+                // Found out for this gate, and with it whether there is a tracker.
+                Some(size) if cx.about.changed => self.session_done(size, cx),
+                _ => Vote::Pass,
             },
         }
     }

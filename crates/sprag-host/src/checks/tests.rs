@@ -34,7 +34,14 @@ impl Place {
 
     fn run_on(&self, tree: &dyn Fn() -> Option<String>, checks: &[Check], budget: Duration) -> Results {
         let worktree = self.temp.path().join("tree");
-        let site = Site { store: &self.store, worktree: &worktree, disk: &RealDisk, tree };
+        let site = Site {
+            store: &self.store,
+            worktree: &worktree,
+            disk: &RealDisk,
+            tree,
+            run: "none",
+            watch: &|_| (),
+        };
         run(&site, checks, Profile::Standard, budget)
     }
 
@@ -270,7 +277,14 @@ fn a_disk_that_takes_nothing_only_costs_time() {
     let place = Place::new();
     let tree = || Some("one".to_owned());
     let worktree = place.temp.path().join("tree");
-    let site = Site { store: &place.store, worktree: &worktree, disk: &disk::ReadOnly, tree: &tree };
+    let site = Site {
+        store: &place.store,
+        worktree: &worktree,
+        disk: &disk::ReadOnly,
+        tree: &tree,
+        run: "none",
+        watch: &|_| (),
+    };
     let checks = [check("counting", "echo run >> ../runs")];
     for runs in 1..=2 {
         assert_eq!(run(&site, &checks, Profile::Deep, LONG).status(), Status::Passed);

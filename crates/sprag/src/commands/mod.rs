@@ -30,6 +30,7 @@ commands! {
     Observe: observe,
     Decide: decide,
     Review: review,
+    Verify: verify,
     Ref: refer,
     Gates: gates,
     Clients: clients,

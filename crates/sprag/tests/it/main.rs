@@ -8,8 +8,10 @@
 
 mod bad_input;
 mod bypasses;
+mod checked;
 mod commands;
 mod commit;
+mod completion;
 mod delegation;
 mod docs;
 mod fuzzed;

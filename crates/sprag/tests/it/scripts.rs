@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::checked;
+
 /// One line of a script, before the bar.
 #[derive(Debug)]
 pub enum Step {
@@ -35,6 +37,12 @@ pub enum Step {
     },
     Skip(String),
     Observe(String),
+    /// What a check says from here on.
+    Check(checked::Told),
+    /// Runs the checks by hand.
+    Verify,
+    /// Everything is committed.
+    Commit,
     SubagentStart,
     Review(Turn),
     /// The same by an agent that the session's agent started.
@@ -136,6 +144,9 @@ fn read_step(text: &str) -> Step {
         "reflect" => Step::Reflect { is_good: rest != "badly" },
         "skip" => Step::Skip(rest.to_owned()),
         "observe" => Step::Observe(rest.to_owned()),
+        "check" => Step::Check(checked::Told::read(rest)),
+        "verify" => Step::Verify,
+        "commit" => Step::Commit,
         "subagent-start" => Step::SubagentStart,
         "reviewer" | "author" => Step::Review(match (word, rest.split_once(' ').unwrap_or((rest, ""))) {
             ("reviewer", ("starts", _)) => Turn::ReviewerStarts,

@@ -20,6 +20,7 @@ use sprag_core::time::Timestamp;
 use sprag_core::tool::{Effect, Outcome, Tool, ToolCall, Whole};
 use sprag_core::verdict::Ruling;
 
+use crate::checked::Checks;
 use crate::scripts::{Script, Step, scripts};
 
 #[path = "stories_review.rs"]
@@ -120,6 +121,7 @@ struct Core {
     tracker: Option<String>,
     /// What has been written, by whomever.
     files: BTreeMap<String, String>,
+    checks: Checks,
 }
 
 impl Core {
@@ -180,6 +182,7 @@ impl Player for Core {
                 Event::ToolFinished { call, outcome: if *well { Outcome::Ok } else { failed } }
             }
             Step::Grow { path, lines } => {
+                self.checks.wrote(session, path);
                 *self.lines.entry(session.to_owned()).or_default() += lines;
                 self.files.insert(path.clone(), lines.to_string());
                 Event::ToolRequested { call: call("Write", json!({ "file_path": format!("/w/{path}") })) }
@@ -212,6 +215,15 @@ impl Player for Core {
             }),
             Step::Observe(note) => Event::Reported(Report::Observed { note: Text::from(note.as_str()) }),
             Step::Review(turn) => return self.review(session, turn),
+            Step::Check(told) => {
+                self.policy.gates.completion.check = self.checks.tell(told);
+                return Told::Nothing;
+            }
+            Step::Verify => Event::Reported(Report::Verified),
+            Step::Commit => {
+                self.checks.uncommitted.clear();
+                return Told::Nothing;
+            }
             Step::SubagentStart => {
                 actor = Actor::Subagent { id: Text::from("a1"), kind: Text::from("helper") };
                 Event::SubagentStarted
@@ -224,6 +236,7 @@ impl Player for Core {
                 Event::PermissionAsked { call: call("Bash", json!({ "command": command })) }
             }
             Step::Write { path, is_conflicted } => {
+                self.checks.wrote(session, path);
                 match is_conflicted {
                     true => self.conflicted.insert(path.clone(), session.to_owned()),
                     false => self.conflicted.remove(path),
@@ -270,6 +283,14 @@ impl Core {
         let at = Timestamp::from_millis(0).plus_seconds(self.now);
         let input = Input { actor, ..Input::new(at, SessionId::new(name), event).within("/w") };
         let state = self.sessions.remove(name).unwrap_or_default();
+        let changes = Changes {
+            size: Size::Lines(self.lines.get(name).copied().unwrap_or(0)),
+            paths: self.checks.paths(name),
+            ..Changes::default()
+        };
+        let needs = decide::needs(&state, &input, &self.policy);
+        let policy = &self.policy.gates.completion;
+        let plan = state.gates.completion.plan(&state.about, &input, policy, Some(&changes));
         let mine = self.conflicted.iter().filter(|(_, by)| *by == name);
         let owed: BTreeSet<&str> =
             self.debts.open().iter().flat_map(|open| &open.debt.items).map(Text::as_str).collect();
@@ -295,14 +316,13 @@ impl Core {
             allows: None,
             judgement: None,
             // Found out once, as by the host.
-            role: decide::needs(&state, &input, &self.policy).has(Needs::ROLE).then(|| self.role.clone()),
+            role: needs.has(Needs::ROLE).then(|| self.role.clone()),
+            checks: plan.filter(|_| needs.has(Needs::CHECKS)).map(|plan| self.checks.results(plan.profile)),
+            uncommitted: Some(self.checks.uncommitted.iter().map(|path| Text::from(path.as_str())).collect()),
             tree: Some(Text::new(self.tree())),
             token: Some(Text::from(review::TOKEN)),
             start: Some(Text::from("start")),
-            changes: Some(Changes {
-                size: Size::Lines(self.lines.get(name).copied().unwrap_or(0)),
-                ..Changes::default()
-            }),
+            changes: Some(changes),
             tracker: self.tracker.as_ref().map(|name| Found {
                 name: Text::from(name.as_str()),
                 is_for_tickets: true,
@@ -426,6 +446,16 @@ impl Player for Program {
             Step::Skip(reason) => return self.command(&["skip", reason, "--session", session], ""),
             Step::Observe(note) => return self.command(&["observe", note, "--session", session], ""),
             Step::Review(turn) => return self.review(session, turn),
+            Step::Check(told) => {
+                told.configure(&self.sandbox);
+                return Told::Nothing;
+            }
+            Step::Verify => return self.command(&["verify", "--session", session], ""),
+            Step::Commit => {
+                assert!(self.sandbox.git(&["add", "-A"]).status.success());
+                assert!(self.sandbox.git(&["commit", "-qm", "x"]).status.success());
+                return Told::Nothing;
+            }
             Step::SubagentStart => {
                 more = json!({"agent_id": "a1", "agent_type": "helper"});
                 "SubagentStart"
@@ -441,6 +471,8 @@ impl Player for Program {
                 let set = fs::read_to_string(&file).unwrap_or_default();
                 let others = set.lines().filter(|line| !line.starts_with(key.as_str()));
                 let lines: Vec<String> = others.map(str::to_owned).chain([setting(key, value)]).collect();
+                let lines: Vec<String> =
+                    [format!("{key} = \"{value}\"")].into_iter().chain(others.map(str::to_owned)).collect();
                 fs::write(&file, lines.join("\n")).unwrap();
                 return Told::Nothing;
             }

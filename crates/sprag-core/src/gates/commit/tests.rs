@@ -18,7 +18,7 @@ fn input(actor: Actor, command: &str, whole: Whole) -> Input {
 fn vote(policy: &Policy, facts: &Facts, input: &Input) -> Vote {
     let mut effects = Vec::new();
     let about = About::default();
-    Commit.step(&mut Cx { about: &about, input, facts, policy, effects: &mut effects })
+    Commit::default().step(&mut Cx { about: &about, input, facts, policy, effects: &mut effects })
 }
 
 fn code(policy: &Policy, facts: &Facts, command: &str) -> String {
@@ -46,14 +46,14 @@ fn a_bare_repository_sees_nothing_of_it() {
         let input = input(helper.clone(), command, Whole::Yes);
         assert_eq!(vote(&policy, &facts, &input), Vote::Pass);
         let asked = Asked { about: &About::default(), input: &input, policy: &policy };
-        assert_eq!(Commit.needs(&asked), Needs::NONE);
+        assert_eq!(Commit::default().needs(&asked), Needs::NONE);
     }
 }
 
 #[test]
 fn only_a_commit_has_its_lines_looked_at() {
     let needs = |policy: &Policy, command: &str| {
-        Commit.needs(&Asked { about: &About::default(), input: &input(Actor::Main, command, Whole::Yes), policy })
+        Commit::default().needs(&Asked { about: &About::default(), input: &input(Actor::Main, command, Whole::Yes), policy })
     };
     assert_eq!(needs(&always(), "git commit -m x"), Needs::STAGED);
     assert_eq!(needs(&always(), "cd $X && git commit -m x"), Needs::STAGED);

@@ -1,0 +1,216 @@
+//! What came of a verification: what is unmet, what is kept of it, and which debts it meets.
+
+use serde_json::{Value, json};
+
+use super::{BuiltIn, Completion, Failing, Occasion, Policy, Standing, Unmet};
+use crate::check::{self, Profile, Results};
+use crate::gates::Cx;
+use crate::obligation::{DEBT_MET, Debt, Duty};
+use crate::text::{Text, quoted};
+use crate::verdict::Vote;
+
+/// Kept of every verification.
+pub const VERIFIED: &str = "verified";
+
+/// Failures a session remembers by name.
+const UNMET: usize = 20;
+/// Characters of an output that are kept for good.
+const KEPT: usize = 500;
+/// Places a hold names.
+const NAMED: usize = 3;
+
+/// One thing that was looked at.
+struct Finding {
+    name: Text<64>,
+    mandatory: bool,
+    outcome: &'static str,
+    /// Empty where it is as it should be.
+    issue: String,
+    tail: String,
+    /// It is said of this session alone.
+    is_own: bool,
+}
+
+impl Finding {
+    fn is_met(&self) -> bool {
+        self.issue.is_empty()
+    }
+}
+
+impl Completion {
+    pub(super) fn judge(&mut self, occasion: Occasion, cx: &mut Cx<'_, Policy>) -> Vote {
+        let results = match &cx.facts.checks {
+            Some(results) => Some(results),
+            None if cx.policy.check.is_empty() => None,
+            None => return Vote::Unsure,
+        };
+        let (tree, profile) = match results {
+            Some(results) => (results.tree.clone(), results.profile),
+            None => (cx.facts.tree.clone(), cx.policy.profile),
+        };
+        let before = match &self.standing {
+            Standing::Failing(failing) => Some(failing),
+            Standing::Idle | Standing::Verified { .. } => None,
+        };
+        // A parallel stop has looked more closely meanwhile: this says too little.
+        if before.is_some_and(|failing| profile < failing.profile) {
+            return self.owe(&cx.input.session);
+        }
+        let findings = findings(occasion, results, cx);
+        let unmet: Vec<&Finding> = findings.iter().filter(|it| it.mandatory && !it.is_met()).collect();
+        let is_passed = unmet.is_empty();
+        let standing = match (is_passed, before) {
+            (true, _) => Standing::Verified { tree: tree.clone(), profile },
+            // A look at how things are, while nobody says that they are done.
+            (false, None) if !cx.is_stop() => self.standing.clone(),
+            (false, _) => Standing::Failing(Failing {
+                times: times(before, tree.as_ref()),
+                tree: tree.clone(),
+                profile,
+                occasion,
+                unmet: unmet.iter().take(UNMET).map(|finding| finding.unmet()).collect(),
+            }),
+        };
+        if standing != self.standing || !cx.is_stop() {
+            let body = record(is_passed, profile, tree.as_ref(), &findings);
+            cx.log(VERIFIED, body);
+        }
+        self.standing = standing;
+        if cx.is_stop() && std::mem::take(&mut self.alarmed) && occasion == Occasion::ToolFailure {
+            self.alarms = self.alarms.saturating_add(1);
+        }
+        if is_passed {
+            let met = met(&findings, cx);
+            cx.debts(DEBT_MET, met);
+        }
+        if cx.is_stop() { self.owe(&cx.input.session) } else { Vote::Pass }
+    }
+}
+
+impl Cx<'_, Policy> {
+    fn is_stop(&self) -> bool {
+        matches!(self.input.event, crate::event::Event::StopRequested(_))
+    }
+}
+
+/// The same tree fails once, however often it is looked at.
+fn times(before: Option<&Failing>, tree: Option<&Text<64>>) -> u32 {
+    match before {
+        None => 1,
+        Some(failing) if tree.is_some() && failing.tree.as_ref() == tree => failing.times,
+        Some(failing) => failing.times.saturating_add(1),
+    }
+}
+
+fn findings(occasion: Occasion, results: Option<&Results>, cx: &Cx<'_, Policy>) -> Vec<Finding> {
+    let mut findings: Vec<Finding> =
+        results.into_iter().flat_map(|results| &results.ran).map(of_check).collect();
+    if occasion == Occasion::Claim {
+        findings.extend(todo(cx));
+        findings.push(tasks(cx));
+    }
+    findings
+}
+
+fn of_check(ran: &check::Ran) -> Finding {
+    let is_met = ran.outcome == check::Outcome::Passed;
+    Finding {
+        name: ran.check.clone(),
+        mandatory: ran.mandatory,
+        outcome: ran.outcome.name(),
+        issue: if is_met { String::new() } else { ran.issue() },
+        tail: ran.outcome.tail().to_owned(),
+        is_own: false,
+    }
+}
+
+/// `None`: nobody can say what the session has added.
+fn todo(cx: &Cx<'_, Policy>) -> Option<Finding> {
+    let marks = &cx.facts.changes.as_ref()?.marks;
+    let places: Vec<String> = marks
+        .iter()
+        .take(NAMED)
+        .map(|mark| match mark.line {
+            Some(line) => format!("`{}:{line}`", quoted(mark.path.as_str())),
+            None => format!("`{}`", quoted(mark.path.as_str())),
+        })
+        .collect();
+    let more = match marks.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let issue = match marks.is_empty() {
+        true => String::new(),
+        false => format!("something is left to do in {}{more}", places.join(", ")),
+    };
+    Some(built_in(BuiltIn::Todo, issue, cx))
+}
+
+fn tasks(cx: &Cx<'_, Policy>) -> Finding {
+    let issue = match cx.about.tasks.open() {
+        0 => String::new(),
+        1 => "a task of your list is open".to_owned(),
+        open => format!("{open} tasks of your list are open"),
+    };
+    built_in(BuiltIn::Tasks, issue, cx)
+}
+
+fn built_in(which: BuiltIn, issue: String, cx: &Cx<'_, Policy>) -> Finding {
+    Finding {
+        name: Text::from(which.name()),
+        mandatory: cx.policy.mandatory.contains(&which),
+        outcome: if issue.is_empty() { "passed" } else { "failed" },
+        issue,
+        tail: String::new(),
+        is_own: true,
+    }
+}
+
+impl Finding {
+    fn unmet(&self) -> Unmet {
+        Unmet {
+            name: self.name.clone(),
+            outcome: Text::from(self.outcome),
+            issue: Text::from(self.issue.as_str()),
+            tail: Text::new(end_of(&self.tail, 300)),
+        }
+    }
+}
+
+/// What was printed last says what is wrong.
+fn end_of(text: &str, most: usize) -> &str {
+    let from = text.char_indices().rev().nth(most.saturating_sub(1)).map_or(0, |(at, _)| at);
+    &text[from..]
+}
+
+fn record(is_passed: bool, profile: Profile, tree: Option<&Text<64>>, findings: &[Finding]) -> Value {
+    let checks: Vec<Value> = findings
+        .iter()
+        .map(|finding| {
+            let mut row =
+                json!({"name": finding.name, "outcome": finding.outcome, "mandatory": finding.mandatory});
+            if !finding.tail.is_empty() {
+                row["tail"] = json!(end_of(&finding.tail, KEPT));
+            }
+            row
+        })
+        .collect();
+    let status = if is_passed { check::Status::Passed } else { check::Status::Failed };
+    json!({"status": status, "profile": profile, "tree": tree, "checks": checks})
+}
+
+/// Debts of this worktree of which everything is now as it should be. What is said of a session
+/// alone says nothing of another.
+fn met(findings: &[Finding], cx: &Cx<'_, Policy>) -> Vec<String> {
+    let debts = cx.facts.debts.as_deref().unwrap_or_default().iter().map(|open| &open.debt);
+    let is_here = |debt: &&Debt| debt.duty == Duty::Verify && debt.root.as_str() == cx.input.root;
+    let is_met = |debt: &Debt, item: &str| {
+        let is_own = debt.session == cx.input.session;
+        findings.iter().any(|it| it.name.as_str() == item && it.is_met() && (is_own || !it.is_own))
+    };
+    debts
+        .filter(is_here)
+        .filter(|debt| debt.items.iter().all(|item| is_met(debt, item.as_str())))
+        .map(|debt| debt.id.to_string())
+        .collect()
+}

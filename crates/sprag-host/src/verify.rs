@@ -1,0 +1,66 @@
+//! A verification: the configured checks of a worktree, run as a run of ours. What a check starts may be
+//! an agent's client with our hooks installed; its own stops are nobody's to judge, least of all by these
+//! checks.
+
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use sprag_core::check::{Check, Results};
+use sprag_core::event::{Event, Input, Report, SessionId};
+use sprag_core::fact::{Changes, Needs};
+use sprag_core::gates::completion::Plan;
+use sprag_core::session::Session;
+use sprag_core::time::Timestamp;
+
+use crate::walk::World;
+use crate::{checks, facts, journal, runs, tree};
+
+/// Runs what is planned in the worktree, or outside git in this directory. There the tree has no name, and
+/// nothing that was found out is kept.
+pub fn run(world: &World<'_>, dir: &Path, plan: Plan, watch: &dyn Fn(&Check)) -> io::Result<Results> {
+    let Some(user) = &world.places.user else {
+        return Err(io::Error::new(io::ErrorKind::NotFound, "there is no home to keep the run in"));
+    };
+    let run = runs::Run::begin(user, world.disk, runs::Task::Check)?;
+    let worktree = world.places.worktree.as_deref();
+    let site = checks::Site {
+        store: &world.store(),
+        worktree: worktree.unwrap_or(dir),
+        disk: world.disk,
+        tree: &|| worktree.and_then(|_| tree::hash(&world.places, world.disk)),
+        run: &run.token,
+        watch,
+    };
+    let budget = Duration::from_secs(u64::from(plan.budget_seconds));
+    Ok(checks::run(&site, &world.config.policy.gates.completion.check, plan.profile, budget))
+}
+
+/// For a gate that asks. `None`: nothing could be run.
+pub(crate) fn asked(
+    world: &World<'_>,
+    input: &Input,
+    session: &Session,
+    changes: Option<&Changes>,
+) -> Option<Results> {
+    let policy = &world.config.policy.gates.completion;
+    let plan = session.gates.completion.plan(&session.about, input, policy, changes)?;
+    let dir = if session.about.cwd.is_empty() { &input.cwd } else { &session.about.cwd };
+    run(world, Path::new(dir), plan, &|_| ()).ok()
+}
+
+/// What a session would have to pass now.
+pub fn plan(world: &World<'_>, id: &SessionId, now: Timestamp) -> Option<Plan> {
+    let (loaded, _) = journal::read(&journal::path(&world.store(), id)).ok()?;
+    let root = world.places.worktree.as_ref().map(|root| root.to_string_lossy().into_owned());
+    let input = Input::new(now, id.clone(), Event::Reported(Report::Verified));
+    let input = Input { root: root.unwrap_or_default(), ..input };
+    let found = facts::gather(Needs::CHANGES, world, &input, &loaded.session);
+    let policy = &world.config.policy.gates.completion;
+    loaded.session.gates.completion.plan(&loaded.session.about, &input, policy, found.changes.as_ref())
+}
+
+/// Whether this process is itself part of a run of ours, a check say.
+pub fn is_within_run(world: &World<'_>) -> bool {
+    runs::task(world.places.user.as_ref(), world.env).is_some()
+}

@@ -1,0 +1,127 @@
+//! Checks in stories: `check NAME passes|fails [PROFILE] [optional]`. A check is configured when it is
+//! first named. What it says of a tree it says for good, as the program keeps it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use serde_json::json;
+use sprag_core::check::{Check, Outcome, Profile, Ran, Results};
+use sprag_core::text::Text;
+
+use crate::support::Sandbox;
+
+#[derive(Clone, Debug)]
+pub struct Told {
+    pub name: String,
+    pub passes: bool,
+    pub profile: Profile,
+    pub mandatory: bool,
+}
+
+impl Told {
+    pub fn read(text: &str) -> Told {
+        let mut words = text.split_whitespace();
+        let (name, how) = (words.next().unwrap(), words.next().unwrap());
+        let more: Vec<&str> = words.collect();
+        let profile = [Profile::Quick, Profile::Deep].into_iter().find(|it| more.contains(&it.name()));
+        Told {
+            name: name.to_owned(),
+            passes: how == "passes",
+            profile: profile.unwrap_or_default(),
+            mandatory: !more.contains(&"optional"),
+        }
+    }
+
+    fn command(&self) -> String {
+        format!("echo run >> ../runs-{0}; cat ../says-{0}; test ! -s ../says-{0}", self.name)
+    }
+
+    fn check(&self) -> Check {
+        let Told { name, profile, mandatory, .. } = self;
+        let command = self.command();
+        serde_json::from_value(
+            json!({"name": name, "command": command, "profile": profile, "mandatory": mandatory}),
+        )
+        .unwrap()
+    }
+
+    /// In the user's own file: a project that nobody trusts has no say.
+    pub fn configure(&self, sandbox: &Sandbox) {
+        sandbox.write(
+            &format!("../says-{}", self.name),
+            if self.passes { "" } else { "it broke\nline 7: bad\n" },
+        );
+        let Told { name, profile, mandatory, .. } = self;
+        let (profile, command) = (profile.name(), self.command());
+        add(
+            sandbox,
+            &format!(
+                "[[completion.check]]\nname = \"{name}\"\ncommand = \"{command}\"\nprofile = \"{profile}\"\nmandatory = {mandatory}\n"
+            ),
+        );
+    }
+}
+
+/// Adds to the end of the user's configuration, once.
+pub fn add(sandbox: &Sandbox, text: &str) {
+    let file = sandbox.home.join(".config/sprag/config.toml");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    let set = fs::read_to_string(&file).unwrap_or_default();
+    if !set.contains(text) {
+        fs::write(&file, format!("{}\n{text}", set.trim_end())).unwrap();
+    }
+}
+
+/// How often a check was run.
+pub fn runs(sandbox: &Sandbox, name: &str) -> usize {
+    let path = sandbox.project.join(format!("../runs-{name}"));
+    fs::read_to_string(path).unwrap_or_default().lines().count()
+}
+
+/// The same for the core, which runs nothing.
+#[derive(Default)]
+pub struct Checks {
+    known: Vec<Told>,
+    /// By tree and check.
+    found: BTreeMap<(usize, String), bool>,
+    /// Everything ever written.
+    pub writes: usize,
+    /// What is in no commit.
+    pub uncommitted: BTreeSet<String>,
+    /// By session.
+    pub paths: BTreeMap<String, BTreeSet<String>>,
+}
+
+impl Checks {
+    pub fn tell(&mut self, told: &Told) -> Vec<Check> {
+        match self.known.iter_mut().find(|known| known.name == told.name) {
+            Some(known) => known.passes = told.passes,
+            None => self.known.push(told.clone()),
+        }
+        self.known.iter().map(Told::check).collect()
+    }
+
+    pub fn wrote(&mut self, session: &str, path: &str) {
+        self.writes += 1;
+        self.uncommitted.insert(path.to_owned());
+        self.paths.entry(session.to_owned()).or_default().insert(path.to_owned());
+    }
+
+    pub fn paths(&self, session: &str) -> Vec<Text<200>> {
+        self.paths.get(session).into_iter().flatten().map(|path| Text::from(path.as_str())).collect()
+    }
+
+    pub fn results(&mut self, profile: Profile) -> Results {
+        let mut ran = Vec::new();
+        for told in self.known.iter().filter(|told| told.profile <= profile) {
+            let passes = *self.found.entry((self.writes, told.name.clone())).or_insert(told.passes);
+            let failed = Outcome::Failed { code: Some(1), tail: Text::from("it broke\nline 7: bad") };
+            ran.push(Ran {
+                check: Text::from(told.name.as_str()),
+                mandatory: told.mandatory,
+                outcome: if passes { Outcome::Passed } else { failed },
+            });
+        }
+        Results { profile, tree: Some(Text::new(self.writes.to_string())), ran }
+    }
+}
