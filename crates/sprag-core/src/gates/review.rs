@@ -11,6 +11,8 @@ pub mod template;
 mod words;
 
 #[cfg(test)]
+mod desk;
+#[cfg(test)]
 mod laws;
 #[cfg(test)]
 mod tests;
@@ -274,10 +276,11 @@ impl Review {
         let tree = cx.facts.tree.as_ref();
         match &mut self.standing {
             Standing::Idle => Vote::Pass,
-            Standing::Wanted { case, .. } => {
+            Standing::Wanted { case, late } => {
                 close(case, Outcome::NotSpawned, cx);
                 let text = begin(case, cx);
-                Vote::Owe(words::owe(case, None, tree, words::due(case, &text, cx.policy, cx.input)))
+                let reason = words::due(case, late.as_ref(), &text, cx.policy, cx.input);
+                Vote::Owe(words::owe(case, None, tree, reason))
             }
             Standing::InReview { case, seat } => {
                 Vote::Owe(words::owe(case, None, seat.tree.as_ref(), words::under_way(seat)))

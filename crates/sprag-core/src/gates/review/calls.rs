@@ -130,19 +130,17 @@ struct Called {
 /// The first `sprag decide` that a script would run.
 fn decide_in(script: &Script) -> Option<Called> {
     let is = |word: Option<&Word>, text: &str| matches!(word, Some(Word::Known(known)) if known == text);
-    let command = script.commands.iter().find(|command| {
-        command.program() == Some("sprag") && is(command.argv.get(1), "decide")
-    })?;
+    let command = script
+        .commands
+        .iter()
+        .find(|command| command.program() == Some("sprag") && is(command.argv.get(1), "decide"))?;
     let has = |text: &str| command.argv.iter().any(|word| is(Some(word), text));
     if has("--help") || has("-h") {
         return None;
     }
-    let word = [ReviewWord::Complete, ReviewWord::Issues].into_iter().filter(|word| has(word.name()));
-    // Both may stand there, one of them in the summary: then it is the first that counts.
-    let word = word.min_by_key(|word| {
-        let name = word.name();
-        command.argv.iter().position(|found| is(Some(found), name))
-    });
+    let mut words = [ReviewWord::Complete, ReviewWord::Issues].into_iter().filter(|word| has(word.name()));
+    // Where both stand there, one of them is in a text.
+    let word = words.next().filter(|_| words.next().is_none());
     Some(Called { word, is_human: has("--human") })
 }
 
@@ -152,4 +150,3 @@ pub(super) fn word_in(line: &str) -> Option<Option<&'static str>> {
     let script = Script::parse(line, &crate::shell::Start::default());
     decide_in(&script).map(|called| called.word.map(ReviewWord::name))
 }
-

@@ -331,7 +331,9 @@ mod tests {
     #[test]
     fn a_token_has_one_shape() {
         assert!(is_token("sprt_0123456789abcdef0123456789abcdef"));
-        for wrong in ["", "sprt_", "sprt_0123456789ABCDEF0123456789abcdef", "x0123456789abcdef0123456789abcdef"] {
+        for wrong in
+            ["", "sprt_", "sprt_0123456789ABCDEF0123456789abcdef", "x0123456789abcdef0123456789abcdef"]
+        {
             assert!(!is_token(wrong), "{wrong}");
         }
     }

@@ -40,7 +40,8 @@ impl Review {
     ) -> Result<(By, Text<64>), Reason> {
         let (now, session) = (cx.input.at, &cx.input.session);
         let is_known = self.knows(token);
-        let (Standing::InReview { seat, .. } | Standing::Wanted { late: Some(seat), .. }) = &mut self.standing
+        let (Standing::InReview { seat, .. } | Standing::Wanted { late: Some(seat), .. }) =
+            &mut self.standing
         else {
             return Err(match case::is_token(token) && self.case().is_some() {
                 true => words::bad_token(session),
@@ -159,7 +160,8 @@ impl By {
 
 fn id_of(case: &Case, decided: &Decided, cx: &Cx<'_, Policy>) -> Text<16> {
     let at = cx.input.at.to_string();
-    let parts = [case.id.as_str(), &case.round.to_string(), decided.word.name(), decided.summary.as_str(), &at];
+    let parts =
+        [case.id.as_str(), &case.round.to_string(), decided.word.name(), decided.summary.as_str(), &at];
     Text::new(Digest::of(parts).short())
 }
 
