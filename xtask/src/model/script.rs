@@ -83,13 +83,18 @@ impl Script {
         self
     }
 
-    pub fn track<const N: usize>(
+    pub fn track<const N: usize>(self, name: &'static str, mark: &'static str, turns: [Turn; N]) -> Script {
+        self.track_steps(name, mark, turns.map(Step::Given))
+    }
+
+    /// The same, with turns that depend on what the sub-agent was told.
+    pub fn track_steps<const N: usize>(
         mut self,
         name: &'static str,
         mark: &'static str,
-        turns: [Turn; N],
+        steps: [Step; N],
     ) -> Script {
-        self.tracks.push(Track { name, mark, steps: turns.into_iter().map(Step::Given).collect() });
+        self.tracks.push(Track { name, mark, steps: steps.into() });
         self
     }
 }

@@ -33,6 +33,13 @@ impl Request {
         count
     }
 
+    /// What was said last, tool results included.
+    pub fn last_talk(&self) -> String {
+        let talk = [&self.body["messages"], &self.body["input"]];
+        let items = talk.into_iter().find_map(Value::as_array);
+        items.and_then(|items| items.last()).map(ToString::to_string).unwrap_or_default()
+    }
+
     /// The first string that contains `needle`, from there on.
     pub fn text_from(&self, needle: &str) -> Option<String> {
         let mut found = None;

@@ -82,7 +82,7 @@ impl Gate for Review {
     const MORE: &'static [Section] = policy::MORE;
 
     fn needs(&self, asked: &Asked<'_, Policy>) -> Needs {
-        if asked.policy.mode == Mode::Never || asked.input.errand == Errand::Review {
+        if asked.input.errand == Errand::Review {
             return Needs::NONE;
         }
         match &asked.input.event {
@@ -111,14 +111,6 @@ impl Gate for Review {
     fn step(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
         if cx.input.errand == Errand::Review {
             return Vote::Pass;
-        }
-        if cx.policy.mode == Mode::Never {
-            // A verdict that nobody waits for must not look as if it counted.
-            let is_verdict = matches!(
-                cx.input.event,
-                Event::Reported(Report::Decided(_) | Report::ReviewerStarted { .. })
-            );
-            return if is_verdict { Vote::Hold(words::no_review()) } else { Vote::Pass };
         }
         match (&cx.input.event, &cx.input.actor) {
             (Event::Prompted { text, author: Author::User }, Actor::Main) => {

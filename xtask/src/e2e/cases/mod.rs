@@ -22,6 +22,7 @@ mod permission;
 mod plain;
 mod plugin;
 mod reflection;
+mod review;
 mod sandboxed_report;
 mod session_start_context;
 mod subagent;
@@ -31,6 +32,7 @@ pub const CASES: &[&Case] = &[
     &plain::CASE,
     &held_stop::CASE,
     &bounded::CASE,
+    &review::CASE,
     &reflection::CASE,
     &ignored::CASE,
     &background::CASE,
@@ -107,10 +109,6 @@ fn told<'a>(requests: &[&'a Request]) -> Vec<(usize, &'a Request)> {
 
 /// The talk so far in a report: which requests there were and what the last one ended with.
 fn outline(requests: &[&Request]) -> String {
-    let last = requests.last().map(|request| {
-        let talk = [&request.body["messages"], &request.body["input"]];
-        let items = talk.into_iter().find_map(|items| items.as_array());
-        items.and_then(|items| items.last()).map(ToString::to_string).unwrap_or_default()
-    });
+    let last = requests.last().map(|request| request.last_talk());
     format!("{} requests, the last one ending in {}", requests.len(), short(&last.unwrap_or_default()))
 }

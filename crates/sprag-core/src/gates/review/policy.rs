@@ -100,7 +100,7 @@ impl Policy {
         let Some(first) = prompt.split_whitespace().next().map(str::to_lowercase) else {
             return false;
         };
-        self.markers.iter().any(|marker| marker.to_lowercase() == first)
+        self.mode != Mode::Never && self.markers.iter().any(|marker| marker.to_lowercase() == first)
     }
 
     /// The agent to be started, by the name that works without the plugin.
@@ -115,6 +115,7 @@ pub const SECTION: Section = Section {
 # A review by somebody who is not the author, before a stop or before a tool call.
 [review]
 # `prompt`: when a prompt starts with a marker; `always`: whenever a session that worked stops; `never`.
+# Gated tools wait for a review whatever this says.
 mode = \"prompt\"
 # First words of a prompt that ask for a review.
 markers = [\"#review\", \"#roz\"]

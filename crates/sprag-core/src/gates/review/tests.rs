@@ -282,14 +282,14 @@ fn every_session_that_worked_is_reviewed_where_that_is_the_mode() {
 }
 
 #[test]
-fn never_is_never() {
+fn never_asks_for_no_review_and_opens_no_gated_tool() {
     let mut desk = Desk::new();
     desk.policy.gates.review.mode = Mode::Never;
     desk.prompt("#review");
     desk.work("t1");
-    assert_eq!(desk.bash(Actor::Main, CLOSE), Ruling::Pass);
     assert_eq!(desk.stop(), Ruling::Pass);
     assert_eq!(held(desk.decide(ReviewWord::Complete, None)).0, "no_review");
+    assert_eq!(held(desk.bash(Actor::Main, CLOSE)).0, "review_required");
 }
 
 #[test]
