@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::event::{Actor, Input, ReviewWord};
+use crate::event::{Actor, Event, Input, ReviewWord};
 use crate::gates::review::case::{Gated, Outcome, PERMIT_SECONDS, Permit, Why};
 use crate::gates::review::policy::{Policy, Scope};
 use crate::gates::review::template::{self, Values};
@@ -16,6 +16,24 @@ use crate::verdict::{Reason, Vote};
 /// Whether some rule that wants a review could be about this call.
 pub fn may_be_gated(watch: &Watch, input: &Input, call: &ToolCall) -> bool {
     watch.concern(call, call.script(&input.start()), &input.cwd) != Concern::None
+}
+
+/// A session sent to review another's work has no approval of its own: what waits for a review is not
+/// its to do.
+pub fn on_an_errand(cx: &Cx<'_, Policy>) -> Vote {
+    let (Event::ToolRequested { call }, Some(rules)) = (&cx.input.event, &cx.facts.rules) else {
+        return Vote::Pass;
+    };
+    if !rules.wants_reviews() {
+        return Vote::Pass;
+    }
+    let judged = permission::judge(rules, cx.input, call);
+    match judged.decision {
+        Some(Decision::Review) => {
+            Vote::Hold(words::not_a_reviewers(judged.rule.as_deref().unwrap_or_default()))
+        }
+        Some(Decision::Allow | Decision::Ask | Decision::Deny) | None => Vote::Pass,
+    }
 }
 
 impl Review {

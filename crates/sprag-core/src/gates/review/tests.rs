@@ -1,8 +1,9 @@
 //! Stories of reviews, through the whole governor: what holds, what counts, and what is written down.
 
+pub mod desk;
+
 use serde_json::json;
 
-use super::desk::{Desk, TOKEN, record, reviewer};
 use super::*;
 use crate::decide;
 use crate::event::{ReviewWord, Stop, Waiting};
@@ -11,6 +12,7 @@ use crate::log::Projection as _;
 use crate::rules::RuleSet;
 use crate::session::Session;
 use crate::verdict::Ruling;
+use desk::{Desk, TOKEN, record, reviewer};
 
 fn helper() -> Actor {
     Actor::Subagent { id: Text::from("h1"), kind: Text::from("helper") }
@@ -439,6 +441,15 @@ fn a_session_sent_to_review_owes_nothing() {
         assert_eq!((step.verdict.ruling, step.effects), (Ruling::Pass, Vec::new()));
         session = step.session;
     }
+    let call = desk::bash(CLOSE);
+    let input = Input {
+        errand: Errand::Review,
+        ..Input::new(Timestamp::from_millis(1), SessionId::new("r"), Event::ToolRequested { call })
+            .within("/w")
+    };
+    let facts = Facts { rules: Some(desk.rules.clone()), ..Facts::default() };
+    let step = decide::decide(session, &input, &facts, &desk.policy, None);
+    assert_eq!(held(step.verdict.ruling).0, "review_required", "nor may it do what others may not");
 }
 
 #[test]

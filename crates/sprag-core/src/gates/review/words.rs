@@ -35,10 +35,16 @@ pub fn due(case: &Case, late: Option<&Seat>, text: &str, policy: &Policy, input:
         Some(_) => "; the last reviewer ended without a verdict",
         None => "",
     };
-    Reason::new(
-        "review_due",
-        format!("a review is due: {trigger}{again}\n{asked}"),
-        format!("start the agent `{}`", policy.agent()),
+    Reason::new("review_due", format!("a review is due: {trigger}{again}\n{asked}"), start(policy, input))
+}
+
+/// How to get a review: an agent of that name, and where a client has none, a process.
+fn start(policy: &Policy, input: &Input) -> String {
+    let client = if input.client.is_empty() { "NAME" } else { input.client.as_str() };
+    let session = shell_word(input.session.as_str());
+    format!(
+        "start the agent `{}`; where there is none: sprag review run --client {client} --session {session}",
+        policy.agent()
     )
 }
 
@@ -90,11 +96,15 @@ pub fn gated(gated: &Gated, judged: &Judged, asked: &str, policy: &Policy, input
     Reason::new(
         "review_required",
         format!("rule `{}` wants a review first: {reason}\n{asked}", quoted(gated.rule.as_str())),
-        format!(
-            "start the agent `{}` for session `{}`, then make this call again",
-            policy.agent(),
-            quoted(input.session.as_str())
-        ),
+        format!("{}; then make this call again", start(policy, input)),
+    )
+}
+
+pub fn not_a_reviewers(rule: &str) -> Reason {
+    Reason::new(
+        "review_required",
+        format!("rule `{}` wants a review first, and a reviewer changes nothing", quoted(rule)),
+        "leave it to the author, and decide",
     )
 }
 

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::ATTEMPT;
 use crate::decide;
 use crate::event::{Actor, Author, Decided, Event, Input, Report, ReviewWord, SessionId, Stop, Waiting};
 use crate::fact::{Facts, Needs};
 use crate::gates::Gate as _;
+use crate::gates::review::ATTEMPT;
 use crate::log::{Projection as _, Record};
 use crate::obligation::Debts;
 use crate::rules::{Rule, RuleSet, Strictness};
@@ -93,8 +93,7 @@ impl Desk {
     }
 
     pub fn bash(&mut self, actor: Actor, command: &str) -> Ruling {
-        let call = ToolCall::new(TOOLS, "Bash", json!({ "command": command }), None, Whole::Yes);
-        self.step(actor, Event::ToolRequested { call })
+        self.step(actor, Event::ToolRequested { call: bash(command) })
     }
 
     pub fn work(&mut self, tree: &'static str) {
@@ -161,6 +160,10 @@ pub fn record(kind: &str, body: Value, at: Timestamp) -> Record {
         set: None,
         rest: Default::default(),
     }
+}
+
+pub fn bash(command: &str) -> ToolCall {
+    ToolCall::new(TOOLS, "Bash", json!({ "command": command }), None, Whole::Yes)
 }
 
 pub fn reviewer() -> Actor {
