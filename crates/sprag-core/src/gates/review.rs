@@ -330,7 +330,7 @@ impl Review {
                 if approval.binds_stops()
                     && cx.facts.tree.as_ref().is_some_and(|tree| *tree != approval.tree) =>
             {
-                let case = self.new_case(approval.why, None, cx.input);
+                let case = self.new_case(approval.why, approval.gated, cx.input);
                 Standing::Wanted { case, late: None }
             }
             other => other,
@@ -355,6 +355,10 @@ impl Review {
         if !self.is_reviewer(cx.policy, cx.input) {
             return Vote::Pass;
         }
+        if self.is_unlocked {
+            // A token that nobody can remember is none.
+            return Vote::Note(words::not_begun());
+        }
         let reviewer = Reviewer::Agent { id: id.clone(), kind: kind.clone() };
         if !self.sit_down(reviewer, token.as_str(), cx) {
             return Vote::Pass;
@@ -372,7 +376,7 @@ impl Review {
             Standing::Approved(approval)
                 if approval.binds_stops() && tree.as_ref().is_some_and(|tree| *tree != approval.tree) =>
             {
-                self.new_case(approval.why, None, cx.input)
+                self.new_case(approval.why, approval.gated, cx.input)
             }
             other => {
                 self.standing = other;

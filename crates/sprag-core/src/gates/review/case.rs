@@ -250,6 +250,9 @@ pub struct Approval {
     pub by: Text<280>,
     pub at: Timestamp,
     pub why: Why,
+    /// The call that waited for it.
+    #[serde(default)]
+    pub gated: Option<Gated>,
     pub reach: Reach,
 }
 

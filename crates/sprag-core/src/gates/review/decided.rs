@@ -116,6 +116,7 @@ impl Review {
                     by: Text::new(name),
                     at: cx.input.at,
                     why: case.why,
+                    gated: case.gated,
                     reach: Reach::Both,
                 })
             }

@@ -227,6 +227,20 @@ fn a_gated_call_waits_for_a_review_and_then_runs() {
     assert_eq!(desk.log.iter().filter(|(kind, _)| *kind == USED).count(), 2);
 }
 
+/// A call that was approved and not yet made still waits when the work changes.
+#[test]
+fn a_gated_call_is_not_forgotten_when_its_approval_dies() {
+    let mut desk = Desk::new();
+    held(desk.bash(Actor::Main, CLOSE));
+    desk.approve();
+    desk.work("t2");
+    assert!(held(desk.stop()).1.contains("`Bash` waits for it by rule `review.gate-1`"));
+    desk.approve();
+    assert_eq!(desk.bash(Actor::Main, CLOSE), Ruling::Pass);
+    desk.work("t3");
+    assert_eq!(desk.stop(), Ruling::Pass, "once it is made nothing waits any more");
+}
+
 #[test]
 fn how_far_an_approval_reaches() {
     let approved = |scope: Scope, ttl: u32| {

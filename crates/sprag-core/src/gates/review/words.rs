@@ -195,6 +195,12 @@ pub fn brief(token: &str, session: &SessionId, peers: &[Text<32>]) -> Note {
     ))
 }
 
+pub fn not_begun() -> Note {
+    Text::from(
+        "the session's journal is locked by another process, and no review was begun: end, and be started again",
+    )
+}
+
 /// Seen apart from others: an unconfirmed approval is no open case.
 pub fn unconfirmed_digest(approval: &str) -> Digest {
     Digest::of(["unconfirmed", approval])
