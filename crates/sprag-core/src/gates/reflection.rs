@@ -432,12 +432,12 @@ impl WorkItem {
     }
 }
 
-/// How to reflect or skip, as it can be pasted.
+/// How to reflect, and how to get out of it.
 fn reflect(session: &SessionId) -> String {
     let session = shell_word(session.as_str());
     format!(
-        "echo '{{\"candidates\":[..]}}' | sprag reflect --session {session} (what would help the next session; form: \
-         `sprag reflect --schema`), or `sprag skip REASON --session {session}` if there is nothing to learn"
+        "`sprag reflect --session {session}` with candidates as JSON on stdin (`sprag reflect --schema` shows the form), or \
+         `sprag skip REASON --session {session}`"
     )
 }
 

@@ -31,10 +31,11 @@ pub fn run(args: Args, _cx: &Cx) -> Outcome {
     first_session(&stage)?;
     second_session(&stage)?;
     third_session(&stage)?;
+    reviewed_session(&stage)?;
     stage.title("What is left");
     stage.show(&["debt", "list"])?;
-    stage.title("The first session, told from its records: sprag explain session-1");
-    stage.show(&["explain", "session-1"])?;
+    stage.title("The last session, told from its records: sprag explain session-4");
+    stage.show(&["explain", "session-4"])?;
     if args.keep {
         output::line(format!("\nkept in `{}`", temp.keep().display()));
     }
@@ -99,6 +100,40 @@ fn third_session(stage: &Stage) -> Result<(), Failure> {
     })?;
     stage.event("session-3", "Stop", json!({"last_assistant_message": "Cleaned up."}))?;
     stage.event("session-3", "SessionEnd", json!({"reason": "other"}))?;
+    Ok(())
+}
+
+/// A prompt asks for a review, the reviewer finds something, and in the end what was learned is kept.
+fn reviewed_session(stage: &Stage) -> Result<(), Failure> {
+    const SESSION: &str = "session-4";
+    let done = |message: &str| stage.event(SESSION, "Stop", json!({"last_assistant_message": message}));
+    stage.title("5. A review by somebody else, and what was learned");
+    stage.event(SESSION, "SessionStart", json!({"source": "startup"}))?;
+    stage.event(SESSION, "UserPromptSubmit", json!({"prompt": "#review write a greeting for each of us"}))?;
+    let list = |last: &str| format!("hello Ada\nhello Bob\nhello Cleo\nhello Dan\nhello Eve\nhello {last}\n");
+    stage.tool(SESSION, "./greet --all > greetings.txt", || {
+        fs::write(stage.project.join("greetings.txt"), list("Eve"))
+    })?;
+    done("The greetings are written.")?;
+    stage.say("The author cannot approve itself. It starts the agent `sprag-reviewer`, which is given a token of its own:");
+    stage.event(SESSION, "PreToolUse", json!({"tool_name": "Bash", "tool_input": {"command": "sprag decide COMPLETE --summary 'looks fine to me'"}}))?;
+    stage.review(SESSION, "reviewer-1", "ISSUES", "Eve is greeted twice and Fay not at all")?;
+    done("The reviewer has looked.")?;
+    stage.tool(SESSION, "./greet --all > greetings.txt", || {
+        fs::write(stage.project.join("greetings.txt"), list("Fay"))
+    })?;
+    stage.review(SESSION, "reviewer-2", "COMPLETE", "everybody is greeted once")?;
+    done("The reviewer is content.")?;
+    let learned = json!({"candidates": [{
+        "category": "pitfall",
+        "summary": "the last name of a generated list is easily wrong",
+        "detail": "`greet --all` repeats the last name when the list has no final newline; look at the end of its output",
+        "tags": ["greet"],
+        "criteria_met": ["behavior_changing"],
+    }]});
+    stage.command(&["reflect", "--session", SESSION], &learned.to_string())?;
+    done("Done.")?;
+    stage.event(SESSION, "SessionEnd", json!({"reason": "other"}))?;
     Ok(())
 }
 
@@ -188,6 +223,34 @@ impl Stage {
         payload["cwd"] = json!(self.project);
         let ran = self.sprag(&["hook", "claude"], payload.to_string().as_bytes())?;
         serde_json::from_slice(&ran.stdout).map_err(|error| Failure::demo(format!("the hook did not answer: {error}")))
+    }
+
+    /// A reviewer agent starts, looks, decides and stops.
+    fn review(&self, session: &str, agent: &str, word: &str, message: &str) -> Result<(), Failure> {
+        let who = json!({"agent_id": agent, "agent_type": "sprag-reviewer"});
+        let told = self.ask(session, "SubagentStart", who.clone())?;
+        let told = told["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default();
+        let token = told.find("sprt_").and_then(|at| told.get(at..at + 37)).unwrap_or_default();
+        output::line(format!("  {:<17} {agent}, with a token nobody else has", "SubagentStart"));
+        let mut call = who.clone();
+        call["tool_name"] = json!("Bash");
+        call["tool_input"] = json!({"command": format!("sprag decide {word} --summary ... --token ...")});
+        self.event(session, "PreToolUse", call)?;
+        self.command(&["decide", word, "--summary", message, "--message", message, "--session", session, "--token", token], "")?;
+        self.ask(session, "SubagentStop", who).map(|_| ())
+    }
+
+    /// A command of ours as an agent runs it, with what it prints.
+    fn command(&self, args: &[&str], stdin: &str) -> Result<(), Failure> {
+        let ran = self.sprag(args, stdin.as_bytes())?;
+        output::line(format!("  {:<17} sprag {}", "runs", args[0]));
+        for line in String::from_utf8_lossy(&ran.stdout).lines().chain(String::from_utf8_lossy(&ran.stderr).lines()) {
+            output::line(format!("    {:<8} {line}", ""));
+        }
+        match ran.succeeded() {
+            true => Ok(()),
+            false => Err(Failure::demo(format!("`sprag {}` failed", args[0]))),
+        }
     }
 
     /// Lets a command of ours speak for itself.

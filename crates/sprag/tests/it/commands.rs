@@ -351,11 +351,16 @@ fn the_demo_shows_the_main_job_and_touches_nothing() {
         "held     sprag: conflict markers are left in `greeting.txt:1`",
         "denied   sprag:",
         "told     sprag: debt",
+        "held     sprag: a review is due",
+        "denied   sprag: the author cannot approve its own work",
+        "held     sprag: the review found issues: Eve is greeted twice",
+        "held     sprag: reflect before you stop",
+        "a reviewer decided COMPLETE",
         "no debts",
     ] {
         assert!(ran.stdout.contains(part), "{part}\n{}", ran.stdout);
     }
-    assert_eq!(ran.stdout.matches("    held  ").count(), 4, "{}", ran.stdout);
+    assert_eq!(ran.stdout.matches("    held  ").count(), 7, "{}", ran.stdout);
     assert!(!sandbox.store().exists());
     assert_eq!(fs::read_dir(&sandbox.home).unwrap().count(), 0);
 }

@@ -96,7 +96,7 @@ impl Review {
         cx.log(
             DECIDED,
             json!({
-                "verdict": id,
+                "id": id,
                 "word": decided.word,
                 "summary": decided.summary,
                 "message": decided.message,

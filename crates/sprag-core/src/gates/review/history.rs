@@ -32,7 +32,7 @@ pub struct Verdict {
 /// What the record of a verdict says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Told {
-    pub verdict: Text<16>,
+    pub id: Text<16>,
     pub word: ReviewWord,
     pub summary: Text<500>,
     pub message: Text<4000>,
