@@ -182,6 +182,7 @@ pub fn load_with(places: &Places, env: &Env, last_good: &Good) -> Resolved {
     merge.environment(env);
     let mut resolved = merge.finish();
     resolved.policy.gates.review.texts = texts;
+    resolved.problems.extend(templates::unknown(&resolved.policy.gates.review));
     resolved
 }
 

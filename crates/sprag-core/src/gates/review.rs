@@ -108,7 +108,7 @@ impl Gate for Review {
 
     fn step(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
         if cx.input.errand == Errand::Review {
-            return Vote::Pass;
+            return calls::on_an_errand(cx);
         }
         match (&cx.input.event, &cx.input.actor) {
             (Event::Prompted { text, author: Author::User }, Actor::Main) => {
@@ -266,10 +266,11 @@ impl Review {
         let tree = cx.facts.tree.as_ref();
         match &mut self.standing {
             Standing::Idle => Vote::Pass,
-            Standing::Wanted { case, .. } => {
+            Standing::Wanted { case, late } => {
                 close(case, Outcome::NotSpawned, cx);
                 let text = begin(case, cx);
-                Vote::Owe(words::owe(case, None, tree, words::due(case, &text, cx.policy, cx.input)))
+                let reason = words::due(case, late.as_ref(), &text, cx.policy, cx.input);
+                Vote::Owe(words::owe(case, None, tree, reason))
             }
             Standing::InReview { case, seat } => {
                 Vote::Owe(words::owe(case, None, seat.tree.as_ref(), words::under_way(seat)))
@@ -329,7 +330,7 @@ impl Review {
                 if approval.binds_stops()
                     && cx.facts.tree.as_ref().is_some_and(|tree| *tree != approval.tree) =>
             {
-                let case = self.new_case(approval.why, None, cx.input);
+                let case = self.new_case(approval.why, approval.gated, cx.input);
                 Standing::Wanted { case, late: None }
             }
             other => other,
@@ -354,6 +355,10 @@ impl Review {
         if !self.is_reviewer(cx.policy, cx.input) {
             return Vote::Pass;
         }
+        if self.is_unlocked {
+            // A token that nobody can remember is none.
+            return Vote::Note(words::not_begun());
+        }
         let reviewer = Reviewer::Agent { id: id.clone(), kind: kind.clone() };
         if !self.sit_down(reviewer, token.as_str(), cx) {
             return Vote::Pass;
@@ -371,7 +376,7 @@ impl Review {
             Standing::Approved(approval)
                 if approval.binds_stops() && tree.as_ref().is_some_and(|tree| *tree != approval.tree) =>
             {
-                self.new_case(approval.why, None, cx.input)
+                self.new_case(approval.why, approval.gated, cx.input)
             }
             other => {
                 self.standing = other;

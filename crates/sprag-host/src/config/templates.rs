@@ -3,9 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use sprag_core::gates::review::policy::Policy;
 use sprag_core::gates::review::template::{self, Template};
+use sprag_core::text::quoted;
 
-use super::Layer;
+use super::{Layer, Problem};
 use crate::disk::read_small;
 use crate::places::Places;
 
@@ -34,6 +36,20 @@ pub fn read(path: &Path) -> Result<(String, Template), String> {
         read_small(path, template::BYTES as u64).map_err(|error| format!("cannot be read: {error}"))?;
     let template = Template::new(id_of(path).unwrap_or_default(), &text)?;
     Ok((text, template))
+}
+
+/// Ids in the settings that no template has. What they stand for is left out of the choice.
+pub fn unknown(policy: &Policy) -> Vec<Problem> {
+    let active =
+        Some(&policy.templates.active).filter(|id| !id.is_empty()).map(|id| ("templates.active", id));
+    let weighted = policy.templates.weights.iter().map(|weight| ("templates.weights", &weight.id));
+    let unknown = active.into_iter().chain(weighted).filter(|(_, id)| template::find(policy, id).is_none());
+    let problem = |(key, id): (&str, &String)| Problem {
+        source: key.to_owned(),
+        what: format!("there is no template `{}`", quoted(id)),
+        suggestion: None,
+    };
+    unknown.map(problem).collect()
 }
 
 fn id_of(path: &Path) -> Option<&str> {

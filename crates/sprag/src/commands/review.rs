@@ -114,9 +114,19 @@ fn stats(json: bool, cx: &Cx) -> Outcome {
                 output::line("no agent was asked to have its work reviewed yet");
                 return;
             }
-            let head = ["template", "attempts", "success", "not_spawned", "no_decision", "bad_session", "superseded", "rate"];
+            let head = [
+                "template",
+                "attempts",
+                "success",
+                "not_spawned",
+                "no_decision",
+                "bad_session",
+                "superseded",
+                "rate",
+            ];
             let row = |share: &Share| {
-                let counts = head[2..7].iter().map(|name| share.outcomes.get(name).copied().unwrap_or(0).to_string());
+                let counts =
+                    head[2..7].iter().map(|name| share.outcomes.get(name).copied().unwrap_or(0).to_string());
                 let first = [share.template.clone(), share.attempts.to_string()];
                 first.into_iter().chain(counts).chain([format!("{} %", share.success)]).collect()
             };

@@ -78,7 +78,9 @@ fn tell(status: &Status) {
     }
     output::line(format!("open obligations: {}", status.obligations.len()));
     for open in &status.obligations {
-        output::line(format!("  {} ({}): {}\n    next: {}", open.duty, open.session.as_str(), open.why, open.next));
+        // What follows the first line tells the agent what to do.
+        let why = open.why.as_str().lines().next().unwrap_or_default();
+        output::line(format!("  {} ({}): {why}\n    next: {}", open.duty, open.session.as_str(), open.next));
     }
     output::line(format!("debts: {}", status.debts.len()));
     for open in &status.debts {

@@ -27,6 +27,7 @@ mod policy;
 mod policy_import;
 mod reflection;
 mod review;
+mod reviewers;
 mod scripts;
 mod settings;
 mod shell;

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Child, Stdio};
 
@@ -13,7 +12,7 @@ use crate::support::{Ran, SPRAG, Sandbox, payload, stored_lines};
 
 const GATED: &str = "[review.gates]\ntools = [\"Bash:gh issue close*\", \"mcp__tissue__close_issue\"]\n";
 
-fn configured(text: &str) -> Sandbox {
+pub fn configured(text: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     configure(&sandbox, text);
     sandbox
@@ -25,18 +24,18 @@ fn configure(sandbox: &Sandbox, text: &str) {
     fs::write(dir.join("config.toml"), format!("{text}\n[reflection]\nsession = \"off\"\n")).unwrap();
 }
 
-fn prompt(sandbox: &Sandbox, session: &str, text: &str) {
+pub fn prompt(sandbox: &Sandbox, session: &str, text: &str) {
     assert_eq!(sandbox.event(session, "UserPromptSubmit", json!({ "prompt": text })), json!({}));
 }
 
 /// What a held stop says; nothing where it passes.
-fn stop(sandbox: &Sandbox, session: &str) -> String {
+pub fn stop(sandbox: &Sandbox, session: &str) -> String {
     let reply = sandbox.event(session, "Stop", json!({"background_tasks": []}));
     reply["reason"].as_str().unwrap_or_default().to_owned()
 }
 
 /// The code of a refusal; nothing where a call passes.
-fn refused(reply: &Value) -> String {
+pub fn refused(reply: &Value) -> String {
     if *reply == json!({}) {
         return String::new();
     }
@@ -45,7 +44,7 @@ fn refused(reply: &Value) -> String {
     serde_json::from_str::<Value>(reason).unwrap()["code"].as_str().unwrap().to_owned()
 }
 
-fn reviewer(more: Value) -> Value {
+pub fn reviewer(more: Value) -> Value {
     let mut more = more;
     more["agent_id"] = json!("r1");
     more["agent_type"] = json!("sprag:sprag-reviewer");
@@ -53,7 +52,7 @@ fn reviewer(more: Value) -> Value {
 }
 
 /// Starts a reviewer and gives back its token.
-fn reviewer_starts(sandbox: &Sandbox, session: &str) -> String {
+pub fn reviewer_starts(sandbox: &Sandbox, session: &str) -> String {
     let reply = sandbox.event(session, "SubagentStart", reviewer(json!({})));
     let context = reply["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
     let from = context.find("sprt_").unwrap();
@@ -61,7 +60,7 @@ fn reviewer_starts(sandbox: &Sandbox, session: &str) -> String {
 }
 
 /// The reviewer's own call of `sprag decide`, as its client would make it.
-fn decides(sandbox: &Sandbox, session: &str, args: &[&str]) -> Ran {
+pub fn decides(sandbox: &Sandbox, session: &str, args: &[&str]) -> Ran {
     let command =
         format!("sprag decide {}", args.iter().map(|arg| format!("'{arg}'")).collect::<Vec<_>>().join(" "));
     let call = reviewer(json!({"tool_name": "Bash", "tool_input": {"command": command}}));
@@ -416,85 +415,6 @@ fn a_reviewer_is_told_what_to_look_at() {
     let told = sandbox.json(&["review", "context", "--session", "s", "--json"]);
     assert_eq!(told["diff"]["cut"], true);
     assert!(told["diff"]["text"].as_str().unwrap().len() <= 100 * 1024);
-}
-
-/// A program of a client's name that does what a reviewer would.
-fn client(sandbox: &mut Sandbox, name: &str, script: &str) {
-    let bin = sandbox.home.join("bin");
-    fs::create_dir_all(&bin).unwrap();
-    let path = bin.join(name);
-    fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-    sandbox.vars.retain(|(name, _)| name != "PATH");
-    sandbox.vars.push(("PATH".to_owned(), format!("{}:/usr/local/bin:/usr/bin:/bin", bin.display())));
-}
-
-#[test]
-fn a_reviewers_process_decides_and_nobody_in_its_place() {
-    let mut sandbox = configured("");
-    prompt(&sandbox, "s", "#review");
-    sandbox.bash("s", "make");
-    assert!(stop(&sandbox, "s").contains("a review is due"));
-    let run = ["review", "run", "--client", "codex", "--session", "s", "--json"];
-    client(&mut sandbox, "codex", "exit 0");
-    assert!(sandbox.run(&run).stdout.contains("no_verdict"));
-    // Its own session is governed by the rules, and owes nothing when it stops.
-    let hook = |name: &str, more: Value| {
-        let event = payload("r", name, &sandbox.project, more).to_string().replace('\'', "");
-        format!("printf '%s' '{event}' | {SPRAG} hook codex >> \"$HOME/replies\"\n")
-    };
-    let bash = |command: &str| json!({"tool_name": "Bash", "tool_input": {"command": command}});
-    let script = [
-        hook("UserPromptSubmit", json!({"prompt": "#review"})),
-        hook("PreToolUse", bash("make")),
-        hook("PreToolUse", bash("sprag decide COMPLETE --summary x")),
-        hook("Stop", json!({})),
-        hook("PreToolUse", bash("rm -rf /")),
-        format!("env | grep SPRAG_ > \"$HOME/env\"; {SPRAG} decide COMPLETE --summary 'all good'\n"),
-    ];
-    let script = script.concat();
-    client(&mut sandbox, "codex", &script);
-    let ran = sandbox.run(&run);
-    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
-    let verdict: Value = serde_json::from_str(&ran.stdout).unwrap();
-    assert_eq!(verdict["verdict"]["summary"], "all good");
-    assert_eq!(verdict["verdict"]["by"], "process codex");
-    let replies = fs::read_to_string(sandbox.home.join("replies")).unwrap();
-    let replies: Vec<&str> = replies.lines().collect();
-    assert_eq!(replies[..4], ["{}"; 4]);
-    assert!(replies[4].contains("core.delete-root"), "{replies:?}");
-    assert_eq!(stop(&sandbox, "s"), "");
-
-    // The same token in another process's hands.
-    prompt(&sandbox, "s", "#review");
-    let script =
-        format!("env -u SPRAG_RUN {SPRAG} decide COMPLETE --summary mine --json > \"$HOME/stolen\"\n");
-    client(&mut sandbox, "codex", &script);
-    assert_eq!(sandbox.run(&run).code, 1);
-    assert!(fs::read_to_string(sandbox.home.join("stolen")).unwrap().contains("not_reviewer"));
-    assert!(stop(&sandbox, "s").contains("a review is due"));
-    assert!(
-        sandbox
-            .run(&["review", "run", "--client", "claude", "--session", "s"])
-            .stderr
-            .contains("not on PATH")
-    );
-    assert_eq!(sandbox.run(&["review", "run", "--client", "nobody", "--session", "s"]).code, 2);
-}
-
-#[test]
-fn a_reviewer_hears_of_other_agents() {
-    let mut sandbox = configured("");
-    for name in ["codex", "gemini", "claude"] {
-        client(&mut sandbox, name, "");
-    }
-    prompt(&sandbox, "s", "#review");
-    let reply = sandbox.event("s", "SubagentStart", reviewer(json!({})));
-    let context = reply["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
-    assert!(context.contains("`codex`, `gemini`") && !context.contains("`claude`"), "{context}");
-    let other = json!({"agent_id": "a1", "agent_type": "helper"});
-    assert_eq!(sandbox.event("s", "SubagentStart", other), json!({}));
-    assert_eq!(sandbox.event("idle", "SubagentStart", reviewer(json!({}))), json!({}), "nothing to review");
 }
 
 #[test]

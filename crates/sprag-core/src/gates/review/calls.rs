@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::event::{Actor, Input, ReviewWord};
+use crate::event::{Actor, Event, Input, ReviewWord};
 use crate::gates::review::case::{Gated, Outcome, PERMIT_SECONDS, Permit, Why};
 use crate::gates::review::policy::{Policy, Scope};
 use crate::gates::review::template::{self, Values};
@@ -16,6 +16,24 @@ use crate::verdict::{Reason, Vote};
 /// Whether some rule that wants a review could be about this call.
 pub fn may_be_gated(watch: &Watch, input: &Input, call: &ToolCall) -> bool {
     watch.concern(call, call.script(&input.start()), &input.cwd) != Concern::None
+}
+
+/// A session sent to review another's work has no approval of its own: what waits for a review is not
+/// its to do.
+pub fn on_an_errand(cx: &Cx<'_, Policy>) -> Vote {
+    let (Event::ToolRequested { call }, Some(rules)) = (&cx.input.event, &cx.facts.rules) else {
+        return Vote::Pass;
+    };
+    if !rules.wants_reviews() {
+        return Vote::Pass;
+    }
+    let judged = permission::judge(rules, cx.input, call);
+    match judged.decision {
+        Some(Decision::Review) => {
+            Vote::Hold(words::not_a_reviewers(judged.rule.as_deref().unwrap_or_default()))
+        }
+        Some(Decision::Allow | Decision::Ask | Decision::Deny) | None => Vote::Pass,
+    }
 }
 
 impl Review {
@@ -130,19 +148,17 @@ struct Called {
 /// The first `sprag decide` that a script would run.
 fn decide_in(script: &Script) -> Option<Called> {
     let is = |word: Option<&Word>, text: &str| matches!(word, Some(Word::Known(known)) if known == text);
-    let command = script.commands.iter().find(|command| {
-        command.program() == Some("sprag") && is(command.argv.get(1), "decide")
-    })?;
+    let command = script
+        .commands
+        .iter()
+        .find(|command| command.program() == Some("sprag") && is(command.argv.get(1), "decide"))?;
     let has = |text: &str| command.argv.iter().any(|word| is(Some(word), text));
     if has("--help") || has("-h") {
         return None;
     }
-    let word = [ReviewWord::Complete, ReviewWord::Issues].into_iter().filter(|word| has(word.name()));
-    // Both may stand there, one of them in the summary: then it is the first that counts.
-    let word = word.min_by_key(|word| {
-        let name = word.name();
-        command.argv.iter().position(|found| is(Some(found), name))
-    });
+    let mut words = [ReviewWord::Complete, ReviewWord::Issues].into_iter().filter(|word| has(word.name()));
+    // Where both stand there, one of them is in a text.
+    let word = words.next().filter(|_| words.next().is_none());
     Some(Called { word, is_human: has("--human") })
 }
 
@@ -152,4 +168,3 @@ pub(super) fn word_in(line: &str) -> Option<Option<&'static str>> {
     let script = Script::parse(line, &crate::shell::Start::default());
     decide_in(&script).map(|called| called.word.map(ReviewWord::name))
 }
-

@@ -250,6 +250,9 @@ pub struct Approval {
     pub by: Text<280>,
     pub at: Timestamp,
     pub why: Why,
+    /// The call that waited for it.
+    #[serde(default)]
+    pub gated: Option<Gated>,
     pub reach: Reach,
 }
 
@@ -331,7 +334,9 @@ mod tests {
     #[test]
     fn a_token_has_one_shape() {
         assert!(is_token("sprt_0123456789abcdef0123456789abcdef"));
-        for wrong in ["", "sprt_", "sprt_0123456789ABCDEF0123456789abcdef", "x0123456789abcdef0123456789abcdef"] {
+        for wrong in
+            ["", "sprt_", "sprt_0123456789ABCDEF0123456789abcdef", "x0123456789abcdef0123456789abcdef"]
+        {
             assert!(!is_token(wrong), "{wrong}");
         }
     }

@@ -40,7 +40,8 @@ impl Review {
     ) -> Result<(By, Text<64>), Reason> {
         let (now, session) = (cx.input.at, &cx.input.session);
         let is_known = self.knows(token);
-        let (Standing::InReview { seat, .. } | Standing::Wanted { late: Some(seat), .. }) = &mut self.standing
+        let (Standing::InReview { seat, .. } | Standing::Wanted { late: Some(seat), .. }) =
+            &mut self.standing
         else {
             return Err(match case::is_token(token) && self.case().is_some() {
                 true => words::bad_token(session),
@@ -115,6 +116,7 @@ impl Review {
                     by: Text::new(name),
                     at: cx.input.at,
                     why: case.why,
+                    gated: case.gated,
                     reach: Reach::Both,
                 })
             }
@@ -159,7 +161,8 @@ impl By {
 
 fn id_of(case: &Case, decided: &Decided, cx: &Cx<'_, Policy>) -> Text<16> {
     let at = cx.input.at.to_string();
-    let parts = [case.id.as_str(), &case.round.to_string(), decided.word.name(), decided.summary.as_str(), &at];
+    let parts =
+        [case.id.as_str(), &case.round.to_string(), decided.word.name(), decided.summary.as_str(), &at];
     Text::new(Digest::of(parts).short())
 }
 

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::tests::{Desk, TOKEN, reviewer};
+use super::tests::desk::{Desk, TOKEN, reviewer};
 use super::*;
 use crate::event::{ReviewWord, Stop};
 use crate::verdict::Ruling;

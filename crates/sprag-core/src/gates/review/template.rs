@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
 use crate::gates::review::policy::Policy;
+use crate::text::{quoted, shell_word};
 
 /// Bytes of a template's file.
 pub const BYTES: usize = 8 * 1024;
@@ -87,10 +88,13 @@ pub struct Values<'a> {
 impl Values<'_> {
     fn get(&self, name: &str) -> Option<String> {
         Some(match name {
-            "session_id" => self.session_id.to_owned(),
+            "session_id" => quoted(self.session_id),
             "agent" => self.agent.to_owned(),
             "trigger" => self.trigger.to_owned(),
-            "decide" => format!("sprag decide COMPLETE|ISSUES --summary TEXT --session {}", self.session_id),
+            "decide" => format!(
+                "sprag decide COMPLETE|ISSUES --summary TEXT --session {}",
+                shell_word(self.session_id)
+            ),
             _ => return None,
         })
     }
@@ -106,7 +110,7 @@ fn check(text: &str) -> Result<(), String> {
         if !VARIABLES.contains(&name.trim()) {
             return Err(format!(
                 "unknown variable `{}`; known are {}",
-                crate::text::quoted(name.trim()),
+                quoted(name.trim()),
                 VARIABLES.join(", ")
             ));
         }

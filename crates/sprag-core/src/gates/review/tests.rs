@@ -1,168 +1,18 @@
 //! Stories of reviews, through the whole governor: what holds, what counts, and what is written down.
 
-use serde_json::{Value, json};
+pub mod desk;
+
+use serde_json::json;
 
 use super::*;
 use crate::decide;
-use crate::event::{Decided, ReviewWord, Stop, Waiting};
+use crate::event::{ReviewWord, Stop, Waiting};
 use crate::fact::Facts;
-use crate::log::{Projection as _, Record};
-use crate::obligation::Debts;
-use crate::rules::{Rule, RuleSet, Strictness};
+use crate::log::Projection as _;
+use crate::rules::RuleSet;
 use crate::session::Session;
-use crate::tool::{Effect, Tool, ToolCall, Whole};
 use crate::verdict::Ruling;
-
-pub const TOKEN: &str = "sprt_0123456789abcdef0123456789abcdef";
-
-const TOOLS: &[Tool] = &[
-    Tool { name: "Bash", effect: Effect::Exec, paths: &[], command: Some("command") },
-    Tool { name: "Write", effect: Effect::Write, paths: &["file_path"], command: None },
-];
-
-/// A session in a world of its own.
-pub struct Desk {
-    pub session: Session,
-    pub policy: crate::policy::Policy,
-    rules: RuleSet,
-    pub tree: Option<&'static str>,
-    pub debts: Debts,
-    pub log: Vec<(&'static str, Value)>,
-    pub now: i64,
-    token: String,
-    is_unlocked: bool,
-}
-
-impl Desk {
-    pub fn new() -> Desk {
-        let rule = Rule { id: "review.gate-1".to_owned(), ..Rule::gate("Bash:gh issue close*") };
-        let rules = RuleSet::new([&rule], Strictness::Usual).unwrap();
-        let mut policy = crate::policy::Policy::default();
-        policy.gates.permission.watch = rules.watch();
-        policy.gates.review.watch = Some(rules.watch());
-        Desk {
-            session: Session::default(),
-            policy,
-            rules,
-            tree: Some("t1"),
-            debts: Debts::default(),
-            log: Vec::new(),
-            now: 0,
-            token: TOKEN.to_owned(),
-            is_unlocked: false,
-        }
-    }
-
-    pub fn step(&mut self, actor: Actor, event: Event) -> Ruling {
-        self.now += 1;
-        let at = Timestamp::from_millis(0).plus_seconds(self.now);
-        let input = Input { actor, ..Input::new(at, SessionId::new("s"), event).within("/w") };
-        let needs = decide::needs(&self.session, &input, &self.policy);
-        let facts = Facts {
-            rules: Some(self.rules.clone()),
-            conflicts: Some(Vec::new()),
-            tree: self.tree.filter(|_| needs.has(Needs::TREE)).map(Text::from),
-            token: needs.has(Needs::TOKEN).then(|| Text::from(self.token.as_str())),
-            debts: needs.has(Needs::DEBTS).then(|| self.debts.open().to_vec()),
-            ..Facts::default()
-        };
-        let mut session = self.session.clone();
-        if self.is_unlocked {
-            session.gates.forget_single_use();
-        }
-        let step = decide::decide(session, &input, &facts, &self.policy, None);
-        if !self.is_unlocked {
-            self.session = step.session;
-            for effect in step.effects {
-                self.debts.apply(&record(effect.kind, effect.body.clone(), at));
-                self.log.push((effect.kind, effect.body));
-            }
-        }
-        if let Some(context) = step.verdict.context() {
-            assert!(context.as_str().contains(&self.token), "{context}");
-        }
-        step.verdict.ruling
-    }
-
-    pub fn prompt(&mut self, text: &str) {
-        let ruling = self.step(Actor::Main, Event::Prompted { text: text.to_owned(), author: Author::User });
-        assert_eq!(ruling, Ruling::Pass);
-    }
-
-    pub fn bash(&mut self, actor: Actor, command: &str) -> Ruling {
-        let call = ToolCall::new(TOOLS, "Bash", json!({ "command": command }), None, Whole::Yes);
-        self.step(actor, Event::ToolRequested { call })
-    }
-
-    pub fn work(&mut self, tree: &'static str) {
-        self.tree = Some(tree);
-        assert_eq!(self.bash(Actor::Main, "make"), Ruling::Pass);
-    }
-
-    pub fn stop(&mut self) -> Ruling {
-        let stop = Stop { waiting: Waiting::No, ..Stop::default() };
-        self.step(Actor::Main, Event::StopRequested(stop))
-    }
-
-    pub fn end(&mut self) {
-        self.step(Actor::Main, Event::SessionEnded { why: Text::from("other") });
-    }
-
-    pub fn reviewer_starts(&mut self) {
-        assert_eq!(self.step(reviewer(), Event::SubagentStarted), Ruling::Pass);
-    }
-
-    pub fn decide(&mut self, word: ReviewWord, token: Option<&str>) -> Ruling {
-        let decided = Decided {
-            word,
-            summary: Text::from("looked at it"),
-            message: Text::from("line 3 is wrong"),
-            opinions: Vec::new(),
-            token: token.map(Text::from),
-        };
-        self.step(Actor::Main, Event::Reported(Report::Decided(decided)))
-    }
-
-    pub fn reviewer_decides(&mut self, word: ReviewWord) -> Ruling {
-        let line = format!("sprag decide {} --summary x --session s --token {TOKEN}", word.name());
-        assert_eq!(self.bash(reviewer(), &line), Ruling::Pass);
-        self.decide(word, Some(TOKEN))
-    }
-
-    pub fn approve(&mut self) {
-        self.reviewer_starts();
-        assert_eq!(self.reviewer_decides(ReviewWord::Complete), Ruling::Pass);
-        assert_eq!(self.state(), "approved");
-    }
-
-    pub fn state(&self) -> &'static str {
-        self.session.gates.review.state().unwrap()
-    }
-
-    pub fn outcomes(&self) -> Vec<&str> {
-        let attempts = self.log.iter().filter(|(kind, _)| *kind == ATTEMPT);
-        attempts.map(|(_, body)| body["outcome"].as_str().unwrap()).collect()
-    }
-}
-
-fn record(kind: &str, body: Value, at: Timestamp) -> Record {
-    Record {
-        v: 1,
-        kind: kind.to_owned(),
-        id: String::new(),
-        at,
-        session: Some(SessionId::new("s")),
-        actor: None,
-        idem: None,
-        body,
-        set: None,
-        rest: Default::default(),
-    }
-}
-
-pub fn reviewer() -> Actor {
-    Actor::Subagent { id: Text::from("r1"), kind: Text::from("sprag-reviewer") }
-}
+use desk::{Desk, TOKEN, record, reviewer};
 
 fn helper() -> Actor {
     Actor::Subagent { id: Text::from("h1"), kind: Text::from("helper") }
@@ -211,7 +61,9 @@ fn only_the_first_word_is_a_marker() {
 #[test]
 fn what_a_sub_agent_or_the_client_says_is_no_request() {
     let mut desk = Desk::new();
-    for (actor, author) in [(helper(), Author::User), (Actor::Main, Author::Client), (Actor::Main, Author::Sprag)] {
+    for (actor, author) in
+        [(helper(), Author::User), (Actor::Main, Author::Client), (Actor::Main, Author::Sprag)]
+    {
         desk.step(actor, Event::Prompted { text: "#review".to_owned(), author });
         assert_eq!(desk.state(), "idle");
     }
@@ -261,11 +113,18 @@ fn the_author_cannot_decide() {
     desk.prompt("#review");
     desk.work("t1");
     for actor in [Actor::Main, helper()] {
-        for line in ["sprag decide COMPLETE --summary x", "true; env X=1 sprag decide ISSUES --summary x", "bash -c 'sprag decide COMPLETE'"] {
+        for line in [
+            "sprag decide COMPLETE --summary x",
+            "true; env X=1 sprag decide ISSUES --summary x",
+            "bash -c 'sprag decide COMPLETE'",
+        ] {
             assert_eq!(held(desk.bash(actor.clone(), line)).0, "not_reviewer", "{line}");
         }
     }
-    assert_eq!(held(desk.decide(ReviewWord::Complete, Some("sprt_00000000000000000000000000000000"))).0, "bad_token");
+    assert_eq!(
+        held(desk.decide(ReviewWord::Complete, Some("sprt_00000000000000000000000000000000"))).0,
+        "bad_token"
+    );
     desk.reviewer_starts();
     // A token that was read elsewhere is worth nothing without the reviewer's own call.
     assert_eq!(held(desk.decide(ReviewWord::Complete, Some(TOKEN))).0, "not_reviewer");
@@ -285,7 +144,7 @@ fn the_author_cannot_decide() {
 #[test]
 fn the_word_of_a_decision_is_read_where_it_can_be() {
     assert_eq!(calls::word_in("sprag decide COMPLETE --summary 'ISSUES are gone'"), Some(Some("COMPLETE")));
-    assert_eq!(calls::word_in("sprag decide --summary ISSUES COMPLETE"), Some(Some("ISSUES")));
+    assert_eq!(calls::word_in("sprag decide --summary ISSUES COMPLETE"), Some(None));
     assert_eq!(calls::word_in("sprag decide $X"), Some(None));
     assert_eq!(calls::word_in("sprag decide --help"), None);
     assert_eq!(calls::word_in("echo sprag decide COMPLETE"), None);
@@ -357,11 +216,29 @@ fn a_gated_call_waits_for_a_review_and_then_runs() {
     assert_eq!(case.gated.unwrap().input.text, r#"{"command":"gh issue close 1"}"#);
     desk.approve();
     assert_eq!(desk.bash(Actor::Main, CLOSE), Ruling::Pass);
-    assert_eq!(desk.bash(helper(), "gh issue close 2"), Ruling::Pass, "it opens such calls until the next prompt");
+    assert_eq!(
+        desk.bash(helper(), "gh issue close 2"),
+        Ruling::Pass,
+        "it opens such calls until the next prompt"
+    );
     assert_eq!(desk.stop(), Ruling::Pass);
     desk.prompt("and now that");
     assert_eq!(held(desk.bash(Actor::Main, CLOSE)).0, "review_required");
     assert_eq!(desk.log.iter().filter(|(kind, _)| *kind == USED).count(), 2);
+}
+
+/// A call that was approved and not yet made still waits when the work changes.
+#[test]
+fn a_gated_call_is_not_forgotten_when_its_approval_dies() {
+    let mut desk = Desk::new();
+    held(desk.bash(Actor::Main, CLOSE));
+    desk.approve();
+    desk.work("t2");
+    assert!(held(desk.stop()).1.contains("`Bash` waits for it by rule `review.gate-1`"));
+    desk.approve();
+    assert_eq!(desk.bash(Actor::Main, CLOSE), Ruling::Pass);
+    desk.work("t3");
+    assert_eq!(desk.stop(), Ruling::Pass, "once it is made nothing waits any more");
 }
 
 #[test]
@@ -578,6 +455,15 @@ fn a_session_sent_to_review_owes_nothing() {
         assert_eq!((step.verdict.ruling, step.effects), (Ruling::Pass, Vec::new()));
         session = step.session;
     }
+    let call = desk::bash(CLOSE);
+    let input = Input {
+        errand: Errand::Review,
+        ..Input::new(Timestamp::from_millis(1), SessionId::new("r"), Event::ToolRequested { call })
+            .within("/w")
+    };
+    let facts = Facts { rules: Some(desk.rules.clone()), ..Facts::default() };
+    let step = decide::decide(session, &input, &facts, &desk.policy, None);
+    assert_eq!(held(step.verdict.ruling).0, "review_required", "nor may it do what others may not");
 }
 
 #[test]

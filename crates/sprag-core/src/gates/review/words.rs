@@ -7,7 +7,7 @@ use crate::gates::review::policy::Policy;
 use crate::gates::review::template::{self, Values};
 use crate::obligation::{Duty, Obligation};
 use crate::rules::Judged;
-use crate::text::{Text, one_line, quoted};
+use crate::text::{Text, one_line, quoted, shell_word};
 use crate::verdict::{Note, Reason};
 
 /// Mark of an item that names the tree a review is owed for.
@@ -27,15 +27,24 @@ pub fn owe(case: &Case, verdict: Option<&Finding>, tree: Option<&Text<64>>, reas
 }
 
 /// The hold of a stop. Its first line is what a debt would say.
-pub fn due(case: &Case, text: &str, policy: &Policy, input: &Input) -> Reason {
+pub fn due(case: &Case, late: Option<&Seat>, text: &str, policy: &Policy, input: &Input) -> Reason {
     let trigger = case.trigger();
-    let values =
-        Values { session_id: input.session.as_str(), agent: policy.agent(), trigger: &trigger };
+    let values = Values { session_id: input.session.as_str(), agent: policy.agent(), trigger: &trigger };
     let asked = template::fill(text, &values);
-    Reason::new(
-        "review_due",
-        format!("a review is due: {trigger}\n{asked}"),
-        format!("start the agent `{}`", policy.agent()),
+    let again = match late {
+        Some(_) => "; the last reviewer ended without a verdict",
+        None => "",
+    };
+    Reason::new("review_due", format!("a review is due: {trigger}{again}\n{asked}"), start(policy, input))
+}
+
+/// How to get a review: an agent of that name, and where a client has none, a process.
+fn start(policy: &Policy, input: &Input) -> String {
+    let client = if input.client.is_empty() { "NAME" } else { input.client.as_str() };
+    let session = shell_word(input.session.as_str());
+    format!(
+        "start the agent `{}`; where there is none: sprag review run --client {client} --session {session}",
+        policy.agent()
     )
 }
 
@@ -44,7 +53,7 @@ pub fn open(case: &Case, session: &SessionId) -> Reason {
     Reason::new(
         "review_due",
         format!("a review is due: {}", case.trigger()),
-        format!("sprag review context --session {}", session.as_str()),
+        format!("sprag review context --session {}", shell_word(session.as_str())),
     )
 }
 
@@ -63,11 +72,13 @@ pub fn issues(finding: &Finding, is_delivered: bool, agent: &str, session: &Sess
         false if finding.message.is_empty() => {
             format!("the review found issues: {}", finding.summary)
         }
-        false => format!("the review found issues: {}\n{}", one_line(finding.summary.as_str()), finding.message),
+        false => {
+            format!("the review found issues: {}\n{}", one_line(finding.summary.as_str()), finding.message)
+        }
     };
     let next = format!(
         "mend them, then start the agent `{agent}` again; the whole verdict: sprag review context --session {}",
-        session.as_str()
+        shell_word(session.as_str())
     );
     Reason::new("review_issues", why, next)
 }
@@ -85,16 +96,24 @@ pub fn gated(gated: &Gated, judged: &Judged, asked: &str, policy: &Policy, input
     Reason::new(
         "review_required",
         format!("rule `{}` wants a review first: {reason}\n{asked}", quoted(gated.rule.as_str())),
-        format!(
-            "start the agent `{}` for session `{}`, then make this call again",
-            policy.agent(),
-            quoted(input.session.as_str())
-        ),
+        format!("{}; then make this call again", start(policy, input)),
+    )
+}
+
+pub fn not_a_reviewers(rule: &str) -> Reason {
+    Reason::new(
+        "review_required",
+        format!("rule `{}` wants a review first, and a reviewer changes nothing", quoted(rule)),
+        "leave it to the author, and decide",
     )
 }
 
 pub fn no_tree() -> Reason {
-    Reason::new("no_tree", "git does not tell what the work is like now, and a verdict is bound to that", "git status")
+    Reason::new(
+        "no_tree",
+        "git does not tell what the work is like now, and a verdict is bound to that",
+        "git status",
+    )
 }
 
 pub fn not_reviewer(agent: &str) -> Reason {
@@ -117,7 +136,7 @@ pub fn bad_token(session: &SessionId) -> Reason {
     Reason::new(
         "bad_token",
         "this is not the token of the review that is open",
-        format!("sprag review context --session {}", session.as_str()),
+        format!("sprag review context --session {}", shell_word(session.as_str())),
     )
 }
 
@@ -127,7 +146,7 @@ pub fn stale(session: &SessionId) -> Reason {
         "the work has changed since the review began; nothing is decided",
         format!(
             "look at it as it is now, then decide again: sprag review context --session {}",
-            session.as_str()
+            shell_word(session.as_str())
         ),
     )
 }
@@ -150,7 +169,7 @@ pub fn no_verdict(seat: &Seat, session: &SessionId) -> Obligation {
             "the review has no verdict yet: neither COMPLETE nor ISSUES",
             format!(
                 "sprag decide COMPLETE|ISSUES --summary TEXT --message TEXT --session {} --token TOKEN, with the token you were given",
-                session.as_str()
+                shell_word(session.as_str())
             ),
         ),
         items: Vec::new(),
@@ -159,11 +178,12 @@ pub fn no_verdict(seat: &Seat, session: &SessionId) -> Obligation {
 
 /// For the reviewer alone.
 pub fn brief(token: &str, session: &SessionId, peers: &[Text<32>]) -> Note {
-    let id = session.as_str();
+    let (id, named) = (shell_word(session.as_str()), quoted(session.as_str()));
     let peers = match peers {
         [] => String::new(),
         peers => {
-            let names: Vec<String> = peers.iter().map(|peer| format!("`{}`", quoted(peer.as_str()))).collect();
+            let names: Vec<String> =
+                peers.iter().map(|peer| format!("`{}`", quoted(peer.as_str()))).collect();
             format!(
                 "\nother agents on this machine, for a second opinion (`--opinion TEXT`): {}",
                 names.join(", ")
@@ -171,8 +191,14 @@ pub fn brief(token: &str, session: &SessionId, peers: &[Text<32>]) -> Note {
         }
     };
     Text::new(format!(
-        "you review the work of session `{id}`\nwhat it is about: sprag review context --session {id}\nwhen you have looked, decide, once, with a token that only you have:\nsprag decide COMPLETE|ISSUES --summary TEXT --message TEXT --session {id} --token {token}{peers}"
+        "you review the work of session `{named}`\nwhat it is about: sprag review context --session {id}\nwhen you have looked, decide, once, with a token that only you have:\nsprag decide COMPLETE|ISSUES --summary TEXT --message TEXT --session {id} --token {token}{peers}"
     ))
+}
+
+pub fn not_begun() -> Note {
+    Text::from(
+        "the session's journal is locked by another process, and no review was begun: end, and be started again",
+    )
 }
 
 /// Seen apart from others: an unconfirmed approval is no open case.

@@ -6,8 +6,8 @@ use serde_json::json;
 use sprag_core::event::ReviewWord;
 use sprag_host::clients::{self, CLIENTS};
 use sprag_host::exec::on_path;
-use sprag_host::review::{self, Order};
 use sprag_host::reports;
+use sprag_host::review::{self, Order};
 
 use super::super::{Cx, Ending, Outcome, show};
 use crate::failure::Failure;

@@ -1,0 +1,156 @@
+//! Reviewers: as processes of their own, in a sandbox, and among other agents.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use serde_json::{Value, json};
+
+use crate::review::{configured, prompt, reviewer, reviewer_starts, stop};
+use crate::support::{SPRAG, Sandbox, payload};
+
+/// A program of a client's name that does what a reviewer would.
+fn client(sandbox: &mut Sandbox, name: &str, script: &str) {
+    let bin = sandbox.home.join("bin");
+    fs::create_dir_all(&bin).unwrap();
+    let path = bin.join(name);
+    fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    sandbox.vars.retain(|(name, _)| name != "PATH");
+    sandbox.vars.push(("PATH".to_owned(), format!("{}:/usr/local/bin:/usr/bin:/bin", bin.display())));
+}
+
+#[test]
+fn a_reviewers_process_decides_and_nobody_in_its_place() {
+    let mut sandbox = configured("");
+    prompt(&sandbox, "s", "#review");
+    sandbox.bash("s", "make");
+    assert!(stop(&sandbox, "s").contains("a review is due"));
+    let run = ["review", "run", "--client", "codex", "--session", "s", "--json"];
+    client(&mut sandbox, "codex", "exit 0");
+    assert!(sandbox.run(&run).stdout.contains("no_verdict"));
+    // Its own session is governed by the rules, and owes nothing when it stops.
+    let hook = |name: &str, more: Value| {
+        let event = payload("r", name, &sandbox.project, more).to_string().replace('\'', "");
+        format!("printf '%s' '{event}' | {SPRAG} hook codex >> \"$HOME/replies\"\n")
+    };
+    let bash = |command: &str| json!({"tool_name": "Bash", "tool_input": {"command": command}});
+    let script = [
+        hook("UserPromptSubmit", json!({"prompt": "#review"})),
+        hook("PreToolUse", bash("make")),
+        hook("PreToolUse", bash("sprag decide COMPLETE --summary x")),
+        hook("Stop", json!({})),
+        hook("PreToolUse", bash("rm -rf /")),
+        format!("env | grep SPRAG_ > \"$HOME/env\"; {SPRAG} decide COMPLETE --summary 'all good'\n"),
+    ];
+    let script = script.concat();
+    client(&mut sandbox, "codex", &script);
+    let ran = sandbox.run(&run);
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+    let verdict: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(verdict["verdict"]["summary"], "all good");
+    assert_eq!(verdict["verdict"]["by"], "process codex");
+    let replies = fs::read_to_string(sandbox.home.join("replies")).unwrap();
+    let replies: Vec<&str> = replies.lines().collect();
+    assert_eq!(replies[..4], ["{}"; 4]);
+    assert!(replies[4].contains("core.delete-root"), "{replies:?}");
+    assert_eq!(stop(&sandbox, "s"), "");
+
+    // The same token in another process's hands.
+    prompt(&sandbox, "s", "#review");
+    let script =
+        format!("env -u SPRAG_RUN {SPRAG} decide COMPLETE --summary mine --json > \"$HOME/stolen\"\n");
+    client(&mut sandbox, "codex", &script);
+    assert_eq!(sandbox.run(&run).code, 1);
+    assert!(fs::read_to_string(sandbox.home.join("stolen")).unwrap().contains("not_reviewer"));
+    assert!(stop(&sandbox, "s").contains("a review is due"));
+    assert!(
+        sandbox
+            .run(&["review", "run", "--client", "claude", "--session", "s"])
+            .stderr
+            .contains("not on PATH")
+    );
+    assert_eq!(sandbox.run(&["review", "run", "--client", "nobody", "--session", "s"]).code, 2);
+}
+
+#[test]
+fn a_reviewer_hears_of_other_agents() {
+    let mut sandbox = configured("");
+    for name in ["codex", "gemini", "claude"] {
+        client(&mut sandbox, name, "");
+    }
+    prompt(&sandbox, "s", "#review");
+    let reply = sandbox.event("s", "SubagentStart", reviewer(json!({})));
+    let context = reply["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
+    assert!(context.contains("`codex`, `gemini`") && !context.contains("`claude`"), "{context}");
+    let other = json!({"agent_id": "a1", "agent_type": "helper"});
+    assert_eq!(sandbox.event("s", "SubagentStart", other), json!({}));
+    assert_eq!(sandbox.event("idle", "SubagentStart", reviewer(json!({}))), json!({}), "nothing to review");
+}
+
+/// A verdict as a command in a sandbox leaves it.
+fn dropped(token: &str, id: &str) -> String {
+    let decided =
+        json!({"word": "COMPLETE", "summary": "from inside", "message": "", "opinions": [], "token": token});
+    json!({"v": 1, "id": id, "at": "2026-11-15T09:01:01.000Z", "session": "s", "report": {"decided": decided}}).to_string()
+}
+
+fn inbox(sandbox: &Sandbox) -> std::path::PathBuf {
+    let inbox = sandbox.project.join(".sprag/inbox");
+    fs::create_dir_all(&inbox).unwrap();
+    fs::set_permissions(&inbox, fs::Permissions::from_mode(0o700)).unwrap();
+    inbox
+}
+
+/// In a sandbox the verdict waits in the inbox; it takes a permit there as everywhere.
+#[test]
+fn a_verdict_from_a_sandbox_is_taken_in_by_the_next_hook() {
+    let sandbox = configured("");
+    prompt(&sandbox, "s", "#review");
+    sandbox.bash("s", "make");
+    let token = reviewer_starts(&sandbox, "s");
+    let inbox = inbox(&sandbox);
+    fs::write(inbox.join("s.abcdef0123456788.json"), dropped(&token, "abcdef0123456788")).unwrap();
+    assert!(stop(&sandbox, "s").contains("ended without a verdict"), "nobody saw the reviewer decide");
+    let token = reviewer_starts(&sandbox, "s");
+    let call = json!({"tool_name": "Bash", "tool_input": {"command": "sprag decide COMPLETE --summary x"}});
+    assert_eq!(sandbox.event("s", "PreToolUse", reviewer(call)), json!({}));
+    fs::write(inbox.join("s.abcdef0123456789.json"), dropped(&token, "abcdef0123456789")).unwrap();
+    assert_eq!(stop(&sandbox, "s"), "");
+    assert_eq!(fs::read_dir(&inbox).unwrap().count(), 0, "no token is left lying about");
+}
+
+/// What a reviewer's process leaves is taken by whoever runs it, and by no hook in between.
+#[test]
+fn a_process_in_a_sandbox_decides_through_whoever_runs_it() {
+    let mut sandbox = configured("");
+    prompt(&sandbox, "s", "#review");
+    sandbox.bash("s", "make");
+    let inbox = inbox(&sandbox);
+    let file = inbox.join("s.abcdef0123456789.json");
+    let stop_event = payload("s", "Stop", &sandbox.project, json!({}));
+    let script = format!(
+        "printf '%s' '{}' | sed \"s/TOKEN/$SPRAG_REVIEW_TOKEN/\" > '{}'\nprintf '%s' '{stop_event}' | env -u SPRAG_RUN {SPRAG} hook claude > \"$HOME/reply\"\n",
+        dropped("TOKEN", "abcdef0123456789"),
+        file.display()
+    );
+    client(&mut sandbox, "claude", &script);
+    let ran = sandbox.run(&["review", "run", "--client", "claude", "--session", "s", "--json"]);
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+    let reply = fs::read_to_string(sandbox.home.join("reply")).unwrap();
+    assert!(reply.contains("a review is under way"), "{reply}");
+    assert!(ran.stdout.contains("from inside"), "{}", ran.stdout);
+    assert_eq!(stop(&sandbox, "s"), "");
+}
+
+/// A reviewer that hangs is ended at its deadline, and the review is due again.
+#[test]
+fn a_process_has_a_deadline() {
+    let mut sandbox = configured("");
+    prompt(&sandbox, "s", "#review");
+    sandbox.bash("s", "make");
+    client(&mut sandbox, "claude", "exec sleep 1000");
+    let ran = sandbox.run(&["review", "run", "--client", "claude", "--session", "s", "--timeout", "1"]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.stderr.contains("took too long"), "{}", ran.stderr);
+    assert!(stop(&sandbox, "s").contains("a review is due"));
+}
