@@ -189,6 +189,12 @@ fn configuration_shows_where_every_value_comes_from() {
     commit.secrets                     default      "deny"
     commit.subagents                   default      "deny"
     commit.trailers                    default      "keep"
+    completion.check                   default      []
+    completion.mandatory               default      []
+    completion.markers                 default      ["#done"]
+    completion.on_tool_failure         default      "off"
+    completion.phrases                 default      []
+    completion.profile                 default      "standard"
     delegation.insist_at               default      5
     delegation.mode                    default      "advise"
     delegation.note_at                 default      3

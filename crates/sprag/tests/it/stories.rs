@@ -470,9 +470,9 @@ impl Player for Program {
                 fs::create_dir_all(file.parent().unwrap()).unwrap();
                 let set = fs::read_to_string(&file).unwrap_or_default();
                 let others = set.lines().filter(|line| !line.starts_with(key.as_str()));
-                let lines: Vec<String> = others.map(str::to_owned).chain([setting(key, value)]).collect();
+                // In front: a key behind a table would be the table's.
                 let lines: Vec<String> =
-                    [format!("{key} = \"{value}\"")].into_iter().chain(others.map(str::to_owned)).collect();
+                    [setting(key, value)].into_iter().chain(others.map(str::to_owned)).collect();
                 fs::write(&file, lines.join("\n")).unwrap();
                 return Told::Nothing;
             }
