@@ -180,7 +180,10 @@ impl Player for Core {
                 *self.lines.entry(session.to_owned()).or_default() += lines;
                 Event::ToolRequested { call: call("Write", json!({ "file_path": format!("/w/{path}") })) }
             }
-            Step::Dirty { .. } => return Told::Nothing,
+            Step::Dirty { .. } => {
+                self.checks.writes += 1;
+                return Told::Nothing;
+            }
             Step::Tracker(name) => {
                 self.tracker = Some(name.clone());
                 return Told::Nothing;
