@@ -60,7 +60,8 @@ pub fn plan(world: &World<'_>, id: &SessionId, now: Timestamp) -> Option<Plan> {
     loaded.session.gates.completion.plan(&loaded.session.about, &input, policy, found.changes.as_ref())
 }
 
-/// Whether this process is itself part of a run of ours, a check say.
-pub fn is_within_run(world: &World<'_>) -> bool {
-    runs::task(world.places.user.as_ref(), world.env).is_some()
+/// Whether this process is itself part of a check. Only a command refuses by the variable alone: hooks
+/// would be switched off by it.
+pub fn is_within_check(world: &World<'_>) -> bool {
+    world.env.text(checks::VARIABLE).is_some() || runs::task(world.places.user.as_ref(), world.env).is_some()
 }

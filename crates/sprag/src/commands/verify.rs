@@ -56,7 +56,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     if policy.check.is_empty() {
         return Err(Failure::nothing_to_verify());
     }
-    if verify::is_within_run(&world) {
+    if verify::is_within_check(&world) {
         return Err(Failure::verify_within_check());
     }
     let session = match reports::find_session(&world, args.session.as_deref(), cx.now) {

@@ -108,7 +108,7 @@ fn others_are_answered_while_a_check_runs() {
     let sandbox = sandbox(&[]);
     let at = |name: &str| sandbox.project.join("..").join(name);
     assert!(sandbox.command("mkfifo").args([at("started"), at("go")]).status().unwrap().success());
-    configure(&sandbox, "waits", "echo x > ../started; read x < ../go", "");
+    configure(&sandbox, "waits", "echo x > ../started; read x < ../go", "timeout = 60");
     thread::scope(|scope| {
         let stopping = scope.spawn(|| stop(&sandbox, "s", "All done."));
         // Opens once the check has.
@@ -133,7 +133,7 @@ fn hooks_below_a_check_owe_nothing() {
         &sandbox,
         "agent",
         &format!("{SPRAG} hook claude < ../below.json > ../reply; {SPRAG} verify 2>> ../reply; test $? = 2"),
-        "",
+        "timeout = 60",
     );
     assert_eq!(stop(&sandbox, "s", "All done."), "pass");
     let told = fs::read_to_string(reply).unwrap();

@@ -187,7 +187,10 @@ impl Player for Core {
                 self.files.insert(path.clone(), lines.to_string());
                 Event::ToolRequested { call: call("Write", json!({ "file_path": format!("/w/{path}") })) }
             }
-            Step::Dirty { .. } => return Told::Nothing,
+            Step::Dirty { .. } => {
+                self.checks.writes += 1;
+                return Told::Nothing;
+            }
             Step::Tracker(name) => {
                 self.tracker = Some(name.clone());
                 return Told::Nothing;

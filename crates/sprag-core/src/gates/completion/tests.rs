@@ -248,6 +248,38 @@ fn risk_goes_deeper() {
 }
 
 #[test]
+fn a_smaller_change_is_no_way_out() {
+    let mut play = Play::new(vec![check("unit", "standard", true), check("slow", "deep", true)]);
+    play.changes.paths = vec![Text::from("src/auth/login.rs")];
+    play.failing = vec!["slow"];
+    assert_eq!(play.stop("All done."), HELD);
+    (play.tree, play.changes) = (2, Changes::default());
+    assert_eq!(play.stop("All done."), HELD);
+    assert_eq!(play.ran, [Profile::Deep; 2]);
+    // Nor is a result of a parallel stop that looked less closely.
+    play.failing.clear();
+    let stop = Stop { last_message: Text::from("All done."), ..Stop::default() };
+    let input = Input::new(Timestamp::from_millis(0), SessionId::new("s"), Event::StopRequested(stop));
+    let facts = Facts {
+        checks: Some(play.results(Profile::Standard)),
+        changes: Some(Changes::default()),
+        ..Facts::default()
+    };
+    let mut effects = Vec::new();
+    let about = play.session.about.clone();
+    let policy = play.policy.gates.completion.clone();
+    let vote = play.session.gates.completion.step(&mut Cx {
+        about: &about,
+        input: &input,
+        facts: &facts,
+        policy: &policy,
+        effects: &mut effects,
+    });
+    assert!(matches!(vote, Vote::Owe(_)), "{vote:?}");
+    assert_eq!(play.state(), "failing");
+}
+
+#[test]
 fn the_same_tree_goes_no_deeper() {
     let mut play = Play::new(vec![check("unit", "standard", true), check("slow", "deep", true)]);
     play.failing = vec!["unit"];
