@@ -174,25 +174,24 @@ impl Session {
 
     /// Folds one `set`. A part that cannot be read keeps its value and is named.
     pub fn apply(&mut self, set: Map<String, Value>) -> Unreadable {
-        let mut unreadable = Unreadable::default();
-        for (name, value) in set {
-            let read = match name.as_str() {
-                "about" => take(&mut self.about, value),
-                "breaker" => take(&mut self.breaker, value),
-                "stops" => take(&mut self.stops, value),
-                _ => match self.gates.set(&name, value) {
-                    Ok(read) => read,
-                    Err(value) => {
-                        self.unknown.insert(name.clone(), value);
-                        true
-                    }
-                },
-            };
-            if !read {
-                unreadable.0.push(name);
-            }
+        let unreadable = set.into_iter().filter(|(name, value)| !self.read(name, &value.to_string()));
+        Unreadable(unreadable.map(|(name, _)| name).collect())
+    }
+
+    /// Takes one part as it is written. `false`: it cannot be read, and keeps its value.
+    pub fn read(&mut self, name: &str, json: &str) -> bool {
+        match name {
+            "about" => take(&mut self.about, json),
+            "breaker" => take(&mut self.breaker, json),
+            "stops" => take(&mut self.stops, json),
+            _ => self.gates.read(name, json).unwrap_or_else(|| match serde_json::from_str(json) {
+                Ok(value) => {
+                    self.unknown.insert(name.to_owned(), value);
+                    true
+                }
+                Err(_) => false,
+            }),
         }
-        unreadable
     }
 }
 
@@ -202,8 +201,8 @@ pub(crate) fn part<T: Serialize + PartialEq>(set: &mut Map<String, Value>, name:
     }
 }
 
-pub(crate) fn take<T: DeserializeOwned>(slot: &mut T, value: Value) -> bool {
-    match serde_json::from_value(value) {
+pub(crate) fn take<T: DeserializeOwned>(slot: &mut T, json: &str) -> bool {
+    match serde_json::from_str(json) {
         Ok(read) => {
             *slot = read;
             true

@@ -4,7 +4,8 @@
 //! snapshot of all of it, and reading starts at the last one from the end: the six hundredth call
 //! of a session costs what the first did. Lines that changed nothing are not even parsed.
 
-use std::collections::HashSet;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
@@ -13,7 +14,8 @@ use std::time::Duration;
 
 use memchr::{memchr_iter, memmem, memrchr_iter};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::json;
+use serde_json::value::RawValue;
 use sprag_core::digest::Digest;
 use sprag_core::event::SessionId;
 use sprag_core::log::{self, Record};
@@ -55,10 +57,38 @@ pub struct Loaded {
 
 /// A line as far as the state is concerned: the rest of it is passed over.
 #[derive(Deserialize)]
-struct StateLine {
+struct StateLine<'a> {
     #[serde(default)]
     body: Count,
-    set: Map<String, Value>,
+    #[serde(borrow)]
+    set: BTreeMap<Cow<'a, str>, &'a RawValue>,
+}
+
+/// The parts of the state as they are written, each with all that was ever written of it: only the last
+/// one that can be read counts, and only that one is.
+#[derive(Default)]
+struct Parts<'a>(Vec<(Cow<'a, str>, Vec<&'a RawValue>)>);
+
+impl<'a> Parts<'a> {
+    fn add(&mut self, set: BTreeMap<Cow<'a, str>, &'a RawValue>) {
+        for (name, value) in set {
+            match self.0.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, values)) => values.push(value),
+                None => self.0.push((name, vec![value])),
+            }
+        }
+    }
+
+    fn read_into(self, loaded: &mut Loaded) {
+        for (name, values) in self.0 {
+            for value in values.into_iter().rev() {
+                if loaded.session.read(&name, value.get()) {
+                    break;
+                }
+                loaded.damage.push(format!("state of `{name}`"));
+            }
+        }
+    }
 }
 
 #[derive(Default, Deserialize)]
@@ -289,20 +319,21 @@ fn fold(tail: &[u8], is_all: bool) -> Option<Loaded> {
         let line = trim(&tail[start..from]);
         from = start;
         if line.starts_with(SNAPSHOT) {
-            match serde_json::from_slice::<StateLine>(line) {
+            match serde_json::from_slice::<StateLine<'_>>(line) {
                 Ok(state) => {
                     loaded.events = state.body.events;
-                    apply(&mut loaded, state.set);
-                    return Some(fold_rest(loaded, &tail[start + line.len()..]));
+                    let mut parts = Parts::default();
+                    parts.add(state.set);
+                    return Some(fold_rest(loaded, parts, &tail[start + line.len()..]));
                 }
                 Err(_) => loaded.damage.push("a snapshot".to_owned()),
             }
         }
     }
-    is_all.then(|| fold_rest(loaded, tail))
+    is_all.then(|| fold_rest(loaded, Parts::default(), tail))
 }
 
-fn fold_rest(mut loaded: Loaded, rest: &[u8]) -> Loaded {
+fn fold_rest<'a>(mut loaded: Loaded, mut parts: Parts<'a>, rest: &'a [u8]) -> Loaded {
     // A last line without its end was being written by somebody who was killed. Nobody was told of
     // it, so it is no damage.
     let end =
@@ -327,18 +358,14 @@ fn fold_rest(mut loaded: Loaded, rest: &[u8]) -> Loaded {
         } else if line.last() != Some(&b'}') {
             loaded.damage.push("a torn line".to_owned());
         } else if has_set {
-            match serde_json::from_slice::<StateLine>(line) {
-                Ok(state) => apply(&mut loaded, state.set),
+            match serde_json::from_slice::<StateLine<'_>>(line) {
+                Ok(state) => parts.add(state.set),
                 Err(_) => loaded.damage.push("a line that changes the state".to_owned()),
             }
         }
     }
+    parts.read_into(&mut loaded);
     loaded
-}
-
-fn apply(loaded: &mut Loaded, set: Map<String, Value>) {
-    let unreadable = loaded.session.apply(set);
-    loaded.damage.extend(unreadable.0.into_iter().map(|part| format!("state of `{part}`")));
 }
 
 pub fn lines_of(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {

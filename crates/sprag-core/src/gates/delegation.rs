@@ -109,7 +109,8 @@ insist_at = 5
 
     /// The role is looked for once: at the start, or at whatever event is the first.
     fn needs(&self, asked: &Asked<'_, Policy>) -> Needs {
-        let starts = matches!(asked.input.event, Event::SessionStarted { .. }) || asked.about.started.is_none();
+        let starts =
+            matches!(asked.input.event, Event::SessionStarted { .. }) || asked.about.started.is_none();
         if starts && asked.policy.mode != Mode::Off { Needs::ROLE } else { Needs::NONE }
     }
 
@@ -293,7 +294,10 @@ mod tests {
     fn the_payload_tells_before_the_environment_and_the_marker() {
         assert_eq!(role(&started(None, None, None)), None);
         assert_eq!(role(&started(None, Some("conductor\n"), None)), Some(Role::Conductor));
-        assert_eq!(role(&started(Some("Section_Leader"), Some("conductor"), None)), Some(Role::SectionLeader));
+        assert_eq!(
+            role(&started(Some("Section_Leader"), Some("conductor"), None)),
+            Some(Role::SectionLeader)
+        );
         assert_eq!(role(&started(Some("musician"), Some("conductor"), None)), None);
         assert_eq!(role(&started(Some("musician"), None, Some("band:conductor"))), Some(Role::Conductor));
         assert_eq!(role(&started(Some("conductor"), None, Some("musician"))), None);
@@ -335,11 +339,16 @@ mod tests {
         let policy = Policy { mode: Mode::Enforce, ..Policy::default() };
         let facts = Facts::default();
         let notes: Vec<bool> = (1..=4)
-            .map(|second| matches!(step(&mut state, &input(write("/w/a"), second), &facts, &policy), Vote::Note(_)))
+            .map(|second| {
+                matches!(step(&mut state, &input(write("/w/a"), second), &facts, &policy), Vote::Note(_))
+            })
             .collect();
         assert_eq!(notes, [false, false, true, false]);
         for second in [5, 300, 600] {
-            assert!(matches!(step(&mut state, &input(write("/w/a"), second), &facts, &policy), Vote::Hold(_)));
+            assert!(matches!(
+                step(&mut state, &input(write("/w/a"), second), &facts, &policy),
+                Vote::Hold(_)
+            ));
         }
         // The window has passed for the first of them.
         assert_eq!(step(&mut state, &input(write("/w/a"), 601), &facts, &policy), Vote::Pass);

@@ -125,7 +125,9 @@ fn met(debts: &[OpenDebt], unresolved: &[Text<200>], root: &str) -> Vec<String> 
     let debts = debts.iter().map(|open| &open.debt);
     let debts = debts.filter(|debt| debt.duty == Duty::Integrity && debt.root.as_str() == root);
     debts
-        .filter(|debt| !debt.items.iter().any(|item| unresolved.contains(item) || item.as_str().ends_with(MORE)))
+        .filter(|debt| {
+            !debt.items.iter().any(|item| unresolved.contains(item) || item.as_str().ends_with(MORE))
+        })
         .map(|debt| debt.id.to_string())
         .collect()
 }

@@ -226,11 +226,11 @@ macro_rules! gates {
                 $(part(set, concat!("gate.", stringify!($name)), &self.$name, &before.$name);)+
             }
 
-            /// Takes one part of a `set`; one that is no gate of this version comes back.
-            pub(crate) fn set(&mut self, name: &str, value: Value) -> Result<bool, Value> {
+            /// Takes one part of a `set`; `None` for one that is no gate of this version.
+            pub(crate) fn read(&mut self, name: &str, json: &str) -> Option<bool> {
                 match name {
-                    $(concat!("gate.", stringify!($name)) => Ok(take(&mut self.$name, value)),)+
-                    _ => Err(value),
+                    $(concat!("gate.", stringify!($name)) => Some(take(&mut self.$name, json)),)+
+                    _ => None,
                 }
             }
         }

@@ -356,10 +356,13 @@ fn refusal(judged: &Judged, code: Option<&str>) -> Reason {
     let reason = judged.reason.as_deref().unwrap_or_default();
     let why = if judged.matched { format!("rule `{rule}` {word}: {reason}") } else { reason.to_owned() };
     let next = judged.next.clone().filter(|_| judged.matched);
-    let next = next.unwrap_or_else(|| "write it so that it can be read beforehand, or do it another way".to_owned());
+    let next =
+        next.unwrap_or_else(|| "write it so that it can be read beforehand, or do it another way".to_owned());
     let next = match code {
         Some(code) => {
-            format!("{next}; only the user, in a terminal, can let this one call through: `sprag approve {code}`")
+            format!(
+                "{next}; only the user, in a terminal, can let this one call through: `sprag approve {code}`"
+            )
         }
         None => next,
     };

@@ -105,7 +105,8 @@ fn tell(cx: &mut Cx<'_, Policy>) -> Vote {
         let path = quoted(damage.path());
         match damage {
             Damage::Restored { kept, .. } => {
-                let kept = kept.as_ref().map_or(String::new(), |kept| format!(" (kept in `{}`)", quoted(kept)));
+                let kept =
+                    kept.as_ref().map_or(String::new(), |kept| format!(" (kept in `{}`)", quoted(kept)));
                 told.push(format!("`{path}` was put back{kept}"));
             }
             Damage::Left { why, .. } => told.push(format!("`{path}`: {why}")),
@@ -134,9 +135,9 @@ fn protected(path: &str) -> Reason {
 
 /// A cheap look first: most calls change no file that is known beforehand, and name nothing of ours.
 fn may_touch(call: &ToolCall, input: &Input) -> bool {
-    let writes = call.script(&input.start()).map_or(!call.paths.is_empty(), |script| {
-        script.writes.iter().any(|used| !is_device(&used.path))
-    });
+    let writes = call
+        .script(&input.start())
+        .map_or(!call.paths.is_empty(), |script| script.writes.iter().any(|used| !is_device(&used.path)));
     call.effect.changes_the_world() && (writes || names_us(call))
 }
 
@@ -175,9 +176,38 @@ fn touches(call: &ToolCall, input: &Input, facts: &Facts) -> Option<String> {
 
 /// Programs that only look, and may look at our records.
 const LOOKING: &[&str] = &[
-    "[", "cat", "cd", "cmp", "cut", "diff", "du", "echo", "egrep", "fd", "fgrep", "file", "find", "git", "grep", "head",
-    "jq", "less", "ls", "md5sum", "printf", "pwd", "rg", "sha256sum", "sort", "sprag", "stat", "tail", "test", "tree",
-    "uniq", "wc",
+    "[",
+    "cat",
+    "cd",
+    "cmp",
+    "cut",
+    "diff",
+    "du",
+    "echo",
+    "egrep",
+    "fd",
+    "fgrep",
+    "file",
+    "find",
+    "git",
+    "grep",
+    "head",
+    "jq",
+    "less",
+    "ls",
+    "md5sum",
+    "printf",
+    "pwd",
+    "rg",
+    "sha256sum",
+    "sort",
+    "sprag",
+    "stat",
+    "tail",
+    "test",
+    "tree",
+    "uniq",
+    "wc",
 ];
 
 /// Programs that give a file another name, under which it could be changed.
@@ -269,16 +299,17 @@ fn is_plain(call: &ToolCall, input: &Input) -> bool {
 /// Programs that run a project's own code all day long. What that does to guarded files is not looked at:
 /// it would cost every build, and whoever writes it could as well write a script.
 const BUILDING: &[&str] = &[
-    "bun", "cargo", "cmake", "ctest", "dotnet", "eslint", "go", "gradle", "gradlew", "jest", "just", "mvn", "mypy",
-    "ninja", "npm", "npx", "pip", "pip3", "pnpm", "prettier", "pytest", "ruff", "rustc", "swift", "tox", "tsc", "uv",
-    "vitest", "yarn",
+    "bun", "cargo", "cmake", "ctest", "dotnet", "eslint", "go", "gradle", "gradlew", "jest", "just", "mvn",
+    "mypy", "ninja", "npm", "npx", "pip", "pip3", "pnpm", "prettier", "pytest", "ruff", "rustc", "swift",
+    "tox", "tsc", "uv", "vitest", "yarn",
 ];
 
 /// Programs that change files, but no others than the model of the shell tells.
 const CHANGING: &[&str] = &[
-    "basename", "chgrp", "chmod", "chown", "cp", "date", "df", "dirname", "env", "export", "false", "gh", "id", "kill",
-    "ln", "mkdir", "mktemp", "mv", "popd", "ps", "pushd", "read", "readlink", "realpath", "rm", "rmdir", "seq", "set",
-    "sleep", "tee", "timeout", "touch", "tr", "true", "type", "uname", "unset", "which", "whoami",
+    "basename", "chgrp", "chmod", "chown", "cp", "date", "df", "dirname", "env", "export", "false", "gh",
+    "id", "kill", "ln", "mkdir", "mktemp", "mv", "popd", "ps", "pushd", "read", "readlink", "realpath", "rm",
+    "rmdir", "seq", "set", "sleep", "tee", "timeout", "touch", "tr", "true", "type", "uname", "unset",
+    "which", "whoami",
 ];
 
 #[cfg(test)]

@@ -71,11 +71,21 @@ enum Standing {
     #[default]
     Idle,
     /// Somebody works on this ticket.
-    Active { item: WorkItem },
+    Active {
+        item: WorkItem,
+    },
     /// These are done: reflect or skip before the session ends.
-    Due { items: Vec<WorkItem> },
-    Reflected { at: Timestamp },
-    Skipped { reason: Text<500>, decider: Decider, at: Timestamp },
+    Due {
+        items: Vec<WorkItem>,
+    },
+    Reflected {
+        at: Timestamp,
+    },
+    Skipped {
+        reason: Text<500>,
+        decider: Decider,
+        at: Timestamp,
+    },
 }
 
 /// What a reflection is about.
@@ -116,8 +126,12 @@ impl Gate for Reflection {
             Event::TaskCompleting { id, .. } if is_main && asked.about.tasks.is_last(id.as_str()) => {
                 if self.may_ask(asked.policy) && asked.about.worked { Needs::CHANGES } else { Needs::NONE }
             }
-            Event::Prompted { author: Author::User, .. } if is_main && self.standing == Standing::Idle => Needs::TRACKER,
-            Event::Reported(Report::Reflected { .. } | Report::Skipped { .. }) => Needs::DEBTS | Needs::TRACKER,
+            Event::Prompted { author: Author::User, .. } if is_main && self.standing == Standing::Idle => {
+                Needs::TRACKER
+            }
+            Event::Reported(Report::Reflected { .. } | Report::Skipped { .. }) => {
+                Needs::DEBTS | Needs::TRACKER
+            }
             _ => Needs::NONE,
         }
     }
@@ -132,7 +146,9 @@ impl Gate for Reflection {
                 Vote::Pass
             }
             Event::ToolRequested { call } => self.requested(call, cx),
-            Event::ToolFinished { call, outcome } if !self.closing.is_empty() => self.finished(call, outcome, cx),
+            Event::ToolFinished { call, outcome } if !self.closing.is_empty() => {
+                self.finished(call, outcome, cx)
+            }
             Event::StopRequested(_) if is_main => self.stop(cx),
             Event::TaskCompleting { id, .. } if is_main => self.task_done(id.as_str(), cx),
             Event::SubagentStopped(stop) => self.agent_stopped(stop, cx),
@@ -247,7 +263,8 @@ impl Reflection {
         let key = key(call, cx.input);
         match outcome {
             Outcome::Ok => {
-                let (closed, open) = std::mem::take(&mut self.closing).into_iter().partition(|it| it.call == key);
+                let (closed, open) =
+                    std::mem::take(&mut self.closing).into_iter().partition(|it| it.call == key);
                 self.closing = open;
                 self.closed(closed, cx)
             }
@@ -346,7 +363,9 @@ impl Reflection {
     /// More than the threshold, since it was last asked about.
     fn is_much(&self, size: Size, policy: &Policy) -> bool {
         match (size, self.size) {
-            (Size::Lines(now), Some(Size::Lines(then))) => now.abs_diff(then) > policy.auto_skip.line_threshold,
+            (Size::Lines(now), Some(Size::Lines(then))) => {
+                now.abs_diff(then) > policy.auto_skip.line_threshold
+            }
             (Size::Lines(now), _) => now > policy.auto_skip.line_threshold,
             (Size::Unknown, Some(_)) => false,
             (Size::Unknown, None) => true,
@@ -400,7 +419,8 @@ impl Reflection {
             more => format!(" and {more} more"),
         };
         let times = self.times.to_string();
-        let evidence = ["reflect", session.as_str(), &times].into_iter().chain(names.iter().map(String::as_str));
+        let evidence =
+            ["reflect", session.as_str(), &times].into_iter().chain(names.iter().map(String::as_str));
         Vote::Owe(Obligation {
             duty: Duty::Reflect,
             digest: Digest::of(evidence),

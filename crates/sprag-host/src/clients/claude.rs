@@ -125,7 +125,10 @@ fn presence(env: &Env) -> Presence {
 }
 
 fn user_file(env: &Env) -> Option<PathBuf> {
-    let dir = env.get("CLAUDE_CONFIG_DIR").map(PathBuf::from).or_else(|| places::home(env).map(|home| home.join(".claude")));
+    let dir = env
+        .get("CLAUDE_CONFIG_DIR")
+        .map(PathBuf::from)
+        .or_else(|| places::home(env).map(|home| home.join(".claude")));
     dir.map(|dir| dir.join("settings.json"))
 }
 

@@ -103,7 +103,8 @@ fn parse(payload: &Payload, _env: &Env) -> Result<Parsed, Malformed> {
 
 /// A patch names its files in its own text, wherever that text is.
 fn name_patched(call: &mut ToolCall) {
-    let texts = call.input.as_object().into_iter().flat_map(|members| members.values()).filter_map(Value::as_str);
+    let texts =
+        call.input.as_object().into_iter().flat_map(|members| members.values()).filter_map(Value::as_str);
     let marks = ["*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "];
     let paths: Vec<String> = texts
         .filter(|text| text.contains("*** Begin Patch"))
@@ -133,7 +134,10 @@ struct Answer<'a> {
 /// The exit code stands above the command's own words, which are not to be believed.
 fn settled(line: &str, call: &str) -> Option<bool> {
     let Line { payload } = serde_json::from_str(line).ok()?;
-    let output = payload.output.as_str().filter(|_| payload.r#type == "function_call_output" && payload.call_id == call)?;
+    let output = payload
+        .output
+        .as_str()
+        .filter(|_| payload.r#type == "function_call_output" && payload.call_id == call)?;
     let head = output.lines().take_while(|line| *line != "Output:");
     let code = head.filter_map(|line| line.strip_prefix("Process exited with code ")).next()?;
     Some(code.trim() == "0")
@@ -142,7 +146,9 @@ fn settled(line: &str, call: &str) -> Option<bool> {
 fn render(reply: &Reply<'_>) -> String {
     let verdict = Verdict {
         ruling: match (&reply.verdict.ruling, &reply.verdict.rewrite) {
-            (Ruling::Ask { gate, reason }, _) => Ruling::Hold { gate, reason: reason.clone(), also: Vec::new() },
+            (Ruling::Ask { gate, reason }, _) => {
+                Ruling::Hold { gate, reason: reason.clone(), also: Vec::new() }
+            }
             (Ruling::Pass, Some(Rewrite { input, why })) => Ruling::Hold {
                 gate: "rewrite",
                 reason: Reason::new("rewrite", why.as_str(), format!("call it with {input}")),
@@ -157,7 +163,10 @@ fn render(reply: &Reply<'_>) -> String {
 }
 
 fn user_file(env: &Env) -> Option<PathBuf> {
-    let dir = env.get("CODEX_HOME").map(PathBuf::from).or_else(|| places::home(env).map(|home| home.join(".codex")));
+    let dir = env
+        .get("CODEX_HOME")
+        .map(PathBuf::from)
+        .or_else(|| places::home(env).map(|home| home.join(".codex")));
     dir.map(|dir| dir.join("hooks.json"))
 }
 

@@ -28,7 +28,8 @@ pub struct Args {
 
 pub fn run(args: Args, cx: &Cx) -> Outcome {
     let world = cx.world()?;
-    let is_asked = |id: &SessionId| args.session.as_ref().is_none_or(|session| id.as_str().starts_with(session));
+    let is_asked =
+        |id: &SessionId| args.session.as_ref().is_none_or(|session| id.as_str().starts_with(session));
     let refused: Vec<(SessionId, Refused)> =
         refused(&world.store()).into_iter().filter(|(id, _)| is_asked(id)).collect();
     let Some(code) = args.code else {
@@ -46,14 +47,17 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     show(
         args.json,
         || json!({"approved": code, "session": session, "rule": call.rule, "call": call.what}),
-        || output::line(format!("`{}` may run once within ten minutes: tell the agent to try again", call.what)),
+        || {
+            output::line(format!(
+                "`{}` may run once within ten minutes: tell the agent to try again",
+                call.what
+            ))
+        },
     )
 }
 
 fn list(json: bool, refused: &[(SessionId, Refused)]) -> Outcome {
-    let row = |(session, refused): &(SessionId, Refused)| {
-        json!({"code": refused.code, "rule": refused.rule, "call": refused.what, "session": session})
-    };
+    let row = |(session, refused): &(SessionId, Refused)| json!({"code": refused.code, "rule": refused.rule, "call": refused.what, "session": session});
     show(
         json,
         || json!({ "refused": refused.iter().map(row).collect::<Vec<_>>() }),
@@ -63,7 +67,10 @@ fn list(json: bool, refused: &[(SessionId, Refused)]) -> Outcome {
             }
             for (session, refused) in refused {
                 let Refused { code, rule, what, .. } = refused;
-                output::line(format!("{code}  {rule}  `{what}`\n  next: sprag approve {code} --session {}", session.as_str()));
+                output::line(format!(
+                    "{code}  {rule}  `{what}`\n  next: sprag approve {code} --session {}",
+                    session.as_str()
+                ));
             }
         },
     )
@@ -76,5 +83,9 @@ fn refused(store: &sprag_host::store::Store) -> Vec<(SessionId, Refused)> {
         let session = records.iter().rev().find_map(|record| record.session.clone())?;
         Some((session, loaded.session.gates.permission))
     });
-    of_session.flat_map(|(session, gate)| gate.open().map(move |refused| (session.clone(), refused)).collect::<Vec<_>>()).collect()
+    of_session
+        .flat_map(|(session, gate)| {
+            gate.open().map(move |refused| (session.clone(), refused)).collect::<Vec<_>>()
+        })
+        .collect()
 }

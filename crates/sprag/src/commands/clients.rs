@@ -38,9 +38,13 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
         || {
             for client in CLIENTS {
                 let seen = last(client).unwrap_or_else(|| "never".to_owned());
-                output::line(format!("{} ({}), tested with {}, last event here: {seen}", client.name, client.title, client.tested));
+                output::line(format!(
+                    "{} ({}), tested with {}, last event here: {seen}",
+                    client.name, client.title, client.tested
+                ));
             }
-            let names: Vec<&str> = std::iter::once("can").chain(CLIENTS.iter().map(|client| client.name)).collect();
+            let names: Vec<&str> =
+                std::iter::once("can").chain(CLIENTS.iter().map(|client| client.name)).collect();
             let rows: Vec<Vec<String>> = CLIENTS[0]
                 .can
                 .iter()

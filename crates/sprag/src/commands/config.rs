@@ -83,7 +83,13 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
 
 fn places(cx: &Cx) -> Places {
     // Outside git and without a home there still are defaults and the environment.
-    cx.places().unwrap_or(Places { worktree: None, git_dir: None, common: None, store: PathBuf::new(), user: None })
+    cx.places().unwrap_or(Places {
+        worktree: None,
+        git_dir: None,
+        common: None,
+        store: PathBuf::new(),
+        user: None,
+    })
 }
 
 fn resolved(cx: &Cx) -> Result<Resolved, Failure> {
@@ -115,7 +121,9 @@ fn show_all(json: bool, cx: &Cx) -> Outcome {
             let rows: Vec<Vec<String>> = resolved
                 .settings
                 .iter()
-                .map(|(key, setting)| vec![key.clone(), setting.layer.name().to_owned(), setting.value.to_string()])
+                .map(|(key, setting)| {
+                    vec![key.clone(), setting.layer.name().to_owned(), setting.value.to_string()]
+                })
                 .collect();
             output::table(&["key", "layer", "value"], &rows);
             for ignored in &resolved.ignored {

@@ -72,7 +72,13 @@ fn list(json: bool, cx: &Cx) -> Outcome {
                     sprag_core::obligation::Cause::Released => "let go by the breaker",
                     sprag_core::obligation::Cause::Ended => "left when the session ended",
                 };
-                output::line(format!("{}  {}  {}  {cause}\n  {}", debt.id, debt.duty.name(), debt.since, debt.why));
+                output::line(format!(
+                    "{}  {}  {}  {cause}\n  {}",
+                    debt.id,
+                    debt.duty.name(),
+                    debt.since,
+                    debt.why
+                ));
                 output::line(format!("  next: sprag debt clear {} --reason TEXT", debt.id));
             }
         },

@@ -69,7 +69,11 @@ fn first_session(stage: &Stage) -> Result<(), Failure> {
     })?;
     stage.event("session-1", "Stop", json!({"last_assistant_message": "The branch is merged."}))?;
     stage.say("The agent is not done, and is told why. Sprag's own records it cannot change:");
-    stage.event("session-1", "PreToolUse", json!({"tool_name": "Bash", "tool_input": {"command": "rm -rf .git/sprag"}}))?;
+    stage.event(
+        "session-1",
+        "PreToolUse",
+        json!({"tool_name": "Bash", "tool_input": {"command": "rm -rf .git/sprag"}}),
+    )?;
     stage.tool("session-1", "printf 'hello, world!\\n' > greeting.txt", || {
         fs::write(stage.project.join("greeting.txt"), "hello, world!\n")
     })?;
@@ -165,11 +169,16 @@ impl Stage {
     }
 
     fn git(&self, args: &[&str]) -> Result<(), Failure> {
-        let ran = git::in_own_repository(&self.project, args)
-            .map_err(|error| Failure::demo(format!("git cannot be started: {error}")).next("git --version"))?;
+        let ran = git::in_own_repository(&self.project, args).map_err(|error| {
+            Failure::demo(format!("git cannot be started: {error}")).next("git --version")
+        })?;
         match ran.succeeded() {
             true => Ok(()),
-            false => Err(Failure::demo(format!("`git {}` failed: {}", args.join(" "), String::from_utf8_lossy(&ran.stderr)))),
+            false => Err(Failure::demo(format!(
+                "`git {}` failed: {}",
+                args.join(" "),
+                String::from_utf8_lossy(&ran.stderr)
+            ))),
         }
     }
 
@@ -183,7 +192,12 @@ impl Stage {
     }
 
     /// A shell call of the agent: asked for, done unless denied, reported.
-    fn tool(&self, session: &str, command: &str, act: impl FnOnce() -> std::io::Result<()>) -> Result<(), Failure> {
+    fn tool(
+        &self,
+        session: &str,
+        command: &str,
+        act: impl FnOnce() -> std::io::Result<()>,
+    ) -> Result<(), Failure> {
         let call = json!({"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": "call-1"});
         let reply = self.event(session, "PreToolUse", call.clone())?;
         if reply["hookSpecificOutput"]["permissionDecision"] != "deny" {
@@ -222,7 +236,8 @@ impl Stage {
         payload["hook_event_name"] = json!(name);
         payload["cwd"] = json!(self.project);
         let ran = self.sprag(&["hook", "claude"], payload.to_string().as_bytes())?;
-        serde_json::from_slice(&ran.stdout).map_err(|error| Failure::demo(format!("the hook did not answer: {error}")))
+        serde_json::from_slice(&ran.stdout)
+            .map_err(|error| Failure::demo(format!("the hook did not answer: {error}")))
     }
 
     /// A reviewer agent starts, looks, decides and stops.
@@ -236,7 +251,21 @@ impl Stage {
         call["tool_name"] = json!("Bash");
         call["tool_input"] = json!({"command": format!("sprag decide {word} --summary ... --token ...")});
         self.event(session, "PreToolUse", call)?;
-        self.command(&["decide", word, "--summary", message, "--message", message, "--session", session, "--token", token], "")?;
+        self.command(
+            &[
+                "decide",
+                word,
+                "--summary",
+                message,
+                "--message",
+                message,
+                "--session",
+                session,
+                "--token",
+                token,
+            ],
+            "",
+        )?;
         self.ask(session, "SubagentStop", who).map(|_| ())
     }
 
@@ -244,7 +273,9 @@ impl Stage {
     fn command(&self, args: &[&str], stdin: &str) -> Result<(), Failure> {
         let ran = self.sprag(args, stdin.as_bytes())?;
         output::line(format!("  {:<17} sprag {}", "runs", args[0]));
-        for line in String::from_utf8_lossy(&ran.stdout).lines().chain(String::from_utf8_lossy(&ran.stderr).lines()) {
+        for line in
+            String::from_utf8_lossy(&ran.stdout).lines().chain(String::from_utf8_lossy(&ran.stderr).lines())
+        {
             output::line(format!("    {:<8} {line}", ""));
         }
         match ran.succeeded() {
@@ -268,7 +299,16 @@ impl Stage {
         let env = [("SPRAG_HOME", home), ("HOME", home), ("NO_COLOR", OsStr::new("1"))];
         let deadline = Duration::from_secs(20);
         let program = self.program.as_os_str();
-        let run = Run { program, args: &args, dir: &self.project, env: &env, unset: &[], stdin, deadline, cap: 1 << 20 };
+        let run = Run {
+            program,
+            args: &args,
+            dir: &self.project,
+            env: &env,
+            unset: &[],
+            stdin,
+            deadline,
+            cap: 1 << 20,
+        };
         Ok(exec::run(&run)?)
     }
 }

@@ -98,7 +98,11 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
             }
         }
     }
-    let project = if args.dry_run || args.hooks_only || args.remove { None } else { make_project(&args, places.as_ref())? };
+    let project = if args.dry_run || args.hooks_only || args.remove {
+        None
+    } else {
+        make_project(&args, places.as_ref())?
+    };
     finish(&args, &chosen, &changes, project)
 }
 
@@ -139,7 +143,8 @@ fn settings_path(client: &Client, args: &Args, places: Option<&Places>, cx: &Cx)
 fn ask_permissions(args: &Args, chosen: &[&Client]) -> Permissions {
     let has_rules = chosen.iter().any(|client| client.install.permission.is_some());
     let is_asked = !args.permissions && !args.yes && !args.dry_run && !args.remove && !args.json && has_rules;
-    let question = format!("let the agent run `sprag {}` without asking you?", AGENT_COMMANDS.join("`, `sprag "));
+    let question =
+        format!("let the agent run `sprag {}` without asking you?", AGENT_COMMANDS.join("`, `sprag "));
     match args.permissions || (is_asked && output::confirm(&question)) {
         true => Permissions::Offer,
         false => Permissions::Leave,
@@ -154,7 +159,9 @@ fn tell(args: &Args, changes: &[Change], program: &str, is_on_path: bool) {
         }
     }
     if !is_on_path && !args.remove {
-        output::note(format!("sprag: PATH does not find this program, so hooks name it as `{program}`; they break when it moves"));
+        output::note(format!(
+            "sprag: PATH does not find this program, so hooks name it as `{program}`; they break when it moves"
+        ));
     }
     if args.project && !args.remove {
         output::note("sprag: a colleague without sprag gets a failing hook from a project's settings");
@@ -184,7 +191,9 @@ fn finish(args: &Args, chosen: &[&Client], changes: &[Change], project: Option<P
     if args.json {
         let changed: Vec<_> = changes
             .iter()
-            .map(|change| json!({"path": change.path, "changed": !change.is_nothing(), "diff": change.diff()}))
+            .map(
+                |change| json!({"path": change.path, "changed": !change.is_nothing(), "diff": change.diff()}),
+            )
             .collect();
         output::json(json!({"dry_run": args.dry_run, "files": changed, "project": project}));
         return Ok(Ending::Done);

@@ -175,8 +175,7 @@ fn next_line(input: &mut impl BufRead) -> io::Result<Option<Line>> {
 }
 
 fn bad(id: Option<&Value>, what: &str) -> Value {
-    let mut answer =
-        json!({"verdict": "ask", "rule": null, "reason": null, "matched": false, "uncertain": true, "error": what});
+    let mut answer = json!({"verdict": "ask", "rule": null, "reason": null, "matched": false, "uncertain": true, "error": what});
     if let Some(id) = id {
         answer["id"] = id.clone();
     }
@@ -251,8 +250,10 @@ fn told(judged: &Judged, script: Option<&Script>) -> Value {
         "decision": judged.decision.map(|decision| decision.name()),
     });
     if let Some(script) = script {
-        answer["commands"] = json!(script.commands.iter().map(|command| words(&command.argv)).collect::<Vec<_>>());
-        answer["doubts"] = json!(script.doubts.iter().map(|doubt| doubt_name(doubt.kind)).collect::<Vec<_>>());
+        answer["commands"] =
+            json!(script.commands.iter().map(|command| words(&command.argv)).collect::<Vec<_>>());
+        answer["doubts"] =
+            json!(script.doubts.iter().map(|doubt| doubt_name(doubt.kind)).collect::<Vec<_>>());
     }
     answer
 }
@@ -291,7 +292,8 @@ fn tell(script: &Script, judged: &Judged, rules: &[Sourced], cwd: &Path) {
     match &judged.rule {
         None => output::line(format!("  {}: no rule fires", judged.verdict.name())),
         Some(rule) => {
-            let source = rules.iter().find(|sourced| sourced.rule.id == *rule).map_or("?", |sourced| &sourced.source);
+            let source =
+                rules.iter().find(|sourced| sourced.rule.id == *rule).map_or("?", |sourced| &sourced.source);
             output::line(format!("  {} by rule `{rule}` (of `{source}`)", judged.verdict.name()));
         }
     }
@@ -303,7 +305,9 @@ fn tell(script: &Script, judged: &Judged, rules: &[Sourced], cwd: &Path) {
     }
     if let (Some(rule), Said::Ask | Said::Deny) = (&judged.rule, judged.verdict) {
         let past = if judged.is_final { "" } else { "; for one call: sprag approve CODE" };
-        output::line(format!("  a person may switch it off: sprag config set policy.off '[\"{rule}\"]'{past}"));
+        output::line(format!(
+            "  a person may switch it off: sprag config set policy.off '[\"{rule}\"]'{past}"
+        ));
     }
 }
 

@@ -38,7 +38,8 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
         return Ok(Ending::Done);
     }
     let text = read_stdin()?;
-    let submission = learning::submission(&text).map_err(|unreadable| Failure::bad_reflection(&unreadable))?;
+    let submission =
+        learning::submission(&text).map_err(|unreadable| Failure::bad_reflection(&unreadable))?;
     let world = cx.world()?;
     let session = reports::find_session(&world, args.session.as_deref(), cx.now)?;
     let last = submission.accepted.iter().map(|(index, _)| index + 1).max().unwrap_or(0);
@@ -82,13 +83,19 @@ fn accepted(
     };
     let id = |index: usize, candidate| known(candidate).or_else(|| ids.get(index).map(Text::as_str));
     let accepted = submission.accepted.iter();
-    accepted.map(|(index, candidate)| json!({"id": id(*index, candidate), "summary": candidate.summary})).collect()
+    accepted
+        .map(|(index, candidate)| json!({"id": id(*index, candidate), "summary": candidate.summary}))
+        .collect()
 }
 
 fn tell(accepted: &[Value], submission: &Submission, how: &str) {
     for learning in accepted {
         let (id, summary) = (learning["id"].as_str(), learning["summary"].as_str());
-        output::line(format!("kept `{}` ({how}): {}", id.unwrap_or_default(), one_line(summary.unwrap_or_default())));
+        output::line(format!(
+            "kept `{}` ({how}): {}",
+            id.unwrap_or_default(),
+            one_line(summary.unwrap_or_default())
+        ));
     }
     for rejected in &submission.rejected {
         output::line(format!("not kept, candidate {}: {}", rejected.index, rejected.reason));

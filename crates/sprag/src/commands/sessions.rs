@@ -40,7 +40,10 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
                     state.to_owned(),
                 ]
             });
-            output::table(&["session", "client", "last event", "events", "holds", "state"], &cells.collect::<Vec<_>>());
+            output::table(
+                &["session", "client", "last event", "events", "holds", "state"],
+                &cells.collect::<Vec<_>>(),
+            );
         },
     )
 }

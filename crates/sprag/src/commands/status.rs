@@ -32,7 +32,8 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
 fn gather(world: &World<'_>, cx: &Cx) -> Result<Status, Failure> {
     let store = world.store();
     let sessions: Sessions = projections::load_all(&store)?;
-    let is_live = |row: &&sprag_core::view::SessionRow| !row.ended && cx.now.seconds_since(row.last) < LIVE_SECONDS;
+    let is_live =
+        |row: &&sprag_core::view::SessionRow| !row.ended && cx.now.seconds_since(row.last) < LIVE_SECONDS;
     let mut obligations: Vec<Open> = Vec::new();
     for path in journal::all(&store) {
         let Ok((loaded, records)) = journal::read(&path) else {
@@ -74,7 +75,13 @@ fn tell(status: &Status) {
     }
     output::line(format!("live sessions: {}", status.sessions.len()));
     for row in &status.sessions {
-        output::line(format!("  {}  {}  {} events, {} holds", row.id.as_str(), row.client, row.events, row.holds));
+        output::line(format!(
+            "  {}  {}  {} events, {} holds",
+            row.id.as_str(),
+            row.client,
+            row.events,
+            row.holds
+        ));
     }
     output::line(format!("open obligations: {}", status.obligations.len()));
     for open in &status.obligations {

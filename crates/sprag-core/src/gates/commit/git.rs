@@ -17,15 +17,37 @@ enum Writes {
     /// Unless one of these words is first; without any word it writes.
     NotVerb(&'static [&'static str]),
     /// With an operand, unless one of the first options is there; or with one of the second.
-    Naming { lists: &'static [&'static str], writes: &'static [&'static str], operands: usize },
+    Naming {
+        lists: &'static [&'static str],
+        writes: &'static [&'static str],
+        operands: usize,
+    },
 }
 
 const LIST_BRANCHES: &[&str] = &[
-    "-l", "--list", "-a", "--all", "-r", "--remotes", "--contains", "--no-contains", "--merged", "--no-merged",
-    "--points-at", "--show-current",
+    "-l",
+    "--list",
+    "-a",
+    "--all",
+    "-r",
+    "--remotes",
+    "--contains",
+    "--no-contains",
+    "--merged",
+    "--no-merged",
+    "--points-at",
+    "--show-current",
 ];
 const LIST_TAGS: &[&str] = &[
-    "-l", "--list", "-n", "-v", "--verify", "--contains", "--no-contains", "--merged", "--no-merged",
+    "-l",
+    "--list",
+    "-n",
+    "-v",
+    "--verify",
+    "--contains",
+    "--no-contains",
+    "--merged",
+    "--no-merged",
     "--points-at",
 ];
 
@@ -40,8 +62,19 @@ const ROWS: &[(&str, Writes)] = &[
         Writes::Naming {
             lists: LIST_BRANCHES,
             writes: &[
-                "-d", "-D", "-m", "-M", "-c", "-C", "-u", "--delete", "--move", "--copy", "--set-upstream-to",
-                "--unset-upstream", "--edit-description",
+                "-d",
+                "-D",
+                "-m",
+                "-M",
+                "-c",
+                "-C",
+                "-u",
+                "--delete",
+                "--move",
+                "--copy",
+                "--set-upstream-to",
+                "--unset-upstream",
+                "--edit-description",
             ],
             operands: 1,
         },
@@ -56,7 +89,13 @@ const ROWS: &[(&str, Writes)] = &[
         Writes::Naming {
             lists: &["--get", "--get-all", "--get-regexp", "--get-urlmatch", "--get-color", "-l", "--list"],
             writes: &[
-                "--add", "--unset", "--unset-all", "--replace-all", "--rename-section", "--remove-section", "-e",
+                "--add",
+                "--unset",
+                "--unset-all",
+                "--replace-all",
+                "--rename-section",
+                "--remove-section",
+                "-e",
                 "--edit",
             ],
             operands: 2,
@@ -91,9 +130,7 @@ const ROWS: &[(&str, Writes)] = &[
     ("stash", Writes::NotVerb(&["list", "show", "create"])),
     (
         "submodule",
-        Writes::Verb(&[
-            "add", "init", "deinit", "update", "set-branch", "set-url", "sync", "absorbgitdirs",
-        ]),
+        Writes::Verb(&["add", "init", "deinit", "update", "set-branch", "set-url", "sync", "absorbgitdirs"]),
     ),
     ("switch", Writes::Always),
     ("symbolic-ref", Writes::Naming { lists: &[], writes: &["-d", "--delete"], operands: 2 }),
@@ -272,7 +309,9 @@ pub fn looks(script: &Script) -> Looks {
             }
             _ if picks => {}
             _ if !paths.is_empty() => look(Kind::Paths(paths)),
-            _ if words.has(&["-A", "--all", "--no-ignore-removal"]) => look(Kind::Paths(vec![":/".to_owned()])),
+            _ if words.has(&["-A", "--all", "--no-ignore-removal"]) => {
+                look(Kind::Paths(vec![":/".to_owned()]))
+            }
             _ if words.has(&["-u", "--update"]) => look(Kind::Tracked),
             _ => {}
         }

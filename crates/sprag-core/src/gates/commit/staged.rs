@@ -1,6 +1,6 @@
 //! What must not get into a commit, found in the lines it adds: secrets and conflict markers.
 
-use crate::fact::{Finding, Fault};
+use crate::fact::{Fault, Finding};
 use crate::memory::redact;
 use crate::text::Text;
 
@@ -92,7 +92,9 @@ impl File<'_> {
         };
         self.conflict = match self.conflict {
             _ if line.starts_with(b"<<<<<<< ") => Conflict::Ours { line: number },
-            Conflict::Ours { line: start } if line.starts_with(b"=======") => Conflict::Theirs { line: start },
+            Conflict::Ours { line: start } if line.starts_with(b"=======") => {
+                Conflict::Theirs { line: start }
+            }
             Conflict::Theirs { line: start } if line.starts_with(b">>>>>>> ") => {
                 find(start, Fault::Markers);
                 Conflict::None
@@ -175,7 +177,10 @@ mod tests {
 
     #[test]
     fn what_nobody_minds_does_not_hide_the_rest() {
-        let diff = format!("+++ b/x\n@@ -0,0 +1,99 @@\n{}+++ b/y\n@@ -0,0 +1 @@\n+PASSWORD=correcthorsebattery\n", "+PASSWORD=correcthorsebattery\n".repeat(99));
+        let diff = format!(
+            "+++ b/x\n@@ -0,0 +1,99 @@\n{}+++ b/y\n@@ -0,0 +1 @@\n+PASSWORD=correcthorsebattery\n",
+            "+PASSWORD=correcthorsebattery\n".repeat(99)
+        );
         assert_eq!(told(&in_diff(diff.as_bytes(), &|found| found.path.as_str() != "x")), ["y:1 secret"]);
         assert_eq!(in_diff(diff.as_bytes(), &|_| true).len(), FOUND);
     }

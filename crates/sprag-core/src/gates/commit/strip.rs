@@ -28,10 +28,14 @@ pub enum Stripped {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Obstacle {
     /// There is something, but it cannot be taken out of the text exactly.
-    Inexact { line: String },
+    Inexact {
+        line: String,
+    },
     /// The message would be empty.
     Empty,
-    File { name: String },
+    File {
+        name: String,
+    },
     Unknown,
 }
 
@@ -116,11 +120,22 @@ const PULL: Spec = Spec {
 /// A part of a message, by where it comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Piece {
-    Word { at: At, text: String },
-    Stdin { text: String },
+    Word {
+        at: At,
+        text: String,
+    },
+    Stdin {
+        text: String,
+    },
     /// A whole option: the words from and to.
-    Trailer { first: usize, end: usize, value: String },
-    File { name: String },
+    Trailer {
+        first: usize,
+        end: usize,
+        value: String,
+    },
+    File {
+        name: String,
+    },
     Unknown,
 }
 
@@ -139,10 +154,10 @@ pub fn strip<'a>(command: &'a str, script: &'a Script, start: &Start) -> Strippe
     let mut script = Cow::Borrowed(script);
     let mut gone = Vec::new();
     while let Some((at, piece, line)) = signed(&script) {
-        let is_broken = script.doubts.iter().any(|doubt| matches!(doubt.kind, DoubtKind::Parse | DoubtKind::Limit));
-        let Some((next, read)) = (!is_broken && gone.len() < CUTS)
-            .then(|| without(&text, &script, at, &piece, start))
-            .flatten()
+        let is_broken =
+            script.doubts.iter().any(|doubt| matches!(doubt.kind, DoubtKind::Parse | DoubtKind::Limit));
+        let Some((next, read)) =
+            (!is_broken && gone.len() < CUTS).then(|| without(&text, &script, at, &piece, start)).flatten()
         else {
             return Stripped::Not(Obstacle::Inexact { line });
         };
@@ -211,9 +226,7 @@ fn pieces(command: &Command) -> Vec<Piece> {
 
 impl Taker {
     fn takes(&self, command: &Command) -> bool {
-        let is_verb = |(at, verb): (usize, &&str)| {
-            matches!(command.argv.get(at + 1), Some(Word::Known(word)) if word == verb)
-        };
+        let is_verb = |(at, verb): (usize, &&str)| matches!(command.argv.get(at + 1), Some(Word::Known(word)) if word == verb);
         command.host == Host::Local
             && command.program() == Some(self.program)
             && self.verbs.iter().enumerate().all(is_verb)
@@ -282,11 +295,8 @@ fn is_same_but(before: &Script, after: &Script, at: usize, piece: &Piece, needle
     commands_fit
         && before.wrappers.len() == after.wrappers.len()
         && wrappers.into_iter().all(|(old, new)| {
-            let bare = |command: &Command| Command {
-                argv: Vec::new(),
-                stdin: Source::Inherited,
-                ..command.clone()
-            };
+            let bare =
+                |command: &Command| Command { argv: Vec::new(), stdin: Source::Inherited, ..command.clone() };
             is_equal(&bare(old), &bare(new))
                 && is_wrapper_of(&old.argv, &new.argv, piece, needle)
                 && (old.stdin == new.stdin || is_input_of(&old.stdin, &new.stdin, needle))

@@ -33,7 +33,8 @@ fn always() -> Policy {
 }
 
 fn found(faults: &[(&str, Fault)]) -> Facts {
-    let found = faults.iter().map(|(path, fault)| Finding { path: Text::from(*path), line: 3, fault: fault.clone() });
+    let found =
+        faults.iter().map(|(path, fault)| Finding { path: Text::from(*path), line: 3, fault: fault.clone() });
     Facts { staged: Some(Staged { found: found.collect(), is_whole: true }), ..Facts::default() }
 }
 
@@ -53,7 +54,11 @@ fn a_bare_repository_sees_nothing_of_it() {
 #[test]
 fn only_a_commit_has_its_lines_looked_at() {
     let needs = |policy: &Policy, command: &str| {
-        Commit::default().needs(&Asked { about: &About::default(), input: &input(Actor::Main, command, Whole::Yes), policy })
+        Commit::default().needs(&Asked {
+            about: &About::default(),
+            input: &input(Actor::Main, command, Whole::Yes),
+            policy,
+        })
     };
     assert_eq!(needs(&always(), "git commit -m x"), Needs::STAGED);
     assert_eq!(needs(&always(), "cd $X && git commit -m x"), Needs::STAGED);

@@ -30,7 +30,10 @@ impl Reflection {
                 .iter()
                 .map(|rejected| format!("candidate {}: {}", rejected.index, rejected.reason))
                 .collect();
-            return refuse("no_candidate", format!("no candidate has the form of a learning: {}", reasons.join("; ")));
+            return refuse(
+                "no_candidate",
+                format!("no candidate has the form of a learning: {}", reasons.join("; ")),
+            );
         }
         let ticket = self.ticket().map(|ticket| ticket.id.clone());
         for (index, candidate) in submission.accepted {
@@ -42,7 +45,8 @@ impl Reflection {
                 self.known.remove(0);
             }
             self.known.push(Known { digest, id: id.clone() });
-            let learning = Learning::new(id.as_str(), candidate, &cx.input.session, ticket.clone(), cx.input.at);
+            let learning =
+                Learning::new(id.as_str(), candidate, &cx.input.session, ticket.clone(), cx.input.at);
             cx.log(LEARNING_ACCEPTED, json!(learning));
         }
         self.standing = Standing::Reflected { at: cx.input.at };

@@ -40,14 +40,18 @@ fn read(source: &Source<'_>) -> Result<Vec<Found>, Broken> {
     let settings = settings.as_object().ok_or_else(|| broken("it is not an object"))?;
     let permissions = match settings.get("permissions") {
         None | Some(Value::Null) => return Ok(Vec::new()),
-        Some(permissions) => permissions.as_object().ok_or_else(|| broken("`permissions` is not an object"))?,
+        Some(permissions) => {
+            permissions.as_object().ok_or_else(|| broken("`permissions` is not an object"))?
+        }
     };
     let lines = Lines::of(source.text);
     let mut found = Vec::new();
     for &(list, decision) in LISTS {
         match permissions.get(list) {
             None | Some(Value::Null) => {}
-            Some(Value::Array(rules)) => found.extend(rules.iter().map(|rule| one(rule, decision, source, &lines))),
+            Some(Value::Array(rules)) => {
+                found.extend(rules.iter().map(|rule| one(rule, decision, source, &lines)))
+            }
             Some(other) => {
                 let (text, why) = (other.to_string(), format!("`{list}` is not a list"));
                 found.push(Found::Other { line: lines.find(list), text, why });
@@ -179,9 +183,8 @@ fn draft(text: &str, decision: Decision, source: &Source<'_>) -> Result<Draft, S
 
 /// A tool by its name. One of an MCP server may have a `*`, and a server alone means all it has.
 fn bare(name: &str, decision: Decision) -> Result<String, String> {
-    let is_name = |name: &str| {
-        !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "-_.".contains(c))
-    };
+    let is_name =
+        |name: &str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "-_.".contains(c));
     if let Some((_, family)) = FAMILIES.iter().find(|(tool, _)| *tool == name) {
         return Ok((*family).to_owned());
     }

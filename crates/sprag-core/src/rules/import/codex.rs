@@ -20,7 +20,11 @@ const RULES: &[Files] = &[Files::Each { dir: "rules", ending: ".rules" }];
 
 fn read(source: &Source<'_>) -> Result<Vec<Found>, Broken> {
     let statements = starlark::statements(source.text)?;
-    Ok(statements.into_iter().filter(|statement| !is_comment(&statement.text)).map(|s| one(s, source)).collect())
+    Ok(statements
+        .into_iter()
+        .filter(|statement| !is_comment(&statement.text))
+        .map(|s| one(s, source))
+        .collect())
 }
 
 /// A text that stands for itself is how Starlark writes a long comment.
@@ -115,7 +119,9 @@ fn examples(items: Vec<Value>) -> Result<Vec<String>, String> {
     };
     let line = |item: Value| match item {
         Value::Text(line) => Ok(line),
-        Value::List(words) => Ok(shell_line(&words.into_iter().map(word).collect::<Result<Vec<_>, String>>()?)),
+        Value::List(words) => {
+            Ok(shell_line(&words.into_iter().map(word).collect::<Result<Vec<_>, String>>()?))
+        }
     };
     items.into_iter().map(line).collect()
 }

@@ -43,7 +43,10 @@ fn signatures_go_from_where_they_stand() {
             "git add a && git commit -m \"$(cat <<EOF\nfeat: $X\n\nSIGN\nEOF\n)\" && git push",
             "git add a && git commit -m \"$(cat <<EOF\nfeat: $X\nEOF\n)\" && git push",
         ),
-        ("git -C x commit -F - <<'EOF'\nfeat: x\n\nSIGN\nEOF\n", "git -C x commit -F - <<'EOF'\nfeat: x\nEOF\n"),
+        (
+            "git -C x commit -F - <<'EOF'\nfeat: x\n\nSIGN\nEOF\n",
+            "git -C x commit -F - <<'EOF'\nfeat: x\nEOF\n",
+        ),
         ("cat <<'EOF' | git commit -F -\na\n\nSIGN\nEOF", "cat <<'EOF' | git commit -F -\na\nEOF"),
         ("cd x && git commit -m 'a\n\nSIGN' || true", "cd x && git commit -m 'a' || true"),
         ("bash -c 'git commit -m \"a\n\nSIGN\"'", "bash -c 'git commit -m \"a\"'"),
@@ -129,7 +132,8 @@ fn but_for_messages(text: &str) -> String {
                 Piece::Trailer { .. } | Piece::File { .. } | Piece::Unknown => {}
             }
         }
-        let is_message = command.via.last() == Some(&Carrier::Substitution) && command.program() == Some("cat");
+        let is_message =
+            command.via.last() == Some(&Carrier::Substitution) && command.program() == Some("cat");
         if is_message {
             command.stdin = Source::Unknown;
         }
