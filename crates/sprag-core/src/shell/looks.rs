@@ -37,12 +37,12 @@ fn only_looks(command: &Command) -> bool {
     let Some(program) = command.program() else {
         return command.argv.is_empty();
     };
-    match words {
-        Some(words) if program == "git" => {
-            words.get(1).is_some_and(|verb| GIT.contains(verb)) && !changes(&words)
+    match (program, words) {
+        ("git", Some(words)) => words.get(1).is_some_and(|verb| GIT.contains(verb)) && !changes(&words),
+        (program, Some(words)) => LOOKS.contains(&program) && !changes(&words),
+        (program, None) => {
+            ["cd", "ls", "cat", "echo", "printf", "wc", "head", "test", "["].contains(&program)
         }
-        Some(words) => LOOKS.contains(&program) && !changes(&words),
-        None => ["cd", "ls", "cat", "echo", "printf", "wc", "head", "test", "["].contains(&program),
     }
 }
 

@@ -23,6 +23,7 @@ mod parallel;
 mod permission;
 mod person;
 mod pipeline;
+mod players;
 mod policy;
 mod policy_import;
 mod reflection;

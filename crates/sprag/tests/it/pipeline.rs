@@ -17,14 +17,12 @@ use sprag_core::tool::{Effect, Outcome, Tool, ToolCall, Whole};
 use sprag_core::trackers::Ticket;
 use sprag_core::verdict::Ruling;
 
+use crate::players::GOOD;
+
 const TOOLS: &[Tool] = &[
     Tool { name: "Bash", effect: Effect::Exec, paths: &[], command: Some("command") },
     Tool { name: "Write", effect: Effect::Write, paths: &["file_path"], command: None },
 ];
-
-const GOOD: &str = r#"{"candidates": [{"category": "pitfall", "summary": "the parser drops the last line",
-    "detail": "a file without a final newline loses its last line; read it with `lines_of`",
-    "tags": ["parser"], "criteria_met": ["behavior_changing"]}]}"#;
 
 /// One event with what the host would have found out, and the seconds since the one before.
 #[derive(Clone, Debug)]

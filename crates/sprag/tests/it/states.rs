@@ -20,15 +20,12 @@ use sprag_core::trackers::{Item, Ticket};
 use sprag_core::verdict::Ruling;
 
 use crate::docs::is_up_to_date;
+use crate::players::GOOD;
 
 const TOOLS: &[Tool] = &[
     Tool { name: "Bash", effect: Effect::Exec, paths: &[], command: Some("command") },
     Tool { name: "Write", effect: Effect::Write, paths: &["file_path"], command: None },
 ];
-
-const GOOD: &str = r#"{"candidates": [{"category": "pitfall", "summary": "the parser drops the last line",
-    "detail": "a file without a final newline loses its last line; read it with `lines_of`",
-    "tags": ["parser"], "criteria_met": ["behavior_changing"]}]}"#;
 
 /// Something that happens, as one or several events, in words.
 struct Happening {

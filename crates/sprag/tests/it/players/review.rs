@@ -8,7 +8,8 @@ use sprag_core::text::Text;
 use sprag_core::tool::{ToolCall, Whole};
 use sprag_host::config::rules;
 
-use super::{Core, Program, TOOLS, Told};
+use super::core::TOOLS;
+use super::{Core, Program, Told};
 use crate::scripts::Turn;
 
 pub const TOKEN: &str = "sprt_00112233445566778899aabbccddeeff";
