@@ -26,7 +26,8 @@ use crate::obligation::{Duty, Obligation};
 use crate::policy::Section;
 use crate::text::Text;
 use crate::time::Timestamp;
-use crate::verdict::Vote;
+use crate::tool::ToolCall;
+use crate::verdict::{Reason, Vote};
 
 use case::{Approval, Attempt, Case, Finding, Gated, Outcome, Reach, Reviewer, Seat, Why};
 pub use policy::{Mode, Policy, Scope};
@@ -97,6 +98,11 @@ impl Gate for Review {
                 }
                 _ => Needs::NONE,
             },
+            // Whether what was approved is what the agent leaves behind.
+            Event::Prompted { author: Author::User, .. } => match &self.standing {
+                Standing::Approved(approval) if approval.binds_stops() && !approval.is_confirmed => Needs::TREE,
+                _ => Needs::NONE,
+            },
             Event::SubagentStarted if self.is_reviewer(asked.policy, asked.input) => {
                 Needs::TOKEN | Needs::TREE | Needs::PEERS
             }
@@ -114,11 +120,11 @@ impl Gate for Review {
             (Event::Prompted { text, author: Author::User }, Actor::Main) => {
                 match cx.policy.is_marked(text) {
                     true => self.asked_for(cx),
-                    false => self.next_prompt(cx.policy),
+                    false => self.next_prompt(cx),
                 }
                 Vote::Pass
             }
-            (Event::ToolRequested { call }, _) => match self.gated(call, cx) {
+            (Event::ToolRequested { call }, _) => match self.requested(call, cx) {
                 Some(reason) => Vote::Hold(reason),
                 None => self.decide_called(call, cx),
             },
@@ -246,8 +252,29 @@ impl Review {
         }
     }
 
-    /// The user goes on to something else. A review that is open stays open: "hurry up" is no approval.
-    fn next_prompt(&mut self, policy: &Policy) {
+    fn requested(&mut self, call: &ToolCall, cx: &mut Cx<'_, Policy>) -> Option<Reason> {
+        let objection = self.gated(call, cx);
+        if let Standing::Approved(approval) = &mut self.standing
+            && call.effect.changes_the_world()
+        {
+            approval.is_confirmed = false;
+        }
+        objection
+    }
+
+    /// The user goes on to something else. A review that is open stays open: "hurry up" is no approval;
+    /// and one whose tree the agent has changed since is open again, whatever it is asked for next.
+    fn next_prompt(&mut self, cx: &Cx<'_, Policy>) {
+        let policy = cx.policy;
+        if let Standing::Approved(approval) = &self.standing
+            && approval.binds_stops()
+            && !approval.is_confirmed
+            && cx.facts.tree.as_ref() != Some(&approval.tree)
+        {
+            let case = self.new_case(approval.why, None, cx.input);
+            self.standing = Standing::Wanted { case, late: None };
+            return;
+        }
         let Standing::Approved(approval) = &mut self.standing else {
             return;
         };
@@ -283,7 +310,10 @@ impl Review {
                     items: Vec::new(),
                 })
             }
-            Standing::Approved(_) => Vote::Pass,
+            Standing::Approved(approval) => {
+                approval.is_confirmed = true;
+                Vote::Pass
+            }
             Standing::Rejected { case, tree, finding, is_delivered, .. } => {
                 let reason = words::issues(finding, *is_delivered, cx.policy.agent(), &cx.input.session);
                 Vote::Owe(words::owe(case, Some(finding), Some(tree), reason))

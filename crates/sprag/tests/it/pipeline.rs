@@ -6,8 +6,12 @@ use proptest::prelude::*;
 use serde_json::json;
 use sprag_core::decide;
 use sprag_core::digest::Digest;
-use sprag_core::event::{Author, Decider, Event, Input, Report, SessionId, Stop, Waiting};
+use sprag_core::check::{Outcome as Passed, Profile, Ran, Results, Status};
+use sprag_core::event::{
+    Actor, Author, Decided, Decider, Event, Input, Report, ReviewWord, SessionId, Stop, Waiting,
+};
 use sprag_core::fact::{Changes, Closed, Conflict, Facts, Found, Size};
+use sprag_core::gates::commit::Mode;
 use sprag_core::obligation::DEBT_OPENED;
 use sprag_core::policy::Policy;
 use sprag_core::session::Session;
@@ -27,6 +31,7 @@ const TOOLS: &[Tool] = &[
 /// One event with what the host would have found out, and the seconds since the one before.
 #[derive(Clone, Debug)]
 struct Played {
+    actor: Actor,
     event: Event,
     facts: Facts,
     pause: i64,
@@ -34,6 +39,44 @@ struct Played {
 
 fn call(command: String, id: u8) -> ToolCall {
     ToolCall::new(TOOLS, "Bash", json!({ "command": command }), Some(&format!("c{id}")), Whole::Yes)
+}
+
+fn reviewer() -> Actor {
+    Actor::Subagent { id: Text::from("r1"), kind: Text::from("sprag-reviewer") }
+}
+
+const TOKEN: &str = "sprt_00112233445566778899aabbccddeeff";
+
+/// What a reviewer does, and what an author may try.
+fn reviewing() -> impl Strategy<Value = (Actor, Event)> {
+    let decided = |word: ReviewWord, token: Option<&str>| {
+        Event::Reported(Report::Decided(Decided {
+            word,
+            summary: Text::from("looked at it"),
+            message: Text::from("x"),
+            opinions: Vec::new(),
+            token: token.map(Text::from),
+        }))
+    };
+    let deciding = || Event::ToolRequested { call: call("sprag decide COMPLETE --summary x".to_owned(), 9) };
+    prop_oneof![
+        2 => Just((Actor::Main, Event::Prompted { text: "#review it".to_owned(), author: Author::User })),
+        3 => Just((reviewer(), Event::SubagentStarted)),
+        3 => Just((reviewer(), deciding())),
+        1 => Just((Actor::Main, deciding())),
+        3 => Just((Actor::Main, decided(ReviewWord::Complete, Some(TOKEN)))),
+        2 => Just((Actor::Main, decided(ReviewWord::Issues, Some(TOKEN)))),
+        1 => Just((Actor::Main, decided(ReviewWord::Complete, None))),
+        3 => Just((reviewer(), Event::SubagentStopped(Stop::default()))),
+    ]
+}
+
+fn policy() -> Policy {
+    let mut policy = Policy::default();
+    let check = json!({"name": "tests", "command": "make test"});
+    policy.gates.completion.check = vec![serde_json::from_value(check).unwrap()];
+    policy.gates.commit.mode = Mode::Always;
+    policy
 }
 
 fn events() -> impl Strategy<Value = Event> {
@@ -53,6 +96,7 @@ fn events() -> impl Strategy<Value = Event> {
         3 => (close, outcome).prop_map(|(call, outcome)| Event::ToolFinished { call, outcome }),
         2 => Just(Event::ToolRequested { call: write }),
         8 => Just(stop(Waiting::No, "Done.", false)),
+        3 => Just(stop(Waiting::No, "All done.", false)),
         1 => Just(stop(Waiting::Yes, "Done.", false)),
         1 => Just(stop(Waiting::No, "Shall I?", false)),
         1 => Just(stop(Waiting::No, "Done.", true)),
@@ -75,8 +119,14 @@ fn facts() -> impl Strategy<Value = Facts> {
     ];
     let conflicts = proptest::option::weighted(0.8, proptest::collection::vec("[ab]", 0..2));
     let answers = proptest::collection::vec((1u8..4, proptest::option::of(any::<bool>())), 0..3);
-    (size, conflicts, any::<bool>(), answers).prop_map(|(size, conflicts, is_for_tickets, answers)| Facts {
-        changes: size.map(|size| Changes { size, ..Changes::default() }),
+    let checks = proptest::option::weighted(0.8, any::<bool>());
+    let others = (checks, proptest::option::of("[ab]"), any::<bool>());
+    (size, conflicts, any::<bool>(), answers, others).prop_map(|(size, conflicts, is_for_tickets, answers, others)| Facts {
+        checks: others.0.map(checked),
+        tree: others.1.map(Text::from),
+        token: Some(Text::from(TOKEN)),
+        uncommitted: Some(if others.2 { vec![Text::from("a.rs")] } else { Vec::new() }),
+        changes: size.map(|size| Changes { size, paths: vec![Text::from("a.rs")], ..Changes::default() }),
         conflicts: conflicts.map(|paths| {
             let conflict = |path: &String| Conflict {
                 path: Text::from(path.as_str()),
@@ -102,9 +152,19 @@ fn facts() -> impl Strategy<Value = Facts> {
     })
 }
 
+fn checked(passes: bool) -> Results {
+    let outcome = match passes {
+        true => Passed::Passed,
+        false => Passed::Failed { code: Some(1), tail: Text::from("1 failed") },
+    };
+    let ran = Ran { check: Text::from("tests"), mandatory: true, outcome };
+    Results { profile: Profile::Standard, tree: Some(Text::from("a")), ran: vec![ran] }
+}
+
 fn played() -> impl Strategy<Value = Played> {
-    (events(), facts(), prop_oneof![9 => 0i64..30, 1 => 300i64..900])
-        .prop_map(|(event, facts, pause)| Played { event, facts, pause })
+    let happens = prop_oneof![2 => events().prop_map(|event| (Actor::Main, event)), 1 => reviewing()];
+    (happens, facts(), prop_oneof![9 => 0i64..30, 1 => 300i64..900])
+        .prop_map(|((actor, event), facts, pause)| Played { actor, event, facts, pause })
 }
 
 fn owed(session: &Session, id: &SessionId) -> BTreeMap<String, BTreeSet<String>> {
@@ -114,10 +174,19 @@ fn owed(session: &Session, id: &SessionId) -> BTreeMap<String, BTreeSet<String>>
 }
 
 /// The digests that were behind a hold.
-fn held(session: &Session, id: &SessionId, event: &Event) -> Vec<Digest> {
+fn held(session: &Session, id: &SessionId, event: &Event, ruling: &Ruling) -> Vec<Digest> {
+    let Ruling::Hold { gate, .. } = ruling else {
+        return Vec::new();
+    };
     match event {
         Event::StopRequested(_) => session.stops.owed.iter().map(|owed| owed.obligation.digest).collect(),
-        _ => session.gates.open(id).into_iter().map(|(_, obligation)| obligation.digest).collect(),
+        // A reviewer's own: what the session owes is not behind it.
+        Event::SubagentStopped(_) => Vec::new(),
+        // Only what one gate objects to.
+        _ => {
+            let open = session.gates.open(id).into_iter().filter(|(open, _)| open == gate);
+            open.map(|(_, obligation)| obligation.digest).collect()
+        }
     }
 }
 
@@ -128,23 +197,27 @@ proptest! {
     fn holding_is_bounded_and_nothing_owed_goes_away_by_itself(
         plays in proptest::collection::vec(played(), 1..80),
     ) {
-        let policy = Policy::default();
+        let policy = policy();
         let id = SessionId::new("s");
         let mut session = Session::default();
         let mut holds: BTreeMap<Digest, u32> = BTreeMap::new();
         let (mut now, mut turn, mut last_hold) = (0, 0, 0);
-        for Played { event, facts, pause } in plays {
+        for Played { actor, event, facts, pause } in plays {
             now += pause;
             let at = Timestamp::from_millis(0).plus_seconds(now);
-            let input = Input::new(at, id.clone(), event).within("/w");
+            let input = Input { actor, ..Input::new(at, id.clone(), event).within("/w") };
             let before = owed(&session, &id);
+            let review = session.gates.states().into_iter().find(|(gate, _)| *gate == "review").unwrap().1;
             let step = decide::decide(session, &input, &facts, &policy, None);
             session = step.session;
             let after = owed(&session, &id);
             let is_held = matches!(step.verdict.ruling, Ruling::Hold { .. });
             let is_report = matches!(input.event, Event::Reported(_));
 
-            let is_stop = matches!(input.event, Event::StopRequested(_) | Event::TaskCompleting { .. });
+            let is_stop = matches!(
+                input.event,
+                Event::StopRequested(_) | Event::TaskCompleting { .. } | Event::SubagentStopped(_)
+            );
             let is_prompt = matches!(input.event, Event::Prompted { .. });
             if is_prompt || before.keys().any(|gate| !after.contains_key(gate)) || now - last_hold >= 300 {
                 turn = 0;
@@ -153,7 +226,7 @@ proptest! {
                 turn += 1;
                 last_hold = now;
                 prop_assert!(turn <= 6, "held {turn} times in one turn");
-                for digest in held(&session, &id, &input.event) {
+                for digest in held(&session, &id, &input.event, &step.verdict.ruling) {
                     let count = holds.entry(digest).or_default();
                     *count += 1;
                     prop_assert!(*count <= 3, "held {count} times for the same");
@@ -163,7 +236,14 @@ proptest! {
             for (gate, items) in &before {
                 let is_debt = step.effects.iter().any(|effect| effect.kind == DEBT_OPENED && effect.body["gate"] == gate.as_str());
                 let is_discharged = is_report && !is_held;
-                let is_mended = gate == "integrity" && facts.conflicts.is_some();
+                let is_mended = match gate.as_str() {
+                    "integrity" => facts.conflicts.is_some(),
+                    "completion" => facts.checks.as_ref().is_some_and(|results| results.status() != Status::Failed),
+                    "commit" => facts.uncommitted.is_some(),
+                    // That the approved tree is there was in doubt, and has been found out.
+                    "review" => ["approved", "idle"].contains(&review),
+                    _ => false,
+                };
                 let left = after.get(gate);
                 let is_kept = left.is_some_and(|left| gate != "reflection" || left.is_superset(items));
                 prop_assert!(is_kept || is_debt || is_discharged || is_mended, "{gate} lost {items:?}: {left:?}");

@@ -254,6 +254,9 @@ pub struct Approval {
     #[serde(default)]
     pub gated: Option<Gated>,
     pub reach: Reach,
+    /// A stop has found the tree as it was approved, and the agent has done nothing since.
+    #[serde(default)]
+    pub is_confirmed: bool,
 }
 
 /// What an approval still counts for.

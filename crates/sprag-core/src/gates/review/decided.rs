@@ -118,6 +118,7 @@ impl Review {
                     why: case.why,
                     gated: case.gated,
                     reach: Reach::Both,
+                    is_confirmed: false,
                 })
             }
             ReviewWord::Issues => Standing::Rejected {
