@@ -14,7 +14,7 @@ use std::sync::{Mutex, mpsc};
 use std::time::Duration;
 
 use sprag_core::decide;
-use sprag_core::event::{Errand, Event, Input};
+use sprag_core::event::{Errand, Event, EventKind, Input};
 use sprag_core::text::{Text, one_line};
 use sprag_core::tool::Whole;
 use sprag_core::verdict::{Ruling, Verdict};
@@ -63,6 +63,17 @@ pub fn main(args: &[OsString]) {
 const LONG: usize = 16 * 1024;
 /// Clients wait for thirty seconds, and then go on as if nobody had objected.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// At a stop for ten minutes, because checks are run there.
+const PATIENCE_AT_STOP: Duration = Duration::from_secs(560);
+
+fn patience(event: Option<EventKind>) -> Duration {
+    match event {
+        Some(EventKind::StopRequested | EventKind::SubagentStopped | EventKind::TaskCompleting) => {
+            PATIENCE_AT_STOP
+        }
+        _ => PATIENCE,
+    }
+}
 
 static ANSWERED: AtomicBool = AtomicBool::new(false);
 
@@ -70,12 +81,13 @@ static ANSWERED: AtomicBool = AtomicBool::new(false);
 fn answer_in_time(client: &str, payload: &Payload) -> mpsc::Sender<()> {
     let raw = String::from_utf8_lossy(&payload.bytes).into_owned();
     let client = clients::find(client);
+    let native = peek_event_name(&raw).unwrap_or_default();
+    let patience = patience(client.and_then(|client| (client.kind_of)(&native)));
     let (sender, receiver) = mpsc::channel::<()>();
     let watch = move || {
-        if receiver.recv_timeout(PATIENCE) != Err(mpsc::RecvTimeoutError::Timeout) {
+        if receiver.recv_timeout(patience) != Err(mpsc::RecvTimeoutError::Timeout) {
             return;
         }
-        let native = peek_event_name(&raw).unwrap_or_default();
         if let Some(client) = client
             && !ANSWERED.swap(true, Ordering::SeqCst)
         {
@@ -208,8 +220,13 @@ fn judge<'a>(
     let presence = input.presence;
     let reply = Reply { native, presence, verdict: &walked.verdict, warning: warning.as_deref() };
     let text = (client.render)(&reply);
-    let rest = walked.has_chores().then_some((world, input, walked));
-    Answer { text, warning, rest }
+    let done = (world, input, walked);
+    if done.2.has_chores() {
+        return Answer { text, warning, rest: Some(done) };
+    }
+    // The process is about to end: taking all this apart would cost more than reading the payload did.
+    std::mem::forget(done);
+    Answer { text, warning, rest: None }
 }
 
 /// Nothing could be written. A refusal needs no memory and stands; a held stop would never be
@@ -386,6 +403,18 @@ fn keep_pair(env: &Env, payload: Option<&Payload>, reply: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A long last message must not end the checks of a stop.
+    #[test]
+    fn a_stop_is_waited_for_as_long_as_its_client_does() {
+        for client in clients::CLIENTS {
+            for (native, seconds) in client.install.events {
+                let patience = patience((client.kind_of)(native)).as_secs();
+                assert!(patience < u64::from(*seconds).max(21), "{native}");
+                assert!(*seconds < 600 || patience > 480, "{native}: the checks of a stop may take 480 s");
+            }
+        }
+    }
 
     #[test]
     fn what_a_strict_reader_refuses_is_mended() {

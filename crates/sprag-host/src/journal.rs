@@ -64,6 +64,13 @@ struct StateLine<'a> {
     set: BTreeMap<Cow<'a, str>, &'a RawValue>,
 }
 
+/// The same without the count, which only a snapshot has.
+#[derive(Deserialize)]
+struct SetLine<'a> {
+    #[serde(borrow)]
+    set: BTreeMap<Cow<'a, str>, &'a RawValue>,
+}
+
 /// The parts of the state as they are written, each with all that was ever written of it: only the last
 /// one that can be read counts, and only that one is.
 #[derive(Default)]
@@ -358,7 +365,7 @@ fn fold_rest<'a>(mut loaded: Loaded, mut parts: Parts<'a>, rest: &'a [u8]) -> Lo
         } else if line.last() != Some(&b'}') {
             loaded.damage.push("a torn line".to_owned());
         } else if has_set {
-            match serde_json::from_slice::<StateLine<'_>>(line) {
+            match serde_json::from_slice::<SetLine<'_>>(line) {
                 Ok(state) => parts.add(state.set),
                 Err(_) => loaded.damage.push("a line that changes the state".to_owned()),
             }
