@@ -15,7 +15,7 @@ use sprag_core::text::{Text, one_line};
 use crate::disk::{self, Disk, read_small};
 use crate::exec::{self, Ending, run_for_end};
 use crate::store::Store;
-use crate::{git, judge, runs};
+use crate::{git, judge, review, runs};
 
 #[cfg(test)]
 mod tests;
@@ -159,7 +159,7 @@ fn execute(site: &Site<'_>, check: &Check, deadline: Duration) -> io::Result<exe
 
 /// What would tie a program of the check to the session that is being judged, or to another repository.
 fn unset() -> Vec<&'static str> {
-    [judge::UNSET, git::ELSEWHERE, &["SPRAG_REVIEW_TOKEN"]].concat()
+    [judge::UNSET, git::ELSEWHERE, &[review::TOKEN, review::PASS]].concat()
 }
 
 /// A result as it is kept. It says itself what it is about: a name alone may be anything's.

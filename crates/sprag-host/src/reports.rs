@@ -64,13 +64,15 @@ pub fn send(
             Ruling::Hold { reason, .. } | Ruling::Ask { reason, .. } => Delivery::Refused(reason),
             Ruling::Pass | Ruling::Allow { .. } => Delivery::Recorded,
         }),
-        Err(error) if is_sandbox(&error) && report.is_anyones() => {
-            let drop =
-                inbox::Drop { v: 1, id: records::new_id(now), at: now, session: session.clone(), report };
-            Ok(Delivery::Left(inbox::leave(&world.places, world.env, world.disk, &drop)?))
-        }
+        Err(error) if is_sandbox(&error) && report.is_anyones() => Ok(leave(world, session, report, now)?),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Leaves a report for somebody else to take in.
+pub fn leave(world: &World<'_>, session: &SessionId, report: Report, now: Timestamp) -> io::Result<Delivery> {
+    let drop = inbox::Drop { v: 1, id: records::new_id(now), at: now, session: session.clone(), report };
+    Ok(Delivery::Left(inbox::leave(&world.places, world.env, world.disk, &drop)?))
 }
 
 fn is_sandbox(error: &io::Error) -> bool {

@@ -24,6 +24,8 @@ use crate::walk::World;
 use crate::{inbox, journal, judge, projections, records};
 
 pub const TOKEN: &str = "SPRAG_REVIEW_TOKEN";
+/// The same once more: Codex keeps variables with `TOKEN` in their name from the commands it runs.
+pub const PASS: &str = "SPRAG_REVIEW_PASS";
 pub const SESSION: &str = "SPRAG_REVIEW_SESSION";
 
 /// What is kept of a reviewer's own words.
@@ -63,6 +65,12 @@ pub fn may_use(world: &World<'_>, session: &SessionId, token: &str) -> bool {
     let is_process =
         state(&world.store(), session).as_ref().and_then(Review::seat).is_some_and(|seat| seat.is_process());
     !is_process || runs::task(world.places.user.as_ref(), world.env) == Some(Task::review(session, token))
+}
+
+/// Whether it is used where a sandbox hides which process that is. Then the verdict is left for whoever
+/// runs the reviewer, and counts only if that one takes it in.
+pub fn is_used_in_sandbox(world: &World<'_>, session: &SessionId, token: &str) -> bool {
+    runs::claimed_from_sandbox(world.places.user.as_ref(), world.env) == Some(Task::review(session, token))
 }
 
 /// Who is to review what.
@@ -111,6 +119,7 @@ fn start(world: &World<'_>, order: &Order<'_>, token: &str, dir: &Path) -> io::R
         env: &[
             (runs::VARIABLE, OsStr::new(&run.token)),
             (TOKEN, OsStr::new(token)),
+            (PASS, OsStr::new(token)),
             (SESSION, OsStr::new(order.session.as_str())),
         ],
         unset: judge::UNSET,

@@ -5,6 +5,7 @@
 //! The variable alone switches nothing off: it must name a run on record, whose process lives and is
 //! the one that, further up, started this hook.
 
+use std::fs;
 use std::io;
 use std::path::PathBuf;
 
@@ -46,6 +47,9 @@ impl Task {
 struct Recorded {
     process: Process,
     task: Task,
+    /// Where process numbers mean what they mean to that process.
+    #[serde(default)]
+    namespace: Option<String>,
 }
 
 /// A run on record, for as long as this is kept.
@@ -61,7 +65,8 @@ impl<'d> Run<'d> {
         let path = dir(user).join(&token);
         let process = person::this_process().ok_or(io::ErrorKind::Unsupported)?;
         disk::make_parent(disk, &path)?;
-        let bytes = serde_json::to_vec(&Recorded { process, task }).map_err(io::Error::other)?;
+        let bytes = serde_json::to_vec(&Recorded { process, task, namespace: namespace() })
+            .map_err(io::Error::other)?;
         disk::replace_derived(disk, &path, &bytes)?;
         Ok(Run { token, path, disk })
     }
@@ -79,10 +84,25 @@ const BYTES: u64 = 4096;
 
 /// The run of ours by which this process was started, however far down, if that goes on.
 pub fn task(user: Option<&UserPlaces>, env: &Env) -> Option<Task> {
+    let recorded = recorded(user, env)?;
+    person::ancestors().contains(&recorded.process).then_some(recorded.task)
+}
+
+/// The run this process claims to belong to, where a sandbox keeps it from seeing who started it.
+pub fn claimed_from_sandbox(user: Option<&UserPlaces>, env: &Env) -> Option<Task> {
+    let recorded = recorded(user, env)?;
+    let is_cut_off = recorded.namespace.is_some() && recorded.namespace != namespace();
+    is_cut_off.then_some(recorded.task)
+}
+
+fn recorded(user: Option<&UserPlaces>, env: &Env) -> Option<Recorded> {
     let token = env.text(VARIABLE).filter(|token| records::is_id(token))?;
     let text = read_small(&dir(user?).join(token), BYTES).ok()?;
-    let recorded: Recorded = serde_json::from_str(&text).ok()?;
-    person::ancestors().contains(&recorded.process).then_some(recorded.task)
+    serde_json::from_str(&text).ok()
+}
+
+fn namespace() -> Option<String> {
+    fs::read_link("/proc/self/ns/pid").ok().map(|name| name.to_string_lossy().into_owned())
 }
 
 fn dir(user: &UserPlaces) -> PathBuf {

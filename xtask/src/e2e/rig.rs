@@ -153,6 +153,12 @@ impl<'a> Rig<'a> {
         Ok(Run { finished, session, requests: self.model.take_requests() })
     }
 
+    /// Lets the model, and whatever it starts, start the client itself.
+    pub fn put_client_on_path(&self) -> anyhow::Result<()> {
+        let text = format!("#!/bin/sh\nexec '{}' \"$@\"\n", self.program.display());
+        self.place.stand_in(self.client.name, &text)
+    }
+
     /// The program under test, started by hand in the project.
     pub fn sprag(&mut self, arguments: &[&str]) -> anyhow::Result<Finished> {
         let mut command = self.place.command(&self.place.sprag());

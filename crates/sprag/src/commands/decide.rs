@@ -56,7 +56,8 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     let world = cx.world()?;
     let store = world.store();
     let named = args.session.clone().or_else(|| cx.env.text(review::SESSION));
-    let token = args.token.clone().or_else(|| cx.env.text(review::TOKEN)).filter(|_| !args.human);
+    let given = || [review::TOKEN, review::PASS].iter().find_map(|name| cx.env.text(name));
+    let token = args.token.clone().or_else(given).filter(|_| !args.human);
     if args.human {
         person::check(world.places.user.as_ref())?;
         person::check_not_below(&journal::clients(&store))?;
@@ -76,7 +77,8 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
             }
         },
     };
-    if token.as_ref().is_some_and(|token| !review::may_use(&world, &session, token)) {
+    let is_hidden = token.as_ref().is_some_and(|token| !review::may_use(&world, &session, token));
+    if is_hidden && !token.as_ref().is_some_and(|token| review::is_used_in_sandbox(&world, &session, token)) {
         return Err(Failure::not_reviewer());
     }
     let word = match args.word {
@@ -90,7 +92,11 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
         opinions: args.opinion.into_iter().take(OPINIONS).map(Text::new).collect(),
         token: token.map(Text::new),
     };
-    let delivery = reports::send(&world, &session, Report::Decided(decided), &cx.cwd, cx.now)?;
+    let report = Report::Decided(decided);
+    let delivery = match is_hidden {
+        true => reports::leave(&world, &session, report, cx.now)?,
+        false => reports::send(&world, &session, report, &cx.cwd, cx.now)?,
+    };
     let how = delivered(&delivery)?;
     tell(args.json, word, &session, how)
 }

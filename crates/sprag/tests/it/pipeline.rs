@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use serde_json::json;
+use sprag_core::check::{Outcome as Passed, Profile, Ran, Results, Status};
 use sprag_core::decide;
 use sprag_core::digest::Digest;
-use sprag_core::check::{Outcome as Passed, Profile, Ran, Results, Status};
 use sprag_core::event::{
     Actor, Author, Decided, Decider, Event, Input, Report, ReviewWord, SessionId, Stop, Waiting,
 };
@@ -121,35 +121,37 @@ fn facts() -> impl Strategy<Value = Facts> {
     let answers = proptest::collection::vec((1u8..4, proptest::option::of(any::<bool>())), 0..3);
     let checks = proptest::option::weighted(0.8, any::<bool>());
     let others = (checks, proptest::option::of("[ab]"), any::<bool>());
-    (size, conflicts, any::<bool>(), answers, others).prop_map(|(size, conflicts, is_for_tickets, answers, others)| Facts {
-        checks: others.0.map(checked),
-        tree: others.1.map(Text::from),
-        token: Some(Text::from(TOKEN)),
-        uncommitted: Some(if others.2 { vec![Text::from("a.rs")] } else { Vec::new() }),
-        changes: size.map(|size| Changes { size, paths: vec![Text::from("a.rs")], ..Changes::default() }),
-        conflicts: conflicts.map(|paths| {
-            let conflict = |path: &String| Conflict {
-                path: Text::from(path.as_str()),
-                line: 1,
-                digest: Digest::of([path]),
-            };
-            paths.iter().map(conflict).collect()
-        }),
-        tracker: Some(Found { name: Text::from("beads"), is_for_tickets, active: None }),
-        closed: Some(
-            answers
-                .into_iter()
-                .map(|(id, is_closed)| Closed {
-                    call: Text::new(format!("c{id}")),
-                    ticket: Ticket { id: Text::new(format!("T-{id}")), tracker: Text::from("beads") },
-                    is_closed,
-                })
-                .collect(),
-        ),
-        rules: Some(sprag_core::rules::RuleSet::default()),
-        debts: Some(Vec::new()),
-        ..Facts::default()
-    })
+    (size, conflicts, any::<bool>(), answers, others).prop_map(
+        |(size, conflicts, is_for_tickets, answers, others)| Facts {
+            checks: others.0.map(checked),
+            tree: others.1.map(Text::from),
+            token: Some(Text::from(TOKEN)),
+            uncommitted: Some(if others.2 { vec![Text::from("a.rs")] } else { Vec::new() }),
+            changes: size.map(|size| Changes { size, paths: vec![Text::from("a.rs")], ..Changes::default() }),
+            conflicts: conflicts.map(|paths| {
+                let conflict = |path: &String| Conflict {
+                    path: Text::from(path.as_str()),
+                    line: 1,
+                    digest: Digest::of([path]),
+                };
+                paths.iter().map(conflict).collect()
+            }),
+            tracker: Some(Found { name: Text::from("beads"), is_for_tickets, active: None }),
+            closed: Some(
+                answers
+                    .into_iter()
+                    .map(|(id, is_closed)| Closed {
+                        call: Text::new(format!("c{id}")),
+                        ticket: Ticket { id: Text::new(format!("T-{id}")), tracker: Text::from("beads") },
+                        is_closed,
+                    })
+                    .collect(),
+            ),
+            rules: Some(sprag_core::rules::RuleSet::default()),
+            debts: Some(Vec::new()),
+            ..Facts::default()
+        },
+    )
 }
 
 fn checked(passes: bool) -> Results {

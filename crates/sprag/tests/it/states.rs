@@ -111,7 +111,8 @@ fn happenings() -> Vec<Happening> {
         }),
         stop_after("a stop, work not committed", "Done.", |facts| {
             let path = Text::from("a.rs");
-            facts.changes = Some(Changes { size: Size::Lines(1), paths: vec![path.clone()], ..Changes::default() });
+            facts.changes =
+                Some(Changes { size: Size::Lines(1), paths: vec![path.clone()], ..Changes::default() });
             facts.uncommitted = Some(vec![path]);
         }),
         happening("a stop while agents work", stop("I wait.", Waiting::Yes)),

@@ -23,6 +23,7 @@ mod plain;
 mod plugin;
 mod reflection;
 mod review;
+mod reviewer_process;
 mod sandboxed_report;
 mod session_start_context;
 mod subagent;
@@ -33,6 +34,7 @@ pub const CASES: &[&Case] = &[
     &held_stop::CASE,
     &bounded::CASE,
     &review::CASE,
+    &reviewer_process::CASE,
     &reflection::CASE,
     &ignored::CASE,
     &background::CASE,
