@@ -128,7 +128,21 @@ fn packs_size() -> usize {
     PACKS.iter().map(|pack| pack.toml.len()).sum()
 }
 
+/// What has to be looked at to know whether anything has changed. Where a whole directory is missing, its
+/// appearance is the one change there can be.
 fn sources(places: &Places) -> Vec<PathBuf> {
+    let mut watched: Vec<PathBuf> = Vec::new();
+    for path in all_sources(places) {
+        let missing = path.parent().filter(|parent| !parent.exists()).map(Path::to_path_buf);
+        let path = missing.unwrap_or(path);
+        if !watched.contains(&path) {
+            watched.push(path);
+        }
+    }
+    watched
+}
+
+fn all_sources(places: &Places) -> Vec<PathBuf> {
     let rules = rules::dirs(places).into_iter().chain(rules::files(places));
     let rules = rules.chain(templates::dirs(places)).chain(templates::files(places));
     let layers = config::files(places).into_iter().chain(rules).map(|(_, path)| path);
