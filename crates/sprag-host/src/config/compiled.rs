@@ -128,26 +128,23 @@ fn packs_size() -> usize {
     PACKS.iter().map(|pack| pack.toml.len()).sum()
 }
 
-/// What has to be looked at to know whether anything has changed. Where a whole directory is missing, its
-/// appearance is the one change there can be.
+/// What has to be looked at to know whether anything has changed. Where a whole directory of layers is
+/// missing, its appearance is the one change there can be.
 fn sources(places: &Places) -> Vec<PathBuf> {
+    let rules = rules::dirs(places).into_iter().chain(rules::files(places));
+    let rules = rules.chain(templates::dirs(places)).chain(templates::files(places));
+    let layers = config::files(places).into_iter().chain(rules).map(|(_, path)| path);
     let mut watched: Vec<PathBuf> = Vec::new();
-    for path in all_sources(places) {
+    for path in layers {
         let missing = path.parent().filter(|parent| !parent.exists()).map(Path::to_path_buf);
         let path = missing.unwrap_or(path);
         if !watched.contains(&path) {
             watched.push(path);
         }
     }
+    // These lie beside what we write ourselves.
+    watched.extend(places.user.iter().flat_map(|user| [switch::off_path(user), switch::trust_path(user)]));
     watched
-}
-
-fn all_sources(places: &Places) -> Vec<PathBuf> {
-    let rules = rules::dirs(places).into_iter().chain(rules::files(places));
-    let rules = rules.chain(templates::dirs(places)).chain(templates::files(places));
-    let layers = config::files(places).into_iter().chain(rules).map(|(_, path)| path);
-    let switches = places.user.iter().flat_map(|user| [switch::off_path(user), switch::trust_path(user)]);
-    layers.chain(switches).collect()
 }
 
 fn look(path: &Path) -> Option<Stamp> {
