@@ -32,7 +32,7 @@ pub const SECTION: Section = Section {
 [circuit_breaker]
 # How often the same unmet obligation may hold a stop.
 max_blocks = 3
-# Seconds after the last hold at which a turn's count starts anew.
+# Seconds after the last hold at which a turn's count starts anew; 60 at least.
 cooldown_seconds = 300
 # How often one turn may be held at all. Some clients override hooks at 8, others never do.
 max_per_turn = 6
@@ -44,6 +44,8 @@ max_per_turn = 6
     ],
 };
 
+/// With less, every stop would start a turn of its own, and none would be bounded.
+const LEAST_COOLDOWN: i64 = 60;
 /// Above this a client may give up on our hooks altogether.
 const CEILING: u32 = 7;
 
@@ -51,6 +53,10 @@ impl Limits {
     /// Holds of one turn at most, whatever a configuration says.
     pub fn per_turn(&self) -> u32 {
         self.max_per_turn.min(CEILING)
+    }
+
+    fn cooldown(&self) -> i64 {
+        i64::from(self.cooldown_seconds).max(LEAST_COOLDOWN)
     }
 }
 /// A session that finds this many different things wrong is not held for yet another one.
@@ -80,7 +86,7 @@ impl Breaker {
 
     /// Judges one stop. Counts once, however many obligations are open.
     pub fn judge(&mut self, open: &[Digest], limits: &Limits, now: Timestamp) -> Judgement {
-        if self.last_hold.is_some_and(|last| now.seconds_since(last) >= i64::from(limits.cooldown_seconds)) {
+        if self.last_hold.is_some_and(|last| now.seconds_since(last) >= limits.cooldown()) {
             self.turn = 0;
         }
         if self.turn >= limits.per_turn() {
@@ -161,6 +167,16 @@ mod tests {
             breaker.judge(&[digest(9)], &limits, at(300));
         }
         assert_eq!(breaker.judge(&[digest(9)], &limits, at(9000)).release, [digest(9)]);
+    }
+
+    #[test]
+    fn no_cooldown_is_no_way_around_the_bound() {
+        let mut breaker = Breaker::default();
+        let limits = Limits { cooldown_seconds: 0, ..Limits::default() };
+        let holds = (0..20)
+            .filter(|&i| !breaker.judge(&[digest(i)], &limits, at(i64::from(i))).hold.is_empty())
+            .count();
+        assert_eq!(holds, 6);
     }
 
     proptest! {

@@ -68,6 +68,10 @@ pub fn decide(
     }
     if facts.changes.is_some() && !ungoverned && matches!(input.event, Event::StopRequested(_)) {
         session.about.changed = false;
+        session.about.passed_over = false;
+    }
+    if ungoverned && session.about.changed && input.actor == Actor::Main {
+        session.about.passed_over |= matches!(&input.event, Event::StopRequested(stop) if !stop.planning);
     }
     let binding = verdict.ruling != Ruling::Pass || session.stops != before || !effects.is_empty();
     let weight = if binding { Weight::Binding } else { Weight::Telemetry };
@@ -100,6 +104,7 @@ fn take_note(session: &mut Session, input: &Input, facts: &Facts, client: Option
         about.head = facts.head.clone();
     }
     about.ended = matches!(input.event, Event::SessionEnded { .. });
+    about.lost |= facts.lost;
     if about.start.is_none() {
         about.start.clone_from(&facts.start);
     }
@@ -194,7 +199,10 @@ fn is_ungoverned(session: &Session, input: &Input, stop: &Stop) -> bool {
         Waiting::Untold => session.about.is_waited_for(input.at),
     };
     let owes = || !session.stops.owed.is_empty() || !session.gates.open(&input.session).is_empty();
-    input.actor != Actor::Main || waits || stop.planning || (!session.about.worked && !owes())
+    input.actor != Actor::Main
+        || waits
+        || stop.planning
+        || (!session.about.worked && !session.about.lost && !owes())
 }
 
 /// Whoever was sent to review another's work owes nothing of its own.

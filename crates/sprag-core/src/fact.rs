@@ -62,16 +62,18 @@ impl Needs {
 
     /// Whether finding out may take long.
     pub fn is_slow(self) -> bool {
-        const SLOW: u32 = Needs::CONFLICTS.0
-            | Needs::JUDGE.0
-            | Needs::STAGED.0
-            | Needs::START.0
-            | Needs::CHANGES.0
-            | Needs::TREE.0
-            | Needs::CHECKS.0
-            | Needs::CLOSED.0
-            | Needs::UNCOMMITTED.0;
-        self.0 & SLOW != 0
+        const SLOW: Needs = Needs::of(&[
+            Needs::CONFLICTS,
+            Needs::JUDGE,
+            Needs::STAGED,
+            Needs::START,
+            Needs::CHANGES,
+            Needs::TREE,
+            Needs::CHECKS,
+            Needs::CLOSED,
+            Needs::UNCOMMITTED,
+        ]);
+        !self.only(SLOW).is_none()
     }
 
     pub fn has(self, other: Needs) -> bool {
@@ -80,6 +82,19 @@ impl Needs {
 
     pub fn is_none(self) -> bool {
         self.0 == 0
+    }
+
+    pub const fn of(needs: &[Needs]) -> Needs {
+        let (mut all, mut at) = (0, 0);
+        while at < needs.len() {
+            all |= needs[at].0;
+            at += 1;
+        }
+        Needs(all)
+    }
+
+    pub fn only(self, other: Needs) -> Needs {
+        Needs(self.0 & other.0)
     }
 
     pub fn without(self, other: Needs) -> Needs {
@@ -153,6 +168,8 @@ pub struct Facts {
     pub peers: Vec<Text<32>>,
     /// Of what the session changed and of the files of open commit debts, what is in no commit.
     pub uncommitted: Option<Vec<Text<200>>>,
+    /// The records of the session were there, and are not any more.
+    pub lost: bool,
     pub tracker: Option<Found>,
     pub closed: Option<Vec<Closed>>,
 }

@@ -69,7 +69,8 @@ pub enum Cause {
 }
 
 impl Debt {
-    /// The id follows from session and digest: writing the same debt twice leaves one.
+    /// The id follows from session, gate and what is unmet: writing the same debt twice leaves one, also
+    /// when the same thing is unmet in another state of the work.
     pub fn new(
         gate: &str,
         owed: &Obligation,
@@ -78,8 +79,15 @@ impl Debt {
         cause: Cause,
         now: Timestamp,
     ) -> Debt {
+        let digest = match owed.items.is_empty() {
+            true => Digest::of([session.as_str(), &owed.digest.to_string()]),
+            false => {
+                let items = owed.items.iter().map(Text::as_str);
+                Digest::of([session.as_str(), gate].into_iter().chain(items))
+            }
+        };
         Debt {
-            id: Text::new(format!("d-{}", Digest::of([session.as_str(), &owed.digest.to_string()]).short())),
+            id: Text::new(format!("d-{}", digest.short())),
             gate: Text::from(gate),
             duty: owed.duty,
             // The rest of it tells whoever was held what to do.

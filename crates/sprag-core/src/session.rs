@@ -45,6 +45,12 @@ pub struct About {
     /// One was since the last stop that was looked into.
     #[serde(default)]
     pub changed: bool,
+    /// A stop was passed over since, because something still ran.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub passed_over: bool,
+    /// Its records were lost: what it owed before is not known.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lost: bool,
     /// Under which name the worktree is kept as it was before the first of them.
     #[serde(default)]
     pub start: Option<Text<256>>,

@@ -18,7 +18,7 @@ use crate::disk::{self, Disk};
 use crate::journal::{self, Journal};
 use crate::places::Places;
 use crate::store::Store;
-use crate::{person, records, reports, start, tree};
+use crate::{person, records, reports, seen, start, tree};
 
 /// What there is to sweep.
 #[derive(Debug, Default)]
@@ -105,6 +105,7 @@ pub fn sweep(
         swept.debts += settle(&store, disk, id, &journal.loaded.session, now)?;
         swept.moved_records += journal.retire(&store, disk)?;
         start::forget(&store, disk, id)?;
+        seen::forget(places, disk, id)?;
         swept.journals += 1;
     }
     for path in &found.leftovers {

@@ -43,7 +43,50 @@ const FILE_BYTES: u64 = 2 * 1024 * 1024;
 /// File times come from a clock that ticks coarsely.
 const SLACK_MILLIS: i64 = 10;
 
+/// What is asked of the worktree a session started in, wherever its agent has gone since.
+const OF_SESSION: Needs = Needs::of(&[
+    Needs::START,
+    Needs::CHANGES,
+    Needs::CONFLICTS,
+    Needs::TREE,
+    Needs::CHECKS,
+    Needs::TRACKER,
+    Needs::CLOSED,
+    Needs::UNCOMMITTED,
+]);
+
 pub fn gather(needs: Needs, world: &World<'_>, input: &Input, session: &Session) -> Facts {
+    let asked = needs.only(OF_SESSION);
+    let Some(own) = started_elsewhere(world, session).filter(|_| !asked.is_none()) else {
+        return look(needs, world, input, session);
+    };
+    let found = look(asked | needs.only(Needs::DEBTS), &own, input, session);
+    Facts {
+        start: found.start,
+        changes: found.changes,
+        conflicts: found.conflicts,
+        unresolved: found.unresolved,
+        tree: found.tree,
+        checks: found.checks,
+        tracker: found.tracker,
+        closed: found.closed,
+        uncommitted: found.uncommitted,
+        ..look(needs.without(OF_SESSION), world, input, session)
+    }
+}
+
+/// The worktree of the session, if this event comes from another one of the same clone.
+fn started_elsewhere<'a>(world: &World<'a>, session: &Session) -> Option<World<'a>> {
+    let root = Path::new(&session.about.root);
+    if session.about.root.is_empty() || world.places.worktree.as_deref() == Some(root) {
+        return None;
+    }
+    let places = Places::find(root, world.env).ok()?;
+    let is_same_clone = places.worktree.as_deref() == Some(root) && places.store == world.places.store;
+    is_same_clone.then(|| World { env: world.env, disk: world.disk, places, config: world.config.clone() })
+}
+
+fn look(needs: Needs, world: &World<'_>, input: &Input, session: &Session) -> Facts {
     let mut facts = Facts::default();
     let places = &world.places;
     if needs.has(Needs::RULES) {
@@ -190,6 +233,9 @@ fn changes(places: &Places, session: &Session) -> Option<Changes> {
     let (Some(_), Some(start)) = (&places.worktree, &session.about.start) else {
         return Some(Changes::default());
     };
+    if !start::is_kept(places, start.as_str()) {
+        return Some(Changes::default());
+    }
     let since = start::since(places, start.as_str())?;
     let marks = since.marks.into_iter().map(|mark| Mark {
         path: Text::new(mark.path),

@@ -29,6 +29,7 @@ pub mod records;
 pub mod reports;
 pub mod review;
 pub mod runs;
+pub mod seen;
 pub mod staged;
 pub mod start;
 pub mod stdin;

@@ -2,8 +2,10 @@
 //! refuse below a process that calls our hooks. Such processes are known from the hooks they
 //! called, by number and start time, not by name.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io::IsTerminal as _;
+use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 
 use sprag_core::session::Process;
@@ -89,6 +91,15 @@ pub fn sweep(user: &UserPlaces, disk: &dyn Disk) -> std::io::Result<usize> {
 fn is_recorded(user: &UserPlaces, process: &Process) -> bool {
     let path = user.state.join("agents").join(process.pid.to_string());
     fs::read_to_string(path).is_ok_and(|start| start.trim() == process.start.to_string())
+}
+
+/// A variable as a process was started with it, which nothing it runs can change. `None`: it is gone, or
+/// cannot be looked at.
+pub fn variable_of(process: Process, name: &str) -> Option<OsString> {
+    let (now, _) = look(process.pid)?;
+    let all = fs::read(format!("/proc/{}/environ", process.pid)).ok().filter(|_| now == process)?;
+    let of_name = |entry: &[u8]| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"=").map(<[u8]>::to_vec);
+    all.split(|&byte| byte == 0).find_map(of_name).map(OsString::from_vec)
 }
 
 pub fn this_process() -> Option<Process> {

@@ -3,7 +3,7 @@
 
 use std::ffi::OsStr;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sprag_core::event::{Report, SessionId};
@@ -21,7 +21,7 @@ use crate::reports::{self, Delivery, ReportError};
 use crate::runs::{self, Run, Task};
 use crate::store::Store;
 use crate::walk::World;
-use crate::{inbox, journal, judge, projections, records};
+use crate::{inbox, journal, judge, person, projections, records};
 
 pub const TOKEN: &str = "SPRAG_REVIEW_TOKEN";
 /// The same once more: Codex keeps variables with `TOKEN` in their name from the commands it runs.
@@ -71,6 +71,23 @@ pub fn may_use(world: &World<'_>, session: &SessionId, token: &str) -> bool {
 /// runs the reviewer, and counts only if that one takes it in.
 pub fn is_used_in_sandbox(world: &World<'_>, session: &SessionId, token: &str) -> bool {
     runs::claimed_from_sandbox(world.places.user.as_ref(), world.env) == Some(Task::review(session, token))
+}
+
+/// The program of a client, as the session's own client would find it: an agent can put another one of
+/// that name in front of what its commands see. A person's own surroundings are theirs.
+pub fn program(world: &World<'_>, session: &SessionId, name: &str) -> Option<PathBuf> {
+    let store = world.store();
+    let client = journal::read(&journal::path(&store, session)).ok()?.0.session.about.client;
+    let is_person = person::check_not_below(&journal::clients(&store)).is_ok();
+    let path = match client.filter(|_| !is_person) {
+        Some(client) => person::variable_of(client, "PATH").or_else(|| world.env.get("PATH"))?,
+        None => world.env.get("PATH")?,
+    };
+    let is_foreign = |dir: &PathBuf| {
+        dir.is_absolute() && !world.places.worktree.as_ref().is_some_and(|root| dir.starts_with(root))
+    };
+    let dirs: Vec<PathBuf> = std::env::split_paths(&path).filter(is_foreign).collect();
+    exec::on_path(name, &std::env::join_paths(dirs).ok()?)
 }
 
 /// Who is to review what.

@@ -115,6 +115,11 @@ fn copy_index(disk: &dyn Disk, git_dir: &Path, to: &Path) -> io::Result<Option<u
     }
 }
 
+/// Whether it is still there. One that was removed tells nothing, and no git could.
+pub fn is_kept(places: &Places, name: &str) -> bool {
+    session_part(name).is_some() && dir(&places.store, name).is_dir()
+}
+
 /// What has changed since, by one child. `None`: nothing was noted, or git cannot say.
 pub fn since(places: &Places, name: &str) -> Option<Since> {
     let worktree = places.worktree.as_ref()?;

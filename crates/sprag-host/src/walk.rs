@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use sprag_core::decide::{self, Weight};
-use sprag_core::event::{Author, Event, Input, Report, Source, Waiting};
+use sprag_core::event::{Author, Event, EventKind, Input, Report, Source, Waiting};
 use sprag_core::fact::{Facts, Needs};
 use sprag_core::gates::Effect;
 use sprag_core::gates::review::case::Seat;
@@ -24,7 +24,7 @@ use crate::env::Env;
 use crate::journal::{self, Journal};
 use crate::places::Places;
 use crate::store::{LOCK_WAIT, Store};
-use crate::{facts, inbox, outbox, person, projections, records, reports, staged, start, trackers};
+use crate::{facts, inbox, outbox, person, projections, records, reports, seen, staged, start, trackers};
 
 /// Where a walk takes place.
 pub struct World<'a> {
@@ -73,7 +73,7 @@ impl<'a> World<'a> {
 pub fn walk(world: &World<'_>, input: &Input) -> io::Result<Walked> {
     let store = world.store();
     let mut journal = Journal::open(&store, world.disk, &input.session, LOCK_WAIT)?;
-    let gathered;
+    let mut gathered;
     let needs = decide::needs(&journal.loaded.session, input, &world.config.policy);
     if needs.is_slow() {
         let session = journal.loaded.session.clone();
@@ -101,6 +101,9 @@ pub fn walk(world: &World<'_>, input: &Input) -> io::Result<Walked> {
         session.gates.forget_single_use();
     }
     let client = seen_client(world, input, &session);
+    // A report may be the first that is heard of a session; what counts is what its client says.
+    let is_first = before.about.started.is_none() && journal.keeps_state() && input.client != reports::CLIENT;
+    gathered.lost = is_first && seen::has_begun(&world.places, &input.session);
     if let Some(client) = client
         && let Some(user) = &world.places.user
     {
@@ -135,6 +138,9 @@ pub fn walk(world: &World<'_>, input: &Input) -> io::Result<Walked> {
         ),
     };
     commit(world, &store, journal, steps, input, &step.session)?;
+    if is_first {
+        seen::note(&world.places, world.disk, &input.session);
+    }
     for path in taken {
         // Its report is on record and its id known: one that cannot be removed does no harm.
         world.disk.remove(&path).unwrap_or_default();
@@ -260,7 +266,10 @@ fn seen_client(world: &World<'_>, input: &Input, session: &Session) -> Option<Pr
 /// Where the state cannot be kept no hold is counted, so those the journal tells of are counted
 /// instead: a lock that never comes free must not hold an agent for ever.
 fn bound_without_count(world: &World<'_>, input: &Input, walked: &mut Walked) -> io::Result<()> {
-    let is_stop = matches!(input.event, Event::StopRequested(_) | Event::SubagentStopped(_));
+    let is_stop = matches!(
+        input.event,
+        Event::StopRequested(_) | Event::SubagentStopped(_) | Event::TaskCompleting { .. }
+    );
     if !is_stop || walked.verdict.ruling == Ruling::Pass {
         return Ok(());
     }
@@ -268,7 +277,9 @@ fn bound_without_count(world: &World<'_>, input: &Input, walked: &mut Walked) ->
     // A hold of ours may come back as a prompt; only a person's starts a turn.
     let starts_turn = |record: &Record| record.kind == "prompted" && record.body["author"] == "user";
     let turn = records.iter().rev().take_while(|record| !starts_turn(record));
-    let holds = turn.filter(|record| record.body["verdict"] == "hold").count();
+    let bounded = [EventKind::StopRequested, EventKind::SubagentStopped, EventKind::TaskCompleting];
+    let is_bounded = |record: &&Record| bounded.iter().any(|kind| record.kind == kind.name());
+    let holds = turn.filter(is_bounded).filter(|record| record.body["verdict"] == "hold").count();
     if holds >= world.config.policy.circuit_breaker.per_turn() as usize {
         walked.verdict.ruling = Ruling::Pass;
         walked.warnings.push("the stop was let go: its holds cannot be counted".to_owned());

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
-use crate::event::Event;
+use crate::event::{Event, SessionId};
 use crate::fact::{Conflict, Needs};
 use crate::gates::{Asked, Cx, Gate};
 use crate::obligation::{DEBT_MET, Duty, Obligation, OpenDebt};
@@ -15,6 +15,8 @@ use crate::verdict::{Reason, Vote};
 /// Files a hold names. The digest counts all of them.
 const NAMED: usize = 5;
 const ITEMS: usize = 200;
+/// What is lost does not come back: only a person clears it.
+const RECORDS: &str = "records of the session…";
 /// What cannot be named in full is never taken for met.
 const MORE: &str = "…";
 
@@ -94,7 +96,15 @@ ignore = []
 }
 
 impl Integrity {
+    /// What was owed before is not known: that much is said, and left as a debt.
     fn judge(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
+        match self.judge_markers(cx) {
+            Vote::Pass if cx.about.lost => Vote::Owe(lost(&cx.input.session)),
+            vote => vote,
+        }
+    }
+
+    fn judge_markers(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
         if cx.policy.conflict_markers == Markers::Off || !cx.about.worked {
             return Vote::Pass;
         }
@@ -117,6 +127,19 @@ impl Integrity {
         };
         cx.debts(DEBT_MET, met);
         vote
+    }
+}
+
+fn lost(session: &SessionId) -> Obligation {
+    Obligation {
+        duty: Duty::Integrity,
+        digest: Digest::of(["lost", session.as_str()]),
+        reason: Reason::new(
+            "records_lost",
+            "the records of this session are gone: what it owed before is not known",
+            "tell the user; `sprag debt list` shows it",
+        ),
+        items: vec![Text::from(RECORDS)],
     }
 }
 

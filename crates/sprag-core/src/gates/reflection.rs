@@ -129,6 +129,10 @@ impl Gate for Reflection {
             Event::Prompted { author: Author::User, .. } if is_main && self.standing == Standing::Idle => {
                 Needs::TRACKER
             }
+            // A stop that nobody judged is judged by what it leaves.
+            Event::SessionEnded { .. } if asked.about.passed_over && self.may_ask(asked.policy) => {
+                Needs::CHANGES | Needs::TRACKER
+            }
             Event::Reported(Report::Reflected { .. } | Report::Skipped { .. }) => {
                 Needs::DEBTS | Needs::TRACKER
             }
@@ -152,7 +156,7 @@ impl Gate for Reflection {
             Event::StopRequested(_) if is_main => self.stop(cx),
             Event::TaskCompleting { id, .. } if is_main => self.task_done(id.as_str(), cx),
             Event::SubagentStopped(stop) => self.agent_stopped(stop, cx),
-            Event::SessionEnded { .. } => self.ended(&cx.input.session),
+            Event::SessionEnded { .. } => self.ended(cx),
             Event::Reported(Report::Reflected { submission, ids }) => self.reflected(submission, ids, cx),
             Event::Reported(Report::Skipped { reason, decider }) => self.skipped(reason, *decider, cx),
             Event::Reported(Report::Referred { ids, how }) => {
@@ -210,11 +214,15 @@ impl Reflection {
     }
 
     /// Work that was not finished has nothing to be reflected on yet.
-    fn ended(&mut self, session: &SessionId) -> Vote {
+    fn ended(&mut self, cx: &Cx<'_, Policy>) -> Vote {
         if matches!(self.standing, Standing::Active { .. }) {
             self.standing = Standing::Idle;
         }
-        self.owe(session)
+        match (&self.standing, &cx.facts.changes) {
+            (Standing::Due { .. }, _) => self.owe(&cx.input.session),
+            (_, Some(changes)) if cx.about.passed_over => self.session_done(changes.size, cx),
+            _ => Vote::Pass,
+        }
     }
 
     fn needs_at_stop(&self, asked: &Asked<'_, Policy>) -> Needs {

@@ -26,7 +26,7 @@ use crate::obligation::{Duty, Obligation};
 use crate::policy::Section;
 use crate::text::Text;
 use crate::time::Timestamp;
-use crate::tool::ToolCall;
+use crate::tool::{Effect, ToolCall};
 use crate::verdict::{Reason, Vote};
 
 use case::{Approval, Attempt, Case, Finding, Gated, Outcome, Reach, Reviewer, Seat, Why};
@@ -253,6 +253,12 @@ impl Review {
     }
 
     fn requested(&mut self, call: &ToolCall, cx: &mut Cx<'_, Policy>) -> Option<Reason> {
+        if let (Standing::InReview { seat, .. }, Actor::Subagent { id, .. }) = (&self.standing, &cx.input.actor)
+            && seat.is_agent(id)
+            && call.effect == Effect::Write
+        {
+            return Some(words::reviewer_writes());
+        }
         let objection = self.gated(call, cx);
         if let Standing::Approved(approval) = &mut self.standing
             && call.effect.changes_the_world()
@@ -274,6 +280,11 @@ impl Review {
             let case = self.new_case(approval.why, None, cx.input);
             self.standing = Standing::Wanted { case, late: None };
             return;
+        }
+        if let (Standing::Wanted { case, .. }, Mode::Always) = (&mut self.standing, policy.mode) {
+            // What comes of this prompt is other work: that the last was let go does not let this go.
+            self.rounds = self.rounds.saturating_add(1);
+            case.round = self.rounds;
         }
         let Standing::Approved(approval) = &mut self.standing else {
             return;

@@ -54,7 +54,7 @@ fn a_story_is_told_from_the_records() {
     CLOCK  the user asked: merge it
     CLOCK  the agent wanted to use `Bash`: git merge other
     CLOCK  the agent wanted to stop -> hold by `integrity`: conflict markers are left in `a.txt:2`
-    CLOCK  debt `d-6c302a70` was opened: conflict markers are left in `a.txt:2`
+    CLOCK  debt `d-c9756b6e` was opened: conflict markers are left in `a.txt:2`
     CLOCK  the session ended (other)
     ");
     let story = sandbox.json(&["explain", "s", "--json"]);
@@ -89,9 +89,9 @@ fn debts_are_listed_and_cleared() {
     assert_snapshot!(sandbox.run(&["debt", "list"]).told(&sandbox), @r"
     exit 0
     --- stdout
-    d-6c302a70  integrity  TIME  left when the session ended
+    d-c9756b6e  integrity  TIME  left when the session ended
       conflict markers are left in `a.txt:2`
-      next: sprag debt clear d-6c302a70 --reason TEXT
+      next: sprag debt clear d-c9756b6e --reason TEXT
     ");
     assert_snapshot!(sandbox.run(&["debt", "clear", "d-1", "--reason", "r"]).told(&sandbox), @r"
     exit 1
@@ -100,8 +100,8 @@ fn debts_are_listed_and_cleared() {
       next: sprag debt list
     ");
     assert_eq!(
-        sandbox.run(&["debt", "clear", "d-6c302a70", "--reason", "a fixture"]).stdout,
-        "cleared `d-6c302a70`\n"
+        sandbox.run(&["debt", "clear", "d-c9756b6e", "--reason", "a fixture"]).stdout,
+        "cleared `d-c9756b6e`\n"
     );
     assert_eq!(sandbox.json(&["debt", "list", "--json"]), json!({"v": 1, "debts": []}));
     assert_eq!(sandbox.event("s-2", "SessionStart", json!({"source": "startup"})), json!({}));

@@ -242,3 +242,67 @@ fn the_ticket_in_work_is_known_after_the_next_event() {
     assert_eq!(sandbox.run_with(&["reflect", "--session", "s"], text.as_bytes()).code, 0);
     assert!(stored_lines(&sandbox.store()).iter().any(|line| line.contains("\"ticket\":\"T-9\"")));
 }
+
+#[test]
+fn a_stop_that_was_passed_over_is_a_debt_in_the_end() {
+    let sandbox = Sandbox::new();
+    sandbox.event("s", "SessionStart", json!({"source": "startup"}));
+    sandbox.bash("s", "make");
+    sandbox.write("a.txt", &lines(30));
+    let running =
+        json!({"last_assistant_message": "Done.", "background_tasks": [{"id": "b", "type": "shell"}]});
+    assert_eq!(sandbox.event("s", "Stop", running), json!({}));
+    sandbox.event("s", "SessionEnd", json!({"reason": "other"}));
+    let debts = sandbox.json(&["debt", "list", "--json"]);
+    assert_eq!(debts["debts"][0]["duty"], "reflect", "{debts}");
+}
+
+#[test]
+fn a_session_whose_records_are_gone_is_no_new_one() {
+    let sandbox = Sandbox::new();
+    sandbox.event("s", "SessionStart", json!({"source": "startup"}));
+    sandbox.bash("s", "make");
+    sandbox.write("a.txt", &lines(30));
+    assert!(is_held(&stop(&sandbox, "s")));
+    fs::remove_dir_all(sandbox.store().join("journal")).unwrap();
+    let held = stop(&sandbox, "s");
+    assert!(held["reason"].as_str().unwrap().contains("the records of this session are gone"), "{held}");
+    for _ in 0..3 {
+        stop(&sandbox, "s");
+    }
+    assert_eq!(stop(&sandbox, "s"), json!({}), "nobody is held for ever");
+    assert_eq!(sandbox.json(&["debt", "list", "--json"])["debts"][0]["duty"], "integrity");
+    // Another session is a session like any other.
+    sandbox.bash("t", "ls");
+    assert_eq!(stop(&sandbox, "t"), json!({}));
+}
+
+#[test]
+fn without_the_start_the_size_is_unknown() {
+    let sandbox = Sandbox::new();
+    sandbox.bash("s", "make");
+    sandbox.write("a.txt", &lines(3));
+    fs::remove_dir_all(sandbox.store().join("start")).unwrap();
+    assert!(is_held(&stop(&sandbox, "s")));
+}
+
+/// A linked worktree of the same clone is another place, not another session.
+#[test]
+fn the_worktree_it_started_in_is_the_sessions() {
+    let sandbox = Sandbox::new();
+    sandbox.write("base.txt", "base\n");
+    sandbox.git(&["add", "."]);
+    sandbox.git(&["commit", "-q", "-m", "base"]);
+    sandbox.write("mine.txt", &lines(300));
+    let other = sandbox.project.parent().unwrap().join("other");
+    assert!(sandbox.git(&["worktree", "add", "-q", other.to_str().unwrap()]).status.success());
+    sandbox.event("s", "SessionStart", json!({"source": "startup"}));
+    sandbox.bash("s", "make");
+    let stop_there =
+        || sandbox.hook("claude", &payload("s", "Stop", &other, json!({"last_assistant_message": "Done."})));
+    assert_eq!(stop_there(), json!({}), "what the user left unfinished counts nowhere");
+    sandbox.bash("s", "make");
+    sandbox.write("a.txt", &lines(30));
+    let held = stop_there();
+    assert!(held["reason"].as_str().unwrap().contains("this session changed 30 lines"), "{held}");
+}

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use serde_json::{Value, json};
 
 use crate::review::{configured, prompt, reviewer, reviewer_starts, stop};
-use crate::support::{SPRAG, Sandbox, payload};
+use crate::support::{Ran, SPRAG, Sandbox, payload};
 
 /// A program of a client's name that does what a reviewer would.
 fn client(sandbox: &mut Sandbox, name: &str, script: &str) {
@@ -19,6 +19,43 @@ fn client(sandbox: &mut Sandbox, name: &str, script: &str) {
     sandbox.vars.push(("PATH".to_owned(), format!("{}:/usr/local/bin:/usr/bin:/bin", bin.display())));
 }
 
+/// Runs a command of ours as the agent of a client would: below a process that calls our hooks, and that was
+/// started with the surroundings of the sandbox. `before` is what the agent puts in front of the command.
+/// The client is `find`, because a shell is none.
+fn below_client(sandbox: &Sandbox, before: &str, args: &[&str]) -> Ran {
+    let notice =
+        payload("s", "Notification", &sandbox.project, json!({"message": "x", "notification_type": "x"}));
+    let hook = format!("printf '%s' '{notice}' | {SPRAG} hook claude > /dev/null");
+    let command = format!("{before} {SPRAG} \"$@\"; echo $? > \"$HOME/code\"");
+    let output = sandbox
+        .command("find")
+        .args([".", "-maxdepth", "0", "-exec", "sh", "-c", &hook, ";"])
+        .args(["-exec", "sh", "-c", &command, "sh"])
+        .args(args)
+        .arg(";")
+        .output()
+        .unwrap();
+    Ran {
+        code: fs::read_to_string(sandbox.home.join("code")).unwrap().trim().parse().unwrap(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+#[test]
+fn an_agent_cannot_bring_a_reviewer_along() {
+    let sandbox = configured("");
+    prompt(&sandbox, "s", "#review");
+    sandbox.bash("s", "make");
+    let fake =
+        sandbox.write("../fake/codex", &format!("#!/bin/sh\n{SPRAG} decide COMPLETE --summary mine\n"));
+    fs::set_permissions(&fake, fs::Permissions::from_mode(0o755)).unwrap();
+    let before = format!("PATH='{}':\"$PATH\"", fake.parent().unwrap().display());
+    let ran = below_client(&sandbox, &before, &["review", "run", "--client", "codex", "--session", "s"]);
+    assert!(ran.stderr.contains("`codex` is not on PATH"), "{}{}", ran.stdout, ran.stderr);
+    assert!(stop(&sandbox, "s").contains("a review is due"));
+}
+
 #[test]
 fn a_reviewers_process_decides_and_nobody_in_its_place() {
     let mut sandbox = configured("");
@@ -27,7 +64,7 @@ fn a_reviewers_process_decides_and_nobody_in_its_place() {
     assert!(stop(&sandbox, "s").contains("a review is due"));
     let run = ["review", "run", "--client", "codex", "--session", "s", "--json"];
     client(&mut sandbox, "codex", "exit 0");
-    assert!(sandbox.run(&run).stdout.contains("no_verdict"));
+    assert!(below_client(&sandbox, "", &run).stdout.contains("no_verdict"));
     // Its own session is governed by the rules, and owes nothing when it stops.
     let hook = |name: &str, more: Value| {
         let event = payload("r", name, &sandbox.project, more).to_string().replace('\'', "");
@@ -44,7 +81,7 @@ fn a_reviewers_process_decides_and_nobody_in_its_place() {
     ];
     let script = script.concat();
     client(&mut sandbox, "codex", &script);
-    let ran = sandbox.run(&run);
+    let ran = below_client(&sandbox, "", &run);
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
     let verdict: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(verdict["verdict"]["summary"], "all good");
@@ -60,16 +97,18 @@ fn a_reviewers_process_decides_and_nobody_in_its_place() {
     let script =
         format!("env -u SPRAG_RUN {SPRAG} decide COMPLETE --summary mine --json > \"$HOME/stolen\"\n");
     client(&mut sandbox, "codex", &script);
-    assert_eq!(sandbox.run(&run).code, 1);
+    assert_eq!(below_client(&sandbox, "", &run).code, 1);
     assert!(fs::read_to_string(sandbox.home.join("stolen")).unwrap().contains("not_reviewer"));
     assert!(stop(&sandbox, "s").contains("a review is due"));
     assert!(
-        sandbox
-            .run(&["review", "run", "--client", "claude", "--session", "s"])
+        below_client(&sandbox, "", &["review", "run", "--client", "claude", "--session", "s"])
             .stderr
             .contains("not on PATH")
     );
-    assert_eq!(sandbox.run(&["review", "run", "--client", "nobody", "--session", "s"]).code, 2);
+    assert_eq!(
+        below_client(&sandbox, "", &["review", "run", "--client", "nobody", "--session", "s"]).code,
+        2
+    );
 }
 
 #[test]
@@ -134,7 +173,8 @@ fn a_process_in_a_sandbox_decides_through_whoever_runs_it() {
         file.display()
     );
     client(&mut sandbox, "claude", &script);
-    let ran = sandbox.run(&["review", "run", "--client", "claude", "--session", "s", "--json"]);
+    let ran =
+        below_client(&sandbox, "", &["review", "run", "--client", "claude", "--session", "s", "--json"]);
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
     let reply = fs::read_to_string(sandbox.home.join("reply")).unwrap();
     assert!(reply.contains("a review is under way"), "{reply}");
@@ -149,7 +189,11 @@ fn a_process_has_a_deadline() {
     prompt(&sandbox, "s", "#review");
     sandbox.bash("s", "make");
     client(&mut sandbox, "claude", "exec sleep 1000");
-    let ran = sandbox.run(&["review", "run", "--client", "claude", "--session", "s", "--timeout", "1"]);
+    let ran = below_client(
+        &sandbox,
+        "",
+        &["review", "run", "--client", "claude", "--session", "s", "--timeout", "1"],
+    );
     assert_eq!(ran.code, 1);
     assert!(ran.stderr.contains("took too long"), "{}", ran.stderr);
     assert!(stop(&sandbox, "s").contains("a review is due"));

@@ -84,6 +84,8 @@ pub enum Step {
 pub enum Turn {
     ReviewerStarts,
     ReviewerStops,
+    /// Changes a file itself.
+    ReviewerWrites,
     ReviewerDecides(String),
     /// The session's own agent tries.
     AuthorDecides(String),
@@ -150,6 +152,7 @@ fn read_step(text: &str) -> Step {
         "subagent-start" => Step::SubagentStart,
         "reviewer" | "author" => Step::Review(match (word, rest.split_once(' ').unwrap_or((rest, ""))) {
             ("reviewer", ("starts", _)) => Turn::ReviewerStarts,
+            ("reviewer", ("writes", _)) => Turn::ReviewerWrites,
             ("reviewer", ("stops", _)) => Turn::ReviewerStops,
             ("reviewer", ("decides", verdict)) => Turn::ReviewerDecides(verdict.to_owned()),
             ("author", ("decides", verdict)) => Turn::AuthorDecides(verdict.to_owned()),

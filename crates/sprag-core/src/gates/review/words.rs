@@ -108,6 +108,14 @@ pub fn not_a_reviewers(rule: &str) -> Reason {
     )
 }
 
+pub fn reviewer_writes() -> Reason {
+    Reason::new(
+        "reviewer_writes",
+        "a reviewer changes nothing: whoever changes the work is its author",
+        "tell the author what to change with `sprag decide ISSUES`",
+    )
+}
+
 pub fn no_tree() -> Reason {
     Reason::new(
         "no_tree",

@@ -5,7 +5,6 @@ use std::time::Duration;
 use serde_json::json;
 use sprag_core::event::ReviewWord;
 use sprag_host::clients::{self, CLIENTS};
-use sprag_host::exec::on_path;
 use sprag_host::reports;
 use sprag_host::review::{self, Order};
 
@@ -36,9 +35,9 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     let known: Vec<&str> = can().map(|client| client.name).collect();
     let client = clients::find(&args.client).ok_or_else(|| Failure::unknown_client(&args.client, &known))?;
     let command = client.review.ok_or_else(|| Failure::unknown_client(&args.client, &known))?;
-    let path = cx.env.get("PATH").unwrap_or_default();
-    let program = on_path(client.program, &path).ok_or_else(|| Failure::no_program(client.program))?;
     let session = reports::find_session(&world, args.session.as_deref(), cx.now)?;
+    let program = review::program(&world, &session, client.program);
+    let program = program.ok_or_else(|| Failure::no_program(client.program))?;
     let order = Order {
         session: &session,
         client,

@@ -169,7 +169,7 @@ fn setting(key: &str, value: &str) -> String {
 }
 
 impl Program {
-    fn writing(&self, path: &str) -> Value {
+    pub fn writing(&self, path: &str) -> Value {
         match self.client {
             "codex" => {
                 let patch = format!("*** Begin Patch\n*** Update File: {path}\n+x\n*** End Patch");

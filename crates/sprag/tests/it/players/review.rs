@@ -42,6 +42,11 @@ impl Core {
             Turn::ReviewerStops => {
                 return self.judge(session, reviewer(), Event::SubagentStopped(Stop::default()));
             }
+            Turn::ReviewerWrites => {
+                let input = json!({"file_path": "/w/a.txt"});
+                let call = ToolCall::new(TOOLS, "Write", input, None, Whole::Yes);
+                return self.judge(session, reviewer(), Event::ToolRequested { call });
+            }
             Turn::ReviewerDecides(word) => (reviewer(), word),
             Turn::AuthorDecides(word) => (Actor::Main, word),
         };
@@ -75,6 +80,12 @@ impl Program {
                 return told;
             }
             Turn::ReviewerStops => return self.tell(session, "SubagentStop", reviewer),
+            Turn::ReviewerWrites => {
+                let mut call = self.writing("a.txt");
+                call["agent_id"] = reviewer["agent_id"].clone();
+                call["agent_type"] = reviewer["agent_type"].clone();
+                return self.tell(session, "PreToolUse", call);
+            }
             Turn::ReviewerDecides(word) => (reviewer, word),
             Turn::AuthorDecides(word) => (json!({}), word),
         };

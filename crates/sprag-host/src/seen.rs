@@ -1,0 +1,39 @@
+//! Which sessions have begun, noted where the user's own things are and not in the repository: a session
+//! that goes on after its journal was removed must not look like a new one that owes nothing.
+
+use std::io;
+use std::path::PathBuf;
+
+use sprag_core::digest::Digest;
+use sprag_core::event::SessionId;
+
+use crate::disk::{self, Disk};
+use crate::journal;
+use crate::places::Places;
+
+pub fn has_begun(places: &Places, session: &SessionId) -> bool {
+    path(places, session).is_some_and(|path| path.exists())
+}
+
+/// Notes that a session has begun: only once its first record is on disk, so that a process that was killed
+/// over it leaves nothing that looks like a loss. Without the note a loss is not noticed; that is all.
+pub fn note(places: &Places, disk: &dyn Disk, session: &SessionId) {
+    if let Some(path) = path(places, session) {
+        disk::make_parent(disk, &path)
+            .and_then(|()| disk::replace_derived(disk, &path, b""))
+            .unwrap_or_default();
+    }
+}
+
+/// For a session whose journal is taken away by us.
+pub fn forget(places: &Places, disk: &dyn Disk, session: &SessionId) -> io::Result<()> {
+    match path(places, session) {
+        Some(path) if path.exists() => disk.remove(&path),
+        _ => Ok(()),
+    }
+}
+
+fn path(places: &Places, session: &SessionId) -> Option<PathBuf> {
+    let store = Digest::of([places.store.to_string_lossy().as_bytes()]).short();
+    Some(places.user.as_ref()?.state.join("sessions").join(format!("{store}-{}", journal::stem(session))))
+}
