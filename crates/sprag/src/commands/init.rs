@@ -40,7 +40,7 @@ pub struct Args {
     /// Only show the change
     #[arg(long)]
     dry_run: bool,
-    /// Do not make `.sprag/` in this repository
+    /// Write the hooks alone: no reviewer agent, and no `.sprag/` in this repository
     #[arg(long)]
     hooks_only: bool,
     /// Also let the agent run its own commands without asking: reflect, skip, observe, ref, decide, review context
@@ -75,7 +75,9 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
                 let on_failure = if args.fail_closed { OnFailure::Block } else { OnFailure::Pass };
                 let wanted = Wanted { client, program: &program, permissions, on_failure };
                 changes.push(install::plan(&path, &wanted)?);
-                changes.extend(install::agent::plan(&path, client, user.as_ref())?);
+                if !args.hooks_only {
+                    changes.extend(install::agent::plan(&path, client, user.as_ref())?);
+                }
             }
         }
     }

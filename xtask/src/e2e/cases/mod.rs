@@ -66,7 +66,7 @@ impl Case {
 }
 
 /// How every text of ours begins, wherever it turns up.
-const OURS: &str = "sprag:";
+const OURS: &str = "sprag: ";
 
 /// The file that opens an obligation, and closes it again.
 const NOTES: &str = "notes.txt";

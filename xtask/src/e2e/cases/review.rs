@@ -19,6 +19,7 @@ use crate::model::script::Call;
 use crate::model::script::Script;
 use crate::model::script::Step;
 use crate::model::script::Turn;
+use crate::process::Ending;
 
 pub const CASE: Case = Case {
     name: "review",
@@ -63,6 +64,9 @@ fn is_content(asked: &Asked) -> Turn {
 }
 
 fn play(rig: &mut Rig) -> Checked {
+    // With the agent that reviews, which `--hooks-only` leaves out.
+    let init = rig.sprag(&["init", "--client", "claude", "--user", "--yes"])?;
+    expect(init.ending == Ending::Code(0), "`sprag init` writes the reviewer", || short(&init.stderr))?;
     let script = Script::ending("That is all.")
         .then(shell("echo 2+2=5 > sum.txt"))
         .then(Turn::say("The sum is there.")) // held: a review is wanted
