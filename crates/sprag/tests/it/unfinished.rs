@@ -164,3 +164,22 @@ fn work_that_was_given_up_is_not_owed() {
     sandbox.bash("s", "git checkout a.txt");
     assert_eq!(stop(&sandbox), "{}");
 }
+
+/// An empty id is nobody's.
+#[test]
+fn a_stop_with_an_empty_id_is_the_sessions_own() {
+    for client in ["claude", "codex"] {
+        let sandbox = committed();
+        let session = |name: &str, more| crate::support::payload("s", name, &sandbox.project, more);
+        sandbox.hook(
+            client,
+            &session("PreToolUse", json!({"tool_name": "Bash", "tool_input": {"command": "make"}})),
+        );
+        sandbox.write("a.txt", CONFLICT);
+        let reply = sandbox.hook(
+            client,
+            &session("Stop", json!({"agent_id": "", "agent_type": "", "background_tasks": []})),
+        );
+        assert!(reply["reason"].to_string().contains("`a.txt:2`"), "{client}: {reply}");
+    }
+}
