@@ -58,15 +58,18 @@ pub fn decide(
     let ungoverned = is_errands_end(input)
         || matches!(&input.event, Event::StopRequested(stop) if is_ungoverned(&session, input, stop));
     let open = open_before_report(&session, input);
+    let mut is_judged = !ungoverned && facts.changes.is_some();
     if !ungoverned {
         let votes = session.gates.step(&session.about, input, facts, &policy.gates, &mut effects);
+        // What a gate could not see it looks for again, whether or not there is more of it by then.
+        is_judged &= !votes.iter().any(|(_, vote)| *vote == Vote::Unsure);
         verdict = combine(&mut session, votes, input, policy, &mut effects);
     }
     discharge(&mut session, &open, input);
     if !matches!(verdict.ruling, Ruling::Hold { .. }) {
         take_note_of_work(&mut session.about, input);
     }
-    if facts.changes.is_some() && !ungoverned && matches!(input.event, Event::StopRequested(_)) {
+    if is_judged && matches!(input.event, Event::StopRequested(_)) {
         session.about.changed = false;
         session.about.passed_over = false;
     }

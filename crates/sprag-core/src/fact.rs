@@ -167,7 +167,9 @@ pub struct Facts {
     pub token: Option<Text<80>>,
     pub peers: Vec<Text<32>>,
     /// Of what the session changed and of the files of open commit debts, what is in no commit.
-    pub uncommitted: Option<Vec<Text<200>>>,
+    pub uncommitted: Option<Vec<String>>,
+    /// The newest stash; it is looked at together with that.
+    pub stash: Option<Text<64>>,
     /// The records of the session were there, and are not any more.
     pub lost: bool,
     pub tracker: Option<Found>,
@@ -197,8 +199,8 @@ pub struct Closed {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
     pub size: Size,
-    /// Relative to the worktree.
-    pub paths: Vec<Text<200>>,
+    /// Relative to the worktree, and whole: files are opened by them. What is shown is cut when it is.
+    pub paths: Vec<String>,
     /// Lines that say that something is left to do.
     pub marks: Vec<Mark>,
 }

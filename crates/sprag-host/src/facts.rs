@@ -38,7 +38,7 @@ use crate::verify;
 use crate::walk::World;
 
 /// Bounds on looking for markers: work, not time, so that a verdict does not depend on the load.
-const FILES: usize = 500;
+const FILES: usize = 2000;
 const FILE_BYTES: u64 = 2 * 1024 * 1024;
 /// File times come from a clock that ticks coarsely.
 const SLACK_MILLIS: i64 = 10;
@@ -71,6 +71,7 @@ pub fn gather(needs: Needs, world: &World<'_>, input: &Input, session: &Session)
         tracker: found.tracker,
         closed: found.closed,
         uncommitted: found.uncommitted,
+        stash: found.stash,
         ..look(needs.without(OF_SESSION), world, input, session)
     }
 }
@@ -143,7 +144,8 @@ fn look(needs: Needs, world: &World<'_>, input: &Input, session: &Session) -> Fa
         facts.checks = verify::asked(world, input, session, facts.changes.as_ref());
     }
     if needs.has(Needs::UNCOMMITTED) {
-        facts.uncommitted = uncommitted(places, &facts);
+        facts.uncommitted = uncommitted(world, &facts);
+        facts.stash = places.reference("refs/stash").map(Text::new);
     }
     if needs.has(Needs::TRACKER) {
         facts.tracker = Some(tracker(world));
@@ -155,13 +157,15 @@ fn look(needs: Needs, world: &World<'_>, input: &Input, session: &Session) -> Fa
         && let (Some(worktree), Some(started)) = (&places.worktree, session.about.started)
     {
         let known = facts.changes.as_ref().filter(|_| session.about.start.is_some());
-        facts.conflicts = match known {
-            Some(changes) => Some(conflicts(worktree, started, changes.paths.iter().map(Text::to_string))),
+        let paths = match known {
+            Some(changes) => Some(changes.paths.clone()),
             // The session's start was not seen: what git tells of now has to do.
-            None => {
-                changed_somehow(places, session).map(|paths| conflicts(worktree, started, paths.into_iter()))
-            }
+            None => changed_somehow(places, session),
         };
+        let policy = &world.config.policy.gates.integrity;
+        facts.conflicts = paths.and_then(|paths| {
+            conflicts(worktree, started, paths.into_iter().filter(|path| !policy.ignores(path)))
+        });
         facts.unresolved = facts.debts.as_deref().map(|debts| unresolved(worktree, debts));
     } else if needs.has(Needs::CONFLICTS) {
         // Outside git nothing can be in conflict.
@@ -223,9 +227,28 @@ fn changed_somehow(places: &Places, session: &Session) -> Option<Vec<String>> {
     Some(paths)
 }
 
-fn conflicts(worktree: &Path, started: Timestamp, paths: impl Iterator<Item = String>) -> Vec<Conflict> {
-    let since = paths.filter(|path| changed_since(&worktree.join(path), started)).take(FILES);
-    since.filter_map(|path| conflict(worktree, path)).collect()
+/// `None`: there are too many files to say that there is none.
+fn conflicts(
+    worktree: &Path,
+    started: Timestamp,
+    paths: impl Iterator<Item = String>,
+) -> Option<Vec<Conflict>> {
+    let mut since = paths.filter(|path| changed_since(&worktree.join(path), started));
+    let found: Vec<Conflict> =
+        since.by_ref().take(FILES).filter_map(|path| conflict(worktree, path)).collect();
+    (!found.is_empty() || since.next().is_none()).then_some(found)
+}
+
+/// What is said where a stop cannot be judged by its files.
+pub fn warning(needs: Needs, facts: &Facts) -> Option<String> {
+    if !needs.has(Needs::CONFLICTS) || facts.conflicts.is_some() {
+        return None;
+    }
+    let is_known = facts.changes.as_ref().is_some_and(|changes| !changes.paths.is_empty());
+    Some(match is_known {
+        true => format!("more than {FILES} files have changed; not all were looked at for conflict markers"),
+        false => "git did not say what has changed; conflict markers were not looked for".to_owned(),
+    })
 }
 
 /// `None`: git could not say.
@@ -242,11 +265,7 @@ fn changes(places: &Places, session: &Session) -> Option<Changes> {
         line: mark.line,
         text: mark.text,
     });
-    Some(Changes {
-        size: Size::Lines(since.lines),
-        paths: since.paths.into_iter().map(Text::new).collect(),
-        marks: marks.collect(),
-    })
+    Some(Changes { size: Size::Lines(since.lines), paths: since.paths, marks: marks.collect() })
 }
 
 fn tree(world: &World<'_>, session: &Session) -> Option<Text<64>> {
@@ -260,19 +279,19 @@ fn tree(world: &World<'_>, session: &Session) -> Option<Text<64>> {
 }
 
 /// Of what the session changed, and of the files that a commit is owed for, what is in none.
-fn uncommitted(places: &Places, facts: &Facts) -> Option<Vec<Text<200>>> {
+fn uncommitted(world: &World<'_>, facts: &Facts) -> Option<Vec<String>> {
     let changes = facts.changes.as_ref()?;
     let debts = facts.debts.as_deref().unwrap_or_default().iter().map(|open| &open.debt);
-    let owed: HashSet<&Text<200>> = debts
-        .filter(|debt| debt.duty == Duty::Commit)
-        .flat_map(|debt| &debt.items)
-        .chain(&changes.paths)
-        .collect();
-    if owed.is_empty() {
+    // A debt knows its files by what could be shown of them.
+    let owed: HashSet<&Text<200>> =
+        debts.filter(|debt| debt.duty == Duty::Commit).flat_map(|debt| &debt.items).collect();
+    let changed: HashSet<&String> = changes.paths.iter().collect();
+    if owed.is_empty() && changed.is_empty() {
         return Some(Vec::new());
     }
-    let changed = git::changed_paths(places.worktree.as_ref()?)?;
-    Some(changed.into_iter().map(Text::new).filter(|path| owed.contains(path)).collect())
+    let mut paths = tree::changed_paths(&world.places, world.disk)?;
+    paths.retain(|path| changed.contains(path) || owed.contains(&Text::from(path.as_str())));
+    Some(paths)
 }
 
 /// Which tracker is used here.

@@ -35,7 +35,17 @@ pub(crate) const ELSEWHERE: &[&str] = &[
 
 /// Paths that differ from HEAD or are untracked, relative to the worktree. `None`: git could not say.
 pub fn changed_paths(worktree: &Path) -> Option<Vec<String>> {
-    let ran = git(worktree, &["status", "--porcelain", "-z", "--untracked-files=all", "--no-renames"])?;
+    changed_by(worktree, &[])
+}
+
+/// The same by this index in place of the repository's own.
+pub fn changed_paths_by(worktree: &Path, index: &Path) -> Option<Vec<String>> {
+    changed_by(worktree, &[("GIT_INDEX_FILE", index.as_os_str())])
+}
+
+fn changed_by(worktree: &Path, env: &[(&str, &OsStr)]) -> Option<Vec<String>> {
+    let args = ["status", "--porcelain", "-z", "--untracked-files=all", "--no-renames"];
+    let ran = run(worktree, &args, env).filter(Ran::succeeded)?;
     let paths = ran.stdout.split(|&byte| byte == 0).filter(|entry| entry.len() > 3);
     Some(paths.map(|entry| String::from_utf8_lossy(&entry[3..]).into_owned()).collect())
 }
@@ -119,7 +129,7 @@ pub fn untracked_paths(dir: &Path, paths: &[String]) -> Option<Vec<String>> {
 }
 
 /// Its name depends on how the repository hashes.
-fn empty_tree(dir: &Path) -> Option<String> {
+pub fn empty_tree(dir: &Path) -> Option<String> {
     let ran = git(dir, &["hash-object", "-t", "tree", "--stdin"])?;
     object_name(ran)
 }

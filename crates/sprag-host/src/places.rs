@@ -66,11 +66,16 @@ impl Places {
     /// The commit that is checked out, read without git. `None`: there is none, or it is stored in a
     /// way that only git knows.
     pub fn head(&self) -> Option<String> {
-        let (git_dir, common) = (self.git_dir.as_ref()?, self.common.as_ref()?);
-        let head = read_small(&git_dir.join("HEAD"), SMALL).ok()?;
+        let head = read_small(&self.git_dir.as_ref()?.join("HEAD"), SMALL).ok()?;
         let Some(name) = head.trim_end().strip_prefix("ref: ") else {
             return Some(head.trim_end().to_owned());
         };
+        self.reference(name)
+    }
+
+    /// The commit that a name stands for, read in the same way.
+    pub fn reference(&self, name: &str) -> Option<String> {
+        let (git_dir, common) = (self.git_dir.as_ref()?, self.common.as_ref()?);
         if !name.starts_with("refs/") || name.contains("..") {
             return None;
         }

@@ -18,6 +18,7 @@ use std::fs;
 use std::io::{self, Read as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use sha2::{Digest as _, Sha256};
 use sprag_core::digest::Digest;
@@ -31,37 +32,70 @@ use crate::store::Store;
 
 /// The name of the worktree's tree, by three children. `None`: git could not say in time.
 pub fn hash(places: &Places, disk: &dyn Disk) -> Option<String> {
-    let (git_dir, store) = (places.git_dir.as_ref()?, Store::at(&places.store));
-    let objects = objects_dir(&store);
+    let objects = objects_dir(&Store::at(&places.store));
     disk.make_dirs(&objects).ok()?;
+    let index = revealed(places)?;
+    with_copy(places, disk, index.as_ref(), |copy| git::write_tree(places, copy, &objects))
+}
+
+/// Paths that differ from HEAD or are untracked, by one child; also those that the index hides.
+pub fn changed_paths(places: &Places, disk: &dyn Disk) -> Option<Vec<String>> {
+    let worktree = places.worktree.as_ref()?;
+    match revealed(places)?.filter(|index| index.is_changed) {
+        // Nearly no index hides anything: that is worth no copy.
+        None => git::changed_paths(worktree),
+        index => with_copy(places, disk, index.as_ref(), |copy| git::changed_paths_by(worktree, copy)),
+    }
+}
+
+/// Lets git use a copy of the index that is thrown away; where there is none yet, so is the copy.
+fn with_copy<T>(
+    places: &Places,
+    disk: &dyn Disk,
+    index: Option<&Revealed>,
+    ask: impl FnOnce(&Path) -> Option<T>,
+) -> Option<T> {
+    let store = Store::at(&places.store);
     disk.make_dirs(&store.cache_dir()).ok()?;
     // Named as what `sprag clean` sweeps up after a process that was killed.
-    let index = store.cache_dir().join(disk::temp_name(Path::new("index")).ok()?);
-    let copied = copy_index(disk, git_dir, places.worktree.as_ref()?, &index);
-    let tree = copied.ok().and_then(|()| git::write_tree(places, &index, &objects));
+    let copy = store.cache_dir().join(disk::temp_name(Path::new("index")).ok()?);
+    let copied = match index {
+        Some(index) => disk::copy_derived(disk, &index.bytes[..], index.modified, &copy).map(|_| ()),
+        None => Ok(()),
+    };
+    let answer = copied.ok().and_then(|()| ask(&copy));
     // Git leaves its lock behind when it is ended at the deadline.
-    for left in [index.with_added_extension("lock"), index] {
+    for left in [copy.with_added_extension("lock"), copy] {
         disk.remove(&left).unwrap_or_default();
     }
-    tree
+    answer
 }
 
 /// One of millions of files.
 const INDEX_BYTES: u64 = 256 * 1024 * 1024;
 
-fn copy_index(disk: &dyn Disk, git_dir: &Path, worktree: &Path, to: &Path) -> io::Result<()> {
+/// The index with nothing hidden by it.
+struct Revealed {
+    bytes: Vec<u8>,
+    modified: SystemTime,
+    is_changed: bool,
+}
+
+/// `Some(None)`: there is no index yet.
+fn revealed(places: &Places) -> Option<Option<Revealed>> {
+    let (git_dir, worktree) = (places.git_dir.as_ref()?, places.worktree.as_ref()?);
     let index = match open_regular(&git_dir.join("index")) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        index => index?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Some(None),
+        index => index.ok()?,
     };
-    let modified = index.metadata()?.modified()?;
-    let mut bytes = read_capped(index, INDEX_BYTES + 1)?;
+    let modified = index.metadata().ok()?.modified().ok()?;
+    let mut bytes = read_capped(index, INDEX_BYTES + 1).ok()?;
     if bytes.len() as u64 > INDEX_BYTES {
-        return Err(io::ErrorKind::FileTooLarge.into());
+        return None;
     }
     let is_there = |path: &[u8]| fs::symlink_metadata(worktree.join(OsStr::from_bytes(path))).is_ok();
-    hidden::reveal(&mut bytes, is_there);
-    disk::copy_derived(disk, &bytes[..], modified, to).map(|_| ())
+    let is_changed = hidden::reveal(&mut bytes, is_there);
+    Some(Some(Revealed { bytes, modified, is_changed }))
 }
 
 /// What differs between two trees, as text for a reviewer: from [`hash`], or [`head_tree`].
@@ -73,6 +107,11 @@ pub fn between(places: &Places, from: &str, to: &str) -> Option<git::Diff> {
 /// [`between`] and not by its name.
 pub fn head_tree(places: &Places) -> Option<String> {
     git::head_tree(places)
+}
+
+/// The tree of nothing, which comes before the first commit.
+pub fn empty_tree(places: &Places) -> Option<String> {
+    git::empty_tree(places.worktree.as_ref()?)
 }
 
 /// Outside git: a name for the content of these files.

@@ -84,11 +84,7 @@ pub fn walk(world: &World<'_>, input: &Input) -> io::Result<Walked> {
         gathered = facts::gather(needs, world, input, &journal.loaded.session);
     }
     let mut walked = Walked { warnings: warnings(&journal), ..Walked::default() };
-    if needs.has(Needs::CONFLICTS) && gathered.conflicts.is_none() {
-        walked
-            .warnings
-            .push("git did not say what has changed; conflict markers were not looked for".to_owned());
-    }
+    walked.warnings.extend(facts::warning(needs, &gathered));
     walked.warnings.extend(staged::warning(needs, &gathered));
     if needs.has(Needs::CHECKS) && gathered.checks.is_none() {
         walked.warnings.push("the checks could not be run; what is done was not looked into".to_owned());

@@ -160,6 +160,13 @@ impl Failure {
         .next("sprag help")
     }
 
+    pub fn bad_text(what: &str, count: usize, bound: usize, command: &str) -> Failure {
+        let is_long = count > bound;
+        let fault = if is_long { format!("has {count} characters") } else { "is empty".to_owned() };
+        let message = format!("{what} {fault}; it takes one to {bound}");
+        Failure::new(Kind::Usage, "bad_text", message).next(format!("sprag help {command}"))
+    }
+
     pub fn unknown_client(name: &str, known: &[&str]) -> Failure {
         let known = known.join(", ");
         Failure::new(Kind::Usage, "unknown_client", format!("unknown client `{name}`; known are {known}"))

@@ -36,6 +36,15 @@ pub enum Commit {
     Clean,
     Uncommitted {
         files: Vec<Text<200>>,
+        /// The newest stash at that time.
+        #[serde(default)]
+        stash: Option<Text<64>>,
+    },
+    /// Some of it was put away since.
+    Stashed {
+        files: Vec<Text<200>>,
+        /// The newest stash before.
+        stash: Option<Text<64>>,
     },
 }
 
@@ -165,6 +174,7 @@ trailers = \"keep\"
         Some(match self {
             Commit::Clean => "clean",
             Commit::Uncommitted { .. } => "uncommitted",
+            Commit::Stashed { .. } => "stashed",
         })
     }
 

@@ -223,7 +223,7 @@ fn risk(changes: Option<&Changes>, failures: u32) -> Risk {
         Size::Lines(lines) => u32::try_from(lines).unwrap_or(u32::MAX),
         Size::Unknown => 0,
     };
-    Risk::of(changes.paths.iter().map(Text::as_str), lines, failures)
+    Risk::of(changes.paths.iter().map(String::as_str), lines, failures)
 }
 
 impl Failing {

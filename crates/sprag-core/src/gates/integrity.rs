@@ -50,6 +50,12 @@ impl Default for Policy {
     }
 }
 
+impl Policy {
+    pub fn ignores(&self, path: &str) -> bool {
+        self.ignore.iter().any(|prefix| path.starts_with(prefix.as_str()))
+    }
+}
+
 impl Gate for Integrity {
     type Policy = Policy;
 
@@ -114,8 +120,8 @@ impl Integrity {
         let Some(conflicts) = &cx.facts.conflicts else {
             return Vote::Unsure;
         };
-        let ignored = |path: &str| cx.policy.ignore.iter().any(|prefix| path.starts_with(prefix.as_str()));
-        let found: Vec<&Conflict> = conflicts.iter().filter(|found| !ignored(found.path.as_str())).collect();
+        let found: Vec<&Conflict> =
+            conflicts.iter().filter(|found| !cx.policy.ignores(found.path.as_str())).collect();
         let met = match (&cx.facts.debts, &cx.facts.unresolved) {
             (Some(debts), Some(unresolved)) => met(debts, unresolved, &cx.input.root),
             _ => Vec::new(),

@@ -86,15 +86,17 @@ pub fn parse(dialect: &Dialect, payload: &Payload) -> Result<Parsed, Malformed> 
     let wire: Wire<'_> =
         serde_json::from_slice(&payload.bytes).map_err(|error| Malformed(error.to_string()))?;
     let native = wire.hook_event_name.clone();
-    let actor = match &wire.agent_id {
+    // An empty id is nobody's: no stop passes for having one.
+    let id = wire.agent_id.as_deref().filter(|id| !id.trim().is_empty());
+    let actor = match id {
         Some(id) => Actor::Subagent {
-            id: Text::from(id.as_str()),
+            id: Text::from(id),
             kind: Text::from(wire.agent_type.as_deref().unwrap_or_default()),
         },
         None => Actor::Main,
     };
     // Without an id it is the session's own agent that was started as one of this kind.
-    let agent = wire.agent_type.as_deref().filter(|kind| wire.agent_id.is_none() && !kind.is_empty());
+    let agent = wire.agent_type.as_deref().filter(|kind| id.is_none() && !kind.is_empty());
     let agent = agent.map(Text::from);
     let session = SessionId::new(wire.session_id.clone());
     let cwd = wire.cwd.clone().unwrap_or_default();

@@ -11,12 +11,12 @@ const NAME_LENGTH: u16 = 0x0fff;
 const SPARSE_DIRECTORY: u32 = 0o040_000;
 
 /// Clears the bits of files that are there; a file that is not checked out stays as the index has it.
-/// An index of a shape we do not know is left alone.
-pub fn reveal(index: &mut [u8], is_there: impl Fn(&[u8]) -> bool) {
+/// An index of a shape we do not know is left alone. Tells whether anything was hidden.
+pub fn reveal(index: &mut [u8], is_there: impl Fn(&[u8]) -> bool) -> bool {
     // It does not say how long its hashes are. With the wrong length its first name does not fit.
     let found = [20, 32].into_iter().find_map(|hash| Some((hash, hidden(index, hash, &is_there)?)));
     let Some((hash, hidden)) = found.filter(|(_, hidden)| !hidden.is_empty()) else {
-        return;
+        return false;
     };
     for Bit { at, mask } in hidden {
         let flags = word(index, at).unwrap_or_default() & !mask;
@@ -25,6 +25,7 @@ pub fn reveal(index: &mut [u8], is_there: impl Fn(&[u8]) -> bool) {
     // Zeroes say that there is no checksum.
     let end = index.len().saturating_sub(hash);
     index[end..].fill(0);
+    true
 }
 
 struct Bit {

@@ -5,7 +5,7 @@ use sprag_core::event::{Decided, Report, ReviewWord, SessionId};
 use sprag_core::text::Text;
 use sprag_host::{journal, person, reports, review};
 
-use super::{Cx, Outcome, delivered, show};
+use super::{Cx, Outcome, delivered, show, words};
 use crate::failure::Failure;
 use crate::output;
 
@@ -18,7 +18,7 @@ pub struct Args {
     /// The verdict
     #[arg(value_enum)]
     word: Word,
-    /// What was found, in one sentence
+    /// What was found, in one sentence of at most 500 characters
     #[arg(long, value_name = "TEXT")]
     summary: String,
     /// For the author: every issue, by file and line
@@ -53,6 +53,7 @@ enum Word {
 const OPINIONS: usize = 8;
 
 pub fn run(args: Args, cx: &Cx) -> Outcome {
+    let summary = words("`--summary`", &args.summary, "decide")?;
     let world = cx.world()?;
     let store = world.store();
     let named = args.session.clone().or_else(|| cx.env.text(review::SESSION));
@@ -87,7 +88,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     };
     let decided = Decided {
         word,
-        summary: Text::new(args.summary),
+        summary,
         message: Text::new(args.message),
         opinions: args.opinion.into_iter().take(OPINIONS).map(Text::new).collect(),
         token: token.map(Text::new),

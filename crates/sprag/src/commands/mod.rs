@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 use serde_json::Value;
+use sprag_core::text::Text;
 use sprag_core::time::Timestamp;
 use sprag_host::disk::RealDisk;
 use sprag_host::env::{self, Env};
@@ -137,6 +138,16 @@ pub fn show(json: bool, value: impl FnOnce() -> Value, human: impl FnOnce()) -> 
         human();
     }
     Ok(Ending::Done)
+}
+
+/// What somebody has to say, refused where there is nothing or where some of it would be lost. `command`
+/// is the one that tells more.
+pub fn words<const N: usize>(what: &str, text: &str, command: &str) -> Result<Text<N>, Failure> {
+    let count = text.chars().count();
+    if text.trim().is_empty() || count > N {
+        return Err(Failure::bad_text(what, count, N, command));
+    }
+    Ok(Text::from(text))
 }
 
 /// A length of time as people write it: `90s`, `2h`, `30d`.

@@ -1,10 +1,9 @@
 //! `sprag observe`: an agent notes something for its session.
 
 use sprag_core::event::Report;
-use sprag_core::text::Text;
 use sprag_host::reports;
 
-use super::{Cx, Outcome, delivered, show};
+use super::{Cx, Outcome, delivered, show, words};
 use crate::output;
 
 /// Note an observation in a session's journal
@@ -23,9 +22,10 @@ pub struct Args {
 }
 
 pub fn run(args: Args, cx: &Cx) -> Outcome {
+    let note = words("the note", &args.note, "observe")?;
     let world = cx.world()?;
     let session = reports::find_session(&world, args.session.as_deref(), cx.now)?;
-    let report = Report::Observed { note: Text::new(args.note) };
+    let report = Report::Observed { note };
     let delivery = reports::send(&world, &session, report, &cx.cwd, cx.now)?;
     let how = delivered(&delivery)?;
     show(

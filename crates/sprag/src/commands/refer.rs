@@ -5,7 +5,7 @@ use sprag_core::event::Report;
 use sprag_core::text::Text;
 use sprag_host::reports;
 
-use super::{Cx, Outcome, delivered, show};
+use super::{Cx, Outcome, delivered, show, words};
 use crate::output;
 
 /// Say which learnings were of use, and how
@@ -26,10 +26,11 @@ pub struct Args {
 }
 
 pub fn run(args: Args, cx: &Cx) -> Outcome {
+    let help = words("`--how`", &args.how, "ref")?;
+    let ids = args.ids.iter().map(|id| words("an id", id, "ref")).collect::<Result<Vec<Text<64>>, _>>()?;
     let world = cx.world()?;
     let session = reports::find_session(&world, args.session.as_deref(), cx.now)?;
-    let ids: Vec<Text<64>> = args.ids.into_iter().map(Text::new).collect();
-    let report = Report::Referred { ids: ids.clone(), how: Text::new(args.how) };
+    let report = Report::Referred { ids: ids.clone(), how: help };
     let delivery = reports::send(&world, &session, report, &cx.cwd, cx.now)?;
     let how = delivered(&delivery)?;
     show(

@@ -3,12 +3,15 @@
 mod context;
 mod run;
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 use sprag_core::event::SessionId;
 use sprag_core::gates::Gate as _;
 use sprag_core::gates::review::Review;
 use sprag_core::gates::review::case::Case;
 use sprag_core::gates::review::history::{Reviews, Share, Verdict};
+use sprag_host::store::Store;
 use sprag_host::{projections, review};
 
 use super::{Cx, Outcome, show};
@@ -104,14 +107,34 @@ fn sentence(verdict: &Verdict) -> String {
     )
 }
 
+/// How many agents were asked with each template and have not come to an outcome. They count as
+/// attempts when they have.
+fn open_attempts(store: &Store) -> BTreeMap<String, u64> {
+    let mut open = BTreeMap::new();
+    for (_, review) in review::all(store) {
+        let attempt = review.case().and_then(|case| case.attempt.as_ref());
+        if let Some(attempt) = attempt.filter(|attempt| attempt.is_told) {
+            *open.entry(attempt.template.to_string()).or_default() += 1;
+        }
+    }
+    open
+}
+
 fn stats(json: bool, cx: &Cx) -> Outcome {
-    let shares = projections::load::<Reviews>(&cx.world()?.store())?.state.shares();
+    let store = cx.world()?.store();
+    let shares = projections::load::<Reviews>(&store)?.state.shares();
+    let open = open_attempts(&store);
     show(
         json,
-        || json!({ "templates": shares }),
+        || json!({ "templates": shares, "open": open }),
         || {
-            if shares.is_empty() {
+            if shares.is_empty() && open.is_empty() {
                 output::line("no agent was asked to have its work reviewed yet");
+            }
+            for (template, count) in &open {
+                output::line(format!("asked with `{template}`, and nothing came of it yet: {count}"));
+            }
+            if shares.is_empty() {
                 return;
             }
             let head = [

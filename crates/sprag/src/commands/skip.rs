@@ -2,10 +2,9 @@
 
 use serde_json::json;
 use sprag_core::event::{Decider, Report};
-use sprag_core::text::Text;
 use sprag_host::reports;
 
-use super::{Cx, Outcome, delivered, show};
+use super::{Cx, Outcome, delivered, show, words};
 use crate::output;
 
 /// Say that there is nothing to learn, and why
@@ -37,9 +36,10 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
         By::User => Decider::User,
         By::Auto => Decider::Auto,
     };
+    let reason = words("the reason", &args.reason, "skip")?;
     let world = cx.world()?;
     let session = reports::find_session(&world, args.session.as_deref(), cx.now)?;
-    let report = Report::Skipped { reason: Text::new(args.reason), decider };
+    let report = Report::Skipped { reason, decider };
     let delivery = reports::send(&world, &session, report, &cx.cwd, cx.now)?;
     let how = delivered(&delivery)?;
     show(

@@ -107,8 +107,8 @@ impl Checks {
         self.paths.entry(session.to_owned()).or_default().insert(path.to_owned());
     }
 
-    pub fn paths(&self, session: &str) -> Vec<Text<200>> {
-        self.paths.get(session).into_iter().flatten().map(|path| Text::from(path.as_str())).collect()
+    pub fn paths(&self, session: &str) -> Vec<String> {
+        self.paths.get(session).into_iter().flatten().cloned().collect()
     }
 
     pub fn results(&mut self, profile: Profile) -> Results {

@@ -162,6 +162,39 @@ fn errors_are_objects_for_programs() {
 }
 
 #[test]
+fn words_are_refused_where_there_are_none_or_too_many() {
+    let sandbox = Sandbox::new();
+    sandbox.bash("s-1", "make");
+    let before = stored_lines(&sandbox.store()).len();
+    let long = |count| "é".repeat(count);
+    for (args, wanted) in [
+        (&["observe", ""][..], "the note is empty; it takes one to 2000\n  next: sprag help observe\n"),
+        (&["observe", " \n"], "the note is empty; it takes one to 2000\n  next: sprag help observe\n"),
+        (
+            &["observe", &long(2001)],
+            "the note has 2001 characters; it takes one to 2000\n  next: sprag help observe\n",
+        ),
+        (&["skip", ""], "the reason is empty; it takes one to 500\n  next: sprag help skip\n"),
+        (
+            &["skip", &long(501)],
+            "the reason has 501 characters; it takes one to 500\n  next: sprag help skip\n",
+        ),
+        (&["ref", "x", "--how", ""], "`--how` is empty; it takes one to 500\n  next: sprag help ref\n"),
+        (&["ref", "", "--how", "x"], "an id is empty; it takes one to 64\n  next: sprag help ref\n"),
+        (
+            &["decide", "COMPLETE", "--summary", "", "--token", "x"],
+            "`--summary` is empty; it takes one to 500\n  next: sprag help decide\n",
+        ),
+    ] {
+        let ran = sandbox.run(args);
+        assert_eq!((ran.code, ran.stderr), (2, format!("sprag: {wanted}")), "{args:?}");
+    }
+    assert_eq!(stored_lines(&sandbox.store()).len(), before, "nothing is kept of it");
+    assert_eq!(sandbox.run(&["help", "ref"]).code, 0);
+    assert_eq!(sandbox.run(&["observe", &long(2000)]).code, 0);
+}
+
+#[test]
 fn usage_errors_exit_with_two() {
     let sandbox = Sandbox::new();
     for args in [&["nothing"][..], &["clean", "--before", "sometime"], &["config", "get", "x.y"], &["debt"]] {

@@ -35,3 +35,4 @@ mod shell;
 mod states;
 mod stories;
 mod support;
+mod unfinished;

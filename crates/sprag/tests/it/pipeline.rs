@@ -126,8 +126,8 @@ fn facts() -> impl Strategy<Value = Facts> {
             checks: others.0.map(checked),
             tree: others.1.map(Text::from),
             token: Some(Text::from(TOKEN)),
-            uncommitted: Some(if others.2 { vec![Text::from("a.rs")] } else { Vec::new() }),
-            changes: size.map(|size| Changes { size, paths: vec![Text::from("a.rs")], ..Changes::default() }),
+            uncommitted: Some(if others.2 { vec!["a.rs".to_owned()] } else { Vec::new() }),
+            changes: size.map(|size| Changes { size, paths: vec!["a.rs".to_owned()], ..Changes::default() }),
             conflicts: conflicts.map(|paths| {
                 let conflict = |path: &String| Conflict {
                     path: Text::from(path.as_str()),

@@ -349,6 +349,30 @@ fn every_outcome_is_written_by_the_program() {
 }
 
 #[test]
+fn who_was_asked_shows_before_anything_came_of_it() {
+    let sandbox = configured("");
+    assert!(sandbox.run(&["review", "stats"]).stdout.contains("no agent was asked"));
+    prompt(&sandbox, "s", "#review");
+    sandbox.bash("s", "make");
+    assert!(stop(&sandbox, "s").contains("a review is due"));
+    assert_eq!(sandbox.json(&["review", "stats", "--json"])["open"], json!({"v1": 1}));
+    let told = sandbox.run(&["review", "stats"]).stdout;
+    assert_eq!(told, "asked with `v1`, and nothing came of it yet: 1\n");
+    approve(&sandbox, "s");
+    assert_eq!(sandbox.json(&["review", "stats", "--json"])["open"], json!({}));
+}
+
+#[test]
+fn before_the_first_commit_a_reviewer_sees_all_of_it() {
+    let sandbox = configured("");
+    prompt(&sandbox, "s", "#review");
+    sandbox.bash("s", "make");
+    sandbox.write("new.txt", "a new line\n");
+    let told = sandbox.json(&["review", "context", "--session", "s", "--json"]);
+    assert!(told["diff"]["text"].as_str().unwrap_or_default().contains("+a new line"), "{told}");
+}
+
+#[test]
 fn a_person_decides_at_a_terminal() {
     let sandbox = configured("");
     // Called from a shell of a person's own, so that this test is nobody's client.

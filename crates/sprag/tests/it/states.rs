@@ -110,7 +110,7 @@ fn happenings() -> Vec<Happening> {
             facts.checks = Some(checked(Passed::Passed));
         }),
         stop_after("a stop, work not committed", "Done.", |facts| {
-            let path = Text::from("a.rs");
+            let path = "a.rs".to_owned();
             facts.changes =
                 Some(Changes { size: Size::Lines(1), paths: vec![path.clone()], ..Changes::default() });
             facts.uncommitted = Some(vec![path]);

@@ -91,13 +91,12 @@ fn gather(world: &World<'_>, session: SessionId) -> Result<Context, Failure> {
 
 /// Against the commit the session started from: what it has committed since is its work too.
 fn diff(places: &Places, about: &About, tree: &str) -> Option<Diff> {
-    let start = about.head.as_ref().map(|head| head.to_string());
-    let start = start.and_then(|from| Some((tree::between(places, &from, tree)?, from)));
-    let head = || {
-        let from = tree::head_tree(places)?;
-        Some((tree::between(places, &from, tree)?, from))
-    };
-    let (found, from) = start.or_else(head)?;
+    let since = |from: String| Some((tree::between(places, &from, tree)?, from));
+    let start = about.head.as_ref().and_then(|head| since(head.to_string()));
+    let head = || tree::head_tree(places).and_then(since);
+    // Before the first commit all of it is new.
+    let nothing = || tree::empty_tree(places).and_then(since);
+    let (found, from) = start.or_else(head).or_else(nothing)?;
     let text = String::from_utf8_lossy(&found.text).into_owned();
     let end = (0..=text.len().min(DIFF)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     Some(Diff { from, is_cut: !found.is_whole || end < text.len(), text: text[..end].to_owned() })

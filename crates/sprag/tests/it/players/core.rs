@@ -231,7 +231,8 @@ impl Core {
             // Found out once, as by the host.
             role: needs.has(Needs::ROLE).then(|| self.role.clone()),
             checks: plan.filter(|_| needs.has(Needs::CHECKS)).map(|plan| self.checks.results(plan.profile)),
-            uncommitted: Some(self.checks.uncommitted.iter().map(|path| Text::from(path.as_str())).collect()),
+            uncommitted: Some(self.checks.uncommitted.iter().cloned().collect()),
+            stash: None,
             tree: Some(Text::new(self.tree())),
             token: Some(Text::from(review::TOKEN)),
             start: Some(Text::from("start")),
