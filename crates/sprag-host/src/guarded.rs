@@ -37,14 +37,15 @@ const IN_PROJECT: &[&str] = &[
     ".opencode/plugin",
 ];
 
-/// The same in a git directory.
-const IN_GIT: &[&str] = &["hooks", "config"];
+/// The same in a git directory, and what hides files from the tree that a review is about.
+const IN_GIT: &[&str] = &["hooks", "config", "info/exclude"];
 
 /// The same in the user's home.
 const IN_HOME: &[&str] = &[
     ".claude/settings.json",
     ".claude/hooks",
     ".claude/agents/sprag-reviewer.md",
+    ".config/git/ignore",
     ".codex/config.toml",
     ".codex/hooks.json",
     ".codex/rules",

@@ -361,6 +361,54 @@ fn what_a_script_did_to_a_guarded_file_is_undone() {
     assert_eq!(fs::read_to_string(&hook).unwrap(), "#!/bin/sh\nmake test\n");
 }
 
+/// What git is told to leave out is in no tree, and so in no review.
+#[test]
+fn nothing_is_hidden_from_the_tree() {
+    let sandbox = Sandbox::new();
+    for command in [
+        "echo evil.py >> .git/info/exclude",
+        "cp x .git/info/exclude",
+        "sort --outp=.git/info/exclude x",
+        "echo evil.py > ~/.config/git/ignore",
+        "git config core.excludesFile x",
+        "git config --local core.excludesfile x",
+        "git config set core.EXCLUDESFILE x",
+    ] {
+        assert_eq!(told(&sandbox.bash("s", command)).0, "deny", "{command}");
+    }
+    assert_eq!(told(&sandbox.bash("s", "git config --get core.excludesFile")), passes());
+    let exclude = sandbox.write(".git/info/exclude", "*.tmp\n");
+    let call = json!({"tool_name": "Bash", "tool_input": {"command": "./evil.sh"}, "tool_use_id": "t1"});
+    assert_eq!(sandbox.event("s", "PreToolUse", call.clone()), json!({}));
+    fs::write(&exclude, "evil.py\n").unwrap();
+    let told = sandbox.event("s", "PostToolUse", call).to_string();
+    assert!(told.contains("exclude` was put back"), "{told}");
+    assert_eq!(fs::read_to_string(&exclude).unwrap(), "*.tmp\n");
+}
+
+/// Any start of a long option will do for most programs, and a letter may be glued to its value.
+#[test]
+fn options_that_name_a_guarded_file_are_read_in_every_form() {
+    let sandbox = Sandbox::new();
+    for command in [
+        "sort -m --outp=$HOME/.config/sprag/config.toml x",
+        "cp --target-dir=$HOME/.config/sprag x/config.toml",
+        "mv --target-d=$HOME/.config/sprag x/config.toml",
+        "ln --target-dir=.git/hooks x/pre-commit",
+        "git format-patch --output-dir=.git/hooks HEAD",
+        "git diff -b --output=.git/hooks/pre-commit",
+        "git init .git/hooks/x",
+        "git config -f .git/config a.b c",
+        "tree -o .git/hooks/pre-commit",
+        "diff --output=.git/hooks/pre-commit a b",
+        "7z x a.7z -o.git/hooks",
+        "sed --in-pl s/a/b/ .git/hooks/pre-commit",
+    ] {
+        assert_eq!(told(&sandbox.bash("s", command)).0, "deny", "{command}");
+    }
+    assert_eq!(told(&sandbox.bash("s", "sort --outp=x y && git init z && tree -o x")), passes());
+}
+
 /// A script may leave a link where a directory was. Nothing is written through it.
 #[test]
 fn nothing_is_put_back_into_another_directory() {
