@@ -61,6 +61,7 @@ pub fn gather(needs: Needs, world: &World<'_>, input: &Input, session: &Session)
     if needs.has(Needs::OURS) {
         let ours = guarded::ours(places);
         facts.guarded = guarded::places(world, input, &ours);
+        facts.agents = guarded::agents(world, input);
         facts.written = guarded::written(input);
         facts.ours = ours;
     }

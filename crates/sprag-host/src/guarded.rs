@@ -54,6 +54,9 @@ const IN_HOME: &[&str] = &[
     ".copilot/hooks",
 ];
 
+/// The same where the client was told to keep its settings.
+const IN_CLAUDE: &[&str] = &["settings.json", "hooks", "agents/sprag-reviewer.md"];
+
 /// Our own records and settings.
 pub fn ours(places: &Places) -> Vec<String> {
     let user = places.user.iter().flat_map(|user| [&user.state, &user.config]);
@@ -72,8 +75,22 @@ pub fn places(world: &World<'_>, input: &Input, ours: &[String]) -> Vec<String> 
     if common != git_dir {
         all.extend(common.iter().flat_map(|dir| both_ways(dir, IN_GIT)));
     }
+    all.extend(claude_dir(world).iter().flat_map(|dir| both_ways(dir, IN_CLAUDE)));
     all.extend(std::env::current_exe().ok().map(|program| program.to_string_lossy().into_owned()));
     all
+}
+
+/// Directories in which a client looks for agents.
+pub fn agents(world: &World<'_>, input: &Input) -> Vec<String> {
+    let home = Some(Path::new(&input.home)).filter(|_| !input.home.is_empty());
+    let roots = world.places.worktree.as_deref().into_iter().chain(home);
+    let mut all: Vec<String> = roots.flat_map(|root| both_ways(root, &[".claude/agents"])).collect();
+    all.extend(claude_dir(world).iter().flat_map(|dir| both_ways(dir, &["agents"])));
+    all
+}
+
+fn claude_dir(world: &World<'_>) -> Option<PathBuf> {
+    world.env.get("CLAUDE_CONFIG_DIR").map(PathBuf::from).filter(|dir| dir.is_absolute())
 }
 
 /// What a call would change, as far as it is known before it runs.

@@ -386,12 +386,7 @@ impl Walk {
             "git" => self.git_paths(words),
             "tree" => self.tree(words),
             "7z" | "7za" | "7zr" | "7zz" => self.seven_zip(words),
-            // `docker cp CONTAINER:PATH PATH`.
-            "docker" | "podman" | "nerdctl" | "kubectl" if words.get(1).is_some_and(|word| word == "cp") => {
-                if let Some(path) = words.last().filter(|path| !path.contains(':')) {
-                    self.writes(path, name);
-                }
-            }
+            "docker" | "podman" | "nerdctl" | "kubectl" => self.container_copy(name, words),
             "sed" | "gsed" => self.sed(words),
             _ => self.by_row(name, words),
         }

@@ -69,6 +69,14 @@ impl Walk {
         }
     }
 
+    /// `docker cp CONTAINER:PATH PATH`.
+    pub(super) fn container_copy(&mut self, name: &str, words: &[String]) {
+        let is_copy = words.get(1).is_some_and(|word| word == "cp");
+        if let Some(path) = words.last().filter(|path| is_copy && !path.contains(':')) {
+            self.writes(path, name);
+        }
+    }
+
     /// Letters of one word take the words that follow, each one: `tree -Lo 2 f`.
     pub(super) fn tree(&mut self, words: &[String]) {
         let is_output =
