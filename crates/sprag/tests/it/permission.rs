@@ -85,14 +85,13 @@ fn a_rule_or_a_pack_is_switched_off_by_the_user() {
 
 #[test]
 fn a_project_only_tightens_until_it_is_trusted() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::new().of_a_person();
     user_file(&sandbox, "config.toml", "[policy]\ntriage = \"rules\"\n");
     sandbox.write(".sprag/config.toml", "[policy]\npacks = []\noff = [\"core.git-reset\"]\n");
     sandbox.write(".sprag/policy/rules.toml", &format!("{NO_DEPLOY}{ALLOW_TESTS}"));
     assert_eq!(told(&sandbox.bash("s", "make deploy")), denies("project/no-deploy"));
     assert_eq!(told(&sandbox.bash("s", "git reset --hard")), denies("core.git-reset"));
     assert_eq!(asked(&sandbox, "cargo test"), Value::Null);
-    fs::remove_dir_all(sandbox.home.join(".local/state/sprag/agents")).unwrap();
     assert_eq!(at_terminal(&sandbox, &["trust"]).0, 0);
     assert_eq!(told(&sandbox.bash("s", "git reset --hard")), passes());
     assert_eq!(asked(&sandbox, "cargo test --workspace"), json!({"behavior": "allow"}));
