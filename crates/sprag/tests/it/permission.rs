@@ -154,22 +154,9 @@ fn an_agent_lets_nothing_through() {
 
 #[test]
 fn a_person_lets_one_call_through_once() {
-    let sandbox = Sandbox::new();
-    // Called from a shell of a person's own, so that this test is nobody's client.
-    let script = sandbox.home.join("hook.sh");
-    fs::write(&script, format!("{} hook claude\n", crate::support::SPRAG)).unwrap();
+    let sandbox = Sandbox::new().of_a_person();
     let call = |name: &str, session: &str, command: &str| -> Value {
-        let more = json!({"tool_name": "Bash", "tool_input": {"command": command}});
-        let event = crate::support::payload(session, name, &sandbox.project, more).to_string();
-        let mut child = sandbox
-            .command("sh")
-            .arg(&script)
-            .stdin(std::process::Stdio::piped())
-            .stdout(std::process::Stdio::piped())
-            .spawn()
-            .unwrap();
-        std::io::Write::write_all(&mut child.stdin.take().unwrap(), event.as_bytes()).unwrap();
-        serde_json::from_slice(&child.wait_with_output().unwrap().stdout).unwrap()
+        sandbox.event(session, name, json!({"tool_name": "Bash", "tool_input": {"command": command}}))
     };
     let bash = |session: &str, command: &str| call("PreToolUse", session, command);
     let code = code_in(&bash("s", "git reset --hard HEAD~1"));
