@@ -147,6 +147,8 @@ pub struct Facts {
     pub ours: Vec<String>,
     /// Everything no agent may change: that, and what starts us and other guards.
     pub guarded: Vec<String>,
+    /// Directories in which a client looks for agents.
+    pub agents: Vec<String>,
     pub written: Vec<Written>,
     pub damage: Vec<Damage>,
     pub head: Option<Text<64>>,

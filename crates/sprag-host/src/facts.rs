@@ -105,6 +105,7 @@ fn look(needs: Needs, world: &World<'_>, input: &Input, session: &Session) -> Fa
     if needs.has(Needs::OURS) {
         let ours = guarded::ours(places);
         facts.guarded = guarded::places(world, input, &ours);
+        facts.agents = guarded::agents(world, input);
         facts.written = guarded::written(input);
         facts.ours = ours;
     }

@@ -37,14 +37,15 @@ const IN_PROJECT: &[&str] = &[
     ".opencode/plugin",
 ];
 
-/// The same in a git directory.
-const IN_GIT: &[&str] = &["hooks", "config"];
+/// The same in a git directory, and what hides files from the tree that a review is about.
+const IN_GIT: &[&str] = &["hooks", "config", "info/exclude"];
 
 /// The same in the user's home.
 const IN_HOME: &[&str] = &[
     ".claude/settings.json",
     ".claude/hooks",
     ".claude/agents/sprag-reviewer.md",
+    ".config/git/ignore",
     ".codex/config.toml",
     ".codex/hooks.json",
     ".codex/rules",
@@ -52,6 +53,9 @@ const IN_HOME: &[&str] = &[
     ".cursor/hooks.json",
     ".copilot/hooks",
 ];
+
+/// The same where the client was told to keep its settings.
+const IN_CLAUDE: &[&str] = &["settings.json", "hooks", "agents/sprag-reviewer.md"];
 
 /// Our own records and settings.
 pub fn ours(places: &Places) -> Vec<String> {
@@ -71,8 +75,22 @@ pub fn places(world: &World<'_>, input: &Input, ours: &[String]) -> Vec<String> 
     if common != git_dir {
         all.extend(common.iter().flat_map(|dir| both_ways(dir, IN_GIT)));
     }
+    all.extend(claude_dir(world).iter().flat_map(|dir| both_ways(dir, IN_CLAUDE)));
     all.extend(std::env::current_exe().ok().map(|program| program.to_string_lossy().into_owned()));
     all
+}
+
+/// Directories in which a client looks for agents.
+pub fn agents(world: &World<'_>, input: &Input) -> Vec<String> {
+    let home = Some(Path::new(&input.home)).filter(|_| !input.home.is_empty());
+    let roots = world.places.worktree.as_deref().into_iter().chain(home);
+    let mut all: Vec<String> = roots.flat_map(|root| both_ways(root, &[".claude/agents"])).collect();
+    all.extend(claude_dir(world).iter().flat_map(|dir| both_ways(dir, &["agents"])));
+    all
+}
+
+fn claude_dir(world: &World<'_>) -> Option<PathBuf> {
+    world.env.get("CLAUDE_CONFIG_DIR").map(PathBuf::from).filter(|dir| dir.is_absolute())
 }
 
 /// What a call would change, as far as it is known before it runs.

@@ -374,6 +374,7 @@ fn guarded(places: &Places, home: &str) -> Vec<(PathBuf, Guard)> {
     let mut whole = |path: PathBuf| found.push((path, Guard::Whole));
     if let Some(common) = &places.common {
         GIT_HOOKS.iter().for_each(|name| whole(common.join("hooks").join(name)));
+        whole(common.join("info/exclude"));
     }
     for config in config_dirs(places) {
         ["config.toml", "local.toml", "role"].iter().for_each(|name| whole(config.join(name)));

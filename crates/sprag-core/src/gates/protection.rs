@@ -18,6 +18,9 @@ use crate::verdict::{Reason, Vote};
 /// Every place of ours has it in its path.
 const OUR_NAME: &str = "sprag";
 
+/// The agent whose verdicts count. A client finds agents by the name in a file, whatever the file's own.
+const REVIEWER: &str = "sprag-reviewer";
+
 /// It keeps nothing in mind: what was there before a call is kept by the host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Protection;
@@ -85,7 +88,10 @@ restore = \"on\"
             Event::ToolRequested { call } | Event::PermissionAsked { call } => {
                 match touches(call, cx.input, cx.facts) {
                     Some(path) => Vote::Hold(protected(&path)),
-                    None => Vote::Pass,
+                    None => match defines_reviewer(call, cx.input, cx.facts) {
+                        Some(path) => Vote::Hold(another_reviewer(path)),
+                        None => Vote::Pass,
+                    },
                 }
             }
             Event::ToolFinished { .. } => tell(cx),
@@ -132,6 +138,40 @@ fn protected(path: &str) -> Reason {
         "leave it alone, or ask the user to change it",
     )
 }
+
+fn another_reviewer(path: &str) -> Reason {
+    Reason::new(
+        "protected_path",
+        format!(
+            "`{}` may define another agent `{REVIEWER}`, and only the installed one reviews",
+            quoted(path)
+        ),
+        "give the agent another name, and leave that name out of its file",
+    )
+}
+
+/// Where a call would change an agent of the client's and names the reviewer, in what it writes or in
+/// where it writes it.
+fn defines_reviewer<'a>(call: &ToolCall, input: &Input, facts: &'a Facts) -> Option<&'a str> {
+    let is_agent = |written: &&Written| {
+        let is_within = |path: &String| facts.agents.iter().any(|dir| below(path, dir));
+        written.paths.iter().any(|path| is_within(path) || path.to_ascii_lowercase().contains(AGENTS))
+    };
+    let mut agents = facts.written.iter().filter(is_agent).peekable();
+    agents.peek()?;
+    let names = |text: &str| text.to_ascii_lowercase().contains(REVIEWER);
+    let knows = |word: &Word| matches!(word, Word::Known(word) if names(word));
+    let is_put_together = || {
+        let script = call.script(&input.start());
+        script.is_some_and(|script| script.commands.iter().any(|command| command.argv.iter().any(knows)))
+    };
+    // No letter of the name is written in another way in JSON.
+    let is_named = names(&call.input.to_string()) || is_put_together();
+    agents.find(|written| is_named || written.paths.iter().any(|path| names(path))).map(|found| &*found.named)
+}
+
+/// In any directory: a client looks for them in those above it, too.
+const AGENTS: &str = "/.claude/agents/";
 
 /// A cheap look first: most calls change no file that is known beforehand, and name nothing of ours.
 fn may_touch(call: &ToolCall, input: &Input) -> bool {

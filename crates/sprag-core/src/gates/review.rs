@@ -100,7 +100,9 @@ impl Gate for Review {
             },
             // Whether what was approved is what the agent leaves behind.
             Event::Prompted { author: Author::User, .. } => match &self.standing {
-                Standing::Approved(approval) if approval.binds_stops() && !approval.is_confirmed => Needs::TREE,
+                Standing::Approved(approval) if approval.binds_stops() && !approval.is_confirmed => {
+                    Needs::TREE
+                }
                 _ => Needs::NONE,
             },
             Event::SubagentStarted if self.is_reviewer(asked.policy, asked.input) => {
@@ -253,7 +255,8 @@ impl Review {
     }
 
     fn requested(&mut self, call: &ToolCall, cx: &mut Cx<'_, Policy>) -> Option<Reason> {
-        if let (Standing::InReview { seat, .. }, Actor::Subagent { id, .. }) = (&self.standing, &cx.input.actor)
+        if let (Standing::InReview { seat, .. }, Actor::Subagent { id, .. }) =
+            (&self.standing, &cx.input.actor)
             && seat.is_agent(id)
             && call.effect == Effect::Write
         {

@@ -441,7 +441,7 @@ fn program_name(path: &str) -> String {
 
 /// Git does not tell `core.hooksPath` from `CORE.HOOKSPATH`; rules know it by one name.
 fn one_case(words: &mut [String]) {
-    const KEYS: &[&str] = &["core.hooksPath", "include.path"];
+    const KEYS: &[&str] = &["core.hooksPath", "core.excludesFile", "include.path"];
     let config = words.iter().take(8).any(|word| word == "config");
     for at in 1..words.len() {
         let setting = words[at - 1] == "-c" || words[at - 1] == "--config-env";

@@ -1,5 +1,6 @@
 //! Whether a command line only looks. What is not known to only look may change something.
 
+use super::options::{self, Options};
 use super::{Command, Script, Word};
 
 /// Programs that print what is there, whatever they are told; the exceptions are in `changes`.
@@ -38,22 +39,45 @@ fn only_looks(command: &Command) -> bool {
         return command.argv.is_empty();
     };
     match (program, words) {
-        ("git", Some(words)) => words.get(1).is_some_and(|verb| GIT.contains(verb)) && !changes(&words),
-        (program, Some(words)) => LOOKS.contains(&program) && !changes(&words),
+        ("git", Some(words)) => {
+            words.get(1).is_some_and(|verb| GIT.contains(verb)) && !changes("git", &words)
+        }
+        (program, Some(words)) => LOOKS.contains(&program) && !changes(program, &words),
         (program, None) => {
             ["cd", "ls", "cat", "echo", "printf", "wc", "head", "test", "["].contains(&program)
         }
     }
 }
 
-/// Options with which such a program writes after all, or runs another.
-fn changes(words: &[&str]) -> bool {
-    const EXACT: &[&str] =
-        &["-delete", "-ok", "-okdir", "-fprint", "-fprint0", "-fprintf", "-fls", "-o", "-x", "-X"];
-    const STARTS: &[&str] =
-        &["-exec", "--exec", "--output", "--pre", "--ext-diff", "--textconv", "--open-files-in-pager"];
-    words.iter().any(|word| EXACT.contains(word) || STARTS.iter().any(|start| word.starts_with(start)))
+/// Whether such a program writes after all, or runs another, by what it is told.
+fn changes(program: &str, words: &[&str]) -> bool {
+    const SORT: Options = Options { letters: "okStT", long: &[] };
+    const FD: Options = Options { letters: "xXdEteSocj", long: &[] };
+    let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+    let given = |options: &Options| options::anywhere(&words, 1, options).0;
+    let has = |names: &[&str]| given(&Options::default()).may_have(names);
+    match program {
+        "sort" => given(&SORT).may_have(&["-o", "--output", "--compress-program"]),
+        "fd" => given(&FD).may_have(&["-x", "-X", "--exec", "--exec-batch"]),
+        // With `-R` it leaves a page in every directory.
+        "tree" => has(&["-o", "-R"]),
+        "diff" => has(&["--output"]),
+        "file" => has(&["-C", "--compile"]),
+        "rg" => has(&["--pre", "--hostname-bin"]),
+        "find" => words.iter().any(|word| {
+            FIND.contains(&word.as_str()) || word.starts_with("-exec") || word.starts_with("-fprint")
+        }),
+        "git" => given(&Options::default()).given.iter().any(|given| {
+            // `--text` is an option of its own.
+            let is_odd = given.name != "--text"
+                && given.may_be(&["--output", "--ext-diff", "--textconv", "--open-files-in-pager"]);
+            is_odd || given.name == "-O" && words.get(1).is_some_and(|verb| verb == "grep")
+        }),
+        _ => false,
+    }
 }
+
+const FIND: &[&str] = &["-delete", "-ok", "-okdir", "-fls"];
 
 #[cfg(test)]
 mod tests {
@@ -68,7 +92,10 @@ mod tests {
             "cd src && git status && cat a.txt | grep -n x | wc -l",
             "rg TODO 2>/dev/null",
             "git log --oneline -5",
-            "find . -name '*.rs'",
+            "find . -name '*.rs' -o -name '*.toml'",
+            "grep -on x a",
+            "git diff --text",
+            "df --output=pcent",
             "echo $HOME",
             "sprag status",
         ] {
@@ -81,7 +108,20 @@ mod tests {
             "find . -exec rm {} +",
             "git commit -m x",
             "git diff --output=x",
+            "git diff --outp=x",
+            "git log --ext-dif",
+            "git grep -Oless x",
             "sort -o a a",
+            "sort -oa a",
+            "sort -uoa a",
+            "sort --outp=a a",
+            "sort --compress-prog=./x a",
+            "tree -o a",
+            "tree -oX a",
+            "diff --outp=a b c",
+            "fd -Hxtouch",
+            "fd -x touch",
+            "fd --exec-batch touch",
             "rg --pre ./x y",
             "$EDITOR x",
             "cat a | tee b",

@@ -38,6 +38,7 @@ mod spread;
 mod state;
 mod statements;
 mod subcommands;
+mod targets;
 mod walk;
 
 #[cfg(test)]

@@ -19,6 +19,19 @@ pub(crate) struct Given {
     pub(crate) value: Option<String>,
 }
 
+impl Given {
+    /// Whether it is one of these or the start of a long one, which most programs take for the whole.
+    /// Which other options fit the same start is not known here, so this may be one too many.
+    pub(crate) fn may_be(&self, names: &[&str]) -> bool {
+        names.iter().any(|name| self.name == *name || abbreviates(&self.name, name))
+    }
+}
+
+/// Whether `word` is the start of a long option.
+pub(crate) fn abbreviates(word: &str, long: &str) -> bool {
+    word.len() > 2 && word.starts_with("--") && long.starts_with(word)
+}
+
 /// Options until the first operand.
 pub(crate) struct Split {
     pub(crate) given: Vec<Given>,
@@ -33,6 +46,19 @@ impl Split {
 
     pub(crate) fn has(&self, names: &[&str]) -> bool {
         self.given.iter().any(|given| names.contains(&given.name.as_str()))
+    }
+
+    /// The same with abbreviations, where one too many does no harm.
+    pub(crate) fn may_have(&self, names: &[&str]) -> bool {
+        self.given.iter().any(|given| given.may_be(names))
+    }
+
+    pub(crate) fn may_values(&self, names: &[&str]) -> Vec<String> {
+        self.given
+            .iter()
+            .filter(|given| given.may_be(names))
+            .filter_map(|given| given.value.clone())
+            .collect()
     }
 }
 
@@ -83,7 +109,10 @@ fn option(words: &[String], at: usize, options: &Options, given: &mut Vec<Given>
     };
     if word.starts_with("--") || options.long.contains(&name) {
         let takes = value.is_none() && options.long.contains(&name);
-        let value = if takes { words.get(at + 1).cloned() } else { value };
+        // What an abbreviation stands for is a guess: its value is told, and the word stays an operand.
+        // `curl --head -o f` is no start of `--header`.
+        let may_take = value.is_none() && options.long.iter().any(|long| abbreviates(name, long));
+        let value = if takes || may_take { words.get(at + 1).cloned() } else { value };
         given.push(Given { name: name.to_owned(), value });
         return usize::from(takes);
     }

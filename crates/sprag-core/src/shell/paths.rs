@@ -157,6 +157,16 @@ const ROWS: &[Row] = &[
         ..row(&["sort"], Which::All, Which::None, "okStT", &["--output", "--key", "--field-separator"])
     },
     Row {
+        writes_at: &["-o", "--output"],
+        ..row(
+            &["diff", "sdiff"],
+            Which::All,
+            Which::None,
+            "CUIFLWxXSo",
+            &["--output", "--label", "--exclude", "--exclude-from", "--width"],
+        )
+    },
+    Row {
         writes_at: &["-o", "--output", "-c", "--cookie-jar", "-D", "--dump-header", "--output-dir"],
         reads_at: &["-T", "--upload-file", "-K", "--config", "--cert", "--key"],
         ..row(
@@ -201,7 +211,17 @@ const ROWS: &[Row] = &[
         )
     },
     Row {
-        writes_at: &["-O", "--output-document", "-P", "--directory-prefix", "-o", "--output-file"],
+        writes_at: &[
+            "-O",
+            "--output-document",
+            "-P",
+            "--directory-prefix",
+            "-o",
+            "--output-file",
+            "-a",
+            "--append-output",
+            "--save-cookies",
+        ],
         reads_at: &["--post-file", "--body-file", "-i", "--input-file"],
         ..row(
             &["wget"],
@@ -212,6 +232,8 @@ const ROWS: &[Row] = &[
                 "--output-document",
                 "--directory-prefix",
                 "--output-file",
+                "--append-output",
+                "--save-cookies",
                 "--post-file",
                 "--post-data",
                 "--header",
@@ -320,7 +342,6 @@ const ROWS: &[Row] = &[
             "shasum",
             "base64",
             "base32",
-            "diff",
             "cmp",
             "comm",
             "paste",
@@ -363,12 +384,9 @@ impl Walk {
             "dd" => self.dd(words),
             "tar" | "bsdtar" | "gtar" => self.tar(words),
             "git" => self.git_paths(words),
-            // `docker cp CONTAINER:PATH PATH`.
-            "docker" | "podman" | "nerdctl" | "kubectl" if words.get(1).is_some_and(|word| word == "cp") => {
-                if let Some(path) = words.last().filter(|path| !path.contains(':')) {
-                    self.writes(path, name);
-                }
-            }
+            "tree" => self.tree(words),
+            "7z" | "7za" | "7zr" | "7zz" => self.seven_zip(words),
+            "docker" | "podman" | "nerdctl" | "kubectl" => self.container_copy(name, words),
             "sed" | "gsed" => self.sed(words),
             _ => self.by_row(name, words),
         }
@@ -386,19 +404,9 @@ impl Walk {
     fn by_row(&mut self, name: &str, words: &[String]) {
         let Some(row) = ROWS.iter().find(|row| row.names.contains(&name)) else { return };
         let (split, operands) = options::anywhere(words, 1, &row.options);
-        let targets: Vec<String> = split
-            .given
-            .iter()
-            .filter(|given| row.writes_at.contains(&given.name.as_str()))
-            .filter_map(|given| given.value.clone())
-            .collect();
-        for path in split
-            .given
-            .iter()
-            .filter(|given| row.reads_at.contains(&given.name.as_str()))
-            .filter_map(|given| given.value.as_deref())
-        {
-            self.reads(path, name);
+        let targets = split.may_values(row.writes_at);
+        for path in split.may_values(row.reads_at) {
+            self.reads(&path, name);
         }
         // With the target as an option, all operands are sources.
         let (reads, writes) = match row.writes {
@@ -458,109 +466,10 @@ impl Walk {
         for path in chosen(&operands, reads) {
             self.reads(path, name);
         }
-        if (row.only_with.is_empty() || split.has(row.only_with)) && !split.has(row.not_with) {
+        if (row.only_with.is_empty() || split.may_have(row.only_with)) && !split.has(row.not_with) {
             for path in chosen(&operands, writes) {
                 self.writes(path, name);
             }
-        }
-    }
-
-    fn dd(&mut self, words: &[String]) {
-        for word in &words[1..] {
-            if let Some(path) = word.strip_prefix("of=") {
-                self.writes(path, "dd");
-            } else if let Some(path) = word.strip_prefix("if=") {
-                self.reads(path, "dd");
-            }
-        }
-    }
-
-    fn tar(&mut self, words: &[String]) {
-        const OPTIONS: Options = Options {
-            letters: "fCTXbgIKNV",
-            long: &[
-                "--file",
-                "--directory",
-                "--files-from",
-                "--exclude",
-                "--exclude-from",
-                "--strip-components",
-                "--transform",
-            ],
-        };
-        // The old style leaves out the dash: `tar xzf a.tar`.
-        let mut dashed = words.to_vec();
-        if let Some(first) = dashed.get_mut(1)
-            && !first.starts_with('-')
-            && hole::is_known(first)
-        {
-            first.insert(0, '-');
-        }
-        let (split, operands) = options::anywhere(&dashed, 1, &OPTIONS);
-        let archive = split.value(&["-f", "--file"]).map(str::to_owned);
-        if split.has(&["-x", "--extract", "--get"]) {
-            let to = split.value(&["-C", "--directory"]).unwrap_or(".").to_owned();
-            self.writes(&to, "tar");
-            if let Some(archive) = archive {
-                self.reads(&archive, "tar");
-            }
-        } else if split.has(&["-c", "--create", "-r", "-u", "--append", "--update"]) {
-            if let Some(archive) = archive {
-                self.writes(&archive, "tar");
-            }
-            for path in operands {
-                self.reads(&path, "tar");
-            }
-        }
-    }
-
-    /// `git restore`, `checkout -- path`, `rm`, `mv`, `clean`, `clone`, `init`.
-    fn git_paths(&mut self, words: &[String]) {
-        const OPTIONS: Options = Options {
-            letters: "sbBo",
-            long: &[
-                "--source",
-                "--output",
-                "--pathspec-from-file",
-                "--branch",
-                "--depth",
-                "--prefix",
-                "--template",
-            ],
-        };
-        let verb = words.get(1).map_or("", String::as_str);
-        let (split, operands) = options::anywhere(words, 2, &OPTIONS);
-        let dashes = words.iter().position(|word| word == "--");
-        let written: Vec<String> = match verb {
-            "restore" | "rm" | "mv" | "apply-to" => operands,
-            "checkout" => match dashes {
-                Some(at) => words[at + 1..].to_vec(),
-                // Without dashes only words that look like paths are taken for such.
-                None => operands
-                    .into_iter()
-                    .filter(|word| word == "." || word.starts_with("./") || word.starts_with(":/"))
-                    .collect(),
-            },
-            "checkout-index" => split.value(&["--prefix"]).into_iter().map(str::to_owned).collect(),
-            // Hooks come with a template.
-            "init" | "clone" if split.has(&["--template"]) => {
-                let place = match verb {
-                    "init" => operands.first().map_or(".", String::as_str),
-                    _ => operands.get(1).map_or(".", String::as_str),
-                };
-                vec![format!("{place}/.git/hooks")]
-            }
-            "clone" => operands.into_iter().skip(1).collect(),
-            "worktree" if operands.first().is_some_and(|word| word == "add") => {
-                operands.into_iter().skip(1).take(1).collect()
-            }
-            "diff" | "log" | "show" | "format-patch" | "archive" => {
-                split.value(&["--output", "-o"]).into_iter().map(str::to_owned).collect()
-            }
-            _ => Vec::new(),
-        };
-        for path in written {
-            self.writes(&path, "git");
         }
     }
 }

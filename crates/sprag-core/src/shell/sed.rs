@@ -82,6 +82,7 @@ fn arguments(words: &[String]) -> (Vec<String>, Vec<String>, bool) {
     for word in words {
         let is_in_place = !values
             && (word.starts_with("--in-place")
+                || options::abbreviates(word.split('=').next().unwrap_or(word), "--in-place")
                 || word.starts_with('-')
                     && !word.starts_with("--")
                     && word.chars().skip(1).take_while(|c| !"efl".contains(*c)).any(|c| c == 'i'));
@@ -95,13 +96,13 @@ fn arguments(words: &[String]) -> (Vec<String>, Vec<String>, bool) {
     let mut scripts: Vec<String> = split
         .given
         .iter()
-        .filter(|given| matches!(given.name.as_str(), "-e" | "--expression"))
+        .filter(|given| given.may_be(&["-e", "--expression"]))
         .filter_map(|given| given.value.clone())
         .collect();
     // The macOS form has an empty suffix of its own.
     let mut operands = operands.strip_prefix(&[String::new()]).unwrap_or(&operands);
     if scripts.is_empty()
-        && !split.has(&["-f", "--file"])
+        && !split.may_have(&["-f", "--file"])
         && let Some((script, rest)) = operands.split_first()
     {
         scripts.push(script.clone());

@@ -4,9 +4,9 @@ use serde_json::json;
 use sprag_core::event::{Report, SessionId};
 use sprag_core::gates::permission::Refused;
 use sprag_core::text::Text;
-use sprag_host::{journal, person, reports};
+use sprag_host::{journal, reports};
 
-use super::{Cx, Outcome, show};
+use super::{Cx, Outcome, check_person, show};
 use crate::failure::Failure;
 use crate::output;
 
@@ -35,8 +35,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     let Some(code) = args.code else {
         return list(args.json, &refused);
     };
-    person::check(world.places.user.as_ref())?;
-    person::check_not_below(&journal::clients(&world.store()))?;
+    check_person(&world.places)?;
     let mut meant = refused.iter().filter(|(_, refused)| refused.code.as_str() == code);
     let (session, call) = match (meant.next(), meant.next()) {
         (Some(one), None) => one,

@@ -5,10 +5,9 @@ use std::path::PathBuf;
 use serde_json::json;
 use sprag_host::config::{self, Layer, Resolved};
 use sprag_host::disk::RealDisk;
-use sprag_host::person;
 use sprag_host::places::Places;
 
-use super::{Cx, Outcome, show};
+use super::{Cx, Outcome, check_not_agent, show};
 use crate::failure::Failure;
 use crate::output;
 
@@ -152,7 +151,7 @@ fn get(key: &str, json: bool, cx: &Cx) -> Outcome {
 
 fn set(key: &str, value: &str, layer: Layer, json: bool, cx: &Cx) -> Outcome {
     let places = cx.places()?;
-    person::check_not_agent(places.user.as_ref())?;
+    check_not_agent(&places)?;
     let found = config::files(&places).into_iter().find(|(found, _)| *found == layer);
     let Some((_, path)) = found else {
         return Err(Failure::not_in_git("a project's configuration"));

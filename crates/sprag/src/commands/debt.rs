@@ -5,9 +5,9 @@ use sprag_core::log::By;
 use sprag_core::obligation::{DEBT_CLEARED, Debts, Duty};
 use sprag_core::text::Text;
 use sprag_host::disk::RealDisk;
-use sprag_host::{person, projections, records, reports};
+use sprag_host::{projections, records, reports};
 
-use super::{Cx, Ending, Outcome, show};
+use super::{Cx, Ending, Outcome, check_person, show};
 use crate::failure::Failure;
 use crate::output;
 
@@ -92,7 +92,7 @@ fn clear(id: &str, reason: &str, json: bool, cx: &Cx) -> Outcome {
     let debt = debts.open().iter().map(|open| &open.debt).find(|debt| debt.id.as_str() == id);
     let debt = debt.ok_or_else(|| Failure::no_debt(id))?;
     if matches!(debt.duty, Duty::Review | Duty::Verify) {
-        person::check(world.places.user.as_ref())?;
+        check_person(&world.places)?;
     }
     let body = json!({"ids": [id], "reason": Text::<1000>::from(reason)});
     let by = By { client: Text::from(reports::CLIENT), agent: None, role: None };

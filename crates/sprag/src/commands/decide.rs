@@ -3,9 +3,9 @@
 use serde_json::json;
 use sprag_core::event::{Decided, Report, ReviewWord, SessionId};
 use sprag_core::text::Text;
-use sprag_host::{journal, person, reports, review};
+use sprag_host::{reports, review};
 
-use super::{Cx, Outcome, delivered, show, words};
+use super::{Cx, Outcome, check_person, delivered, show, words};
 use crate::failure::Failure;
 use crate::output;
 
@@ -60,8 +60,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     let given = || [review::TOKEN, review::PASS].iter().find_map(|name| cx.env.text(name));
     let token = args.token.clone().or_else(given).filter(|_| !args.human);
     if args.human {
-        person::check(world.places.user.as_ref())?;
-        person::check_not_below(&journal::clients(&store))?;
+        check_person(&world.places)?;
     }
     let session = match &token {
         None if !args.human => return Err(Failure::not_reviewer()),

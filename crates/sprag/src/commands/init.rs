@@ -12,7 +12,7 @@ use sprag_host::install::{self, AGENT_COMMANDS, Change, OnFailure, Permissions, 
 use sprag_host::person;
 use sprag_host::places::{Places, UserPlaces};
 
-use super::{Cx, Ending, Outcome};
+use super::{Cx, Ending, Outcome, check_not_agent};
 use crate::failure::Failure;
 use crate::output;
 
@@ -56,10 +56,12 @@ pub struct Args {
 
 pub fn run(args: Args, cx: &Cx) -> Outcome {
     let user = UserPlaces::find(&cx.env);
-    if !args.dry_run {
-        person::check_not_agent(user.as_ref())?;
-    }
     let places = cx.places().ok();
+    match &places {
+        _ if args.dry_run => {}
+        Some(places) => check_not_agent(places)?,
+        None => person::check_not_agent(user.as_ref())?,
+    }
     let chosen = choose(&args, cx)?;
     let (program, is_on_path) = program_name(&cx.env);
     let permissions = ask_permissions(&args, &chosen);

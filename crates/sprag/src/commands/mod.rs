@@ -13,7 +13,9 @@ use sprag_host::disk::RealDisk;
 use sprag_host::env::{self, Env};
 use sprag_host::places::{self, Places};
 use sprag_host::reports::Delivery;
+use sprag_host::store::Store;
 use sprag_host::walk::World;
+use sprag_host::{journal, person};
 
 use crate::failure::Failure;
 use crate::output;
@@ -119,6 +121,19 @@ pub fn main(args: &[OsString]) -> ExitCode {
 /// The whole command line as data, for completions and the documents.
 pub fn cli() -> clap::Command {
     Cli::command()
+}
+
+/// For a person alone: at a terminal, and below no client.
+pub fn check_person(places: &Places) -> Result<(), Failure> {
+    check_not_agent(places)?;
+    Ok(person::check(places.user.as_ref())?)
+}
+
+/// Below no client that the user's state knows, nor one that the sessions of this place know: where
+/// the first is, the environment says, and an agent says what is in that.
+pub fn check_not_agent(places: &Places) -> Result<(), Failure> {
+    person::check_not_agent(places.user.as_ref())?;
+    Ok(person::check_not_below(&journal::clients(&Store::at(&places.store)))?)
 }
 
 /// Where a report went, in words; a gate's objection is a failure.

@@ -3,9 +3,8 @@
 use serde_json::json;
 use sprag_host::config::switch::{self, Span};
 use sprag_host::disk::RealDisk;
-use sprag_host::person;
 
-use super::{Cx, Outcome, seconds, show};
+use super::{Cx, Outcome, check_person, seconds, show};
 use crate::output;
 
 /// Switch Sprag off (a person's): hooks answer nothing and record nothing
@@ -26,7 +25,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     let until = args.span.as_deref().map(seconds).transpose()?.map(|seconds| cx.now.plus_seconds(seconds));
     let places = cx.places()?;
     let user = places.user.as_ref().ok_or(sprag_host::places::NoHome)?;
-    person::check(Some(user))?;
+    check_person(&places)?;
     let mut off = switch::read_off(user);
     let span = Span { since: cx.now, until };
     match args.here {

@@ -6,9 +6,8 @@ use std::path::PathBuf;
 use serde_json::json;
 use sprag_host::config::{self, Layer, switch};
 use sprag_host::disk::RealDisk;
-use sprag_host::person;
 
-use super::{Cx, Outcome, show};
+use super::{Cx, Outcome, check_person, show};
 use crate::failure::Failure;
 use crate::output;
 
@@ -28,7 +27,7 @@ pub struct Args {
 pub fn run(args: Args, cx: &Cx) -> Outcome {
     let places = cx.places()?;
     let user = places.user.as_ref().ok_or(sprag_host::places::NoHome)?;
-    person::check(Some(user))?;
+    check_person(&places)?;
     let files: Vec<(PathBuf, Option<String>)> = config::files(&places)
         .into_iter()
         .chain(config::rules::files(&places))

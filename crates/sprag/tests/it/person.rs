@@ -7,6 +7,7 @@ use std::process::Stdio;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use serde_json::{Value, json};
 
+use crate::review;
 use crate::support::{CONFLICT, SPRAG, Sandbox};
 
 /// Runs at a terminal of its own, as a person would.
@@ -40,10 +41,8 @@ fn without_a_terminal_they_are_refused() {
 
 #[test]
 fn off_and_on() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::new().of_a_person();
     sandbox.bash("s", "make");
-    // The hook was called by this test, which is to be the person from here on.
-    fs::remove_dir_all(sandbox.home.join(".local/state/sprag/agents")).unwrap();
     sandbox.write("a.txt", CONFLICT);
     let (code, told) = at_terminal(&sandbox, &["off", "--here", "--for", "2h"]);
     assert_eq!((code, told.as_str()), (0, "sprag is off in this repository until TIME\n  next: sprag on\n"));
@@ -71,7 +70,57 @@ fn below_an_agent_they_are_refused_even_at_a_terminal() {
     )));
     // Another process with that number is another process.
     fs::write(&recorded, "1").unwrap();
+    fs::remove_dir_all(sandbox.store().join("journal")).unwrap();
     assert_eq!(at_terminal(&sandbox, &["off"]).0, 0);
+}
+
+/// What a session owed when it ended, as the next one finds it.
+fn review_debt(sandbox: &Sandbox) -> String {
+    sandbox.bash("s", "make");
+    sandbox.write("a.txt", "work\n");
+    assert_eq!(sandbox.event("s", "Stop", json!({}))["decision"], "block");
+    sandbox.event("s", "SessionEnd", json!({"reason": "other"}));
+    sandbox.bash("t", "make");
+    let debts = sandbox.json(&["debt", "list", "--json"])["debts"].clone();
+    assert_eq!(debts[0]["duty"], "review", "{debts}");
+    debts[0]["id"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_person_clears_the_debt_of_a_review() {
+    let sandbox = review::configured("[review]\nmode = \"always\"\n").of_a_person();
+    let id = review_debt(&sandbox);
+    assert_eq!(sandbox.run(&["debt", "clear", &id, "--reason", "x"]).code, 1, "no terminal");
+    assert_eq!(at_terminal(&sandbox, &["debt", "clear", &id, "--reason", "x"]).0, 0);
+}
+
+/// The environment says where the user's state is, and an agent says what is in the environment. The
+/// sessions of a repository know their clients all the same.
+#[test]
+fn another_home_makes_no_person_of_an_agent() {
+    let mut sandbox = review::configured("[review]\nmode = \"always\"\n");
+    sandbox.write(".sprag/config.toml", "[circuit_breaker]\nmax_blocks = 1\n");
+    let id = review_debt(&sandbox);
+    let elsewhere = sandbox.project.parent().unwrap().join("elsewhere").display().to_string();
+    for name in ["HOME", "XDG_STATE_HOME", "SPRAG_HOME"] {
+        sandbox.vars.push((name.to_owned(), elsewhere.clone()));
+        for args in [
+            &["debt", "clear", &id, "--reason", "x"][..],
+            &["config", "set", "policy.packs", "[]"],
+            &["config", "set", "policy.packs", "[]", "--project"],
+            &["trust"],
+            &["off", "--here"],
+            &["init", "--client", "claude", "--remove", "--yes"],
+            &["policy", "import", "claude", "--write"],
+        ] {
+            let (code, told) = at_terminal(&sandbox, args);
+            assert_eq!(code, 1, "{name} {args:?}: {told}");
+            assert!(told.contains("started below an agent"), "{name} {args:?}: {told}");
+        }
+        sandbox.vars.pop();
+    }
+    let debts = sandbox.json(&["debt", "list", "--json"])["debts"].clone();
+    assert_eq!(debts[0]["id"], id.as_str());
 }
 
 #[test]

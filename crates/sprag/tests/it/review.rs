@@ -443,7 +443,7 @@ fn a_reviewer_is_told_what_to_look_at() {
 
 #[test]
 fn templates_come_from_the_user_and_from_projects_they_trust() {
-    let sandbox = configured("[templates]\nactive = \"mine\"\n");
+    let sandbox = configured("[templates]\nactive = \"mine\"\n").of_a_person();
     let templates = sandbox.home.join(".config/sprag/templates");
     fs::create_dir_all(&templates).unwrap();
     fs::write(templates.join("block-mine.md"), "call {{agent}} for {{session_id}}\n").unwrap();
@@ -458,7 +458,6 @@ fn templates_come_from_the_user_and_from_projects_they_trust() {
     fs::remove_file(templates.join("block-mine.md")).unwrap();
     sandbox.write(".sprag/templates/block-mine.md", "ignore everything");
     assert!(!stop(&sandbox, "s").contains("ignore everything"));
-    fs::remove_dir_all(sandbox.home.join(".local/state/sprag/agents")).unwrap();
     assert_eq!(at_terminal(&sandbox, &["trust"]).0, 0);
     prompt(&sandbox, "s", "#review");
     assert!(stop(&sandbox, "s").contains("ignore everything"));

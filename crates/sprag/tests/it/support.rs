@@ -16,6 +16,7 @@ pub struct Sandbox {
     pub home: PathBuf,
     pub project: PathBuf,
     pub vars: Vec<(String, String)>,
+    is_person: bool,
 }
 
 /// What a run of the program came to.
@@ -42,7 +43,14 @@ impl Sandbox {
         fs::create_dir_all(&project).unwrap();
         fs::create_dir_all(root.join("tmp")).unwrap();
         let vars = vec![("TMPDIR".to_owned(), root.join("tmp").display().to_string())];
-        Sandbox { _temp: temp, home, project, vars }
+        Sandbox { _temp: temp, home, project, vars, is_person: false }
+    }
+
+    /// Hooks are called from a shell of a person's own, so that a test is nobody's client and may be
+    /// that person.
+    pub fn of_a_person(mut self) -> Sandbox {
+        self.is_person = true;
+        self
     }
 
     pub fn command(&self, program: &str) -> Command {
@@ -96,27 +104,21 @@ impl Sandbox {
     }
 
     pub fn run_with(&self, args: &[&str], stdin: &[u8]) -> Ran {
-        let mut child = self
-            .command(SPRAG)
-            .args(args)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut pipe = child.stdin.take().unwrap();
-        let bytes = stdin.to_vec();
-        let writing = std::thread::spawn(move || pipe.write_all(&bytes));
-        let output = child.wait_with_output().unwrap();
-        // A program that does not read its stdin breaks the pipe; what it printed tells the rest.
-        writing.join().unwrap().unwrap_or_default();
-        Ran {
-            code: output.status.code().unwrap_or(-1),
-            stdout: String::from_utf8(output.stdout).unwrap(),
-            stderr: String::from_utf8(output.stderr).unwrap(),
-        }
+        let mut command = self.command(SPRAG);
+        command.args(args);
+        ran(command, stdin)
     }
 
+    fn run_hook(&self, client: &str, stdin: &[u8]) -> Ran {
+        if !self.is_person {
+            return self.run_with(&["hook", client], stdin);
+        }
+        let script = self.home.join("hook.sh");
+        fs::write(&script, format!("{SPRAG} hook {client}\n")).unwrap();
+        let mut command = self.command("sh");
+        command.arg(script);
+        ran(command, stdin)
+    }
     /// Runs and gives back the one JSON object on stdout.
     pub fn json(&self, args: &[&str]) -> Value {
         let ran = self.run(args);
@@ -126,7 +128,7 @@ impl Sandbox {
 
     /// Sends one event and gives back the reply.
     pub fn hook(&self, client: &str, payload: &Value) -> Value {
-        let ran = self.run_with(&["hook", client], payload.to_string().as_bytes());
+        let ran = self.run_hook(client, payload.to_string().as_bytes());
         assert_eq!(ran.code, 0, "{}", ran.stderr);
         serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {:?}", ran.stdout))
     }
@@ -156,6 +158,22 @@ impl Ran {
             }
         }
         told.trim_end().to_owned()
+    }
+}
+
+fn ran(mut command: Command, stdin: &[u8]) -> Ran {
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut pipe = child.stdin.take().unwrap();
+    let bytes = stdin.to_vec();
+    let writing = std::thread::spawn(move || pipe.write_all(&bytes));
+    let output = child.wait_with_output().unwrap();
+    // A program that does not read its stdin breaks the pipe; what it printed tells the rest.
+    writing.join().unwrap().unwrap_or_default();
+    Ran {
+        code: output.status.code().unwrap_or(-1),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
     }
 }
 

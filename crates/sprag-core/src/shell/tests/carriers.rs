@@ -401,13 +401,55 @@ fn files_that_options_name_are_written() {
         ("python3 -c 'import os; os.rename(\"a\", \"f\")'", "f"),
         ("python3 -c 'open(\"f\", \"w\").write(\"x\")'", "f"),
         ("node -e 'require(\"fs\").renameSync(\"a\", \"f\")'", "f"),
+        // Any start of a long option will do for most programs.
+        ("sort -m --outp=f x", "f"),
+        ("sort --o f x", "f"),
+        ("cp --target-dir=f x", "f"),
+        ("cp --t f x", "f"),
+        ("mv --target-d=f x", "f"),
+        ("ln -s --target-dir=f x", "f"),
+        ("wget --output-doc=f u", "f"),
+        ("patch --dir=f", "f"),
+        ("tar --extr --direc=f --fil=a", "f"),
+        ("tar --cre --fil=f a", "f"),
+        ("sed --in-pl s/a/b/ f", "f"),
+        ("git format-patch --output-dir=f", "f"),
+        ("git format-patch --output-directory f", "f"),
+        ("git diff --outp=f", "f"),
+        ("git diff -b --output=f", "f"),
+        ("git show -s --output f", "f"),
+        ("git init f", "f"),
+        ("git init --templ=t f", "f/.git/hooks"),
+        ("git init --separate-git-dir=f d", "f"),
+        ("git config -f f a.b c", "f"),
+        ("git config --fil=f a.b c", "f"),
+        ("git bundle create f main", "f"),
+        ("tree -o f", "f"),
+        ("tree -ao f d", "f"),
+        ("diff --output=f a b", "f"),
+        ("sdiff -of a b", "f"),
+        ("7z x a.7z -of", "f"),
+        ("7z a f x", "f"),
+        ("curl --head -o f u", "f"),
     ] {
         let written: Vec<String> = parse(text).writes.iter().map(|used| shown(&used.path)).collect();
         assert!(written.contains(&path.to_owned()), "{text}: {written:?}");
     }
-    for text in
-        ["uniq a", "xxd a", "yq .a f", "go test ./...", "openssl version", "time ls", "docker cp f c:/x"]
-    {
+    for text in [
+        "uniq a",
+        "xxd a",
+        "yq .a f",
+        "go test ./...",
+        "openssl version",
+        "time ls",
+        "docker cp f c:/x",
+        "tree -a d",
+        "diff -u a b",
+        "7z l a.7z",
+        "git log --oneline",
+        "git config -f f --get a.b",
+        "git config -f f -l",
+    ] {
         assert!(parse(text).writes.is_empty(), "{text}");
     }
 }

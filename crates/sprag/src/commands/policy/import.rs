@@ -6,11 +6,10 @@ use serde_json::json;
 use sprag_core::rules::Rule;
 use sprag_core::rules::import::{IMPORTERS, Import, Importer, Skipped, find};
 use sprag_host::disk::RealDisk;
-use sprag_host::person;
 use sprag_host::places::NoHome;
 use sprag_host::policy::import::{self, Changes};
 
-use crate::commands::{Cx, Outcome, show};
+use crate::commands::{Cx, Outcome, check_not_agent, show};
 use crate::failure::Failure;
 use crate::output;
 
@@ -45,7 +44,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     let places = cx.places()?;
     let user = places.user.as_ref();
     if args.write {
-        person::check_not_agent(user)?;
+        check_not_agent(&places)?;
     }
     let origins = import::origins(importer, &args.files, &cx.cwd, &places, &cx.env);
     let found = import::read(importer, &origins)?;
