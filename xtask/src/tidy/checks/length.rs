@@ -17,10 +17,6 @@ struct Long {
 
 const LONG: &[Long] = &[
     Long {
-        path: "crates/sprag-core/src/shell/paths.rs",
-        reason: "a table: one row for each program that writes or reads paths",
-    },
-    Long {
         path: "crates/sprag-core/src/shell/scan.rs",
         reason: "one state machine over quotes, heredocs and brackets, which its parts share",
     },
