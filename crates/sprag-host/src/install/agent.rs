@@ -16,18 +16,16 @@ fn path(settings: &Path, client: &Client) -> Option<PathBuf> {
     Some(settings.parent()?.join(client.install.agent_file?))
 }
 
+/// Writes it, unless somebody else's file of that name is there.
 pub fn plan(
     settings: &Path,
     client: &Client,
     user: Option<&UserPlaces>,
 ) -> Result<Option<Change>, InstallError> {
-    let Some(path) = path(settings, client) else {
-        return Ok(None);
-    };
-    let before = read(&path)?;
-    let is_free = before.as_deref().is_none_or(|text| is_ours(&path, text, user));
-    let after = if is_free { Some(REVIEWER.to_owned()) } else { before.clone() };
-    Ok(Some(Change { path, before, after }))
+    changed(settings, client, |path, before| match before {
+        Some(text) if !is_ours(path, text, user) => before.map(str::to_owned),
+        _ => Some(REVIEWER.to_owned()),
+    })
 }
 
 pub fn plan_removal(
@@ -35,12 +33,21 @@ pub fn plan_removal(
     client: &Client,
     user: Option<&UserPlaces>,
 ) -> Result<Option<Change>, InstallError> {
+    changed(settings, client, |path, before| {
+        before.filter(|text| !is_ours(path, text, user)).map(str::to_owned)
+    })
+}
+
+fn changed(
+    settings: &Path,
+    client: &Client,
+    after: impl FnOnce(&Path, Option<&str>) -> Option<String>,
+) -> Result<Option<Change>, InstallError> {
     let Some(path) = path(settings, client) else {
         return Ok(None);
     };
     let before = read(&path)?;
-    let is_ours = before.as_deref().is_some_and(|text| is_ours(&path, text, user));
-    let after = if is_ours { None } else { before.clone() };
+    let after = after(&path, before.as_deref());
     Ok(Some(Change { path, before, after }))
 }
 

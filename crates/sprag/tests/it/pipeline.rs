@@ -11,9 +11,7 @@ use sprag_core::event::{
     Actor, Author, Decided, Decider, Event, Input, Report, ReviewWord, SessionId, Stop, Waiting,
 };
 use sprag_core::fact::{Changes, Closed, Conflict, Facts, Found, Size};
-use sprag_core::gates::commit::Mode;
 use sprag_core::obligation::DEBT_OPENED;
-use sprag_core::policy::Policy;
 use sprag_core::session::Session;
 use sprag_core::text::Text;
 use sprag_core::time::Timestamp;
@@ -22,6 +20,7 @@ use sprag_core::trackers::Ticket;
 use sprag_core::verdict::Ruling;
 
 use crate::players::GOOD;
+use crate::states::policy;
 
 const TOOLS: &[Tool] = &[
     Tool { name: "Bash", effect: Effect::Exec, paths: &[], command: Some("command") },
@@ -69,14 +68,6 @@ fn reviewing() -> impl Strategy<Value = (Actor, Event)> {
         1 => Just((Actor::Main, decided(ReviewWord::Complete, None))),
         3 => Just((reviewer(), Event::SubagentStopped(Stop::default()))),
     ]
-}
-
-fn policy() -> Policy {
-    let mut policy = Policy::default();
-    let check = json!({"name": "tests", "command": "make test"});
-    policy.gates.completion.check = vec![serde_json::from_value(check).unwrap()];
-    policy.gates.commit.mode = Mode::Always;
-    policy
 }
 
 fn events() -> impl Strategy<Value = Event> {

@@ -7,6 +7,7 @@ use std::process::{Child, Stdio};
 
 use serde_json::{Value, json};
 
+use crate::parallel;
 use crate::person::at_terminal;
 use crate::support::{Ran, SPRAG, Sandbox, payload, stored_lines};
 
@@ -151,17 +152,7 @@ fn an_approval_answers_no_question_of_the_users() {
 
 fn start(sandbox: &Sandbox, command: &str) -> Child {
     let call = json!({"tool_name": "Bash", "tool_input": {"command": command}});
-    let mut child = sandbox
-        .command(SPRAG)
-        .args(["hook", "claude"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let event = payload("s", "PreToolUse", &sandbox.project, call).to_string();
-    child.stdin.take().unwrap().write_all(event.as_bytes()).unwrap();
-    child
+    parallel::start(sandbox, &payload("s", "PreToolUse", &sandbox.project, call))
 }
 
 fn at_once(sandbox: &Sandbox, count: usize) -> Vec<String> {

@@ -144,7 +144,7 @@ fn checked(outcome: Passed) -> Results {
 }
 
 /// The defaults, and what a user has to ask for.
-fn policy() -> Policy {
+pub fn policy() -> Policy {
     let mut policy = Policy::default();
     let check = json!({"name": "tests", "command": "make test"});
     policy.gates.completion.check = vec![serde_json::from_value(check).unwrap()];

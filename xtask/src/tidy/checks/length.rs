@@ -15,12 +15,10 @@ struct Long {
     reason: &'static str,
 }
 
-const LONG: &[Long] = &[
-    Long {
-        path: "crates/sprag-core/src/shell/scan.rs",
-        reason: "one state machine over quotes, heredocs and brackets, which its parts share",
-    },
-];
+const LONG: &[Long] = &[Long {
+    path: "crates/sprag-core/src/shell/scan.rs",
+    reason: "one state machine over quotes, heredocs and brackets, which its parts share",
+}];
 
 fn find(tree: &Tree) -> Vec<Finding> {
     let long = tree.rust.iter().filter(|source| source.lines > MOST);
