@@ -1,7 +1,9 @@
 //! Which sessions have begun, noted where the user's own things are and not in the repository: a session
 //! that goes on after its journal was removed must not look like a new one that owes nothing.
 
+use std::fs;
 use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 
 use sprag_core::digest::Digest;
@@ -18,11 +20,17 @@ pub fn has_begun(places: &Places, session: &SessionId) -> bool {
 /// Notes that a session has begun: only once its first record is on disk, so that a process that was killed
 /// over it leaves nothing that looks like a loss. Without the note a loss is not noticed; that is all.
 pub fn note(places: &Places, disk: &dyn Disk, session: &SessionId) {
-    if let Some(path) = path(places, session) {
-        disk::make_parent(disk, &path)
-            .and_then(|()| disk::replace_derived(disk, &path, b""))
-            .unwrap_or_default();
-    }
+    let Some(path) = path(places, session) else {
+        return;
+    };
+    // There is nothing in it that could be torn, and a rename would cost more than the rest of the start.
+    let make =
+        || fs::File::options().write(true).create(true).truncate(false).mode(0o600).open(&path).map(drop);
+    let made = make().or_else(|error| match error.kind() {
+        io::ErrorKind::NotFound => disk::make_parent(disk, &path).and_then(|()| make()),
+        _ => Err(error),
+    });
+    made.unwrap_or_default();
 }
 
 /// For a session whose journal is taken away by us.
