@@ -31,6 +31,7 @@ impl Walk {
         if matches!(name, "strace" | "ltrace" | "time" | "gtime" | "perf" | "script") {
             self.paths(name, words, None);
         }
+        let words = &self.spelled_out(words, &row.options);
         let mut split = options::leading(words, 1, &row.options);
         if !row.verbs.is_empty() {
             let verb = split.operands;
@@ -184,8 +185,26 @@ impl Walk {
         }
     }
 
+    /// `sudo --us root rm`: the start of a long option is taken for the whole of it, with its value. Another
+    /// option may begin alike, so this is in doubt.
+    fn spelled_out(&mut self, words: &[String], options: &Options) -> Vec<String> {
+        let mut words = words.to_vec();
+        let mut at = 1;
+        while let Some(word) = words.get(at).filter(|word| word.starts_with('-') && *word != "--").cloned() {
+            let whole = options.long.iter().find(|long| options::abbreviates(&word, long) && word != **long);
+            if let Some(whole) = whole {
+                self.doubt(DoubtKind::Dynamic, &word);
+                words[at] = (*whole).to_owned();
+            }
+            let taken = options::leading(&words[..words.len().min(at + 2)], at, options).operands;
+            at = taken.max(at + 1);
+        }
+        words
+    }
+
     fn env(&mut self, words: &[String], assigns: &[(String, String)]) -> Step {
         const OPTIONS: Options = opts("uCSPa", &["--unset", "--chdir", "--split-string", "--argv0"]);
+        let words = &self.spelled_out(words, &OPTIONS);
         let mut split = options::leading(words, 1, &OPTIONS);
         let mut at = split.operands;
         let mut inner_assigns = Vec::new();

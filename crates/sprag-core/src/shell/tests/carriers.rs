@@ -29,6 +29,14 @@ fn forms_of_one_command() {
     ] {
         assert!(lines(form).contains(&X.to_owned()), "{form}: {:?}", lines(form));
     }
+    for form in [
+        "sudo --us me gh issue close 1",
+        "env --uns A gh issue close 1",
+        "timeout --sig KILL 5 gh issue close 1",
+    ] {
+        assert!(lines(form).contains(&X.to_owned()), "{form}: {:?}", lines(form));
+        assert!(!parse(form).doubts.is_empty(), "{form}: another option may begin alike");
+    }
     assert_eq!(lines("/usr/local/bin/gh issue close 1"), ["/usr/local/bin/gh issue close 1"]);
     assert_eq!(parse("/usr/local/bin/gh issue close 1").commands[0].program(), Some("gh"));
 }
