@@ -14,6 +14,7 @@ pub(crate) mod tests;
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -148,6 +149,7 @@ pub fn since(places: &Places, name: &str) -> Option<Since> {
         }
     }
     let new = found.untracked.into_iter().filter(|path| note.is_whole && !known.contains(path));
+    let new = new.flat_map(|path| if path.ends_with(b"/") { within(worktree, &path) } else { vec![path] });
     for (at, path) in new.enumerate() {
         let became = match at < FILES {
             true => dirty::new(&dirty::below(worktree, &path)),
@@ -156,6 +158,32 @@ pub fn since(places: &Places, name: &str) -> Option<Since> {
         all.add(path, became);
     }
     Some(all.told())
+}
+
+/// The files of a repository within this one, which git names as a whole: scaffolders leave such.
+fn within(worktree: &Path, nested: &[u8]) -> Vec<Vec<u8>> {
+    let mut found = Vec::new();
+    let mut dirs = vec![nested.to_vec()];
+    while let Some(dir) = dirs.pop() {
+        let entries = fs::read_dir(dirty::below(worktree, &dir)).into_iter().flatten().flatten();
+        for entry in entries.take(FILES) {
+            let name = entry.file_name();
+            let mut path = [dir.as_slice(), name.as_bytes()].concat();
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() && name != ".git" => {
+                    path.push(b'/');
+                    dirs.push(path);
+                }
+                Ok(kind) if !kind.is_dir() => found.push(path),
+                _ => {}
+            }
+        }
+        if found.len() > FILES || dirs.len() > FILES {
+            break;
+        }
+    }
+    found.sort();
+    found
 }
 
 #[derive(Default)]

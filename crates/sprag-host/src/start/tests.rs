@@ -201,6 +201,17 @@ fn what_is_ignored_or_ours_is_not_there() {
     start.is(1, &["sub/.sprag/x"]);
 }
 
+/// Scaffolders make a repository of what they write.
+#[test]
+fn a_repository_within_this_one_is_what_is_in_it() {
+    let repo = Repo::new();
+    let start = repo.start();
+    repo.git(&["init", "-q", "app"]);
+    repo.write("app/main.rs", "one\ntwo\n");
+    repo.write("app/src/deep.rs", "three\n");
+    start.is(3, &["app/main.rs", "app/src/deep.rs"]);
+}
+
 #[test]
 fn a_repository_without_a_commit() {
     let repo = Repo::empty();
