@@ -106,7 +106,10 @@ fn take_note(session: &mut Session, input: &Input, facts: &Facts, client: Option
         about.root = input.root.clone();
         about.head = facts.head.clone();
     }
-    about.ended = matches!(input.event, Event::SessionEnded { .. });
+    // What is said about a session that has ended does not begin it again.
+    if !matches!(input.event, Event::Reported(_)) {
+        about.ended = matches!(input.event, Event::SessionEnded { .. });
+    }
     about.lost |= facts.lost;
     if about.start.is_none() {
         about.start.clone_from(&facts.start);

@@ -9,6 +9,9 @@ use crate::obligation::OpenDebt;
 use crate::text::{Text, one_line};
 use crate::time::Timestamp;
 
+/// Who a report comes from, in place of a client.
+pub const REPORTER: &str = "cli";
+
 /// `sprag status`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Status {
@@ -94,8 +97,11 @@ impl Projection for Sessions {
         row.started = row.started.min(record.at);
         row.last = row.last.max(record.at);
         row.events += 1;
-        row.holds += u64::from(record.body["verdict"] == "hold");
-        row.ended = record.kind == "session.ended";
+        // What is said about a session neither holds nor begins it.
+        if actor.client.as_str() != REPORTER {
+            row.holds += u64::from(record.body["verdict"] == "hold");
+            row.ended = record.kind == "session.ended";
+        }
     }
 }
 
@@ -123,13 +129,13 @@ pub fn sentence(record: &Record) -> Option<String> {
         "compacting" => "the context was compacted".to_owned(),
         "noticed" => format!("the client noticed {}: {}", text("what"), text("message")),
         "observed" => format!("{who} noted: {}", text("note")),
-        "decided" => format!("a {} decided {}: {}", text("by"), text("word"), text("summary")),
+        "decided" => format!("a {} says {}: {}", text("by"), text("word"), text("summary")),
         "misdirected" => "a reviewer named another session".to_owned(),
         "reviewer.started" => format!("a reviewer was started ({})", text("client")),
         "reviewer.ended" => "the reviewer's process ended".to_owned(),
         "review.decided" => format!("the review is decided by {}: {}", text("by"), text("word")),
         "review.attempt" => {
-            format!("asking for a review with template `{}` came to: {}", text("template"), text("outcome"))
+            format!("what came of asking for a review (text `{}`): {}", text("template"), text("outcome"))
         }
         "review.used" => format!("an approval let `{}` pass rule `{}`", text("tool"), text("rule")),
         "reflected" => "what was learned was handed in".to_owned(),
@@ -152,6 +158,10 @@ pub fn sentence(record: &Record) -> Option<String> {
     };
     Some(match body["verdict"].as_str() {
         None | Some("pass") => told,
+        Some("hold") if record.actor.as_ref().is_some_and(|actor| actor.client.as_str() == REPORTER) => {
+            let why = one_line(body["reason"]["why"].as_str().unwrap_or("?"));
+            format!("{told} -> refused by `{}`: {why}", text("gate"))
+        }
         Some(verdict) => {
             let why = one_line(body["reason"]["why"].as_str().unwrap_or("?"));
             format!("{told} -> {verdict} by `{}`: {why}", text("gate"))

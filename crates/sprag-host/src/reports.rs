@@ -14,8 +14,7 @@ use crate::records;
 use crate::store::Store;
 use crate::walk::{self, World};
 
-/// Who a report comes from, in place of a client.
-pub const CLIENT: &str = "cli";
+pub use sprag_core::view::REPORTER as CLIENT;
 
 /// A session counts as live for this long after its last event.
 pub const LIVE_SECONDS: i64 = 30 * 60;

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use sprag_core::log::By;
-use sprag_core::obligation::{DEBT_CLEARED, Debts, Duty};
-use sprag_core::text::Text;
+use sprag_core::obligation::{DEBT_CLEARED, Debt, Debts, Duty};
+use sprag_core::text::{Text, shell_word};
 use sprag_host::disk::RealDisk;
 use sprag_host::{projections, records, reports};
 
@@ -79,10 +79,27 @@ fn list(json: bool, cx: &Cx) -> Outcome {
                     debt.since,
                     debt.why
                 ));
-                output::line(format!("  next: sprag debt clear {} --reason TEXT", debt.id));
+                output::line(format!(
+                    "  next: {}, or sprag debt clear {} --reason TEXT",
+                    settles(debt),
+                    debt.id
+                ));
             }
         },
     )
+}
+
+/// What meets it, late as it is.
+fn settles(debt: &Debt) -> String {
+    let session = shell_word(debt.session.as_str());
+    match debt.duty {
+        Duty::Reflect => format!("sprag reflect --session {session}"),
+        Duty::Verify => format!("sprag verify --session {session}"),
+        Duty::Review => "have the work as it is reviewed: a prompt that starts with `#review`".to_owned(),
+        Duty::Commit => "commit the files".to_owned(),
+        Duty::Handoff => "write the handoff".to_owned(),
+        Duty::Integrity => "mend the files in a session".to_owned(),
+    }
 }
 
 fn clear(id: &str, reason: &str, json: bool, cx: &Cx) -> Outcome {

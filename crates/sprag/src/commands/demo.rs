@@ -72,7 +72,7 @@ fn first_session(stage: &Stage) -> Result<(), Failure> {
     stage.event(
         "session-1",
         "PreToolUse",
-        json!({"tool_name": "Bash", "tool_input": {"command": "rm -rf .git/sprag"}}),
+        json!({"tool_name": "Bash", "tool_input": {"command": "rm .git/sprag/journal/session-1.jsonl"}}),
     )?;
     stage.tool("session-1", "printf 'hello, world!\\n' > greeting.txt", || {
         fs::write(stage.project.join("greeting.txt"), "hello, world!\n")

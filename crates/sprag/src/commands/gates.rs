@@ -4,7 +4,7 @@ use serde_json::json;
 use sprag_core::gates::ALL;
 use sprag_host::{config, journal, reports};
 
-use super::{Cx, Outcome, show};
+use super::{Cx, Outcome, show, warn};
 use crate::output;
 
 /// List the gates with their settings, and the state a session has in each
@@ -20,6 +20,7 @@ pub struct Args {
 
 pub fn run(args: Args, cx: &Cx) -> Outcome {
     let world = cx.world()?;
+    warn(&world);
     let states = match &args.session {
         None => Vec::new(),
         Some(named) => {

@@ -136,6 +136,13 @@ pub fn check_not_agent(places: &Places) -> Result<(), Failure> {
     Ok(person::check_not_below(&journal::clients(&Store::at(&places.store)))?)
 }
 
+/// Tells what is wrong with the layers, before something is done by what is left of them.
+pub fn warn(world: &World<'_>) {
+    for warning in &world.config.warnings {
+        output::note(format!("sprag: warning: {warning}; what was in force before stays in force"));
+    }
+}
+
 /// Where a report went, in words; a gate's objection is a failure.
 pub fn delivered(delivery: &Delivery) -> Result<&'static str, Failure> {
     match delivery {

@@ -9,7 +9,7 @@ use sprag_host::reports::{self, ReportError};
 use sprag_host::verify;
 use sprag_host::walk::World;
 
-use super::{Cx, Ending, Outcome};
+use super::{Cx, Ending, Outcome, warn};
 use crate::failure::Failure;
 use crate::output;
 
@@ -52,6 +52,7 @@ impl From<Depth> for Profile {
 
 pub fn run(args: Args, cx: &Cx) -> Outcome {
     let world = cx.world()?;
+    warn(&world);
     let policy = &world.config.policy.gates.completion;
     if policy.check.is_empty() {
         return Err(Failure::nothing_to_verify());

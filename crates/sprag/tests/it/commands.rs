@@ -91,7 +91,7 @@ fn debts_are_listed_and_cleared() {
     --- stdout
     d-c9756b6e  integrity  TIME  left when the session ended
       conflict markers are left in `a.txt:2`
-      next: sprag debt clear d-c9756b6e --reason TEXT
+      next: mend the files in a session, or sprag debt clear d-c9756b6e --reason TEXT
     ");
     assert_snapshot!(sandbox.run(&["debt", "clear", "d-1", "--reason", "r"]).told(&sandbox), @r"
     exit 1
@@ -394,7 +394,7 @@ fn the_demo_shows_the_main_job_and_touches_nothing() {
         "denied   sprag: the author cannot approve its own work",
         "held     sprag: the review found issues: Eve is greeted twice",
         "held     sprag: reflect before you stop",
-        "a reviewer decided COMPLETE",
+        "a reviewer says COMPLETE",
         "no debts",
     ] {
         assert!(ran.stdout.contains(part), "{part}\n{}", ran.stdout);

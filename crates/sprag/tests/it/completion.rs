@@ -261,3 +261,13 @@ fn checks_run_outside_git_too() {
     assert_eq!(stop(&sandbox, "s", "Hm."), "pass");
     assert_eq!(runs(&sandbox, "unit"), 2);
 }
+
+/// What is wrong with the layers is said before anything is run by what is left of them.
+#[test]
+fn verify_tells_of_a_layer_that_does_not_count() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".sprag/config.toml", "[[completion.check]]\nname = \"x\"\ncommand = \"true\"\n");
+    let ran = sandbox.run(&["verify"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.stderr.contains("`completion.check`") && ran.stderr.contains("is ignored"), "{}", ran.stderr);
+}

@@ -306,3 +306,13 @@ fn the_worktree_it_started_in_is_the_sessions() {
     let held = stop_there();
     assert!(held["reason"].as_str().unwrap().contains("this session changed 30 lines"), "{held}");
 }
+
+#[test]
+fn what_is_said_after_the_end_does_not_begin_a_session_again() {
+    let sandbox = Sandbox::new();
+    sandbox.event("s", "SessionStart", json!({"source": "startup"}));
+    sandbox.event("s", "SessionEnd", json!({"reason": "other"}));
+    assert_eq!(sandbox.run(&["observe", "late", "--session", "s"]).code, 0);
+    assert_eq!(sandbox.json(&["status", "--json"])["sessions"], json!([]));
+    assert!(sandbox.run(&["skip", "which one?"]).stderr.contains("no session"), "it is over");
+}

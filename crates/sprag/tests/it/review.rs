@@ -336,7 +336,7 @@ fn every_outcome_is_written_by_the_program() {
     assert_eq!(stats["templates"][0]["success"], 20);
     assert!(sandbox.run(&["review", "stats"]).stdout.contains("20 %"));
     let explained = sandbox.run(&["explain", "success"]).stdout;
-    assert!(explained.contains("asking for a review with template `v1` came to: success"), "{explained}");
+    assert!(explained.contains("asking for a review (text `v1`): success"), "{explained}");
 }
 
 #[test]

@@ -57,7 +57,7 @@ impl Review {
             let permit = seat.permit.take().filter(|permit| now <= permit.until);
             let fits = permit.is_some_and(|permit| permit.word.is_none_or(|word| word == decided.word));
             if !fits {
-                return Err(words::not_reviewer(cx.policy.agent()));
+                return Err(words::unseen(cx.policy.agent()));
             }
         }
         let Some(tree) = &cx.facts.tree else {

@@ -100,6 +100,7 @@ impl Policy {
         let Some(first) = prompt.split_whitespace().next().map(str::to_lowercase) else {
             return false;
         };
+        let first = first.trim_end_matches([':', ',']);
         self.mode != Mode::Never && self.markers.iter().any(|marker| marker.to_lowercase() == first)
     }
 

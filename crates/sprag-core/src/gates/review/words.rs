@@ -53,7 +53,10 @@ pub fn open(case: &Case, session: &SessionId) -> Reason {
     Reason::new(
         "review_due",
         format!("a review is due: {}", case.trigger()),
-        format!("sprag review context --session {}", shell_word(session.as_str())),
+        format!(
+            "start the agent `sprag-reviewer`, or: sprag review run --client NAME --session {}",
+            shell_word(session.as_str())
+        ),
     )
 }
 
@@ -132,6 +135,15 @@ pub fn not_reviewer(agent: &str) -> Reason {
     )
 }
 
+/// The token is the reviewer's, but nobody saw the reviewer use it.
+pub fn unseen(agent: &str) -> Reason {
+    Reason::new(
+        "not_reviewer",
+        "no hook saw the reviewer run this just now: the author cannot approve its own work",
+        format!("the agent `{agent}` runs `sprag decide` itself; `sprag doctor` tells whether the hooks run"),
+    )
+}
+
 pub fn not_a_person() -> Reason {
     Reason::new(
         "not_reviewer",
@@ -199,7 +211,7 @@ pub fn brief(token: &str, session: &SessionId, peers: &[Text<32>]) -> Note {
         }
     };
     Text::new(format!(
-        "you review the work of session `{named}`\nwhat it is about: sprag review context --session {id}\nwhen you have looked, decide, once, with a token that only you have:\nsprag decide COMPLETE|ISSUES --summary TEXT --message TEXT --session {id} --token {token}{peers}"
+        "you review the work of session `{named}`\nwhat it is about: sprag review context --session {id}\nwhen you have looked, decide, once, with a token that only you have:\nsprag decide COMPLETE --summary TEXT --session {id} --token {token}\nor, if something has to change:\nsprag decide ISSUES --summary TEXT --message TEXT --session {id} --token {token}{peers}"
     ))
 }
 
