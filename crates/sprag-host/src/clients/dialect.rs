@@ -275,7 +275,9 @@ fn tool_requested(reply: &Reply<'_>, specific: &mut serde_json::Map<String, Valu
     };
     if let (Some(decision), Some(reason)) = (decision, reason) {
         specific.insert("permissionDecision".to_owned(), json!(decision));
-        specific.insert("permissionDecisionReason".to_owned(), json!(reason.refusal_text()));
+        // A question is read by a person, a refusal by the agent.
+        let told = if decision == "ask" { reason.hold_text(&[]) } else { reason.refusal_text() };
+        specific.insert("permissionDecisionReason".to_owned(), json!(told));
     }
     if let Some(rewrite) = rewrite {
         specific.insert("updatedInput".to_owned(), rewrite.input.clone());
