@@ -73,8 +73,10 @@ pub fn decide(
         session.about.changed = false;
         session.about.passed_over = false;
     }
-    if ungoverned && session.about.changed && input.actor == Actor::Main {
-        session.about.passed_over |= matches!(&input.event, Event::StopRequested(stop) if !stop.planning);
+    let is_passed_over = matches!(&input.event, Event::StopRequested(stop) if !stop.planning);
+    if ungoverned && is_passed_over && session.about.changed && input.actor == Actor::Main {
+        session.about.passed_over = true;
+        session.gates.passed_over(&session.about, input, &policy.gates);
     }
     let binding = verdict.ruling != Ruling::Pass || session.stops != before || !effects.is_empty();
     let weight = if binding { Weight::Binding } else { Weight::Telemetry };

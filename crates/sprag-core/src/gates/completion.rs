@@ -40,6 +40,9 @@ pub struct Completion {
     /// A command failed, and nobody has looked into it yet.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     alarmed: bool,
+    /// The agent said that it was done, at a stop that nobody judged.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    claimed: bool,
     /// How often that has led to checks.
     #[serde(skip_serializing_if = "is_zero")]
     alarms: u32,
@@ -126,8 +129,19 @@ impl Gate for Completion {
                     None => Vote::Pass,
                 }
             }
+            Event::SessionEnded { .. } if self.claimed => {
+                let failing = self.open(&cx.input.session);
+                Vote::Owe(failing.unwrap_or_else(|| unchecked(cx.policy, &cx.input.session)))
+            }
             Event::SessionEnded { .. } => self.owe(&cx.input.session),
             _ => Vote::Pass,
+        }
+    }
+
+    fn passed_over(&mut self, asked: &Asked<'_, Policy>) {
+        if let Event::StopRequested(stop) = &asked.input.event {
+            self.claimed |=
+                asked.policy.is_configured() && intent::claims(stop.last_message.as_str(), asked.policy);
         }
     }
 
@@ -186,6 +200,9 @@ impl Completion {
         if !asks && intent::claims(stop.last_message.as_str(), policy) {
             return Some(Occasion::Claim);
         }
+        if !asks && self.claimed {
+            return Some(Occasion::Claim);
+        }
         match &self.standing {
             // Saying something else the next time is no way out.
             Standing::Failing(failing) => Some(failing.occasion),
@@ -212,6 +229,26 @@ impl Completion {
 
     fn owe(&self, session: &SessionId) -> Vote {
         self.open(session).map_or(Vote::Pass, Vote::Owe)
+    }
+}
+
+/// Said to be done while something ran, and never looked at since.
+fn unchecked(policy: &Policy, session: &SessionId) -> Obligation {
+    let names: Vec<Text<200>> = policy
+        .check
+        .iter()
+        .filter(|check| check.mandatory)
+        .map(|check| Text::from(check.name.as_str()))
+        .collect();
+    Obligation {
+        duty: Duty::Verify,
+        digest: Digest::of(["unchecked"].into_iter().chain(names.iter().map(Text::as_str))),
+        reason: Reason::new(
+            "not_verified",
+            "the work was said to be done while something still ran, and was never checked",
+            format!("sprag verify --session {}", shell_word(session.as_str())),
+        ),
+        items: names,
     }
 }
 

@@ -59,6 +59,9 @@ pub trait Gate: Clone + Default + PartialEq + Serialize + DeserializeOwned {
     /// The agent is held for what this gate owes, and reads why. What is only owed may yet be let go.
     fn told(&mut self, _digest: Digest) {}
 
+    /// A stop is passed over, because something still runs: nothing is asked, but what was said is heard.
+    fn passed_over(&mut self, _asked: &Asked<'_, Self::Policy>) {}
+
     /// The state cannot be written: what may be used once could be used twice, and is not used at all.
     fn forget_single_use(&mut self) {}
 }
@@ -216,6 +219,10 @@ macro_rules! gates {
                     $(stringify!($name) => Gate::told(&mut self.$name, digest),)+
                     _ => {}
                 }
+            }
+
+            pub fn passed_over(&mut self, about: &About, input: &Input, policies: &Policies) {
+                $(self.$name.passed_over(&Asked { about, input, policy: &policies.$name });)+
             }
 
             pub fn forget_single_use(&mut self) {

@@ -271,3 +271,22 @@ fn verify_tells_of_a_layer_that_does_not_count() {
     assert_eq!(ran.code, 2);
     assert!(ran.stderr.contains("`completion.check`") && ran.stderr.contains("is ignored"), "{}", ran.stderr);
 }
+
+#[test]
+fn a_claim_at_a_stop_that_was_passed_over_is_heard() {
+    let sandbox = sandbox(&[]);
+    configure(&sandbox, "tests", "exit 1", "");
+    let passed_over = |session: &str| {
+        let running = json!({"last_assistant_message": "All done.", "background_tasks": [{"id": "b"}]});
+        sandbox.bash(session, "make");
+        assert_eq!(sandbox.event(session, "Stop", running), json!({}));
+    };
+    passed_over("s");
+    assert!(stop(&sandbox, "s", "Hm.").contains("`tests`"), "the next stop is judged by it");
+    passed_over("t");
+    sandbox.event("t", "SessionEnd", json!({"reason": "other"}));
+    let debts = sandbox.json(&["debt", "list", "--json"]);
+    let duties: Vec<&str> =
+        debts["debts"].as_array().unwrap().iter().map(|debt| debt["duty"].as_str().unwrap()).collect();
+    assert!(duties.contains(&"verify"), "{debts}");
+}

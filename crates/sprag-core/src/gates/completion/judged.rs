@@ -76,6 +76,7 @@ impl Completion {
             cx.log(VERIFIED, body);
         }
         self.standing = standing;
+        self.claimed &= !cx.is_stop();
         if cx.is_stop() && std::mem::take(&mut self.alarmed) && occasion == Occasion::ToolFailure {
             self.alarms = self.alarms.saturating_add(1);
         }
