@@ -69,6 +69,12 @@ pub fn quoted(text: &str) -> String {
     one_line(text).replace('`', "'")
 }
 
+/// The last so many characters of a text.
+pub fn ending(text: &str, characters: usize) -> &str {
+    let from = characters.checked_sub(1).and_then(|last| text.char_indices().rev().nth(last));
+    &text[from.map_or(0, |(at, _)| at)..]
+}
+
 /// As one word of a command line that can be pasted into a shell.
 pub fn shell_word(text: &str) -> String {
     let text = one_line(text);

@@ -205,6 +205,14 @@ pub fn on_path(name: &str, path: &OsStr) -> Option<std::path::PathBuf> {
     })
 }
 
+/// The same, but never one that the project brought along: below its worktree, or by a relative path.
+pub fn on_foreign_path(name: &str, path: &OsStr, worktree: Option<&Path>) -> Option<std::path::PathBuf> {
+    let is_foreign = |dir: &std::path::PathBuf| {
+        dir.is_absolute() && !worktree.is_some_and(|worktree| dir.starts_with(worktree))
+    };
+    on_path(name, &std::env::join_paths(std::env::split_paths(path).filter(is_foreign)).ok()?)
+}
+
 /// Reads a child's or a file's stream up to a cap.
 pub fn read_capped(from: impl io::Read, cap: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();

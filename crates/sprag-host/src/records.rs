@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use sprag_core::event::{Actor, Input, SessionId};
-use sprag_core::log::{By, Record, VERSION};
+use sprag_core::log::{By, Record};
 use sprag_core::memory::redact;
 use sprag_core::text::Text;
 use sprag_core::time::Timestamp;
@@ -39,16 +39,10 @@ pub fn record(
     body: Value,
 ) -> Record {
     Record {
-        v: VERSION,
-        kind: kind.to_owned(),
         id: new_id(at),
-        at,
         session: session.cloned(),
         actor,
-        idem: None,
-        body: redact::value(body).into_inner(),
-        set: None,
-        rest: serde_json::Map::new(),
+        ..Record::new(kind, at, redact::value(body).into_inner())
     }
 }
 

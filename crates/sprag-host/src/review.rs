@@ -9,7 +9,7 @@ use std::time::Duration;
 use sprag_core::event::{Report, SessionId};
 use sprag_core::gates::review::Review;
 use sprag_core::gates::review::history::{Reviews, Verdict};
-use sprag_core::text::Text;
+use sprag_core::text::{Text, ending};
 use sprag_core::time::Timestamp;
 use sprag_core::verdict::Reason;
 
@@ -28,8 +28,9 @@ pub const TOKEN: &str = "SPRAG_REVIEW_TOKEN";
 pub const PASS: &str = "SPRAG_REVIEW_PASS";
 pub const SESSION: &str = "SPRAG_REVIEW_SESSION";
 
-/// What is kept of a reviewer's own words.
+/// What is kept of a reviewer's own words, in bytes, and what of that is told, in characters.
 const OUTPUT: usize = 64 * 1024;
+const SAID: usize = 2000;
 
 /// What came of a reviewer's process.
 pub struct Reviewed {
@@ -83,11 +84,7 @@ pub fn program(world: &World<'_>, session: &SessionId, name: &str) -> Option<Pat
         Some(client) => person::variable_of(client, "PATH").or_else(|| world.env.get("PATH"))?,
         None => world.env.get("PATH")?,
     };
-    let is_foreign = |dir: &PathBuf| {
-        dir.is_absolute() && !world.places.worktree.as_ref().is_some_and(|root| dir.starts_with(root))
-    };
-    let dirs: Vec<PathBuf> = std::env::split_paths(&path).filter(is_foreign).collect();
-    exec::on_path(name, &std::env::join_paths(dirs).ok()?)
+    exec::on_foreign_path(name, &path, world.places.worktree.as_deref())
 }
 
 /// Who is to review what.
@@ -119,7 +116,7 @@ pub fn run(world: &World<'_>, order: &Order<'_>) -> Result<Result<Reviewed, Reas
     Ok(Ok(Reviewed {
         verdict: verdict_since(&world.store(), session, begun)?,
         is_timed_out: ran.ending == Ending::TimedOut,
-        said: last_part(&String::from_utf8_lossy(&ran.stdout)),
+        said: ending(&String::from_utf8_lossy(&ran.stdout), SAID).trim().to_owned(),
     }))
 }
 
@@ -176,9 +173,4 @@ fn prompt(session: &SessionId) -> String {
          is sound, else `sprag decide ISSUES --summary TEXT --message TEXT --session {id}`, with every issue by file \
          and line in the message. The token you need is in your environment."
     )
-}
-
-fn last_part(text: &str) -> String {
-    let from = text.char_indices().rev().nth(1_999).map_or(0, |(at, _)| at);
-    text[from..].trim().to_owned()
 }

@@ -1,7 +1,7 @@
 //! Finding the tracker of a worktree and asking it. Finding is looking at a few directory entries, so
 //! that any hook can do it; asking starts a program, and is for after the reply.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -99,7 +99,8 @@ pub fn is_closed(tracker: &Tracker, id: &str, worktree: &Path, env: &Env) -> Opt
 
 fn answer(tracker: &Tracker, words: &[String], worktree: &Path, env: &Env) -> Option<Vec<u8>> {
     let path = env.get("PATH")?;
-    let program = program(tracker, &path)?;
+    let mut programs = tracker.programs.iter();
+    let program = programs.find_map(|name| exec::on_foreign_path(name, &path, Some(worktree)))?;
     let args: Vec<&OsStr> = words.iter().map(OsStr::new).collect();
     let quiet = QUIET.iter().map(|(name, value)| (*name, OsStr::new(*value)));
     let vars: Vec<(&str, &OsStr)> = quiet.chain([("PATH", path.as_os_str())]).collect();
@@ -114,13 +115,6 @@ fn answer(tracker: &Tracker, words: &[String], worktree: &Path, env: &Env) -> Op
         cap: CAP,
     });
     ran.ok().filter(exec::Ran::succeeded).map(|ran| ran.stdout)
-}
-
-/// The program to ask: a relative part of `PATH` would find one that the project brought along.
-fn program(tracker: &Tracker, path: &OsStr) -> Option<PathBuf> {
-    let absolute: Vec<PathBuf> = std::env::split_paths(path).filter(|dir| dir.is_absolute()).collect();
-    let path: OsString = std::env::join_paths(absolute).ok()?;
-    tracker.programs.iter().find_map(|name| exec::on_path(name, &path))
 }
 
 /// Whether a remote of the clone is on this host, as its own configuration says. What that includes

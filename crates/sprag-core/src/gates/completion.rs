@@ -12,7 +12,7 @@ use crate::check::{Profile, Risk, escalate};
 use crate::digest::Digest;
 use crate::event::{Actor, Event, Input, Report, SessionId};
 use crate::fact::{Changes, Needs, Size};
-use crate::gates::{Asked, Cx, Gate};
+use crate::gates::{Asked, Cx, Gate, is_zero};
 use crate::obligation::{Duty, Obligation};
 use crate::policy::Section;
 use crate::session::About;
@@ -46,10 +46,6 @@ pub struct Completion {
     /// How often that has led to checks.
     #[serde(skip_serializing_if = "is_zero")]
     alarms: u32,
-}
-
-fn is_zero(count: &u32) -> bool {
-    *count == 0
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -102,6 +102,11 @@ pub struct Effect {
     pub body: Value,
 }
 
+/// A count that is not worth writing down.
+fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
 /// In the compiled configuration a policy that is the default takes one byte: every hook reads it.
 mod lean {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::digest::Digest;
 use crate::event::{Actor, Author, Decider, Event, Input, Report, SessionId, Stop};
 use crate::fact::{Needs, Size};
-use crate::gates::{Asked, Cx, Gate};
+use crate::gates::{Asked, Cx, Gate, is_zero};
 use crate::obligation::{Duty, Obligation};
 use crate::policy::Section;
 use crate::shell::Script;
@@ -59,10 +59,6 @@ pub struct Reflection {
     /// Agents that noted something themselves.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     observers: Vec<Text<128>>,
-}
-
-fn is_zero(times: &u32) -> bool {
-    *times == 0
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use sprag_core::event::{
     Actor, Author, Errand, Event, EventKind, Input, Presence, SessionId, Source, Stop, Waiting,
 };
-use sprag_core::text::Text;
+use sprag_core::text::{Text, ending};
 use sprag_core::time::Timestamp;
 use sprag_core::tool::{Outcome, Tool, ToolCall, Whole};
 use sprag_core::verdict::{Ruling, Verdict};
@@ -176,7 +176,8 @@ fn outcome(dialect: &Dialect, wire: &Wire<'_>) -> Outcome {
 
 fn stop(wire: Wire<'_>) -> Stop {
     Stop {
-        last_message: Text::new(last_part(&wire.last_assistant_message.unwrap_or_default())),
+        // How a turn ends is told by the end of its message.
+        last_message: Text::from(ending(&wire.last_assistant_message.unwrap_or_default(), 4000)),
         waiting: match wire.background_tasks {
             Some(tasks) if tasks.is_empty() => Waiting::No,
             Some(_) => Waiting::Yes,
@@ -185,12 +186,6 @@ fn stop(wire: Wire<'_>) -> Stop {
         planning: wire.permission_mode.as_deref() == Some("plan"),
         again: wire.stop_hook_active.unwrap_or(false),
     }
-}
-
-/// The end of a message is what tells how a turn ends.
-fn last_part(message: &str) -> String {
-    let from = message.char_indices().rev().nth(3_999).map_or(0, |(at, _)| at);
-    message[from..].to_owned()
 }
 
 fn source(text: Option<&str>) -> Source {

@@ -8,17 +8,6 @@ use serde_json::{Value, json};
 use crate::review::{configured, prompt, reviewer, reviewer_starts, stop};
 use crate::support::{Ran, SPRAG, Sandbox, payload};
 
-/// A program of a client's name that does what a reviewer would.
-fn client(sandbox: &mut Sandbox, name: &str, script: &str) {
-    let bin = sandbox.home.join("bin");
-    fs::create_dir_all(&bin).unwrap();
-    let path = bin.join(name);
-    fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-    sandbox.vars.retain(|(name, _)| name != "PATH");
-    sandbox.vars.push(("PATH".to_owned(), format!("{}:/usr/local/bin:/usr/bin:/bin", bin.display())));
-}
-
 /// Runs a command of ours as the agent of a client would: below a process that calls our hooks, and that was
 /// started with the surroundings of the sandbox. `before` is what the agent puts in front of the command.
 /// The client is `find`, because a shell is none.
@@ -63,7 +52,7 @@ fn a_reviewers_process_decides_and_nobody_in_its_place() {
     sandbox.bash("s", "make");
     assert!(stop(&sandbox, "s").contains("a review is due"));
     let run = ["review", "run", "--client", "codex", "--session", "s", "--json"];
-    client(&mut sandbox, "codex", "exit 0");
+    sandbox.with_program("codex", "exit 0");
     assert!(below_client(&sandbox, "", &run).stdout.contains("no_verdict"));
     // Its own session is governed by the rules, and owes nothing when it stops.
     let hook = |name: &str, more: Value| {
@@ -80,7 +69,7 @@ fn a_reviewers_process_decides_and_nobody_in_its_place() {
         format!("env | grep SPRAG_ > \"$HOME/env\"; {SPRAG} decide COMPLETE --summary 'all good'\n"),
     ];
     let script = script.concat();
-    client(&mut sandbox, "codex", &script);
+    sandbox.with_program("codex", &script);
     let ran = below_client(&sandbox, "", &run);
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
     let verdict: Value = serde_json::from_str(&ran.stdout).unwrap();
@@ -96,7 +85,7 @@ fn a_reviewers_process_decides_and_nobody_in_its_place() {
     prompt(&sandbox, "s", "#review");
     let script =
         format!("env -u SPRAG_RUN {SPRAG} decide COMPLETE --summary mine --json > \"$HOME/stolen\"\n");
-    client(&mut sandbox, "codex", &script);
+    sandbox.with_program("codex", &script);
     assert_eq!(below_client(&sandbox, "", &run).code, 1);
     assert!(fs::read_to_string(sandbox.home.join("stolen")).unwrap().contains("not_reviewer"));
     assert!(stop(&sandbox, "s").contains("a review is due"));
@@ -115,7 +104,7 @@ fn a_reviewers_process_decides_and_nobody_in_its_place() {
 fn a_reviewer_hears_of_other_agents() {
     let mut sandbox = configured("");
     for name in ["codex", "gemini", "claude"] {
-        client(&mut sandbox, name, "");
+        sandbox.with_program(name, "");
     }
     prompt(&sandbox, "s", "#review");
     let reply = sandbox.event("s", "SubagentStart", reviewer(json!({})));
@@ -172,7 +161,7 @@ fn a_process_in_a_sandbox_decides_through_whoever_runs_it() {
         dropped("TOKEN", "abcdef0123456789"),
         file.display()
     );
-    client(&mut sandbox, "claude", &script);
+    sandbox.with_program("claude", &script);
     let ran =
         below_client(&sandbox, "", &["review", "run", "--client", "claude", "--session", "s", "--json"]);
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
@@ -188,7 +177,7 @@ fn a_process_has_a_deadline() {
     let mut sandbox = configured("");
     prompt(&sandbox, "s", "#review");
     sandbox.bash("s", "make");
-    client(&mut sandbox, "claude", "exec sleep 1000");
+    sandbox.with_program("claude", "exec sleep 1000");
     let ran = below_client(
         &sandbox,
         "",

@@ -75,6 +75,7 @@ impl Sandbox {
         fs::create_dir_all(&bin).unwrap();
         fs::write(bin.join(name), format!("#!/bin/sh\n{script}\n")).unwrap();
         fs::set_permissions(bin.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+        self.vars.retain(|(name, _)| name != "PATH");
         self.vars.push(("PATH".to_owned(), format!("{}:/usr/local/bin:/usr/bin:/bin", bin.display())));
     }
 

@@ -96,18 +96,7 @@ impl Play {
         let step = decide::decide(std::mem::take(&mut self.session), &input, &facts, &self.policy, None);
         self.session = step.session;
         for effect in step.effects {
-            self.debts.apply(&Record {
-                v: 1,
-                kind: effect.kind.to_owned(),
-                id: String::new(),
-                at,
-                session: None,
-                actor: None,
-                idem: None,
-                body: effect.body.clone(),
-                set: None,
-                rest: Default::default(),
-            });
+            self.debts.apply(&Record::new(effect.kind, at, effect.body.clone()));
             self.logged.push(effect);
         }
         step.verdict.ruling

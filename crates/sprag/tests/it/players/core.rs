@@ -247,18 +247,7 @@ impl Core {
         let step = decide::decide(state, &input, &facts, &self.policy, None);
         for effect in step.effects {
             let body = effect.body;
-            self.debts.apply(&Record {
-                v: 1,
-                kind: effect.kind.to_owned(),
-                id: String::new(),
-                at,
-                session: None,
-                actor: None,
-                idem: None,
-                body,
-                set: None,
-                rest: Default::default(),
-            });
+            self.debts.apply(&Record::new(effect.kind, at, body));
         }
         self.sessions.insert(name.to_owned(), step.session);
         match &step.verdict.ruling {

@@ -148,18 +148,7 @@ impl Desk {
 }
 
 pub fn record(kind: &str, body: Value, at: Timestamp) -> Record {
-    Record {
-        v: 1,
-        kind: kind.to_owned(),
-        id: String::new(),
-        at,
-        session: Some(SessionId::new("s")),
-        actor: None,
-        idem: None,
-        body,
-        set: None,
-        rest: Default::default(),
-    }
+    Record { session: Some(SessionId::new("s")), ..Record::new(kind, at, body) }
 }
 
 pub fn bash(command: &str) -> ToolCall {
