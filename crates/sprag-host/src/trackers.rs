@@ -262,8 +262,15 @@ mod tests {
         Env::Given(BTreeMap::from([("PATH".to_owned(), path)]))
     }
 
+    /// The worktree, beside the programs.
+    fn work(dir: &Path) -> PathBuf {
+        let work = dir.join("work");
+        fs::create_dir_all(&work).unwrap();
+        work
+    }
+
     fn titles(name: &str, dir: &Path, env: &Env) -> Option<Vec<String>> {
-        let items = active(find(name).unwrap(), dir, env)?;
+        let items = active(find(name).unwrap(), &work(dir), env)?;
         Some(items.iter().map(|item| format!("{} {}", item.ticket.id, item.title)).collect())
     }
 
@@ -278,8 +285,8 @@ mod tests {
 'show t-1 --json') echo '{"issue":{"id":"t-1","status":"closed"},"comments":[]}';;"#,
         );
         assert_eq!(titles("tissue", dir, &env), Some(vec!["t-1 one".to_owned()]));
-        assert_eq!(is_closed(find("tissue").unwrap(), "t-1", dir, &env), Some(true));
-        assert_eq!(is_closed(find("tissue").unwrap(), "t-2", dir, &env), None);
+        assert_eq!(is_closed(find("tissue").unwrap(), "t-1", &work(dir), &env), Some(true));
+        assert_eq!(is_closed(find("tissue").unwrap(), "t-2", &work(dir), &env), None);
 
         // Whichever of the programs is there.
         let env = stand_in(
@@ -289,7 +296,7 @@ mod tests {
 'show bd-1 --json') echo '[{"id":"bd-1","status":"in_progress"}]';;"#,
         );
         assert_eq!(titles("beads", dir, &env), Some(vec!["bd-1 one".to_owned(), "bd-2 two".to_owned()]));
-        assert_eq!(is_closed(find("beads").unwrap(), "bd-1", dir, &env), Some(false));
+        assert_eq!(is_closed(find("beads").unwrap(), "bd-1", &work(dir), &env), Some(false));
 
         let env = stand_in(
             dir,
@@ -299,8 +306,8 @@ mod tests {
 'pr view --json state') echo '{"state":"OPEN"}';;"#,
         );
         assert_eq!(titles("github", dir, &env), Some(vec!["5 one".to_owned()]));
-        assert_eq!(is_closed(find("github").unwrap(), "o/r#5", dir, &env), Some(true));
-        assert_eq!(is_closed(find("github").unwrap(), "current", dir, &env), Some(false));
+        assert_eq!(is_closed(find("github").unwrap(), "o/r#5", &work(dir), &env), Some(true));
+        assert_eq!(is_closed(find("github").unwrap(), "current", &work(dir), &env), Some(false));
     }
 
     #[test]
@@ -328,10 +335,10 @@ mod tests {
         let env = stand_in(dir, "bd", r#"*) touch asked; echo '[{"status":"closed"}]';;"#);
         let beads = find("beads").unwrap();
         for id in ["--db=x", "-f", "a b", "$(x)", "a;b", "", "unknown", "a\nb"] {
-            assert_eq!(is_closed(beads, id, dir, &env), None, "{id}");
+            assert_eq!(is_closed(beads, id, &work(dir), &env), None, "{id}");
         }
-        assert!(!dir.join("asked").exists());
-        assert_eq!(is_closed(beads, "bd-1.2", dir, &env), Some(true));
+        assert!(!work(dir).join("asked").exists());
+        assert_eq!(is_closed(beads, "bd-1.2", &work(dir), &env), Some(true));
     }
 
     #[test]
@@ -346,5 +353,6 @@ mod tests {
         let relative = Env::Given(BTreeMap::from([("PATH".to_owned(), format!("{way}:.").into())]));
         assert_eq!(titles("beads", dir, &relative), None);
         assert_eq!(titles("beads", dir, &path_of(dir)), Some(Vec::new()));
+        assert_eq!(active(find("beads").unwrap(), dir, &path_of(dir)), None, "below the worktree");
     }
 }
