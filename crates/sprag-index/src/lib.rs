@@ -1,1 +1,5 @@
-//! Index segments and ranking, pure over bytes.
+//! Finding what was remembered: analysis of text, vectors, segments over bytes, ranking, near-duplicates.
+//! Nothing here reads a file or a clock; the host maps files and hands their bytes in.
+
+pub mod table;
+pub mod tokens;

@@ -12,6 +12,7 @@ use crate::digest::Digest;
 use crate::event::{Actor, Author, Decider, Event, Input, Report, SessionId, Stop};
 use crate::fact::{Needs, Size};
 use crate::gates::{Asked, Cx, Gate, is_zero};
+use crate::memory::kinds;
 use crate::obligation::{Duty, Obligation};
 use crate::policy::Section;
 use crate::shell::Script;
@@ -34,7 +35,6 @@ const OBSERVERS: usize = 64;
 /// Kept of a session that was silent, so that its agents' work is not lost.
 pub const OBSERVED: &str = "observed";
 pub const SKIPPED: &str = "reflection.skipped";
-pub const REFERRED: &str = "learning.referred";
 
 /// Where the session stands, and what is still open around it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -156,7 +156,7 @@ impl Gate for Reflection {
             Event::Reported(Report::Reflected { submission, ids }) => self.reflected(submission, ids, cx),
             Event::Reported(Report::Skipped { reason, decider }) => self.skipped(reason, *decider, cx),
             Event::Reported(Report::Referred { ids, how }) => {
-                cx.log(REFERRED, json!({"ids": ids, "how": how}));
+                cx.log(kinds::REFERRED, json!({"ids": ids, "how": how}));
                 Vote::Pass
             }
             _ => Vote::Pass,

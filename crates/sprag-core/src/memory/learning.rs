@@ -8,22 +8,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::digest::Digest;
-use crate::event::SessionId;
 use crate::memory::redact;
 use crate::text::{Text, one_line, plain, quoted};
-use crate::time::Timestamp;
 
+pub use kept::{Evidence, Learning, Origin, SCHEMA_VERSION};
+pub use names::{Category, Confidence, Criterion, Kind, Readers, Scope, Status};
 pub use schema::schema;
 
+mod kept;
+mod names;
 mod schema;
 #[cfg(test)]
 mod tests;
-
-/// The record of a learning that was kept; its body is a [`Learning`].
-pub const LEARNING_ACCEPTED: &str = "learning.accepted";
-
-/// The shape of a [`Learning`] this version writes.
-pub const SCHEMA_VERSION: u32 = 1;
 
 /// Bytes of a submission at most.
 pub const BYTES: usize = 256 * 1024;
@@ -39,64 +35,12 @@ pub const TAGS_MOST: usize = 10;
 pub const TAG_MOST: usize = 100;
 pub const FILES_MOST: usize = 20;
 pub const FILE_MOST: usize = 300;
+pub const TRIGGER_MOST: usize = 200;
+pub const EVIDENCE_MOST: usize = 10;
 
 /// What a text may have above its bound before secrets are taken out of it. Beyond that it is too long
 /// whatever they are.
 const SECRETS: usize = 4000;
-
-macro_rules! named {
-    ($(#[$doc:meta])* $type:ident { $($variant:ident = $name:literal),+ $(,)? }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        pub enum $type {
-            $(#[serde(rename = $name)] $variant),+
-        }
-
-        impl $type {
-            pub const ALL: &'static [$type] = &[$($type::$variant),+];
-
-            pub fn name(self) -> &'static str {
-                match self {
-                    $($type::$variant => $name),+
-                }
-            }
-
-            /// Capitals and space around a name do not make it another one.
-            pub fn read(text: &str) -> Option<$type> {
-                Self::ALL.iter().copied().find(|known| known.name().eq_ignore_ascii_case(text.trim()))
-            }
-        }
-    };
-}
-
-named! { Category {
-    Pattern = "pattern",
-    Pitfall = "pitfall",
-    Convention = "convention",
-    Dependency = "dependency",
-    Process = "process",
-    Domain = "domain",
-    Debugging = "debugging",
-} }
-
-named! {
-    /// Who it is for, and with that where it is kept.
-    Scope { Project = "project", Team = "team", Personal = "personal", Ephemeral = "ephemeral" }
-}
-
-named! {
-    /// Why it is worth keeping.
-    Criterion {
-        BehaviorChanging = "behavior_changing",
-        DecisionRationale = "decision_rationale",
-        StableFact = "stable_fact",
-        ExplicitRequest = "explicit_request",
-    }
-}
-
-named! { Confidence { High = "high", Medium = "medium", Low = "low" } }
-
-named! { Status { Active = "active", Stale = "stale", Archived = "archived", Superseded = "superseded" } }
 
 /// A statement in form, without the secrets that may have been in it. There is no other way to one
 /// than [`Candidate::read`], also from a record: a shared log is written by others.
@@ -114,39 +58,28 @@ pub struct Candidate {
     /// Relative to the repository.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub context_files: Vec<Text<FILE_MOST>>,
+    #[serde(skip_serializing_if = "Kind::is_fact")]
+    pub kind: Kind,
+    #[serde(skip_serializing_if = "Trigger::is_empty")]
+    pub trigger: Trigger,
+    /// What it rests on: `path`, `path:10-20`, `commit HASH`. What is there is looked up by others.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<Text<FILE_MOST>>,
 }
 
-/// A learning as it is recorded.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Learning {
-    pub id: Text<64>,
-    pub schema_version: u32,
-    #[serde(flatten)]
-    pub candidate: Candidate,
-    pub session: SessionId,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ticket: Option<Text<128>>,
-    pub at: Timestamp,
-    pub status: Status,
+/// When a learning should come to mind, and when not.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Trigger {
+    #[serde(skip_serializing_if = "Text::is_empty")]
+    pub when: Text<TRIGGER_MOST>,
+    #[serde(skip_serializing_if = "Text::is_empty")]
+    pub when_not: Text<TRIGGER_MOST>,
 }
 
-impl Learning {
-    pub fn new(
-        id: &str,
-        candidate: Candidate,
-        session: &SessionId,
-        ticket: Option<Text<128>>,
-        at: Timestamp,
-    ) -> Learning {
-        Learning {
-            id: Text::from(id),
-            schema_version: SCHEMA_VERSION,
-            candidate,
-            session: session.clone(),
-            ticket,
-            at,
-            status: Status::Active,
-        }
+impl Trigger {
+    pub fn is_empty(&self) -> bool {
+        self.when.is_empty() && self.when_not.is_empty()
     }
 }
 
@@ -257,7 +190,9 @@ impl Candidate {
         let detail = reader.text("detail", DETAIL_LEAST, DETAIL_MOST, plain);
         let tags = reader.tags();
         let criteria_met = reader.criteria();
-        let context_files = reader.files();
+        let context_files = reader.files("context_files");
+        let trigger = reader.trigger();
+        let evidence = reader.evidence();
         let named = |name: &str| members.get(name).and_then(Value::as_str);
         if let (Some(summary), Some(detail)) = (&summary, &detail)
             && summary.to_lowercase() == detail.to_lowercase()
@@ -275,6 +210,9 @@ impl Candidate {
                 confidence: named("confidence").and_then(Confidence::read).unwrap_or(Confidence::Medium),
                 criteria_met,
                 context_files,
+                kind: named("kind").and_then(Kind::read).unwrap_or(Kind::Fact),
+                trigger,
+                evidence,
             }),
             _ => Err(Faults(reader.faults)),
         }
@@ -387,18 +325,43 @@ impl<'a> Reader<'a> {
         unique(criteria)
     }
 
-    fn files(&mut self) -> Vec<Text<FILE_MOST>> {
-        let Some(given) = self.member("context_files") else {
+    fn trigger(&mut self) -> Trigger {
+        let Some(given) = self.member("trigger") else {
+            return Trigger::default();
+        };
+        let Some(members) = given.as_object() else {
+            self.fault(format!("`trigger` is {}: give an object with `when` and `when_not`", shown(given)));
+            return Trigger::default();
+        };
+        let mut part = |name: &str| {
+            let text = members.get(name).and_then(Value::as_str).unwrap_or_default();
+            let (text, length) = cleaned(text, TRIGGER_MOST, one_line);
+            if length > TRIGGER_MOST {
+                self.fault(format!("`trigger.{name}` has {length} characters: keep {TRIGGER_MOST} at most"));
+            }
+            Text::new(text)
+        };
+        Trigger { when: part("when"), when_not: part("when_not") }
+    }
+
+    fn evidence(&mut self) -> Vec<Text<FILE_MOST>> {
+        let mut evidence = self.files("evidence");
+        evidence.truncate(EVIDENCE_MOST);
+        evidence
+    }
+
+    fn files(&mut self, name: &str) -> Vec<Text<FILE_MOST>> {
+        let Some(given) = self.member(name) else {
             return Vec::new();
         };
-        let Some(files) = self.texts::<FILE_MOST>("context_files", given, FILES_MOST) else {
-            self.fault(format!("`context_files` is {}: give a list of paths", shown(given)));
+        let Some(files) = self.texts::<FILE_MOST>(name, given, FILES_MOST) else {
+            self.fault(format!("`{name}` is {}: give a list of paths", shown(given)));
             return Vec::new();
         };
         // A learning goes to other machines, where an absolute path names nothing or something else.
         for file in files.iter().filter(|file| !is_inside(file.as_str())) {
             let found = shown_text(file.as_str());
-            self.fault(format!("`context_files` has {found}: give paths relative to the repository"));
+            self.fault(format!("`{name}` has {found}: give paths relative to the repository"));
         }
         unique(files)
     }

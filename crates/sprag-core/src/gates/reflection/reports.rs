@@ -5,7 +5,8 @@ use serde_json::json;
 use super::{Known, Policy, Reflection, SKIPPED, Standing};
 use crate::event::Decider;
 use crate::gates::Cx;
-use crate::memory::learning::{self, LEARNING_ACCEPTED, Learning};
+use crate::memory::kinds;
+use crate::memory::learning::{self, Learning};
 use crate::obligation::{DEBT_MET, Duty};
 use crate::text::Text;
 use crate::verdict::{Reason, Vote};
@@ -47,7 +48,7 @@ impl Reflection {
             self.known.push(Known { digest, id: id.clone() });
             let learning =
                 Learning::new(id.as_str(), candidate, &cx.input.session, ticket.clone(), cx.input.at);
-            cx.log(LEARNING_ACCEPTED, json!(learning));
+            cx.log(kinds::ACCEPTED, json!(learning));
         }
         self.standing = Standing::Reflected { at: cx.input.at };
         self.settle_debts(cx);
