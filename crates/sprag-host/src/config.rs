@@ -10,6 +10,7 @@ use sha2::{Digest as _, Sha256};
 use sprag_core::breaker::Limits;
 use sprag_core::gates::Policies;
 use sprag_core::gates::review::template::Template;
+use sprag_core::memory::decay;
 use sprag_core::policy::{Policy, Retention, Section, sections};
 use sprag_core::text::quoted;
 use toml::{Table, Value};
@@ -414,6 +415,7 @@ fn typed(settings: &BTreeMap<String, Setting>) -> Result<Policy, toml::de::Error
     Ok(Policy {
         circuit_breaker: Limits::deserialize(Value::Table(members("circuit_breaker")))?,
         retention: Retention::deserialize(Value::Table(members("retention")))?,
+        decay: decay::Policy::deserialize(section(&decay::SECTION, decay::MORE))?,
         gates: Policies::read(section)?,
     })
 }

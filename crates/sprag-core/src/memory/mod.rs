@@ -1,7 +1,10 @@
 //! What is remembered, and under which rules.
 
+pub mod decay;
 pub mod document;
+pub mod exposure;
 pub mod fold;
+pub mod implicit;
 pub mod kinds;
 pub mod learning;
 pub mod redact;
