@@ -20,7 +20,7 @@ pub struct Draft {
 }
 
 /// Bytes of a field that are looked at. What nobody would read to the end is not found by its end.
-const FIELD: usize = 64 * 1024;
+pub const FIELD: usize = 64 * 1024;
 /// Bytes of a summary that a card shows.
 const SUMMARY: usize = 200;
 const WHEN_NOT: usize = 400;
@@ -29,9 +29,11 @@ const WORD: usize = 200;
 /// Longer paths and tags are cut.
 const KEY: usize = 1000;
 
-/// A file, by its path; a tag, in small letters.
-pub const FILE: u8 = b'f';
-pub const TAG: u8 = b't';
+/// What a key is: a file, by its path; a tag, in small letters.
+const FILE: u8 = b'f';
+const TAG: u8 = b't';
+/// A name that is more than a word, whole.
+const NAME: u8 = b'n';
 
 pub fn build(mut drafts: Vec<Draft>, table: &Table<'_>) -> Vec<u8> {
     keep_latest(&mut drafts);
@@ -120,6 +122,18 @@ fn count_keys(document: &Document, doc: u32, keys: &mut Counted) {
         tag_key(tag, &mut key);
         keys.count_once(&key, doc);
     }
+    for text in [&document.summary, &document.when, &document.detail] {
+        tokens::names(cut(text, FIELD), |name| {
+            name_key(name, &mut key);
+            keys.count_once(&key, doc);
+        });
+    }
+}
+
+pub fn name_key(name: &str, key: &mut Vec<u8>) {
+    key.clear();
+    key.push(NAME);
+    key.extend_from_slice(name.as_bytes());
 }
 
 pub fn file_key(file: &str, key: &mut Vec<u8>) {
@@ -150,9 +164,11 @@ fn write_card(draft: &Draft, out: &mut Vec<u8>) {
     let uuid = uuid_bytes(&document.id);
     let later = origin.version.millis() - document.at.millis();
     let mut flags = 0;
-    for (flag, is_set) in
-        [(card::UUID, uuid.is_some()), (card::LATER, later != 0), (card::WHEN_NOT, !document.when_not.is_empty())]
-    {
+    for (flag, is_set) in [
+        (card::UUID, uuid.is_some()),
+        (card::LATER, later != 0),
+        (card::WHEN_NOT, !document.when_not.is_empty()),
+    ] {
         if is_set {
             flags |= flag;
         }

@@ -42,7 +42,9 @@ pub fn write(out: &mut Vec<u8>, postings: &[Posting]) {
             Some(shape) => put_number(out, gap | shape as u64),
             None => {
                 put_number(out, gap | OTHER);
-                let mask = (0..FIELDS).filter(|&field| posting.tf[field] > 0).fold(0u8, |mask, field| mask | 1 << field);
+                let mask = (0..FIELDS)
+                    .filter(|&field| posting.tf[field] > 0)
+                    .fold(0u8, |mask, field| mask | 1 << field);
                 out.push(mask);
                 out.extend(posting.tf.iter().filter(|&&tf| tf > 0));
             }

@@ -15,6 +15,7 @@ use crate::{build, fuse, tokens};
 
 mod files;
 mod lexical;
+mod names;
 
 /// What is looked through.
 #[derive(Clone, Debug, Default)]
@@ -106,11 +107,17 @@ pub struct Hit<'a> {
 }
 
 /// The best hits first.
-pub fn search<'a>(corpus: &Corpus<'a>, question: &Question, table: &Table<'_>, weights: &Weights) -> Vec<Hit<'a>> {
+pub fn search<'a>(
+    corpus: &Corpus<'a>,
+    question: &Question,
+    table: &Table<'_>,
+    weights: &Weights,
+) -> Vec<Hit<'a>> {
     let filtered: Vec<Bits> = corpus.shelves.iter().map(|shelf| filtered(shelf, &question.filter)).collect();
     let lexical = lexical::Lexical::new(corpus, &terms(question), weights);
+    let names = names::Names::new(corpus, &question.text);
     let files = files::Files::new(corpus, &question.files, weights);
-    let vector = table.embed(&question.text);
+    let vector = table.embed(build::cut(&question.text, build::FIELD));
 
     let mut scores: Vec<lexical::Scores> =
         (0..corpus.shelves.len()).map(|shelf| lexical.scores(corpus, shelf)).collect();
@@ -138,7 +145,7 @@ pub fn search<'a>(corpus: &Corpus<'a>, question: &Question, table: &Table<'_>, w
                 coverage: lexical.coverage(&scores[number], doc),
                 cosine,
                 files: files.signal(number, doc),
-                names: lexical.names(&scores[number], doc),
+                names: names.signal(number, doc),
             };
             found.push(Found { shelf: number, doc, signals, probability: fuse::probability(&signals) });
         }
@@ -185,10 +192,10 @@ fn is_replaced(corpus: &Corpus<'_>, shelf: usize, card: &Card<'_>) -> bool {
     })
 }
 
-fn terms(question: &Question) -> Vec<String> {
-    let mut terms = tokens::query_terms(&question.text);
+fn terms(question: &Question) -> Vec<(String, u32)> {
+    let mut terms = tokens::query_terms(build::cut(&question.text, build::FIELD));
     for term in question.tags.iter().flat_map(|tag| tokens::query_terms(tag)) {
-        if !terms.contains(&term) {
+        if !terms.iter().any(|(known, _)| *known == term.0) {
             terms.push(term);
         }
     }
@@ -232,7 +239,10 @@ fn nearest(corpus: &Corpus<'_>, vector: &Vector, filtered: &[Bits], most: usize)
     for (shelf, bits) in corpus.shelves.iter().zip(filtered) {
         let rows = shelf.segment.section(Section::Signs).chunks_exact(SIGNS);
         let of_shelf: Vec<u8> = rows
-            .map(|row| vectors::read_signs(row).map_or(255, |signs| vectors::distance(&question, &signs).min(255) as u8))
+            .map(|row| {
+                vectors::read_signs(row)
+                    .map_or(255, |signs| vectors::distance(&question, &signs).min(255) as u8)
+            })
             .collect();
         for (doc, distance) in of_shelf.iter().enumerate() {
             counts[usize::from(*distance)] += usize::from(bits.has(doc as u32));
@@ -249,7 +259,11 @@ fn nearest(corpus: &Corpus<'_>, vector: &Vector, filtered: &[Bits], most: usize)
     for (shelf, of_shelf) in distances.iter().enumerate() {
         for (doc, &distance) in of_shelf.iter().enumerate() {
             if usize::from(distance) <= last && filtered[shelf].has(doc as u32) {
-                if usize::from(distance) < last { near.push((shelf, doc as u32)) } else { equal.push((shelf, doc as u32)) }
+                if usize::from(distance) < last {
+                    near.push((shelf, doc as u32))
+                } else {
+                    equal.push((shelf, doc as u32))
+                }
             }
         }
     }

@@ -130,8 +130,9 @@ impl<'a> Segment<'a> {
         }
         let count = u32_at(head, 12)?;
         let segment = Segment { bytes, count, parts };
-        let has_rows =
-            ROWS.iter().all(|&(part, size)| Some(segment.section(part).len()) == (count as usize).checked_mul(size));
+        let has_rows = ROWS
+            .iter()
+            .all(|&(part, size)| Some(segment.section(part).len()) == (count as usize).checked_mul(size));
         has_rows.then_some(segment)
     }
 

@@ -6,7 +6,6 @@ use super::{Corpus, Weights, first_by_id};
 use crate::assembly::length_of;
 use crate::bits::Bits;
 use crate::postings::{FIELDS, Postings};
-use crate::tokens;
 
 pub struct Lexical<'a> {
     terms: Vec<Term<'a>>,
@@ -16,43 +15,30 @@ pub struct Lexical<'a> {
     norms: Box<[[f32; 256]; FIELDS]>,
     k1: f32,
     best: f32,
-    /// What the names of the question weigh together.
-    names: f32,
 }
 
 struct Term<'a> {
-    idf: f32,
-    /// The bit of a name; other terms have none.
-    bit: u32,
+    /// How rare it is, as often as the question says it.
+    worth: f32,
     /// In each segment.
     postings: Vec<Option<Postings<'a>>>,
 }
 
 /// What the documents of one segment have of the question.
-pub struct Scores {
-    weights: Vec<f32>,
-    names: Vec<u32>,
-}
+pub struct Scores(Vec<f32>);
 
 impl<'a> Lexical<'a> {
-    pub fn new(corpus: &Corpus<'a>, words: &[String], weights: &Weights) -> Lexical<'a> {
+    pub fn new(corpus: &Corpus<'a>, words: &[(String, u32)], weights: &Weights) -> Lexical<'a> {
         let count: u64 = corpus.shelves.iter().map(|shelf| u64::from(shelf.segment.count())).sum();
         let mut terms: Vec<(u64, &String, Term<'a>)> = Vec::with_capacity(words.len());
-        for word in words {
+        for (word, said) in words {
             let postings: Vec<_> = corpus.shelves.iter().map(|shelf| shelf.segment.term(word)).collect();
             let docs = postings.iter().flatten().map(|list| u64::from(list.count)).sum();
-            terms.push((docs, word, Term { idf: idf(count, docs), bit: 0, postings }));
+            terms.push((docs, word, Term { worth: idf(count, docs) * *said as f32, postings }));
         }
         // The rarest first, and by themselves where they are equally rare.
         terms.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)));
         terms.truncate(weights.terms);
-        let mut bits = 0;
-        for (_, word, term) in &mut terms {
-            if tokens::is_name(word) && bits < 32 {
-                term.bit = 1 << bits;
-                bits += 1;
-            }
-        }
         let mut read = 0;
         let in_full = terms.iter().take_while(|(docs, ..)| {
             let is_first = read == 0;
@@ -61,27 +47,18 @@ impl<'a> Lexical<'a> {
         });
         let in_full = in_full.count();
         let terms: Vec<Term<'a>> = terms.into_iter().map(|(_, _, term)| term).collect();
-        let of = |terms: &mut dyn Iterator<Item = &Term<'a>>| terms.map(|term| term.idf).sum::<f32>();
-        Lexical {
-            in_full,
-            norms: norms(corpus, weights),
-            k1: weights.k1,
-            best: of(&mut terms.iter()),
-            names: of(&mut terms.iter().filter(|term| term.bit != 0)),
-            terms,
-        }
+        let best = terms.iter().map(|term| term.worth).sum();
+        Lexical { in_full, norms: norms(corpus, weights), k1: weights.k1, best, terms }
     }
 
     /// For all documents of a segment, as far as terms are read in full.
     pub fn scores(&self, corpus: &Corpus<'_>, shelf: usize) -> Scores {
         let segment = &corpus.shelves[shelf].segment;
-        let count = segment.count() as usize;
-        let mut scores =
-            Scores { weights: vec![0.0; count], names: vec![0; if self.names > 0.0 { count } else { 0 }] };
+        let mut scores = Scores(vec![0.0; segment.count() as usize]);
         for term in &self.terms[..self.in_full] {
             for posting in term.postings[shelf].iter().flat_map(|postings| postings.iter()) {
                 let weight = self.weight(term, posting.tf, segment.lengths(posting.doc));
-                scores.add(term, posting.doc, weight);
+                scores.add(posting.doc, weight);
             }
         }
         scores
@@ -94,7 +71,7 @@ impl<'a> Lexical<'a> {
             let Some(postings) = &term.postings[shelf] else { continue };
             postings.among(docs, |at, tf| {
                 let weight = self.weight(term, tf, segment.lengths(docs[at]));
-                scores.add(term, docs[at], weight);
+                scores.add(docs[at], weight);
             });
         }
     }
@@ -105,32 +82,21 @@ impl<'a> Lexical<'a> {
         for field in 0..FIELDS {
             sum += f32::from(tf[field]) * self.norms[field][usize::from(lengths[field])];
         }
-        term.idf * sum / (self.k1 + sum)
+        term.worth * sum / (self.k1 + sum)
     }
 
     /// Of the best score the question could get.
     pub fn coverage(&self, scores: &Scores, doc: u32) -> f32 {
-        let score = scores.weights.get(doc as usize).copied().unwrap_or(0.0);
+        let score = scores.0.get(doc as usize).copied().unwrap_or(0.0);
         if self.best > 0.0 { score / self.best } else { 0.0 }
-    }
-
-    pub fn names(&self, scores: &Scores, doc: u32) -> Option<f32> {
-        let bits = scores.names.get(doc as usize)?;
-        let of_doc: f32 = self.terms.iter().filter(|term| term.bit & bits != 0).map(|term| term.idf).sum();
-        Some(of_doc / self.names)
     }
 }
 
 impl Scores {
     #[inline]
-    fn add(&mut self, term: &Term<'_>, doc: u32, weight: f32) {
-        if let Some(sum) = self.weights.get_mut(doc as usize) {
+    fn add(&mut self, doc: u32, weight: f32) {
+        if let Some(sum) = self.0.get_mut(doc as usize) {
             *sum += weight;
-        }
-        if term.bit != 0
-            && let Some(bits) = self.names.get_mut(doc as usize)
-        {
-            *bits |= term.bit;
         }
     }
 }
@@ -164,7 +130,7 @@ fn norms(corpus: &Corpus<'_>, weights: &Weights) -> Box<[[f32; 256]; FIELDS]> {
 pub fn best(corpus: &Corpus<'_>, scores: &[Scores], filtered: &[Bits], most: usize) -> Vec<(usize, u32)> {
     let mut found: Vec<(f32, usize, u32)> = Vec::new();
     for (shelf, (scores, bits)) in scores.iter().zip(filtered).enumerate() {
-        for (doc, &weight) in scores.weights.iter().enumerate() {
+        for (doc, &weight) in scores.0.iter().enumerate() {
             if weight > 0.0 && bits.has(doc as u32) {
                 found.push((weight, shelf, doc as u32));
             }
