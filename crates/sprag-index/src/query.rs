@@ -85,6 +85,9 @@ pub const WEIGHTS: Weights = Weights {
     candidates: 300,
 };
 
+/// Below this nothing is shown to somebody who did not ask for everything.
+pub const FLOOR: f32 = 0.40;
+
 /// What speaks for a document.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Signals {
@@ -95,6 +98,20 @@ pub struct Signals {
     pub files: f32,
     /// Share of the question's names that the document has; `None` where it has none.
     pub names: Option<f32>,
+}
+
+impl Signals {
+    /// In a few words.
+    pub fn told(&self) -> String {
+        let mut told = format!("words {:.2}, meaning {:.2}", self.coverage, self.cosine);
+        if self.files > 0.0 {
+            told.push_str(&format!(", files {:.2}", self.files));
+        }
+        if let Some(names) = self.names {
+            told.push_str(&format!(", names {names:.2}"));
+        }
+        told
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
