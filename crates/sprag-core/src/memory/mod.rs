@@ -7,5 +7,6 @@ pub mod fold;
 pub mod implicit;
 pub mod kinds;
 pub mod learning;
+pub mod recall;
 pub mod redact;
 pub mod usage;
