@@ -69,6 +69,7 @@ enum Fate {
     Open,
     Implied,
     Referred,
+    Dismissed,
 }
 
 impl Fate {
@@ -170,7 +171,7 @@ impl Recall {
         self.note(&Words::of([message]));
         self.cited_in(message, "cited in the answer", cx);
         let mut implied = Vec::new();
-        for seen in self.shown.iter_mut().filter(|seen| seen.fate == Fate::Open) {
+        for seen in self.shown.iter_mut().filter(|seen| matches!(seen.fate, Fate::Open | Fate::Dismissed)) {
             if seen.trail.is_implied(&seen.terms) {
                 seen.fate = Fate::Implied;
                 implied.push(seen.id.clone());
@@ -194,12 +195,18 @@ impl Recall {
         tell(kinds::REFERRED, referred, how, cx);
     }
 
-    /// A learning is dismissed once for a session, however often it stopped.
+    /// A learning is dismissed once for a session, however often it ends: it may be resumed, with all that
+    /// it was shown still in front of it.
     fn ended(&mut self, cx: &mut Cx<'_, Policy>) {
-        let in_vain = self.shown.iter().filter(|seen| seen.fate == Fate::Open).map(|seen| seen.id.clone());
-        let in_vain: Vec<Text<64>> = if self.has_skipped { Vec::new() } else { in_vain.collect() };
+        if self.has_skipped {
+            return;
+        }
+        let mut in_vain = Vec::new();
+        for seen in self.shown.iter_mut().filter(|seen| seen.fate == Fate::Open) {
+            seen.fate = Fate::Dismissed;
+            in_vain.push(seen.id.clone());
+        }
         tell(kinds::DISMISSED, in_vain, "shown and of no use", cx);
-        self.shown.clear();
     }
 
     fn reported(&mut self, report: &Report) {
