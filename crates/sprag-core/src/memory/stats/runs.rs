@@ -88,7 +88,7 @@ impl Compared {
 impl Side {
     fn of(runs: &[&Run]) -> Side {
         let count = runs.len().max(1) as f32;
-        let mean = |of: &dyn Fn(&Run) -> u32| runs.iter().map(|run| of(run) as f32).sum::<f32>() / count;
+        let mean = |of: &dyn Fn(&Run) -> u32| runs.iter().map(|run| of(run)).sum::<u32>() as f32 / count;
         let checked: Vec<bool> = runs.iter().filter_map(|run| run.passed).collect();
         let passed = checked.iter().filter(|passed| **passed).count() as f32;
         Side {
