@@ -8,6 +8,7 @@ pub mod implicit;
 pub mod insight;
 pub mod kinds;
 pub mod learning;
+pub mod recall;
 pub mod redact;
 pub mod stats;
 pub mod usage;
