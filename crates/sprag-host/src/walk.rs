@@ -24,7 +24,9 @@ use crate::env::Env;
 use crate::journal::{self, Journal};
 use crate::places::Places;
 use crate::store::{LOCK_WAIT, Store};
-use crate::{facts, inbox, outbox, person, projections, records, reports, seen, staged, start, trackers};
+use crate::{
+    facts, inbox, outbox, person, projections, records, reports, seen, staged, start, trackers, upkeep,
+};
 
 /// Where a walk takes place.
 pub struct World<'a> {
@@ -170,6 +172,9 @@ pub fn chores(world: &World<'_>, input: &Input, walked: &Walked) -> io::Result<(
         let debts = projections::load::<sprag_core::obligation::Debts>(&store)?;
         if debts.fresh_bytes > RENEW {
             projections::save(&store, world.disk, &debts)?;
+        }
+        if matches!(input.event, Event::SessionStarted { .. }) {
+            upkeep::daily(world, input.at)?;
         }
     }
     Ok(())

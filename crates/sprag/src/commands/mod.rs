@@ -35,6 +35,8 @@ commands! {
     Review: review,
     Verify: verify,
     Ref: refer,
+    Stats: stats,
+    Maintain: maintain,
     Gates: gates,
     Clients: clients,
     Config: config,

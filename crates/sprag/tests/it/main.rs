@@ -36,3 +36,4 @@ mod states;
 mod stories;
 mod support;
 mod unfinished;
+mod upkeep;
