@@ -4,7 +4,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use sprag_core::event::{Event, Input, Presence, Report, SessionId};
+use sprag_core::event::{Actor, Event, Input, Presence, Report, SessionId};
 use sprag_core::time::Timestamp;
 use sprag_core::verdict::{Reason, Ruling};
 
@@ -50,11 +50,24 @@ pub fn send(
     cwd: &Path,
     now: Timestamp,
 ) -> Result<Delivery, ReportError> {
+    send_as(world, session, &Actor::Main, report, cwd, now)
+}
+
+/// The same, for an agent that the session has started.
+pub fn send_as(
+    world: &World<'_>,
+    session: &SessionId,
+    actor: &Actor,
+    report: Report,
+    cwd: &Path,
+    now: Timestamp,
+) -> Result<Delivery, ReportError> {
     let root = world.places.worktree.as_ref().map(|root| root.to_string_lossy().into_owned());
     let input = Input {
         client: CLIENT.to_owned(),
         cwd: cwd.to_string_lossy().into_owned(),
         root: root.unwrap_or_default(),
+        actor: actor.clone(),
         presence: Presence::Headless,
         ..Input::new(now, session.clone(), Event::Reported(report.clone()))
     };

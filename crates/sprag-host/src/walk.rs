@@ -351,6 +351,8 @@ fn reported(report: &Report) -> (&'static str, Value) {
         Report::Skipped { reason, decider } => ("skipped", json!({"why": reason, "decider": decider})),
         Report::Verified => ("verification.asked", json!({})),
         Report::Referred { ids, how } => ("referred", json!({"ids": ids, "how": how})),
+        Report::Went { ids, is_success, .. } => ("went", json!({"ids": ids, "is_success": is_success})),
+        Report::Answered(answered) => ("answered", json!({ "question": answered.question })),
         // What tells a reviewer is nobody else's to read.
         Report::Decided(decided) => (
             "decided",
