@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::backends;
 use crate::breaker::{self, Limits};
 use crate::gates::{self, Policies};
 
@@ -11,6 +12,7 @@ use crate::gates::{self, Policies};
 pub struct Policy {
     pub circuit_breaker: Limits,
     pub retention: Retention,
+    pub backends: backends::Policy,
     pub gates: Policies,
 }
 
@@ -76,7 +78,8 @@ journal_events = 500
 
 /// Every section there is, in the order of the reference.
 pub fn sections() -> impl Iterator<Item = &'static Section> {
-    [&breaker::SECTION, &RETENTION]
+    [&breaker::SECTION, &RETENTION, &backends::SECTION]
         .into_iter()
+        .chain(backends::MORE)
         .chain(gates::ALL.iter().flat_map(|gate| std::iter::once(gate.section).chain(gate.more)))
 }
