@@ -1,10 +1,15 @@
 //! Which backends learnings are mirrored to. The log is the original; a backend is a copy that others can
 //! read.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
+use crate::digest::Digest;
+use crate::log::{Projection, Record};
 use crate::memory::learning::{Learning, Scope};
 use crate::policy::{Key, Section, Tighten};
+use crate::text::Text;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Policy {
@@ -57,8 +62,42 @@ pub fn is_shared(learning: &Learning) -> bool {
     }
 }
 
-/// A backend has taken something over. Body: the backend's name and the ids of what it took.
+/// A backend has taken something over. Body: [`Acked`].
 pub const ACKED: &str = "backend.acked";
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Acked {
+    pub backend: Text<32>,
+    /// What it took: of which learning, and a digest of what was said of it.
+    pub took: Vec<(Text<64>, Digest)>,
+}
+
+/// What every backend was told last of each learning, folded from the log.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Mirrored {
+    by_backend: BTreeMap<String, BTreeMap<String, Digest>>,
+}
+
+impl Mirrored {
+    pub fn has(&self, backend: &str, id: &str, digest: Digest) -> bool {
+        self.by_backend.get(backend).and_then(|took| took.get(id)) == Some(&digest)
+    }
+}
+
+impl Projection for Mirrored {
+    const NAME: &'static str = "mirrored";
+    const VERSION: u32 = 1;
+    const KINDS: &'static [&'static str] = &["backend."];
+
+    fn apply(&mut self, record: &Record) {
+        if record.kind == ACKED
+            && let Ok(acked) = serde_json::from_value::<Acked>(record.body.clone())
+        {
+            let took = self.by_backend.entry(acked.backend.to_string()).or_default();
+            took.extend(acked.took.into_iter().map(|(id, digest)| (id.to_string(), digest)));
+        }
+    }
+}
 
 pub const SECTION: Section = Section {
     name: "backends",

@@ -39,5 +39,6 @@ pub mod store;
 pub mod trackers;
 pub mod transcript;
 pub mod tree;
+pub mod upkeep;
 pub mod verify;
 pub mod walk;

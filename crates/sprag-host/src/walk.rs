@@ -25,7 +25,7 @@ use crate::journal::{self, Journal};
 use crate::places::Places;
 use crate::store::{LOCK_WAIT, Store};
 use crate::{
-    backends, facts, inbox, outbox, person, projections, records, reports, seen, staged, start, trackers,
+    backends, facts, inbox, outbox, person, projections, records, reports, seen, staged, start, trackers, upkeep,
 };
 
 /// Where a walk takes place.
@@ -186,6 +186,9 @@ pub fn chores(world: &World<'_>, input: &Input, walked: &Walked) -> io::Result<(
         let debts = projections::load::<sprag_core::obligation::Debts>(&store)?;
         if debts.fresh_bytes > RENEW {
             projections::save(&store, world.disk, &debts)?;
+        }
+        if matches!(input.event, Event::SessionStarted { .. }) {
+            upkeep::daily(world, input.at)?;
         }
     }
     Ok(())

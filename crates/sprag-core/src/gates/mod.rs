@@ -15,6 +15,7 @@ use crate::verdict::Vote;
 
 gates! {
     notes: Notes,
+    recall: Recall,
     permission: Permission,
     delegation: Delegation,
     protection: Protection,

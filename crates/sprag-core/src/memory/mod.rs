@@ -1,8 +1,14 @@
 //! What is remembered, and under which rules.
 
+pub mod decay;
 pub mod document;
+pub mod exposure;
 pub mod fold;
+pub mod implicit;
+pub mod insight;
 pub mod kinds;
 pub mod learning;
+pub mod recall;
 pub mod redact;
+pub mod stats;
 pub mod usage;

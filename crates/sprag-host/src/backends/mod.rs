@@ -9,11 +9,13 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use sprag_core::backends::{ACKED, Policy, is_shared};
+use sprag_core::backends::{ACKED, Acked, Mirrored, Policy, is_shared};
+use sprag_core::digest::Digest;
 use sprag_core::log::Record;
-use sprag_core::memory::fold::Learnings;
+use sprag_core::memory::fold::{Entry as FoldEntry, Learnings};
 use sprag_core::memory::kinds::{self, About, Superseded};
 use sprag_core::memory::learning::{Learning, Status};
+use sprag_core::text::Text;
 use sprag_core::time::Timestamp;
 
 use crate::disk::Disk;
@@ -85,6 +87,19 @@ pub enum Order {
 }
 
 impl Order {
+    /// What a backend should be told of a learning as it stands.
+    fn of(entry: &FoldEntry) -> Order {
+        match entry.status() {
+            Status::Active | Status::Stale => Order::Write(Box::new(entry.learning.clone())),
+            Status::Archived | Status::Superseded => Order::Archive(entry.learning.id.to_string()),
+        }
+    }
+
+    fn digest(&self) -> Digest {
+        // A learning is plain data with text keys.
+        Digest::of([serde_json::to_vec(self).unwrap_or_default()])
+    }
+
     fn about(&self) -> &str {
         match self {
             Order::Write(learning) => learning.id.as_str(),
@@ -182,18 +197,20 @@ pub fn enqueue(world: &World<'_>, records: &[Record], now: Timestamp) -> io::Res
         false => projections::load::<Learnings>(&site.store)?.state,
     };
     let orders = orders(records, |id| known.get(id).map(|entry| entry.learning.clone()));
-    put_all(&site, &backends, &orders, now)?;
+    put_all(world, &backends, &orders, now)?;
     Ok(!orders.is_empty())
 }
 
-fn put_all(site: &Site<'_>, backends: &[&Backend], orders: &[Order], now: Timestamp) -> io::Result<()> {
+/// Puts orders into the outbox.
+pub fn put_all(world: &World<'_>, backends: &[&Backend], orders: &[Order], now: Timestamp) -> io::Result<()> {
+    let store = world.store();
     for order in orders {
         for backend in backends {
             let payload = serde_json::to_value(order).map_err(io::Error::other)?;
             // The newest word on a learning goes last: ids sort by time, and within it as they are made.
             let id = format!("{}-{}", records::new_id(now), backend.name);
             let entry = Entry { id, to: backend.name.to_owned(), payload, tries: 0, next_at: now };
-            outbox::put(&site.store, site.disk, &entry)?;
+            outbox::put(&store, world.disk, &entry)?;
         }
     }
     Ok(())
@@ -220,7 +237,7 @@ pub fn deliver(world: &World<'_>, name: &str, entries: &[Entry], now: Timestamp)
         return Delivered { taken: entries.len(), trouble: None };
     };
     let mut taken = 0;
-    let mut ids: Vec<&str> = Vec::new();
+    let mut took: Vec<(Text<64>, Digest)> = Vec::new();
     let mut orders = Vec::new();
     for entry in entries {
         orders.push(serde_json::from_value::<Order>(entry.payload.clone()).ok());
@@ -230,14 +247,14 @@ pub fn deliver(world: &World<'_>, name: &str, entries: &[Entry], now: Timestamp)
             // What cannot be read will not become readable.
             if let Some(order) = order {
                 order.perform(mirror.as_mut())?;
-                ids.push(order.about());
+                took.push((Text::from(order.about()), order.digest()));
             }
             taken += 1;
         }
         Ok(())
     });
-    if !ids.is_empty() {
-        let body = json!({"backend": name, "ids": ids});
+    if !took.is_empty() {
+        let body = json!(Acked { backend: Text::from(name), took });
         let acked = records::record(ACKED, now, None, None, body);
         // Without it a synchronisation does once more what is done already.
         site.store.log(site.disk, &[acked]).unwrap_or_default();
@@ -251,18 +268,21 @@ pub struct Delivered {
     pub trouble: Option<io::Error>,
 }
 
-/// Everything that a backend should have, as orders: for one that is new or was away.
-pub fn everything(learnings: &Learnings) -> Vec<Order> {
-    let mut orders = Vec::new();
-    for entry in learnings.all().filter(|entry| is_shared(&entry.learning)) {
-        match entry.status() {
-            Status::Active | Status::Stale => orders.push(Order::Write(Box::new(entry.learning.clone()))),
-            Status::Archived | Status::Superseded => {
-                orders.push(Order::Archive(entry.learning.id.to_string()))
-            }
-        }
+/// What each backend in use should have and does not, as far as the log knows.
+pub fn missing(world: &World<'_>) -> io::Result<Vec<(&'static Backend, Vec<Order>)>> {
+    let backends = in_use(&Site::of(world));
+    if backends.is_empty() {
+        return Ok(Vec::new());
     }
-    orders
+    let learnings = projections::load::<Learnings>(&world.store())?.state;
+    let mirrored = projections::load::<Mirrored>(&world.store())?.state;
+    let orders: Vec<Order> =
+        learnings.all().filter(|entry| is_shared(&entry.learning)).map(Order::of).collect();
+    let missing = |name: &str| {
+        let is_new = |order: &&Order| !mirrored.has(name, order.about(), order.digest());
+        orders.iter().filter(is_new).cloned().collect()
+    };
+    Ok(backends.into_iter().map(|backend| (backend, missing(backend.name))).collect())
 }
 
 /// The one registration of a backend.

@@ -348,3 +348,26 @@ fn a_registers_lines_are_found() {
     );
     assert!(Path::new(&bench.worktree()).join("memory").exists());
 }
+
+#[test]
+fn a_backend_that_comes_late_is_told_everything_once() {
+    let mut bench = Bench::new();
+    bench.policy.overrides.markdown = false;
+    let world = bench.world();
+    for n in 0..3 {
+        bench.log(kinds::ACCEPTED, json!(learning(&format!("0192aaaa-{n:04}"), &format!("The lexer needs {n} lines"), "project")));
+    }
+    bench.log(kinds::ACCEPTED, json!(learning("0192dddd-mine", "I like short lines", "personal")));
+    bench.log(kinds::ARCHIVED, json!({"ids": ["0192aaaa-0001"]}));
+    let count = |world: &World<'_>| missing(world).unwrap().iter().map(|(_, orders)| orders.len()).sum::<usize>();
+    assert_eq!(count(&world), 3);
+    for (backend, orders) in missing(&world).unwrap() {
+        put_all(&world, &[backend], &orders, at(1)).unwrap();
+    }
+    assert_eq!(outbox::replay(&world, at(2), usize::MAX).unwrap().delivered, 3);
+    assert_eq!(count(&world), 0);
+    let mut mirror = (total_recall::BACKEND.open)(&bench.site()).unwrap();
+    assert_eq!(mirror.search("lexer needs", 10).unwrap().len(), 2);
+    bench.log(kinds::RESTORED, json!({"ids": ["0192aaaa-0001"]}));
+    assert_eq!(count(&world), 1);
+}

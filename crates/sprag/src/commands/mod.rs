@@ -36,6 +36,8 @@ commands! {
     Verify: verify,
     Ref: refer,
     Mcp: mcp,
+    Stats: stats,
+    Maintain: maintain,
     Gates: gates,
     Clients: clients,
     Config: config,

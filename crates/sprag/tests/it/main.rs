@@ -37,3 +37,4 @@ mod states;
 mod stories;
 mod support;
 mod unfinished;
+mod upkeep;
