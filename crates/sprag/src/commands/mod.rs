@@ -35,6 +35,7 @@ commands! {
     Review: review,
     Verify: verify,
     Ref: refer,
+    Mcp: mcp,
     Stats: stats,
     Maintain: maintain,
     Gates: gates,

@@ -7,6 +7,7 @@
 )]
 
 mod bad_input;
+mod broker;
 mod bypasses;
 mod checked;
 mod commands;
