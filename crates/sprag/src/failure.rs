@@ -151,6 +151,10 @@ impl Failure {
         Failure::new(Kind::No, "not_found", format!("there is no open debt `{id}`")).next("sprag debt list")
     }
 
+    pub fn busy(command: &str) -> Failure {
+        Failure::new(Kind::Ours, "busy", "another process is at it").next(format!("sprag {command}"))
+    }
+
     pub fn bad_span(text: &str) -> Failure {
         Failure::new(
             Kind::Usage,

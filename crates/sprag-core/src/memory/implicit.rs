@@ -169,6 +169,13 @@ impl Words {
         self.0.is_empty()
     }
 
+    /// The share of their words that two texts have in common.
+    pub fn overlap(&self, other: &Words) -> f32 {
+        let common = self.0.intersection(&other.0).count();
+        let all = self.0.len() + other.0.len() - common;
+        if all == 0 { 0.0 } else { common as f32 / all as f32 }
+    }
+
     fn add(&mut self, text: &str) {
         let names = cut(text).split(|c: char| !(c.is_alphanumeric() || c == '_'));
         for name in names.map(|name| name.trim_matches('_')).filter(|name| !name.is_empty()) {

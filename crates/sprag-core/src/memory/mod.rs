@@ -2,10 +2,14 @@
 
 pub mod decay;
 pub mod document;
+pub mod episode;
 pub mod exposure;
 pub mod fold;
 pub mod implicit;
+pub mod insight;
 pub mod kinds;
 pub mod learning;
+pub mod recall;
 pub mod redact;
+pub mod stats;
 pub mod usage;

@@ -7,6 +7,7 @@
 )]
 
 mod bad_input;
+mod broker;
 mod bypasses;
 mod checked;
 mod commands;
@@ -36,3 +37,4 @@ mod states;
 mod stories;
 mod support;
 mod unfinished;
+mod upkeep;
