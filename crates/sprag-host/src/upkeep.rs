@@ -18,9 +18,10 @@ mod decay;
 mod deliveries;
 mod folds;
 mod lost;
+mod negative;
 
 /// Every step, in order: what is settled first may be due to leave then.
-pub const STEPS: &[&Step] = &[&lost::STEP, &decay::STEP, &deliveries::STEP, &folds::STEP];
+pub const STEPS: &[&Step] = &[&lost::STEP, &decay::STEP, &negative::STEP, &deliveries::STEP, &folds::STEP];
 
 pub struct Step {
     pub name: &'static str,
