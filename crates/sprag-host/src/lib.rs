@@ -1,6 +1,7 @@
 //! Everything of Sprag that touches the world: clients, files, git, processes, the clock. Start
 //! at [`hook`]: the walk of one hook call is a straight line through this crate.
 
+pub mod answers;
 pub mod backends;
 pub mod broker;
 pub mod checks;

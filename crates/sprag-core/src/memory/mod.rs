@@ -9,6 +9,8 @@ pub mod implicit;
 pub mod insight;
 pub mod kinds;
 pub mod learning;
+pub mod negative;
+pub mod qa;
 pub mod recall;
 pub mod redact;
 pub mod stats;
