@@ -5,6 +5,7 @@ pub mod document;
 pub mod exposure;
 pub mod fold;
 pub mod implicit;
+pub mod import;
 pub mod insight;
 pub mod kinds;
 pub mod learning;
