@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::check::Results;
 use crate::digest::Digest;
 use crate::judge::Judgement;
+use crate::memory::episode::Patterns;
 use crate::memory::recall::Recalled;
 use crate::obligation::OpenDebt;
 use crate::rules::RuleSet;
@@ -62,6 +63,8 @@ impl Needs {
     pub const UNCOMMITTED: Needs = Needs(1 << 18);
     /// What the memory has to say.
     pub const RECALL: Needs = Needs(1 << 20);
+    /// What helped when commands failed before.
+    pub const EPISODES: Needs = Needs(1 << 24);
 
     /// Whether finding out may take long.
     pub fn is_slow(self) -> bool {
@@ -180,6 +183,7 @@ pub struct Facts {
     pub tracker: Option<Found>,
     pub closed: Option<Vec<Closed>>,
     pub recalled: Option<Recalled>,
+    pub episodes: Option<Patterns>,
 }
 
 /// The tracker that is used here.

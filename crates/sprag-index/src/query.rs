@@ -73,16 +73,18 @@ pub struct Weights {
     pub postings: u64,
     /// Candidates by words, and as many by meaning.
     pub candidates: usize,
+    pub fusion: fuse::Weights,
 }
 
 pub const WEIGHTS: Weights = Weights {
     fields: [2.0, 2.0, 1.5, 1.0],
-    k1: 0.9,
-    b: 0.4,
+    k1: 1.5,
+    b: 0.75,
     same_directory: 0.3,
     terms: 64,
     postings: 400_000,
     candidates: 300,
+    fusion: fuse::WEIGHTS,
 };
 
 /// What speaks for a document.
@@ -147,7 +149,8 @@ pub fn search<'a>(
                 files: files.signal(number, doc),
                 names: names.signal(number, doc),
             };
-            found.push(Found { shelf: number, doc, signals, probability: fuse::probability(&signals) });
+            let probability = fuse::probability(weights.fusion.score(&signals));
+            found.push(Found { shelf: number, doc, signals, probability });
         }
     }
     ranked(corpus, found, question.limit)

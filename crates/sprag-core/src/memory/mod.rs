@@ -2,6 +2,7 @@
 
 pub mod decay;
 pub mod document;
+pub mod episode;
 pub mod exposure;
 pub mod fold;
 pub mod implicit;
