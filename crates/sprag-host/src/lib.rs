@@ -16,6 +16,7 @@ pub mod facts;
 pub mod git;
 pub mod guarded;
 pub mod hook;
+pub mod import;
 pub mod inbox;
 pub mod install;
 pub mod journal;

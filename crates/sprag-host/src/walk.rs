@@ -28,7 +28,8 @@ use crate::journal::{self, Journal};
 use crate::places::Places;
 use crate::store::{LOCK_WAIT, Store};
 use crate::{
-    backends, facts, inbox, outbox, person, projections, records, reports, seen, staged, start, trackers, upkeep,
+    backends, facts, inbox, outbox, person, projections, records, reports, seen, staged, start, trackers,
+    upkeep,
 };
 
 /// Where a walk takes place.

@@ -199,6 +199,11 @@ impl Failure {
         Failure::new(Kind::No, "not_found", "this project has no configuration of its own").next("sprag init")
     }
 
+    pub fn no_memory(title: &str, path: &Path) -> Failure {
+        let message = format!("no memory of {title} was found in `{}`", path.display());
+        Failure::new(Kind::No, "not_found", message).next("name the file itself; `sprag help import`")
+    }
+
     pub fn demo(what: impl Into<String>) -> Failure {
         Failure::new(Kind::Ours, "demo", what)
     }
