@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::check::Results;
 use crate::digest::Digest;
 use crate::judge::Judgement;
+use crate::memory::propose::Around;
 use crate::obligation::OpenDebt;
 use crate::rules::RuleSet;
 use crate::text::Text;
@@ -60,6 +61,9 @@ impl Needs {
     /// What differs from the last commit.
     pub const UNCOMMITTED: Needs = Needs(1 << 18);
 
+    /// What is known of the candidates that are handed in.
+    pub const PROPOSED: Needs = Needs(1 << 20);
+
     /// Whether finding out may take long.
     pub fn is_slow(self) -> bool {
         const SLOW: Needs = Needs::of(&[
@@ -72,6 +76,7 @@ impl Needs {
             Needs::CHECKS,
             Needs::CLOSED,
             Needs::UNCOMMITTED,
+            Needs::PROPOSED,
         ]);
         !self.only(SLOW).is_none()
     }
@@ -124,6 +129,7 @@ impl Needs {
             (Needs::TOKEN, "token"),
             (Needs::PEERS, "peers"),
             (Needs::UNCOMMITTED, "uncommitted"),
+            (Needs::PROPOSED, "proposed"),
         ]
         .into_iter()
         .filter(|&(need, _)| self.has(need))
@@ -176,6 +182,7 @@ pub struct Facts {
     pub lost: bool,
     pub tracker: Option<Found>,
     pub closed: Option<Vec<Closed>>,
+    pub proposed: Option<Around>,
 }
 
 /// The tracker that is used here.

@@ -18,6 +18,7 @@ pub mod install;
 pub mod journal;
 pub mod judge;
 pub mod keep;
+pub mod learnings;
 pub mod migrate;
 pub mod outbox;
 pub mod person;

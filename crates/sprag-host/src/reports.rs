@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use sprag_core::event::{Event, Input, Presence, Report, SessionId};
+use sprag_core::log::Record;
 use sprag_core::time::Timestamp;
 use sprag_core::verdict::{Reason, Ruling};
 
@@ -43,6 +44,15 @@ impl From<io::Error> for ReportError {
     }
 }
 
+/// Where a report went, and what came of it.
+#[derive(Debug)]
+pub struct Told {
+    pub delivery: Delivery,
+    /// What was written because of it.
+    pub written: Vec<Record>,
+    pub notes: Vec<String>,
+}
+
 pub fn send(
     world: &World<'_>,
     session: &SessionId,
@@ -50,6 +60,16 @@ pub fn send(
     cwd: &Path,
     now: Timestamp,
 ) -> Result<Delivery, ReportError> {
+    tell(world, session, report, cwd, now).map(|told| told.delivery)
+}
+
+pub fn tell(
+    world: &World<'_>,
+    session: &SessionId,
+    report: Report,
+    cwd: &Path,
+    now: Timestamp,
+) -> Result<Told, ReportError> {
     let root = world.places.worktree.as_ref().map(|root| root.to_string_lossy().into_owned());
     let input = Input {
         client: CLIENT.to_owned(),
@@ -59,11 +79,20 @@ pub fn send(
         ..Input::new(now, session.clone(), Event::Reported(report.clone()))
     };
     match walk::walk(world, &input) {
-        Ok(walked) => Ok(match walked.verdict.ruling {
-            Ruling::Hold { reason, .. } | Ruling::Ask { reason, .. } => Delivery::Refused(reason),
-            Ruling::Pass | Ruling::Allow { .. } => Delivery::Recorded,
+        // Somebody sits on the session. Saying that it was recorded would be a lie.
+        Ok(walked) if !walked.is_kept => Err(io::Error::from(io::ErrorKind::WouldBlock).into()),
+        Ok(walked) => Ok(Told {
+            delivery: match walked.verdict.ruling {
+                Ruling::Hold { reason, .. } | Ruling::Ask { reason, .. } => Delivery::Refused(reason),
+                Ruling::Pass | Ruling::Allow { .. } => Delivery::Recorded,
+            },
+            written: walked.written,
+            notes: walked.verdict.notes.iter().map(ToString::to_string).collect(),
         }),
-        Err(error) if is_sandbox(&error) && report.is_anyones() => Ok(leave(world, session, report, now)?),
+        Err(error) if is_sandbox(&error) && report.is_anyones() => {
+            let delivery = leave(world, session, report, now)?;
+            Ok(Told { delivery, written: Vec::new(), notes: Vec::new() })
+        }
         Err(error) => Err(error.into()),
     }
 }

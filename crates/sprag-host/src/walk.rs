@@ -5,6 +5,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use sprag_core::decide::{self, Weight};
@@ -14,6 +15,7 @@ use sprag_core::gates::Effect;
 use sprag_core::gates::review::case::Seat;
 use sprag_core::log::Record;
 use sprag_core::memory::redact;
+use sprag_core::memory::routing::Place;
 use sprag_core::session::{Process, Session};
 use sprag_core::tool::{Outcome, ToolCall};
 use sprag_core::verdict::{Ruling, Verdict};
@@ -24,7 +26,9 @@ use crate::env::Env;
 use crate::journal::{self, Journal};
 use crate::places::Places;
 use crate::store::{LOCK_WAIT, Store};
-use crate::{facts, inbox, outbox, person, projections, records, reports, seen, staged, start, trackers};
+use crate::{
+    facts, inbox, learnings, outbox, person, projections, records, reports, seen, staged, start, trackers,
+};
 
 /// Where a walk takes place.
 pub struct World<'a> {
@@ -39,6 +43,10 @@ pub struct World<'a> {
 pub struct Walked {
     pub verdict: Verdict,
     pub warnings: Vec<String>,
+    /// What was written that outlives the event, wherever it went.
+    pub written: Vec<Record>,
+    /// The state was there to be changed. Without it nothing came of the event.
+    pub is_kept: bool,
     chores: Chores,
 }
 
@@ -58,6 +66,9 @@ impl Walked {
 /// Fresh log bytes after which a stored fold is renewed.
 const RENEW: u64 = 64 * 1024;
 
+/// How long a report waits for others of its session.
+const REPORT_WAIT: Duration = Duration::from_secs(30);
+
 impl<'a> World<'a> {
     pub fn new(env: &'a Env, disk: &'a dyn Disk, places: Places) -> World<'a> {
         let config = compiled::for_hook(&places, env, disk);
@@ -72,14 +83,16 @@ impl<'a> World<'a> {
 /// Judges one event and writes down what came of it before anyone is told.
 pub fn walk(world: &World<'_>, input: &Input) -> io::Result<Walked> {
     let store = world.store();
-    let mut journal = Journal::open(&store, world.disk, &input.session, LOCK_WAIT)?;
+    // Whoever runs a command can wait longer than a hook: what is reported must not be lost.
+    let wait = if input.client == reports::CLIENT { REPORT_WAIT } else { LOCK_WAIT };
+    let mut journal = Journal::open(&store, world.disk, &input.session, wait)?;
     let mut gathered;
     let needs = decide::needs(&journal.loaded.session, input, &world.config.policy);
     if needs.is_slow() {
         let session = journal.loaded.session.clone();
         journal.unlock()?;
         gathered = facts::gather(needs, world, input, &session);
-        journal = Journal::open(&store, world.disk, &input.session, LOCK_WAIT)?;
+        journal = Journal::open(&store, world.disk, &input.session, wait)?;
     } else {
         gathered = facts::gather(needs, world, input, &journal.loaded.session);
     }
@@ -133,7 +146,8 @@ pub fn walk(world: &World<'_>, input: &Input) -> io::Result<Walked> {
             Event::SessionStarted { .. } | Event::StopRequested(_) | Event::SessionEnded { .. }
         ),
     };
-    commit(world, &store, journal, steps, input, &step.session)?;
+    walked.is_kept = journal.is_locked();
+    walked.written = commit(world, &store, journal, steps, input, &step.session)?;
     if is_first {
         seen::note(&world.places, world.disk, &input.session);
     }
@@ -167,6 +181,9 @@ pub fn chores(world: &World<'_>, input: &Input, walked: &Walked) -> io::Result<(
     }
     if walked.chores.looks_around {
         outbox::replay(&store, world.disk, input.at, outbox::PER_HOOK)?;
+        if let Some(personal) = learnings::personal(&world.places) {
+            outbox::replay(&personal, world.disk, input.at, outbox::PER_HOOK)?;
+        }
         let debts = projections::load::<sprag_core::obligation::Debts>(&store)?;
         if debts.fresh_bytes > RENEW {
             projections::save(&store, world.disk, &debts)?;
@@ -287,29 +304,41 @@ fn commit(
     world: &World<'_>,
     store: &Store,
     mut journal: Journal,
-    steps: Steps,
+    mut steps: Steps,
     input: &Input,
     after: &Session,
-) -> io::Result<()> {
-    // What outlives the session goes first: a journal must not speak of a debt nobody can find.
-    if journal.is_locked() && !steps.effects.is_empty() {
-        let records: Vec<Record> = steps
-            .effects
-            .into_iter()
-            .map(|effect| {
-                records::record(
-                    effect.kind,
-                    input.at,
-                    Some(&input.session),
-                    Some(records::by(input)),
-                    effect.body,
-                )
-            })
-            .collect();
-        store.log(world.disk, &records)?;
+) -> io::Result<Vec<Record>> {
+    let mut written = Vec::new();
+    if journal.is_locked() {
+        let mut places =
+            [(Place::Project, Vec::new()), (Place::Personal, Vec::new()), (Place::Session, Vec::new())];
+        for Effect { place, kind, body } in steps.effects {
+            let record =
+                records::record(kind, input.at, Some(&input.session), Some(records::by(input)), body);
+            places
+                .iter_mut()
+                .filter(|(at, _)| *at == place)
+                .for_each(|(_, records)| records.push(record.clone()));
+            written.push(record);
+        }
+        let [(_, project), (_, personal), (_, own)] = places;
+        // What outlives the session goes first: a journal must not speak of a debt nobody can find.
+        if !project.is_empty() {
+            store.log(world.disk, &project)?;
+        }
+        if !personal.is_empty() {
+            let home = learnings::personal(&world.places).ok_or(io::ErrorKind::NotFound)?;
+            home.log(world.disk, &personal)?;
+        }
+        steps.records.splice(0..0, own);
     }
     journal.commit(world.disk, steps.records, after)?;
-    if steps.is_binding { journal.unlock_and_sync(world.disk) } else { journal.unlock() }
+    if steps.is_binding {
+        journal.unlock_and_sync(world.disk)?
+    } else {
+        journal.unlock()?
+    }
+    Ok(written)
 }
 
 fn warned(input: &Input, what: &str) -> Record {
