@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 use crate::check::Results;
 use crate::digest::Digest;
 use crate::judge::Judgement;
+use crate::memory::episode::Patterns;
 use crate::memory::propose::Around;
+use crate::memory::recall::Recalled;
 use crate::obligation::OpenDebt;
 use crate::rules::RuleSet;
 use crate::text::Text;
@@ -60,9 +62,13 @@ impl Needs {
     pub const PEERS: Needs = Needs(1 << 17);
     /// What differs from the last commit.
     pub const UNCOMMITTED: Needs = Needs(1 << 18);
+    /// What the memory has to say.
+    pub const RECALL: Needs = Needs(1 << 20);
+    /// What helped when commands failed before.
+    pub const EPISODES: Needs = Needs(1 << 24);
 
     /// What is known of the candidates that are handed in.
-    pub const PROPOSED: Needs = Needs(1 << 20);
+    pub const PROPOSED: Needs = Needs(1 << 21);
 
     /// Whether finding out may take long.
     pub fn is_slow(self) -> bool {
@@ -183,6 +189,8 @@ pub struct Facts {
     pub tracker: Option<Found>,
     pub closed: Option<Vec<Closed>>,
     pub proposed: Option<Around>,
+    pub recalled: Option<Recalled>,
+    pub episodes: Option<Patterns>,
 }
 
 /// The tracker that is used here.

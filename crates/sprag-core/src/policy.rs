@@ -4,13 +4,17 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::backends;
 use crate::breaker::{self, Limits};
 use crate::gates::{self, Policies};
+use crate::memory::decay;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Policy {
     pub circuit_breaker: Limits,
     pub retention: Retention,
+    pub backends: backends::Policy,
+    pub decay: decay::Policy,
     pub gates: Policies,
 }
 
@@ -76,7 +80,10 @@ journal_events = 500
 
 /// Every section there is, in the order of the reference.
 pub fn sections() -> impl Iterator<Item = &'static Section> {
-    [&breaker::SECTION, &RETENTION]
+    [&breaker::SECTION, &RETENTION, &decay::SECTION]
         .into_iter()
+        .chain(decay::MORE)
+        .chain([&backends::SECTION])
+        .chain(backends::MORE)
         .chain(gates::ALL.iter().flat_map(|gate| std::iter::once(gate.section).chain(gate.more)))
 }

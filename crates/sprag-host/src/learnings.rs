@@ -3,23 +3,27 @@
 
 pub mod around;
 pub mod evidence;
-pub mod likeness;
+pub mod hand_in;
 pub mod render;
 pub mod share;
 
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::PathBuf;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use sprag_core::digest::Digest;
+use sprag_core::log::Record;
 use sprag_core::memory::fold::{Entry, Learnings};
 use sprag_core::memory::routing::{Place, place};
 use sprag_core::time::Timestamp;
 
+use crate::backends;
 use crate::places::Places;
 use crate::projections;
-use crate::store::{Store, lock_within};
+use crate::disk;
+use crate::store::{Store, files_with_ending, lock_within};
 use crate::walk::World;
 
 /// What the user alone sees. `None`: there is no home.
@@ -91,9 +95,63 @@ pub fn short<'a>(id: &'a str, others: &[&str]) -> &'a str {
     id.get(..(longest + 1).max(PREFIX)).unwrap_or(id)
 }
 
+/// Writes records about learnings where those are kept, and tells whoever has to hear of it.
+pub fn write(world: &World<'_>, place: Place, records: &[Record], now: Timestamp) -> io::Result<()> {
+    match place {
+        Place::Project | Place::Session => {
+            world.store().log(world.disk, records)?;
+            let concerned: Vec<Record> = records.iter().filter(|it| backends::concerns(it)).cloned().collect();
+            // A backend that fails gets it from the outbox.
+            backends::mirror(world, &concerned, now);
+        }
+        Place::Personal => {
+            let home = personal(&world.places).ok_or(io::ErrorKind::NotFound)?;
+            home.log(world.disk, records)?;
+        }
+    }
+    after_change(world, now);
+    Ok(())
+}
+
 /// What follows from a change and may fail without harm: whoever comes next does it.
 pub fn after_change(world: &World<'_>, now: Timestamp) {
     maintain(world, now).map(drop).unwrap_or_default();
+}
+
+/// The same after a hook's reply: only if something has changed since, which takes a few looks to see.
+pub fn after_hook(world: &World<'_>, now: Timestamp) -> io::Result<()> {
+    let Some(project) = project_dir(&world.places) else {
+        return Ok(());
+    };
+    let store = world.store();
+    let stamp = store.cache_dir().join("learnings.stamp");
+    let seen = Digest::of(looked_at(&store, &project)).to_string();
+    if fs::read_to_string(&stamp).is_ok_and(|before| before == seen) {
+        return Ok(());
+    }
+    let size: u64 = store.log_files().iter().filter_map(|path| fs::metadata(path).ok()).map(|it| it.len()).sum();
+    if size > HOOK_BYTES {
+        return Ok(());
+    }
+    maintain(world, now)?;
+    world.disk.make_dirs(&store.cache_dir())?;
+    let seen = Digest::of(looked_at(&store, &project)).to_string();
+    disk::replace_derived(world.disk, &stamp, seen.as_bytes())
+}
+
+/// A larger log is left to `sprag maintain`.
+const HOOK_BYTES: u64 = 64 * 1024 * 1024;
+
+/// What would be another if there was something to do.
+fn looked_at(store: &Store, project: &Path) -> Vec<String> {
+    let mut files = store.log_files();
+    files.extend(files_with_ending(&project.join("share"), "jsonl"));
+    files.push(project.join("learnings.md"));
+    let look = |path: &PathBuf| {
+        let found = fs::symlink_metadata(path).ok()?;
+        Some(format!("{} {} {}.{}", path.display(), found.len(), found.mtime(), found.mtime_nsec()))
+    };
+    files.iter().filter_map(look).collect()
 }
 
 /// What was brought together and written down for others to read.

@@ -1,6 +1,8 @@
 //! Everything of Sprag that touches the world: clients, files, git, processes, the clock. Start
 //! at [`hook`]: the walk of one hook call is a straight line through this crate.
 
+pub mod backends;
+pub mod broker;
 pub mod checks;
 pub mod clean;
 pub mod clients;
@@ -38,5 +40,6 @@ pub mod store;
 pub mod trackers;
 pub mod transcript;
 pub mod tree;
+pub mod upkeep;
 pub mod verify;
 pub mod walk;

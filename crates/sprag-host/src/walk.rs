@@ -27,7 +27,8 @@ use crate::journal::{self, Journal};
 use crate::places::Places;
 use crate::store::{LOCK_WAIT, Store};
 use crate::{
-    facts, inbox, learnings, outbox, person, projections, records, reports, seen, staged, start, trackers,
+    backends, facts, inbox, learnings, outbox, person, projections, records, reports, seen, staged, start,
+    trackers, upkeep,
 };
 
 /// Where a walk takes place.
@@ -52,14 +53,22 @@ pub struct Walked {
 
 #[derive(Debug, Default)]
 struct Chores {
+    /// What backends want to hear of.
+    mirrors: Vec<Record>,
     moves_journal: bool,
     looks_around: bool,
     asks_tracker: bool,
 }
 
 impl Walked {
+    /// What was logged that backends want to hear of.
+    pub fn mirrors(&self) -> &[Record] {
+        &self.chores.mirrors
+    }
+
     pub fn has_chores(&self) -> bool {
-        self.chores.moves_journal || self.chores.looks_around || self.chores.asks_tracker
+        let Chores { mirrors, moves_journal, looks_around, asks_tracker } = &self.chores;
+        !mirrors.is_empty() || *moves_journal || *looks_around || *asks_tracker
     }
 }
 
@@ -145,9 +154,10 @@ pub fn walk(world: &World<'_>, input: &Input) -> io::Result<Walked> {
             input.event,
             Event::SessionStarted { .. } | Event::StopRequested(_) | Event::SessionEnded { .. }
         ),
+        mirrors: Vec::new(),
     };
     walked.is_kept = journal.is_locked();
-    walked.written = commit(world, &store, journal, steps, input, &step.session)?;
+    (walked.written, walked.chores.mirrors) = commit(world, &store, journal, steps, input, &step.session)?;
     if is_first {
         seen::note(&world.places, world.disk, &input.session);
     }
@@ -179,14 +189,25 @@ pub fn chores(world: &World<'_>, input: &Input, walked: &Walked) -> io::Result<(
     if walked.chores.asks_tracker {
         trackers::ask_active(world)?;
     }
+    if !walked.chores.mirrors.is_empty() {
+        backends::enqueue(world, &walked.chores.mirrors, input.at)?;
+    }
+    if walked.chores.looks_around || !walked.chores.mirrors.is_empty() {
+        outbox::replay(world, input.at, outbox::PER_HOOK)?;
+    }
     if walked.chores.looks_around {
-        outbox::replay(&store, world.disk, input.at, outbox::PER_HOOK)?;
         if let Some(personal) = learnings::personal(&world.places) {
-            outbox::replay(&personal, world.disk, input.at, outbox::PER_HOOK)?;
+            outbox::replay_log(&personal, world.disk, input.at, outbox::PER_HOOK)?;
         }
         let debts = projections::load::<sprag_core::obligation::Debts>(&store)?;
         if debts.fresh_bytes > RENEW {
             projections::save(&store, world.disk, &debts)?;
+        }
+        if matches!(input.event, Event::SessionStarted { .. } | Event::SessionEnded { .. }) {
+            learnings::after_hook(world, input.at)?;
+        }
+        if matches!(input.event, Event::SessionStarted { .. }) {
+            upkeep::daily(world, input.at)?;
         }
     }
     Ok(())
@@ -300,6 +321,8 @@ fn bound_without_count(world: &World<'_>, input: &Input, walked: &mut Walked) ->
     Ok(())
 }
 
+/// Gives back what of it backends want to hear of.
+/// Writes everything down. Gives back what outlives the event, and what of that backends want to hear of.
 fn commit(
     world: &World<'_>,
     store: &Store,
@@ -307,8 +330,8 @@ fn commit(
     mut steps: Steps,
     input: &Input,
     after: &Session,
-) -> io::Result<Vec<Record>> {
-    let mut written = Vec::new();
+) -> io::Result<(Vec<Record>, Vec<Record>)> {
+    let (mut written, mut mirrors) = (Vec::new(), Vec::new());
     if journal.is_locked() {
         let mut places =
             [(Place::Project, Vec::new()), (Place::Personal, Vec::new()), (Place::Session, Vec::new())];
@@ -331,6 +354,7 @@ fn commit(
             home.log(world.disk, &personal)?;
         }
         steps.records.splice(0..0, own);
+        mirrors.extend(project.into_iter().filter(backends::concerns));
     }
     journal.commit(world.disk, steps.records, after)?;
     if steps.is_binding {
@@ -338,7 +362,7 @@ fn commit(
     } else {
         journal.unlock()?
     }
-    Ok(written)
+    Ok((written, mirrors))
 }
 
 fn warned(input: &Input, what: &str) -> Record {
@@ -380,6 +404,8 @@ fn reported(report: &Report) -> (&'static str, Value) {
         Report::Skipped { reason, decider } => ("skipped", json!({"why": reason, "decider": decider})),
         Report::Verified => ("verification.asked", json!({})),
         Report::Referred { ids, how } => ("referred", json!({"ids": ids, "how": how})),
+        Report::Went { ids, is_success, .. } => ("went", json!({"ids": ids, "is_success": is_success})),
+        Report::Answered(answered) => ("answered", json!({ "question": answered.question })),
         // What tells a reviewer is nobody else's to read.
         Report::Decided(decided) => (
             "decided",

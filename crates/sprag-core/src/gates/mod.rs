@@ -16,6 +16,8 @@ use crate::verdict::Vote;
 
 gates! {
     notes: Notes,
+    recall: Recall,
+    episodes: Episodes,
     permission: Permission,
     delegation: Delegation,
     protection: Protection,

@@ -34,6 +34,8 @@ pub const RATED: &str = "learning.rated";
 pub const OUTCOME: &str = "learning.outcome";
 /// What came of a reflection, for judging the sieve. Body: [`Done`].
 pub const REFLECTED: &str = "reflection.done";
+/// A question and what answers it. Body: [`crate::event::Answered`].
+pub const ANSWERED: &str = "qa.answered";
 /// A text to be found, which nobody claims to be a learning. Body: [`crate::memory::document::Loaded`].
 pub const LOADED: &str = "document.loaded";
 

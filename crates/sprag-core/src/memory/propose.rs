@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::memory::learning::{Candidate, Confidence, Criterion, Evidence, Learning, Status};
+use crate::memory::learning::{Candidate, Confidence, Criterion, Evidence, Kind, Learning, Status};
 use crate::memory::plausible::{self, plausibility};
 use crate::memory::routing::{Place, place};
 use crate::memory::specific::{self, specificity};
@@ -271,7 +271,7 @@ impl Judged {
     }
 
     fn specific(&mut self, asked: &Asked<'_>) -> Option<Fate> {
-        if asked.policy.quality_check == QualityCheck::Disabled {
+        if asked.policy.quality_check == QualityCheck::Disabled || self.is_users_own(asked) {
             return None;
         }
         let score = specificity(&self.candidate, &asked.around.known);
@@ -290,6 +290,12 @@ impl Judged {
             self.candidate.confidence = lower(self.candidate.confidence);
         }
         None
+    }
+
+    /// What a user prefers, or has asked to remember, need not be about the project.
+    fn is_users_own(&self, asked: &Asked<'_>) -> bool {
+        let is_request = self.candidate.criteria_met.contains(&Criterion::ExplicitRequest);
+        self.candidate.kind == Kind::Preference || (is_request && asked.was_asked_for)
     }
 
     fn compare(&self, asked: &Asked<'_>, before: &[Judged], is_alone: bool) -> Fate {

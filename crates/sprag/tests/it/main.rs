@@ -7,6 +7,7 @@
 )]
 
 mod bad_input;
+mod broker;
 mod bypasses;
 mod checked;
 mod commands;
@@ -18,6 +19,7 @@ mod fuzzed;
 mod hostile;
 mod killed;
 mod laws;
+mod learnings;
 mod packs;
 mod parallel;
 mod permission;
@@ -36,3 +38,4 @@ mod states;
 mod stories;
 mod support;
 mod unfinished;
+mod upkeep;

@@ -31,7 +31,11 @@ const ROWS: &[Row] = &[
         ours: &[],
         foreign: Foreign::Only(&["serde", "serde_json", "sha2", "brush-parser"]),
     },
-    Row { name: "sprag-index", ours: &["sprag-core"], foreign: Foreign::Only(&["fst"]) },
+    Row {
+        name: "sprag-index",
+        ours: &["sprag-core"],
+        foreign: Foreign::Only(&["fst", "rust-stemmers", "unicode-normalization"]),
+    },
     Row { name: "sprag-syntax", ours: &[], foreign: Foreign::Only(&["tree-sitter*"]) },
     Row { name: "sprag-host", ours: &["sprag-core", "sprag-index", "sprag-syntax"], foreign: Foreign::Any },
     Row { name: "sprag-ui", ours: &["sprag-core", "sprag-index", "sprag-syntax"], foreign: Foreign::Any },

@@ -177,3 +177,20 @@ fn what_is_personal_needs_a_home() {
     let fates = judged(&[given], WriteGate::default(), &homeless, None);
     assert!(matches!(fates[0].fate, Fate::Rejected { stage: Stage::Scope, .. }));
 }
+
+#[test]
+fn what_a_user_prefers_or_asks_for_need_not_be_about_the_project() {
+    let mut vague = candidate("write clean code and test your changes");
+    vague.detail = Text::from("clean code is easier to maintain, so always follow the best practices");
+    vague.tags = vec![Text::from("quality")];
+    vague.criteria_met.push(Criterion::ExplicitRequest);
+    let around = around(vec![]);
+    let fate = |candidate: &Candidate, was_asked_for| {
+        let asked = Asked { policy: WriteGate::default(), was_asked_for, resolution: None, around: &around };
+        judge(vec![(0, candidate.clone())], &asked).remove(0).fate
+    };
+    assert!(matches!(fate(&vague, false), Fate::Rejected { stage: Stage::Specificity, .. }));
+    assert_eq!(fate(&vague, true), kept());
+    vague.kind = Kind::Preference;
+    assert_eq!(fate(&vague, false), kept());
+}

@@ -1,0 +1,303 @@
+//! Puts what earlier sessions learned in front of the agent when it may help: at the start, with each prompt,
+//! and once when the first file is touched. Nothing is said twice, nothing that is not likely to help, and
+//! what was shown is followed until the session ends: cited, used, or in vain.
+
+mod policy;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::event::{Actor, Author, Errand, Event, Report, Source, Stop};
+use crate::fact::Needs;
+use crate::gates::{Asked, Cx, Gate};
+use crate::memory::implicit::{Terms, Trail, Words, cited};
+use crate::memory::kinds::{self, About as AboutLearnings, Shown, Surfaced};
+use crate::memory::recall::{Found, Notice, Occasion, Question, SESSION_TOKENS};
+use crate::policy::Section;
+use crate::text::Text;
+use crate::time::Timestamp;
+use crate::tool::ToolCall;
+use crate::verdict::Vote;
+
+pub use policy::{Policy, Strategy};
+
+/// Learnings a session remembers having seen. More than that its budget does not buy.
+const REMEMBERED: usize = 100;
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Recall {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    shown: Vec<Seen>,
+    /// Spent so far.
+    #[serde(skip_serializing_if = "super::is_zero")]
+    tokens: u32,
+    /// There is something to be found, and the first call that names a file has not been seen yet.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    awaits_tool: bool,
+    /// It said that it has nothing to learn from: what it was shown proves nothing then.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    has_skipped: bool,
+}
+
+/// A learning this session was shown.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Seen {
+    pub id: Text<64>,
+    pub at: Timestamp,
+    /// It left the context with everything else, and may be shown again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_forgotten: bool,
+    #[serde(default, skip_serializing_if = "Fate::is_open")]
+    fate: Fate,
+    /// The session has been told what became of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_told: bool,
+    terms: Terms,
+    #[serde(default)]
+    trail: Trail,
+}
+
+/// What the session made of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Fate {
+    #[default]
+    Open,
+    Implied,
+    Referred,
+    Dismissed,
+}
+
+impl Fate {
+    fn is_open(&self) -> bool {
+        *self == Fate::Open
+    }
+}
+
+impl Gate for Recall {
+    type Policy = Policy;
+
+    const ABOUT: &'static str = "shows what earlier sessions learned where it may help, and follows its use";
+    const SECTION: Section = policy::SECTION;
+
+    fn needs(&self, asked: &Asked<'_, Policy>) -> Needs {
+        match self.occasion(&asked.input.event, asked) {
+            Some(_) => Needs::RECALL,
+            None => Needs::NONE,
+        }
+    }
+
+    fn step(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
+        let asked = Asked { about: cx.about, input: cx.input, policy: cx.policy };
+        let occasion = self.occasion(&cx.input.event, &asked);
+        match &cx.input.event {
+            Event::SessionStarted { source } => self.started(*source),
+            Event::Prompted { text, author: Author::User } => self.prompted(text),
+            Event::ToolRequested { call } => self.requested(call),
+            Event::StopRequested(stop) if cx.input.actor == Actor::Main => self.stopped(stop, cx),
+            Event::SessionEnded { .. } => self.ended(cx),
+            Event::Reported(report) => self.reported(report),
+            _ => {}
+        }
+        match occasion {
+            Some(occasion) => self.show(occasion, cx),
+            None => Vote::Pass,
+        }
+    }
+}
+
+impl Recall {
+    /// Ids the host need not find again, and whose fate it is asked about.
+    pub fn shown(&self) -> impl Iterator<Item = &Seen> {
+        self.shown.iter().filter(|seen| !seen.is_forgotten)
+    }
+
+    pub fn occasion_of(&self, asked: &Asked<'_, Policy>) -> Option<Occasion> {
+        self.occasion(&asked.input.event, asked)
+    }
+
+    fn occasion(&self, event: &Event, asked: &Asked<'_, Policy>) -> Option<Occasion> {
+        let is_own = asked.input.errand == Errand::Own && asked.input.actor == Actor::Main;
+        if !is_own || asked.policy.strategy == Strategy::Off || self.tokens >= SESSION_TOKENS {
+            return None;
+        }
+        match event {
+            Event::SessionStarted { .. } => Some(Occasion::Start),
+            Event::Prompted { author: Author::User, .. } => Some(Occasion::Prompt),
+            Event::ToolRequested { call } if self.awaits_tool && !call.paths.is_empty() => {
+                Some(Occasion::Tool)
+            }
+            _ => None,
+        }
+    }
+
+    fn started(&mut self, source: Source) {
+        // What was shown went with the context it was in.
+        if matches!(source, Source::Compact | Source::Clear) {
+            self.shown.iter_mut().for_each(|seen| seen.is_forgotten = true);
+        }
+    }
+
+    fn prompted(&mut self, text: &str) {
+        if self.shown.is_empty() {
+            return;
+        }
+        let words = Words::of([text]);
+        self.shown.iter_mut().for_each(|seen| seen.trail = Trail::begin(&seen.terms, &words));
+    }
+
+    fn requested(&mut self, call: &ToolCall) {
+        self.awaits_tool &= call.paths.is_empty();
+        if self.shown.is_empty() {
+            return;
+        }
+        let summary = call.summary();
+        self.note(&Words::of(call.command.as_deref().into_iter().chain([summary.as_str()])));
+    }
+
+    fn note(&mut self, words: &Words) {
+        self.shown.iter_mut().for_each(|seen| seen.trail.note(&seen.terms, words));
+    }
+
+    fn stopped(&mut self, stop: &Stop, cx: &mut Cx<'_, Policy>) {
+        if self.shown.is_empty() {
+            return;
+        }
+        let message = stop.last_message.as_str();
+        self.note(&Words::of([message]));
+        self.cited_in(message, "cited in the answer", cx);
+        let mut implied = Vec::new();
+        for seen in self.shown.iter_mut().filter(|seen| matches!(seen.fate, Fate::Open | Fate::Dismissed)) {
+            if seen.trail.is_implied(&seen.terms) {
+                seen.fate = Fate::Implied;
+                implied.push(seen.id.clone());
+            }
+        }
+        tell(kinds::IMPLIED, implied, "its words were in what was said or done", cx);
+    }
+
+    fn cited_in(&mut self, text: &str, how: &str, cx: &mut Cx<'_, Policy>) {
+        let ids: Vec<Text<64>> = self.shown.iter().map(|seen| seen.id.clone()).collect();
+        let ids: Vec<&str> = ids.iter().map(Text::as_str).collect();
+        let mut referred = Vec::new();
+        for id in cited(text, &ids) {
+            if let Some(seen) =
+                self.shown.iter_mut().find(|seen| seen.id.as_str() == id && seen.fate != Fate::Referred)
+            {
+                seen.fate = Fate::Referred;
+                referred.push(seen.id.clone());
+            }
+        }
+        tell(kinds::REFERRED, referred, how, cx);
+    }
+
+    /// A learning is dismissed once for a session, however often it ends: it may be resumed, with all that
+    /// it was shown still in front of it.
+    fn ended(&mut self, cx: &mut Cx<'_, Policy>) {
+        if self.has_skipped {
+            return;
+        }
+        let mut in_vain = Vec::new();
+        for seen in self.shown.iter_mut().filter(|seen| seen.fate == Fate::Open) {
+            seen.fate = Fate::Dismissed;
+            in_vain.push(seen.id.clone());
+        }
+        tell(kinds::DISMISSED, in_vain, "shown and of no use", cx);
+    }
+
+    fn reported(&mut self, report: &Report) {
+        match report {
+            // The record of it is the reflection gate's.
+            Report::Referred { ids, .. } => {
+                let is_named = |seen: &Seen| ids.iter().any(|id| names(id.as_str(), seen.id.as_str()));
+                self.shown
+                    .iter_mut()
+                    .filter(|seen| is_named(seen))
+                    .for_each(|seen| seen.fate = Fate::Referred);
+            }
+            Report::Skipped { .. } => self.has_skipped = true,
+            Report::Reflected { .. } => self.has_skipped = false,
+            _ => {}
+        }
+    }
+
+    fn show(&mut self, occasion: Occasion, cx: &mut Cx<'_, Policy>) -> Vote {
+        let Some(recalled) = &cx.facts.recalled else {
+            return Vote::Pass;
+        };
+        if occasion != Occasion::Tool {
+            self.awaits_tool = recalled.is_any;
+        }
+        let notices: Vec<&Notice> = recalled.notices.iter().filter(|notice| self.tell_of(notice)).collect();
+        let left = SESSION_TOKENS.saturating_sub(self.tokens).min(occasion.tokens());
+        let fresh = recalled.found.iter().filter(|found| !self.has_seen(found));
+        let lines = words::lines(fresh, left);
+        if lines.is_empty() && notices.is_empty() {
+            return Vote::Pass;
+        }
+        let note = words::note(&lines, &notices, &cx.input.session);
+        let (mut shown, mut personal) = (Vec::new(), Vec::new());
+        for line in &lines {
+            let of = if line.found.is_personal { &mut personal } else { &mut shown };
+            of.push(Shown {
+                id: line.found.id.clone(),
+                score: line.found.score,
+                why: line.found.why.clone(),
+                tokens: line.tokens,
+            });
+        }
+        let now = cx.input.at;
+        let asked = Question::of(cx.input).text;
+        for line in &lines {
+            self.tokens = self.tokens.saturating_add(line.tokens);
+            self.remember(line.found, &asked, now);
+        }
+        for shown in [shown, personal].into_iter().filter(|shown| !shown.is_empty()) {
+            cx.log(kinds::SURFACED, json!(Surfaced { occasion: Text::from(occasion.name()), shown }));
+        }
+        Vote::Note(note)
+    }
+
+    /// Whether the session has not been told of it; from now on it has.
+    fn tell_of(&mut self, notice: &Notice) -> bool {
+        let of =
+            self.shown.iter_mut().find(|seen| seen.id == notice.id && !seen.is_told && !seen.is_forgotten);
+        of.map(|seen| seen.is_told = true).is_some()
+    }
+
+    fn has_seen(&self, found: &Found) -> bool {
+        self.shown().any(|seen| seen.id == found.id)
+    }
+
+    fn remember(&mut self, found: &Found, asked: &str, now: Timestamp) {
+        let fate = self.shown.iter().find(|seen| seen.id == found.id).map(|seen| seen.fate);
+        self.shown.retain(|seen| seen.id != found.id);
+        if self.shown.len() >= REMEMBERED {
+            self.shown.remove(0);
+        }
+        self.shown.push(Seen {
+            id: found.id.clone(),
+            at: now,
+            is_forgotten: false,
+            fate: fate.unwrap_or_default(),
+            is_told: false,
+            trail: Trail::begin(&found.terms, &Words::of([asked])),
+            terms: found.terms.clone(),
+        });
+    }
+}
+
+/// A beginning of some length names an id.
+fn names(prefix: &str, id: &str) -> bool {
+    prefix.len() >= crate::memory::implicit::PREFIX && id.starts_with(prefix)
+}
+
+fn tell(kind: &'static str, ids: Vec<Text<64>>, how: &str, cx: &mut Cx<'_, Policy>) {
+    if !ids.is_empty() {
+        cx.log(kind, json!(AboutLearnings { ids, how: Text::from(how) }));
+    }
+}

@@ -1,0 +1,325 @@
+//! What went wrong and what helped: a command that failed and its next success, as one record. Three alike
+//! are worth a learning; making it one is left to whoever reflects.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::digest::Digest;
+use crate::log::{Projection, Record};
+use crate::memory::redact;
+use crate::text::{Text, one_line, quoted};
+use crate::time::Timestamp;
+
+pub const EPISODE: &str = "episode";
+
+/// So many alike are no accident.
+pub const ALIKE: u32 = 3;
+/// Patterns remembered; the ones that were seen longest ago go first.
+const PATTERNS: usize = 500;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Episode {
+    /// What was worked on, where that is known.
+    #[serde(default, skip_serializing_if = "Text::is_empty")]
+    pub task: Text<128>,
+    pub tool: Text<128>,
+    /// The command without its arguments: `cargo test`.
+    pub command: Text<80>,
+    /// Of the whole command line.
+    pub input: Digest,
+    pub outcome: Outcome,
+    pub class: Class,
+    /// The line that says what was wrong, without what changes from time to time.
+    pub error: Text<200>,
+    pub fix: Text<300>,
+    /// Runs until it worked.
+    pub tries: u32,
+    pub confidence: f32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// It works now.
+    Fixed,
+    /// It works now, and nothing was changed.
+    Passed,
+}
+
+/// What kind of thing went wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Class {
+    NoProgram,
+    NoFile,
+    Permission,
+    Timeout,
+    Network,
+    Usage,
+    Compile,
+    Test,
+    Conflict,
+    Other,
+}
+
+impl Class {
+    pub fn name(self) -> &'static str {
+        match self {
+            Class::NoProgram => "no program",
+            Class::NoFile => "no file",
+            Class::Permission => "permission",
+            Class::Timeout => "timeout",
+            Class::Network => "network",
+            Class::Usage => "usage",
+            Class::Compile => "compile",
+            Class::Test => "test",
+            Class::Conflict => "conflict",
+            Class::Other => "other",
+        }
+    }
+
+    pub fn of(error: &str) -> Class {
+        let error = error.to_lowercase();
+        let says = |words: &[&str]| words.iter().any(|word| error.contains(word));
+        match () {
+            () if says(&["command not found", "not recognized as", "no such command"]) => Class::NoProgram,
+            () if says(&["timed out", "timeout", "deadline exceeded"]) => Class::Timeout,
+            () if says(&["could not resolve host", "connection refused", "network is unreachable", "econnrefused"]) => {
+                Class::Network
+            }
+            () if says(&["permission denied", "access denied", "eacces", "operation not permitted"]) => Class::Permission,
+            () if says(&["merge conflict", "conflict (", "needs merge"]) => Class::Conflict,
+            () if says(&["no such file", "enoent", "cannot find the path", "file not found"]) => Class::NoFile,
+            () if says(&["usage:", "unexpected argument", "unrecognized option", "unknown option", "invalid option"]) => {
+                Class::Usage
+            }
+            () if says(&["test result: failed", "tests failed", "assertion", "--- fail", "failures:"]) => Class::Test,
+            () if says(&["error[e", "syntaxerror", "cannot find ", "undefined reference", "does not compile", "error ts", "could not compile"]) => {
+                Class::Compile
+            }
+            () => Class::Other,
+        }
+    }
+}
+
+/// A command without its arguments, by which runs of it are told apart: the first program that does something,
+/// and its subcommand. `None`: there is none.
+pub fn command_of(line: &str) -> Option<Text<80>> {
+    let steps = line.split(['\n', ';', '|', '&']).map(str::trim).filter(|step| !step.is_empty());
+    for step in steps {
+        let mut words = step.split_whitespace().skip_while(|word| is_assignment(word) || is_prefix(word));
+        let Some(program) = words.next() else { continue };
+        let name = program.rsplit('/').next().unwrap_or(program);
+        if ["cd", "export", "set", "source", ".", "echo", "pushd", "mkdir", "umask", "true"].contains(&name) {
+            continue;
+        }
+        let is_name = |word: &&str| word.starts_with(|c: char| c.is_ascii_lowercase()) && !word.contains(['/', '.', '=']);
+        let sub = words.find(|word| !word.starts_with(['-', '+'])).filter(is_name).filter(|_| MANY.contains(&name));
+        return Some(Text::new(match sub {
+            Some(sub) => format!("{name} {sub}"),
+            None => name.to_owned(),
+        }));
+    }
+    None
+}
+
+/// Programs that are many: the next word says which.
+const MANY: &[&str] = &[
+    "apt", "apt-get", "aws", "az", "bazel", "brew", "bun", "bundle", "cargo", "composer", "conda", "deno", "docker",
+    "dotnet", "gcloud", "gh", "git", "go", "gradle", "gradlew", "helm", "just", "kubectl", "make", "mix", "mvn", "npm",
+    "npx", "pip", "pip3", "pnpm", "poetry", "rails", "rake", "rustup", "systemctl", "task", "terraform", "uv", "yarn",
+];
+
+fn is_assignment(word: &str) -> bool {
+    word.split_once('=').is_some_and(|(name, _)| {
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    })
+}
+
+fn is_prefix(word: &str) -> bool {
+    ["sudo", "env", "time", "nice", "command", "exec", "nohup", "("].contains(&word)
+}
+
+/// The line of an error that says what was wrong. Numbers, places and what is quoted are left out, so that two
+/// that are alike are the same.
+pub fn gist(error: &str) -> Text<200> {
+    let says = |line: &&str| {
+        let line = line.to_lowercase();
+        ["error", "fail", "panic", "denied", "not found", "cannot", "no such", "unexpected", "conflict"]
+            .iter()
+            .any(|word| line.contains(word))
+    };
+    let lines = || error.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("Exit code"));
+    let line = lines().find(says).or_else(|| lines().next()).unwrap_or("no message");
+    let words = line.split_whitespace().filter(|word| !word.contains('/') || word.len() < 2);
+    let words: Vec<String> = words.map(|word| word.chars().filter(|c| !c.is_ascii_digit()).collect()).collect();
+    redact::short(&one_line(&words.join(" ")))
+}
+
+/// Failures of one kind, and what helped.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Pattern {
+    pub command: Text<80>,
+    pub class: Class,
+    pub error: Text<200>,
+    pub count: u32,
+    pub last: Timestamp,
+    /// What helped last.
+    pub fix: Text<300>,
+}
+
+/// All episodes, by kind.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Patterns {
+    patterns: BTreeMap<Digest, Pattern>,
+}
+
+/// What two episodes have to have in common.
+pub fn key(command: &str, class: Class, error: &str) -> Digest {
+    Digest::of([command, class.name(), error])
+}
+
+impl Patterns {
+    pub fn get(&self, key: Digest) -> Option<&Pattern> {
+        self.patterns.get(&key)
+    }
+
+    /// Those worth a learning, most frequent first.
+    pub fn candidates(&self) -> Vec<&Pattern> {
+        let mut found: Vec<&Pattern> = self.patterns.values().filter(|pattern| pattern.count >= ALIKE).collect();
+        found.sort_by_key(|pattern| (std::cmp::Reverse(pattern.count), std::cmp::Reverse(pattern.last)));
+        found
+    }
+}
+
+impl Pattern {
+    /// In one sentence, for whoever reflects.
+    pub fn told(&self) -> String {
+        format!(
+            "`{}` failed {} times with `{}` ({}); what helped: {}",
+            quoted(self.command.as_str()),
+            self.count,
+            quoted(self.error.as_str()),
+            self.class.name(),
+            one_line(self.fix.as_str())
+        )
+    }
+}
+
+impl Projection for Patterns {
+    const NAME: &'static str = "episodes";
+    const VERSION: u32 = 1;
+    const KINDS: &'static [&'static str] = &[EPISODE];
+
+    fn apply(&mut self, record: &Record) {
+        let episode = || serde_json::from_value::<Episode>(record.body.clone()).ok();
+        let Some(episode) = Some(record).filter(|it| it.kind == EPISODE).and_then(|_| episode()) else { return };
+        // What passed by itself teaches nothing.
+        if episode.outcome == Outcome::Passed {
+            return;
+        }
+        let key = key(episode.command.as_str(), episode.class, episode.error.as_str());
+        if !self.patterns.contains_key(&key) && self.patterns.len() >= PATTERNS {
+            let oldest = self.patterns.iter().min_by_key(|(_, pattern)| pattern.last).map(|(key, _)| *key);
+            oldest.map(|key| self.patterns.remove(&key));
+        }
+        let pattern = self.patterns.entry(key).or_insert_with(|| Pattern {
+            command: episode.command,
+            class: episode.class,
+            error: episode.error,
+            count: 0,
+            last: record.at,
+            fix: Text::default(),
+        });
+        pattern.count = pattern.count.saturating_add(1);
+        pattern.last = pattern.last.max(record.at);
+        pattern.fix = episode.fix;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_command_is_known_without_its_arguments() {
+        for (line, command) in [
+            ("cargo test -p core memory::", "cargo test"),
+            ("cd crates/core && RUST_LOG=debug cargo test 2>&1 | tail", "cargo test"),
+            ("sudo /usr/bin/systemctl --user restart unit", "systemctl restart"),
+            ("python3 tools/gen.py --all", "python3"),
+            ("make", "make"),
+            ("npm run build", "npm run"),
+            ("echo hi; ls -la src", "ls"),
+            ("cargo +nightly test", "cargo test"),
+        ] {
+            assert_eq!(command_of(line).unwrap().as_str(), command, "{line}");
+        }
+        assert_eq!(command_of("cd x && export A=1"), None);
+        assert_eq!(command_of(""), None);
+    }
+
+    #[test]
+    fn an_error_is_known_without_its_numbers_and_places() {
+        let one = "Exit code 101\n   Compiling x v0.1.0\nerror[E0433]: failed to resolve `serde` --> /home/a/src/lib.rs:10:5";
+        let two = "Exit code 101\nerror[E0433]: failed to resolve `serde` --> src/main.rs:99:1\nmore";
+        assert_eq!(gist(one), gist(two));
+        assert_eq!(gist(one).as_str(), "error[E]: failed to resolve `serde` -->");
+        assert_eq!(gist("").as_str(), "no message");
+        for (error, class) in [
+            (one, Class::Compile),
+            ("bash: frobnicate: command not found", Class::NoProgram),
+            ("cat: x: No such file or directory", Class::NoFile),
+            ("test result: FAILED. 3 passed; 1 failed", Class::Test),
+            ("error: unexpected argument '--al' found\n\nUsage: x", Class::Usage),
+            ("it just did not", Class::Other),
+        ] {
+            assert_eq!(Class::of(error), class, "{error}");
+        }
+    }
+
+    fn happened(fix: &str, outcome: Outcome, error: &str) -> Record {
+        let episode = Episode {
+            task: Text::default(),
+            tool: Text::from("Bash"),
+            command: Text::from("cargo test"),
+            input: Digest::of(["x"]),
+            outcome,
+            class: Class::of(error),
+            error: gist(error),
+            fix: Text::from(fix),
+            tries: 2,
+            confidence: 0.8,
+        };
+        Record::new(EPISODE, Timestamp::from_millis(0), json!(episode))
+    }
+
+    #[test]
+    fn three_alike_are_worth_a_learning_and_two_are_not() {
+        let mut patterns = Patterns::default();
+        patterns.apply(&happened("add the feature", Outcome::Fixed, "error: no feature `x` (line 1)"));
+        patterns.apply(&happened("ran it again", Outcome::Passed, "error: no feature `x` (line 2)"));
+        patterns.apply(&happened("another", Outcome::Fixed, "error: disk full"));
+        patterns.apply(&happened("add the feature", Outcome::Fixed, "error: no feature `x` (line 3)"));
+        assert!(patterns.candidates().is_empty());
+        patterns.apply(&happened("edit Cargo.toml", Outcome::Fixed, "error: no feature `x` (line 4)"));
+        let told: Vec<String> = patterns.candidates().iter().map(|pattern| pattern.told()).collect();
+        assert_eq!(
+            told,
+            ["`cargo test` failed 3 times with `error: no feature 'x' (line )` (other); what helped: edit Cargo.toml"]
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_command_and_error_is_read(text in "\\PC{0,200}") {
+            let _some_or_none = command_of(&text);
+            prop_assert!(!gist(&text).as_str().contains('\n'));
+            let _a_class = Class::of(&text);
+        }
+    }
+}

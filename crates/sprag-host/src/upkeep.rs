@@ -1,0 +1,116 @@
+//! What the memory needs from time to time, as a list of steps: `sprag maintain` takes them all, a starting
+//! session those that are due, once a day and after its reply. Every step may be killed and begun again.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
+
+use sprag_core::log::By;
+use sprag_core::text::Text;
+use sprag_core::time::Timestamp;
+
+use crate::disk;
+use crate::reports;
+use crate::store::Store;
+use crate::walk::World;
+
+mod decay;
+mod deliveries;
+mod folds;
+mod lost;
+mod mirrors;
+mod shared;
+
+/// Every step, in order: what is settled first may be due to leave then.
+pub const STEPS: &[&Step] = &[&lost::STEP, &shared::STEP, &decay::STEP, &mirrors::STEP, &deliveries::STEP, &folds::STEP];
+
+pub struct Step {
+    pub name: &'static str,
+    /// What it does, for the report.
+    pub about: &'static str,
+    /// Whether hooks take it too.
+    pub when: When,
+    run: fn(&World<'_>, Mode, Timestamp) -> io::Result<Done>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    Daily,
+    Asked,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Only says what it would do.
+    Rehearsal,
+    Real,
+    /// The same within the bounds of a hook.
+    Bounded,
+}
+
+/// What a step came to.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Done {
+    pub count: usize,
+    /// For people, one each.
+    pub lines: Vec<String>,
+}
+
+impl Done {
+    fn add(&mut self, line: impl Into<String>) {
+        self.count += 1;
+        self.lines.push(line.into());
+    }
+}
+
+impl Step {
+    pub fn take(&self, world: &World<'_>, mode: Mode, now: Timestamp) -> io::Result<Done> {
+        (self.run)(world, mode, now)
+    }
+}
+
+/// A log that is larger is left to `sprag maintain`: a hook does not read it all, even after its reply.
+const HOOK_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Takes the daily steps, unless somebody did today or does now.
+pub fn daily(world: &World<'_>, now: Timestamp) -> io::Result<()> {
+    let store = world.store();
+    let stamp = store.cache_dir().join("upkeep");
+    let today: String = now.to_string().chars().take(10).collect();
+    if is_stamped(&stamp, &today) {
+        return Ok(());
+    }
+    let size: u64 =
+        store.log_files().iter().filter_map(|path| fs::metadata(path).ok()).map(|it| it.len()).sum();
+    if size == 0 || size > HOOK_BYTES {
+        return Ok(());
+    }
+    let Some(_lock) = try_lock(&store, world)? else {
+        return Ok(());
+    };
+    // Whoever held the lock may just have done it.
+    if is_stamped(&stamp, &today) {
+        return Ok(());
+    }
+    for step in STEPS.iter().filter(|step| step.when == When::Daily) {
+        step.take(world, Mode::Bounded, now)?;
+    }
+    world.disk.make_dirs(&store.cache_dir())?;
+    disk::replace_derived(world.disk, &stamp, today.as_bytes())
+}
+
+/// Held by whoever takes the steps; none while somebody else does.
+pub fn try_lock(store: &Store, world: &World<'_>) -> io::Result<Option<File>> {
+    world.disk.make_dirs(&store.dir)?;
+    let lock = File::options().create(true).append(true).mode(0o600).open(store.dir.join("upkeep.lock"))?;
+    Ok(lock.try_lock().is_ok().then_some(lock))
+}
+
+fn is_stamped(stamp: &std::path::Path, today: &str) -> bool {
+    fs::read_to_string(stamp).is_ok_and(|day| day == today)
+}
+
+/// Whose doing these records are.
+fn by() -> By {
+    By { client: Text::from(reports::CLIENT), agent: None, role: None }
+}

@@ -1,0 +1,33 @@
+//! What could not be delivered yet, all of it and not only the few that a hook tries.
+
+use std::io;
+
+use sprag_core::time::Timestamp;
+
+use super::{Done, Mode, Step, When};
+use crate::outbox;
+use crate::store::files_with_ending;
+use crate::walk::World;
+
+pub const STEP: Step =
+    Step { name: "outbox", about: "records and copies delivered late", when: When::Asked, run };
+
+fn run(world: &World<'_>, mode: Mode, now: Timestamp) -> io::Result<Done> {
+    let store = world.store();
+    let mut done = Done::default();
+    if mode == Mode::Rehearsal {
+        let waiting = files_with_ending(&store.dir.join("outbox"), "json").len();
+        if waiting > 0 {
+            done.count = waiting;
+            done.lines.push(format!("{waiting} wait to be delivered"));
+        }
+        return Ok(done);
+    }
+    let replayed = outbox::replay(world, now, usize::MAX)?;
+    done.count = replayed.delivered;
+    done.lines.extend(replayed.warnings);
+    if replayed.waiting > 0 {
+        done.lines.push(format!("{} could not be delivered and are tried again later", replayed.waiting));
+    }
+    Ok(done)
+}

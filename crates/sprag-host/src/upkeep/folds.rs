@@ -1,0 +1,38 @@
+//! Stored folds, made anew so that the next command begins where this one ended.
+
+use std::io;
+
+use sprag_core::log::Projection;
+use sprag_core::memory::exposure::Exposures;
+use sprag_core::memory::fold::Learnings;
+use sprag_core::memory::stats::Stats;
+use sprag_core::obligation::Debts;
+use sprag_core::time::Timestamp;
+
+use super::{Done, Mode, Step, When};
+use crate::projections;
+use crate::walk::World;
+
+pub const STEP: Step = Step { name: "folds", about: "stored folds renewed", when: When::Asked, run };
+
+fn run(world: &World<'_>, mode: Mode, _now: Timestamp) -> io::Result<Done> {
+    let mut done = Done::default();
+    renew::<Learnings>(world, mode, &mut done)?;
+    renew::<Exposures>(world, mode, &mut done)?;
+    renew::<Stats>(world, mode, &mut done)?;
+    renew::<Debts>(world, mode, &mut done)?;
+    Ok(done)
+}
+
+fn renew<P: Projection>(world: &World<'_>, mode: Mode, done: &mut Done) -> io::Result<()> {
+    let store = world.store();
+    let folded = projections::load::<P>(&store)?;
+    if folded.fresh_bytes == 0 {
+        return Ok(());
+    }
+    done.count += 1;
+    if mode != Mode::Rehearsal {
+        projections::save(&store, world.disk, &folded)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,62 @@
+//! A yes or no for each document of a segment.
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bits(Vec<u64>);
+
+impl Bits {
+    pub fn all(count: u32) -> Bits {
+        let mut bits = Bits(vec![u64::MAX; (count as usize).div_ceil(64)]);
+        if count % 64 != 0
+            && let Some(last) = bits.0.last_mut()
+        {
+            *last = (1 << (count % 64)) - 1;
+        }
+        bits
+    }
+
+    pub fn none(count: u32) -> Bits {
+        Bits(vec![0; (count as usize).div_ceil(64)])
+    }
+
+    /// From bytes as [`Bits::bytes`] gives them; too few of them are a no.
+    pub fn read(bytes: &[u8], count: u32) -> Bits {
+        let mut bits = Bits::all(count);
+        for (at, word) in bits.0.iter_mut().enumerate() {
+            let read = bytes.get(at * 8..at * 8 + 8).and_then(|bytes| bytes.try_into().ok());
+            *word &= read.map_or(0, u64::from_le_bytes);
+        }
+        bits
+    }
+
+    pub fn bytes(&self) -> impl Iterator<Item = u8> + '_ {
+        self.0.iter().flat_map(|word| word.to_le_bytes())
+    }
+
+    #[inline]
+    pub fn has(&self, doc: u32) -> bool {
+        self.0.get(doc as usize / 64).is_some_and(|word| word >> (doc % 64) & 1 == 1)
+    }
+
+    pub fn set(&mut self, doc: u32, is_set: bool) {
+        if let Some(word) = self.0.get_mut(doc as usize / 64) {
+            match is_set {
+                true => *word |= 1 << (doc % 64),
+                false => *word &= !(1 << (doc % 64)),
+            }
+        }
+    }
+
+    /// Keeps only those that are wanted as well.
+    pub fn keep(&mut self, mut is_wanted: impl FnMut(u32) -> bool) {
+        for (at, word) in self.0.iter_mut().enumerate() {
+            let mut left = *word;
+            while left != 0 {
+                let bit = left.trailing_zeros();
+                left &= left - 1;
+                if !is_wanted((at as u32) * 64 + bit) {
+                    *word &= !(1 << bit);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! Makes a segment of documents. It is a matter of counting: what takes time is reading their words.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use sprag_core::memory::document::Document;
+
+use crate::assembly::{Assembly, Row, quantised};
+use crate::bytes::{put_block, put_number, zigzag};
+use crate::postings::{FIELDS, Posting};
+use crate::segment::{META, Origin, card, uuid_bytes, write_label};
+use crate::table::{DIMS, Table};
+use crate::{tokens, vectors};
+
+/// A document and where it comes from.
+#[derive(Clone, Debug, Default)]
+pub struct Draft {
+    pub document: Document,
+    pub origin: Origin,
+}
+
+/// Bytes of a field that are looked at. What nobody would read to the end is not found by its end.
+pub const FIELD: usize = 64 * 1024;
+/// Bytes of a summary that a card shows.
+const SUMMARY: usize = 200;
+const WHEN_NOT: usize = 400;
+/// Longer words are noise: encoded data, not language.
+const WORD: usize = 200;
+/// Longer paths and tags are cut.
+const KEY: usize = 1000;
+
+/// What a key is: a file, by its path; a tag, in small letters.
+const FILE: u8 = b'f';
+const TAG: u8 = b't';
+/// A name that is more than a word, whole.
+const NAME: u8 = b'n';
+
+pub fn build(mut drafts: Vec<Draft>, table: &Table<'_>) -> Vec<u8> {
+    keep_latest(&mut drafts);
+    drafts.sort_by_key(|draft| (draft.origin.source, draft.origin.offset));
+    let mut assembly = Assembly::default();
+    let (mut terms, mut keys) = (Counted::default(), Counted::default());
+    let (mut card, mut text) = (Vec::new(), String::new());
+    for (doc, draft) in drafts.iter().enumerate() {
+        let doc = u32::try_from(doc).unwrap_or(u32::MAX);
+        let document = &draft.document;
+        let lengths = count_terms(document, doc, &mut terms);
+        count_keys(document, doc, &mut keys);
+        write_card(draft, &mut card);
+        vector_text(document, &mut text);
+        let vector = table.embed(&text).unwrap_or([0.0; DIMS]);
+        let signs: Vec<u8> = vectors::signs(&vector).iter().flat_map(|word| word.to_le_bytes()).collect();
+        let bytes = vectors::bytes(&vector).map(i8::cast_unsigned);
+        assembly.document(&Row {
+            lengths,
+            meta: meta(draft),
+            card: &card,
+            id: &document.id,
+            signs: &signs,
+            vector: &bytes,
+        });
+    }
+    drop(drafts);
+    terms.lists(|term, list| assembly.term(term, list));
+    keys.lists(|key, list| assembly.key(key, list));
+    assembly.finish(table.id())
+}
+
+/// Of texts with one id only the latest.
+fn keep_latest(drafts: &mut Vec<Draft>) {
+    let mut latest: HashMap<&str, &Origin> = HashMap::with_capacity(drafts.len());
+    let mut is_unique = true;
+    for draft in drafts.iter() {
+        let known = latest.entry(&draft.document.id).or_insert(&draft.origin);
+        is_unique &= std::ptr::eq(*known, &draft.origin);
+        if draft.origin.rank() > known.rank() {
+            *known = &draft.origin;
+        }
+    }
+    if is_unique {
+        return;
+    }
+    let kept: Vec<bool> =
+        drafts.iter().map(|draft| std::ptr::eq(latest[draft.document.id.as_str()], &draft.origin)).collect();
+    let mut kept = kept.into_iter();
+    drafts.retain(|_| kept.next().unwrap_or(false));
+}
+
+/// What a document is embedded by.
+fn vector_text(document: &Document, text: &mut String) {
+    text.clear();
+    for part in [&document.summary, &document.when, &document.detail] {
+        text.push_str(cut(part, FIELD));
+        text.push('\n');
+    }
+}
+
+fn count_terms(document: &Document, doc: u32, terms: &mut Counted) -> [u8; FIELDS] {
+    let mut lengths = [0u32; FIELDS];
+    let mut count = |field: usize, text: &str| {
+        tokens::terms(cut(text, FIELD), |term| {
+            lengths[field] += 1;
+            if term.len() <= WORD {
+                terms.count(term.as_bytes(), doc, field);
+            }
+        });
+    };
+    count(0, &document.summary);
+    document.tags.iter().for_each(|tag| count(1, tag));
+    count(2, &document.when);
+    count(3, &document.detail);
+    lengths.map(quantised)
+}
+
+fn count_keys(document: &Document, doc: u32, keys: &mut Counted) {
+    let mut key = Vec::new();
+    for file in &document.files {
+        file_key(file, &mut key);
+        keys.count_once(&key, doc);
+    }
+    for tag in &document.tags {
+        tag_key(tag, &mut key);
+        keys.count_once(&key, doc);
+    }
+    for text in [&document.summary, &document.when, &document.detail] {
+        tokens::names(cut(text, FIELD), |name| {
+            name_key(name, &mut key);
+            keys.count_once(&key, doc);
+        });
+    }
+}
+
+pub fn name_key(name: &str, key: &mut Vec<u8>) {
+    key.clear();
+    key.push(NAME);
+    key.extend_from_slice(name.as_bytes());
+}
+
+pub fn file_key(file: &str, key: &mut Vec<u8>) {
+    let file = file.trim_start_matches("./");
+    key.clear();
+    key.push(FILE);
+    key.extend_from_slice(cut(file, KEY).as_bytes());
+}
+
+pub fn tag_key(tag: &str, key: &mut Vec<u8>) {
+    key.clear();
+    key.push(TAG);
+    key.extend_from_slice(cut(&tag.trim().to_lowercase(), KEY).as_bytes());
+}
+
+fn meta(draft: &Draft) -> [u8; META] {
+    let seconds = (draft.document.at.millis() / 1000).clamp(0, i64::from(u32::MAX)) as u32;
+    let mut meta = [0; META];
+    meta[..4].copy_from_slice(&seconds.to_le_bytes());
+    meta[4..6].copy_from_slice(&write_label(draft.document.label).to_le_bytes());
+    meta[6..].copy_from_slice(&draft.origin.source.to_le_bytes());
+    meta
+}
+
+fn write_card(draft: &Draft, out: &mut Vec<u8>) {
+    let (document, origin) = (&draft.document, &draft.origin);
+    out.clear();
+    let uuid = uuid_bytes(&document.id);
+    let later = origin.version.millis() - document.at.millis();
+    let mut flags = 0;
+    for (flag, is_set) in [
+        (card::UUID, uuid.is_some()),
+        (card::LATER, later != 0),
+        (card::WHEN_NOT, !document.when_not.is_empty()),
+    ] {
+        if is_set {
+            flags |= flag;
+        }
+    }
+    out.push(flags);
+    match uuid {
+        Some(bytes) => out.extend(bytes),
+        None => put_block(out, document.id.as_bytes()),
+    }
+    put_number(out, zigzag(document.at.millis()));
+    if later != 0 {
+        put_number(out, zigzag(later));
+    }
+    put_number(out, origin.offset);
+    put_number(out, u64::from(origin.length));
+    // A text without a summary is shown by how it begins.
+    let shown = if document.summary.is_empty() { &document.detail } else { &document.summary };
+    put_block(out, cut(shown.trim_start(), SUMMARY).as_bytes());
+    if !document.when_not.is_empty() {
+        put_block(out, cut(&document.when_not, WHEN_NOT).as_bytes());
+    }
+}
+
+/// Not in the middle of a character.
+pub fn cut(text: &str, most: usize) -> &str {
+    &text[..text.floor_char_boundary(most)]
+}
+
+/// Words by number, and every posting in the order of documents.
+#[derive(Default)]
+struct Counted {
+    numbers: HashMap<Box<[u8]>, u32, BuildHasherDefault<Mix>>,
+    /// For each word, its last posting and how many there are.
+    last: Vec<(u32, u32)>,
+    postings: Vec<(u32, Posting)>,
+}
+
+impl Counted {
+    fn count(&mut self, word: &[u8], doc: u32, field: usize) {
+        let tf = &mut self.posting(word, doc).tf[field];
+        *tf = tf.saturating_add(1);
+    }
+
+    fn count_once(&mut self, word: &[u8], doc: u32) {
+        self.posting(word, doc).tf = [0, 0, 0, 1];
+    }
+
+    fn posting(&mut self, word: &[u8], doc: u32) -> &mut Posting {
+        let number = match self.numbers.get(word) {
+            Some(&number) => number,
+            None => {
+                let number = u32::try_from(self.last.len()).unwrap_or(u32::MAX);
+                self.numbers.insert(word.into(), number);
+                self.last.push((u32::MAX, 0));
+                number
+            }
+        };
+        let (place, count) = &mut self.last[number as usize];
+        let is_known =
+            self.postings.get(*place as usize).is_some_and(|(_, posting)| posting.doc == doc && *count > 0);
+        if !is_known {
+            *place = u32::try_from(self.postings.len()).unwrap_or(u32::MAX);
+            *count += 1;
+            self.postings.push((number, Posting { doc, tf: [0; FIELDS] }));
+        }
+        &mut self.postings[*place as usize].1
+    }
+
+    /// Every word in order, with its postings.
+    fn lists(self, mut take: impl FnMut(&[u8], &[Posting])) {
+        let mut starts = Vec::with_capacity(self.last.len() + 1);
+        let mut start = 0usize;
+        for (_, count) in &self.last {
+            starts.push(start);
+            start += *count as usize;
+        }
+        let mut lists = vec![Posting { doc: 0, tf: [0; FIELDS] }; self.postings.len()];
+        let mut next = starts.clone();
+        for (number, posting) in self.postings {
+            let place = &mut next[number as usize];
+            lists[*place] = posting;
+            *place += 1;
+        }
+        let mut words: Vec<(Box<[u8]>, u32)> = self.numbers.into_iter().collect();
+        words.sort_unstable();
+        for (word, number) in words {
+            let (from, to) = (starts[number as usize], next[number as usize]);
+            take(&word, &lists[from..to]);
+        }
+    }
+}
+
+/// Quick, and good enough for words that nobody chose to collide: the words of one build.
+#[derive(Default)]
+struct Mix(u64);
+
+impl Hasher for Mix {
+    fn finish(&self) -> u64 {
+        self.0 ^ self.0 >> 32
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        let mut chunks = bytes.chunks_exact(8);
+        for chunk in &mut chunks {
+            self.write_u64(u64::from_le_bytes(chunk.try_into().expect("eight bytes")));
+        }
+        let mut rest = [0; 8];
+        rest[..chunks.remainder().len()].copy_from_slice(chunks.remainder());
+        self.write_u64(u64::from_le_bytes(rest));
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = (self.0.rotate_left(5) ^ number).wrapping_mul(0x517c_c1b7_2722_0a95);
+    }
+
+    fn write_usize(&mut self, number: usize) {
+        self.write_u64(number as u64);
+    }
+}

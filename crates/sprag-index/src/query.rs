@@ -1,0 +1,290 @@
+//! Looking for documents: what speaks for each, over several segments as if they were one. Statistics
+//! are those of all segments together, so that where a document happens to be stored changes nothing.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+
+use sprag_core::memory::learning::{Category, Scope};
+use sprag_core::time::Timestamp;
+
+use crate::bits::Bits;
+use crate::segment::{Card, Section, Segment};
+use crate::table::{Table, Vector};
+use crate::vectors::{self, SIGNS};
+use crate::{build, fuse, tokens};
+
+mod files;
+mod lexical;
+mod names;
+
+/// What is looked through.
+#[derive(Clone, Debug, Default)]
+pub struct Corpus<'a> {
+    pub shelves: Vec<Shelf<'a>>,
+}
+
+/// A segment, and which of its documents may be found.
+#[derive(Clone, Debug)]
+pub struct Shelf<'a> {
+    pub segment: Segment<'a>,
+    pub open: Bits,
+}
+
+impl<'a> Shelf<'a> {
+    /// All documents may be found.
+    pub fn new(segment: Segment<'a>) -> Shelf<'a> {
+        Shelf { open: Bits::all(segment.count()), segment }
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Question {
+    pub text: String,
+    /// Paths relative to the repository.
+    pub files: Vec<String>,
+    /// Words that describe the work at hand.
+    pub tags: Vec<String>,
+    pub filter: Filter,
+    /// How many hits are wanted at most.
+    pub limit: usize,
+}
+
+/// What a hit has to be in any case.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    pub scope: Option<Scope>,
+    pub category: Option<Category>,
+    pub tag: Option<String>,
+    pub since: Option<Timestamp>,
+}
+
+/// Numbers that were tuned, not derived.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Weights {
+    /// Summary, tags, when it should come to mind, detail.
+    pub fields: [f32; 4],
+    pub k1: f32,
+    pub b: f32,
+    /// A file of the same directory, where the same file is 1.
+    pub same_directory: f32,
+    /// Terms of a question that are looked up, the rarest first.
+    pub terms: usize,
+    /// Postings that are read in full; those of more frequent terms are only looked up for candidates.
+    pub postings: u64,
+    /// Candidates by words, and as many by meaning.
+    pub candidates: usize,
+    pub fusion: fuse::Weights,
+}
+
+pub const WEIGHTS: Weights = Weights {
+    fields: [2.0, 2.0, 1.5, 1.0],
+    k1: 1.5,
+    b: 0.75,
+    same_directory: 0.3,
+    terms: 64,
+    postings: 400_000,
+    candidates: 300,
+    fusion: fuse::WEIGHTS,
+};
+
+/// What speaks for a document.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Signals {
+    /// Share of the best score the question could get.
+    pub coverage: f32,
+    /// How alike question and document are in meaning.
+    pub cosine: f32,
+    pub files: f32,
+    /// Share of the question's names that the document has; `None` where it has none.
+    pub names: Option<f32>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hit<'a> {
+    pub shelf: usize,
+    pub doc: u32,
+    pub card: Card<'a>,
+    pub signals: Signals,
+    pub probability: f32,
+}
+
+/// The best hits first.
+pub fn search<'a>(
+    corpus: &Corpus<'a>,
+    question: &Question,
+    table: &Table<'_>,
+    weights: &Weights,
+) -> Vec<Hit<'a>> {
+    let filtered: Vec<Bits> = corpus.shelves.iter().map(|shelf| filtered(shelf, &question.filter)).collect();
+    let lexical = lexical::Lexical::new(corpus, &terms(question), weights);
+    let names = names::Names::new(corpus, &question.text);
+    let files = files::Files::new(corpus, &question.files, weights);
+    let vector = table.embed(build::cut(&question.text, build::FIELD));
+
+    let mut scores: Vec<lexical::Scores> =
+        (0..corpus.shelves.len()).map(|shelf| lexical.scores(corpus, shelf)).collect();
+    let mut candidates: Vec<Vec<u32>> = vec![Vec::new(); corpus.shelves.len()];
+    let best = lexical::best(corpus, &scores, &filtered, weights.candidates);
+    best.into_iter().for_each(|(shelf, doc)| candidates[shelf].push(doc));
+    if let Some(vector) = &vector {
+        for (shelf, doc) in nearest(corpus, vector, &filtered, weights.candidates) {
+            candidates[shelf].push(doc);
+        }
+    }
+    for (shelf, doc) in files.candidates(corpus, &filtered, weights.candidates) {
+        candidates[shelf].push(doc);
+    }
+
+    let mut found = Vec::new();
+    for (number, docs) in candidates.iter_mut().enumerate() {
+        docs.sort_unstable();
+        docs.dedup();
+        lexical.complete(corpus, number, docs, &mut scores[number]);
+        let segment = &corpus.shelves[number].segment;
+        for &doc in docs.iter() {
+            let cosine = vector.as_ref().map_or(0.0, |vector| vectors::cosine(vector, segment.vector(doc)));
+            let signals = Signals {
+                coverage: lexical.coverage(&scores[number], doc),
+                cosine,
+                files: files.signal(number, doc),
+                names: names.signal(number, doc),
+            };
+            let probability = fuse::probability(weights.fusion.score(&signals));
+            found.push(Found { shelf: number, doc, signals, probability });
+        }
+    }
+    ranked(corpus, found, question.limit)
+}
+
+struct Found {
+    shelf: usize,
+    doc: u32,
+    signals: Signals,
+    probability: f32,
+}
+
+/// Each id once, with its latest text, as many as are wanted.
+fn ranked<'a>(corpus: &Corpus<'a>, mut found: Vec<Found>, limit: usize) -> Vec<Hit<'a>> {
+    let card = |found: &Found| corpus.shelves[found.shelf].segment.card(found.doc);
+    found.sort_unstable_by(|a, b| {
+        b.probability.total_cmp(&a.probability).then_with(|| match (card(a), card(b)) {
+            (Some(a), Some(b)) => b.at.cmp(&a.at).then_with(|| a.id.as_str().cmp(b.id.as_str())),
+            _ => Ordering::Equal,
+        })
+    });
+    let mut hits: Vec<Hit<'a>> = Vec::new();
+    for found in found {
+        if hits.len() >= limit {
+            break;
+        }
+        let Some(card) = card(&found) else { continue };
+        if !is_replaced(corpus, found.shelf, &card) {
+            let Found { shelf, doc, signals, probability } = found;
+            hits.push(Hit { shelf, doc, card, signals, probability });
+        }
+    }
+    hits
+}
+
+/// Whether another segment has a later text of the same id.
+fn is_replaced(corpus: &Corpus<'_>, shelf: usize, card: &Card<'_>) -> bool {
+    corpus.shelves.iter().enumerate().filter(|(number, _)| *number != shelf).any(|(number, other)| {
+        let doc = other.segment.by_id(card.id.as_str()).filter(|&doc| other.open.has(doc));
+        let rank = doc.and_then(|doc| other.segment.card(doc)).map(|card| card.origin.rank());
+        rank.is_some_and(|rank| (rank, number) > (card.origin.rank(), shelf))
+    })
+}
+
+fn terms(question: &Question) -> Vec<(String, u32)> {
+    let mut terms = tokens::query_terms(build::cut(&question.text, build::FIELD));
+    for term in question.tags.iter().flat_map(|tag| tokens::query_terms(tag)) {
+        if !terms.iter().any(|(known, _)| *known == term.0) {
+            terms.push(term);
+        }
+    }
+    terms
+}
+
+/// What may be found and is wanted.
+fn filtered(shelf: &Shelf<'_>, filter: &Filter) -> Bits {
+    let mut bits = shelf.open.clone();
+    let segment = &shelf.segment;
+    if filter.scope.is_some() || filter.category.is_some() {
+        bits.keep(|doc| {
+            segment.label(doc).is_some_and(|label| {
+                filter.scope.is_none_or(|scope| scope == label.scope)
+                    && filter.category.is_none_or(|category| category == label.category)
+            })
+        });
+    }
+    if let Some(since) = filter.since {
+        let since = (since.millis() / 1000).clamp(0, i64::from(u32::MAX)) as u32;
+        bits.keep(|doc| segment.seconds(doc) >= since);
+    }
+    if let Some(tag) = &filter.tag {
+        let mut key = Vec::new();
+        build::tag_key(tag, &mut key);
+        let mut tagged = Bits::none(segment.count());
+        for posting in segment.key(&key).iter().flat_map(|postings| postings.iter()) {
+            tagged.set(posting.doc, true);
+        }
+        bits.keep(|doc| tagged.has(doc));
+    }
+    bits
+}
+
+/// The documents that point most nearly the same way, by signs alone. Where several are equally near,
+/// ids decide, so that it does not matter where they are stored.
+fn nearest(corpus: &Corpus<'_>, vector: &Vector, filtered: &[Bits], most: usize) -> Vec<(usize, u32)> {
+    let question = vectors::signs(vector);
+    let mut distances: Vec<Vec<u8>> = Vec::with_capacity(corpus.shelves.len());
+    let mut counts = [0usize; 256];
+    for (shelf, bits) in corpus.shelves.iter().zip(filtered) {
+        let rows = shelf.segment.section(Section::Signs).chunks_exact(SIGNS);
+        let of_shelf: Vec<u8> = rows
+            .map(|row| {
+                vectors::read_signs(row)
+                    .map_or(255, |signs| vectors::distance(&question, &signs).min(255) as u8)
+            })
+            .collect();
+        for (doc, distance) in of_shelf.iter().enumerate() {
+            counts[usize::from(*distance)] += usize::from(bits.has(doc as u32));
+        }
+        distances.push(of_shelf);
+    }
+    let mut sum = 0;
+    let last = counts.iter().position(|count| {
+        sum += count;
+        sum >= most
+    });
+    let last = last.unwrap_or(255);
+    let (mut near, mut equal) = (Vec::new(), Vec::new());
+    for (shelf, of_shelf) in distances.iter().enumerate() {
+        for (doc, &distance) in of_shelf.iter().enumerate() {
+            if usize::from(distance) <= last && filtered[shelf].has(doc as u32) {
+                if usize::from(distance) < last {
+                    near.push((shelf, doc as u32))
+                } else {
+                    equal.push((shelf, doc as u32))
+                }
+            }
+        }
+    }
+    let room = most.saturating_sub(near.len());
+    near.extend(first_by_id(corpus, equal, room));
+    near
+}
+
+/// So many of them, chosen by id if there are more.
+fn first_by_id(corpus: &Corpus<'_>, mut places: Vec<(usize, u32)>, most: usize) -> Vec<(usize, u32)> {
+    if places.len() > most {
+        let mut ids: HashMap<(usize, u32), String> = HashMap::with_capacity(places.len());
+        for &(shelf, doc) in &places {
+            let id = corpus.shelves[shelf].segment.id(doc);
+            ids.insert((shelf, doc), id.map(|id| id.as_str().to_owned()).unwrap_or_default());
+        }
+        places.sort_by(|a, b| ids[a].cmp(&ids[b]));
+        places.truncate(most);
+    }
+    places
+}

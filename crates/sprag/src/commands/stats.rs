@@ -1,0 +1,196 @@
+//! `sprag stats`: what the memory comes to, and what could be better.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use sprag_core::memory::fold::Learnings;
+use sprag_core::memory::insight::{self, Insight, Now, Setting};
+use sprag_core::memory::learning::{Category, Status};
+use sprag_core::memory::stats::{Stats, Week};
+use sprag_core::memory::usage::Uses;
+use sprag_host::config::{self, Layer, Resolved};
+use sprag_host::disk::RealDisk;
+use sprag_host::projections;
+use sprag_host::walk::World;
+
+use super::{Cx, Ending, Outcome, check_person, show, warn};
+use crate::failure::Failure;
+use crate::output;
+
+mod told;
+
+/// Show how learnings are used, how sessions went, and what to change
+#[derive(clap::Args)]
+pub struct Args {
+    /// Weeks that are shown
+    #[arg(long, default_value_t = 12, value_parser = clap::value_parser!(u8).range(1..=52))]
+    weeks: u8,
+    /// Show the settings that would help, and change them if a person says so
+    #[arg(long)]
+    apply: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// All that is shown.
+struct Report {
+    learnings: Learnings,
+    stats: Stats,
+    weeks: Vec<Week>,
+    insights: Vec<Insight>,
+}
+
+/// What the learnings of one category come to.
+#[derive(Clone, Copy, Default)]
+struct Row {
+    count: u32,
+    shown: u32,
+    used: u32,
+    implied: u32,
+    dismissed: u32,
+}
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    let world = cx.world()?;
+    warn(&world);
+    let resolved = config::load(&world.places, &cx.env);
+    let report = gather(&world, &resolved, args.weeks, cx)?;
+    if args.apply {
+        return apply(&report, &resolved, args.json, cx);
+    }
+    show(args.json, || data(&report), || told::tell(&report))
+}
+
+fn gather(world: &World<'_>, resolved: &Resolved, weeks: u8, cx: &Cx) -> Result<Report, Failure> {
+    let store = world.store();
+    let learnings = projections::load::<Learnings>(&store)?.state;
+    let stats: Stats = projections::load_all(&store)?;
+    let insights = insight::insights(&learnings, &stats, &resolved.policy.decay, &settings(resolved), cx.now);
+    Ok(Report { weeks: stats.weeks(i64::from(weeks), cx.now), learnings, stats, insights })
+}
+
+fn settings(resolved: &Resolved) -> Now {
+    let text = |key: &str| {
+        let value = resolved.settings.get(key).map(|setting| &setting.value);
+        value.map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned)).unwrap_or_default()
+    };
+    Now {
+        strategy: text("retrieval.strategy"),
+        line_threshold: text("gate.auto_skip.line_threshold").parse().unwrap_or(0),
+        decider: text("gate.auto_skip.decider"),
+    }
+}
+
+impl Report {
+    fn by_status(&self) -> BTreeMap<&'static str, u32> {
+        let mut counts: BTreeMap<&'static str, u32> =
+            Status::ALL.iter().map(|status| (status.name(), 0)).collect();
+        for entry in self.learnings.all() {
+            *counts.entry(entry.status().name()).or_default() += 1;
+        }
+        counts
+    }
+
+    fn by_category(&self) -> Vec<(Category, Row)> {
+        let row = |category: &Category| {
+            let of = self.learnings.all().filter(|entry| entry.learning.candidate.category == *category);
+            of.fold(Row::default(), |row, entry| row.with(&entry.uses))
+        };
+        let rows = Category::ALL.iter().map(|category| (*category, row(category)));
+        rows.filter(|(_, row)| row.count > 0).collect()
+    }
+}
+
+impl Row {
+    fn with(self, uses: &Uses) -> Row {
+        Row {
+            count: self.count + 1,
+            shown: self.shown + u32::from(uses.surfaced),
+            used: self.used + u32::from(uses.referred) + u32::from(uses.rated_up),
+            implied: self.implied + u32::from(uses.implied),
+            dismissed: self.dismissed + u32::from(uses.dismissed) + u32::from(uses.rated_down),
+        }
+    }
+
+    /// The share of what was judged that was of use; what only looks like it counts half.
+    fn rate(&self) -> Option<f32> {
+        let judged = self.used + self.implied + self.dismissed;
+        (judged > 0).then(|| (self.used as f32 + 0.5 * self.implied as f32) / judged as f32)
+    }
+}
+
+fn data(report: &Report) -> Value {
+    let categories: Vec<Value> = report
+        .by_category()
+        .iter()
+        .map(|(category, row)| {
+            json!({
+                "category": category, "count": row.count, "shown": row.shown, "used": row.used,
+                "implied": row.implied, "dismissed": row.dismissed, "hit_rate": row.rate(),
+            })
+        })
+        .collect();
+    let stages: BTreeMap<&str, _> = report.stats.stages().collect();
+    json!({
+        "learnings": report.by_status(),
+        "categories": categories,
+        "weeks": report.weeks,
+        "write_gate": {
+            "accepted": report.stats.accepted, "rejected": report.stats.rejected(),
+            "acceptance": report.stats.acceptance(), "stages": stages,
+        },
+        "skips": report.stats.skips(),
+        "sessions": report.stats.compared(),
+        "insights": report.insights,
+    })
+}
+
+/// A setting that would change, and what it is now.
+struct Edit<'a> {
+    setting: &'a Setting,
+    from: String,
+}
+
+fn apply(report: &Report, resolved: &Resolved, json: bool, cx: &Cx) -> Outcome {
+    let mut edits: Vec<Edit<'_>> = Vec::new();
+    for setting in report.insights.iter().filter_map(|insight| insight.change.as_ref()) {
+        // A layer above the user's own would win anyway.
+        let now = resolved.settings.get(setting.key).filter(|now| now.layer <= Layer::User);
+        if let Some(now) = now {
+            edits.push(Edit { setting, from: now.value.to_string() });
+        }
+    }
+    let changes = || -> Vec<Value> {
+        let change =
+            |edit: &Edit<'_>| json!({"key": edit.setting.key, "from": edit.from, "to": edit.setting.to});
+        edits.iter().map(change).collect()
+    };
+    if edits.is_empty() {
+        return show(
+            json,
+            || json!({"changes": [], "applied": false}),
+            || output::line("no setting would help at the moment\n  next: sprag stats"),
+        );
+    }
+    let places = cx.places()?;
+    check_person(&places)?;
+    let path = config::files(&places).into_iter().find(|(layer, _)| *layer == Layer::User);
+    let (_, path) = path.ok_or(sprag_host::places::NoHome)?;
+    for edit in &edits {
+        output::note(format!("- {} = {}", edit.setting.key, edit.from));
+        output::note(format!("+ {} = {}", edit.setting.key, edit.setting.to));
+    }
+    if !output::confirm(&format!("write this to `{}`?", path.display())) {
+        return Err(Failure::not_confirmed("sprag stats"));
+    }
+    for edit in &edits {
+        config::edit::set(&RealDisk, Layer::User, &path, edit.setting.key, &edit.setting.to)?;
+    }
+    show(
+        json,
+        || json!({"changes": changes(), "applied": true, "path": path}),
+        || output::line(format!("changed {} settings in `{}`", edits.len(), path.display())),
+    )?;
+    Ok(Ending::Done)
+}

@@ -1,0 +1,167 @@
+//! The counts for people: plain text, readable in 80 columns and without colour.
+
+use sprag_core::memory::decay::hit_rate;
+use sprag_core::memory::fold::Entry;
+use sprag_core::memory::stats::{Compared, Side, Week, sparkline, trend};
+use sprag_core::text::{Text, one_line};
+
+use super::Report;
+use crate::output;
+
+/// The best that are named.
+const BEST: usize = 5;
+
+pub fn tell(report: &Report) {
+    let counts = report.by_status();
+    let told: Vec<String> = ["active", "stale", "archived", "superseded"]
+        .iter()
+        .map(|name| format!("{} {name}", counts.get(name).copied().unwrap_or(0)))
+        .collect();
+    output::line(format!("learnings   {}", told.join(", ")));
+    gate(report);
+    weeks(&report.weeks);
+    categories(report);
+    sessions(&report.stats.compared());
+    best(report);
+    insights(report);
+}
+
+fn gate(report: &Report) {
+    let stats = &report.stats;
+    if let Some(share) = stats.acceptance() {
+        let stages: Vec<String> = stats
+            .stages()
+            .map(|(name, stage)| match stage.missed {
+                0 => format!("{} {}", one_line(name), stage.rejected),
+                missed => format!("{} {} ({missed} kept later)", one_line(name), stage.rejected),
+            })
+            .collect();
+        let kept_out =
+            if stages.is_empty() { String::new() } else { format!("; out: {}", stages.join(", ")) };
+        let all = stats.accepted + stats.rejected();
+        output::line(format!(
+            "write gate  {} of {all} candidates kept ({}){kept_out}",
+            stats.accepted,
+            percent(share)
+        ));
+    }
+    let skips = stats.skips();
+    if skips.all > 0 {
+        output::line(format!(
+            "skipped     {} reflections, {} by themselves, {} too early",
+            skips.all, skips.auto, skips.missed
+        ));
+    }
+}
+
+fn weeks(weeks: &[Week]) {
+    type Of = fn(&Week) -> u32;
+    let rows: [(&str, Of); 8] = [
+        ("sessions", |week| week.sessions),
+        ("kept", |week| week.kept),
+        ("rejected", |week| week.rejected),
+        ("skipped", |week| week.skipped),
+        ("shown", |week| week.shown),
+        ("used", |week| week.used),
+        ("dismissed", |week| week.dismissed),
+        ("archived", |week| week.archived),
+    ];
+    output::line("");
+    output::heading(&format!("{:<11} {:<width$}  total  last 4 weeks", "by week", "", width = weeks.len()));
+    for (name, of) in rows {
+        let values: Vec<u32> = weeks.iter().map(of).collect();
+        let change = match trend(&values) {
+            Some(0) => "as before".to_owned(),
+            Some(change) => format!("{change:+} %"),
+            None => String::new(),
+        };
+        let total: u32 = values.iter().sum();
+        output::line(format!("{name:<11} {}  {total:>5}  {change}", sparkline(&values)).trim_end());
+    }
+}
+
+fn categories(report: &Report) {
+    let rows: Vec<Vec<String>> = report
+        .by_category()
+        .iter()
+        .map(|(category, row)| {
+            vec![
+                category.name().to_owned(),
+                row.count.to_string(),
+                row.shown.to_string(),
+                row.used.to_string(),
+                row.implied.to_string(),
+                row.dismissed.to_string(),
+                row.rate().map_or_else(|| "-".to_owned(), percent),
+            ]
+        })
+        .collect();
+    if !rows.is_empty() {
+        output::line("");
+        output::table(&["category", "count", "shown", "used", "implied", "dismissed", "of use"], &rows);
+    }
+}
+
+fn sessions(compared: &Compared) {
+    if compared.with.sessions == 0 && compared.without.sessions == 0 {
+        return;
+    }
+    let row = |name: &str, of: &dyn Fn(&Side) -> String| {
+        let cell = |side: &Side| if side.sessions == 0 { "-".to_owned() } else { of(side) };
+        vec![name.to_owned(), cell(&compared.with), cell(&compared.without)]
+    };
+    let number = |value: f32| format!("{value:.1}");
+    let rows = [
+        row("count", &|side| side.sessions.to_string()),
+        row("tool calls", &|side| number(side.calls)),
+        row("failed calls", &|side| number(side.failures)),
+        row("retries", &|side| number(side.retries)),
+        row("corrections by the user", &|side| number(side.corrections)),
+        row("checks passed at last", &|side| side.passed.map_or_else(|| "-".to_owned(), percent)),
+        row("left something unmet", &|side| percent(side.indebted)),
+    ];
+    output::line("");
+    output::table(&["sessions", "with learnings", "without"], &rows);
+}
+
+fn best(report: &Report) {
+    let mut used: Vec<&Entry> = report
+        .learnings
+        .in_use()
+        .filter(|entry| entry.uses.referred > 0 || entry.uses.implied > 0 || entry.uses.rated_up > 0)
+        .collect();
+    used.sort_by(|a, b| hit_rate(&b.uses).total_cmp(&hit_rate(&a.uses)));
+    if used.is_empty() {
+        return;
+    }
+    output::line("");
+    output::heading("most useful");
+    for entry in used.into_iter().take(BEST) {
+        let id: String = entry.learning.id.as_str().chars().take(13).collect();
+        let summary: Text<54> = Text::new(one_line(entry.learning.candidate.summary.as_str()));
+        output::line(format!("{id:<13}  {:>4}  {summary}", percent(hit_rate(&entry.uses))));
+    }
+}
+
+fn insights(report: &Report) {
+    if report.learnings.all().next().is_none() {
+        output::line("\nnothing was learned here yet\n  next: sprag reflect --schema");
+        return;
+    }
+    if report.insights.is_empty() {
+        return;
+    }
+    output::line("");
+    output::heading("insights");
+    for insight in &report.insights {
+        output::line(format!("{}: {}", insight.kind.name(), insight.what));
+        output::line(format!("  next: {}", insight.next));
+    }
+    if report.insights.iter().any(|insight| insight.change.is_some()) {
+        output::line("some of it is a setting\n  next: sprag stats --apply");
+    }
+}
+
+fn percent(share: f32) -> String {
+    format!("{:.0} %", share * 100.0)
+}

@@ -1,0 +1,215 @@
+//! What becomes of learnings in time, through the program: what nobody uses leaves, what a session was shown
+//! in vain is counted once, and the counts are told.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use serde_json::{Value, json};
+use sprag_core::time::Timestamp;
+
+use crate::support::{Sandbox, stored_lines};
+
+const DAY: i64 = 24 * 60 * 60;
+
+/// So many days ago.
+fn ago(days: i64) -> Timestamp {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+    Timestamp::from_millis(i64::try_from(now.as_millis()).unwrap()).plus_seconds(-days * DAY)
+}
+
+fn write_line(path: &Path, days: i64, kind: &str, session: &str, body: &Value) {
+    let at = ago(days);
+    let id = format!("0190f3c1-{:012}", stored_lines(path.parent().unwrap().parent().unwrap()).len());
+    let line = json!({
+        "v": 1, "kind": kind, "id": id, "at": at, "session": session, "actor": {"client": "claude"}, "body": body,
+    });
+    // The kind stands where a reader looks for it.
+    let line = line.to_string().replacen('{', &format!("{{\"v\":1,\"kind\":\"{kind}\","), 1);
+    let line = line.replacen(&format!(",\"kind\":\"{kind}\",\"session\""), ",\"session\"", 1).replacen(
+        ",\"v\":1}",
+        "}",
+        1,
+    );
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let before = fs::read_to_string(path).unwrap_or_default();
+    fs::write(path, format!("{before}{line}\n")).unwrap();
+}
+
+/// A record as the log had it so many days ago.
+fn logged(sandbox: &Sandbox, days: i64, kind: &str, session: &str, body: Value) {
+    let month = ago(days).month();
+    write_line(&sandbox.store().join("log").join(format!("{month}.jsonl")), days, kind, session, &body);
+}
+
+fn learned(sandbox: &Sandbox, days: i64, id: &str, summary: &str) {
+    let body = json!({
+        "id": id, "schema_version": 2, "session": "own", "at": ago(days), "category": "pitfall",
+        "summary": summary, "detail": "a detail that is long enough to be one", "tags": ["cache"],
+        "criteria_met": ["stable_fact"], "scope": "project", "confidence": "medium",
+    });
+    logged(sandbox, days, "learning.accepted", "own", body);
+}
+
+fn dismissed(sandbox: &Sandbox, days: i64, id: &str, times: usize) {
+    for time in 0..times {
+        logged(sandbox, days, "learning.dismissed", &format!("d{time}"), json!({ "ids": [id] }));
+    }
+}
+
+fn records(sandbox: &Sandbox, kind: &str) -> Vec<Value> {
+    let lines = stored_lines(&sandbox.store());
+    let parsed = lines.iter().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    parsed.filter(|record| record["kind"] == kind).collect()
+}
+
+/// One that nobody used for a hundred days, and one that somebody did.
+fn old_and_used() -> Sandbox {
+    let sandbox = Sandbox::new();
+    learned(&sandbox, 120, "aaaaaaaa", "the cache is keyed by path alone");
+    learned(&sandbox, 120, "bbbbbbbb", "orders close at midnight");
+    dismissed(&sandbox, 100, "aaaaaaaa", 3);
+    dismissed(&sandbox, 100, "bbbbbbbb", 3);
+    logged(&sandbox, 5, "learning.referred", "u", json!({"ids": ["bbbbbbbb"], "how": "the nightly job"}));
+    sandbox
+}
+
+#[test]
+fn what_nobody_uses_leaves_once_and_what_is_used_stays() {
+    let sandbox = old_and_used();
+    let dry = sandbox.json(&["maintain", "--dry-run", "--json"]);
+    assert_eq!((&dry["steps"][1]["step"], &dry["steps"][1]["count"]), (&json!("decay"), &json!(1)));
+    assert_eq!(records(&sandbox, "learning.archived"), [] as [Value; 0], "nothing was changed");
+    let told = sandbox.run(&["maintain"]);
+    assert_eq!(told.code, 0, "{}", told.stderr);
+    insta::assert_snapshot!(told.stdout, @r"
+    lost          0 sessions settled whose end was lost
+    decay         1 learnings archived
+      `aaaaaaaa` the cache is keyed by path alone: 120 days without use; shown 0 times, passed over 3 times, never of use
+    outbox        0 records and copies delivered late
+    folds         4 stored folds renewed
+    ");
+    let archived = records(&sandbox, "learning.archived");
+    assert_eq!((archived.len(), &archived[0]["body"]["ids"]), (1, &json!(["aaaaaaaa"])));
+    assert_eq!(sandbox.json(&["maintain", "--json"])["steps"][1]["count"], 0, "it has left already");
+    assert_eq!(records(&sandbox, "learning.archived").len(), 1);
+}
+
+#[test]
+fn sessions_that_start_together_do_it_once() {
+    let sandbox = old_and_used();
+    std::thread::scope(|scope| {
+        for session in 0..8 {
+            let sandbox = &sandbox;
+            scope.spawn(move || {
+                sandbox.event(&format!("s{session}"), "SessionStart", json!({"source": "startup"}));
+            });
+        }
+    });
+    assert_eq!(records(&sandbox, "learning.archived").len(), 1);
+    learned(&sandbox, 120, "cccccccc", "tokens are rotated weekly");
+    dismissed(&sandbox, 100, "cccccccc", 3);
+    sandbox.event("late", "SessionStart", json!({"source": "startup"}));
+    assert_eq!(records(&sandbox, "learning.archived").len(), 1, "once a day is enough");
+    fs::write(sandbox.store().join("cache/upkeep"), "2026-01-01").unwrap();
+    sandbox.event("later", "SessionStart", json!({"source": "startup"}));
+    assert_eq!(records(&sandbox, "learning.archived").len(), 2);
+}
+
+/// A session that was shown something two days ago, and was last heard of then.
+fn silent(sandbox: &Sandbox, session: &str, last: &str) {
+    let shown = json!({"occasion": "start", "shown": [{"id": "aaaaaaaa", "score": 0.7}, {"id": "bbbbbbbb", "score": 0.6}]});
+    logged(sandbox, 2, "learning.surfaced", session, shown);
+    logged(sandbox, 2, "learning.implied", session, json!({"ids": ["bbbbbbbb"]}));
+    let journal = sandbox.journal(session);
+    write_line(&journal, 2, "prompted", session, &json!({"text": "go", "author": "user", "verdict": "pass"}));
+    write_line(&journal, 2, last, session, &json!({"tool": "Bash", "verdict": "pass"}));
+    let then = SystemTime::now() - Duration::from_secs(2 * DAY.unsigned_abs());
+    File::options().append(true).open(&journal).unwrap().set_modified(then).unwrap();
+}
+
+#[test]
+fn a_session_whose_end_was_lost_is_settled_after_a_day() {
+    let sandbox = Sandbox::new();
+    learned(&sandbox, 10, "aaaaaaaa", "the cache is keyed by path alone");
+    learned(&sandbox, 10, "bbbbbbbb", "orders close at midnight");
+    silent(&sandbox, "stopped", "stop.requested");
+    silent(&sandbox, "crashed", "tool.requested");
+    silent(&sandbox, "skipped", "stop.requested");
+    logged(&sandbox, 2, "reflection.skipped", "skipped", json!({"why": "a typo", "decider": "agent"}));
+    silent(&sandbox, "fresh", "stop.requested");
+    sandbox.event("fresh", "Notification", json!({"message": "waiting"}));
+    for _ in 0..2 {
+        assert_eq!(sandbox.run(&["maintain"]).code, 0);
+        let found = records(&sandbox, "learning.dismissed");
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(
+            (&found[0]["session"], &found[0]["body"]["ids"]),
+            (&json!("stopped"), &json!(["aaaaaaaa"]))
+        );
+    }
+}
+
+#[test]
+fn the_counts_are_told_in_eighty_columns() {
+    let sandbox = old_and_used();
+    logged(
+        &sandbox,
+        9,
+        "learning.rejected",
+        "own",
+        json!({"summary": "be careful", "stage": "specificity", "reason": "vague"}),
+    );
+    logged(&sandbox, 1, "tool.finished", "plain", json!({"tool": "Bash", "outcome": "failed"}));
+    logged(&sandbox, 1, "tool.finished", "plain", json!({"tool": "Bash", "outcome": "ok"}));
+    let ran = sandbox.run(&["stats", "--weeks", "4"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    for says in [
+        "learnings   2 active, 0 stale, 0 archived, 0 superseded\n",
+        "write gate  2 of 3 candidates kept (67 %); out: specificity 1\n",
+        "used        ",
+        "pitfall   2      0      1     0        6          14 %\n",
+        "tool calls               -               2.0\n",
+        "retries                  -               1.0\n",
+        "most useful\nbbbbbbbb       25 %  orders close at midnight\n",
+        "DecayWarning: `aaaaaaaa` (the cache is keyed by path alone) is due to be archived: ",
+        "  next: if it still holds: sprag learnings verify aaaaaaaa\n",
+    ] {
+        assert!(ran.stdout.contains(says), "{says}\n{}", ran.stdout);
+    }
+    let table = ran.stdout.lines().take_while(|line| *line != "insights");
+    assert!(
+        table.clone().count() > 20 && table.into_iter().all(|line| line.chars().count() <= 80),
+        "{}",
+        ran.stdout
+    );
+    assert!(!ran.stdout.contains('\u{1b}'));
+    let data = sandbox.json(&["stats", "--json"]);
+    assert_eq!(
+        (&data["v"], &data["learnings"]["active"], &data["write_gate"]["rejected"]),
+        (&json!(1), &json!(2), &json!(1))
+    );
+    assert_eq!(data["weeks"].as_array().unwrap().len(), 12);
+    assert_eq!(data["insights"][0]["kind"], "DecayWarning");
+}
+
+#[test]
+fn a_setting_is_changed_by_a_person_alone() {
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.run(&["stats"]).code, 0);
+    assert!(sandbox.run(&["stats", "--apply"]).stdout.starts_with("no setting would help"));
+    logged(
+        &sandbox,
+        3,
+        "reflection.skipped",
+        "own",
+        json!({"why": "auto: 2 lines changed", "decider": "auto"}),
+    );
+    learned(&sandbox, 2, "aaaaaaaa", "the cache is keyed by path alone");
+    let ran = sandbox.run(&["stats", "--apply"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (1, ""));
+    assert!(ran.stderr.contains("this is for a person at a terminal"), "{}", ran.stderr);
+    assert!(
+        sandbox.run(&["stats"]).stdout.contains("next: ask about smaller changes too: sprag stats --apply\n")
+    );
+}
