@@ -16,6 +16,7 @@ use sprag_core::log::{Projection, Record};
 use sprag_core::memory::episode::Patterns;
 use sprag_core::memory::qa::Answers;
 use sprag_core::memory::redact;
+use sprag_core::memory::tiers::Summaries;
 use sprag_core::obligation::Debts;
 use sprag_core::session::{Process, Session};
 use sprag_core::tool::{Outcome, ToolCall};
@@ -175,8 +176,9 @@ pub fn chores(world: &World<'_>, input: &Input, walked: &Walked) -> io::Result<(
         renew::<Debts>(&store, world.disk)?;
         renew::<Patterns>(&store, world.disk)?;
         renew::<Answers>(&store, world.disk)?;
-        if matches!(input.event, Event::SessionStarted { .. }) {
-            upkeep::daily(world, input.at)?;
+        renew::<Summaries>(&store, world.disk)?;
+        if matches!(input.event, Event::SessionStarted { .. } | Event::SessionEnded { .. }) {
+            upkeep::in_hook(world, input.at)?;
         }
     }
     Ok(())

@@ -14,4 +14,5 @@ pub mod qa;
 pub mod recall;
 pub mod redact;
 pub mod stats;
+pub mod tiers;
 pub mod usage;
