@@ -196,6 +196,14 @@ pub enum Report {
         ids: Vec<Text<64>>,
         how: Text<500>,
     },
+    /// Whether work that used learnings went well.
+    Went {
+        ids: Vec<Text<64>>,
+        is_success: bool,
+        what: Text<500>,
+    },
+    /// A question that came up, and what answers it.
+    Answered(Answered),
     /// The checks were run by hand. What came of them is looked up, whoever says so.
     Verified,
     /// A reviewer's verdict.
@@ -214,6 +222,16 @@ pub enum Report {
     ReviewerEnded {
         token: Text<80>,
     },
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Answered {
+    pub question: Text<1000>,
+    pub answer: Text<2000>,
+    /// Where the answer is from: `user`, a file, a command.
+    pub source: Text<300>,
+    /// From 0 to 1.
+    pub confidence: f32,
 }
 
 /// Who says that there is nothing to learn.
@@ -271,6 +289,8 @@ impl Report {
             | Report::Reflected { .. }
             | Report::Skipped { .. }
             | Report::Referred { .. }
+            | Report::Went { .. }
+            | Report::Answered(_)
             | Report::Misdirected { .. } => true,
             // With a token it is the gate that tells.
             Report::Decided(decided) => decided.token.is_some(),

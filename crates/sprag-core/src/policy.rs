@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::backends;
 use crate::breaker::{self, Limits};
 use crate::gates::{self, Policies};
 use crate::memory::decay;
@@ -12,6 +13,7 @@ use crate::memory::decay;
 pub struct Policy {
     pub circuit_breaker: Limits,
     pub retention: Retention,
+    pub backends: backends::Policy,
     pub decay: decay::Policy,
     pub gates: Policies,
 }
@@ -81,5 +83,7 @@ pub fn sections() -> impl Iterator<Item = &'static Section> {
     [&breaker::SECTION, &RETENTION, &decay::SECTION]
         .into_iter()
         .chain(decay::MORE)
+        .chain([&backends::SECTION])
+        .chain(backends::MORE)
         .chain(gates::ALL.iter().flat_map(|gate| std::iter::once(gate.section).chain(gate.more)))
 }

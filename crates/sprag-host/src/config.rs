@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
+use sprag_core::backends;
 use sprag_core::breaker::Limits;
 use sprag_core::gates::Policies;
 use sprag_core::gates::review::template::Template;
@@ -388,7 +389,9 @@ impl Merge {
 /// Sections that the environment may only tighten: a project's settings of a client may set variables for
 /// the hooks it calls.
 fn guards(key: &str) -> bool {
-    ["policy.", "protection.", "completion.", "review."].iter().any(|section| key.starts_with(section))
+    ["policy.", "protection.", "completion.", "review.", "backends."]
+        .iter()
+        .any(|section| key.starts_with(section))
 }
 
 /// `SPRAG_SECTION__KEY`: the double underscore tells a setting from our other variables.
@@ -415,6 +418,7 @@ fn typed(settings: &BTreeMap<String, Setting>) -> Result<Policy, toml::de::Error
     Ok(Policy {
         circuit_breaker: Limits::deserialize(Value::Table(members("circuit_breaker")))?,
         retention: Retention::deserialize(Value::Table(members("retention")))?,
+        backends: backends::Policy::deserialize(section(&backends::SECTION, backends::MORE))?,
         decay: decay::Policy::deserialize(section(&decay::SECTION, decay::MORE))?,
         gates: Policies::read(section)?,
     })

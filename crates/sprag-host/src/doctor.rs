@@ -202,6 +202,7 @@ fn examine_client(client: &Client, places: &Places, env: &Env) -> Vec<Finding> {
         }
         findings.push(fires(client, program, env));
     }
+    findings.extend(server(client, user_file.as_deref().or(project_file.as_deref()), places, env));
     if !installs.is_empty() && client.can.contains(&(Can::RunHooksUntrusted, Support::No)) {
         let runs_on = places.worktree.as_deref().unwrap_or(Path::new("/"));
         findings.push(trust(client, found.as_deref(), runs_on));
@@ -243,6 +244,62 @@ fn version(client: &Client, program: &Path) -> Finding {
     }
 }
 
+/// Where the program is that an entry of ours runs. What a settings file names may be anything: only this
+/// very program is started.
+fn this_program(
+    what: &str,
+    client: &Client,
+    program: &str,
+    next: &str,
+    env: &Env,
+) -> Result<PathBuf, Finding> {
+    let found = if program.contains('/') {
+        Some(PathBuf::from(program))
+    } else {
+        env.get("PATH").and_then(|path| on_path(program, &path))
+    };
+    let Some(found) = found else {
+        return Err(bad(client.name, format!("{what} runs `{program}`, which PATH does not find"), next));
+    };
+    let this = std::env::current_exe().and_then(fs::canonicalize).ok();
+    if fs::canonicalize(&found).ok() != this {
+        let what = format!("{what} runs `{program}`, which is another program than this one");
+        return Err(warning(client.name, what, next));
+    }
+    Ok(found)
+}
+
+/// Whether the broker answers, where the client is told of it.
+fn server(client: &Client, settings: Option<&Path>, places: &Places, env: &Env) -> Option<Finding> {
+    let path = install::server::path(settings?, client, places.worktree.as_deref())?;
+    let program = install::server::installed(&path, client.install.server.as_ref()?.form)?;
+    let next = format!("sprag init --mcp --client {}", client.name);
+    let found = match this_program("the server", client, &program, &next, env) {
+        Ok(found) => found,
+        Err(finding) => return Some(finding),
+    };
+    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {},
+        "clientInfo": {"name": "sprag doctor", "version": env!("CARGO_PKG_VERSION")}}});
+    let hello = format!("{hello}\n");
+    let run = Run {
+        program: found.as_os_str(),
+        args: &[OsStr::new("mcp")],
+        dir: places.worktree.as_deref().unwrap_or(Path::new("/")),
+        env: &[],
+        unset: &[],
+        stdin: hello.as_bytes(),
+        deadline: CHILD,
+        cap: 64 * 1024,
+    };
+    let answers = exec::ask(&run, b"\"serverInfo\"")
+        .is_ok_and(|ran| memchr::memmem::find(&ran.stdout, b"\"serverInfo\"").is_some());
+    Some(match answers {
+        true => good(client.name, format!("the server `{program} mcp` answers")),
+        false => bad(client.name, format!("the server `{program} mcp` does not answer"), &next),
+    })
+}
+
 /// Sends an event through the installed hook, with records and state of its own.
 fn fires(client: &Client, program: &str, env: &Env) -> Finding {
     let next = format!("sprag init --client {}", client.name);
@@ -251,23 +308,10 @@ fn fires(client: &Client, program: &str, env: &Env) -> Finding {
     };
     let payload = json!({"session_id": "doctor", "hook_event_name": "SessionStart", "source": "startup", "cwd": temp.path()}).to_string();
     let args = [OsStr::new("hook"), OsStr::new(client.name)];
-    let found = if program.contains('/') {
-        Some(PathBuf::from(program))
-    } else {
-        env.get("PATH").and_then(|path| on_path(program, &path))
+    let found = match this_program("the hook", client, program, &next, env) {
+        Ok(found) => found,
+        Err(finding) => return finding,
     };
-    let Some(found) = found else {
-        return bad(client.name, format!("the hook runs `{program}`, which PATH does not find"), &next);
-    };
-    // What a settings file names may be anything: only this very program is started.
-    let this = std::env::current_exe().and_then(fs::canonicalize).ok();
-    if fs::canonicalize(&found).ok() != this {
-        return warning(
-            client.name,
-            format!("the hook runs `{program}`, which is another program than this one"),
-            &next,
-        );
-    }
     let run = Run {
         program: found.as_os_str(),
         args: &args,

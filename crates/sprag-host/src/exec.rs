@@ -3,7 +3,7 @@
 
 use std::ffi::OsStr;
 use std::io::{self, Read as _, Write as _};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -102,6 +102,45 @@ fn start(run: &Run<'_>, wanted: Wanted<'_>) -> io::Result<Ran> {
     let until = if wanted.is_answer() { Instant::now() } else { until };
     let ending = end(&mut child, until)?;
     Ok(Ran { ending, stdout, stderr })
+}
+
+/// A program that is spoken to on its stdin and stdout for as long as this is kept, and ended after that,
+/// with all that it has started.
+pub struct Server {
+    child: Child,
+}
+
+/// Starts one. Deadlines are its user's matter: nobody else knows what it is waited for.
+pub fn serve(program: &OsStr, args: &[&OsStr], dir: &Path, unset: &[&str]) -> io::Result<Server> {
+    #[expect(clippy::disallowed_methods, reason = "the one place where processes start")]
+    let mut command = Command::new(program);
+    unset.iter().for_each(|name| {
+        command.env_remove(name);
+    });
+    command.args(args).current_dir(dir).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    command.process_group(0).spawn().map(|child| Server { child })
+}
+
+impl Server {
+    /// Its stdin and stdout; they can be had once.
+    pub fn take_pipes(&mut self) -> io::Result<(OwnedFd, OwnedFd)> {
+        let (stdin, stdout) = (self.child.stdin.take(), self.child.stdout.take());
+        stdin
+            .zip(stdout)
+            .map(|(stdin, stdout)| (stdin.into(), stdout.into()))
+            .ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+}
+
+/// How long one whose stdin is closed may take to end by itself.
+const GOODBYE: Duration = Duration::from_millis(500);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        // One that cannot be waited for is gone already.
+        end(&mut self.child, Instant::now() + GOODBYE).map(drop).unwrap_or_default();
+    }
 }
 
 /// How often a silent program is looked at.

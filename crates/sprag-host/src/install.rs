@@ -19,10 +19,14 @@ use crate::disk::{self, Disk};
 use crate::places::UserPlaces;
 
 pub mod agent;
+pub mod server;
 
 /// Commands an agent may run on its own: what it tells us about its work, and what it looks up.
 /// None of them approves anything or changes what Sprag does; a verdict takes a reviewer's token.
 pub const AGENT_COMMANDS: &[&str] = &["reflect", "skip", "observe", "ref", "decide", "review context"];
+
+/// The rule that lets an agent use all tools of the broker.
+const TOOLS_RULE: &str = "mcp__sprag";
 
 /// What is to be in a settings file.
 pub struct Wanted<'a> {
@@ -36,6 +40,8 @@ pub struct Wanted<'a> {
 pub enum Permissions {
     Leave,
     Offer,
+    /// The same, and the tools of the broker.
+    OfferWithTools,
 }
 
 /// What the client does when our program is missing or too slow.
@@ -219,13 +225,16 @@ fn with_hooks(path: &Path, text: &str, wanted: &Wanted<'_>) -> Result<String, In
             remove_entries(&entries, wanted.client);
         }
     }
-    if wanted.permissions == Permissions::Offer
+    if wanted.permissions != Permissions::Leave
         && let Some(rule) = install.permission
     {
         let permissions = object(path, settings.object_value_or_create("permissions"))?;
         let allow = array(path, permissions.array_value_or_create("allow"))?;
-        for command in AGENT_COMMANDS {
-            let rule = json!(rule(command));
+        let mut rules: Vec<Value> = AGENT_COMMANDS.iter().map(|command| json!(rule(command))).collect();
+        if wanted.permissions == Permissions::OfferWithTools {
+            rules.push(json!(TOOLS_RULE));
+        }
+        for rule in rules {
             if !allow.elements().iter().any(|element| element.to_serde_value().as_ref() == Some(&rule)) {
                 allow.append(input(&rule));
             }
@@ -282,7 +291,8 @@ fn without_hooks(path: &Path, text: &str, client: &Client) -> Result<String, Ins
         }
     }
     if let Some(rule) = client.install.permission {
-        let rules: Vec<Value> = AGENT_COMMANDS.iter().map(|command| json!(rule(command))).collect();
+        let mut rules: Vec<Value> = AGENT_COMMANDS.iter().map(|command| json!(rule(command))).collect();
+        rules.push(json!(TOOLS_RULE));
         let allow =
             settings.object_value("permissions").and_then(|permissions| permissions.array_value("allow"));
         for element in allow.iter().flat_map(CstArray::elements) {

@@ -2,6 +2,8 @@
 //! at [`hook`]: the walk of one hook call is a straight line through this crate.
 
 pub mod answers;
+pub mod backends;
+pub mod broker;
 pub mod checks;
 pub mod clean;
 pub mod clients;
@@ -14,11 +16,13 @@ pub mod facts;
 pub mod git;
 pub mod guarded;
 pub mod hook;
+pub mod import;
 pub mod inbox;
 pub mod install;
 pub mod journal;
 pub mod judge;
 pub mod keep;
+pub mod memory;
 pub mod migrate;
 pub mod outbox;
 pub mod person;

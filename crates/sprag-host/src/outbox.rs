@@ -1,17 +1,23 @@
 //! What could not be delivered yet. An entry is one file; delivering it twice is harmless, because
 //! whoever takes it looks for its id first.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
+use std::path::{Path, PathBuf};
 
 use memchr::memmem;
 use serde::{Deserialize, Serialize};
 use sprag_core::log::Record;
 use sprag_core::time::Timestamp;
 
+use crate::backends;
 use crate::disk::{self, Disk};
 use crate::store::{self, Store, files_with_ending};
+use crate::walk::World;
 
+/// Where records go that could not be appended at once.
+const LOG: &str = "log";
 /// Entries one hook call tries at most.
 pub const PER_HOOK: usize = 8;
 const FIRST_WAIT: i64 = 30;
@@ -34,6 +40,7 @@ pub struct Entry {
 pub struct Replayed {
     pub delivered: usize,
     pub waiting: usize,
+    pub warnings: Vec<String>,
 }
 
 pub fn put(store: &Store, disk: &dyn Disk, entry: &Entry) -> io::Result<()> {
@@ -47,38 +54,84 @@ pub fn put_record(store: &Store, disk: &dyn Disk, record: &Record) -> io::Result
     let payload = serde_json::to_value(record).map_err(io::Error::other)?;
     // Not at once: whoever could not deliver it would only wait again.
     let next_at = record.at.plus_seconds(1);
-    put(store, disk, &Entry { id: record.id.clone(), to: "log".to_owned(), payload, tries: 0, next_at })
+    put(store, disk, &Entry { id: record.id.clone(), to: LOG.to_owned(), payload, tries: 0, next_at })
 }
 
-/// Tries what is due, `most` at the most.
-pub fn replay(store: &Store, disk: &dyn Disk, now: Timestamp, most: usize) -> io::Result<Replayed> {
-    let mut done = Replayed::default();
+/// Tries what is due, `most` at the most. Entries of one backend go together and in their order: what comes
+/// behind one that cannot be delivered waits with it.
+pub fn replay(world: &World<'_>, now: Timestamp, most: usize) -> io::Result<Replayed> {
+    let (store, disk) = (world.store(), world.disk);
+    let mut due: BTreeMap<String, Vec<(PathBuf, Entry)>> = BTreeMap::new();
+    let mut held_back: Vec<String> = Vec::new();
+    let mut count = 0;
     for path in files_with_ending(&store.dir.join("outbox"), "json") {
-        let Some(mut entry) =
-            fs::read(&path).ok().and_then(|bytes| serde_json::from_slice::<Entry>(&bytes).ok())
-        else {
+        let Some(entry) = read(&path) else {
             continue;
         };
-        if entry.next_at > now || done.delivered + done.waiting >= most {
+        if entry.next_at > now {
+            held_back.push(entry.to);
+        } else if count < most && (entry.to == LOG || !held_back.contains(&entry.to)) {
+            due.entry(entry.to.clone()).or_default().push((path, entry));
+            count += 1;
+        }
+    }
+    let mut done = Replayed::default();
+    for (to, entries) in due {
+        if to == LOG {
+            for (path, entry) in entries {
+                settle(&store, disk, now, &mut done, path, entry, |entry| deliver(&store, disk, entry))?;
+            }
             continue;
         }
-        if deliver(store, disk, &entry)? {
-            disk.remove(&path)?;
-            done.delivered += 1;
-        } else {
-            entry.tries += 1;
-            entry.next_at = now.plus_seconds((FIRST_WAIT << (entry.tries - 1).min(7)).min(LONGEST_WAIT));
-            put(store, disk, &entry)?;
-            done.waiting += 1;
+        let (paths, entries): (Vec<PathBuf>, Vec<Entry>) = entries.into_iter().unzip();
+        let delivered = backends::deliver(world, &to, &entries, now);
+        if let Some(trouble) = delivered.trouble {
+            let waiting = entries.len() - delivered.taken;
+            done.warnings.push(format!("backend `{to}`: {trouble}; {waiting} wait in the outbox"));
+        }
+        for (at, (path, entry)) in paths.into_iter().zip(entries).enumerate() {
+            settle(&store, disk, now, &mut done, path, entry, |_| Ok(at < delivered.taken))?;
         }
     }
     Ok(done)
 }
 
-fn deliver(store: &Store, disk: &dyn Disk, entry: &Entry) -> io::Result<bool> {
-    if entry.to != "log" {
-        return Ok(false);
+/// Removes an entry that was delivered; puts another off.
+fn settle(
+    store: &Store,
+    disk: &dyn Disk,
+    now: Timestamp,
+    done: &mut Replayed,
+    path: PathBuf,
+    mut entry: Entry,
+    deliver: impl FnOnce(&Entry) -> io::Result<bool>,
+) -> io::Result<()> {
+    if deliver(&entry)? {
+        disk.remove(&path)?;
+        done.delivered += 1;
+    } else {
+        entry.tries += 1;
+        entry.next_at = now.plus_seconds((FIRST_WAIT << (entry.tries - 1).min(7)).min(LONGEST_WAIT));
+        put(store, disk, &entry)?;
+        done.waiting += 1;
     }
+    Ok(())
+}
+
+/// How many wait for each, with the moment the next is tried.
+pub fn waiting(store: &Store) -> BTreeMap<String, usize> {
+    let mut waiting = BTreeMap::new();
+    for entry in files_with_ending(&store.dir.join("outbox"), "json").iter().filter_map(|path| read(path)) {
+        *waiting.entry(entry.to).or_default() += 1;
+    }
+    waiting
+}
+
+fn read(path: &Path) -> Option<Entry> {
+    fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok())
+}
+
+fn deliver(store: &Store, disk: &dyn Disk, entry: &Entry) -> io::Result<bool> {
     let Ok(record) = serde_json::from_value::<Record>(entry.payload.clone()) else {
         return Ok(false);
     };

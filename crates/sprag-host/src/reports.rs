@@ -4,10 +4,13 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use sprag_core::event::{Event, Input, Presence, Report, SessionId};
+use serde_json::json;
+use sprag_core::event::{Actor, Event, Input, Presence, Report, SessionId};
+use sprag_core::log::Record;
 use sprag_core::time::Timestamp;
 use sprag_core::verdict::{Reason, Ruling};
 
+use crate::backends;
 use crate::inbox;
 use crate::journal;
 use crate::records;
@@ -50,21 +53,49 @@ pub fn send(
     cwd: &Path,
     now: Timestamp,
 ) -> Result<Delivery, ReportError> {
+    send_as(world, session, &Actor::Main, report, cwd, now)
+}
+
+/// The same, for an agent that the session has started.
+pub fn send_as(
+    world: &World<'_>,
+    session: &SessionId,
+    actor: &Actor,
+    report: Report,
+    cwd: &Path,
+    now: Timestamp,
+) -> Result<Delivery, ReportError> {
     let root = world.places.worktree.as_ref().map(|root| root.to_string_lossy().into_owned());
     let input = Input {
         client: CLIENT.to_owned(),
         cwd: cwd.to_string_lossy().into_owned(),
         root: root.unwrap_or_default(),
+        actor: actor.clone(),
         presence: Presence::Headless,
         ..Input::new(now, session.clone(), Event::Reported(report.clone()))
     };
     match walk::walk(world, &input) {
-        Ok(walked) => Ok(match walked.verdict.ruling {
-            Ruling::Hold { reason, .. } | Ruling::Ask { reason, .. } => Delivery::Refused(reason),
-            Ruling::Pass | Ruling::Allow { .. } => Delivery::Recorded,
-        }),
+        Ok(walked) => {
+            mirror(world, session, walked.mirrors(), now);
+            Ok(match walked.verdict.ruling {
+                Ruling::Hold { reason, .. } | Ruling::Ask { reason, .. } => Delivery::Refused(reason),
+                Ruling::Pass | Ruling::Allow { .. } => Delivery::Recorded,
+            })
+        }
         Err(error) if is_sandbox(&error) && report.is_anyones() => Ok(leave(world, session, report, now)?),
         Err(error) => Err(error.into()),
+    }
+}
+
+/// Tells the backends. It is on record already: a backend that fails is a warning in the log and no more.
+fn mirror(world: &World<'_>, session: &SessionId, logged: &[Record], now: Timestamp) {
+    let warned = backends::mirror(world, logged, now);
+    let warned: Vec<Record> = warned
+        .iter()
+        .map(|what| records::record("warned", now, Some(session), None, json!({ "what": what })))
+        .collect();
+    if !warned.is_empty() {
+        world.store().log(world.disk, &warned).unwrap_or_default();
     }
 }
 

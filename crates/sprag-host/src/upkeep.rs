@@ -17,13 +17,23 @@ use crate::walk::World;
 mod decay;
 mod deliveries;
 mod folds;
+mod index;
 mod lost;
+mod mirrors;
 mod negative;
 mod tiers;
 
 /// Every step, in order: what is settled first may be due to leave then.
-pub const STEPS: &[&Step] =
-    &[&lost::STEP, &decay::STEP, &negative::STEP, &tiers::STEP, &deliveries::STEP, &folds::STEP];
+pub const STEPS: &[&Step] = &[
+    &lost::STEP,
+    &decay::STEP,
+    &negative::STEP,
+    &tiers::STEP,
+    &mirrors::STEP,
+    &deliveries::STEP,
+    &index::STEP,
+    &folds::STEP,
+];
 
 pub struct Step {
     pub name: &'static str,

@@ -29,7 +29,8 @@ use crate::journal::{self, Journal};
 use crate::places::Places;
 use crate::store::{LOCK_WAIT, Store};
 use crate::{
-    facts, inbox, outbox, person, projections, records, reports, seen, staged, start, trackers, upkeep,
+    backends, facts, inbox, outbox, person, projections, records, reports, seen, staged, start, trackers,
+    upkeep,
 };
 
 /// Where a walk takes place.
@@ -50,14 +51,22 @@ pub struct Walked {
 
 #[derive(Debug, Default)]
 struct Chores {
+    /// What backends want to hear of.
+    mirrors: Vec<Record>,
     moves_journal: bool,
     looks_around: bool,
     asks_tracker: bool,
 }
 
 impl Walked {
+    /// What was logged that backends want to hear of.
+    pub fn mirrors(&self) -> &[Record] {
+        &self.chores.mirrors
+    }
+
     pub fn has_chores(&self) -> bool {
-        self.chores.moves_journal || self.chores.looks_around || self.chores.asks_tracker
+        let Chores { mirrors, moves_journal, looks_around, asks_tracker } = &self.chores;
+        !mirrors.is_empty() || *moves_journal || *looks_around || *asks_tracker
     }
 }
 
@@ -138,8 +147,9 @@ pub fn walk(world: &World<'_>, input: &Input) -> io::Result<Walked> {
             input.event,
             Event::SessionStarted { .. } | Event::StopRequested(_) | Event::SessionEnded { .. }
         ),
+        mirrors: Vec::new(),
     };
-    commit(world, &store, journal, steps, input, &step.session)?;
+    walked.chores.mirrors = commit(world, &store, journal, steps, input, &step.session)?;
     if is_first {
         seen::note(&world.places, world.disk, &input.session);
     }
@@ -171,8 +181,13 @@ pub fn chores(world: &World<'_>, input: &Input, walked: &Walked) -> io::Result<(
     if walked.chores.asks_tracker {
         trackers::ask_active(world)?;
     }
+    if !walked.chores.mirrors.is_empty() {
+        backends::enqueue(world, &walked.chores.mirrors, input.at)?;
+    }
+    if walked.chores.looks_around || !walked.chores.mirrors.is_empty() {
+        outbox::replay(world, input.at, outbox::PER_HOOK)?;
+    }
     if walked.chores.looks_around {
-        outbox::replay(&store, world.disk, input.at, outbox::PER_HOOK)?;
         renew::<Debts>(&store, world.disk)?;
         renew::<Patterns>(&store, world.disk)?;
         renew::<Answers>(&store, world.disk)?;
@@ -298,6 +313,7 @@ fn bound_without_count(world: &World<'_>, input: &Input, walked: &mut Walked) ->
     Ok(())
 }
 
+/// Gives back what of it backends want to hear of.
 fn commit(
     world: &World<'_>,
     store: &Store,
@@ -305,7 +321,8 @@ fn commit(
     steps: Steps,
     input: &Input,
     after: &Session,
-) -> io::Result<()> {
+) -> io::Result<Vec<Record>> {
+    let mut mirrors = Vec::new();
     // What outlives the session goes first: a journal must not speak of a debt nobody can find.
     if journal.is_locked() && !steps.effects.is_empty() {
         let records: Vec<Record> = steps
@@ -322,9 +339,15 @@ fn commit(
             })
             .collect();
         store.log(world.disk, &records)?;
+        mirrors.extend(records.into_iter().filter(backends::concerns));
     }
     journal.commit(world.disk, steps.records, after)?;
-    if steps.is_binding { journal.unlock_and_sync(world.disk) } else { journal.unlock() }
+    if steps.is_binding {
+        journal.unlock_and_sync(world.disk)?
+    } else {
+        journal.unlock()?
+    }
+    Ok(mirrors)
 }
 
 fn warned(input: &Input, what: &str) -> Record {
@@ -366,6 +389,8 @@ fn reported(report: &Report) -> (&'static str, Value) {
         Report::Skipped { reason, decider } => ("skipped", json!({"why": reason, "decider": decider})),
         Report::Verified => ("verification.asked", json!({})),
         Report::Referred { ids, how } => ("referred", json!({"ids": ids, "how": how})),
+        Report::Went { ids, is_success, .. } => ("went", json!({"ids": ids, "is_success": is_success})),
+        Report::Answered(answered) => ("answered", json!({ "question": answered.question })),
         // What tells a reviewer is nobody else's to read.
         Report::Decided(decided) => (
             "decided",

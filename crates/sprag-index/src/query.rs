@@ -73,17 +73,22 @@ pub struct Weights {
     pub postings: u64,
     /// Candidates by words, and as many by meaning.
     pub candidates: usize,
+    pub fusion: fuse::Weights,
 }
 
 pub const WEIGHTS: Weights = Weights {
     fields: [2.0, 2.0, 1.5, 1.0],
-    k1: 0.9,
-    b: 0.4,
+    k1: 1.5,
+    b: 0.75,
     same_directory: 0.3,
     terms: 64,
     postings: 400_000,
     candidates: 300,
+    fusion: fuse::WEIGHTS,
 };
+
+/// Below this nothing is shown to somebody who did not ask for everything.
+pub const FLOOR: f32 = 0.40;
 
 /// What speaks for a document.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -95,6 +100,20 @@ pub struct Signals {
     pub files: f32,
     /// Share of the question's names that the document has; `None` where it has none.
     pub names: Option<f32>,
+}
+
+impl Signals {
+    /// In a few words.
+    pub fn told(&self) -> String {
+        let mut told = format!("words {:.2}, meaning {:.2}", self.coverage, self.cosine);
+        if self.files > 0.0 {
+            told.push_str(&format!(", files {:.2}", self.files));
+        }
+        if let Some(names) = self.names {
+            told.push_str(&format!(", names {names:.2}"));
+        }
+        told
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -147,7 +166,8 @@ pub fn search<'a>(
                 files: files.signal(number, doc),
                 names: names.signal(number, doc),
             };
-            found.push(Found { shelf: number, doc, signals, probability: fuse::probability(&signals) });
+            let probability = fuse::probability(weights.fusion.score(&signals));
+            found.push(Found { shelf: number, doc, signals, probability });
         }
     }
     ranked(corpus, found, question.limit)

@@ -1,45 +1,153 @@
 //! The static table of vectors: one row for each piece of a word, summed over a text. It is read as bytes,
-//! from a file or from the program itself, without being unpacked.
+//! from a file or from the program itself, without being unpacked; what is broken about it is found when it
+//! is opened, so that reading it later cannot fail.
+
+use crate::pieces;
 
 pub const DIMS: usize = 256;
 
 /// A direction in the table's space, of length one.
 pub type Vector = [f32; DIMS];
 
+/// The table that comes with the program.
+static BUILT_IN: &[u8] = include_bytes!("../data/table.bin");
+
+const MAGIC: &[u8; 8] = b"SPRAGTB1";
+const HEADER: usize = 64;
+
+#[derive(Clone, Copy, Debug)]
 pub struct Table<'a> {
-    bytes: &'a [u8],
+    id: [u8; 16],
+    /// Vocabulary entries by hash, one more than their number; 0 is none.
+    slots: &'a [u8],
+    /// Where the text of each entry starts, and where the last one ends.
+    offsets: &'a [u8],
+    text: &'a [u8],
+    scales: &'a [u8],
+    rows: &'a [u8],
+    calibration: (f32, f32),
 }
 
-/// The table is not one.
+/// The bytes are no table of this version.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Damaged;
 
 impl<'a> Table<'a> {
     pub fn open(bytes: &'a [u8]) -> Result<Table<'a>, Damaged> {
-        Ok(Table { bytes })
+        let header = bytes.get(..HEADER).filter(|header| header.starts_with(MAGIC)).ok_or(Damaged)?;
+        let number = |at: usize| le32(header, 8 + 4 * at) as usize;
+        let (entries, rows, dims, bits) = (number(0), number(1), number(2), number(3));
+        let (buckets, text) = (number(4), number(5));
+        let real = |at: usize| f32::from_bits(le32(header, 8 + 4 * at));
+        let is_sound =
+            dims == DIMS && bits == 8 && rows <= entries && buckets.is_power_of_two() && buckets > entries;
+        if !is_sound || buckets > 1 << 24 {
+            return Err(Damaged);
+        }
+        let mut rest = &bytes[HEADER..];
+        let mut section = |length: usize, padded: usize| {
+            let found = rest.get(..length).ok_or(Damaged)?;
+            rest = rest.get(padded..).unwrap_or_default();
+            Ok(found)
+        };
+        let padded = |length: usize| length.next_multiple_of(64);
+        let lead = 4 * buckets + 4 * (entries + 1);
+        let table = Table {
+            id: header[40..56].try_into().map_err(|_| Damaged)?,
+            slots: section(4 * buckets, 4 * buckets)?,
+            offsets: section(4 * (entries + 1), 4 * (entries + 1))?,
+            text: section(text, padded(lead + text) - lead)?,
+            scales: section(4 * rows, padded(4 * rows))?,
+            rows: section(DIMS * rows, DIMS * rows)?,
+            calibration: (real(6), real(7)),
+        };
+        if table.calibration.0.is_finite() && table.calibration.1.is_finite() {
+            Ok(table)
+        } else {
+            Err(Damaged)
+        }
     }
 
     /// Tells one table from another: vectors of two tables cannot be compared.
     pub fn id(&self) -> [u8; 16] {
-        [0; 16]
+        self.id
+    }
+
+    /// A cosine of this table on the scale that thresholds are given in.
+    pub fn calibrated(&self, cosine: f32) -> f32 {
+        (self.calibration.0 + self.calibration.1 * cosine).clamp(0.0, 1.0)
     }
 
     /// `None`: there is nothing in the text that the table knows.
     pub fn embed(&self, text: &str) -> Option<Vector> {
-        let mut vector = [0f32; DIMS];
-        for word in text.split_whitespace() {
-            let mut hash = 0xcbf2_9ce4_8422_2325_u64 ^ self.bytes.len() as u64;
-            for byte in word.bytes() {
-                hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-            }
-            vector[(hash % DIMS as u64) as usize] += 1.0;
-        }
-        let length = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
-        (length > 0.0).then(|| vector.map(|x| x / length))
+        let mut found = Vec::with_capacity(text.len() / 4);
+        pieces::each(text, self, |piece| found.push(piece));
+        self.sum(found)
     }
+
+    /// A piece said often counts more, but not as often as it is said.
+    fn sum(&self, mut pieces: Vec<u32>) -> Option<Vector> {
+        pieces.sort_unstable();
+        let mut sum = [0f32; DIMS];
+        for run in pieces.chunk_by(|a, b| a == b) {
+            if let Some((scale, row)) = self.row(run[0]) {
+                let weight = scale * (run.len() as f32).sqrt();
+                sum.iter_mut().zip(row).for_each(|(sum, value)| *sum += weight * f32::from(*value as i8));
+            }
+        }
+        normalised(sum)
+    }
+
+    fn row(&self, entry: u32) -> Option<(f32, &'a [u8])> {
+        let at = entry as usize;
+        let row = self.rows.get(DIMS * at..DIMS * (at + 1))?;
+        Some((f32::from_bits(le32(self.scales, 4 * at)), row))
+    }
+
+    /// The number of a vocabulary entry.
+    pub(crate) fn find(&self, is_inner: bool, piece: &[u8]) -> Option<u32> {
+        let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+        let prefix: &[u8] = if is_inner { b"##" } else { b"" };
+        for byte in prefix.iter().chain(piece) {
+            hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+        let buckets = self.slots.len() / 4;
+        // No more probes than there are places: a table that is full of lies ends here too.
+        for probe in 0..buckets as u64 {
+            let slot = (hash.wrapping_add(probe) & (buckets as u64 - 1)) as usize;
+            let entry = le32(self.slots, 4 * slot).checked_sub(1)?;
+            let text = self.entry(entry)?;
+            if text.strip_prefix(prefix) == Some(piece)
+                && (is_inner || !text.starts_with(b"##") || piece.starts_with(b"##"))
+            {
+                return Some(entry);
+            }
+        }
+        None
+    }
+
+    fn entry(&self, entry: u32) -> Option<&'a [u8]> {
+        let at = 4 * entry as usize;
+        let ends = self.offsets.get(at..at + 8)?;
+        self.text.get(le32(ends, 0) as usize..le32(ends, 4) as usize)
+    }
+}
+
+pub fn normalised(sum: Vector) -> Option<Vector> {
+    let length = sum.iter().map(|x| x * x).sum::<f32>().sqrt();
+    (length > 0.0 && length.is_finite()).then(|| sum.map(|x| x / length))
+}
+
+pub fn cosine(a: &Vector, b: &Vector) -> f32 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 /// The table that comes with the program.
 pub fn built_in() -> Table<'static> {
-    Table { bytes: &[] }
+    Table::open(BUILT_IN).expect("the tests open the table that is built in")
+}
+
+fn le32(bytes: &[u8], at: usize) -> u32 {
+    let bytes = bytes.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).unwrap_or([0; 4]);
+    u32::from_le_bytes(bytes)
 }

@@ -30,6 +30,11 @@ pub fn query_terms(text: &str) -> Vec<(String, u32)> {
     found
 }
 
+/// One plain word in lower case, as it is indexed.
+pub fn stem(word: &str) -> String {
+    Stemmer::create(Algorithm::English).stem(word).into_owned()
+}
+
 /// Gives every name of a text that is more than a word: an identifier in several parts, a number with
 /// letters. Whole and in lower case; whoever says just this means just this.
 pub fn names(text: &str, mut take: impl FnMut(&str)) {

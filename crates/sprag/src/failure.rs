@@ -171,6 +171,11 @@ impl Failure {
         Failure::new(Kind::Usage, "bad_text", message).next(format!("sprag help {command}"))
     }
 
+    pub fn unknown_name(option: &str, name: &str, known: &[&str]) -> Failure {
+        let message = format!("`{option}` knows no `{}`; it takes {}", quoted(name), known.join(", "));
+        Failure::new(Kind::Usage, "unknown_name", message).next("sprag help search")
+    }
+
     pub fn unknown_client(name: &str, known: &[&str]) -> Failure {
         let known = known.join(", ");
         Failure::new(Kind::Usage, "unknown_client", format!("unknown client `{name}`; known are {known}"))
@@ -192,6 +197,11 @@ impl Failure {
 
     pub fn nothing_to_trust() -> Failure {
         Failure::new(Kind::No, "not_found", "this project has no configuration of its own").next("sprag init")
+    }
+
+    pub fn no_memory(title: &str, path: &Path) -> Failure {
+        let message = format!("no memory of {title} was found in `{}`", path.display());
+        Failure::new(Kind::No, "not_found", message).next("name the file itself; `sprag help import`")
     }
 
     pub fn demo(what: impl Into<String>) -> Failure {

@@ -159,6 +159,14 @@ impl Gate for Reflection {
                 cx.log(kinds::REFERRED, json!({"ids": ids, "how": how}));
                 Vote::Pass
             }
+            Event::Reported(Report::Went { ids, is_success, what }) => {
+                cx.log(kinds::OUTCOME, json!({"ids": ids, "is_success": is_success, "what": what}));
+                Vote::Pass
+            }
+            Event::Reported(Report::Answered(answered)) => {
+                cx.log(kinds::ANSWERED, json!(answered));
+                Vote::Pass
+            }
             _ => Vote::Pass,
         }
     }

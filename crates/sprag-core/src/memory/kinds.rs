@@ -29,6 +29,8 @@ pub const SURFACED: &str = "learning.surfaced";
 pub const RATED: &str = "learning.rated";
 /// Whether work that used it went well. Body: [`Went`].
 pub const OUTCOME: &str = "learning.outcome";
+/// A question and what answers it. Body: [`crate::event::Answered`].
+pub const ANSWERED: &str = "qa.answered";
 /// A text to be found, which nobody claims to be a learning. Body: [`crate::memory::document::Loaded`].
 pub const LOADED: &str = "document.loaded";
 

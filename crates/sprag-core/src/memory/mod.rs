@@ -6,6 +6,7 @@ pub mod episode;
 pub mod exposure;
 pub mod fold;
 pub mod implicit;
+pub mod import;
 pub mod insight;
 pub mod kinds;
 pub mod learning;

@@ -8,7 +8,7 @@ use sprag_core::tool::Effect::{Delegate, Exec, Net, Read, Write};
 use sprag_core::tool::Tool;
 
 use super::dialect::{self, Dialect};
-use super::{Can, Client, Install, Malformed, PROMPT, Parsed, Support};
+use super::{Can, Client, Form, Install, Malformed, PROMPT, Parsed, Server, Support};
 use crate::env::{self, Env};
 use crate::places;
 use crate::stdin::Payload;
@@ -31,6 +31,11 @@ pub const CLIENT: Client = Client {
         entry,
         program_of,
         agent_file: Some("agents/sprag-reviewer.md"),
+        // Its own list for a user is a file it keeps writing to; a project's is ours to add to.
+        server: Some(Server {
+            file: |_, worktree| worktree.map(|worktree| worktree.join(".mcp.json")),
+            form: Form::Json,
+        }),
         after: "start a new Claude Code session",
         permission: Some(|command| format!("Bash(sprag {command}:*)")),
     },

@@ -12,7 +12,7 @@ use sprag_core::tool::{Tool, ToolCall};
 use sprag_core::verdict::{Reason, Rewrite, Ruling, Verdict};
 
 use super::dialect::{self, Dialect};
-use super::{Can, Client, Install, Malformed, PROMPT, Parsed, Reply, Support};
+use super::{Can, Client, Form, Install, Malformed, PROMPT, Parsed, Reply, Server, Support};
 use crate::env::{self, Env};
 use crate::places;
 use crate::stdin::Payload;
@@ -36,6 +36,10 @@ pub const CLIENT: Client = Client {
         entry,
         program_of,
         agent_file: None,
+        server: Some(Server {
+            file: |settings, _| settings.parent().map(|dir| dir.join("config.toml")),
+            form: Form::Toml,
+        }),
         after: "open Codex and trust the hooks with `/hooks`; untrusted hooks are skipped without a word",
         permission: None,
     },

@@ -2,7 +2,7 @@
 //! [`Input`] and a verdict into its JSON, and one line in the list below. What a client can do is
 //! data here, tagged by how we know it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use sprag_core::event::{EventKind, Input, Presence};
@@ -56,10 +56,25 @@ pub struct Install {
     pub program_of: fn(&Value) -> Option<String>,
     /// Where it finds the definition of our reviewer, beside its settings.
     pub agent_file: Option<&'static str>,
+    /// Where it is told of servers, if it takes any.
+    pub server: Option<Server>,
     /// What else a user has to do.
     pub after: &'static str,
     /// A permission rule for one of the agent's own commands, where the client has such rules.
     pub permission: Option<fn(command: &str) -> String>,
+}
+
+/// The file in which a client lists servers.
+pub struct Server {
+    /// For these settings and this worktree.
+    pub file: fn(settings: &Path, worktree: Option<&Path>) -> Option<PathBuf>,
+    pub form: Form,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    Json,
+    Toml,
 }
 
 /// A payload in our words.
@@ -139,7 +154,7 @@ impl Support {
 }
 
 /// Other tools have hooks of the same form: an entry is ours if it starts a program of our name.
-fn is_our_program(program: &str) -> bool {
+pub fn is_our_program(program: &str) -> bool {
     program.rsplit('/').next().is_some_and(|name| name == "sprag" || name.starts_with("sprag-"))
 }
 

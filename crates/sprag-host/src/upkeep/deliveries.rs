@@ -23,8 +23,9 @@ fn run(world: &World<'_>, mode: Mode, now: Timestamp) -> io::Result<Done> {
         }
         return Ok(done);
     }
-    let replayed = outbox::replay(&store, world.disk, now, usize::MAX)?;
+    let replayed = outbox::replay(world, now, usize::MAX)?;
     done.count = replayed.delivered;
+    done.lines.extend(replayed.warnings);
     if replayed.waiting > 0 {
         done.lines.push(format!("{} could not be delivered and are tried again later", replayed.waiting));
     }

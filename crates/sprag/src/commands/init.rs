@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use sprag_host::clients::{self, CLIENTS, Client};
+use sprag_host::clients::{self, CLIENTS, Client, Form};
 use sprag_host::disk::{Disk as _, RealDisk};
 use sprag_host::doctor::program_name;
 use sprag_host::exec::on_path;
@@ -46,6 +46,9 @@ pub struct Args {
     /// Also let the agent run its own commands without asking: reflect, skip, observe, ref, decide, review context
     #[arg(long)]
     permissions: bool,
+    /// Also tell the clients of the memory's server, `sprag mcp` (Claude Code: in this repository's `.mcp.json`)
+    #[arg(long)]
+    mcp: bool,
     /// Let the client refuse tool calls when Sprag is missing or too slow
     #[arg(long)]
     fail_closed: bool,
@@ -72,6 +75,9 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
             true => {
                 changes.push(install::plan_removal(&path, client, user.as_ref())?);
                 changes.extend(install::agent::plan_removal(&path, client, user.as_ref())?);
+                if let Some((path, form)) = server_file(client, &path, places.as_ref()) {
+                    changes.push(install::server::plan_removal(&path, form, user.as_ref())?);
+                }
             }
             false => {
                 let on_failure = if args.fail_closed { OnFailure::Block } else { OnFailure::Pass };
@@ -79,6 +85,11 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
                 changes.push(install::plan(&path, &wanted)?);
                 if !args.hooks_only {
                     changes.extend(install::agent::plan(&path, client, user.as_ref())?);
+                }
+                if args.mcp {
+                    let file = server_file(client, &path, places.as_ref());
+                    let (path, form) = file.ok_or_else(|| Failure::not_in_git("a list of servers"))?;
+                    changes.push(install::server::plan(&path, form, &program)?);
                 }
             }
         }
@@ -108,6 +119,13 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
         make_project(&args, places.as_ref())?
     };
     finish(&args, &chosen, &changes, project)
+}
+
+/// Where this client is told of servers. A client that takes none is not asked for.
+fn server_file(client: &Client, settings: &Path, places: Option<&Places>) -> Option<(PathBuf, Form)> {
+    let worktree = places.and_then(|places| places.worktree.as_deref());
+    let path = install::server::path(settings, client, worktree)?;
+    client.install.server.as_ref().map(|server| (path, server.form))
 }
 
 /// A folder that was only made for a file of ours goes with it; one with anything in it stays.
@@ -150,6 +168,7 @@ fn ask_permissions(args: &Args, chosen: &[&Client]) -> Permissions {
     let question =
         format!("let the agent run `sprag {}` without asking you?", AGENT_COMMANDS.join("`, `sprag "));
     match args.permissions || (is_asked && output::confirm(&question)) {
+        true if args.mcp => Permissions::OfferWithTools,
         true => Permissions::Offer,
         false => Permissions::Leave,
     }

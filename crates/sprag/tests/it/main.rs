@@ -7,6 +7,7 @@
 )]
 
 mod bad_input;
+mod broker;
 mod bypasses;
 mod checked;
 mod commands;
@@ -16,6 +17,7 @@ mod delegation;
 mod docs;
 mod fuzzed;
 mod hostile;
+mod imports;
 mod killed;
 mod laws;
 mod packs;

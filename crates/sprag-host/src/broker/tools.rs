@@ -1,0 +1,243 @@
+//! The tools of the broker: what each is told, what comes of it. Every one that writes is a report through
+//! the same walk as a hook's event.
+
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+use sprag_core::event::{Answered, Report};
+use sprag_core::memory::learning::{self, Category};
+use sprag_core::text::{Text, one_line};
+
+use super::role::{Right, Role};
+use super::{Desk, Said, find, words};
+use crate::records;
+use crate::reports::{self, Delivery};
+
+pub struct Tool {
+    pub name: &'static str,
+    pub about: &'static str,
+    pub right: Right,
+    /// The form of its arguments.
+    pub schema: fn() -> Map<String, Value>,
+    pub call: fn(&Desk<'_>, &Map<String, Value>) -> Said,
+}
+
+pub const TOOLS: &[Tool] = &[
+    Tool {
+        name: "search",
+        about: "Find what earlier sessions of this project have learned. Returns quoted notes, best first.",
+        right: Right::Search,
+        schema: search_schema,
+        call: search,
+    },
+    Tool {
+        name: "record",
+        about: "Hand in what was learned, as candidates; the same sieve as `sprag reflect`.",
+        right: Right::Record,
+        schema: record_schema,
+        call: record,
+    },
+    Tool {
+        name: "observe",
+        about: "Note something for the session: whoever reflects on the work will see it.",
+        right: Right::Observe,
+        schema: observe_schema,
+        call: observe,
+    },
+    Tool {
+        name: "answer",
+        about: "Keep a question that came up together with its answer and where that is from.",
+        right: Right::Answer,
+        schema: answer_schema,
+        call: answer,
+    },
+    Tool {
+        name: "outcome",
+        about: "Say that learnings were used, and whether the work went well with them.",
+        right: Right::Outcome,
+        schema: outcome_schema,
+        call: outcome,
+    },
+];
+
+const QUERY: usize = 1000;
+const LIMIT: u64 = 5;
+const LIMIT_MOST: u64 = 10;
+const IDS: usize = 20;
+
+fn search_schema() -> Map<String, Value> {
+    object(
+        json!({
+            "query": {"type": "string", "maxLength": QUERY, "description": "what you are about to do or look for"},
+            "files": {"type": "array", "items": {"type": "string"}, "description": "paths in the repository it is about"},
+            "category": {"type": "string", "enum": Category::ALL.iter().map(|it| it.name()).collect::<Vec<_>>()},
+            "tag": {"type": "string"},
+            "limit": {"type": "integer", "minimum": 1, "maximum": LIMIT_MOST, "default": LIMIT},
+        }),
+        &["query"],
+    )
+}
+
+fn search(desk: &Desk<'_>, arguments: &Map<String, Value>) -> Said {
+    let query = find::Query {
+        text: text::<QUERY>(arguments, "query")?.to_string(),
+        limit: arguments.get("limit").and_then(Value::as_u64).unwrap_or(LIMIT).clamp(1, LIMIT_MOST) as usize,
+        category: arguments.get("category").and_then(Value::as_str).and_then(Category::read),
+        tag: arguments.get("tag").and_then(Value::as_str).map(str::to_owned),
+        files: texts::<300>(arguments, "files", 20)?.iter().map(ToString::to_string).collect(),
+    };
+    let found = find::found(desk, &query).map_err(|error| format!("the records cannot be read: {error}"))?;
+    if found.is_empty() {
+        return Ok("sprag: nothing is known about this".to_owned());
+    }
+    let notes: Vec<String> = found.iter().map(words::note).collect();
+    Ok(format!("sprag: {} found, {}\n\n{}", found.len(), words::FRAME, notes.join("\n\n")))
+}
+
+fn record_schema() -> Map<String, Value> {
+    match learning::schema() {
+        Value::Object(schema) => schema,
+        _ => object(json!({"candidates": {"type": "array"}}), &["candidates"]),
+    }
+}
+
+fn record(desk: &Desk<'_>, arguments: &Map<String, Value>) -> Said {
+    let submission = Value::Object(arguments.clone()).to_string();
+    let read = learning::submission(&submission).map_err(|unreadable| unreadable.to_string())?;
+    let last = read.accepted.iter().map(|(index, _)| index + 1).max().unwrap_or(0);
+    let ids: Vec<Text<64>> = (0..last).map(|_| Text::new(records::new_id(desk.now))).collect();
+    let how = send(desk, Report::Reflected { submission, ids: ids.clone() })?;
+    let mut lines: Vec<String> = Vec::new();
+    for (index, candidate) in &read.accepted {
+        let id = ids.get(*index).map(Text::as_str).unwrap_or_default();
+        lines.push(format!("kept `{id}` ({how}): {}", one_line(candidate.summary.as_str())));
+    }
+    for rejected in &read.rejected {
+        lines.push(format!("not kept, candidate {}: {}", rejected.index, rejected.reason));
+    }
+    Ok(lines.join("\n"))
+}
+
+fn observe_schema() -> Map<String, Value> {
+    object(json!({"note": {"type": "string", "maxLength": 2000}}), &["note"])
+}
+
+fn observe(desk: &Desk<'_>, arguments: &Map<String, Value>) -> Said {
+    let how = send(desk, Report::Observed { note: text(arguments, "note")? })?;
+    Ok(format!("noted ({how})"))
+}
+
+fn answer_schema() -> Map<String, Value> {
+    object(
+        json!({
+            "question": {"type": "string", "maxLength": 1000},
+            "answer": {"type": "string", "maxLength": 2000},
+            "source": {"type": "string", "maxLength": 300, "description": "`user`, a path, a command"},
+            "confidence": {"type": "number", "minimum": 0, "maximum": 1},
+        }),
+        &["question", "answer", "source"],
+    )
+}
+
+fn answer(desk: &Desk<'_>, arguments: &Map<String, Value>) -> Said {
+    let confidence = match arguments.get("confidence") {
+        None | Some(Value::Null) => 0.5,
+        Some(given) => given
+            .as_f64()
+            .filter(|given| (0.0..=1.0).contains(given))
+            .ok_or("`confidence` is a number from 0 to 1")?,
+    };
+    let answered = Answered {
+        question: text(arguments, "question")?,
+        answer: text(arguments, "answer")?,
+        source: text(arguments, "source")?,
+        confidence: confidence as f32,
+    };
+    let how = send(desk, Report::Answered(answered))?;
+    Ok(format!("kept ({how})"))
+}
+
+fn outcome_schema() -> Map<String, Value> {
+    object(
+        json!({
+            "ids": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": IDS},
+            "success": {"type": "boolean", "description": "leave it out if that is not known yet"},
+            "what": {"type": "string", "maxLength": 500, "description": "what they were used for"},
+        }),
+        &["ids", "what"],
+    )
+}
+
+/// Used is one thing, whether it went well another: the second may not be known.
+fn outcome(desk: &Desk<'_>, arguments: &Map<String, Value>) -> Said {
+    let ids = texts::<64>(arguments, "ids", IDS)?;
+    if ids.is_empty() {
+        return Err("`ids` names no learning".to_owned());
+    }
+    if let Some(bad) = ids.iter().find(|id| !records::is_id(id.as_str())) {
+        return Err(format!("`{}` is not the id of a learning", sprag_core::text::quoted(bad.as_str())));
+    }
+    let what: Text<500> = text(arguments, "what")?;
+    let success = match arguments.get("success") {
+        None | Some(Value::Null) => None,
+        Some(Value::Bool(success)) => Some(*success),
+        Some(_) => return Err("`success` is true or false".to_owned()),
+    };
+    let mut how = send(desk, Report::Referred { ids: ids.clone(), how: what.clone() })?;
+    if let Some(is_success) = success {
+        how = send(desk, Report::Went { ids, is_success, what })?;
+    }
+    Ok(format!("noted ({how})"))
+}
+
+fn send(desk: &Desk<'_>, report: Report) -> Result<&'static str, String> {
+    let (world, caller) = (desk.world, desk.caller);
+    // A connection that is nobody's session must not pass for the one that is live here.
+    let cwd = if caller.role == Role::Unknown { Path::new("") } else { desk.cwd };
+    match reports::send_as(world, &caller.session, &caller.actor, report, cwd, desk.now) {
+        Ok(Delivery::Recorded) => Ok("recorded"),
+        Ok(Delivery::Left(_)) => Ok("left for the next hook"),
+        Ok(Delivery::Refused(reason)) => Err(reason.why.to_string()),
+        Err(error) => Err(format!("it cannot be written down: {error:?}")),
+    }
+}
+
+fn object(properties: Value, required: &[&str]) -> Map<String, Value> {
+    let mut schema = Map::new();
+    schema.insert("type".to_owned(), json!("object"));
+    schema.insert("properties".to_owned(), properties);
+    schema.insert("required".to_owned(), json!(required));
+    schema
+}
+
+/// A text that is there and not too long: what is cut would be lost without anybody noticing.
+fn text<const N: usize>(arguments: &Map<String, Value>, name: &str) -> Result<Text<N>, String> {
+    let given = arguments.get(name).and_then(Value::as_str).ok_or_else(|| format!("`{name}` is no text"))?;
+    checked(name, given)
+}
+
+fn checked<const N: usize>(name: &str, given: &str) -> Result<Text<N>, String> {
+    let count = given.chars().count();
+    match given.trim().is_empty() || count > N {
+        true => Err(format!("`{name}` has {count} characters; it takes one to {N}")),
+        false => Ok(Text::from(given)),
+    }
+}
+
+fn texts<const N: usize>(
+    arguments: &Map<String, Value>,
+    name: &str,
+    most: usize,
+) -> Result<Vec<Text<N>>, String> {
+    let items = match arguments.get(name) {
+        None | Some(Value::Null) => return Ok(Vec::new()),
+        Some(Value::Array(items)) if items.len() <= most => items,
+        Some(_) => return Err(format!("`{name}` is a list of at most {most}")),
+    };
+    let one = |item: &Value| {
+        item.as_str()
+            .ok_or_else(|| format!("`{name}` has an item that is no text"))
+            .and_then(|text| checked(name, text))
+    };
+    items.iter().map(one).collect()
+}

@@ -1,0 +1,27 @@
+//! What backends should have and were never told, or told otherwise: one that is new, or was away.
+
+use std::io;
+
+use sprag_core::time::Timestamp;
+
+use super::{Done, Mode, Step, When};
+use crate::backends;
+use crate::walk::World;
+
+pub const STEP: Step =
+    Step { name: "backends", about: "learnings that backends do not have yet", when: When::Asked, run };
+
+fn run(world: &World<'_>, mode: Mode, now: Timestamp) -> io::Result<Done> {
+    let mut done = Done::default();
+    for (backend, orders) in backends::missing(world)? {
+        if orders.is_empty() {
+            continue;
+        }
+        done.count += orders.len();
+        done.lines.push(format!("{} for `{}`", orders.len(), backend.name));
+        if mode != Mode::Rehearsal {
+            backends::put_all(world, &[backend], &orders, now)?;
+        }
+    }
+    Ok(done)
+}
