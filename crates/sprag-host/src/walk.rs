@@ -18,6 +18,7 @@ use sprag_core::memory::episode::Patterns;
 use sprag_core::memory::qa::Answers;
 use sprag_core::memory::redact;
 use sprag_core::memory::routing::Place;
+use sprag_core::memory::tiers::Summaries;
 use sprag_core::obligation::Debts;
 use sprag_core::session::{Process, Session};
 use sprag_core::tool::{Outcome, ToolCall};
@@ -205,11 +206,10 @@ pub fn chores(world: &World<'_>, input: &Input, walked: &Walked) -> io::Result<(
         renew::<Debts>(&store, world.disk)?;
         renew::<Patterns>(&store, world.disk)?;
         renew::<Answers>(&store, world.disk)?;
+        renew::<Summaries>(&store, world.disk)?;
         if matches!(input.event, Event::SessionStarted { .. } | Event::SessionEnded { .. }) {
             learnings::after_hook(world, input.at)?;
-        }
-        if matches!(input.event, Event::SessionStarted { .. }) {
-            upkeep::daily(world, input.at)?;
+            upkeep::in_hook(world, input.at)?;
         }
     }
     Ok(())

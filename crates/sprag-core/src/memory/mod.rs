@@ -22,5 +22,6 @@ pub mod redact;
 pub mod routing;
 pub mod specific;
 pub mod stats;
+pub mod tiers;
 pub mod union;
 pub mod usage;
