@@ -9,6 +9,7 @@ use crate::check::Results;
 use crate::digest::Digest;
 use crate::judge::Judgement;
 use crate::memory::episode::Patterns;
+use crate::memory::qa::Match;
 use crate::memory::recall::Recalled;
 use crate::obligation::OpenDebt;
 use crate::rules::RuleSet;
@@ -65,6 +66,8 @@ impl Needs {
     pub const RECALL: Needs = Needs(1 << 20);
     /// What helped when commands failed before.
     pub const EPISODES: Needs = Needs(1 << 24);
+    /// What the user answered to questions like these.
+    pub const ANSWERS: Needs = Needs(1 << 25);
 
     /// Whether finding out may take long.
     pub fn is_slow(self) -> bool {
@@ -130,6 +133,8 @@ impl Needs {
             (Needs::TOKEN, "token"),
             (Needs::PEERS, "peers"),
             (Needs::UNCOMMITTED, "uncommitted"),
+            (Needs::EPISODES, "episodes"),
+            (Needs::ANSWERS, "answers"),
         ]
         .into_iter()
         .filter(|&(need, _)| self.has(need))
@@ -184,6 +189,7 @@ pub struct Facts {
     pub closed: Option<Vec<Closed>>,
     pub recalled: Option<Recalled>,
     pub episodes: Option<Patterns>,
+    pub answers: Option<Vec<Match>>,
 }
 
 /// The tracker that is used here.

@@ -1,6 +1,7 @@
 //! Everything of Sprag that touches the world: clients, files, git, processes, the clock. Start
 //! at [`hook`]: the walk of one hook call is a straight line through this crate.
 
+pub mod answers;
 pub mod backends;
 pub mod broker;
 pub mod checks;
@@ -21,6 +22,7 @@ pub mod install;
 pub mod journal;
 pub mod judge;
 pub mod keep;
+pub mod memory;
 pub mod migrate;
 pub mod outbox;
 pub mod person;

@@ -12,8 +12,11 @@ use sprag_core::event::{Author, Event, EventKind, Input, Report, Source, Waiting
 use sprag_core::fact::{Facts, Needs};
 use sprag_core::gates::Effect;
 use sprag_core::gates::review::case::Seat;
-use sprag_core::log::Record;
+use sprag_core::log::{Projection, Record};
+use sprag_core::memory::episode::Patterns;
+use sprag_core::memory::qa::Answers;
 use sprag_core::memory::redact;
+use sprag_core::obligation::Debts;
 use sprag_core::session::{Process, Session};
 use sprag_core::tool::{Outcome, ToolCall};
 use sprag_core::verdict::{Ruling, Verdict};
@@ -184,15 +187,20 @@ pub fn chores(world: &World<'_>, input: &Input, walked: &Walked) -> io::Result<(
         outbox::replay(world, input.at, outbox::PER_HOOK)?;
     }
     if walked.chores.looks_around {
-        let debts = projections::load::<sprag_core::obligation::Debts>(&store)?;
-        if debts.fresh_bytes > RENEW {
-            projections::save(&store, world.disk, &debts)?;
-        }
+        renew::<Debts>(&store, world.disk)?;
+        renew::<Patterns>(&store, world.disk)?;
+        renew::<Answers>(&store, world.disk)?;
         if matches!(input.event, Event::SessionStarted { .. }) {
             upkeep::daily(world, input.at)?;
         }
     }
     Ok(())
+}
+
+/// What hooks fold while somebody waits must not grow with the log.
+fn renew<P: Projection>(store: &Store, disk: &dyn Disk) -> io::Result<()> {
+    let folded = projections::load::<P>(store)?;
+    if folded.fresh_bytes > RENEW { projections::save(store, disk, &folded) } else { Ok(()) }
 }
 
 /// A prompt is when work starts; the answer is there for a later event.

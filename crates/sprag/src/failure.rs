@@ -171,6 +171,11 @@ impl Failure {
         Failure::new(Kind::Usage, "bad_text", message).next(format!("sprag help {command}"))
     }
 
+    pub fn unknown_name(option: &str, name: &str, known: &[&str]) -> Failure {
+        let message = format!("`{option}` knows no `{}`; it takes {}", quoted(name), known.join(", "));
+        Failure::new(Kind::Usage, "unknown_name", message).next("sprag help search")
+    }
+
     pub fn unknown_client(name: &str, known: &[&str]) -> Failure {
         let known = known.join(", ");
         Failure::new(Kind::Usage, "unknown_client", format!("unknown client `{name}`; known are {known}"))

@@ -10,6 +10,8 @@ pub mod import;
 pub mod insight;
 pub mod kinds;
 pub mod learning;
+pub mod negative;
+pub mod qa;
 pub mod recall;
 pub mod redact;
 pub mod stats;

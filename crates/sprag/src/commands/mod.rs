@@ -35,6 +35,8 @@ commands! {
     Review: review,
     Verify: verify,
     Ref: refer,
+    Search: search,
+    Memory: memory,
     Mcp: mcp,
     Backends: backends,
     Import: import,
@@ -81,6 +83,8 @@ pub enum Ending {
     Done,
     /// Done, and the answer is no.
     No,
+    /// Done, but some lines of the input were bad.
+    BadLines,
 }
 
 pub type Outcome = Result<Ending, Failure>;
@@ -114,6 +118,7 @@ pub fn main(args: &[OsString]) -> ExitCode {
     match cli.command.run(&cx) {
         Ok(Ending::Done) => ExitCode::SUCCESS,
         Ok(Ending::No) => ExitCode::from(1),
+        Ok(Ending::BadLines) => ExitCode::from(3),
         Err(failure) => {
             match wants_json {
                 true => output::json(failure.json()),
