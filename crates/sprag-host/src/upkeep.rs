@@ -17,11 +17,13 @@ use crate::walk::World;
 mod decay;
 mod deliveries;
 mod folds;
+mod index;
 mod lost;
 mod mirrors;
 
 /// Every step, in order: what is settled first may be due to leave then.
-pub const STEPS: &[&Step] = &[&lost::STEP, &decay::STEP, &mirrors::STEP, &deliveries::STEP, &folds::STEP];
+pub const STEPS: &[&Step] =
+    &[&lost::STEP, &decay::STEP, &mirrors::STEP, &deliveries::STEP, &folds::STEP, &index::STEP];
 
 pub struct Step {
     pub name: &'static str,

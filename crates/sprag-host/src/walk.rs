@@ -25,7 +25,8 @@ use crate::journal::{self, Journal};
 use crate::places::Places;
 use crate::store::{LOCK_WAIT, Store};
 use crate::{
-    backends, facts, inbox, outbox, person, projections, records, reports, seen, staged, start, trackers, upkeep,
+    backends, facts, inbox, memory, outbox, person, projections, records, reports, seen, staged, start,
+    trackers, upkeep,
 };
 
 /// Where a walk takes place.
@@ -190,6 +191,7 @@ pub fn chores(world: &World<'_>, input: &Input, walked: &Walked) -> io::Result<(
         if matches!(input.event, Event::SessionStarted { .. }) {
             upkeep::daily(world, input.at)?;
         }
+        memory::maintain::after_reply(&store, world.disk, &memory::shared(&world.places))?;
     }
     Ok(())
 }

@@ -27,6 +27,8 @@ use crate::store::{Store, lock_within};
 const TAIL: usize = 64;
 /// The same for bytes, of which most may be about other things.
 const TAIL_BYTES: u64 = 256 * 1024;
+/// Bytes after which a hook makes a segment: some sixty learnings, or much else.
+const HOOK_TAIL: u64 = 64 * 1024;
 /// Segments an index has at most, where there is time to merge.
 const SEGMENTS: usize = 8;
 /// How many are left by a merge.
@@ -61,6 +63,25 @@ pub struct Renewed {
 /// Whether it is worth the while.
 pub fn is_due(behind: &Behind) -> bool {
     behind.is_broken || behind.documents > TAIL || behind.bytes > TAIL_BYTES
+}
+
+/// What a hook does after its reply: nothing, as long as there is little that the index does not have.
+pub fn after_reply(store: &Store, disk: &dyn Disk, further: &[PathBuf]) -> io::Result<()> {
+    let known = manifest::read(store).map(|manifest| manifest.sources).unwrap_or_default();
+    let behind: u64 = sources::all(store, further)
+        .iter()
+        .map(|source| {
+            let covered =
+                known.iter().find(|known| known.name == source.name).map_or(0, |known| known.length);
+            // Shorter than it was is another content; it is looked at below.
+            let length = std::fs::metadata(&source.path).map_or(0, |found| found.len());
+            if length < covered { HOOK_TAIL } else { length - covered }
+        })
+        .sum();
+    if behind >= HOOK_TAIL {
+        renew(store, disk, further, Work::Hook)?;
+    }
+    Ok(())
 }
 
 /// `None`: somebody else is at it, or it is too much for now.

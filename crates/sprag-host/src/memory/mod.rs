@@ -12,4 +12,19 @@ pub mod sources;
 #[cfg(test)]
 mod tests;
 
+use std::path::PathBuf;
+
+use crate::places::{Places, UserPlaces};
+use crate::store::{Store, files_with_ending};
+
 pub use library::{Library, Reach, Shown};
+
+/// What clones of this project share, as this worktree has it.
+pub fn shared(places: &Places) -> Vec<PathBuf> {
+    places.project().map(|project| files_with_ending(&project.join("share"), "jsonl")).unwrap_or_default()
+}
+
+/// The records that belong to the user and to no project.
+pub fn personal(user: &UserPlaces) -> Store {
+    Store::at(user.state.join("personal"))
+}

@@ -11,8 +11,8 @@ use sprag_core::time::Timestamp;
 use sprag_host::disk::RealDisk;
 use sprag_host::memory::library::Place;
 use sprag_host::memory::maintain::{self, Work};
-use sprag_host::memory::{Library, Reach, Shown, pools};
-use sprag_host::store::{Store, files_with_ending};
+use sprag_host::memory::{self, Library, Reach, Shown, pools};
+use sprag_host::store::Store;
 use sprag_index::query::{self, Corpus, FLOOR, Filter, Hit, Question, WEIGHTS};
 use sprag_index::table;
 
@@ -147,10 +147,9 @@ fn libraries(args: &Args, cx: &Cx) -> Result<Vec<Library>, Failure> {
         return Ok(vec![open(&pools::store(&cx.cwd.join(dir), None), &[])?]);
     }
     let places = cx.places()?;
-    let shared = places.project().map(|project| files_with_ending(&project.join("share"), "jsonl"));
-    let mut libraries = vec![open(&Store::at(&places.store), &shared.unwrap_or_default())?];
+    let mut libraries = vec![open(&Store::at(&places.store), &memory::shared(&places))?];
     if let Some(user) = &places.user {
-        libraries.push(open(&Store::at(user.state.join("personal")), &[])?);
+        libraries.push(open(&memory::personal(user), &[])?);
     }
     Ok(libraries)
 }

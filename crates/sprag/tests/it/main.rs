@@ -19,6 +19,7 @@ mod fuzzed;
 mod hostile;
 mod killed;
 mod laws;
+mod memory;
 mod packs;
 mod parallel;
 mod permission;
