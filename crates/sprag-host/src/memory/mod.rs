@@ -2,6 +2,7 @@
 //! thrown away at any time. Reading takes no lock and parses nothing but what came since; keeping it up
 //! to date happens after everybody has their answer.
 
+pub mod ask;
 pub mod library;
 pub mod loading;
 pub mod maintain;
@@ -13,19 +14,5 @@ pub mod sources;
 #[cfg(test)]
 mod tests;
 
-use std::path::PathBuf;
-
-use crate::places::{Places, UserPlaces};
-use crate::store::{Store, files_with_ending};
-
+pub use ask::{Answer, Memory, Owner};
 pub use library::{Library, Reach, Shown};
-
-/// What clones of this project share, as this worktree has it.
-pub fn shared(places: &Places) -> Vec<PathBuf> {
-    places.project().map(|project| files_with_ending(&project.join("share"), "jsonl")).unwrap_or_default()
-}
-
-/// The records that belong to the user and to no project.
-pub fn personal(user: &UserPlaces) -> Store {
-    Store::at(user.state.join("personal"))
-}

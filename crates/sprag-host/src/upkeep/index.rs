@@ -1,43 +1,28 @@
-//! The index of the memory, brought up to date, its small pieces made one; the user's own as well.
+//! The index of the memory, brought up to date and merged as far as it goes.
 
 use std::io;
-use std::path::PathBuf;
 
 use sprag_core::time::Timestamp;
 
 use super::{Done, Mode, Step, When};
+use crate::memory::ask;
 use crate::memory::maintain::{self, Work};
-use crate::memory::{self, Library, Reach};
-use crate::store::Store;
 use crate::walk::World;
 
-pub const STEP: Step = Step { name: "index", about: "indexes brought up to date", when: When::Asked, run };
+pub const STEP: Step = Step { name: "index", about: "documents indexed", when: When::Asked, run };
 
 fn run(world: &World<'_>, mode: Mode, _now: Timestamp) -> io::Result<Done> {
-    let mut done = Done::default();
-    renew(world, &world.store(), &memory::shared(&world.places), mode, &mut done)?;
-    if let Some(user) = &world.places.user {
-        renew(world, &memory::personal(user), &[], mode, &mut done)?;
+    if mode == Mode::Rehearsal {
+        return Ok(Done::default());
     }
-    Ok(done)
-}
-
-fn renew(
-    world: &World<'_>,
-    store: &Store,
-    further: &[PathBuf],
-    mode: Mode,
-    done: &mut Done,
-) -> io::Result<()> {
-    let behind = Library::open(store, further, Reach::Last(0))?.behind;
-    if behind.bytes == 0 && !behind.is_broken {
-        return Ok(());
-    }
-    let is_done = match mode {
-        Mode::Rehearsal => true,
-        Mode::Real => maintain::renew(store, world.disk, further, Work::All)?.is_some(),
-        Mode::Bounded => maintain::renew(store, world.disk, further, Work::Hook)?.is_some(),
+    let renewed = maintain::renew(&world.store(), world.disk, &ask::shared(&world.places), Work::All)?;
+    let Some(renewed) = renewed else {
+        return Ok(Done { count: 0, lines: vec!["another process is at it".to_owned()] });
     };
-    done.count += usize::from(is_done);
-    Ok(())
+    let documents = usize::try_from(renewed.documents).unwrap_or(usize::MAX);
+    let lines = match documents {
+        0 => Vec::new(),
+        _ => vec![format!("{} segments, {} KB", renewed.segments, renewed.bytes.div_ceil(1024))],
+    };
+    Ok(Done { count: documents, lines })
 }

@@ -1,0 +1,40 @@
+//! Answers to questions like the ones a call would put to the user.
+
+use std::io;
+
+use sprag_core::event::{Event, Input};
+use sprag_core::memory::qa::{self, Answers, Kept, Match, SAME};
+use sprag_core::text::Text;
+use sprag_index::dedup;
+use sprag_index::table::{self, Table};
+
+use crate::projections;
+use crate::walk::World;
+
+/// Matches one question is given.
+const MOST: usize = 8;
+
+pub fn find(world: &World<'_>, input: &Input) -> io::Result<Vec<Match>> {
+    let Event::ToolRequested { call } = &input.event else { return Ok(Vec::new()) };
+    let table = table::built_in();
+    let answers = projections::load::<Answers>(&world.store())?.state;
+    let mut found = Vec::new();
+    for question in qa::questions(call) {
+        let alike = answers.iter().map(|kept| compared(&question, kept, &table)).filter(|it| it.score >= SAME);
+        found.extend(alike.take(MOST));
+    }
+    Ok(found)
+}
+
+fn compared(question: &Text<1000>, kept: &Kept, table: &Table<'_>) -> Match {
+    let alike = dedup::similar(question.as_str(), kept.answered.question.as_str(), table);
+    // Evidence is hashed by whoever keeps an answer; none has any yet.
+    let holds = kept.answered.evidence.is_empty();
+    Match {
+        question: question.clone(),
+        kept: kept.clone(),
+        score: alike.score,
+        differs: alike.differs.is_some(),
+        holds,
+    }
+}
