@@ -31,8 +31,8 @@ use crate::journal::{self, Journal};
 use crate::places::Places;
 use crate::store::{LOCK_WAIT, Store};
 use crate::{
-    backends, facts, inbox, learnings, outbox, person, projections, records, reports, seen, staged, start,
-    trackers, upkeep,
+    backends, facts, inbox, learnings, memory, outbox, person, projections, records, reports, seen, staged,
+    start, trackers, upkeep,
 };
 
 /// Where a walk takes place.
@@ -211,6 +211,7 @@ pub fn chores(world: &World<'_>, input: &Input, walked: &Walked) -> io::Result<(
             learnings::after_hook(world, input.at)?;
             upkeep::in_hook(world, input.at)?;
         }
+        memory::maintain::after_reply(&store, world.disk, &memory::ask::shared(&world.places))?;
     }
     Ok(())
 }
