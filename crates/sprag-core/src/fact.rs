@@ -10,6 +10,7 @@ use crate::digest::Digest;
 use crate::judge::Judgement;
 use crate::memory::episode::Patterns;
 use crate::memory::propose::Around;
+use crate::memory::qa::Match;
 use crate::memory::recall::Recalled;
 use crate::obligation::OpenDebt;
 use crate::rules::RuleSet;
@@ -66,6 +67,8 @@ impl Needs {
     pub const RECALL: Needs = Needs(1 << 20);
     /// What helped when commands failed before.
     pub const EPISODES: Needs = Needs(1 << 24);
+    /// What the user answered to questions like these.
+    pub const ANSWERS: Needs = Needs(1 << 25);
 
     /// What is known of the candidates that are handed in.
     pub const PROPOSED: Needs = Needs(1 << 21);
@@ -136,6 +139,8 @@ impl Needs {
             (Needs::PEERS, "peers"),
             (Needs::UNCOMMITTED, "uncommitted"),
             (Needs::PROPOSED, "proposed"),
+            (Needs::EPISODES, "episodes"),
+            (Needs::ANSWERS, "answers"),
         ]
         .into_iter()
         .filter(|&(need, _)| self.has(need))
@@ -191,6 +196,7 @@ pub struct Facts {
     pub proposed: Option<Around>,
     pub recalled: Option<Recalled>,
     pub episodes: Option<Patterns>,
+    pub answers: Option<Vec<Match>>,
 }
 
 /// The tracker that is used here.

@@ -11,12 +11,14 @@ use sprag_core::digest::Digest;
 use sprag_core::event::{Event, Input};
 use sprag_core::fact::{Changes, Closed, Conflict, Facts, Found, Mark, Needs, RoleMarks, Size};
 use sprag_core::gates::permission;
+use sprag_core::memory::episode::Patterns;
 use sprag_core::obligation::{Debts, Duty, OpenDebt};
 use sprag_core::rules::Concern;
 use sprag_core::session::Session;
 use sprag_core::text::Text;
 use sprag_core::time::Timestamp;
 
+use crate::answers;
 use crate::clients::CLIENTS;
 use crate::disk::{open_regular, read_small};
 use crate::env::Env;
@@ -132,6 +134,13 @@ fn look(needs: Needs, world: &World<'_>, input: &Input, session: &Session) -> Fa
     }
     if needs.has(Needs::CHANGES) {
         facts.changes = changes(places, session);
+    }
+    if needs.has(Needs::EPISODES) {
+        let episodes = projections::load::<Patterns>(&Store::at(&places.store));
+        facts.episodes = episodes.ok().map(|folded| folded.state);
+    }
+    if needs.has(Needs::ANSWERS) {
+        facts.answers = answers::find(world, input).ok();
     }
     if needs.has(Needs::TOKEN) {
         facts.token = records::new_token().map(Text::new);

@@ -1,6 +1,7 @@
 //! Everything of Sprag that touches the world: clients, files, git, processes, the clock. Start
 //! at [`hook`]: the walk of one hook call is a straight line through this crate.
 
+pub mod answers;
 pub mod backends;
 pub mod broker;
 pub mod checks;
@@ -15,12 +16,14 @@ pub mod facts;
 pub mod git;
 pub mod guarded;
 pub mod hook;
+pub mod import;
 pub mod inbox;
 pub mod install;
 pub mod journal;
 pub mod judge;
 pub mod keep;
 pub mod learnings;
+pub mod memory;
 pub mod migrate;
 pub mod outbox;
 pub mod person;

@@ -9,13 +9,16 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use sprag_core::decide::{self, Weight};
-use sprag_core::event::{Author, Event, EventKind, Input, Report, Source, Waiting};
+use sprag_core::event::{Actor, Author, Event, EventKind, Input, Report, Source, Waiting};
 use sprag_core::fact::{Facts, Needs};
 use sprag_core::gates::Effect;
 use sprag_core::gates::review::case::Seat;
-use sprag_core::log::Record;
+use sprag_core::log::{Projection, Record};
+use sprag_core::memory::episode::Patterns;
+use sprag_core::memory::qa::Answers;
 use sprag_core::memory::redact;
 use sprag_core::memory::routing::Place;
+use sprag_core::obligation::Debts;
 use sprag_core::session::{Process, Session};
 use sprag_core::tool::{Outcome, ToolCall};
 use sprag_core::verdict::{Ruling, Verdict};
@@ -197,12 +200,11 @@ pub fn chores(world: &World<'_>, input: &Input, walked: &Walked) -> io::Result<(
     }
     if walked.chores.looks_around {
         if let Some(personal) = learnings::personal(&world.places) {
-            outbox::replay_log(&personal, world.disk, input.at, outbox::PER_HOOK)?;
+            outbox::replay_log(&personal, world.disk, input.at)?;
         }
-        let debts = projections::load::<sprag_core::obligation::Debts>(&store)?;
-        if debts.fresh_bytes > RENEW {
-            projections::save(&store, world.disk, &debts)?;
-        }
+        renew::<Debts>(&store, world.disk)?;
+        renew::<Patterns>(&store, world.disk)?;
+        renew::<Answers>(&store, world.disk)?;
         if matches!(input.event, Event::SessionStarted { .. } | Event::SessionEnded { .. }) {
             learnings::after_hook(world, input.at)?;
         }
@@ -211,6 +213,12 @@ pub fn chores(world: &World<'_>, input: &Input, walked: &Walked) -> io::Result<(
         }
     }
     Ok(())
+}
+
+/// What hooks fold while somebody waits must not grow with the log.
+fn renew<P: Projection>(store: &Store, disk: &dyn Disk) -> io::Result<()> {
+    let folded = projections::load::<P>(store)?;
+    if folded.fresh_bytes > RENEW { projections::save(store, disk, &folded) } else { Ok(()) }
 }
 
 /// A prompt is when work starts; the answer is there for a later event.
@@ -266,6 +274,8 @@ fn take_in(
             let report = Input {
                 at: drop.at.min(input.at).max(session.about.started.unwrap_or(input.at)),
                 event: Event::Reported(drop.report),
+                // Whoever's call it is that takes it in, it is not theirs.
+                actor: Actor::Main,
                 ..input.clone()
             };
             let needs = decide::needs(session, &report, &world.config.policy);

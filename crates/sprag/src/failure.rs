@@ -201,11 +201,6 @@ impl Failure {
         Failure::new(Kind::Usage, "no_members", message).next("sprag reflect --schema")
     }
 
-    pub fn unknown_name(what: &str, name: &str, known: &[&str]) -> Failure {
-        let message = format!("unknown {what} `{}`; known are {}", quoted(name), known.join(", "));
-        Failure::new(Kind::Usage, "unknown_name", message).next("sprag help learnings")
-    }
-
     pub fn busy(command: &str) -> Failure {
         Failure::new(Kind::Ours, "busy", "another process is at it").next(format!("sprag {command}"))
     }
@@ -224,6 +219,11 @@ impl Failure {
         let fault = if is_long { format!("has {count} characters") } else { "is empty".to_owned() };
         let message = format!("{what} {fault}; it takes one to {bound}");
         Failure::new(Kind::Usage, "bad_text", message).next(format!("sprag help {command}"))
+    }
+
+    pub fn unknown_name(option: &str, name: &str, known: &[&str]) -> Failure {
+        let message = format!("`{option}` knows no `{}`; it takes {}", quoted(name), known.join(", "));
+        Failure::new(Kind::Usage, "unknown_name", message).next("sprag help search")
     }
 
     pub fn unknown_client(name: &str, known: &[&str]) -> Failure {
@@ -247,6 +247,11 @@ impl Failure {
 
     pub fn nothing_to_trust() -> Failure {
         Failure::new(Kind::No, "not_found", "this project has no configuration of its own").next("sprag init")
+    }
+
+    pub fn no_memory(title: &str, path: &Path) -> Failure {
+        let message = format!("no memory of {title} was found in `{}`", path.display());
+        Failure::new(Kind::No, "not_found", message).next("name the file itself; `sprag help import`")
     }
 
     pub fn demo(what: impl Into<String>) -> Failure {

@@ -3,6 +3,7 @@
 
 mod commands;
 mod failure;
+mod input;
 mod output;
 
 use std::process::ExitCode;

@@ -18,6 +18,7 @@ gates! {
     notes: Notes,
     recall: Recall,
     episodes: Episodes,
+    questions: Questions,
     permission: Permission,
     delegation: Delegation,
     protection: Protection,

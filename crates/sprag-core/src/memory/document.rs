@@ -64,7 +64,7 @@ impl Document {
         }
     }
 
-    fn loaded(loaded: Loaded, at: Timestamp) -> Document {
+    pub fn loaded(loaded: Loaded, at: Timestamp) -> Document {
         Document {
             id: loaded.id,
             summary: loaded.summary,

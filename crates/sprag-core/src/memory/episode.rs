@@ -85,17 +85,45 @@ impl Class {
         match () {
             () if says(&["command not found", "not recognized as", "no such command"]) => Class::NoProgram,
             () if says(&["timed out", "timeout", "deadline exceeded"]) => Class::Timeout,
-            () if says(&["could not resolve host", "connection refused", "network is unreachable", "econnrefused"]) => {
+            () if says(&[
+                "could not resolve host",
+                "connection refused",
+                "network is unreachable",
+                "econnrefused",
+            ]) =>
+            {
                 Class::Network
             }
-            () if says(&["permission denied", "access denied", "eacces", "operation not permitted"]) => Class::Permission,
+            () if says(&["permission denied", "access denied", "eacces", "operation not permitted"]) => {
+                Class::Permission
+            }
             () if says(&["merge conflict", "conflict (", "needs merge"]) => Class::Conflict,
-            () if says(&["no such file", "enoent", "cannot find the path", "file not found"]) => Class::NoFile,
-            () if says(&["usage:", "unexpected argument", "unrecognized option", "unknown option", "invalid option"]) => {
+            () if says(&["no such file", "enoent", "cannot find the path", "file not found"]) => {
+                Class::NoFile
+            }
+            () if says(&[
+                "usage:",
+                "unexpected argument",
+                "unrecognized option",
+                "unknown option",
+                "invalid option",
+            ]) =>
+            {
                 Class::Usage
             }
-            () if says(&["test result: failed", "tests failed", "assertion", "--- fail", "failures:"]) => Class::Test,
-            () if says(&["error[e", "syntaxerror", "cannot find ", "undefined reference", "does not compile", "error ts", "could not compile"]) => {
+            () if says(&["test result: failed", "tests failed", "assertion", "--- fail", "failures:"]) => {
+                Class::Test
+            }
+            () if says(&[
+                "error[e",
+                "syntaxerror",
+                "cannot find ",
+                "undefined reference",
+                "does not compile",
+                "error ts",
+                "could not compile",
+            ]) =>
+            {
                 Class::Compile
             }
             () => Class::Other,
@@ -114,8 +142,11 @@ pub fn command_of(line: &str) -> Option<Text<80>> {
         if ["cd", "export", "set", "source", ".", "echo", "pushd", "mkdir", "umask", "true"].contains(&name) {
             continue;
         }
-        let is_name = |word: &&str| word.starts_with(|c: char| c.is_ascii_lowercase()) && !word.contains(['/', '.', '=']);
-        let sub = words.find(|word| !word.starts_with(['-', '+'])).filter(is_name).filter(|_| MANY.contains(&name));
+        let is_name = |word: &&str| {
+            word.starts_with(|c: char| c.is_ascii_lowercase()) && !word.contains(['/', '.', '='])
+        };
+        let sub =
+            words.find(|word| !word.starts_with(['-', '+'])).filter(is_name).filter(|_| MANY.contains(&name));
         return Some(Text::new(match sub {
             Some(sub) => format!("{name} {sub}"),
             None => name.to_owned(),
@@ -126,9 +157,46 @@ pub fn command_of(line: &str) -> Option<Text<80>> {
 
 /// Programs that are many: the next word says which.
 const MANY: &[&str] = &[
-    "apt", "apt-get", "aws", "az", "bazel", "brew", "bun", "bundle", "cargo", "composer", "conda", "deno", "docker",
-    "dotnet", "gcloud", "gh", "git", "go", "gradle", "gradlew", "helm", "just", "kubectl", "make", "mix", "mvn", "npm",
-    "npx", "pip", "pip3", "pnpm", "poetry", "rails", "rake", "rustup", "systemctl", "task", "terraform", "uv", "yarn",
+    "apt",
+    "apt-get",
+    "aws",
+    "az",
+    "bazel",
+    "brew",
+    "bun",
+    "bundle",
+    "cargo",
+    "composer",
+    "conda",
+    "deno",
+    "docker",
+    "dotnet",
+    "gcloud",
+    "gh",
+    "git",
+    "go",
+    "gradle",
+    "gradlew",
+    "helm",
+    "just",
+    "kubectl",
+    "make",
+    "mix",
+    "mvn",
+    "npm",
+    "npx",
+    "pip",
+    "pip3",
+    "pnpm",
+    "poetry",
+    "rails",
+    "rake",
+    "rustup",
+    "systemctl",
+    "task",
+    "terraform",
+    "uv",
+    "yarn",
 ];
 
 fn is_assignment(word: &str) -> bool {
@@ -150,10 +218,12 @@ pub fn gist(error: &str) -> Text<200> {
             .iter()
             .any(|word| line.contains(word))
     };
-    let lines = || error.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("Exit code"));
+    let lines =
+        || error.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("Exit code"));
     let line = lines().find(says).or_else(|| lines().next()).unwrap_or("no message");
     let words = line.split_whitespace().filter(|word| !word.contains('/') || word.len() < 2);
-    let words: Vec<String> = words.map(|word| word.chars().filter(|c| !c.is_ascii_digit()).collect()).collect();
+    let words: Vec<String> =
+        words.map(|word| word.chars().filter(|c| !c.is_ascii_digit()).collect()).collect();
     redact::short(&one_line(&words.join(" ")))
 }
 
@@ -187,7 +257,8 @@ impl Patterns {
 
     /// Those worth a learning, most frequent first.
     pub fn candidates(&self) -> Vec<&Pattern> {
-        let mut found: Vec<&Pattern> = self.patterns.values().filter(|pattern| pattern.count >= ALIKE).collect();
+        let mut found: Vec<&Pattern> =
+            self.patterns.values().filter(|pattern| pattern.count >= ALIKE).collect();
         found.sort_by_key(|pattern| (std::cmp::Reverse(pattern.count), std::cmp::Reverse(pattern.last)));
         found
     }
@@ -214,7 +285,9 @@ impl Projection for Patterns {
 
     fn apply(&mut self, record: &Record) {
         let episode = || serde_json::from_value::<Episode>(record.body.clone()).ok();
-        let Some(episode) = Some(record).filter(|it| it.kind == EPISODE).and_then(|_| episode()) else { return };
+        let Some(episode) = Some(record).filter(|it| it.kind == EPISODE).and_then(|_| episode()) else {
+            return;
+        };
         // What passed by itself teaches nothing.
         if episode.outcome == Outcome::Passed {
             return;
@@ -310,7 +383,9 @@ mod tests {
         let told: Vec<String> = patterns.candidates().iter().map(|pattern| pattern.told()).collect();
         assert_eq!(
             told,
-            ["`cargo test` failed 3 times with `error: no feature 'x' (line )` (other); what helped: edit Cargo.toml"]
+            [
+                "`cargo test` failed 3 times with `error: no feature 'x' (line )` (other); what helped: edit Cargo.toml"
+            ]
         );
     }
 

@@ -56,9 +56,10 @@ impl Learnings {
 
     /// Those whose id begins so.
     pub fn by_prefix<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = &'a Entry> {
-        self.entries.range(prefix.to_owned()..).map(|(_, entry)| entry).take_while(move |entry| {
-            entry.learning.id.as_str().starts_with(prefix)
-        })
+        self.entries
+            .range(prefix.to_owned()..)
+            .map(|(_, entry)| entry)
+            .take_while(move |entry| entry.learning.id.as_str().starts_with(prefix))
     }
 
     pub fn rejections(&self) -> &[(Timestamp, Rejection)] {

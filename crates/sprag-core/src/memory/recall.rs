@@ -98,7 +98,9 @@ fn is_path(word: &str) -> bool {
     let name = word.rsplit('/').next().unwrap_or(word);
     let has_ending = name.rsplit_once('.').is_some_and(|(stem, ending)| {
         let is_short = (1..=5).contains(&ending.len());
-        (stem.len() > 1 || word.contains('/')) && is_short && ending.chars().all(|c| c.is_ascii_alphanumeric())
+        (stem.len() > 1 || word.contains('/'))
+            && is_short
+            && ending.chars().all(|c| c.is_ascii_alphanumeric())
     });
     let is_plain = word.chars().all(|c| c.is_alphanumeric() || "/._-@+[]".contains(c));
     is_plain && has_ending && word.chars().any(char::is_alphabetic) && word.len() <= 300

@@ -60,8 +60,12 @@ pub enum Change {
     Referred,
     Implied,
     Dismissed,
-    Rated { is_useful: bool },
-    Outcome { is_success: bool },
+    Rated {
+        is_useful: bool,
+    },
+    Outcome {
+        is_success: bool,
+    },
     /// Said otherwise: it counts again, and its text is another one.
     Corrected,
 }

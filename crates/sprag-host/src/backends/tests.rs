@@ -355,11 +355,15 @@ fn a_backend_that_comes_late_is_told_everything_once() {
     bench.policy.overrides.markdown = false;
     let world = bench.world();
     for n in 0..3 {
-        bench.log(kinds::ACCEPTED, json!(learning(&format!("0192aaaa-{n:04}"), &format!("The lexer needs {n} lines"), "project")));
+        bench.log(
+            kinds::ACCEPTED,
+            json!(learning(&format!("0192aaaa-{n:04}"), &format!("The lexer needs {n} lines"), "project")),
+        );
     }
     bench.log(kinds::ACCEPTED, json!(learning("0192dddd-mine", "I like short lines", "personal")));
     bench.log(kinds::ARCHIVED, json!({"ids": ["0192aaaa-0001"]}));
-    let count = |world: &World<'_>| missing(world).unwrap().iter().map(|(_, orders)| orders.len()).sum::<usize>();
+    let count =
+        |world: &World<'_>| missing(world).unwrap().iter().map(|(_, orders)| orders.len()).sum::<usize>();
     assert_eq!(count(&world), 3);
     for (backend, orders) in missing(&world).unwrap() {
         put_all(&world, &[backend], &orders, at(1)).unwrap();

@@ -133,7 +133,12 @@ fn event(dialect: &Dialect, wire: Wire<'_>, whole: Whole) -> Result<Option<Event
         EventKind::PermissionAsked => Event::PermissionAsked { call: call(dialect, wire, whole)? },
         EventKind::ToolFinished => {
             let outcome = outcome(dialect, &wire);
-            Event::ToolFinished { call: call(dialect, wire, whole)?, outcome }
+            let response = wire.tool_response.map(RawValue::get);
+            let mut call = call(dialect, wire, whole)?;
+            if call.asks_the_user() {
+                add_answers(&mut call.input, response);
+            }
+            Event::ToolFinished { call, outcome }
         }
         EventKind::StopRequested => Event::StopRequested(stop(wire)),
         EventKind::SubagentStarted => Event::SubagentStarted,
@@ -159,6 +164,14 @@ fn event(dialect: &Dialect, wire: Wire<'_>, whole: Whole) -> Result<Option<Event
 fn call(dialect: &Dialect, wire: Wire<'_>, whole: Whole) -> Result<ToolCall, Malformed> {
     let name = wire.tool_name.ok_or_else(|| Malformed("missing field `tool_name`".to_owned()))?;
     Ok(ToolCall::new(dialect.tools, &name, wire.tool_input, wire.tool_use_id.as_deref(), whole))
+}
+
+/// What the user answered stands in the response, and with some versions in the input.
+fn add_answers(input: &mut Value, response: Option<&str>) {
+    let response: Value = response.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+    if let (Some(input), Some(answers)) = (input.as_object_mut(), response.get("answers")) {
+        input.entry("answers").or_insert_with(|| answers.clone());
+    }
 }
 
 fn outcome(dialect: &Dialect, wire: &Wire<'_>) -> Outcome {

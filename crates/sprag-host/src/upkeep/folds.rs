@@ -3,8 +3,10 @@
 use std::io;
 
 use sprag_core::log::Projection;
+use sprag_core::memory::episode::Patterns;
 use sprag_core::memory::exposure::Exposures;
 use sprag_core::memory::fold::Learnings;
+use sprag_core::memory::qa::Answers;
 use sprag_core::memory::stats::Stats;
 use sprag_core::obligation::Debts;
 use sprag_core::time::Timestamp;
@@ -20,6 +22,8 @@ fn run(world: &World<'_>, mode: Mode, _now: Timestamp) -> io::Result<Done> {
     renew::<Learnings>(world, mode, &mut done)?;
     renew::<Exposures>(world, mode, &mut done)?;
     renew::<Stats>(world, mode, &mut done)?;
+    renew::<Patterns>(world, mode, &mut done)?;
+    renew::<Answers>(world, mode, &mut done)?;
     renew::<Debts>(world, mode, &mut done)?;
     Ok(done)
 }

@@ -37,7 +37,12 @@ commands! {
     Ref: refer,
     Learnings: learnings,
     Show: show,
+    Search: search,
+    Memory: memory,
     Mcp: mcp,
+    Backends: backends,
+    Import: import,
+    Export: export,
     Stats: stats,
     Maintain: maintain,
     Gates: gates,
@@ -80,6 +85,8 @@ pub enum Ending {
     Done,
     /// Done, and the answer is no.
     No,
+    /// Done, but some lines of the input were bad.
+    BadLines,
 }
 
 pub type Outcome = Result<Ending, Failure>;
@@ -113,6 +120,7 @@ pub fn main(args: &[OsString]) -> ExitCode {
     match cli.command.run(&cx) {
         Ok(Ending::Done) => ExitCode::SUCCESS,
         Ok(Ending::No) => ExitCode::from(1),
+        Ok(Ending::BadLines) => ExitCode::from(3),
         Err(failure) => {
             match wants_json {
                 true => output::json(failure.json()),

@@ -1,6 +1,6 @@
 //! `sprag policy`: what the rules say of a command, and why.
 
-use std::io::{self, BufRead, Write as _};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -15,6 +15,7 @@ use sprag_host::policy::{self, Packs, Sourced};
 
 use super::{Cx, Ending, Outcome, show};
 use crate::failure::Failure;
+use crate::input::{Line, next_line};
 use crate::output;
 
 mod import;
@@ -134,7 +135,7 @@ fn check(which: &Which, strict: bool, timed: bool) -> Outcome {
     let rules = set(&which.named()?, strictness)?;
     let mut input = io::stdin().lock();
     let mut stdout = io::stdout().lock();
-    while let Some(line) = next_line(&mut input)? {
+    while let Some(line) = next_line(&mut input, LINE)? {
         let answer = match line {
             Line::Long => bad(None, "limit: the line is longer than 1 MB"),
             Line::Whole(bytes) => answer(&bytes, &rules, strictness, timed),
@@ -143,35 +144,6 @@ fn check(which: &Which, strict: bool, timed: bool) -> Outcome {
         writeln!(stdout, "{answer}").and_then(|()| stdout.flush())?;
     }
     Ok(Ending::Done)
-}
-
-enum Line {
-    Whole(Vec<u8>),
-    Long,
-}
-
-fn next_line(input: &mut impl BufRead) -> io::Result<Option<Line>> {
-    let mut bytes = Vec::new();
-    let mut is_long = false;
-    loop {
-        let chunk = input.fill_buf()?;
-        if chunk.is_empty() {
-            let is_end = bytes.is_empty() && !is_long;
-            return Ok((!is_end).then_some(if is_long { Line::Long } else { Line::Whole(bytes) }));
-        }
-        let end = chunk.iter().position(|&byte| byte == b'\n');
-        let taken = end.map_or(chunk.len(), |at| at + 1);
-        if bytes.len() + taken > LINE {
-            is_long = true;
-            bytes.clear();
-        } else if !is_long {
-            bytes.extend_from_slice(&chunk[..taken]);
-        }
-        input.consume(taken);
-        if end.is_some() {
-            return Ok(Some(if is_long { Line::Long } else { Line::Whole(bytes) }));
-        }
-    }
 }
 
 fn bad(id: Option<&Value>, what: &str) -> Value {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
+use sprag_core::memory::episode::{Pattern, Patterns};
 use sprag_core::memory::fold::Learnings;
 use sprag_core::memory::insight::{self, Insight, Now, Setting};
 use sprag_core::memory::learning::{Category, Status};
@@ -33,12 +34,17 @@ pub struct Args {
     json: bool,
 }
 
+/// Failures that are named.
+const EPISODES: usize = 5;
+
 /// All that is shown.
 struct Report {
     learnings: Learnings,
     stats: Stats,
     weeks: Vec<Week>,
     insights: Vec<Insight>,
+    /// Failures that are no accident any more.
+    episodes: Vec<Pattern>,
 }
 
 /// What the learnings of one category come to.
@@ -67,7 +73,9 @@ fn gather(world: &World<'_>, resolved: &Resolved, weeks: u8, cx: &Cx) -> Result<
     let learnings = projections::load::<Learnings>(&store)?.state;
     let stats: Stats = projections::load_all(&store)?;
     let insights = insight::insights(&learnings, &stats, &resolved.policy.decay, &settings(resolved), cx.now);
-    Ok(Report { weeks: stats.weeks(i64::from(weeks), cx.now), learnings, stats, insights })
+    let patterns = projections::load::<Patterns>(&store)?.state;
+    let episodes = patterns.candidates().into_iter().take(EPISODES).cloned().collect();
+    Ok(Report { weeks: stats.weeks(i64::from(weeks), cx.now), learnings, stats, insights, episodes })
 }
 
 fn settings(resolved: &Resolved) -> Now {
@@ -143,6 +151,7 @@ fn data(report: &Report) -> Value {
         "skips": report.stats.skips(),
         "sessions": report.stats.compared(),
         "insights": report.insights,
+        "episodes": report.episodes,
     })
 }
 

@@ -17,6 +17,7 @@ mod delegation;
 mod docs;
 mod fuzzed;
 mod hostile;
+mod imports;
 mod killed;
 mod laws;
 mod learnings;

@@ -86,8 +86,9 @@ fn what_nobody_uses_leaves_once_and_what_is_used_stays() {
     lost          0 sessions settled whose end was lost
     decay         1 learnings archived
       `aaaaaaaa` the cache is keyed by path alone: 120 days without use; shown 0 times, passed over 3 times, never of use
+    negative      0 failed attempts to be tried again or refuted
     outbox        0 records and copies delivered late
-    folds         4 stored folds renewed
+    folds         6 stored folds renewed
     ");
     let archived = records(&sandbox, "learning.archived");
     assert_eq!((archived.len(), &archived[0]["body"]["ids"]), (1, &json!(["aaaaaaaa"])));
@@ -191,6 +192,82 @@ fn the_counts_are_told_in_eighty_columns() {
     );
     assert_eq!(data["weeks"].as_array().unwrap().len(), 12);
     assert_eq!(data["insights"][0]["kind"], "DecayWarning");
+}
+
+#[test]
+fn a_failed_attempt_is_worth_another_try_after_two_months() {
+    let sandbox = Sandbox::new();
+    for (id, days) in [("aaaaaaaa", 61), ("bbbbbbbb", 59), ("cccccccc", 10)] {
+        let body = json!({
+            "id": id, "schema_version": 2, "session": "own", "at": ago(days), "category": "debugging", "kind": "negative",
+            "summary": "linking with mold breaks the tests", "detail": "tried with mold 2.3: symbols are missing",
+            "tags": ["linker"], "criteria_met": ["stable_fact"], "scope": "project", "confidence": "medium",
+        });
+        logged(&sandbox, days, "learning.accepted", "own", body);
+    }
+    logged(
+        &sandbox,
+        1,
+        "learning.outcome",
+        "own",
+        json!({"ids": ["cccccccc"], "is_success": true, "what": "mold 2.4"}),
+    );
+    for _ in 0..2 {
+        assert_eq!(sandbox.run(&["maintain"]).code, 0);
+        let (stale, archived) = (records(&sandbox, "learning.stale"), records(&sandbox, "learning.archived"));
+        assert_eq!((stale.len(), &stale[0]["body"]["ids"][0]), (1, &json!("aaaaaaaa")));
+        assert_eq!((archived.len(), &archived[0]["body"]["ids"][0]), (1, &json!("cccccccc")));
+    }
+}
+
+#[test]
+fn what_helped_is_told_to_who_fails_the_same_way() {
+    let sandbox = Sandbox::new();
+    let failed = |session: &str, line: u32| {
+        let error = format!("Exit code 2\nmake: *** no rule to make target on line {line}");
+        let call = json!({"tool_name": "Bash", "tool_input": {"command": "make all"}, "tool_use_id": "t", "error": error});
+        sandbox.event(session, "PostToolUseFailure", call)
+    };
+    let done = |session: &str, tool: &str, input: Value| {
+        let call = json!({"tool_name": tool, "tool_input": input, "tool_use_id": "t", "tool_response": ""});
+        sandbox.event(session, "PostToolUse", call)
+    };
+    for session in ["a", "b", "c"] {
+        let told = failed(session, 7);
+        assert_eq!(told == json!({}), session == "a", "{told}");
+        done(session, "Edit", json!({"file_path": sandbox.project.join("Makefile")}));
+        done(session, "Bash", json!({"command": "make all"}));
+    }
+    let told = failed("d", 9)["hookSpecificOutput"]["additionalContext"].to_string();
+    assert!(told.contains("`make all` failed like this 3 times before; what helped then, as it was noted: changing `Makefile`"), "{told}");
+    assert!(told.contains("worth a learning"), "{told}");
+    assert_eq!(failed("d", 10), json!({}), "once is enough");
+    assert_eq!(records(&sandbox, "episode").len(), 3);
+    assert!(sandbox.run(&["stats"]).stdout.contains("worth a learning\n`make all` failed 3 times"));
+    assert_eq!(records(&sandbox, "learning.accepted"), [] as [Value; 0], "never a learning by itself");
+}
+
+#[test]
+fn a_question_that_was_answered_is_answered_beside_the_next() {
+    let sandbox = Sandbox::new();
+    let input = json!({"questions": [{"question": "Which database do the tests use?", "header": "db", "options": []}]});
+    let asks = |session: &str| {
+        let call = json!({"tool_name": "AskUserQuestion", "tool_input": input, "tool_use_id": "q"});
+        sandbox.event(session, "PreToolUse", call)
+    };
+    assert_eq!(asks("a"), json!({}));
+    let response = json!({"answers": {"Which database do the tests use?": "sqlite"}});
+    let call = json!({"tool_name": "AskUserQuestion", "tool_input": input, "tool_use_id": "q", "tool_response": response});
+    sandbox.event("a", "PostToolUse", call);
+    let told = asks("b")["hookSpecificOutput"].clone();
+    let note = told["additionalContext"].as_str().unwrap();
+    assert!(note.starts_with("sprag: asked before: ") && note.ends_with("): sqlite"), "{note}");
+    assert_eq!(told["permissionDecision"], Value::Null, "the user still answers");
+    assert_eq!(sandbox.run(&["config", "set", "qa.auto", "true"]).code, 1, "not an agent's to say");
+    fs::create_dir_all(sandbox.home.join(".config/sprag")).unwrap();
+    fs::write(sandbox.home.join(".config/sprag/config.toml"), "[qa]\nauto = true\n").unwrap();
+    assert_eq!(asks("c")["hookSpecificOutput"]["permissionDecision"], "deny");
+    assert_eq!(asks("c")["hookSpecificOutput"]["permissionDecision"], Value::Null, "who asks again means it");
 }
 
 #[test]

@@ -23,6 +23,7 @@ pub fn tell(report: &Report) {
     categories(report);
     sessions(&report.stats.compared());
     best(report);
+    episodes(report);
     insights(report);
 }
 
@@ -141,6 +142,16 @@ fn best(report: &Report) {
         let summary: Text<54> = Text::new(one_line(entry.learning.candidate.summary.as_str()));
         output::line(format!("{id:<13}  {:>4}  {summary}", percent(hit_rate(&entry.uses))));
     }
+}
+
+fn episodes(report: &Report) {
+    if report.episodes.is_empty() {
+        return;
+    }
+    output::line("");
+    output::heading("worth a learning");
+    report.episodes.iter().for_each(|pattern| output::line(pattern.told()));
+    output::line("  next: sprag reflect");
 }
 
 fn insights(report: &Report) {

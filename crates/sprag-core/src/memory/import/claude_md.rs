@@ -1,0 +1,67 @@
+//! Lessons that people or agents noted in the instructions of a project. Only the points below a heading
+//! that speaks of lessons are taken over: instructions are no learnings.
+
+use serde_json::json;
+
+use super::{Draft, Importer, Read, Source, bullets, category_of, first_sentence, sections, tag_of};
+use crate::digest::Digest;
+
+pub const IMPORTER: Importer = Importer {
+    name: "claude-md",
+    title: "the project's instructions",
+    files: &["CLAUDE.md", "AGENTS.md", "CLAUDE.local.md", ".claude/CLAUDE.md", "GEMINI.md"],
+    read,
+};
+
+const LESSONS: &[&str] = &[
+    "lesson",
+    "learned",
+    "learning",
+    "learnt",
+    "gotcha",
+    "pitfall",
+    "mistake",
+    "caveat",
+    "remember",
+    "convention",
+    "known issue",
+    "troubleshoot",
+    "tips",
+    "avoid",
+    "watch out",
+    "decision",
+];
+
+fn read(source: &Source<'_>) -> Read {
+    let mut read = Read::default();
+    // A heading below one that speaks of lessons belongs to it.
+    let mut open: Option<usize> = None;
+    let mut above = "";
+    for section in sections(source.text) {
+        let title = section.title.to_lowercase();
+        let is_lesson = LESSONS.iter().any(|word| title.contains(word));
+        match open {
+            Some(level) if section.level > level => {}
+            _ => open = is_lesson.then_some(section.level),
+        }
+        if is_lesson {
+            above = section.title;
+        }
+        let points = bullets(&section.lines);
+        if open.is_none() {
+            if !points.is_empty() {
+                let what = format!("{}: {} points", section.title, points.len());
+                read.passed.push((what, "its heading does not speak of lessons".to_owned()));
+            }
+            continue;
+        }
+        for point in points {
+            let category = category_of(section.title).or_else(|| category_of(above)).unwrap_or("domain");
+            let detail = format!("{} in {}: {point}", section.title, source.name);
+            let origin = Digest::of([point.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")]);
+            let draft = Draft::new(origin.to_string(), category, &first_sentence(&point), &detail);
+            read.drafts.push(draft.with("tags", json!([tag_of(section.title)])));
+        }
+    }
+    read
+}

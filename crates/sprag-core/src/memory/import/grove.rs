@@ -1,0 +1,131 @@
+//! Grove: blocks under a heading with an id in `learnings.md`, and what became of them as JSON lines in
+//! `stats.log`.
+
+use serde_json::{Value, json};
+
+use super::{DRAFTS, Draft, Fate, Importer, Read, Section, Source, Use, Used, sections};
+use crate::time::Timestamp;
+
+pub const IMPORTER: Importer = Importer {
+    name: "grove",
+    title: "Grove",
+    files: &[
+        ".grove/learnings.md",
+        ".grove/personal-learnings.md",
+        ".grove/stats.log",
+        "learnings.md",
+        "personal-learnings.md",
+        "stats.log",
+    ],
+    read,
+};
+
+fn read(source: &Source<'_>) -> Read {
+    match source.text.trim_start().starts_with('{') {
+        true => stats(source.text),
+        false => learnings(source),
+    }
+}
+
+fn learnings(source: &Source<'_>) -> Read {
+    let mut read = Read::default();
+    for section in sections(source.text).into_iter().filter(|section| section.level > 0).take(DRAFTS) {
+        match block(&section, source.name.starts_with("personal")) {
+            Some(draft) => read.drafts.push(draft),
+            // The title of the file, and headings within a detail of somebody's.
+            None if section.level > 1 => {
+                read.passed.push((section.title.to_owned(), "its heading has no id".to_owned()));
+            }
+            None => {}
+        }
+    }
+    read
+}
+
+fn block(section: &Section<'_>, is_personal: bool) -> Option<Draft> {
+    let (id, summary) = section.title.strip_prefix('[')?.split_once(']')?;
+    let mut draft = Draft::new(id.trim(), "domain", summary.trim(), "");
+    let mut detail: Vec<&str> = Vec::new();
+    if is_personal {
+        draft = draft.with("scope", "personal");
+    }
+    for line in &section.lines {
+        let Some((name, value)) = field(line) else {
+            detail.push(line);
+            continue;
+        };
+        let word = value.split([' ', '(']).next().unwrap_or_default().to_lowercase();
+        draft = match name.as_str() {
+            "category" => draft.with("category", word),
+            "scope" => draft.with("scope", word),
+            "confidence" => draft.with("confidence", word),
+            "tags" => draft.with("tags", list(value)),
+            "files" | "context files" | "context" => draft.with("context_files", list(value)),
+            "criteria" | "criteria met" | "write gate" => {
+                let criteria: Vec<Value> = list(value)
+                    .into_iter()
+                    .map(|it| json!(it.as_str().unwrap_or_default().replace([' ', '-'], "_")))
+                    .collect();
+                draft.with("criteria_met", criteria)
+            }
+            "status" => Draft { fate: if word == "active" { Fate::Active } else { Fate::Archived }, ..draft },
+            "created" | "date" | "timestamp" => Draft { at: moment(value), ..draft },
+            "session" | "ticket" | "id" | "supersedes" | "superseded by" | "schema" => draft,
+            "detail" | "details" | "summary" => {
+                detail.push(value);
+                draft
+            }
+            _ => {
+                detail.push(line);
+                draft
+            }
+        };
+    }
+    let lines =
+        detail.iter().map(|line| line.trim_end()).filter(|line| *line != "---" && !line.starts_with("<!--"));
+    let detail = lines.collect::<Vec<_>>().join("\n");
+    Some(draft.with("detail", detail.trim()))
+}
+
+/// `**Name:** value`, with or without a point before it.
+fn field(line: &str) -> Option<(String, &str)> {
+    let text = line.trim().trim_start_matches("- ").strip_prefix("**")?;
+    let (name, value) = text.split_once(":**").or_else(|| text.split_once("**:"))?;
+    let is_name = name.len() < 24 && !name.contains("**");
+    is_name.then(|| (name.trim().to_lowercase(), value.trim()))
+}
+
+fn list(value: &str) -> Vec<Value> {
+    let items = value.split([',', '|']).map(|item| item.trim().trim_start_matches('#').trim_matches('`'));
+    items.filter(|item| !item.is_empty()).map(|item| json!(item)).collect()
+}
+
+fn moment(text: &str) -> Option<Timestamp> {
+    let text = text.trim();
+    let whole = if text.len() == 10 { format!("{text}T00:00:00.000Z") } else { text.to_owned() };
+    Timestamp::parse(&whole)
+}
+
+/// Lines that are torn or of a later version are passed over: it is a log that many append to.
+fn stats(text: &str) -> Read {
+    let mut read = Read::default();
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        let Ok(event) = serde_json::from_str::<Value>(line) else {
+            read.passed.push((line.chars().take(60).collect(), "it is not JSON".to_owned()));
+            continue;
+        };
+        let what = match event["event"].as_str().unwrap_or_default() {
+            "surfaced" => Used::Surfaced,
+            "referenced" => Used::Referred,
+            "dismissed" => Used::Dismissed,
+            "archived" | "corrected" => Used::Archived,
+            "restored" => Used::Restored,
+            _ => continue,
+        };
+        let at = event["ts"].as_str().and_then(moment);
+        if let Some(id) = event["learning_id"].as_str() {
+            read.uses.push(Use { origin: id.to_owned(), at, what });
+        }
+    }
+    read
+}

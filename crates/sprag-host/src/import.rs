@@ -1,0 +1,192 @@
+//! Taking over the memory of another program: which files it has, what of them is new here, and writing that
+//! down. What was taken over before is known by where it came from.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use sprag_core::event::SessionId;
+use sprag_core::log::{By, Record};
+use sprag_core::memory::import::{Draft, Fate, Importer, Read, Source, Use, Used};
+use sprag_core::memory::kinds;
+use sprag_core::memory::learning::{Learning, Origin, Scope};
+use sprag_core::text::{Text, one_line};
+use sprag_core::time::Timestamp;
+
+use crate::backends;
+use crate::disk::read_small;
+use crate::records;
+use crate::reports;
+use crate::store::Store;
+use crate::walk::World;
+
+/// Bytes of one file.
+const FILE: u64 = 16 * 1024 * 1024;
+const FILES: usize = 500;
+/// What is told of things that stay behind.
+const TOLD: usize = 1000;
+
+/// What would come of an import.
+#[derive(Debug, Default)]
+pub struct Plan {
+    pub files: Vec<PathBuf>,
+    pub new: Vec<Learning>,
+    /// Taken over before.
+    pub known: usize,
+    pub uses: usize,
+    /// Not taken over, each with the reason.
+    pub passed: Vec<(String, String)>,
+    records: Vec<Record>,
+}
+
+/// The files of a source at this path, which may be one of them.
+pub fn files(importer: &Importer, path: &Path) -> io::Result<Vec<PathBuf>> {
+    if !fs::metadata(path)?.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let mut found: Vec<PathBuf> = Vec::new();
+    for pattern in importer.files {
+        // Names without a folder are for a folder that is the memory itself.
+        if pattern.contains('/')
+            || found.is_empty()
+            || importer.files.iter().all(|known| !known.contains('/'))
+        {
+            found.extend(matching(path, pattern));
+        }
+    }
+    found.sort();
+    found.dedup();
+    found.truncate(FILES);
+    Ok(found)
+}
+
+fn matching(below: &Path, pattern: &str) -> Vec<PathBuf> {
+    let mut dirs = vec![below.to_owned()];
+    let parts: Vec<&str> = pattern.split('/').collect();
+    for part in parts {
+        let next = |dir: &PathBuf| match part.split_once('*') {
+            None => vec![dir.join(part)],
+            Some((start, end)) => {
+                let fits =
+                    |name: &str| name.starts_with(start) && name.ends_with(end) && !name.starts_with('.');
+                let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+                entries
+                    .filter(|entry| fits(&entry.file_name().to_string_lossy()))
+                    .map(|it| it.path())
+                    .collect()
+            }
+        };
+        dirs = dirs.iter().flat_map(next).filter(|path| path.exists()).collect();
+    }
+    dirs.into_iter().filter(|path| path.is_file()).collect()
+}
+
+/// What of these files is new.
+pub fn plan(world: &World<'_>, importer: &Importer, files: Vec<PathBuf>, now: Timestamp) -> io::Result<Plan> {
+    let mut read = Read::default();
+    for path in &files {
+        let text = read_small(path, FILE)?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let part = (importer.read)(&Source { name: &name, text: &text });
+        read.drafts.extend(part.drafts);
+        read.uses.extend(part.uses);
+        read.passed.extend(part.passed);
+    }
+    let mut plan = Plan { files, passed: read.passed, ..Plan::default() };
+    let mut known = known(&world.store())?;
+    let mut fresh: HashMap<String, String> = HashMap::new();
+    for draft in &read.drafts {
+        let idem = draft.idem(importer);
+        if known.contains_key(&idem) {
+            plan.known += 1;
+            continue;
+        }
+        match learning(importer, draft, now) {
+            Ok(learning) => {
+                let id = learning.id.to_string();
+                plan.records
+                    .push(Record { idem: Some(idem.clone()), ..record(kinds::ACCEPTED, &learning, now) });
+                if draft.fate == Fate::Archived {
+                    plan.records.push(about(kinds::ARCHIVED, &id, "it was, where it comes from", now));
+                }
+                known.insert(idem, id.clone());
+                fresh.insert(draft.origin.clone(), id);
+                plan.new.push(learning);
+            }
+            Err(why) => {
+                let summary = draft.fields.get("summary").and_then(|it| it.as_str()).unwrap_or_default();
+                plan.passed.push((one_line(summary).chars().take(80).collect(), why));
+            }
+        }
+    }
+    // What became of those that were here before is counted already.
+    for used in &read.uses {
+        if let Some(id) = fresh.get(&used.origin) {
+            plan.records.push(use_record(used, id, now));
+            plan.uses += 1;
+        }
+    }
+    plan.passed.truncate(TOLD);
+    Ok(plan)
+}
+
+/// Writes a plan down. Gives back what backends could not be told.
+pub fn apply(world: &World<'_>, plan: &Plan, now: Timestamp) -> io::Result<Vec<String>> {
+    world.store().log(world.disk, &plan.records)?;
+    Ok(backends::mirror(world, &plan.records, now))
+}
+
+fn learning(importer: &Importer, draft: &Draft, now: Timestamp) -> Result<Learning, String> {
+    let candidate = draft.candidate(importer)?;
+    match candidate.scope {
+        Scope::Project | Scope::Team => {}
+        Scope::Personal => return Err("it is personal, and this is a project's memory".to_owned()),
+        Scope::Ephemeral => return Err("it was for one session".to_owned()),
+    }
+    let at = draft.at.unwrap_or(now).min(now);
+    let mut learning = Learning::new(&records::new_id(now), candidate, &SessionId::new("import"), None, at);
+    learning.origin = Origin { via: Text::new(format!("import {}", importer.name)), ..Origin::default() };
+    Ok(learning)
+}
+
+fn record(kind: &str, body: &impl serde::Serialize, now: Timestamp) -> Record {
+    let by = By { client: Text::from(reports::CLIENT), agent: None, role: None };
+    records::record(kind, now, None, Some(by), json!(body))
+}
+
+fn about(kind: &str, id: &str, how: &str, now: Timestamp) -> Record {
+    record(kind, &json!({"ids": [id], "how": how}), now)
+}
+
+fn use_record(used: &Use, id: &str, now: Timestamp) -> Record {
+    let how = used.at.map_or("imported".to_owned(), |at| format!("imported, of {at}"));
+    match used.what {
+        Used::Surfaced => {
+            let shown = json!([{"id": id, "score": 0.0}]);
+            record(kinds::SURFACED, &json!({"occasion": "imported", "shown": shown}), now)
+        }
+        Used::Referred => about(kinds::REFERRED, id, &how, now),
+        Used::Dismissed => about(kinds::DISMISSED, id, &how, now),
+        Used::Archived => about(kinds::ARCHIVED, id, &how, now),
+        Used::Restored => about(kinds::RESTORED, id, &how, now),
+    }
+}
+
+/// Everything that was ever taken over, by where it came from.
+fn known(store: &Store) -> io::Result<HashMap<String, String>> {
+    let mut known = HashMap::new();
+    for path in store.log_files() {
+        let bytes = fs::read(&path)?;
+        for line in crate::journal::lines_of(&bytes) {
+            if memchr::memmem::find(line, b"\"idem\":\"import:").is_none() {
+                continue;
+            }
+            if let Ok(Record { idem: Some(idem), body, .. }) = Record::parse(line) {
+                known.insert(idem, body["id"].as_str().unwrap_or_default().to_owned());
+            }
+        }
+    }
+    Ok(known)
+}

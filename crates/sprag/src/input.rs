@@ -1,0 +1,34 @@
+//! What is read from stdin, line by line.
+
+use std::io::{self, BufRead};
+
+/// One line, if it is not too long.
+pub enum Line {
+    Whole(Vec<u8>),
+    Long,
+}
+
+/// The next line; the rest of one that is longer than `most` is passed over.
+pub fn next_line(input: &mut impl BufRead, most: usize) -> io::Result<Option<Line>> {
+    let mut bytes = Vec::new();
+    let mut is_long = false;
+    loop {
+        let chunk = input.fill_buf()?;
+        if chunk.is_empty() {
+            let is_end = bytes.is_empty() && !is_long;
+            return Ok((!is_end).then_some(if is_long { Line::Long } else { Line::Whole(bytes) }));
+        }
+        let end = chunk.iter().position(|&byte| byte == b'\n');
+        let taken = end.map_or(chunk.len(), |at| at + 1);
+        if bytes.len() + taken > most {
+            is_long = true;
+            bytes.clear();
+        } else if !is_long {
+            bytes.extend_from_slice(&chunk[..taken]);
+        }
+        input.consume(taken);
+        if end.is_some() {
+            return Ok(Some(if is_long { Line::Long } else { Line::Whole(bytes) }));
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Taking over the memory of others, giving ours away, and mirroring it.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::support::{Sandbox, stored_lines};
+
+const GROVE: &str = "# Grove Learnings\n\n## [cl_1] Avoid N+1 queries in the dashboard\n\n**Category:** Pitfall\n\
+**Tags:** performance\n**Files:** src/dashboard.rs\n**Scope:** project\n**Confidence:** high\n**Status:** active\n\n\
+Load the users with one query before the loop.\n\n---\n\n## [cl_2] Mine alone and nobody else's\n\n**Category:** domain\n\
+**Scope:** personal\n\nThis is for one person and for no project.\n";
+
+fn exported(sandbox: &Sandbox, args: &[&str]) -> Vec<Value> {
+    let ran = sandbox.run(args);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    ran.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn an_import_is_shown_then_written_then_known() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".grove/learnings.md", GROVE);
+    let stats = "{\"ts\":\"2026-02-06T10:00:00Z\",\"event\":\"surfaced\",\"learning_id\":\"cl_1\"}\n\
+{\"ts\":\"2026-02-06T10:05:00Z\",\"event\":\"referenced\",\"learning_id\":\"cl_1\"}\nrubbish\n";
+    sandbox.write(".grove/stats.log", stats);
+    let shown = sandbox.run(&["import", "grove", "."]);
+    insta::assert_snapshot!(shown.told(&sandbox), @r"
+    exit 0
+    --- stdout
+    + pitfall  Avoid N+1 queries in the dashboard
+    1 new, 2 uses, 0 known, 2 not taken over, from 2 files
+    nothing was written
+      next: sprag import grove . --apply
+    --- stderr
+    not taken over: rubbish: it is not JSON
+    not taken over: Mine alone and nobody else's: it is personal, and this is a project's memory
+    ");
+    assert_eq!(stored_lines(&sandbox.store()), Vec::<String>::new());
+    let applied = sandbox.json(&["import", "grove", ".", "--apply", "--json"]);
+    assert_eq!((applied["new"].as_array().unwrap().len(), &applied["applied"]), (1, &json!(true)));
+    let lines = stored_lines(&sandbox.store());
+    assert_eq!(lines.len(), 3);
+    let again = sandbox.json(&["import", "grove", ".grove/learnings.md", "--apply", "--json"]);
+    assert_eq!((&again["known"], again["new"].as_array().unwrap().len()), (&json!(1), 0));
+    assert_eq!(stored_lines(&sandbox.store()), lines);
+
+    let learnings = exported(&sandbox, &["export"]);
+    assert_eq!(learnings.len(), 1);
+    assert_eq!(learnings[0]["summary"], "Avoid N+1 queries in the dashboard");
+    assert_eq!(
+        (&learnings[0]["origin"]["via"], &learnings[0]["confidence"]),
+        (&json!("import grove"), &json!("high"))
+    );
+    assert_eq!(learnings[0]["status"], "active");
+    let markdown = sandbox.run(&["export", "--format", "markdown"]).stdout;
+    assert!(markdown.starts_with("## Avoid N+1 queries in the dashboard\n"), "{markdown}");
+}
+
+#[test]
+fn every_source_can_be_read_from_a_folder() {
+    for (source, file, text) in [
+        (
+            "loom",
+            "doc/loom/knowledge/mistakes.md",
+            "## Mount order\n\nThe broad mount must come first in the list.\n",
+        ),
+        (
+            "mcp",
+            "memory.jsonl",
+            "{\"type\":\"entity\",\"name\":\"parser\",\"entityType\":\"part\",\"observations\":[\"Drops the last line\"]}\n",
+        ),
+        ("claude-md", "CLAUDE.md", "## Lessons\n- Never run the migration twice in a row\n"),
+        (
+            "total-recall",
+            "memory/registers/decisions.md",
+            "# Decisions\n- Use SQLite for the cache, it is one file\n",
+        ),
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.write(file, text);
+        let found = sandbox.json(&["import", source, ".", "--apply", "--json"]);
+        assert_eq!(found["new"].as_array().unwrap().len(), 1, "{source}: {found}");
+        let learning = exported(&sandbox, &["export"]).remove(0);
+        assert_eq!(learning["confidence"], "low", "{source}");
+        let again = sandbox.json(&["import", source, file, "--apply", "--json"]);
+        assert_eq!(again["known"], 1, "{source}: {again}");
+    }
+    let sandbox = Sandbox::new();
+    let ran = sandbox.run(&["import", "grove", "."]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.stderr.contains("no memory of Grove"), "{}", ran.stderr);
+    assert_eq!(sandbox.run(&["import", "grove", "nowhere"]).code, 4);
+}
+
+#[test]
+fn what_is_learned_reaches_a_memory_of_the_project() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".claude/rules/total-recall.md", "rules\n");
+    fs::create_dir_all(sandbox.project.join("memory")).unwrap();
+    sandbox.event("s1", "SessionStart", json!({"source": "startup"}));
+    let candidate = |summary: &str, scope: &str| {
+        json!({"category": "pitfall", "summary": summary, "scope": scope, "tags": ["parser"],
+            "detail": "a file without a final newline loses its last line in src/parser.rs",
+            "criteria_met": ["behavior_changing"]})
+    };
+    let submission = json!({"candidates": [
+        candidate("the parser drops the last line of a file", "project"),
+        candidate("I want short lines in my editor always", "personal"),
+    ]});
+    let ran = sandbox.run_with(&["reflect"], submission.to_string().as_bytes());
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+    let days: Vec<_> = fs::read_dir(sandbox.project.join("memory/daily")).unwrap().flatten().collect();
+    let text = fs::read_to_string(days[0].path()).unwrap();
+    assert!(text.contains("the parser drops the last line") && !text.contains("editor"), "{text}");
+    let listed = sandbox.json(&["backends", "--ping", "--json"]);
+    let recall = &listed["backends"][0];
+    assert_eq!(
+        (&recall["name"], &recall["used"], &recall["answers"], &recall["waiting"]),
+        (&json!("total-recall"), &json!(true), &json!(true), &json!(0))
+    );
+}
+
+/// A repository says which server to start; nobody has trusted it.
+#[test]
+fn a_project_starts_no_server_of_its_own() {
+    let sandbox = Sandbox::new();
+    let mark = sandbox.project.join("started");
+    let command = format!("[backends.mcp]\ncommand = [\"/bin/sh\", \"-c\", \"touch {}\"]\n", mark.display());
+    sandbox.write(".sprag/config.toml", &command);
+    let mut sandbox = sandbox;
+    sandbox
+        .vars
+        .push(("SPRAG_BACKENDS__MCP__COMMAND".to_owned(), format!("/usr/bin/touch,{}", mark.display())));
+    sandbox.event("s1", "SessionStart", json!({"source": "startup"}));
+    let submission = json!({"candidates": [{"category": "pitfall", "summary": "the parser drops the last line of a file",
+        "detail": "a file without a final newline loses its last line in src/parser.rs", "tags": ["parser"],
+        "criteria_met": ["behavior_changing"]}]});
+    sandbox.run_with(&["reflect"], submission.to_string().as_bytes());
+    let listed = sandbox.json(&["backends", "--ping", "--json"]);
+    assert_eq!(listed["backends"][1]["used"], false, "{listed}");
+    assert!(!mark.exists());
+}
