@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use sprag_core::decide::{self, Weight};
-use sprag_core::event::{Author, Event, EventKind, Input, Report, Source, Waiting};
+use sprag_core::event::{Actor, Author, Event, EventKind, Input, Report, Source, Waiting};
 use sprag_core::fact::{Facts, Needs};
 use sprag_core::gates::Effect;
 use sprag_core::gates::review::case::Seat;
@@ -201,7 +201,7 @@ pub fn chores(world: &World<'_>, input: &Input, walked: &Walked) -> io::Result<(
     }
     if walked.chores.looks_around {
         if let Some(personal) = learnings::personal(&world.places) {
-            outbox::replay_log(&personal, world.disk, input.at, outbox::PER_HOOK)?;
+            outbox::replay_log(&personal, world.disk, input.at)?;
         }
         renew::<Debts>(&store, world.disk)?;
         renew::<Patterns>(&store, world.disk)?;
@@ -275,6 +275,8 @@ fn take_in(
             let report = Input {
                 at: drop.at.min(input.at).max(session.about.started.unwrap_or(input.at)),
                 event: Event::Reported(drop.report),
+                // Whoever's call it is that takes it in, it is not theirs.
+                actor: Actor::Main,
                 ..input.clone()
             };
             let needs = decide::needs(session, &report, &world.config.policy);
