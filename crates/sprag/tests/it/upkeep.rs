@@ -87,6 +87,7 @@ fn what_nobody_uses_leaves_once_and_what_is_used_stays() {
     decay         1 learnings archived
       `aaaaaaaa` the cache is keyed by path alone: 120 days without use; shown 0 times, passed over 3 times, never of use
     negative      0 failed attempts to be tried again or refuted
+    backends      0 learnings that backends do not have yet
     outbox        0 records and copies delivered late
     folds         6 stored folds renewed
     ");
