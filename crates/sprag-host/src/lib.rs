@@ -22,6 +22,7 @@ pub mod install;
 pub mod journal;
 pub mod judge;
 pub mod keep;
+pub mod learnings;
 pub mod memory;
 pub mod migrate;
 pub mod outbox;

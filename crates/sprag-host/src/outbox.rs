@@ -110,13 +110,13 @@ fn replay_with(
     Ok(done)
 }
 
-/// The same for the log alone, of a store that has no backends.
-pub fn replay_log(store: &Store, disk: &dyn Disk, now: Timestamp) -> io::Result<Replayed> {
+/// The same for records alone, of a store that has no backends.
+pub fn replay_log(store: &Store, disk: &dyn Disk, now: Timestamp, most: usize) -> io::Result<Replayed> {
     let mut done = Replayed::default();
-    for path in files_with_ending(&store.dir.join("outbox"), "json") {
-        if let Some(entry) = read(&path).filter(|entry| entry.to == LOG && entry.next_at <= now) {
-            settle(store, disk, now, &mut done, path, entry, |entry| deliver(store, disk, entry))?;
-        }
+    let files = files_with_ending(&store.dir.join("outbox"), "json");
+    let due = files.into_iter().filter_map(|path| Some((read(&path)?, path)));
+    for (entry, path) in due.filter(|(entry, _)| entry.to == LOG && entry.next_at <= now).take(most) {
+        settle(store, disk, now, &mut done, path, entry, |entry| deliver(store, disk, entry))?;
     }
     Ok(done)
 }

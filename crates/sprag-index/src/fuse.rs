@@ -40,7 +40,7 @@ pub struct Weights {
 
 pub const WEIGHTS: Weights = Weights {
     version: 1,
-    bias: -11.6,
+    bias: -10.0,
     coverage: 14.4,
     cosine: 5.8,
     thin: 5.8,

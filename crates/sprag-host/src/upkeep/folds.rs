@@ -8,6 +8,7 @@ use sprag_core::memory::exposure::Exposures;
 use sprag_core::memory::fold::Learnings;
 use sprag_core::memory::qa::Answers;
 use sprag_core::memory::stats::Stats;
+use sprag_core::memory::tiers::Summaries;
 use sprag_core::obligation::Debts;
 use sprag_core::time::Timestamp;
 
@@ -24,6 +25,7 @@ fn run(world: &World<'_>, mode: Mode, _now: Timestamp) -> io::Result<Done> {
     renew::<Stats>(world, mode, &mut done)?;
     renew::<Patterns>(world, mode, &mut done)?;
     renew::<Answers>(world, mode, &mut done)?;
+    renew::<Summaries>(world, mode, &mut done)?;
     renew::<Debts>(world, mode, &mut done)?;
     Ok(done)
 }

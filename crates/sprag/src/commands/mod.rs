@@ -37,6 +37,8 @@ commands! {
     Ref: refer,
     Search: search,
     Memory: memory,
+    Learnings: learnings,
+    Show: show,
     Mcp: mcp,
     Backends: backends,
     Import: import,

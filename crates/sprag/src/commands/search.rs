@@ -103,14 +103,14 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
 fn question(args: &Args, cx: &Cx) -> Result<Question, Failure> {
     let named = |given: &Option<String>, option: &str, known: &[&str]| match given {
         Some(given) if !known.iter().any(|name| name.eq_ignore_ascii_case(given.trim())) => {
-            Err(Failure::unknown_name(option, given, known))
+            Err(Failure::unknown_name(option, given, known, "search"))
         }
         _ => Ok(()),
     };
-    named(&args.scope, "--scope", &Scope::ALL.iter().map(|scope| scope.name()).collect::<Vec<_>>())?;
+    named(&args.scope, "scope", &Scope::ALL.iter().map(|scope| scope.name()).collect::<Vec<_>>())?;
     named(
         &args.category,
-        "--category",
+        "category",
         &Category::ALL.iter().map(|category| category.name()).collect::<Vec<_>>(),
     )?;
     Ok(Question {

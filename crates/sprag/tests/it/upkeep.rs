@@ -87,9 +87,9 @@ fn what_nobody_uses_leaves_once_and_what_is_used_stays() {
     decay         1 learnings archived
       `aaaaaaaa` the cache is keyed by path alone: 120 days without use; shown 0 times, passed over 3 times, never of use
     negative      0 failed attempts to be tried again or refuted
-    backends      0 learnings that backends do not have yet
+    tiers         8 old records told in summaries
     outbox        0 records and copies delivered late
-    folds         6 stored folds renewed
+    folds         7 stored folds renewed
     ");
     let archived = records(&sandbox, "learning.archived");
     assert_eq!((archived.len(), &archived[0]["body"]["ids"]), (1, &json!(["aaaaaaaa"])));
@@ -246,6 +246,44 @@ fn what_helped_is_told_to_who_fails_the_same_way() {
     assert_eq!(records(&sandbox, "episode").len(), 3);
     assert!(sandbox.run(&["stats"]).stdout.contains("worth a learning\n`make all` failed 3 times"));
     assert_eq!(records(&sandbox, "learning.accepted"), [] as [Value; 0], "never a learning by itself");
+}
+
+#[test]
+fn old_records_are_told_together_a_few_at_a_time_and_none_is_lost() {
+    let sandbox = Sandbox::new();
+    for record in 0..100 {
+        logged(
+            &sandbox,
+            20 - record / 50,
+            "tool.finished",
+            "old",
+            json!({"tool": "Bash", "outcome": "ok", "record": record}),
+        );
+    }
+    logged(&sandbox, 19, "observed", "old", json!({"note": "the cache is keyed by path"}));
+    logged(&sandbox, 1, "observed", "new", json!({"note": "still hot"}));
+    let told = |sandbox: &Sandbox| -> u64 {
+        records(sandbox, "summary").iter().map(|record| record["body"]["records"].as_u64().unwrap()).sum()
+    };
+    sandbox.event("s", "SessionStart", json!({"source": "startup"}));
+    assert_eq!(told(&sandbox), 64);
+    let before = stored_lines(&sandbox.store()).len();
+    sandbox.event("s", "SessionEnd", json!({"reason": "other"}));
+    assert_eq!(told(&sandbox), 101);
+    assert!(stored_lines(&sandbox.store()).len() > before);
+    for _ in 0..2 {
+        assert_eq!(sandbox.run(&["maintain"]).code, 0);
+        assert_eq!(told(&sandbox), 101, "nothing is told twice");
+    }
+    let kept: Vec<Value> = records(&sandbox, "summary")
+        .iter()
+        .flat_map(|it| it["body"]["kept"].as_array().unwrap().clone())
+        .collect();
+    assert_eq!((kept.len(), &kept[0]["text"]), (1, &json!("the cache is keyed by path")));
+    assert_eq!(records(&sandbox, "tool.finished").len(), 100);
+    assert_eq!(sandbox.run(&["migrate"]).code, 0);
+    assert_eq!(sandbox.run(&["maintain"]).code, 0);
+    assert_eq!(told(&sandbox), 101, "nor after the log was replayed");
 }
 
 #[test]
