@@ -96,6 +96,17 @@ pub fn replay(world: &World<'_>, now: Timestamp, most: usize) -> io::Result<Repl
     Ok(done)
 }
 
+/// The same for what goes into the log alone, of a store that has no world around it.
+pub fn replay_log(store: &Store, disk: &dyn Disk, now: Timestamp) -> io::Result<Replayed> {
+    let mut done = Replayed::default();
+    for path in files_with_ending(&store.dir.join("outbox"), "json") {
+        if let Some(entry) = read(&path).filter(|entry| entry.to == LOG && entry.next_at <= now) {
+            settle(store, disk, now, &mut done, path, entry, |entry| deliver(store, disk, entry))?;
+        }
+    }
+    Ok(done)
+}
+
 /// Removes an entry that was delivered; puts another off.
 fn settle(
     store: &Store,

@@ -21,6 +21,7 @@ mod index;
 mod lost;
 mod mirrors;
 mod negative;
+mod policy;
 mod tiers;
 
 /// Every step, in order: what is settled first may be due to leave then.
@@ -28,6 +29,7 @@ pub const STEPS: &[&Step] = &[
     &lost::STEP,
     &decay::STEP,
     &negative::STEP,
+    &policy::STEP,
     &tiers::STEP,
     &mirrors::STEP,
     &deliveries::STEP,

@@ -151,6 +151,11 @@ impl Failure {
         Failure::new(Kind::No, "not_found", format!("there is no open debt `{id}`")).next("sprag debt list")
     }
 
+    pub fn nothing_to_revert() -> Failure {
+        Failure::new(Kind::No, "nothing_to_revert", "nothing was changed that could be taken back")
+            .next("sprag stats")
+    }
+
     pub fn busy(command: &str) -> Failure {
         Failure::new(Kind::Ours, "busy", "another process is at it").next(format!("sprag {command}"))
     }

@@ -11,6 +11,7 @@ pub mod insight;
 pub mod kinds;
 pub mod learning;
 pub mod negative;
+pub mod policy;
 pub mod qa;
 pub mod recall;
 pub mod redact;
