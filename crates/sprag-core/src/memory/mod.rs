@@ -1,5 +1,6 @@
 //! What is remembered, and under which rules.
 
+pub mod consolidate;
 pub mod decay;
 pub mod document;
 pub mod episode;
@@ -8,6 +9,7 @@ pub mod fold;
 pub mod implicit;
 pub mod import;
 pub mod insight;
+pub mod judge;
 pub mod kinds;
 pub mod learning;
 pub mod negative;
@@ -15,6 +17,7 @@ pub mod policy;
 pub mod qa;
 pub mod recall;
 pub mod redact;
+pub mod retroflect;
 pub mod stats;
 pub mod tiers;
 pub mod usage;
