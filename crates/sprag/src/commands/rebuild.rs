@@ -7,7 +7,7 @@ use sprag_core::obligation::Debts;
 use sprag_core::view::Sessions;
 use sprag_host::disk::{Disk as _, RealDisk};
 use sprag_host::memory::maintain::{self, Work};
-use sprag_host::{memory, projections};
+use sprag_host::projections;
 
 use super::{Cx, Outcome, show};
 use crate::failure::Failure;
