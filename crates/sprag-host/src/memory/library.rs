@@ -258,16 +258,27 @@ impl Library {
 
     /// What became of a document.
     pub fn uses(&self, place: Place) -> Uses {
+        self.row(place).uses
+    }
+
+    fn row(&self, place: Place) -> Row {
         let stored = || self.view().map(|view| view.row(place.shelf, place.doc)).unwrap_or_default();
-        self.changed.get(&(place.shelf, place.doc)).copied().unwrap_or_else(stored).uses
+        self.changed.get(&(place.shelf, place.doc)).copied().unwrap_or_else(stored)
+    }
+
+    pub fn card(&self, place: Place) -> Option<Card<'_>> {
+        self.open_segments().into_iter().nth(place.shelf)?.card(place.doc)
     }
 
     /// Those whose id is this one, or else begins so; in the order of ids.
     pub fn by_prefix(&self, id: &str) -> Vec<(Place, Card<'_>)> {
         let mut found: Vec<(Place, Card<'_>)> = Vec::new();
-        for (number, shelf) in self.shelves(Shown::All).into_iter().enumerate() {
-            for doc in shelf.segment.by_prefix(id).filter(|&doc| shelf.open.has(doc)) {
-                found.extend(shelf.segment.card(doc).map(|card| (Place { shelf: number, doc }, card)));
+        for (shelf, segment) in self.open_segments().into_iter().enumerate() {
+            let is_tail = shelf == self.segments.len();
+            for doc in segment.by_prefix(id) {
+                let place = Place { shelf, doc };
+                let is_current = !self.row(place).is_replaced && (is_tail || self.is_served(&segment, doc));
+                found.extend(segment.card(doc).filter(|_| is_current).map(|card| (place, card)));
             }
         }
         found.sort_by(|a, b| a.1.id.as_str().cmp(b.1.id.as_str()));
