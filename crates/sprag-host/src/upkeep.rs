@@ -23,7 +23,7 @@ mod negative;
 mod shared;
 
 /// Every step, in order: what is settled first may be due to leave then.
-pub const STEPS: &[&Step] = &[&lost::STEP, &shared::STEP, &decay::STEP, &negative::STEP, &mirrors::STEP, &deliveries::STEP, &folds::STEP];
+pub const STEPS: &[&Step] = &[&lost::STEP, &decay::STEP, &negative::STEP, &shared::STEP, &mirrors::STEP, &deliveries::STEP, &folds::STEP];
 
 pub struct Step {
     pub name: &'static str,

@@ -19,6 +19,7 @@ pub mod propose;
 pub mod qa;
 pub mod recall;
 pub mod redact;
+pub mod rejected;
 pub mod routing;
 pub mod specific;
 pub mod stats;

@@ -40,3 +40,4 @@ mod stories;
 mod support;
 mod unfinished;
 mod upkeep;
+mod write_gate;
