@@ -138,9 +138,9 @@ impl Needs {
             (Needs::TOKEN, "token"),
             (Needs::PEERS, "peers"),
             (Needs::UNCOMMITTED, "uncommitted"),
-            (Needs::PROPOSED, "proposed"),
             (Needs::EPISODES, "episodes"),
             (Needs::ANSWERS, "answers"),
+            (Needs::PROPOSED, "proposed"),
         ]
         .into_iter()
         .filter(|&(need, _)| self.has(need))

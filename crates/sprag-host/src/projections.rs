@@ -96,7 +96,7 @@ fn in_log(store: &Store, records: &[Record]) -> io::Result<HashSet<String>> {
 }
 
 /// The id of one of our own lines, without parsing it.
-fn id_of(line: &[u8]) -> Option<&str> {
+pub fn id_of(line: &[u8]) -> Option<&str> {
     let head = line.get(..200).unwrap_or(line);
     let from = memchr::memmem::find(head, br#"","id":""#)? + 8;
     let length = memchr::memchr(b'"', &head[from..])?;

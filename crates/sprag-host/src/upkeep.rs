@@ -17,13 +17,28 @@ use crate::walk::World;
 mod decay;
 mod deliveries;
 mod folds;
+mod index;
 mod lost;
 mod mirrors;
 mod negative;
+mod policy;
 mod shared;
+mod tiers;
 
 /// Every step, in order: what is settled first may be due to leave then.
-pub const STEPS: &[&Step] = &[&lost::STEP, &decay::STEP, &negative::STEP, &shared::STEP, &mirrors::STEP, &deliveries::STEP, &folds::STEP];
+pub const STEPS: &[&Step] = &[
+    &lost::STEP,
+    &decay::STEP,
+    &negative::STEP,
+    &policy::STEP,
+    &tiers::STEP,
+    // What has left is not rendered any more.
+    &shared::STEP,
+    &mirrors::STEP,
+    &deliveries::STEP,
+    &index::STEP,
+    &folds::STEP,
+];
 
 pub struct Step {
     pub name: &'static str,
@@ -36,6 +51,8 @@ pub struct Step {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
+    /// Whenever a session starts or ends, a little.
+    Always,
     Daily,
     Asked,
 }
@@ -73,14 +90,9 @@ impl Step {
 /// A log that is larger is left to `sprag maintain`: a hook does not read it all, even after its reply.
 const HOOK_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Takes the daily steps, unless somebody did today or does now.
-pub fn daily(world: &World<'_>, now: Timestamp) -> io::Result<()> {
+/// Takes the steps that are due, the daily ones unless somebody did today; all of them unless somebody does now.
+pub fn in_hook(world: &World<'_>, now: Timestamp) -> io::Result<()> {
     let store = world.store();
-    let stamp = store.cache_dir().join("upkeep");
-    let today: String = now.to_string().chars().take(10).collect();
-    if is_stamped(&stamp, &today) {
-        return Ok(());
-    }
     let size: u64 =
         store.log_files().iter().filter_map(|path| fs::metadata(path).ok()).map(|it| it.len()).sum();
     if size == 0 || size > HOOK_BYTES {
@@ -89,12 +101,19 @@ pub fn daily(world: &World<'_>, now: Timestamp) -> io::Result<()> {
     let Some(_lock) = try_lock(&store, world)? else {
         return Ok(());
     };
-    // Whoever held the lock may just have done it.
-    if is_stamped(&stamp, &today) {
-        return Ok(());
-    }
-    for step in STEPS.iter().filter(|step| step.when == When::Daily) {
+    let stamp = store.cache_dir().join("upkeep");
+    let today: String = now.to_string().chars().take(10).collect();
+    let is_done = fs::read_to_string(&stamp).is_ok_and(|day| day == today);
+    let is_due = |step: &&&Step| match step.when {
+        When::Always => true,
+        When::Daily => !is_done,
+        When::Asked => false,
+    };
+    for step in STEPS.iter().filter(is_due) {
         step.take(world, Mode::Bounded, now)?;
+    }
+    if is_done {
+        return Ok(());
     }
     world.disk.make_dirs(&store.cache_dir())?;
     disk::replace_derived(world.disk, &stamp, today.as_bytes())
@@ -105,10 +124,6 @@ pub fn try_lock(store: &Store, world: &World<'_>) -> io::Result<Option<File>> {
     world.disk.make_dirs(&store.dir)?;
     let lock = File::options().create(true).append(true).mode(0o600).open(store.dir.join("upkeep.lock"))?;
     Ok(lock.try_lock().is_ok().then_some(lock))
-}
-
-fn is_stamped(stamp: &std::path::Path, today: &str) -> bool {
-    fs::read_to_string(stamp).is_ok_and(|day| day == today)
 }
 
 /// Whose doing these records are.

@@ -18,6 +18,7 @@ use sprag_core::memory::episode::Patterns;
 use sprag_core::memory::qa::Answers;
 use sprag_core::memory::redact;
 use sprag_core::memory::routing::Place;
+use sprag_core::memory::tiers::Summaries;
 use sprag_core::obligation::Debts;
 use sprag_core::session::{Process, Session};
 use sprag_core::tool::{Outcome, ToolCall};
@@ -30,8 +31,8 @@ use crate::journal::{self, Journal};
 use crate::places::Places;
 use crate::store::{LOCK_WAIT, Store};
 use crate::{
-    backends, facts, inbox, learnings, outbox, person, projections, records, reports, seen, staged, start,
-    trackers, upkeep,
+    backends, facts, inbox, learnings, memory, outbox, person, projections, records, reports, seen, staged,
+    start, trackers, upkeep,
 };
 
 /// Where a walk takes place.
@@ -200,17 +201,17 @@ pub fn chores(world: &World<'_>, input: &Input, walked: &Walked) -> io::Result<(
     }
     if walked.chores.looks_around {
         if let Some(personal) = learnings::personal(&world.places) {
-            outbox::replay_log(&personal, world.disk, input.at)?;
+            outbox::replay_log(&personal, world.disk, input.at, outbox::PER_HOOK)?;
         }
         renew::<Debts>(&store, world.disk)?;
         renew::<Patterns>(&store, world.disk)?;
         renew::<Answers>(&store, world.disk)?;
+        renew::<Summaries>(&store, world.disk)?;
         if matches!(input.event, Event::SessionStarted { .. } | Event::SessionEnded { .. }) {
             learnings::after_hook(world, input.at)?;
+            upkeep::in_hook(world, input.at)?;
         }
-        if matches!(input.event, Event::SessionStarted { .. }) {
-            upkeep::daily(world, input.at)?;
-        }
+        memory::maintain::after_reply(&store, world.disk, &[])?;
     }
     Ok(())
 }

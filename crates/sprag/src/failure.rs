@@ -201,6 +201,16 @@ impl Failure {
         Failure::new(Kind::Usage, "no_members", message).next("sprag reflect --schema")
     }
 
+    pub fn unknown_name(what: &str, name: &str, known: &[&str], command: &str) -> Failure {
+        let message = format!("unknown {what} `{}`; known are {}", quoted(name), known.join(", "));
+        Failure::new(Kind::Usage, "unknown_name", message).next(format!("sprag help {command}"))
+    }
+
+    pub fn nothing_to_revert() -> Failure {
+        Failure::new(Kind::No, "nothing_to_revert", "nothing was changed that could be taken back")
+            .next("sprag stats")
+    }
+
     pub fn busy(command: &str) -> Failure {
         Failure::new(Kind::Ours, "busy", "another process is at it").next(format!("sprag {command}"))
     }
@@ -219,11 +229,6 @@ impl Failure {
         let fault = if is_long { format!("has {count} characters") } else { "is empty".to_owned() };
         let message = format!("{what} {fault}; it takes one to {bound}");
         Failure::new(Kind::Usage, "bad_text", message).next(format!("sprag help {command}"))
-    }
-
-    pub fn unknown_name(option: &str, name: &str, known: &[&str]) -> Failure {
-        let message = format!("`{option}` knows no `{}`; it takes {}", quoted(name), known.join(", "));
-        Failure::new(Kind::Usage, "unknown_name", message).next("sprag help search")
     }
 
     pub fn unknown_client(name: &str, known: &[&str]) -> Failure {

@@ -79,7 +79,11 @@ impl Memory {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.libraries.iter().all(|(library, _)| library.documents() == 0)
+        self.documents() == 0
+    }
+
+    pub fn documents(&self) -> u64 {
+        self.libraries().map(Library::documents).sum()
     }
 
     pub fn libraries(&self) -> impl Iterator<Item = &Library> {

@@ -6,8 +6,10 @@ use sprag_core::log::Projection;
 use sprag_core::memory::episode::Patterns;
 use sprag_core::memory::exposure::Exposures;
 use sprag_core::memory::fold::Learnings;
+use sprag_core::memory::policy::{Feedback, Versions};
 use sprag_core::memory::qa::Answers;
 use sprag_core::memory::stats::Stats;
+use sprag_core::memory::tiers::Summaries;
 use sprag_core::obligation::Debts;
 use sprag_core::time::Timestamp;
 
@@ -24,6 +26,9 @@ fn run(world: &World<'_>, mode: Mode, _now: Timestamp) -> io::Result<Done> {
     renew::<Stats>(world, mode, &mut done)?;
     renew::<Patterns>(world, mode, &mut done)?;
     renew::<Answers>(world, mode, &mut done)?;
+    renew::<Summaries>(world, mode, &mut done)?;
+    renew::<Feedback>(world, mode, &mut done)?;
+    renew::<Versions>(world, mode, &mut done)?;
     renew::<Debts>(world, mode, &mut done)?;
     Ok(done)
 }

@@ -167,9 +167,7 @@ fn render(json: bool, cx: &Cx) -> Outcome {
     done.problems.iter().for_each(|problem| output::note(format!("sprag: not taken over: {problem}")));
     show(
         json,
-        || {
-            json!({"taken": done.taken, "edited": done.edited, "published": done.published, "problems": done.problems})
-        },
+        || json!({"taken": done.taken, "edited": done.edited, "published": done.published, "problems": done.problems}),
         || {
             output::line(format!(
                 "{} records of other clones taken in, {} edits taken over, {} records told to other clones",
@@ -230,12 +228,17 @@ impl<'a> Desk<'a> {
 }
 
 /// A name of a list, or which there are.
-fn named<T>(what: &str, text: Option<&str>, read: fn(&str) -> Option<T>, all: &[&str]) -> Result<Option<T>, Failure> {
+fn named<T>(
+    what: &str,
+    text: Option<&str>,
+    read: fn(&str) -> Option<T>,
+    all: &[&str],
+) -> Result<Option<T>, Failure> {
     match text {
         None => Ok(None),
         Some(text) => match read(text) {
             Some(found) => Ok(Some(found)),
-            None => Err(Failure::unknown_name(what, text, all)),
+            None => Err(Failure::unknown_name(what, text, all, "learnings")),
         },
     }
 }

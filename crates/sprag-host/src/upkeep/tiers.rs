@@ -1,0 +1,112 @@
+//! Tells old small records together: reads the log from where the last summary ended, and adds what it comes
+//! to. Killed at any point, the next one begins at the same place. The rule is [`sprag_core::memory::tiers`].
+
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, Seek as _, SeekFrom};
+use std::path::Path;
+
+use serde_json::json;
+use sprag_core::log::Record;
+use sprag_core::memory::tiers::{Cursor, HOT_DAYS, SUMMARY, Summaries, Summary, day};
+use sprag_core::text::Text;
+use sprag_core::time::Timestamp;
+
+use super::{Done, Mode, Step, When, by};
+use crate::projections::{self, each_line, id_of};
+use crate::records;
+use crate::walk::World;
+
+pub const STEP: Step =
+    Step { name: "tiers", about: "old records told in summaries", when: When::Always, run };
+
+/// Records one hook reads.
+const PER_HOOK: usize = 64;
+/// Records of one summary at most, so that none grows without bound.
+const PER_PART: u64 = 5000;
+
+fn run(world: &World<'_>, mode: Mode, now: Timestamp) -> io::Result<Done> {
+    let store = world.store();
+    let summaries = projections::load::<Summaries>(&store)?.state;
+    let mut left = if mode == Mode::Bounded { PER_HOOK } else { usize::MAX };
+    let mut found = Vec::new();
+    let mut read = 0;
+    for path in store.log_files() {
+        let month = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        let from = start(&path, summaries.cursor(&month))?;
+        let part = tell(&path, &month, from, left, now)?;
+        left = left.saturating_sub(part.read);
+        read += part.read;
+        found.extend(part.summaries);
+    }
+    let mut done = Done { count: read, lines: Vec::new() };
+    let longer = summaries.due(now);
+    if !longer.is_empty() {
+        done.lines.push(format!("{} weeks and months are told as a whole", longer.len()));
+    }
+    found.extend(longer);
+    if mode != Mode::Rehearsal && !found.is_empty() {
+        let record = |summary: &Summary| records::record(SUMMARY, now, None, Some(by()), json!(summary));
+        store.log(world.disk, &found.iter().map(record).collect::<Vec<_>>())?;
+    }
+    Ok(done)
+}
+
+/// Where to go on. A log that was replayed since has its records elsewhere.
+fn start(path: &Path, cursor: Option<&Cursor>) -> io::Result<u64> {
+    let Some(cursor) = cursor else { return Ok(0) };
+    let mut at = 0;
+    let (mut known, mut fits) = (None, false);
+    let len = each_line(path, 0, |line| {
+        at += line.len() as u64;
+        if is_of(line, cursor.last.as_str()) {
+            known = Some(at);
+            fits |= at == cursor.to;
+        }
+    })?;
+    Ok(if fits { cursor.to } else { known.unwrap_or(len) })
+}
+
+/// Lines of other writers may be laid out otherwise.
+fn is_of(line: &[u8], id: &str) -> bool {
+    match id_of(line) {
+        Some(found) => found == id,
+        None => Record::parse(line).is_ok_and(|record| record.id == id),
+    }
+}
+
+#[derive(Default)]
+struct Part {
+    read: usize,
+    summaries: Vec<Summary>,
+}
+
+/// Reads up to `most` records that are not hot any more.
+fn tell(path: &Path, month: &str, from: u64, most: usize, now: Timestamp) -> io::Result<Part> {
+    let hot = now.plus_seconds(-HOT_DAYS * 86_400);
+    let mut part = Part::default();
+    let mut file = File::open(path)?;
+    file.seek(SeekFrom::Start(from))?;
+    let mut reader = BufReader::new(file);
+    let (mut line, mut to) = (Vec::new(), from);
+    while part.read < most {
+        line.clear();
+        // A last line without its end is still being written.
+        if reader.read_until(b'\n', &mut line)? == 0 || line.last() != Some(&b'\n') {
+            break;
+        }
+        to += line.len() as u64;
+        let Ok(record) = Record::parse(&line) else { continue };
+        if record.at > hot {
+            break;
+        }
+        part.read += 1;
+        let is_open = |summary: &Summary| summary.of == day(record.at) && summary.records < PER_PART;
+        if !part.summaries.last().is_some_and(is_open) {
+            part.summaries.push(Summary::of_day(record.at));
+        }
+        let Some(summary) = part.summaries.last_mut() else { break };
+        summary.add(&record);
+        summary.cursor = Some(Cursor { month: Text::from(month), to, last: Text::from(record.id.as_str()) });
+    }
+    Ok(part)
+}
