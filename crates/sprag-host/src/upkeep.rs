@@ -28,11 +28,12 @@ mod tiers;
 /// Every step, in order: what is settled first may be due to leave then.
 pub const STEPS: &[&Step] = &[
     &lost::STEP,
-    &shared::STEP,
     &decay::STEP,
     &negative::STEP,
     &policy::STEP,
     &tiers::STEP,
+    // What has left is not rendered any more.
+    &shared::STEP,
     &mirrors::STEP,
     &deliveries::STEP,
     &index::STEP,

@@ -22,6 +22,7 @@ pub mod propose;
 pub mod qa;
 pub mod recall;
 pub mod redact;
+pub mod rejected;
 pub mod retroflect;
 pub mod routing;
 pub mod specific;

@@ -1,26 +1,31 @@
 //! Finds out what the write gate has to know of candidates: what of that which they name is there, what
 //! they resemble, and what their evidence is like. Bounded by numbers of files and learnings, not by time.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use sprag_core::event::{Event, Input, Report, SessionId};
-use sprag_core::memory::fold::Entry;
 use sprag_core::memory::kinds::Rejection;
-use sprag_core::memory::learning::{Candidate, Status};
+use sprag_core::memory::learning::{Candidate, Learning, Status};
 use sprag_core::memory::propose::{Alike, Around, Asked, Fate, Likeness, Stage, To, judge};
+use sprag_core::memory::rejected::Rejected;
 use sprag_core::memory::routing::{Place, place};
 use sprag_core::memory::specific;
 use sprag_core::session::Session;
 use sprag_core::text::Text;
 use sprag_core::time::Timestamp;
 use sprag_index::dedup::Statement;
-use sprag_index::{table, tokens};
+use sprag_index::fuse::Widths;
+use sprag_index::query::Question;
+use sprag_index::table;
 
 use crate::disk::open_regular;
 use crate::exec::read_capped;
 use crate::git;
-use crate::learnings::{self, All, evidence};
+use crate::learnings::{self, evidence};
+use crate::memory::{Answer, Memory, Owner, Reach, Shown};
+use crate::projections;
+use crate::store::Store;
 use crate::walk::World;
 
 /// Learnings each candidate is compared with, the most promising first.
@@ -36,7 +41,7 @@ pub fn look(world: &World<'_>, input: &Input, session: &Session) -> Option<Aroun
     };
     let handed_in = session.gates.reflection.handed_in(submission, resolution.as_ref()).ok()?;
     let candidates = handed_in.accepted;
-    let all = learnings::load(&world.places).unwrap_or_default();
+    let remembered = Remembered::open(world);
     let mut around = Around { has_home: world.places.user.is_some(), ..Around::default() };
     if let Some(worktree) = &world.places.worktree {
         around.known = known(worktree, &candidates);
@@ -46,8 +51,8 @@ pub fn look(world: &World<'_>, input: &Input, session: &Session) -> Option<Aroun
             .collect();
     }
     let named = resolution.as_ref().and_then(|resolution| resolution.names());
-    around.named = named.and_then(|name| all.find(name).ok()).map(|(_, entry)| entry.learning.clone());
-    around.alike = alike(&all, &candidates, input);
+    around.named = named.and_then(|name| remembered.named(name));
+    around.alike = remembered.alike(&candidates, input);
     Some(around)
 }
 
@@ -58,14 +63,14 @@ pub enum Judgement {
 }
 
 /// The write gate for one statement, which is not compared with the one it comes from.
-pub fn judge_alone(world: &World<'_>, all: &All, candidate: Candidate, from: &str) -> Judgement {
+pub fn judge_alone(world: &World<'_>, candidate: Candidate, from: &str) -> Judgement {
     let candidates = vec![(0, candidate)];
     let input = Input::new(Timestamp::from_millis(0), SessionId::new(""), Event::Tick);
     let is_other = |alike: &Alike| !matches!(&alike.to, To::Learning { id, .. } if id.as_str() == from);
     let worktree = world.places.worktree.as_deref();
     let around = Around {
         known: worktree.map(|worktree| known(worktree, &candidates)).unwrap_or_default(),
-        alike: alike(all, &candidates, &input).into_iter().filter(is_other).collect(),
+        alike: Remembered::open(world).alike(&candidates, &input).into_iter().filter(is_other).collect(),
         has_home: world.places.user.is_some(),
         ..Around::default()
     };
@@ -137,67 +142,97 @@ fn lower_text(worktree: &Path, path: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).to_lowercase())
 }
 
-/// What candidates resemble: kept learnings, each other, and what was not kept in other sessions.
-fn alike(all: &All, candidates: &[(usize, Candidate)], input: &Input) -> Vec<Alike> {
-    let table = table::built_in();
-    let said: Vec<(usize, &Candidate, Statement)> = candidates
-        .iter()
-        .map(|(index, candidate)| (*index, candidate, Statement::new(candidate.summary.as_str(), &table)))
-        .collect();
-    let mut found = Vec::new();
-    for (at, (index, candidate, mine)) in said.iter().enumerate() {
-        let mut add = |to: To, summary: &str, theirs: &Statement| {
-            let similarity = mine.compare(theirs, &table);
-            if let Some(likeness) = Likeness::of(similarity.score, similarity.differs.is_some()) {
-                let (summary, score) = (Text::from(summary), similarity.score);
-                found.push(Alike { candidate: *index, to, summary, score, likeness });
-            }
-        };
-        // A project's statement is not measured by what a user keeps for themselves.
-        let is_personal = place(candidate.scope) == Place::Personal;
-        for (at, entry) in near(all, candidate, is_personal) {
-            let learning = &entry.learning;
-            let to = To::Learning { id: learning.id.clone(), status: entry.status(), place: at };
-            let summary = learning.candidate.summary.as_str();
-            add(to, summary, &Statement::new(summary, &table));
-        }
-        for (earlier, other, theirs) in &said[..at] {
-            add(To::Candidate(*earlier), other.summary.as_str(), theirs);
-        }
-        let rejections = if is_personal { all.personal.rejections() } else { all.project.rejections() };
-        for (_, rejection) in rejections.iter().filter(|(_, it)| is_counted(it, input)) {
-            let summary = rejection.summary.as_str();
-            add(To::Rejection { stage: rejection.stage.clone() }, summary, &Statement::new(summary, &table));
+/// What candidates are compared with.
+struct Remembered {
+    /// `None`: it cannot be read, and nothing resembles anything.
+    memory: Option<Memory>,
+    project: Rejected,
+    personal: Rejected,
+}
+
+impl Remembered {
+    fn open(world: &World<'_>) -> Remembered {
+        let fold =
+            |store: &Store| projections::load::<Rejected>(store).map(|it| it.state).unwrap_or_default();
+        Remembered {
+            memory: Memory::open(&world.places, Reach::All).ok(),
+            project: fold(&world.store()),
+            personal: learnings::personal(&world.places).as_ref().map(fold).unwrap_or_default(),
         }
     }
-    found
+
+    /// The one learning whose id is this, or begins so.
+    fn named(&self, prefix: &str) -> Option<Learning> {
+        let memory = self.memory.as_ref()?;
+        let found = memory.libraries().flat_map(|library| library.by_prefix(prefix));
+        let ids: BTreeSet<String> = found.map(|(_, card)| card.id.as_str().to_owned()).collect();
+        let id = match (ids.contains(prefix), ids.len()) {
+            (true, _) => prefix,
+            (false, 1) if prefix.len() >= learnings::PREFIX => ids.first()?,
+            _ => return None,
+        };
+        memory.get(id).map(|(learning, _, _)| learning)
+    }
+
+    /// What candidates resemble: kept learnings, each other, and what was not kept in other sessions.
+    fn alike(&self, candidates: &[(usize, Candidate)], input: &Input) -> Vec<Alike> {
+        let table = table::built_in();
+        let said: Vec<(usize, &Candidate, Statement)> = candidates
+            .iter()
+            .map(|(index, candidate)| (*index, candidate, Statement::new(candidate.summary.as_str(), &table)))
+            .collect();
+        let mut found = Vec::new();
+        for (at, (index, candidate, mine)) in said.iter().enumerate() {
+            let mut add = |to: To, summary: &str, theirs: &Statement| {
+                let similarity = mine.compare(theirs, &table);
+                if let Some(likeness) = Likeness::of(similarity.score, similarity.differs.is_some()) {
+                    let (summary, score) = (Text::from(summary), similarity.score);
+                    found.push(Alike { candidate: *index, to, summary, score, likeness });
+                }
+            };
+            // A project's statement is not measured by what a user keeps for themselves.
+            let is_personal = place(candidate.scope) == Place::Personal;
+            for answer in self.near(candidate, input.at) {
+                let at = if answer.owner == Owner::Personal { Place::Personal } else { Place::Project };
+                if at == Place::Project || is_personal {
+                    let to = To::Learning { id: Text::new(answer.id), status: answer.uses.status, place: at };
+                    add(to, &answer.summary, &Statement::new(&answer.summary, &table));
+                }
+            }
+            for (earlier, other, theirs) in &said[..at] {
+                add(To::Candidate(*earlier), other.summary.as_str(), theirs);
+            }
+            let rejected = if is_personal { &self.personal } else { &self.project };
+            for rejection in rejected.all().iter().filter(|it| is_counted(it, input)) {
+                let summary = rejection.summary.as_str();
+                add(
+                    To::Rejection { stage: rejection.stage.clone() },
+                    summary,
+                    &Statement::new(summary, &table),
+                );
+            }
+        }
+        found
+    }
+
+    /// The learnings that the memory thinks of first.
+    fn near(&self, candidate: &Candidate, now: Timestamp) -> Vec<Answer> {
+        let Some(memory) = &self.memory else {
+            return Vec::new();
+        };
+        let question = Question {
+            text: format!("{} {}", candidate.summary, candidate.detail),
+            // What is superseded or no learning takes places away.
+            limit: 2 * HITS,
+            ..Question::default()
+        };
+        let answers = memory.ask(&question, Shown::All, Widths { recency: 0.0, usage: 0.0 }, now).into_iter();
+        let is_learning = |it: &Answer| it.label.is_some() && it.uses.status != Status::Superseded;
+        answers.filter(is_learning).take(HITS).collect()
+    }
 }
 
 /// What was wrong in form, or is being worked on in this very session, is no miss of the sieve.
 fn is_counted(rejection: &Rejection, input: &Input) -> bool {
     rejection.stage.as_str() != Stage::Schema.name() && rejection.session.as_ref() != Some(&input.session)
-}
-
-/// The learnings that share the most words with a candidate.
-fn near<'a>(all: &'a All, candidate: &Candidate, is_personal: bool) -> Vec<(Place, &'a Entry)> {
-    let words = words(&format!("{} {}", candidate.summary, candidate.detail));
-    let mut near: Vec<(usize, (Place, &Entry))> = all
-        .entries()
-        .filter(|(at, entry)| entry.status() != Status::Superseded && (is_personal || *at != Place::Personal))
-        .map(|(at, entry)| {
-            let theirs = self::words(entry.learning.candidate.summary.as_str());
-            (theirs.intersection(&words).count(), (at, entry))
-        })
-        .filter(|(shared, _)| *shared > 0)
-        .collect();
-    near.sort_by_key(|(shared, _)| std::cmp::Reverse(*shared));
-    near.into_iter().take(HITS).map(|(_, entry)| entry).collect()
-}
-
-fn words(text: &str) -> HashSet<String> {
-    let mut words = HashSet::new();
-    tokens::terms(text, |term| {
-        words.insert(term.to_owned());
-    });
-    words
 }

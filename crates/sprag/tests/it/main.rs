@@ -41,3 +41,4 @@ mod stories;
 mod support;
 mod unfinished;
 mod upkeep;
+mod write_gate;

@@ -35,7 +35,7 @@ pub fn run(args: &PromoteArgs, cx: &Cx) -> Outcome {
         said.context_files.clear();
         said.evidence.clear();
     }
-    let said = match around::judge_alone(&desk.world, &desk.all, said, old.id.as_str()) {
+    let said = match around::judge_alone(&desk.world, said, old.id.as_str()) {
         Judgement::Kept(said) => said,
         Judgement::Refused(why) => return Err(refused(why.as_str())),
     };
