@@ -142,7 +142,7 @@ fn memory(args: &Args, foreign: &Path, cx: &Cx) -> Result<Memory, Failure> {
         return Ok(loaded(&cx.cwd.join(dir), None)?);
     }
     let places = cx.places()?;
-    let project = open(&Store::at(&places.store), &ask::shared(&places))?;
+    let project = open(&Store::at(&places.store), &[])?;
     let mut libraries = vec![(project, Owner::Project)];
     if let Some(personal) = ask::personal(&places) {
         libraries.push((open(&personal, &[])?, Owner::Personal));
