@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::backends;
 use crate::breaker::{self, Limits};
 use crate::gates::{self, Policies};
-use crate::memory::decay;
+use crate::memory::{decay, judge};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Policy {
@@ -15,6 +15,7 @@ pub struct Policy {
     pub retention: Retention,
     pub backends: backends::Policy,
     pub decay: decay::Policy,
+    pub memory: judge::Policy,
     pub gates: Policies,
 }
 
@@ -80,7 +81,7 @@ journal_events = 500
 
 /// Every section there is, in the order of the reference.
 pub fn sections() -> impl Iterator<Item = &'static Section> {
-    [&breaker::SECTION, &RETENTION, &decay::SECTION]
+    [&breaker::SECTION, &RETENTION, &judge::SECTION, &decay::SECTION]
         .into_iter()
         .chain(decay::MORE)
         .chain([&backends::SECTION])

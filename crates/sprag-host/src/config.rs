@@ -11,7 +11,7 @@ use sprag_core::backends;
 use sprag_core::breaker::Limits;
 use sprag_core::gates::Policies;
 use sprag_core::gates::review::template::Template;
-use sprag_core::memory::decay;
+use sprag_core::memory::{decay, judge};
 use sprag_core::policy::{Policy, Retention, Section, sections};
 use sprag_core::text::quoted;
 use toml::{Table, Value};
@@ -419,6 +419,7 @@ fn typed(settings: &BTreeMap<String, Setting>) -> Result<Policy, toml::de::Error
         circuit_breaker: Limits::deserialize(Value::Table(members("circuit_breaker")))?,
         retention: Retention::deserialize(Value::Table(members("retention")))?,
         backends: backends::Policy::deserialize(section(&backends::SECTION, backends::MORE))?,
+        memory: judge::Policy::deserialize(section(&judge::SECTION, &[]))?,
         decay: decay::Policy::deserialize(section(&decay::SECTION, decay::MORE))?,
         gates: Policies::read(section)?,
     })

@@ -21,6 +21,7 @@ mod index;
 mod lost;
 mod mirrors;
 mod negative;
+mod policy;
 mod shared;
 mod tiers;
 
@@ -30,6 +31,7 @@ pub const STEPS: &[&Step] = &[
     &shared::STEP,
     &decay::STEP,
     &negative::STEP,
+    &policy::STEP,
     &tiers::STEP,
     &mirrors::STEP,
     &deliveries::STEP,

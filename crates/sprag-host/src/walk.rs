@@ -201,7 +201,7 @@ pub fn chores(world: &World<'_>, input: &Input, walked: &Walked) -> io::Result<(
     }
     if walked.chores.looks_around {
         if let Some(personal) = learnings::personal(&world.places) {
-            outbox::replay_log(&personal, world.disk, input.at)?;
+            outbox::replay_log(&personal, world.disk, input.at, outbox::PER_HOOK)?;
         }
         renew::<Debts>(&store, world.disk)?;
         renew::<Patterns>(&store, world.disk)?;
@@ -211,7 +211,7 @@ pub fn chores(world: &World<'_>, input: &Input, walked: &Walked) -> io::Result<(
             learnings::after_hook(world, input.at)?;
             upkeep::in_hook(world, input.at)?;
         }
-        memory::maintain::after_reply(&store, world.disk, &memory::ask::shared(&world.places))?;
+        memory::maintain::after_reply(&store, world.disk, &[])?;
     }
     Ok(())
 }

@@ -206,6 +206,11 @@ impl Failure {
         Failure::new(Kind::Usage, "unknown_name", message).next(format!("sprag help {command}"))
     }
 
+    pub fn nothing_to_revert() -> Failure {
+        Failure::new(Kind::No, "nothing_to_revert", "nothing was changed that could be taken back")
+            .next("sprag stats")
+    }
+
     pub fn busy(command: &str) -> Failure {
         Failure::new(Kind::Ours, "busy", "another process is at it").next(format!("sprag {command}"))
     }

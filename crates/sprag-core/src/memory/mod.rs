@@ -1,5 +1,6 @@
 //! What is remembered, and under which rules.
 
+pub mod consolidate;
 pub mod decay;
 pub mod document;
 pub mod episode;
@@ -9,16 +10,19 @@ pub mod fold;
 pub mod implicit;
 pub mod import;
 pub mod insight;
+pub mod judge;
 pub mod kinds;
 pub mod learning;
 pub mod markdown;
 pub mod negative;
 pub mod plausible;
+pub mod policy;
 pub mod promote;
 pub mod propose;
 pub mod qa;
 pub mod recall;
 pub mod redact;
+pub mod retroflect;
 pub mod routing;
 pub mod specific;
 pub mod stats;

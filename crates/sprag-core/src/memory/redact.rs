@@ -359,7 +359,8 @@ mod tests {
         const BASE64: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
         for at in 0..5000 {
             let (hex, base64) = (word(HEX, 64), word(BASE64, 88));
-            let uuid = format!("{}-{}-4{}-a{}-{}", &hex[..8], &hex[8..12], &hex[12..15], &hex[15..18], &hex[18..30]);
+            let uuid =
+                format!("{}-{}-4{}-a{}-{}", &hex[..8], &hex[8..12], &hex[12..15], &hex[15..18], &hex[18..30]);
             let line = match at % 12 {
                 0 => format!("      \"integrity\": \"sha512-{base64}==\","),
                 1 => format!("checksum = \"{hex}\""),

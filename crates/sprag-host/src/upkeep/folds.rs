@@ -6,6 +6,7 @@ use sprag_core::log::Projection;
 use sprag_core::memory::episode::Patterns;
 use sprag_core::memory::exposure::Exposures;
 use sprag_core::memory::fold::Learnings;
+use sprag_core::memory::policy::{Feedback, Versions};
 use sprag_core::memory::qa::Answers;
 use sprag_core::memory::stats::Stats;
 use sprag_core::memory::tiers::Summaries;
@@ -26,6 +27,8 @@ fn run(world: &World<'_>, mode: Mode, _now: Timestamp) -> io::Result<Done> {
     renew::<Patterns>(world, mode, &mut done)?;
     renew::<Answers>(world, mode, &mut done)?;
     renew::<Summaries>(world, mode, &mut done)?;
+    renew::<Feedback>(world, mode, &mut done)?;
+    renew::<Versions>(world, mode, &mut done)?;
     renew::<Debts>(world, mode, &mut done)?;
     Ok(done)
 }

@@ -5,7 +5,6 @@ use std::io;
 use sprag_core::time::Timestamp;
 
 use super::{Done, Mode, Step, When};
-use crate::memory::ask;
 use crate::memory::maintain::{self, Work};
 use crate::walk::World;
 
@@ -15,7 +14,7 @@ fn run(world: &World<'_>, mode: Mode, _now: Timestamp) -> io::Result<Done> {
     if mode == Mode::Rehearsal {
         return Ok(Done::default());
     }
-    let renewed = maintain::renew(&world.store(), world.disk, &ask::shared(&world.places), Work::All)?;
+    let renewed = maintain::renew(&world.store(), world.disk, &[], Work::All)?;
     let Some(renewed) = renewed else {
         return Ok(Done { count: 0, lines: vec!["another process is at it".to_owned()] });
     };

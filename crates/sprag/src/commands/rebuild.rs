@@ -36,7 +36,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     let sessions = projections::load::<Sessions>(&store)?;
     projections::save(&store, &RealDisk, &sessions)?;
     bar.inc(1);
-    let index = maintain::renew(&store, &RealDisk, &memory::ask::shared(&world.places), Work::Rebuild)?;
+    let index = maintain::renew(&store, &RealDisk, &[], Work::Rebuild)?;
     bar.finish_and_clear();
     let documents = index.map_or(0, |index| index.documents);
     let (open, seen) = (debts.state.open().len(), sessions.state.rows().len());

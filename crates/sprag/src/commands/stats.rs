@@ -3,18 +3,21 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
+use sprag_core::log::By;
 use sprag_core::memory::episode::{Pattern, Patterns};
 use sprag_core::memory::fold::Learnings;
 use sprag_core::memory::insight::{self, Insight, Now, Setting};
 use sprag_core::memory::learning::{Category, Status};
+use sprag_core::memory::policy::{self, Version, Versions, Whom};
 use sprag_core::memory::stats::{Stats, Week};
 use sprag_core::memory::usage::Uses;
+use sprag_core::text::Text;
 use sprag_host::config::{self, Layer, Resolved};
 use sprag_host::disk::RealDisk;
-use sprag_host::projections;
 use sprag_host::walk::World;
+use sprag_host::{projections, records, reports};
 
-use super::{Cx, Ending, Outcome, check_person, show, warn};
+use super::{Cx, Ending, Outcome, check_not_agent, check_person, show, warn};
 use crate::failure::Failure;
 use crate::output;
 
@@ -29,6 +32,9 @@ pub struct Args {
     /// Show the settings that would help, and change them if a person says so
     #[arg(long)]
     apply: bool,
+    /// Take the last step back that Sprag took by itself in how much it shows
+    #[arg(long, conflicts_with = "apply")]
+    revert: bool,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -60,6 +66,9 @@ struct Row {
 pub fn run(args: Args, cx: &Cx) -> Outcome {
     let world = cx.world()?;
     warn(&world);
+    if args.revert {
+        return revert(&world, args.json, cx);
+    }
     let resolved = config::load(&world.places, &cx.env);
     let report = gather(&world, &resolved, args.weeks, cx)?;
     if args.apply {
@@ -153,6 +162,37 @@ fn data(report: &Report) -> Value {
         "insights": report.insights,
         "episodes": report.episodes,
     })
+}
+
+/// Takes back what the last versions of all roles and scopes changed.
+fn revert(world: &World<'_>, json: bool, cx: &Cx) -> Outcome {
+    check_not_agent(&world.places)?;
+    let store = world.store();
+    let versions = projections::load::<Versions>(&store)?.state;
+    let mut whom: Vec<&Whom> = versions.all().map(|(_, version)| &version.whom).collect();
+    whom.sort();
+    whom.dedup();
+    let reverted: Vec<Version> = whom.into_iter().filter_map(|whom| versions.reverted(whom)).collect();
+    if reverted.is_empty() {
+        return Err(Failure::nothing_to_revert());
+    }
+    let by = By { client: Text::from(reports::CLIENT), agent: None, role: None };
+    let record =
+        |version: &Version| records::record(policy::POLICY, cx.now, None, Some(by.clone()), json!(version));
+    store.log(&RealDisk, &reverted.iter().map(record).collect::<Vec<_>>())?;
+    show(
+        json,
+        || json!({ "reverted": reverted }),
+        || {
+            for version in &reverted {
+                let whom = &version.whom;
+                output::line(format!(
+                    "{} learnings for {}: {}; the usual floor times {:.2} is in force",
+                    whom.scope, whom.role, version.why, version.floor
+                ));
+            }
+        },
+    )
 }
 
 /// A setting that would change, and what it is now.

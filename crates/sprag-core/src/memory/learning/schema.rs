@@ -4,8 +4,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    CANDIDATES, Category, Confidence, Criterion, DETAIL_LEAST, DETAIL_MOST, EVIDENCE_MOST, FILE_MOST, FILES_MOST,
-    Kind, SUMMARY_LEAST, SUMMARY_MOST, Scope, TAG_MOST, TAGS_MOST, TRIGGER_MOST,
+    CANDIDATES, Category, Confidence, Criterion, DETAIL_LEAST, DETAIL_MOST, EVIDENCE_MOST, FILE_MOST,
+    FILES_MOST, Kind, SUMMARY_LEAST, SUMMARY_MOST, Scope, TAG_MOST, TAGS_MOST, TRIGGER_MOST,
 };
 
 pub fn schema() -> Value {

@@ -188,7 +188,11 @@ fn the_schema_shows_what_is_accepted() {
     let properties = schema["properties"]["candidates"]["items"]["properties"].as_object().unwrap();
     // What is said of it by default is not written down.
     let all = candidate.as_object().unwrap().keys().map(String::as_str).chain(["kind"]);
-    assert_eq!(properties.keys().map(String::as_str).collect::<Vec<_>>(), sorted(all), "each member is described");
+    assert_eq!(
+        properties.keys().map(String::as_str).collect::<Vec<_>>(),
+        sorted(all),
+        "each member is described"
+    );
     assert!(properties.values().all(|property| property["description"].is_string()));
 }
 

@@ -1,0 +1,34 @@
+//! A program of the user's choice that reads for Sprag what no rule can: it merges learnings and reads old
+//! sessions. It is asked by commands alone, never on the way of an agent, and proposes; others decide.
+
+use serde::{Deserialize, Serialize};
+
+use crate::policy::{Key, Section, Tighten};
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Policy {
+    pub judge: Vec<String>,
+    pub judge_seconds: u32,
+}
+
+impl Default for Policy {
+    fn default() -> Policy {
+        Policy { judge: Vec::new(), judge_seconds: 120 }
+    }
+}
+
+pub const SECTION: Section = Section {
+    name: "memory",
+    defaults: "\
+# Who reads for `sprag consolidate` and `sprag retroflect`.
+[memory]
+# A program and its arguments: it reads one JSON object and prints one. Empty: nobody.
+judge = []
+# Seconds it may take for one answer.
+judge_seconds = 120
+",
+    keys: &[
+        Key { name: "judge", tighten: Tighten::Never },
+        Key { name: "judge_seconds", tighten: Tighten::Never },
+    ],
+};
