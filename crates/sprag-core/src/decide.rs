@@ -5,6 +5,7 @@ use crate::digest::Digest;
 use crate::event::{Actor, Author, Errand, Event, EventKind, Input, Stop, Waiting};
 use crate::fact::{Facts, Needs};
 use crate::gates::{self, Effect, OnFault};
+use crate::memory::routing::Place;
 use crate::obligation::{Cause, DEBT_OPENED, Debt, Obligation};
 use crate::policy::Policy;
 use crate::session::{About, Owed, Process, Released, Session};
@@ -409,6 +410,7 @@ fn passes_as_question(session: &mut Session, owed: &[(&'static str, Obligation)]
 fn open_debt(gate: &str, owed: &Obligation, cause: Cause, input: &Input, effects: &mut Vec<Effect>) {
     let debt = Debt::new(gate, owed, &input.session, &input.root, cause, input.at);
     effects.push(Effect {
+        place: Place::Project,
         kind: DEBT_OPENED,
         body: serde_json::to_value(debt).expect("a debt is plain data with text keys"),
     });

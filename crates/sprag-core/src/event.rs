@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::memory::propose::Resolution;
 use crate::rules::Ground;
 use crate::shell::Start;
 use crate::text::Text;
@@ -185,6 +186,9 @@ pub enum Report {
         submission: String,
         /// Names for what is accepted, one for each candidate.
         ids: Vec<Text<64>>,
+        /// What to do with those that resemble something known. With no submission: with those that wait.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        resolution: Option<Resolution>,
     },
     /// There is nothing to learn from this.
     Skipped {

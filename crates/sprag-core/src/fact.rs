@@ -9,6 +9,7 @@ use crate::check::Results;
 use crate::digest::Digest;
 use crate::judge::Judgement;
 use crate::memory::episode::Patterns;
+use crate::memory::propose::Around;
 use crate::memory::qa::Match;
 use crate::memory::recall::Recalled;
 use crate::obligation::OpenDebt;
@@ -69,6 +70,9 @@ impl Needs {
     /// What the user answered to questions like these.
     pub const ANSWERS: Needs = Needs(1 << 25);
 
+    /// What is known of the candidates that are handed in.
+    pub const PROPOSED: Needs = Needs(1 << 21);
+
     /// Whether finding out may take long.
     pub fn is_slow(self) -> bool {
         const SLOW: Needs = Needs::of(&[
@@ -81,6 +85,7 @@ impl Needs {
             Needs::CHECKS,
             Needs::CLOSED,
             Needs::UNCOMMITTED,
+            Needs::PROPOSED,
         ]);
         !self.only(SLOW).is_none()
     }
@@ -135,6 +140,7 @@ impl Needs {
             (Needs::UNCOMMITTED, "uncommitted"),
             (Needs::EPISODES, "episodes"),
             (Needs::ANSWERS, "answers"),
+            (Needs::PROPOSED, "proposed"),
         ]
         .into_iter()
         .filter(|&(need, _)| self.has(need))
@@ -187,6 +193,7 @@ pub struct Facts {
     pub lost: bool,
     pub tracker: Option<Found>,
     pub closed: Option<Vec<Closed>>,
+    pub proposed: Option<Around>,
     pub recalled: Option<Recalled>,
     pub episodes: Option<Patterns>,
     pub answers: Option<Vec<Match>>,

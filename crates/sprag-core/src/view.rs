@@ -144,7 +144,14 @@ pub fn sentence(record: &Record) -> Option<String> {
             format!("learnings {} were of use: {}", list(&body["ids"]), text("how"))
         }
         "skipped" => format!("the reflection was skipped by the {}: {}", text("decider"), text("why")),
-        "reflection.skipped" => return None,
+        "learning.corrected" => format!("learning `{}` was said otherwise: {}", text("id"), text("summary")),
+        "learning.rejected" => format!("not kept ({}): {}", text("stage"), text("reason")),
+        "learning.superseded" => format!("learning `{}` was replaced by `{}`", text("id"), text("by")),
+        "learning.archived" => format!("learnings {} were archived", list(&body["ids"])),
+        "learning.restored" => format!("learnings {} were restored", list(&body["ids"])),
+        "learning.verified" => format!("learnings {} were found to be true", list(&body["ids"])),
+        "learning.stale" => format!("what learnings {} rest on has changed", list(&body["ids"])),
+        "reflection.skipped" | "reflection.done" => return None,
         "approved" => format!("a person let one refused call through (`{}`)", text("code")),
         "debt.opened" => format!("debt `{}` was opened: {}", text("id"), text("why")),
         "debt.shown" => format!("debts {} were shown", list(&body["ids"])),

@@ -54,6 +54,14 @@ pub fn run_for_end(run: &Run<'_>) -> io::Result<Ran> {
     start(run, Wanted::End)
 }
 
+/// Lets a person edit a file at their terminal, for as long as they like. The editor may come with options,
+/// as in `code --wait`: a shell takes it apart. Says whether it ended well.
+#[expect(clippy::disallowed_methods, reason = "the one place that starts programs")]
+pub fn edit(editor: &str, file: &Path) -> io::Result<bool> {
+    let script = format!("exec {editor} \"$1\"");
+    Ok(Command::new("sh").args(["-c", &script, "sh"]).arg(file).status()?.success())
+}
+
 /// Talks to a server on its stdin and stdout: it is ended once its output contains `answer`.
 pub fn ask(run: &Run<'_>, answer: &[u8]) -> io::Result<Ran> {
     start(run, Wanted::Answer(answer))

@@ -27,6 +27,7 @@ use crate::git;
 use crate::guarded;
 use crate::judge;
 use crate::keep;
+use crate::learnings::around;
 use crate::places::Places;
 use crate::projections;
 use crate::records;
@@ -159,6 +160,9 @@ fn look(needs: Needs, world: &World<'_>, input: &Input, session: &Session) -> Fa
     }
     if needs.has(Needs::TRACKER) {
         facts.tracker = Some(tracker(world));
+    }
+    if needs.has(Needs::PROPOSED) {
+        facts.proposed = around::look(world, input, session);
     }
     if needs.has(Needs::CLOSED) {
         facts.closed = Some(closed(world, input, session));

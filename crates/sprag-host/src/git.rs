@@ -128,6 +128,11 @@ pub fn untracked_paths(dir: &Path, paths: &[String]) -> Option<Vec<String>> {
     listed(git_alone(dir, &below(vec!["ls-files", "--others", "--exclude-standard", "-z"], paths))?)
 }
 
+/// Every file of the worktree that git knows or is not told to ignore.
+pub fn all_paths(worktree: &Path) -> Option<Vec<String>> {
+    listed(git(worktree, &["ls-files", "--cached", "--others", "--exclude-standard", "-z"])?)
+}
+
 /// Its name depends on how the repository hashes.
 pub fn empty_tree(dir: &Path) -> Option<String> {
     let ran = git(dir, &["hash-object", "-t", "tree", "--stdin"])?;

@@ -30,6 +30,8 @@ use crate::store::{self, Lines, Store, files_with_ending};
 const SNAPSHOT_EVERY: usize = 16;
 /// Where a snapshot line is known by, without parsing it. Also what fixes the order of fields.
 const SNAPSHOT: &[u8] = br#"{"v":1,"kind":"snapshot","#;
+/// What was learned for this session alone; what is for longer is not in a journal.
+const PASSING: &[u8] = br#"{"v":1,"kind":"learning."#;
 const OURS: &[u8] = br#"{"v":1,"#;
 /// A quote inside a JSON string is escaped: this can only be the member itself.
 const SET: &[u8] = br#","set":{"#;
@@ -184,7 +186,14 @@ impl Journal {
         id: &SessionId,
         now: Timestamp,
     ) -> io::Result<usize> {
-        let fresh = snapshot(Some(id), now, &self.loaded.session, 0).line();
+        let mut fresh = snapshot(Some(id), now, &self.loaded.session, 0).line();
+        if !self.loaded.session.about.ended {
+            let all = self.lines.tail(u64::MAX)?;
+            for line in lines_of(&all).filter(|line| line.starts_with(PASSING)) {
+                fresh.extend_from_slice(line);
+                fresh.push(b'\n');
+            }
+        }
         self.move_and(store, disk, |path| disk::replace(disk, path, &fresh))
     }
 
@@ -227,7 +236,7 @@ fn append_missing(
     moved: &mut HashSet<Vec<u8>>,
 ) -> io::Result<usize> {
     let lines: Vec<(&[u8], String)> = lines_of(journal)
-        .filter(|line| !line.starts_with(SNAPSHOT))
+        .filter(|line| !line.starts_with(SNAPSHOT) && !line.starts_with(PASSING))
         .filter_map(|line| Some((line, month_of(line)?)))
         .filter(|(line, _)| moved.insert(line.to_vec()))
         .collect();

@@ -60,6 +60,20 @@ pub fn put_record(store: &Store, disk: &dyn Disk, record: &Record) -> io::Result
 /// Tries what is due, `most` at the most. Entries of one backend go together and in their order: what comes
 /// behind one that cannot be delivered waits with it.
 pub fn replay(world: &World<'_>, now: Timestamp, most: usize) -> io::Result<Replayed> {
+    replay_with(world, now, most, |entry| entry.next_at <= now)
+}
+
+/// Tries everything: somebody has asked for it, and waits.
+pub fn replay_all(world: &World<'_>, now: Timestamp) -> io::Result<Replayed> {
+    replay_with(world, now, usize::MAX, |_| true)
+}
+
+fn replay_with(
+    world: &World<'_>,
+    now: Timestamp,
+    most: usize,
+    is_due: impl Fn(&Entry) -> bool,
+) -> io::Result<Replayed> {
     let (store, disk) = (world.store(), world.disk);
     let mut due: BTreeMap<String, Vec<(PathBuf, Entry)>> = BTreeMap::new();
     let mut held_back: Vec<String> = Vec::new();
@@ -68,7 +82,7 @@ pub fn replay(world: &World<'_>, now: Timestamp, most: usize) -> io::Result<Repl
         let Some(entry) = read(&path) else {
             continue;
         };
-        if entry.next_at > now {
+        if !is_due(&entry) {
             held_back.push(entry.to);
         } else if count < most && (entry.to == LOG || !held_back.contains(&entry.to)) {
             due.entry(entry.to.clone()).or_default().push((path, entry));
@@ -96,13 +110,13 @@ pub fn replay(world: &World<'_>, now: Timestamp, most: usize) -> io::Result<Repl
     Ok(done)
 }
 
-/// The same for what goes into the log alone, of a store that has no world around it.
-pub fn replay_log(store: &Store, disk: &dyn Disk, now: Timestamp) -> io::Result<Replayed> {
+/// The same for records alone, of a store that has no backends.
+pub fn replay_log(store: &Store, disk: &dyn Disk, now: Timestamp, most: usize) -> io::Result<Replayed> {
     let mut done = Replayed::default();
-    for path in files_with_ending(&store.dir.join("outbox"), "json") {
-        if let Some(entry) = read(&path).filter(|entry| entry.to == LOG && entry.next_at <= now) {
-            settle(store, disk, now, &mut done, path, entry, |entry| deliver(store, disk, entry))?;
-        }
+    let files = files_with_ending(&store.dir.join("outbox"), "json");
+    let due = files.into_iter().filter_map(|path| Some((read(&path)?, path)));
+    for (entry, path) in due.filter(|(entry, _)| entry.to == LOG && entry.next_at <= now).take(most) {
+        settle(store, disk, now, &mut done, path, entry, |entry| deliver(store, disk, entry))?;
     }
     Ok(done)
 }
@@ -129,13 +143,18 @@ fn settle(
     Ok(())
 }
 
-/// How many wait for each, with the moment the next is tried.
+/// How many wait for each.
 pub fn waiting(store: &Store) -> BTreeMap<String, usize> {
     let mut waiting = BTreeMap::new();
-    for entry in files_with_ending(&store.dir.join("outbox"), "json").iter().filter_map(|path| read(path)) {
+    for entry in entries(store) {
         *waiting.entry(entry.to).or_default() += 1;
     }
     waiting
+}
+
+/// All that waits.
+pub fn entries(store: &Store) -> Vec<Entry> {
+    files_with_ending(&store.dir.join("outbox"), "json").iter().filter_map(|path| read(path)).collect()
 }
 
 fn read(path: &Path) -> Option<Entry> {

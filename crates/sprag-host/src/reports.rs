@@ -46,6 +46,15 @@ impl From<io::Error> for ReportError {
     }
 }
 
+/// Where a report went, and what came of it.
+#[derive(Debug)]
+pub struct Told {
+    pub delivery: Delivery,
+    /// What was written because of it.
+    pub written: Vec<Record>,
+    pub notes: Vec<String>,
+}
+
 pub fn send(
     world: &World<'_>,
     session: &SessionId,
@@ -53,7 +62,7 @@ pub fn send(
     cwd: &Path,
     now: Timestamp,
 ) -> Result<Delivery, ReportError> {
-    send_as(world, session, &Actor::Main, report, cwd, now)
+    tell(world, session, &Actor::Main, report, cwd, now).map(|told| told.delivery)
 }
 
 /// The same, for an agent that the session has started.
@@ -65,6 +74,17 @@ pub fn send_as(
     cwd: &Path,
     now: Timestamp,
 ) -> Result<Delivery, ReportError> {
+    tell(world, session, actor, report, cwd, now).map(|told| told.delivery)
+}
+
+pub fn tell(
+    world: &World<'_>,
+    session: &SessionId,
+    actor: &Actor,
+    report: Report,
+    cwd: &Path,
+    now: Timestamp,
+) -> Result<Told, ReportError> {
     let root = world.places.worktree.as_ref().map(|root| root.to_string_lossy().into_owned());
     let input = Input {
         client: CLIENT.to_owned(),
@@ -75,14 +95,23 @@ pub fn send_as(
         ..Input::new(now, session.clone(), Event::Reported(report.clone()))
     };
     match walk::walk(world, &input) {
+        // Somebody sits on the session. Saying that it was recorded would be a lie.
+        Ok(walked) if !walked.is_kept => Err(io::Error::from(io::ErrorKind::WouldBlock).into()),
         Ok(walked) => {
             mirror(world, session, walked.mirrors(), now);
-            Ok(match walked.verdict.ruling {
-                Ruling::Hold { reason, .. } | Ruling::Ask { reason, .. } => Delivery::Refused(reason),
-                Ruling::Pass | Ruling::Allow { .. } => Delivery::Recorded,
+            Ok(Told {
+                delivery: match walked.verdict.ruling {
+                    Ruling::Hold { reason, .. } | Ruling::Ask { reason, .. } => Delivery::Refused(reason),
+                    Ruling::Pass | Ruling::Allow { .. } => Delivery::Recorded,
+                },
+                written: walked.written,
+                notes: walked.verdict.notes.iter().map(ToString::to_string).collect(),
             })
         }
-        Err(error) if is_sandbox(&error) && report.is_anyones() => Ok(leave(world, session, report, now)?),
+        Err(error) if is_sandbox(&error) && report.is_anyones() => {
+            let delivery = leave(world, session, report, now)?;
+            Ok(Told { delivery, written: Vec::new(), notes: Vec::new() })
+        }
         Err(error) => Err(error.into()),
     }
 }

@@ -5,6 +5,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use sprag_core::decide::{self, Weight};
@@ -16,6 +17,7 @@ use sprag_core::log::{Projection, Record};
 use sprag_core::memory::episode::Patterns;
 use sprag_core::memory::qa::Answers;
 use sprag_core::memory::redact;
+use sprag_core::memory::routing::Place;
 use sprag_core::memory::tiers::Summaries;
 use sprag_core::obligation::Debts;
 use sprag_core::session::{Process, Session};
@@ -29,8 +31,8 @@ use crate::journal::{self, Journal};
 use crate::places::Places;
 use crate::store::{LOCK_WAIT, Store};
 use crate::{
-    backends, facts, inbox, outbox, person, projections, records, reports, seen, staged, start, trackers,
-    upkeep,
+    backends, facts, inbox, learnings, outbox, person, projections, records, reports, seen, staged, start,
+    trackers, upkeep,
 };
 
 /// Where a walk takes place.
@@ -46,6 +48,10 @@ pub struct World<'a> {
 pub struct Walked {
     pub verdict: Verdict,
     pub warnings: Vec<String>,
+    /// What was written that outlives the event, wherever it went.
+    pub written: Vec<Record>,
+    /// The state was there to be changed. Without it nothing came of the event.
+    pub is_kept: bool,
     chores: Chores,
 }
 
@@ -73,6 +79,9 @@ impl Walked {
 /// Fresh log bytes after which a stored fold is renewed.
 const RENEW: u64 = 64 * 1024;
 
+/// How long a report waits for others of its session.
+const REPORT_WAIT: Duration = Duration::from_secs(30);
+
 impl<'a> World<'a> {
     pub fn new(env: &'a Env, disk: &'a dyn Disk, places: Places) -> World<'a> {
         let config = compiled::for_hook(&places, env, disk);
@@ -87,14 +96,16 @@ impl<'a> World<'a> {
 /// Judges one event and writes down what came of it before anyone is told.
 pub fn walk(world: &World<'_>, input: &Input) -> io::Result<Walked> {
     let store = world.store();
-    let mut journal = Journal::open(&store, world.disk, &input.session, LOCK_WAIT)?;
+    // Whoever runs a command can wait longer than a hook: what is reported must not be lost.
+    let wait = if input.client == reports::CLIENT { REPORT_WAIT } else { LOCK_WAIT };
+    let mut journal = Journal::open(&store, world.disk, &input.session, wait)?;
     let mut gathered;
     let needs = decide::needs(&journal.loaded.session, input, &world.config.policy);
     if needs.is_slow() {
         let session = journal.loaded.session.clone();
         journal.unlock()?;
         gathered = facts::gather(needs, world, input, &session);
-        journal = Journal::open(&store, world.disk, &input.session, LOCK_WAIT)?;
+        journal = Journal::open(&store, world.disk, &input.session, wait)?;
     } else {
         gathered = facts::gather(needs, world, input, &journal.loaded.session);
     }
@@ -149,7 +160,8 @@ pub fn walk(world: &World<'_>, input: &Input) -> io::Result<Walked> {
         ),
         mirrors: Vec::new(),
     };
-    walked.chores.mirrors = commit(world, &store, journal, steps, input, &step.session)?;
+    walked.is_kept = journal.is_locked();
+    (walked.written, walked.chores.mirrors) = commit(world, &store, journal, steps, input, &step.session)?;
     if is_first {
         seen::note(&world.places, world.disk, &input.session);
     }
@@ -188,11 +200,15 @@ pub fn chores(world: &World<'_>, input: &Input, walked: &Walked) -> io::Result<(
         outbox::replay(world, input.at, outbox::PER_HOOK)?;
     }
     if walked.chores.looks_around {
+        if let Some(personal) = learnings::personal(&world.places) {
+            outbox::replay_log(&personal, world.disk, input.at, outbox::PER_HOOK)?;
+        }
         renew::<Debts>(&store, world.disk)?;
         renew::<Patterns>(&store, world.disk)?;
         renew::<Answers>(&store, world.disk)?;
         renew::<Summaries>(&store, world.disk)?;
         if matches!(input.event, Event::SessionStarted { .. } | Event::SessionEnded { .. }) {
+            learnings::after_hook(world, input.at)?;
             upkeep::in_hook(world, input.at)?;
         }
     }
@@ -314,32 +330,39 @@ fn bound_without_count(world: &World<'_>, input: &Input, walked: &mut Walked) ->
 }
 
 /// Gives back what of it backends want to hear of.
+/// Writes everything down. Gives back what outlives the event, and what of that backends want to hear of.
 fn commit(
     world: &World<'_>,
     store: &Store,
     mut journal: Journal,
-    steps: Steps,
+    mut steps: Steps,
     input: &Input,
     after: &Session,
-) -> io::Result<Vec<Record>> {
-    let mut mirrors = Vec::new();
-    // What outlives the session goes first: a journal must not speak of a debt nobody can find.
-    if journal.is_locked() && !steps.effects.is_empty() {
-        let records: Vec<Record> = steps
-            .effects
-            .into_iter()
-            .map(|effect| {
-                records::record(
-                    effect.kind,
-                    input.at,
-                    Some(&input.session),
-                    Some(records::by(input)),
-                    effect.body,
-                )
-            })
-            .collect();
-        store.log(world.disk, &records)?;
-        mirrors.extend(records.into_iter().filter(backends::concerns));
+) -> io::Result<(Vec<Record>, Vec<Record>)> {
+    let (mut written, mut mirrors) = (Vec::new(), Vec::new());
+    if journal.is_locked() {
+        let mut places =
+            [(Place::Project, Vec::new()), (Place::Personal, Vec::new()), (Place::Session, Vec::new())];
+        for Effect { place, kind, body } in steps.effects {
+            let record =
+                records::record(kind, input.at, Some(&input.session), Some(records::by(input)), body);
+            places
+                .iter_mut()
+                .filter(|(at, _)| *at == place)
+                .for_each(|(_, records)| records.push(record.clone()));
+            written.push(record);
+        }
+        let [(_, project), (_, personal), (_, own)] = places;
+        // What outlives the session goes first: a journal must not speak of a debt nobody can find.
+        if !project.is_empty() {
+            store.log(world.disk, &project)?;
+        }
+        if !personal.is_empty() {
+            let home = learnings::personal(&world.places).ok_or(io::ErrorKind::NotFound)?;
+            home.log(world.disk, &personal)?;
+        }
+        steps.records.splice(0..0, own);
+        mirrors.extend(project.into_iter().filter(backends::concerns));
     }
     journal.commit(world.disk, steps.records, after)?;
     if steps.is_binding {
@@ -347,7 +370,7 @@ fn commit(
     } else {
         journal.unlock()?
     }
-    Ok(mirrors)
+    Ok((written, mirrors))
 }
 
 fn warned(input: &Input, what: &str) -> Record {

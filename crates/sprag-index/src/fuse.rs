@@ -7,29 +7,61 @@ use sprag_core::time::Timestamp;
 
 use crate::query::Signals;
 
+/// What the question is like among all that could answer it, whatever the hit.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Around {
+    /// Coverage of the tenth best: where many fit as well, none is what was meant.
+    pub crowd: f32,
+    /// Share of the question's weight in words that nothing here has.
+    pub unknown: f32,
+    /// The question has no words, only files.
+    pub is_wordless: bool,
+}
+
 /// What each signal counts, fitted on labelled questions. Another fit is another version.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Weights {
     pub version: u32,
     pub bias: f32,
+    /// Of the root of it: the first words in common say more than the last.
     pub coverage: f32,
     pub cosine: f32,
     /// More for meaning where words are not shared.
     pub thin: f32,
     pub files: f32,
     pub names: f32,
+    /// Against.
+    pub crowd: f32,
+    /// Against.
+    pub unknown: f32,
+    /// In place of the bias where a question has only files.
+    pub wordless: f32,
 }
 
-pub const WEIGHTS: Weights =
-    Weights { version: 1, bias: -5.0, coverage: 8.0, cosine: 8.0, thin: 0.0, files: 3.0, names: 0.5 };
+pub const WEIGHTS: Weights = Weights {
+    version: 1,
+    bias: -10.0,
+    coverage: 14.4,
+    cosine: 5.8,
+    thin: 5.8,
+    files: 8.6,
+    names: 0.5,
+    crowd: 11.9,
+    unknown: 3.8,
+    wordless: -4.5,
+};
 
 impl Weights {
     /// Log-odds.
-    pub fn score(&self, signals: &Signals) -> f32 {
-        let meaning = signals.cosine.max(0.0);
-        self.bias
-            + self.coverage * signals.coverage
-            + (self.cosine + self.thin * (1.0 - signals.coverage).clamp(0.0, 1.0)) * meaning
+    pub fn score(&self, signals: &Signals, around: &Around) -> f32 {
+        let coverage = signals.coverage.clamp(0.0, 1.0);
+        let meaning = self.cosine + self.thin * (1.0 - coverage);
+        let base = match around.is_wordless {
+            true => self.wordless,
+            false => self.bias - self.crowd * around.crowd - self.unknown * around.unknown,
+        };
+        base + self.coverage * coverage.sqrt()
+            + meaning * signals.cosine.max(0.0)
             + self.files * signals.files
             + self.names * signals.names.unwrap_or_default()
     }
@@ -92,18 +124,35 @@ mod tests {
 
     #[test]
     fn every_signal_speaks_for_a_text() {
-        let none = WEIGHTS.score(&Signals::default());
+        let score = |signals: &Signals| WEIGHTS.score(signals, &Around::default());
+        let none = score(&Signals::default());
         for signals in [
             Signals { coverage: 0.5, ..Signals::default() },
             Signals { cosine: 0.5, ..Signals::default() },
             Signals { files: 0.5, ..Signals::default() },
             Signals { names: Some(0.5), ..Signals::default() },
         ] {
-            assert!(WEIGHTS.score(&signals) > none, "{signals:?}");
+            assert!(score(&signals) > none, "{signals:?}");
         }
         assert!(probability(none) < 0.1, "nothing in common is no hit");
         let opposite = Signals { cosine: -1.0, ..Signals::default() };
-        assert_eq!(WEIGHTS.score(&opposite), none, "meaning the contrary is not less than nothing");
+        assert_eq!(score(&opposite), none, "meaning the contrary is not less than nothing");
+    }
+
+    #[test]
+    fn a_crowd_and_unknown_words_speak_against_every_hit() {
+        let hit = Signals { coverage: 0.5, cosine: 0.5, ..Signals::default() };
+        let score = |around| WEIGHTS.score(&hit, &around);
+        let alone = score(Around::default());
+        assert!(score(Around { crowd: 0.4, ..Around::default() }) < alone);
+        assert!(score(Around { unknown: 0.4, ..Around::default() }) < alone);
+    }
+
+    #[test]
+    fn a_file_alone_is_enough_if_it_is_the_very_one() {
+        let around = Around { is_wordless: true, ..Around::default() };
+        let of = |files| probability(WEIGHTS.score(&Signals { files, ..Signals::default() }, &around));
+        assert!(of(0.8) > 0.6 && of(0.3) < 0.25, "{} {}", of(0.8), of(0.3));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use sprag_core::memory::learning::{Category, Scope};
 use sprag_core::time::Timestamp;
 
 use crate::bits::Bits;
+use crate::fuse::Around;
 use crate::segment::{Card, Section, Segment};
 use crate::table::{Table, Vector};
 use crate::vectors::{self, SIGNS};
@@ -122,6 +123,8 @@ pub struct Hit<'a> {
     pub doc: u32,
     pub card: Card<'a>,
     pub signals: Signals,
+    /// Log-odds of being what was asked for.
+    pub score: f32,
     pub probability: f32,
 }
 
@@ -166,25 +169,40 @@ pub fn search<'a>(
                 files: files.signal(number, doc),
                 names: names.signal(number, doc),
             };
-            let probability = fuse::probability(weights.fusion.score(&signals));
-            found.push(Found { shelf: number, doc, signals, probability });
+            found.push(Found { shelf: number, doc, signals, score: 0.0 });
         }
     }
+    let around = Around {
+        crowd: crowd(&found),
+        unknown: lexical.unknown(),
+        is_wordless: lexical.is_empty() && vector.is_none(),
+    };
+    found.iter_mut().for_each(|found| found.score = weights.fusion.score(&found.signals, &around));
     ranked(corpus, found, question.limit)
+}
+
+/// Coverage of the tenth best.
+fn crowd(found: &[Found]) -> f32 {
+    const TENTH: usize = 9;
+    let mut coverage: Vec<f32> = found.iter().map(|found| found.signals.coverage).collect();
+    if coverage.len() <= TENTH {
+        return 0.0;
+    }
+    *coverage.select_nth_unstable_by(TENTH, |a, b| b.total_cmp(a)).1
 }
 
 struct Found {
     shelf: usize,
     doc: u32,
     signals: Signals,
-    probability: f32,
+    score: f32,
 }
 
 /// Each id once, with its latest text, as many as are wanted.
 fn ranked<'a>(corpus: &Corpus<'a>, mut found: Vec<Found>, limit: usize) -> Vec<Hit<'a>> {
     let card = |found: &Found| corpus.shelves[found.shelf].segment.card(found.doc);
     found.sort_unstable_by(|a, b| {
-        b.probability.total_cmp(&a.probability).then_with(|| match (card(a), card(b)) {
+        b.score.total_cmp(&a.score).then_with(|| match (card(a), card(b)) {
             (Some(a), Some(b)) => b.at.cmp(&a.at).then_with(|| a.id.as_str().cmp(b.id.as_str())),
             _ => Ordering::Equal,
         })
@@ -196,8 +214,8 @@ fn ranked<'a>(corpus: &Corpus<'a>, mut found: Vec<Found>, limit: usize) -> Vec<H
         }
         let Some(card) = card(&found) else { continue };
         if !is_replaced(corpus, found.shelf, &card) {
-            let Found { shelf, doc, signals, probability } = found;
-            hits.push(Hit { shelf, doc, card, signals, probability });
+            let Found { shelf, doc, signals, score } = found;
+            hits.push(Hit { shelf, doc, card, signals, score, probability: fuse::probability(score) });
         }
     }
     hits

@@ -7,12 +7,15 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use sprag_core::event::SessionId;
-use sprag_core::memory::learning::Unreadable;
+use sprag_core::memory::learning::{Faults, Unreadable};
 use sprag_core::text::quoted;
 use sprag_core::verdict::Reason;
 use sprag_host::config::Problem;
 use sprag_host::config::edit::EditError;
+use sprag_host::consult::Unanswered;
 use sprag_host::install::InstallError;
+use sprag_host::learnings::NotFound;
+use sprag_host::learnings::hand_in::HandInError;
 use sprag_host::person::NotAPerson;
 use sprag_host::places::NoHome;
 use sprag_host::policy::RulesError;
@@ -151,9 +154,78 @@ impl Failure {
         Failure::new(Kind::No, "not_found", format!("there is no open debt `{id}`")).next("sprag debt list")
     }
 
+    pub fn no_memory_judge() -> Failure {
+        Failure::new(Kind::Usage, "no_judge", "nobody is configured who could read it (`memory.judge`)")
+            .next("sprag config set memory.judge '[\"PROGRAM\", \"ARGUMENT\"]'")
+    }
+
+    pub fn unanswered(why: &Unanswered) -> Failure {
+        match why {
+            Unanswered::Nobody => Failure::no_memory_judge(),
+            Unanswered::Bad(what) => {
+                Failure::new(Kind::No, "no_answer", format!("the judge gave no answer: {what}"))
+                    .next("sprag config get memory.judge")
+            }
+            Unanswered::Io(error) => Failure::new(Kind::Ours, "io", error.to_string()).next("sprag doctor"),
+        }
+    }
+
     pub fn nothing_to_revert() -> Failure {
         Failure::new(Kind::No, "nothing_to_revert", "nothing was changed that could be taken back")
             .next("sprag stats")
+    }
+
+    pub fn no_learning(prefix: &str, error: &NotFound) -> Failure {
+        let prefix = quoted(prefix);
+        match error {
+            NotFound::TooShort => {
+                let message = format!("`{prefix}` is too short: an id is known by six characters or more");
+                Failure::new(Kind::Usage, "too_short", message)
+            }
+            NotFound::None => Failure::new(Kind::No, "not_found", format!("there is no learning `{prefix}`")),
+            NotFound::Several(ids) => {
+                let ids: Vec<String> = ids.iter().take(5).map(|id| format!("`{}`", quoted(id))).collect();
+                let message = format!("which learning is meant: {}?", ids.join(", "));
+                Failure::new(Kind::No, "ambiguous", message)
+            }
+        }
+        .next("sprag learnings list --status all")
+    }
+
+    /// For what ends with its session.
+    pub fn passing() -> Failure {
+        Failure::new(Kind::No, "ephemeral", "what is ephemeral ends with its session")
+            .next("sprag learnings promote ID --to project")
+    }
+
+    pub fn wrong_status(id: &str, status: &str, done: &str) -> Failure {
+        Failure::new(Kind::No, "wrong_status", format!("`{}` is {status} and cannot be {done}", quoted(id)))
+            .next(format!("sprag show {}", quoted(id)))
+    }
+
+    pub fn other_scope(old: &str, new: &str) -> Failure {
+        let message = format!("`{}` and `{}` are kept in different places", quoted(old), quoted(new));
+        Failure::new(Kind::No, "other_scope", message)
+            .next(format!("sprag learnings promote {} --to SCOPE", quoted(new)))
+    }
+
+    pub fn not_promoted(id: &str, to: &str, why: &str) -> Failure {
+        Failure::new(Kind::No, "not_promoted", format!("`{}` is not made {to}: {why}", quoted(id)))
+            .next(format!("sprag show {}", quoted(id)))
+    }
+
+    pub fn bad_learning(faults: &Faults) -> Failure {
+        Failure::new(Kind::Usage, "bad_learning", faults.to_string()).next("sprag reflect --schema")
+    }
+
+    pub fn no_members() -> Failure {
+        let message = "the members to change are read as one JSON object, such as `{\"summary\": \"..\"}`";
+        Failure::new(Kind::Usage, "no_members", message).next("sprag reflect --schema")
+    }
+
+    pub fn unknown_name(what: &str, name: &str, known: &[&str], command: &str) -> Failure {
+        let message = format!("unknown {what} `{}`; known are {}", quoted(name), known.join(", "));
+        Failure::new(Kind::Usage, "unknown_name", message).next(format!("sprag help {command}"))
     }
 
     pub fn busy(command: &str) -> Failure {
@@ -174,11 +246,6 @@ impl Failure {
         let fault = if is_long { format!("has {count} characters") } else { "is empty".to_owned() };
         let message = format!("{what} {fault}; it takes one to {bound}");
         Failure::new(Kind::Usage, "bad_text", message).next(format!("sprag help {command}"))
-    }
-
-    pub fn unknown_name(option: &str, name: &str, known: &[&str]) -> Failure {
-        let message = format!("`{option}` knows no `{}`; it takes {}", quoted(name), known.join(", "));
-        Failure::new(Kind::Usage, "unknown_name", message).next("sprag help search")
     }
 
     pub fn unknown_client(name: &str, known: &[&str]) -> Failure {
@@ -267,6 +334,15 @@ impl From<ReportError> for Failure {
                 failure.next("sprag sessions")
             }
             ReportError::Io(error) => Failure::from(error),
+        }
+    }
+}
+
+impl From<HandInError> for Failure {
+    fn from(error: HandInError) -> Self {
+        match error {
+            HandInError::Unreadable(unreadable) => Failure::bad_reflection(&unreadable),
+            HandInError::Report(error) => Failure::from(error),
         }
     }
 }

@@ -32,20 +32,38 @@ pub fn cache() -> PathBuf {
 }
 
 pub fn install(client: &'static Client, cache: &Path) -> Result<Installed, Missing> {
-    let prefix = cache.join(client.name);
-    if let Some(installed) = present(client, &prefix) {
-        return Ok(installed);
+    let modules = package(client.package, client.version, &cache.join(client.name))?;
+    (client.program)(&modules).map(|program| Installed { client, program }).ok_or_else(|| {
+        Missing(format!("{} has no program for this platform in `{}`", client.package, modules.display()))
+    })
+}
+
+/// The memory server of reference, as the script that node runs.
+pub fn memory_server(cache: &Path) -> Result<PathBuf, Missing> {
+    let name = "@modelcontextprotocol/server-memory";
+    let modules = package(name, "2026.8.31", &cache.join("server-memory"))?;
+    let script = modules.join(name).join("dist").join("index.js");
+    Some(script)
+        .filter(|script| script.is_file())
+        .ok_or_else(|| Missing(format!("{name} has no `dist/index.js`")))
+}
+
+/// A package of this version, with what it needs: the folder of modules it is in.
+fn package(name: &str, version: &str, prefix: &Path) -> Result<PathBuf, Missing> {
+    let modules = prefix.join("node_modules");
+    if is_present(name, version, &modules) {
+        return Ok(modules);
     }
-    let package = format!("{}@{}", client.package, client.version);
+    let package = format!("{name}@{version}");
     eprintln!("installing {package}");
-    fs::create_dir_all(&prefix)
+    fs::create_dir_all(prefix)
         .map_err(|error| Missing(format!("cannot make `{}`: {error}", prefix.display())))?;
     let npm = process::find("npm").ok_or_else(|| Missing("npm is not on PATH".to_owned()))?;
     let mut command = Command::new(npm);
     // Programs come inside the packages: no script of theirs has to run.
     command
         .args(["install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix"])
-        .arg(&prefix)
+        .arg(prefix)
         .arg(&package);
     let finished = process::run(command, &prefix.join("npm"), DEADLINE)
         .map_err(|error| Missing(format!("npm: {error:#}")))?;
@@ -55,17 +73,14 @@ pub fn install(client: &'static Client, cache: &Path) -> Result<Installed, Missi
         let said = errors.take(2).collect::<Vec<_>>().join("; ");
         return Err(Missing(format!("npm install {package}: {:?}: {said}", finished.ending)));
     }
-    present(client, &prefix).ok_or_else(|| {
-        Missing(format!("{package} has no program for this platform in `{}`", prefix.display()))
-    })
+    match is_present(name, version, &modules) {
+        true => Ok(modules),
+        false => Err(Missing(format!("{package} is not in `{}`", modules.display()))),
+    }
 }
 
-fn present(client: &'static Client, prefix: &Path) -> Option<Installed> {
-    let modules = prefix.join("node_modules");
-    let manifest = fs::read(modules.join(client.package).join("package.json")).ok()?;
-    let manifest: Value = serde_json::from_slice(&manifest).ok()?;
-    if manifest["version"] != client.version {
-        return None;
-    }
-    (client.program)(&modules).map(|program| Installed { client, program })
+fn is_present(name: &str, version: &str, modules: &Path) -> bool {
+    let manifest = fs::read(modules.join(name).join("package.json")).ok();
+    let manifest: Option<Value> = manifest.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    manifest.is_some_and(|manifest| manifest["version"] == version)
 }

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::digest::Digest;
 use crate::event::{EventKind, Input, SessionId};
 use crate::fact::{Facts, Needs};
+use crate::memory::routing::Place;
 use crate::obligation::Obligation;
 use crate::policy::Section;
 use crate::session::{About, part, take};
@@ -88,7 +89,12 @@ pub struct Cx<'a, P> {
 impl<P> Cx<'_, P> {
     /// Asks for a record that outlives the session.
     pub fn log(&mut self, kind: &'static str, body: Value) {
-        self.effects.push(Effect { kind, body });
+        self.keep(Place::Project, kind, body);
+    }
+
+    /// The same, among the records of others.
+    pub fn keep(&mut self, place: Place, kind: &'static str, body: Value) {
+        self.effects.push(Effect { place, kind, body });
     }
 
     pub fn debts(&mut self, kind: &'static str, ids: Vec<String>) {
@@ -98,9 +104,10 @@ impl<P> Cx<'_, P> {
     }
 }
 
-/// A record for the log, to be on disk before the reply is given.
+/// A record to be on disk before the reply is given.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Effect {
+    pub place: Place,
     pub kind: &'static str,
     pub body: Value,
 }

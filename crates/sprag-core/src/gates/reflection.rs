@@ -4,6 +4,8 @@
 
 mod policy;
 mod reports;
+mod says;
+mod work;
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -13,14 +15,17 @@ use crate::event::{Actor, Author, Decider, Event, Input, Report, SessionId, Stop
 use crate::fact::{Needs, Size};
 use crate::gates::{Asked, Cx, Gate, is_zero};
 use crate::memory::kinds;
+use crate::memory::plausible;
 use crate::obligation::{Duty, Obligation};
 use crate::policy::Section;
-use crate::shell::Script;
 use crate::text::{Text, quoted, shell_word};
 use crate::time::Timestamp;
 use crate::tool::{Outcome, ToolCall};
 use crate::trackers::{self, Item, Ticket};
 use crate::verdict::{Reason, Vote};
+
+use reports::{Known, Parked};
+use work::WorkItem;
 
 pub use policy::{AutoSkip, Overrides, Policy, SessionMode, SkipDecider, Ticketing};
 
@@ -56,6 +61,12 @@ pub struct Reflection {
     /// What was accepted already, by content.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     known: Vec<Known>,
+    /// What resembles something known, and waits for a word on it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    parked: Vec<Parked>,
+    /// The user has asked to remember something.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    was_asked_for: bool,
     /// Agents that noted something themselves.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     observers: Vec<Text<128>>,
@@ -84,15 +95,6 @@ enum Standing {
     },
 }
 
-/// What a reflection is about.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum WorkItem {
-    Ticket { ticket: Ticket, title: Text<200> },
-    Tasks,
-    Session { size: Size },
-}
-
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Closing {
     call: Text<128>,
@@ -100,12 +102,6 @@ struct Closing {
     /// The call has ended, and the client did not say how.
     #[serde(default)]
     ended: bool,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Known {
-    digest: Digest,
-    id: Text<64>,
 }
 
 impl Gate for Reflection {
@@ -129,9 +125,8 @@ impl Gate for Reflection {
             Event::SessionEnded { .. } if asked.about.passed_over && self.may_ask(asked.policy) => {
                 Needs::CHANGES | Needs::TRACKER
             }
-            Event::Reported(Report::Reflected { .. } | Report::Skipped { .. }) => {
-                Needs::DEBTS | Needs::TRACKER
-            }
+            Event::Reported(Report::Reflected { .. }) => Needs::DEBTS | Needs::TRACKER | Needs::PROPOSED,
+            Event::Reported(Report::Skipped { .. }) => Needs::DEBTS | Needs::TRACKER,
             _ => Needs::NONE,
         }
     }
@@ -140,7 +135,8 @@ impl Gate for Reflection {
         let is_main = cx.input.actor == Actor::Main;
         self.look_up(cx);
         match &cx.input.event {
-            Event::Prompted { author: Author::User, .. } if is_main => {
+            Event::Prompted { author: Author::User, text } if is_main => {
+                self.was_asked_for |= plausible::asks_to_remember(text);
                 // A call of an earlier turn that was never heard of again did not take place.
                 self.closing.retain(|closing| closing.ended);
                 Vote::Pass
@@ -153,7 +149,9 @@ impl Gate for Reflection {
             Event::TaskCompleting { id, .. } if is_main => self.task_done(id.as_str(), cx),
             Event::SubagentStopped(stop) => self.agent_stopped(stop, cx),
             Event::SessionEnded { .. } => self.ended(cx),
-            Event::Reported(Report::Reflected { submission, ids }) => self.reflected(submission, ids, cx),
+            Event::Reported(Report::Reflected { submission, ids, resolution }) => {
+                self.reflected(submission, ids, resolution.as_ref(), cx)
+            }
             Event::Reported(Report::Skipped { reason, decider }) => self.skipped(reason, *decider, cx),
             Event::Reported(Report::Referred { ids, how }) => {
                 cx.log(kinds::REFERRED, json!({"ids": ids, "how": how}));
@@ -255,11 +253,14 @@ impl Reflection {
     fn requested(&mut self, call: &ToolCall, cx: &Cx<'_, Policy>) -> Vote {
         let start = cx.input.start();
         if let Actor::Subagent { id, .. } = &cx.input.actor
-            && call.script(&start).is_some_and(observes)
-            && self.observers.len() < OBSERVERS
-            && !self.observers.contains(id)
+            && let Some(script) = call.script(&start)
         {
-            self.observers.push(id.clone());
+            if let Some(reason) = says::refusal(script) {
+                return Vote::Hold(reason);
+            }
+            if says::observes(script) && self.observers.len() < OBSERVERS && !self.observers.contains(id) {
+                self.observers.push(id.clone());
+            }
         }
         let overrides = &cx.policy.overrides;
         for ticket in trackers::closes(call, &start, |name| overrides.is_on(name)) {
@@ -446,25 +447,6 @@ impl Reflection {
     }
 }
 
-impl WorkItem {
-    fn name(&self) -> String {
-        match self {
-            WorkItem::Ticket { ticket, .. } => ticket.id.to_string(),
-            WorkItem::Tasks => "tasks".to_owned(),
-            WorkItem::Session { .. } => "session".to_owned(),
-        }
-    }
-
-    fn sentence(&self) -> String {
-        match self {
-            WorkItem::Ticket { ticket, .. } => format!("`{}` was closed", quoted(ticket.id.as_str())),
-            WorkItem::Tasks => "the last open task is done".to_owned(),
-            WorkItem::Session { size: Size::Lines(lines) } => format!("this session changed {lines} lines"),
-            WorkItem::Session { size: Size::Unknown } => "this session may have changed something".to_owned(),
-        }
-    }
-}
-
 /// How to reflect, and how to get out of it.
 fn reflect(session: &SessionId) -> String {
     let session = shell_word(session.as_str());
@@ -472,13 +454,6 @@ fn reflect(session: &SessionId) -> String {
         "`sprag reflect --session {session}` with candidates as JSON on stdin (`sprag reflect --schema` shows the form), or \
          `sprag skip REASON --session {session}`"
     )
-}
-
-fn observes(script: &Script) -> bool {
-    script.commands.iter().any(|command| {
-        command.program() == Some("sprag")
-            && matches!(command.argv.get(1), Some(crate::shell::Word::Known(verb)) if verb == "observe")
-    })
 }
 
 /// Pairs a request with its end: by the client's own id, else by who asked for what.

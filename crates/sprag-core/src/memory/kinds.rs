@@ -1,8 +1,11 @@
 //! The records of the memory: their names, and what is in them. Old names are never reused for
 //! another shape; a reader passes over what it does not know.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
+use crate::event::SessionId;
 use crate::text::Text;
 
 /// A learning that was kept. Body: [`crate::memory::learning::Learning`].
@@ -29,6 +32,8 @@ pub const SURFACED: &str = "learning.surfaced";
 pub const RATED: &str = "learning.rated";
 /// Whether work that used it went well. Body: [`Went`].
 pub const OUTCOME: &str = "learning.outcome";
+/// What came of a reflection, for judging the sieve. Body: [`Done`].
+pub const REFLECTED: &str = "reflection.done";
 /// A question and what answers it. Body: [`crate::event::Answered`].
 pub const ANSWERED: &str = "qa.answered";
 /// A text to be found, which nobody claims to be a learning. Body: [`crate::memory::document::Loaded`].
@@ -60,9 +65,55 @@ pub struct Rejection {
     pub summary: Text<200>,
     #[serde(default)]
     pub tags: Vec<Text<100>>,
-    /// `schema`, `plausibility`, `specificity`, `duplicate`.
+    /// `schema`, `plausibility`, `specificity`, `scope`, `duplicate`.
     pub stage: Text<32>,
     pub reason: Text<1000>,
+    /// Its place in the submission.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub index: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionId>,
+}
+
+/// One reflection in numbers. No text of a candidate is in it: it stands in the project's log, whoever
+/// the candidates were for.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Done {
+    pub candidates: u32,
+    /// Ids of what was kept, and of what was there already and is now said better.
+    pub accepted: Vec<Text<64>>,
+    /// How many were not kept, by stage; those that wait for a word are `similar`.
+    pub stages: BTreeMap<String, u32>,
+    /// How often each criterion was claimed by what was kept.
+    pub criteria: BTreeMap<String, u32>,
+    /// What was kept although a stage had rejected something like it in an earlier session.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub misses: Vec<Miss>,
+    /// Learnings that a candidate resembles, by its place in the submission.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub similar: Vec<Resembles>,
+    /// Learnings that a candidate repeats.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub repeated: Vec<Resembles>,
+    /// Why candidates are not what they resemble, in the words of whoever handed them in.
+    #[serde(skip_serializing_if = "Text::is_empty")]
+    pub distinct: Text<500>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Miss {
+    pub id: Text<64>,
+    pub stage: Text<32>,
+    pub score: f32,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Resembles {
+    pub index: u32,
+    pub id: Text<64>,
+    #[serde(default)]
+    pub score: f32,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

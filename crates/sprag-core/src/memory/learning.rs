@@ -96,6 +96,11 @@ pub struct Rejected {
     pub stage: Text<32>,
     /// What to change.
     pub reason: Text<1000>,
+    /// What it was to say, and for whom, as far as that can be read.
+    #[serde(default, skip_serializing_if = "Text::is_empty")]
+    pub summary: Text<200>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<Scope>,
 }
 
 /// Why a submission has no candidates to speak of.
@@ -154,6 +159,8 @@ pub fn submission(text: &str) -> Result<Submission, Unreadable> {
                 index,
                 stage: Text::from("schema"),
                 reason: Text::new(faults.to_string()),
+                summary: redact::short(&one_line(candidate["summary"].as_str().unwrap_or_default())),
+                scope: candidate["scope"].as_str().and_then(Scope::read),
             }),
         }
     }

@@ -268,7 +268,7 @@ pub struct Delivered {
     pub trouble: Option<io::Error>,
 }
 
-/// What each backend in use should have and does not, as far as the log knows.
+/// What each backend in use should have and does not, as far as the log knows, and nobody has ordered yet.
 pub fn missing(world: &World<'_>) -> io::Result<Vec<(&'static Backend, Vec<Order>)>> {
     let backends = in_use(&Site::of(world));
     if backends.is_empty() {
@@ -278,8 +278,13 @@ pub fn missing(world: &World<'_>) -> io::Result<Vec<(&'static Backend, Vec<Order
     let mirrored = projections::load::<Mirrored>(&world.store())?.state;
     let orders: Vec<Order> =
         learnings.all().filter(|entry| is_shared(&entry.learning)).map(Order::of).collect();
+    let waiting = outbox::entries(&world.store());
     let missing = |name: &str| {
-        let is_new = |order: &&Order| !mirrored.has(name, order.about(), order.digest());
+        let of_backend = waiting.iter().filter(|entry| entry.to == name);
+        let ordered: Vec<Order> =
+            of_backend.filter_map(|entry| serde_json::from_value(entry.payload.clone()).ok()).collect();
+        let is_new =
+            |order: &&Order| !mirrored.has(name, order.about(), order.digest()) && !ordered.contains(order);
         orders.iter().filter(is_new).cloned().collect()
     };
     Ok(backends.into_iter().map(|backend| (backend, missing(backend.name))).collect())

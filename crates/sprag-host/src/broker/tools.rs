@@ -6,10 +6,11 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 use sprag_core::event::{Answered, Report};
 use sprag_core::memory::learning::{self, Category};
-use sprag_core::text::{Text, one_line};
+use sprag_core::text::Text;
 
 use super::role::{Right, Role};
 use super::{Desk, Said, find, words};
+use crate::learnings::hand_in::{Hand, HandInError, hand_in};
 use crate::records;
 use crate::reports::{self, Delivery};
 
@@ -103,19 +104,14 @@ fn record_schema() -> Map<String, Value> {
 
 fn record(desk: &Desk<'_>, arguments: &Map<String, Value>) -> Said {
     let submission = Value::Object(arguments.clone()).to_string();
-    let read = learning::submission(&submission).map_err(|unreadable| unreadable.to_string())?;
-    let last = read.accepted.iter().map(|(index, _)| index + 1).max().unwrap_or(0);
-    let ids: Vec<Text<64>> = (0..last).map(|_| Text::new(records::new_id(desk.now))).collect();
-    let how = send(desk, Report::Reflected { submission, ids: ids.clone() })?;
-    let mut lines: Vec<String> = Vec::new();
-    for (index, candidate) in &read.accepted {
-        let id = ids.get(*index).map(Text::as_str).unwrap_or_default();
-        lines.push(format!("kept `{id}` ({how}): {}", one_line(candidate.summary.as_str())));
-    }
-    for rejected in &read.rejected {
-        lines.push(format!("not kept, candidate {}: {}", rejected.index, rejected.reason));
-    }
-    Ok(lines.join("\n"))
+    let (world, caller) = (desk.world, desk.caller);
+    let hand = Hand { session: &caller.session, actor: &caller.actor, cwd: place(desk), now: desk.now };
+    let handed_in = hand_in(world, &hand, &submission, None).map_err(|error| match error {
+        HandInError::Unreadable(unreadable) => unreadable.to_string(),
+        HandInError::Report(error) => format!("it cannot be written down: {error:?}"),
+    })?;
+    let how = delivered(&handed_in.delivery)?;
+    Ok(handed_in.lines(how).join("\n"))
 }
 
 fn observe_schema() -> Map<String, Value> {
@@ -192,13 +188,22 @@ fn outcome(desk: &Desk<'_>, arguments: &Map<String, Value>) -> Said {
 
 fn send(desk: &Desk<'_>, report: Report) -> Result<&'static str, String> {
     let (world, caller) = (desk.world, desk.caller);
-    // A connection that is nobody's session must not pass for the one that is live here.
-    let cwd = if caller.role == Role::Unknown { Path::new("") } else { desk.cwd };
-    match reports::send_as(world, &caller.session, &caller.actor, report, cwd, desk.now) {
-        Ok(Delivery::Recorded) => Ok("recorded"),
-        Ok(Delivery::Left(_)) => Ok("left for the next hook"),
-        Ok(Delivery::Refused(reason)) => Err(reason.why.to_string()),
+    match reports::send_as(world, &caller.session, &caller.actor, report, place(desk), desk.now) {
+        Ok(delivery) => delivered(&delivery),
         Err(error) => Err(format!("it cannot be written down: {error:?}")),
+    }
+}
+
+/// A connection that is nobody's session must not pass for the one that is live here.
+fn place<'a>(desk: &'a Desk<'_>) -> &'a Path {
+    if desk.caller.role == Role::Unknown { Path::new("") } else { desk.cwd }
+}
+
+fn delivered(delivery: &Delivery) -> Result<&'static str, String> {
+    match delivery {
+        Delivery::Recorded => Ok("recorded"),
+        Delivery::Left(_) => Ok("left for the next hook"),
+        Delivery::Refused(reason) => Err(reason.why.to_string()),
     }
 }
 

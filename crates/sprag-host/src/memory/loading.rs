@@ -94,7 +94,7 @@ impl<'a> Loader<'a> {
         for pool in &self.pools {
             let store = pools::store(self.dir, pool.as_deref());
             // What could not be appended because somebody held the log for too long.
-            outbox::replay_log(&store, self.disk, self.now.plus_seconds(3600))?;
+            outbox::replay_log(&store, self.disk, self.now.plus_seconds(3600), usize::MAX)?;
             maintain::renew(&store, self.disk, &[], Work::All)?;
             dirs.push(store.dir);
         }

@@ -2,6 +2,7 @@
 //! thrown away at any time. Reading takes no lock and parses nothing but what came since; keeping it up
 //! to date happens after everybody has their answer.
 
+pub mod ask;
 pub mod library;
 pub mod loading;
 pub mod maintain;
@@ -12,4 +13,5 @@ pub mod sources;
 #[cfg(test)]
 mod tests;
 
+pub use ask::{Answer, Memory, Owner};
 pub use library::{Library, Reach, Shown};

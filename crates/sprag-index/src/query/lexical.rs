@@ -85,6 +85,17 @@ impl<'a> Lexical<'a> {
         term.worth * sum / (self.k1 + sum)
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.terms.is_empty()
+    }
+
+    /// Share of the question in words that no document has.
+    pub fn unknown(&self) -> f32 {
+        let is_unknown = |term: &&Term<'_>| term.postings.iter().all(Option::is_none);
+        let unknown: f32 = self.terms.iter().filter(is_unknown).map(|term| term.worth).sum();
+        if self.best > 0.0 { unknown / self.best } else { 0.0 }
+    }
+
     /// Of the best score the question could get.
     pub fn coverage(&self, scores: &Scores, doc: u32) -> f32 {
         let score = scores.0.get(doc as usize).copied().unwrap_or(0.0);

@@ -2,27 +2,36 @@
 
 use std::io::{self, IsTerminal as _, Read as _};
 
-use serde_json::{Value, json};
-use sprag_core::event::{Report, SessionId};
-use sprag_core::memory::learning::{self, Submission};
-use sprag_core::text::{Text, one_line};
-use sprag_host::reports::{self, Delivery};
-use sprag_host::walk::World;
-use sprag_host::{journal, records};
+use serde_json::json;
+use sprag_core::event::Actor;
+use sprag_core::memory::learning;
+use sprag_core::memory::propose::Resolution;
+use sprag_host::learnings::hand_in::{Hand, hand_in};
+use sprag_host::reports;
 
-use super::{Cx, Ending, Outcome, delivered, show};
+use super::{Cx, Ending, Outcome, delivered, show, words};
 use crate::failure::Failure;
 use crate::output;
 
 /// Hand in what was learned: candidates as JSON on stdin
 ///
-/// One candidate in form discharges the reflection; the others are told what to change. The same
-/// submission twice is stored once.
+/// What is in form, borne out by its text, about this project and not known yet is kept; the rest is told what
+/// to change. A candidate that resembles a learning waits until `--merge`, `--supersede` or `--distinct` says
+/// what it is. The same submission twice is stored once.
 #[derive(clap::Args)]
 pub struct Args {
     /// Print the form of a submission, with an example
     #[arg(long)]
     schema: bool,
+    /// What resembles this learning says the same: its words become that one's
+    #[arg(long, value_name = "ID", group = "resolution")]
+    merge: Option<String>,
+    /// It takes the place of this learning
+    #[arg(long, value_name = "ID", group = "resolution")]
+    supersede: Option<String>,
+    /// It says something else, and this is what, at most 500 characters
+    #[arg(long, value_name = "WHY", group = "resolution")]
+    distinct: Option<String>,
     /// The session, by id or its start (default: the one of this worktree)
     #[arg(long)]
     session: Option<String>,
@@ -37,70 +46,47 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
         output::line(schema);
         return Ok(Ending::Done);
     }
-    let text = read_stdin()?;
-    let submission =
+    let resolution = resolution(&args)?;
+    let text = read_stdin(resolution.is_some())?;
+    let is_about_parked = text.trim().is_empty() && resolution.is_some();
+    if !is_about_parked {
+        // What cannot be read needs no session to say so.
         learning::submission(&text).map_err(|unreadable| Failure::bad_reflection(&unreadable))?;
+    }
     let world = cx.world()?;
     let session = reports::find_session(&world, args.session.as_deref(), cx.now)?;
-    let last = submission.accepted.iter().map(|(index, _)| index + 1).max().unwrap_or(0);
-    let ids: Vec<Text<64>> = (0..last).map(|_| Text::new(records::new_id(cx.now))).collect();
-    let report = Report::Reflected { submission: text, ids: ids.clone() };
-    let delivery = reports::send(&world, &session, report, &cx.cwd, cx.now)?;
-    let how = delivered(&delivery)?;
-    let accepted = accepted(&world, &session, &submission, &ids, &delivery);
+    let hand = Hand { session: &session, actor: &Actor::Main, cwd: &cx.cwd, now: cx.now };
+    let came = hand_in(&world, &hand, &text, resolution)?;
+    let how = delivered(&came.delivery)?;
     show(
         args.json,
-        || json!({"session": session, "delivery": how, "accepted": accepted, "rejected": submission.rejected, "similar": []}),
-        || tell(&accepted, &submission, how),
+        || {
+            json!({
+                "session": session, "delivery": how, "accepted": came.accepted, "rejected": came.rejected,
+                "similar": came.similar, "notes": came.notes,
+            })
+        },
+        || came.lines(how).iter().for_each(output::line),
     )
 }
 
+fn resolution(args: &Args) -> Result<Option<Resolution>, Failure> {
+    let id = |id: &String| words("an id", id, "reflect");
+    Ok(match (&args.merge, &args.supersede, &args.distinct) {
+        (Some(old), _, _) => Some(Resolution::Merge(id(old)?)),
+        (_, Some(old), _) => Some(Resolution::Supersede(id(old)?)),
+        (_, _, Some(why)) => Some(Resolution::Distinct(words("`--distinct`", why, "reflect")?)),
+        (None, None, None) => None,
+    })
+}
+
 /// More than a submission may have is read only as far as it takes to say so.
-fn read_stdin() -> Result<String, Failure> {
+fn read_stdin(may_be_empty: bool) -> Result<String, Failure> {
     let stdin = io::stdin();
     if stdin.is_terminal() {
-        return Err(Failure::no_submission());
+        return if may_be_empty { Ok(String::new()) } else { Err(Failure::no_submission()) };
     }
     let mut bytes = Vec::new();
     stdin.lock().take(learning::BYTES as u64 + 1).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// Under which names they are kept: what was there before keeps its own.
-fn accepted(
-    world: &World<'_>,
-    session: &SessionId,
-    submission: &Submission,
-    ids: &[Text<64>],
-    delivery: &Delivery,
-) -> Vec<Value> {
-    let state = match delivery {
-        Delivery::Recorded => journal::read(&journal::path(&world.store(), session)).ok(),
-        Delivery::Left(_) | Delivery::Refused(_) => None,
-    };
-    let known = |candidate: &learning::Candidate| {
-        state.as_ref().and_then(|(loaded, _)| loaded.session.gates.reflection.known(candidate.digest()))
-    };
-    let id = |index: usize, candidate| known(candidate).or_else(|| ids.get(index).map(Text::as_str));
-    let accepted = submission.accepted.iter();
-    accepted
-        .map(|(index, candidate)| json!({"id": id(*index, candidate), "summary": candidate.summary}))
-        .collect()
-}
-
-fn tell(accepted: &[Value], submission: &Submission, how: &str) {
-    for learning in accepted {
-        let (id, summary) = (learning["id"].as_str(), learning["summary"].as_str());
-        output::line(format!(
-            "kept `{}` ({how}): {}",
-            id.unwrap_or_default(),
-            one_line(summary.unwrap_or_default())
-        ));
-    }
-    for rejected in &submission.rejected {
-        output::line(format!("not kept, candidate {}: {}", rejected.index, rejected.reason));
-    }
-    if !submission.rejected.is_empty() {
-        output::line("  next: hand those in again, changed as told");
-    }
 }

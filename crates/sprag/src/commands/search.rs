@@ -9,12 +9,11 @@ use sprag_core::memory::learning::{Category, Scope, Status};
 use sprag_core::text::{one_line, quoted};
 use sprag_core::time::Timestamp;
 use sprag_host::disk::RealDisk;
-use sprag_host::memory::library::Place;
 use sprag_host::memory::maintain::{self, Work};
-use sprag_host::memory::{Library, Reach, Shown, pools};
-use sprag_host::store::{Store, files_with_ending};
-use sprag_index::query::{self, Corpus, FLOOR, Filter, Hit, Question, WEIGHTS};
-use sprag_index::table;
+use sprag_host::memory::{Answer, Library, Memory, Owner, Reach, Shown, ask, pools};
+use sprag_host::store::Store;
+use sprag_index::fuse::Widths;
+use sprag_index::query::{FLOOR, Filter, Question};
 
 use super::{Cx, Ending, Outcome, seconds, show};
 use crate::failure::Failure;
@@ -66,38 +65,28 @@ pub struct Args {
 }
 
 const LIMIT: usize = 10;
+/// Age and use move a score as far as they usually do.
+const WIDTHS: Widths = Widths { recency: 1.0, usage: 1.0 };
 /// Longest line that is read.
 const LINE: usize = 16 * 1024 * 1024;
 
 pub fn run(args: Args, cx: &Cx) -> Outcome {
     if args.jsonl {
         let dir = cx.cwd.join(args.store.unwrap_or_default());
-        return answer_lines(&dir, if args.all { 0.0 } else { FLOOR });
+        return answer_lines(&dir, if args.all { 0.0 } else { FLOOR }, cx.now);
     }
     let question = question(&args, cx)?;
-    let libraries = libraries(&args, cx)?;
+    let memory = memory(&args, cx)?;
     let shown = if args.archived { Shown::All } else { Shown::InUse };
-    let mut corpus = Corpus::default();
-    let mut owners = Vec::new();
-    for library in &libraries {
-        for (shelf, opened) in library.shelves(shown).into_iter().enumerate() {
-            corpus.shelves.push(opened);
-            owners.push((library, shelf));
-        }
-    }
-    let mut hits = query::search(&corpus, &question, &table::built_in(), &WEIGHTS);
+    let mut hits = memory.ask(&question, shown, WIDTHS, cx.now);
     if !args.all {
         hits.retain(|hit| hit.probability >= FLOOR);
     }
-    let status = |hit: &Hit<'_>| {
-        let (library, shelf) = owners[hit.shelf];
-        library.uses(Place { shelf, doc: hit.doc }).status
-    };
     let is_empty = hits.is_empty();
     show(
         args.json,
-        || json!({ "hits": hits.iter().map(|hit| told(hit, status(hit))).collect::<Vec<_>>() }),
-        || hits.iter().for_each(|hit| tell(hit, status(hit))),
+        || json!({ "hits": hits.iter().map(told).collect::<Vec<_>>() }),
+        || hits.iter().for_each(tell),
     )?;
     if is_empty && !args.json {
         output::note("nothing that is likely to be of use; `--all` shows the rest");
@@ -108,14 +97,14 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
 fn question(args: &Args, cx: &Cx) -> Result<Question, Failure> {
     let named = |given: &Option<String>, option: &str, known: &[&str]| match given {
         Some(given) if !known.iter().any(|name| name.eq_ignore_ascii_case(given.trim())) => {
-            Err(Failure::unknown_name(option, given, known))
+            Err(Failure::unknown_name(option, given, known, "search"))
         }
         _ => Ok(()),
     };
-    named(&args.scope, "--scope", &Scope::ALL.iter().map(|scope| scope.name()).collect::<Vec<_>>())?;
+    named(&args.scope, "scope", &Scope::ALL.iter().map(|scope| scope.name()).collect::<Vec<_>>())?;
     named(
         &args.category,
-        "--category",
+        "category",
         &Category::ALL.iter().map(|category| category.name()).collect::<Vec<_>>(),
     )?;
     Ok(Question {
@@ -142,17 +131,22 @@ fn moment(text: &str, now: Timestamp) -> Result<Timestamp, Failure> {
 }
 
 /// Everything that is asked here.
-fn libraries(args: &Args, cx: &Cx) -> Result<Vec<Library>, Failure> {
+fn memory(args: &Args, cx: &Cx) -> Result<Memory, Failure> {
     if let Some(dir) = &args.store {
-        return Ok(vec![open(&pools::store(&cx.cwd.join(dir), None), &[])?]);
+        return Ok(loaded(&cx.cwd.join(dir), None)?);
     }
     let places = cx.places()?;
-    let shared = places.project().map(|project| files_with_ending(&project.join("share"), "jsonl"));
-    let mut libraries = vec![open(&Store::at(&places.store), &shared.unwrap_or_default())?];
-    if let Some(user) = &places.user {
-        libraries.push(open(&Store::at(user.state.join("personal")), &[])?);
+    let project = open(&Store::at(&places.store), &ask::shared(&places))?;
+    let mut libraries = vec![(project, Owner::Project)];
+    if let Some(personal) = ask::personal(&places) {
+        libraries.push((open(&personal, &[])?, Owner::Personal));
     }
-    Ok(libraries)
+    Ok(Memory::of(libraries))
+}
+
+/// One pool of what `sprag memory load` was given.
+fn loaded(dir: &Path, pool: Option<&str>) -> Result<Memory, Failure> {
+    Ok(Memory::of(vec![(open(&pools::store(dir, pool), &[])?, Owner::Project)]))
 }
 
 /// Brings the index up to date first if that is worth it: whoever runs a command has the time.
@@ -170,34 +164,35 @@ fn open(store: &Store, further: &[PathBuf]) -> Result<Library, Failure> {
 /// More than this is worth an index.
 const READ_AT_ONCE: u64 = 1024 * 1024;
 
-fn tell(hit: &Hit<'_>, status: Status) {
-    let label = hit.card.label.map_or("text", |label| label.category.name());
+fn tell(hit: &Answer) {
+    let label = hit.label.map_or("text", |label| label.category.name());
+    let status = hit.uses.status;
     let mark = if status == Status::Active { String::new() } else { format!(", {}", status.name()) };
-    let summary = one_line(hit.card.summary);
-    output::line(format!("{}  {label}{mark}  {summary}", quoted(hit.card.id.as_str())));
+    let summary = one_line(&hit.summary);
+    output::line(format!("{}  {label}{mark}  {summary}", quoted(&hit.id)));
     output::line(format!("  {:.2}: {}", hit.probability, hit.signals.told()));
 }
 
-fn told(hit: &Hit<'_>, status: Status) -> Value {
+fn told(hit: &Answer) -> Value {
     let mut told = json!({
-        "id": hit.card.id.as_str(),
+        "id": hit.id,
         "score": hit.probability,
         "why": hit.signals.told(),
-        "summary": hit.card.summary,
-        "at": hit.card.at,
-        "status": status.name(),
+        "summary": hit.summary,
+        "at": hit.at,
+        "status": hit.uses.status.name(),
     });
-    if let Some(label) = hit.card.label {
+    if let Some(label) = hit.label {
         told["category"] = json!(label.category.name());
         told["scope"] = json!(label.scope.name());
     }
     told
 }
 
-fn answer_lines(dir: &Path, floor: f32) -> Outcome {
+fn answer_lines(dir: &Path, floor: f32, now: Timestamp) -> Outcome {
     let mut input = io::BufReader::new(io::stdin().lock());
     let mut stdout = io::stdout().lock();
-    let mut libraries: HashMap<Option<String>, Library> = HashMap::new();
+    let mut pools: HashMap<Option<String>, Memory> = HashMap::new();
     let mut ending = Ending::Done;
     while let Some(line) = next_line(&mut input, LINE)? {
         let asked = match &line {
@@ -215,11 +210,10 @@ fn answer_lines(dir: &Path, floor: f32) -> Outcome {
                 answer
             }
             Ok(asked) => {
-                if !libraries.contains_key(&asked.pool) {
-                    let library = open(&pools::store(dir, asked.pool.as_deref()), &[])?;
-                    libraries.insert(asked.pool.clone(), library);
+                if !pools.contains_key(&asked.pool) {
+                    pools.insert(asked.pool.clone(), loaded(dir, asked.pool.as_deref())?);
                 }
-                answer(&asked, &libraries[&asked.pool], floor)
+                answer(&asked, &pools[&asked.pool], floor, now)
             }
         };
         // Whoever asks waits for this very line.
@@ -234,14 +228,13 @@ struct Asked {
     question: Question,
 }
 
-fn answer(asked: &Asked, library: &Library, floor: f32) -> Value {
-    let corpus = library.corpus(Shown::InUse);
-    let mut hits = query::search(&corpus, &asked.question, &table::built_in(), &WEIGHTS);
+fn answer(asked: &Asked, memory: &Memory, floor: f32, now: Timestamp) -> Value {
+    let mut hits = memory.ask(&asked.question, Shown::InUse, WIDTHS, now);
     hits.retain(|hit| hit.probability >= floor);
-    let ids: Vec<&str> = hits.iter().map(|hit| hit.card.id.as_str()).collect();
+    let ids: Vec<&str> = hits.iter().map(|hit| hit.id.as_str()).collect();
     let told: Vec<Value> = hits
         .iter()
-        .map(|hit| json!({"id": hit.card.id.as_str(), "score": hit.probability, "why": hit.signals.told()}))
+        .map(|hit| json!({"id": hit.id, "score": hit.probability, "why": hit.signals.told()}))
         .collect();
     json!({"query_id": asked.id, "ids": ids, "hits": told})
 }

@@ -235,6 +235,8 @@ fn configuration_shows_where_every_value_comes_from() {
     gate.auto_skip.decider             default      "agent"
     gate.auto_skip.enabled             default      true
     gate.auto_skip.line_threshold      default      5
+    gate.write_gate.mode               default      "strict"
+    gate.write_gate.quality_check      default      "enforce"
     integrity.conflict_markers         default      "hold"
     integrity.ignore                   environment  ["tests/merge/", "docs/"]
     notes.debts                        default      true

@@ -20,6 +20,7 @@ mod hostile;
 mod imports;
 mod killed;
 mod laws;
+mod learnings;
 mod packs;
 mod parallel;
 mod permission;

@@ -67,7 +67,11 @@ fn stop_after(what: &'static str, text: &str, facts: fn(&mut Facts)) -> Happenin
 
 fn happenings() -> Vec<Happening> {
     let reflected = |submission: &str| {
-        Event::Reported(Report::Reflected { submission: submission.to_owned(), ids: vec![Text::from("l-1")] })
+        Event::Reported(Report::Reflected {
+            submission: submission.to_owned(),
+            ids: vec![Text::from("l-1")],
+            resolution: None,
+        })
     };
     vec![
         happening("a prompt", Event::Prompted { text: "go on".to_owned(), author: Author::User }),

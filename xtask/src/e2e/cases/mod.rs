@@ -14,10 +14,12 @@ use crate::process::Ending;
 
 mod background;
 mod bounded;
+mod broker;
 mod denied_command;
 mod denied_tool;
 mod held_stop;
 mod ignored;
+mod memory_server;
 mod permission;
 mod plain;
 mod plugin;
@@ -46,6 +48,8 @@ pub const CASES: &[&Case] = &[
     &sandboxed_report::CASE,
     &subagent::CASE,
     &plugin::CASE,
+    &broker::CASE,
+    &memory_server::CASE,
 ];
 
 pub struct Case {

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 use serde_json::json;
 
+use super::BrokerTool;
 use super::Client;
 use super::Errand;
 use super::Grant;
@@ -29,6 +30,8 @@ pub const CLIENT: Client = Client {
     shell: |command| tool("Bash", json!({"command": command, "description": "run a command"})),
     read: |path| tool("Read", json!({"file_path": path})),
     write: Some(|path, content| tool("Write", json!({"file_path": path, "content": content}))),
+    broker,
+    trust_server,
     delegate,
     sandbox: None,
 };
@@ -111,6 +114,23 @@ fn delegate(prompt: &'static str) -> Vec<Step> {
     // Left to itself it runs in the background, and its end could come after the session's.
     let input = json!({"description": "a part of the work", "prompt": prompt, "run_in_background": false});
     vec![Turn::call(tool("Agent", input)).into()]
+}
+
+fn broker(name: BrokerTool, input: Value) -> Call {
+    let name = match name {
+        BrokerTool::Search => "mcp__sprag__search",
+        BrokerTool::Record => "mcp__sprag__record",
+        BrokerTool::Observe => "mcp__sprag__observe",
+    };
+    tool(name, input)
+}
+
+/// The answer to the question that a person is asked about the servers of a project.
+fn trust_server(place: &Place) -> anyhow::Result<()> {
+    let path = config(place).join("settings.json");
+    let mut settings: Value = serde_json::from_slice(&fs::read(&path)?)?;
+    settings["enabledMcpjsonServers"] = json!(["sprag"]);
+    Ok(fs::write(path, settings.to_string())?)
 }
 
 fn tool(name: &'static str, input: Value) -> Call {

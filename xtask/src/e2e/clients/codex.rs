@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 use serde_json::json;
 
+use super::BrokerTool;
 use super::Client;
 use super::Errand;
 use super::Grant;
@@ -30,6 +31,8 @@ pub const CLIENT: Client = Client {
     // It has no tool for reading: the model uses the shell.
     read: |path| tool("exec_command", json!({"cmd": format!("cat '{path}'")})),
     write: None,
+    broker,
+    trust_server: |_| Ok(()),
     delegate,
     sandbox: Some(&["sandbox", "true"]),
 };
@@ -116,6 +119,15 @@ fn delegate(prompt: &'static str) -> Vec<Step> {
 fn wait(asked: &Asked) -> Turn {
     let started: Value = serde_json::from_str(&asked.last_result).unwrap_or_default();
     Turn::call(agent_tool("wait_agent", json!({"targets": [started["agent_id"]], "timeout_ms": 30_000})))
+}
+
+fn broker(name: BrokerTool, input: Value) -> Call {
+    let name = match name {
+        BrokerTool::Search => "search",
+        BrokerTool::Record => "record",
+        BrokerTool::Observe => "observe",
+    };
+    Call { tool: name, namespace: Some("mcp__sprag"), input }
 }
 
 fn agent_tool(name: &'static str, input: Value) -> Call {

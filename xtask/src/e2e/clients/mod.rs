@@ -5,6 +5,8 @@
 use std::path::Path;
 use std::path::PathBuf;
 
+use serde_json::Value;
+
 use crate::model::script::Call;
 use crate::model::script::Step;
 use crate::place::Place;
@@ -35,11 +37,23 @@ pub struct Client {
     pub read: fn(&str) -> Call,
     /// A tool that writes a file, where the client has one.
     pub write: Option<fn(&Path, &str) -> Call>,
+    /// A tool of our broker, once the client was told of it.
+    pub broker: fn(BrokerTool, Value) -> Call,
+    /// What a user of the client does to let a project's server run, where that takes a step.
+    pub trust_server: fn(&Place) -> anyhow::Result<()>,
     /// Starts a sub-agent with this prompt and waits for its end.
     pub delegate: fn(&'static str) -> Vec<Step>,
     /// Arguments that run a command which does nothing inside the client's sandbox, where it has one:
     /// whether that works is a matter of the kernel and its settings.
     pub sandbox: Option<&'static [&'static str]>,
+}
+
+/// The tools of the broker that stories use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BrokerTool {
+    Search,
+    Record,
+    Observe,
 }
 
 /// One headless run, as far as the command line tells it.

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::memory::propose::{self, WriteGate};
 use crate::policy::{Key, Section, Tighten};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -10,6 +11,7 @@ pub struct Policy {
     pub ticketing: Ticketing,
     pub overrides: Overrides,
     pub auto_skip: AutoSkip,
+    pub write_gate: WriteGate,
 }
 
 /// How often a session without a tracker is asked. From never to always.
@@ -63,6 +65,7 @@ impl Default for Policy {
             },
             overrides: Overrides { tissue: true, beads: true, github: true, tasks: true, session: true },
             auto_skip: AutoSkip { enabled: true, line_threshold: 5, decider: SkipDecider::Agent },
+            write_gate: WriteGate::default(),
         }
     }
 }
@@ -159,4 +162,5 @@ decider = \"agent\"
             Key { name: "decider", tighten: Tighten::Ranked(&["always", "agent", "never"]) },
         ],
     },
+    propose::SECTION,
 ];

@@ -48,6 +48,9 @@ pub struct Evidence {
     /// How many lines were cited; none for the whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines: Option<u32>,
+    /// Of the first of those lines: where the block can be looked for if it has moved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first: Option<Digest>,
 }
 
 /// Whose statement it is, and how it came here.

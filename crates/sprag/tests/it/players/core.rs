@@ -120,7 +120,11 @@ impl Player for Core {
             }
             Step::Reflect { is_good } => {
                 let submission = if *is_good { GOOD } else { BAD }.to_owned();
-                Event::Reported(Report::Reflected { submission, ids: vec![Text::from("l-1")] })
+                Event::Reported(Report::Reflected {
+                    submission,
+                    ids: vec![Text::from("l-1")],
+                    resolution: None,
+                })
             }
             Step::Skip(reason) => Event::Reported(Report::Skipped {
                 reason: Text::from(reason.as_str()),

@@ -1,0 +1,32 @@
+//! What other clones have written, what was edited by hand, and the files that people read.
+
+use std::io;
+
+use sprag_core::time::Timestamp;
+
+use super::{Done, Mode, Step, When};
+use crate::learnings;
+use crate::walk::World;
+
+pub const STEP: Step =
+    Step { name: "files", about: "files of other clones, edits by hand, rendering", when: When::Daily, run };
+
+fn run(world: &World<'_>, mode: Mode, now: Timestamp) -> io::Result<Done> {
+    let mut done = Done::default();
+    if mode == Mode::Rehearsal {
+        return Ok(done);
+    }
+    let came = learnings::maintain(world, now)?;
+    for (count, what) in [
+        (came.taken, "records of other clones taken in"),
+        (came.edited, "blocks edited by hand taken over"),
+        (came.published, "records told to other clones"),
+    ] {
+        if count > 0 {
+            done.count += count;
+            done.lines.push(format!("{count} {what}"));
+        }
+    }
+    done.lines.extend(came.problems);
+    Ok(done)
+}

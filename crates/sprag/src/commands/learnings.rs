@@ -1,0 +1,256 @@
+//! `sprag learnings`: what is known here, and what becomes of it.
+
+mod change;
+mod edit;
+mod list;
+mod promote;
+
+use serde_json::{Value, json};
+use sprag_core::log::{By, Record};
+use sprag_core::memory::fold::Entry;
+use sprag_core::memory::learning::{Category, Scope, Status};
+use sprag_core::memory::promote::Asker;
+use sprag_core::memory::routing::Place;
+use sprag_core::text::Text;
+use sprag_host::learnings::{self, All};
+use sprag_host::walk::World;
+use sprag_host::{records, reports};
+
+use super::{Cx, Outcome, check_person, show};
+use crate::failure::Failure;
+use crate::output;
+
+pub use list::show_one;
+
+/// List, show and look after what was learned
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    /// List learnings, the newest first
+    List(ListArgs),
+    /// Show all there is to say about one
+    Show(OneArgs),
+    /// Say that it is still true: its evidence is looked at anew
+    Verify(OneArgs),
+    /// Say whether it was any good
+    Rate(RateArgs),
+    /// Take learnings out of use
+    Archive(SomeArgs),
+    /// Take archived learnings into use again
+    Restore(SomeArgs),
+    /// Say that another learning takes its place
+    Supersede(SupersedeArgs),
+    /// Say it otherwise: in your editor, or members to change as JSON on stdin
+    Edit(OneArgs),
+    /// Make it known to others than it was kept for
+    Promote(PromoteArgs),
+    /// Take in what other clones wrote and what was edited by hand, and write the files anew
+    Render {
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(clap::Args)]
+struct ListArgs {
+    /// `active`, `stale`, `archived`, `superseded` or `all` (default: those in use)
+    #[arg(long)]
+    status: Option<String>,
+    /// `pattern`, `pitfall`, `convention`, `dependency`, `process`, `domain` or `debugging`
+    #[arg(long)]
+    category: Option<String>,
+    /// `project`, `team`, `personal` or `ephemeral`
+    #[arg(long)]
+    scope: Option<String>,
+    /// One of its tags
+    #[arg(long)]
+    tag: Option<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(clap::Args)]
+pub struct OneArgs {
+    /// Its id, or the start of it, six characters at least
+    pub id: String,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(clap::Args)]
+struct SomeArgs {
+    /// Their ids, or the starts of them
+    #[arg(required = true)]
+    ids: Vec<String>,
+    /// Why, at most 500 characters
+    #[arg(long)]
+    why: Option<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(clap::Args)]
+struct RateArgs {
+    /// Its id, or the start of it
+    id: String,
+    /// It helped
+    #[arg(long, group = "rating", required_unless_present = "useless")]
+    useful: bool,
+    /// It did not, or led astray
+    #[arg(long, group = "rating")]
+    useless: bool,
+    /// Why, at most 500 characters
+    #[arg(long)]
+    why: Option<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(clap::Args)]
+struct SupersedeArgs {
+    /// The one that is replaced
+    id: String,
+    /// The one that takes its place
+    #[arg(long, value_name = "ID")]
+    by: String,
+    /// Why, at most 500 characters
+    #[arg(long)]
+    why: Option<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(clap::Args)]
+struct PromoteArgs {
+    /// Its id, or the start of it
+    id: String,
+    /// `team`, `project` or `personal`
+    #[arg(long)]
+    to: String,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    match args.command {
+        Command::List(args) => list::run(&args, cx),
+        Command::Show(args) => show_one(&args, cx),
+        Command::Verify(args) => change::verify(&args, cx),
+        Command::Rate(args) => change::rate(&args, cx),
+        Command::Archive(args) => change::archive(&args, cx),
+        Command::Restore(args) => change::restore(&args, cx),
+        Command::Supersede(args) => change::supersede(&args, cx),
+        Command::Edit(args) => edit::run(&args, cx),
+        Command::Promote(args) => promote::run(&args, cx),
+        Command::Render { json } => render(json, cx),
+    }
+}
+
+fn render(json: bool, cx: &Cx) -> Outcome {
+    let world = cx.world()?;
+    let done = learnings::maintain(&world, cx.now)?;
+    if learnings::project_dir(&world.places).is_none() {
+        output::note("sprag: there is no `.sprag` directory here, so no files are written in the worktree");
+    }
+    done.problems.iter().for_each(|problem| output::note(format!("sprag: not taken over: {problem}")));
+    show(
+        json,
+        || json!({"taken": done.taken, "edited": done.edited, "published": done.published, "problems": done.problems}),
+        || {
+            output::line(format!(
+                "{} records of other clones taken in, {} edits taken over, {} records told to other clones",
+                done.taken, done.edited, done.published
+            ));
+        },
+    )
+}
+
+/// What a command works with.
+struct Desk<'a> {
+    world: World<'a>,
+    all: All,
+    cx: &'a Cx,
+}
+
+impl<'a> Desk<'a> {
+    fn open(cx: &'a Cx) -> Result<Desk<'a>, Failure> {
+        let world = cx.world()?;
+        let all = learnings::load(&world.places)?;
+        Ok(Desk { world, all, cx })
+    }
+
+    fn find(&self, prefix: &str) -> Result<(Place, &Entry), Failure> {
+        self.all.find(prefix).map_err(|error| Failure::no_learning(prefix, &error))
+    }
+
+    fn asker(&self) -> Asker {
+        match check_person(&self.world.places) {
+            Ok(()) => Asker::Person,
+            Err(_) => Asker::Agent,
+        }
+    }
+
+    /// A record by whoever calls: a person, or an agent or script.
+    fn record(&self, kind: &str, body: Value) -> Record {
+        let role = match self.asker() {
+            Asker::Person => "person",
+            Asker::Agent => "agent",
+        };
+        let by = By { client: Text::from(reports::CLIENT), agent: None, role: Some(Text::from(role)) };
+        records::record(kind, self.cx.now, None, Some(by), body)
+    }
+
+    /// Writes where the learning they are about is kept.
+    fn write(&self, place: Place, records: &[Record]) -> Result<(), Failure> {
+        match place {
+            Place::Session => Err(Failure::passing()),
+            Place::Project | Place::Personal => {
+                Ok(learnings::write(&self.world, place, records, self.cx.now)?)
+            }
+        }
+    }
+
+    fn short(&self, entry: &Entry) -> String {
+        self.all.short(entry.learning.id.as_str())
+    }
+}
+
+/// A name of a list, or which there are.
+fn named<T>(
+    what: &str,
+    text: Option<&str>,
+    read: fn(&str) -> Option<T>,
+    all: &[&str],
+) -> Result<Option<T>, Failure> {
+    match text {
+        None => Ok(None),
+        Some(text) => match read(text) {
+            Some(found) => Ok(Some(found)),
+            None => Err(Failure::unknown_name(what, text, all, "learnings")),
+        },
+    }
+}
+
+fn scope(text: Option<&str>) -> Result<Option<Scope>, Failure> {
+    named("scope", text, Scope::read, &Scope::ALL.iter().map(|it| it.name()).collect::<Vec<_>>())
+}
+
+fn category(text: Option<&str>) -> Result<Option<Category>, Failure> {
+    named("category", text, Category::read, &Category::ALL.iter().map(|it| it.name()).collect::<Vec<_>>())
+}
+
+fn status(text: Option<&str>) -> Result<Option<Status>, Failure> {
+    named("status", text, Status::read, &Status::ALL.iter().map(|it| it.name()).collect::<Vec<_>>())
+}

@@ -1,0 +1,61 @@
+//! Making a learning known to others than it was kept for.
+
+use serde_json::json;
+use sprag_core::event::SessionId;
+use sprag_core::memory::kinds::{self, Superseded};
+use sprag_core::memory::learning::{Learning, Scope};
+use sprag_core::memory::promote;
+use sprag_core::memory::routing::place;
+use sprag_core::text::Text;
+use sprag_host::learnings::around::{self, Judgement};
+use sprag_host::records;
+
+use super::{Cx, Desk, Outcome, PromoteArgs, scope, show};
+use crate::failure::Failure;
+use crate::output;
+
+pub fn run(args: &PromoteArgs, cx: &Cx) -> Outcome {
+    let to = scope(Some(&args.to))?.unwrap_or(Scope::Project);
+    let desk = Desk::open(cx)?;
+    let (from, entry) = desk.find(&args.id)?;
+    let old = &entry.learning;
+    let refused = |why: &str| Failure::not_promoted(old.id.as_str(), to.name(), why);
+    if let Some(why) = promote::refusal(entry, to, desk.asker()) {
+        return Err(refused(&why));
+    }
+    let mut said = old.candidate.clone();
+    said.scope = to;
+    if to == Scope::Personal {
+        // Elsewhere these files are others, or none.
+        if let Some(path) = around::paths_here(&desk.world, &said).first() {
+            return Err(refused(&format!(
+                "it names `{path}` of this project: say it without, by `sprag learnings edit`"
+            )));
+        }
+        said.context_files.clear();
+        said.evidence.clear();
+    }
+    let said = match around::judge_alone(&desk.world, &desk.all, said, old.id.as_str()) {
+        Judgement::Kept(said) => said,
+        Judgement::Refused(why) => return Err(refused(why.as_str())),
+    };
+    let id = records::new_id(cx.now);
+    let session = SessionId::new(old.session.as_str());
+    let new = Learning {
+        promoted_from: Some(old.id.clone()),
+        origin: old.origin.clone(),
+        seen: if to == Scope::Personal { Vec::new() } else { old.seen.clone() },
+        ..Learning::new(&id, *said, &session, old.ticket.clone(), cx.now)
+    };
+    desk.write(place(to), &[desk.record(kinds::ACCEPTED, json!(new))])?;
+    // In the same place two that say the same would both be found.
+    if from == place(to) {
+        let superseded = Superseded { id: old.id.clone(), by: new.id.clone(), why: Text::from("promoted") };
+        desk.write(from, &[desk.record(kinds::SUPERSEDED, json!(superseded))])?;
+    }
+    show(
+        args.json,
+        || json!({"promoted": new.id, "from": old.id, "scope": to}),
+        || output::line(format!("`{}` is now known to {} as `{}`", old.id, to.name(), new.id)),
+    )
+}

@@ -1,0 +1,666 @@
+//! What is kept of what is handed in, and what becomes of it: the sieve, where things are written, what other
+//! clones and people make of it, through the program.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::support::{Ran, Sandbox, stored_lines};
+
+/// A statement about this project.
+fn good(summary: &str) -> Value {
+    json!({
+        "category": "pitfall",
+        "summary": summary,
+        "detail": "the load balancer drops idle sockets after 20 minutes; raise `idle_timeout` in `infra/lb.tf`",
+        "tags": ["sessions", "infra/lb.tf"],
+        "criteria_met": ["stable_fact", "behavior_changing"],
+        "confidence": "high",
+        "context_files": ["infra/lb.tf"],
+    })
+}
+
+fn with(mut candidate: Value, name: &str, value: Value) -> Value {
+    candidate[name] = value;
+    candidate
+}
+
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write("infra/lb.tf", "one\nidle_timeout = 20\nthree\n");
+    sandbox.event("s", "SessionStart", json!({"source": "startup"}));
+    sandbox
+}
+
+fn hand_in_as(sandbox: &Sandbox, session: &str, candidates: &Value, more: &[&str]) -> Ran {
+    let mut args = vec!["reflect", "--session", session, "--json"];
+    args.extend(more);
+    sandbox.run_with(&args, json!({ "candidates": candidates }).to_string().as_bytes())
+}
+
+fn hand_in(sandbox: &Sandbox, candidates: &Value) -> Value {
+    let ran = hand_in_as(sandbox, "s", candidates, &[]);
+    serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {} {}", ran.stdout, ran.stderr))
+}
+
+fn records(store: &Path, kind: &str) -> Vec<Value> {
+    let lines = stored_lines(store).into_iter().map(|line| serde_json::from_str::<Value>(&line).unwrap());
+    lines.filter(|record| record["kind"] == kind).collect()
+}
+
+fn personal(sandbox: &Sandbox) -> PathBuf {
+    sandbox.home.join(".local/state/sprag/personal")
+}
+
+fn id(told: &Value) -> String {
+    told["accepted"][0]["id"].as_str().unwrap_or_else(|| panic!("{told}")).to_owned()
+}
+
+fn listed(sandbox: &Sandbox, more: &[&str]) -> Vec<Value> {
+    let mut args = vec!["learnings", "list", "--json"];
+    args.extend(more);
+    sandbox.json(&args)["learnings"].as_array().unwrap().clone()
+}
+
+fn files_below(dir: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        match entry.file_type().unwrap().is_dir() {
+            true => found.extend(files_below(&entry.path())),
+            false => found.push(entry.path()),
+        }
+    }
+    found
+}
+
+#[test]
+fn the_sieve_keeps_what_is_plain_and_says_what_to_change() {
+    let sandbox = sandbox();
+    let vague = json!({
+        "category": "process", "summary": "Always write clean code and test your changes", "tags": ["quality"],
+        "detail": "Clean code is easier to maintain, so make sure to follow best practices.", "criteria_met": ["behavior_changing"],
+    });
+    let unborne = with(
+        good("sockets are dropped after a silence of 20 minutes"),
+        "criteria_met",
+        json!(["explicit_request"]),
+    );
+    let told = hand_in(
+        &sandbox,
+        &json!([good("idle sockets are dropped by the load balancer"), vague, unborne, {"category": "gossip"}]),
+    );
+    assert_eq!(told["accepted"].as_array().unwrap().len(), 1, "{told}");
+    let stage = |index: u64| {
+        let rejected = told["rejected"].as_array().unwrap().iter();
+        rejected.clone().find(|it| it["index"] == index).map(|it| it["stage"].as_str().unwrap().to_owned())
+    };
+    assert_eq!(stage(1).as_deref(), Some("specificity"));
+    assert_eq!(stage(2).as_deref(), Some("plausibility"));
+    assert_eq!(stage(3).as_deref(), Some("schema"));
+    assert_eq!(records(&sandbox.store(), "learning.rejected").len(), 3, "each is tracked");
+    let done = &records(&sandbox.store(), "reflection.done")[0]["body"];
+    assert_eq!((&done["candidates"], done["accepted"].as_array().unwrap().len()), (&json!(4), 1));
+    assert_eq!(done["stages"], json!({"plausibility": 1, "schema": 1, "specificity": 1}));
+    let kept = listed(&sandbox, &[]);
+    assert_eq!(
+        (kept.len(), &kept[0]["confidence"], &kept[0]["origin"]["via"]),
+        (1, &json!("high"), &json!("reflect"))
+    );
+}
+
+#[test]
+fn what_is_worth_nothing_does_not_discharge_and_a_duplicate_does() {
+    let sandbox = sandbox();
+    let stop = |session: &str| sandbox.event(session, "Stop", json!({"last_assistant_message": "Done."}));
+    sandbox.bash("s", "make");
+    sandbox.write("a.txt", &"line\n".repeat(30));
+    assert_eq!(stop("s")["decision"], "block");
+    let vague = json!({
+        "category": "process", "summary": "Always write clean code and test your changes", "tags": ["quality"],
+        "detail": "Clean code is easier to maintain, so follow the best practices.", "criteria_met": ["behavior_changing"],
+    });
+    let ran = hand_in_as(&sandbox, "s", &json!([vague]), &[]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.stdout.contains("not_kept") && ran.stdout.contains("name the files"), "{}", ran.stdout);
+    assert_eq!(stop("s")["decision"], "block", "nothing was learned");
+    hand_in(&sandbox, &json!([good("idle sockets are dropped by the load balancer")]));
+    assert_eq!(stop("s"), json!({}));
+    sandbox.event("t", "SessionStart", json!({"source": "startup"}));
+    sandbox.bash("t", "make");
+    sandbox.write("b.txt", &"line\n".repeat(30));
+    assert_eq!(stop("t")["decision"], "block");
+    let again =
+        hand_in_as(&sandbox, "t", &json!([good("Idle sockets are dropped by the load balancer.")]), &[]);
+    assert_eq!(again.code, 0, "{}", again.stdout);
+    let again: Value = serde_json::from_str(&again.stdout).unwrap();
+    assert_eq!((&again["accepted"], &again["rejected"][0]["stage"]), (&json!([]), &json!("duplicate")));
+    assert_eq!(stop("t"), json!({}), "it did reflect");
+    assert_eq!(records(&sandbox.store(), "learning.verified").len(), 1, "the old one is the truer for it");
+    assert_eq!(listed(&sandbox, &[]).len(), 1);
+}
+
+#[test]
+fn a_request_counts_if_the_user_made_one() {
+    let sandbox = sandbox();
+    let asked = with(
+        good("idle sockets are dropped by the load balancer"),
+        "criteria_met",
+        json!(["explicit_request"]),
+    );
+    assert_eq!(hand_in_as(&sandbox, "s", &json!([asked]), &[]).code, 1);
+    sandbox.event(
+        "s",
+        "UserPromptSubmit",
+        json!({"prompt": "Please remember that idle sockets are dropped"}),
+    );
+    assert_eq!(hand_in(&sandbox, &json!([asked]))["accepted"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn what_is_similar_waits_for_a_word() {
+    let old = good("the cache of the parser is keyed by the path alone");
+    let similar = with(
+        good("the cache of the parser is keyed by worktree and path since 2.4"),
+        "detail",
+        json!(
+            "two worktrees of one clone shared it; the key has the worktree since `cache_key` was changed in 2.4"
+        ),
+    );
+    for (word, expected) in [("--merge", 1), ("--supersede", 1), ("--distinct", 2)] {
+        let sandbox = sandbox();
+        let first = id(&hand_in(&sandbox, &json!([old])));
+        sandbox.event("t", "SessionStart", json!({"source": "startup"}));
+        let parked: Value =
+            serde_json::from_str(&hand_in_as(&sandbox, "t", &json!([similar]), &[]).stdout).unwrap();
+        assert_eq!(parked["accepted"], json!([]), "{parked}");
+        assert_eq!(parked["similar"][0]["id"], json!(first), "{parked}");
+        assert!(parked["notes"][0].as_str().unwrap().contains("--supersede ID"), "{parked}");
+        assert_eq!(listed(&sandbox, &[]).len(), 1, "not yet");
+        let value = if word == "--distinct" { "they are about two caches" } else { &first[..] };
+        let ran = sandbox.run_with(&["reflect", "--session", "t", "--json", word, value], b"");
+        assert_eq!(ran.code, 0, "{word}: {} {}", ran.stdout, ran.stderr);
+        let now = listed(&sandbox, &[]);
+        assert_eq!(now.len(), expected, "{word}: {now:?}");
+        assert!(now.iter().any(|it| it["summary"] == similar["summary"]), "{word}");
+        let show = sandbox.json(&["show", &first[..18], "--json"]);
+        match word {
+            "--merge" => assert_eq!(show["learning"]["summary"], similar["summary"]),
+            "--supersede" => assert_eq!(show["learning"]["status"], "superseded"),
+            _ => assert_eq!(show["learning"]["status"], "active"),
+        }
+        let again = sandbox.run_with(&["reflect", "--session", "t", "--distinct", "again"], b"");
+        assert_eq!(again.code, 1, "nothing waits any more: {}", again.stdout);
+    }
+    let sandbox = sandbox();
+    let ran = sandbox.run_with(
+        &["reflect", "--session", "s", "--merge", "0000000000"],
+        json!([old]).to_string().as_bytes(),
+    );
+    assert!(ran.code == 1 && ran.stderr.contains("there is no learning `0000000000`"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_number_that_differs_is_never_thrown_away() {
+    let sandbox = sandbox();
+    hand_in(&sandbox, &json!([good("the load balancer drops idle sockets after 20 minutes")]));
+    let told = hand_in(&sandbox, &json!([good("the load balancer drops idle sockets after 30 minutes")]));
+    assert_eq!((&told["rejected"], told["similar"].as_array().unwrap().len()), (&json!([]), 1), "{told}");
+}
+
+#[test]
+fn what_was_rejected_and_is_learned_later_is_a_miss_of_the_sieve() {
+    let sandbox = sandbox();
+    let text = "the load balancer drops idle sockets by itself";
+    let bad = with(good(text), "criteria_met", json!(["explicit_request"]));
+    assert_eq!(hand_in_as(&sandbox, "s", &json!([bad]), &[]).code, 1);
+    let mended = hand_in(&sandbox, &json!([good(text)]));
+    assert_eq!(mended["accepted"].as_array().unwrap().len(), 1);
+    let misses = |at: usize| records(&sandbox.store(), "reflection.done")[at]["body"]["misses"].clone();
+    assert_eq!(misses(1), Value::Null, "mending it in the same session is what it was told for");
+    let sandbox = self::sandbox();
+    assert_eq!(hand_in_as(&sandbox, "s", &json!([bad]), &[]).code, 1);
+    sandbox.event("t", "SessionStart", json!({"source": "startup"}));
+    assert_eq!(hand_in_as(&sandbox, "t", &json!([good(text)]), &[]).code, 0);
+    let done = records(&sandbox.store(), "reflection.done");
+    assert_eq!(done[1]["body"]["misses"][0]["stage"], "plausibility", "{done:?}");
+}
+
+#[test]
+fn agents_of_the_session_note_and_do_not_reflect() {
+    let sandbox = sandbox();
+    let call = |command: &str| {
+        let call = json!({"tool_name": "Bash", "tool_input": {"command": command}, "agent_id": "a1", "agent_type": "helper"});
+        sandbox.event("s", "PreToolUse", call)
+    };
+    for command in
+        ["echo '[]' | sprag reflect", "sprag learnings archive 0190f3c1", "sprag learnings edit 0190f3c1"]
+    {
+        let reply = call(command);
+        assert_eq!(reply["hookSpecificOutput"]["permissionDecision"], "deny", "{command}: {reply}");
+        assert!(reply.to_string().contains("sprag observe NOTE"), "{reply}");
+    }
+    for command in [
+        "sprag observe 'the cache is cold'",
+        "sprag reflect --schema",
+        "sprag learnings list",
+        "sprag search cache",
+    ] {
+        assert_eq!(call(command), json!({}), "{command}");
+    }
+    let own = json!({"tool_name": "Bash", "tool_input": {"command": "echo '[]' | sprag reflect"}});
+    assert_eq!(sandbox.event("s", "PreToolUse", own), json!({}));
+}
+
+#[test]
+fn each_scope_has_its_place() {
+    let sandbox = sandbox();
+    fs::create_dir_all(sandbox.project.join(".sprag")).unwrap();
+    let said = |scope: &str, marker: &str| {
+        let text = format!("{marker} sockets of `infra/lb.tf` are dropped after a while");
+        with(
+            with(good(&text), "scope", json!(scope)),
+            "detail",
+            json!(format!("{marker} {}", good("x")["detail"].as_str().unwrap())),
+        )
+    };
+    for (scope, marker) in
+        [("project", "alphaproject"), ("personal", "betapersonal"), ("ephemeral", "gammapassing")]
+    {
+        let told = hand_in_as(
+            &sandbox,
+            "s",
+            &json!([said(scope, marker)]),
+            &["--distinct", "it is about another socket"],
+        );
+        assert_eq!(told.code, 0, "{scope}: {}", told.stdout);
+    }
+    // A rejected one is as personal as one that is kept.
+    let rejected = with(said("personal", "deltapersonal"), "criteria_met", json!(["explicit_request"]));
+    assert_eq!(hand_in_as(&sandbox, "s", &json!([rejected]), &[]).code, 1);
+    let unformed = json!([{"scope": "personal", "summary": "epsilonpersonal says something"}]);
+    assert_eq!(hand_in_as(&sandbox, "s", &unformed, &[]).code, 1);
+    let has = |dir: &Path, marker: &str| {
+        files_below(dir).iter().any(|path| String::from_utf8_lossy(&fs::read(path).unwrap()).contains(marker))
+    };
+    assert!(
+        has(&sandbox.store().join("log"), "alphaproject")
+            && has(&sandbox.project.join(".sprag/share"), "alphaproject")
+    );
+    for marker in ["betapersonal", "deltapersonal", "epsilonpersonal"] {
+        assert!(has(&personal(&sandbox), marker), "{marker}");
+        assert!(!has(&sandbox.project, marker), "{marker} is nobody else's");
+    }
+    assert!(has(&sandbox.store().join("journal"), "gammapassing"));
+    assert!(
+        !has(&sandbox.store().join("log"), "gammapassing")
+            && !has(&sandbox.project.join(".sprag"), "gammapassing")
+    );
+    assert_eq!(listed(&sandbox, &["--scope", "ephemeral"]).len(), 1);
+    sandbox.event("s", "SessionEnd", json!({"reason": "other"}));
+    assert!(!has(&sandbox.project, "gammapassing"), "gone with its session");
+    assert_eq!(listed(&sandbox, &["--scope", "ephemeral"]), [] as [Value; 0]);
+    assert_eq!(listed(&sandbox, &["--scope", "personal"]).len(), 1);
+    let shared: Vec<String> = files_below(&sandbox.project.join(".sprag/share"))
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    assert_eq!(shared.iter().filter(|path| path.ends_with(".jsonl")).count(), 1, "{shared:?}");
+}
+
+#[test]
+fn no_files_appear_where_nobody_wants_any() {
+    let sandbox = sandbox();
+    hand_in(&sandbox, &json!([good("idle sockets are dropped by the load balancer")]));
+    sandbox.run(&["learnings", "render"]);
+    sandbox.event("s", "SessionEnd", json!({"reason": "other"}));
+    let status = sandbox.git(&["status", "--porcelain", "--ignored"]);
+    assert_eq!(String::from_utf8(status.stdout).unwrap(), "?? infra/\n");
+}
+
+#[test]
+fn a_learning_lives_and_ends() {
+    let sandbox = sandbox();
+    let first = id(&hand_in(&sandbox, &json!([good("idle sockets are dropped by the load balancer")])));
+    let second = id(&hand_in(
+        &sandbox,
+        &json!([with(good("prices are stored in minor units as `i64`"), "category", json!("domain"))]),
+    ));
+    let status = |id: &str| {
+        sandbox.json(&["learnings", "show", id, "--json"])["learning"]["status"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(sandbox.run(&["learnings", "archive", &first, "--why", "not needed"]).code, 0);
+    assert_eq!(status(&first), "archived");
+    assert_eq!(listed(&sandbox, &[]).len(), 1);
+    assert_eq!(listed(&sandbox, &["--status", "archived"]).len(), 1);
+    assert_eq!(listed(&sandbox, &["--status", "all", "--category", "domain"]).len(), 1);
+    assert_eq!(sandbox.run(&["learnings", "archive", &first]).code, 1, "it is");
+    assert_eq!(sandbox.run(&["learnings", "restore", &first]).code, 0);
+    assert_eq!(sandbox.run(&["learnings", "rate", &first, "--useful"]).code, 0);
+    assert_eq!(sandbox.json(&["show", &first, "--json"])["learning"]["uses"]["rated_up"], 1);
+    let edit = sandbox
+        .run_with(&["learnings", "edit", &second], br#"{"summary": "prices are stored in minor units"}"#);
+    assert_eq!(edit.code, 0, "{}", edit.stderr);
+    assert_eq!(
+        sandbox.json(&["show", &second, "--json"])["learning"]["summary"],
+        "prices are stored in minor units"
+    );
+    let bad = sandbox.run_with(&["learnings", "edit", &second], br#"{"category": "gossip"}"#);
+    assert!(bad.code == 2 && bad.stderr.contains("`gossip`"), "{}", bad.stderr);
+    assert_eq!(sandbox.run(&["learnings", "supersede", &first, "--by", &second]).code, 0);
+    assert_eq!(status(&first), "superseded");
+    assert_eq!(sandbox.run(&["learnings", "restore", &first]).code, 1, "final");
+    assert_eq!(sandbox.run(&["learnings", "supersede", &second, "--by", &first]).code, 1, "no ring");
+    let by = records(&sandbox.store(), "learning.archived")[0]["actor"]["role"].clone();
+    assert_eq!(by, "agent", "whose doing it was is on record");
+    for (wrong, says) in [("0190", "six characters"), ("ffffffffff", "there is no learning")] {
+        let ran = sandbox.run(&["show", wrong]);
+        assert!(ran.code > 0 && ran.stderr.contains(says), "{}", ran.stderr);
+    }
+    // Learnings of one minute share the start of their ids.
+    let both = sandbox.run(&["show", &first[..6]]);
+    assert!(both.code == 1 && both.stderr.contains("which learning is meant"), "{}", both.stderr);
+    let told = sandbox.run(&["show", &second]).stdout;
+    assert!(told.contains("prices are stored") && told.contains("category       domain"), "{told}");
+}
+
+/// Two clones of one repository, each with its own file.
+#[test]
+fn clones_tell_each_other_and_never_write_into_the_same_file() {
+    let (ours, theirs) = (sandbox(), sandbox());
+    for sandbox in [&ours, &theirs] {
+        fs::create_dir_all(sandbox.project.join(".sprag")).unwrap();
+    }
+    let mine = id(&hand_in(&ours, &json!([good("idle sockets are dropped by the load balancer")])));
+    let other = id(&hand_in(
+        &theirs,
+        &json!([with(good("prices are stored in minor units as `i64`"), "category", json!("domain"))]),
+    ));
+    let share = |sandbox: &Sandbox| {
+        let files = files_below(&sandbox.project.join(".sprag/share")).into_iter();
+        files.filter(|path| path.extension().is_some_and(|end| end == "jsonl")).collect::<Vec<_>>()
+    };
+    let own = |sandbox: &Sandbox| share(sandbox).remove(0).file_name().unwrap().to_owned();
+    let (our_file, their_file) = (own(&ours), own(&theirs));
+    assert_ne!(our_file, their_file, "each has a name of its own");
+    let exchange = || {
+        for (from, to, name) in [(&ours, &theirs, &our_file), (&theirs, &ours, &their_file)] {
+            let file = |sandbox: &Sandbox| sandbox.project.join(".sprag/share").join(name);
+            fs::copy(file(from), file(to)).unwrap();
+        }
+    };
+    exchange();
+    for sandbox in [&ours, &theirs] {
+        assert_eq!(sandbox.json(&["learnings", "render", "--json"])["taken"], 1);
+        assert_eq!(sandbox.json(&["learnings", "render", "--json"])["taken"], 0, "once");
+        assert_eq!(listed(sandbox, &[]).len(), 2);
+        assert_eq!(share(sandbox).len(), 2);
+    }
+    assert_eq!(theirs.run(&["learnings", "archive", &mine]).code, 0);
+    assert_eq!(ours.run(&["learnings", "archive", &other]).code, 0);
+    exchange();
+    for sandbox in [&ours, &theirs] {
+        sandbox.event("u", "SessionStart", json!({"source": "startup"}));
+        assert_eq!(listed(sandbox, &[]), [] as [Value; 0], "taken in after a hook");
+    }
+    let theirs_here = ours.project.join(".sprag/share").join(&their_file);
+    let text = fs::read(&theirs_here).unwrap();
+    fs::write(&theirs_here, [&text[..], b"{torn", &text[..]].concat()).unwrap();
+    fs::write(ours.project.join(".sprag/share/evil.jsonl"), b"{\"v\":1}\n\xff\xfe\n[]\n").unwrap();
+    assert_eq!(ours.run(&["learnings", "render"]).code, 0, "what others wrote is survived");
+}
+
+#[test]
+fn the_files_of_the_project_are_rendered_and_edits_come_in() {
+    let sandbox = sandbox();
+    let dir = sandbox.project.join(".sprag");
+    fs::create_dir_all(&dir).unwrap();
+    let hostile = "# x <script>alert(1)</script> ![a](http://b) idle_timeout";
+    let first = id(&hand_in(
+        &sandbox,
+        &json!([with(
+            good(hostile),
+            "detail",
+            json!("## injected\n<!-- sprag a b -->\n```\n`infra/lb.tf` has 20 minutes, so raise it")
+        )]),
+    ));
+    for (at, summary) in
+        ["retry webhooks with jitter in `backoff.rs`", "prices are stored in minor units as `i64`"]
+            .iter()
+            .enumerate()
+    {
+        let said = with(
+            with(
+                good(summary),
+                "detail",
+                json!(format!("number {at} of several is set in `infra/lb.tf` for `tenant_{at}`")),
+            ),
+            "category",
+            json!("domain"),
+        );
+        hand_in(&sandbox, &json!([said]));
+    }
+    let read =
+        |name: &str| fs::read_to_string(dir.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let document = read("learnings.md");
+    assert_eq!(document.lines().filter(|line| line.starts_with('#')).count(), 4, "{document}");
+    assert_eq!(document.matches("<script>").count(), document.matches("\\<script>").count());
+    assert!(read("knowledge/INDEX.md").contains("[domain](domain.md): 2"));
+    assert!(read("knowledge/domain.md").contains("prices are stored"));
+    assert!(
+        read("knowledge/INDEX.md").contains("topics/infra-lb-tf-"),
+        "three of them have the tag: {}",
+        read("knowledge/INDEX.md")
+    );
+    let before: Vec<(PathBuf, Vec<u8>)> =
+        files_below(&dir).into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect();
+    sandbox.run(&["learnings", "render"]);
+    for (path, bytes) in &before {
+        assert_eq!(&fs::read(path).unwrap(), bytes, "{}", path.display());
+    }
+    fs::write(
+        dir.join("learnings.md"),
+        document.replace("retry webhooks with jitter", "retry webhooks with more jitter"),
+    )
+    .unwrap();
+    assert_eq!(sandbox.json(&["learnings", "render", "--json"])["edited"], 1);
+    assert!(
+        listed(&sandbox, &[])
+            .iter()
+            .any(|it| it["summary"] == "retry webhooks with more jitter in `backoff.rs`")
+    );
+    let edited = read("learnings.md");
+    fs::write(dir.join("learnings.md"), edited.replace("- category: domain", "- category: gossip")).unwrap();
+    let ran = sandbox.run(&["learnings", "render"]);
+    assert!(
+        ran.stderr.contains("`gossip`") && read("learnings.md").contains("gossip"),
+        "an edit is not thrown away"
+    );
+    fs::write(dir.join("learnings.md"), format!("<<<<<<< ours\n{document}=======\n{edited}>>>>>>> theirs\n"))
+        .unwrap();
+    sandbox.run(&["learnings", "render"]);
+    assert_eq!(read("learnings.md"), edited, "a conflict is solved by rendering again");
+    sandbox.run(&["learnings", "archive", &first]);
+    assert!(!read("learnings.md").contains(&first) && !dir.join("knowledge/pitfall.md").exists());
+}
+
+/// `.sprag` is no part of the work: what is rendered there makes no tree another one.
+#[test]
+fn rendering_changes_no_tree() {
+    let sandbox = sandbox();
+    fs::create_dir_all(sandbox.project.join(".sprag")).unwrap();
+    let env = sprag_host::env::Env::Given([("HOME".to_owned(), sandbox.home.clone().into())].into());
+    let places = sprag_host::places::Places::find(&sandbox.project, &env).unwrap();
+    let hash = || sprag_host::tree::hash(&places, &sprag_host::disk::RealDisk).unwrap();
+    let before = hash();
+    hand_in(&sandbox, &json!([good("idle sockets are dropped by the load balancer")]));
+    assert!(sandbox.project.join(".sprag/learnings.md").exists());
+    assert_eq!(hash(), before);
+}
+
+/// Every shape of secret, plain and within JSON that was escaped once more.
+#[test]
+fn no_secret_reaches_a_disk() {
+    let sandbox = sandbox();
+    fs::create_dir_all(sandbox.project.join(".sprag")).unwrap();
+    let secrets = [
+        ("AKIAQX7ZLMNOPQRSTUVW", "AKIAQX7ZLMNOPQRSTUVW"),
+        ("ghp_Zz23456789abcdefghij0123456789abcdef", "ghp_Zz23456789"),
+        ("-----BEGIN RSA PRIVATE KEY-----\nMIIEqqqqwwww\n-----END RSA PRIVATE KEY-----", "MIIEqqqqwwww"),
+        ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJxd2VydHkifQ.c2lnbmF0dXJlcXdlcnR5", "c2lnbmF0dXJlcXdlcnR5"),
+        ("postgres://app:Sw0rdf1shSecret@db.internal/x", "Sw0rdf1shSecret"),
+        ("Authorization: Bearer qwertyuiop0987654321", "qwertyuiop0987654321"),
+        ("DB_PASSWORD=correcthorsebatterystaple", "correcthorsebatterystaple"),
+        ("{\\\"api_key\\\": \\\"zxcvbnm1234567890\\\"}", "zxcvbnm1234567890"),
+        ("xoxb-1234567890-abcdefghij", "xoxb-1234567890"),
+    ];
+    for (at, (secret, _)) in secrets.iter().enumerate() {
+        for scope in ["project", "personal", "ephemeral"] {
+            let detail =
+                format!("the login number {at} of `infra/lb.tf` is {secret} and expires after 20 minutes");
+            let said = with(
+                with(good(&format!("the login {at} of the load balancer expires")), "detail", json!(detail)),
+                "scope",
+                json!(scope),
+            );
+            let bad = with(
+                with(said.clone(), "category", json!(secret)),
+                "summary",
+                json!(format!("a bad one with {secret}")),
+            );
+            let tagged = with(
+                with(said.clone(), "tags", json!([secret])),
+                "criteria_met",
+                json!(["explicit_request"]),
+            );
+            hand_in_as(&sandbox, "s", &json!([said, bad, tagged]), &["--distinct", "another login"]);
+        }
+    }
+    sandbox.event("s", "SessionEnd", json!({"reason": "other"}));
+    for dir in [&sandbox.project, &sandbox.home, &sandbox.project.parent().unwrap().join("tmp")] {
+        for path in files_below(dir) {
+            let text = String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned();
+            for (_, part) in &secrets {
+                assert!(!text.contains(part), "{part} in {}", path.display());
+            }
+        }
+    }
+    assert!(
+        records(&sandbox.store(), "learning.accepted")
+            .iter()
+            .any(|it| it["body"]["detail"].as_str().unwrap().contains("[redacted:"))
+    );
+}
+
+#[test]
+fn nothing_is_lost_when_many_reflect_at_once() {
+    let sandbox = sandbox();
+    fs::create_dir_all(sandbox.project.join(".sprag")).unwrap();
+    for session in 0..10 {
+        sandbox.event(&format!("s-{session}"), "SessionStart", json!({"source": "startup"}));
+    }
+    let kept: Vec<String> = std::thread::scope(|scope| {
+        let sandbox = &sandbox;
+        let reflect = move |at: usize| {
+            // A number is a guard: none of them is taken for another.
+            let said = with(
+                good(&format!("tenant_{at} has {} shards of its own", at * 7)),
+                "detail",
+                json!(format!("see `infra/lb.tf`, pool {at}, since version 1.{at}")),
+            );
+            let session = format!("s-{}", at % 10);
+            let ran = hand_in_as(sandbox, &session, &json!([said]), &["--distinct", "another tenant"]);
+            assert_eq!(ran.code, 0, "{} {}", ran.stdout, ran.stderr);
+            id(&serde_json::from_str(&ran.stdout).unwrap())
+        };
+        let threads: Vec<_> = (0..100).map(|at| scope.spawn(move || reflect(at))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    let now: Vec<String> =
+        listed(&sandbox, &[]).iter().map(|it| it["id"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(now.len(), 100);
+    assert!(kept.iter().all(|id| now.contains(id)), "what was acknowledged is there");
+    sandbox.run(&["learnings", "render"]);
+    let share: usize = files_below(&sandbox.project.join(".sprag/share"))
+        .iter()
+        .filter(|path| path.extension().is_some_and(|end| end == "jsonl"))
+        .map(|path| {
+            fs::read_to_string(path)
+                .unwrap()
+                .lines()
+                .filter(|line| line.contains("learning.accepted"))
+                .count()
+        })
+        .sum();
+    assert_eq!(share, 100);
+}
+
+#[test]
+fn evidence_that_moved_is_fine_and_what_changed_is_seen() {
+    let sandbox = sandbox();
+    let cited = with(
+        good("idle sockets are dropped by the load balancer"),
+        "evidence",
+        json!(["infra/lb.tf:2", "infra/none.tf"]),
+    );
+    let id = id(&hand_in(&sandbox, &json!([cited])));
+    let state = || {
+        let shown = sandbox.json(&["show", &id, "--json"]);
+        shown["learning"]["seen"][0]["state"].as_str().unwrap_or_else(|| panic!("{shown}")).to_owned()
+    };
+    assert_eq!(state(), "fresh");
+    sandbox.write("infra/lb.tf", "zero\none\nidle_timeout = 20\nthree\n");
+    assert_eq!(state(), "moved");
+    sandbox.write("infra/lb.tf", "one\nidle_timeout = 60\nthree\n");
+    assert_eq!(state(), "changed");
+    let verified = sandbox.json(&["learnings", "verify", &id, "--json"]);
+    assert_eq!(verified["gone"], json!(["infra/none.tf"]));
+    assert_eq!(state(), "fresh", "it was looked at anew");
+    fs::remove_file(sandbox.project.join("infra/lb.tf")).unwrap();
+    assert_eq!(state(), "gone");
+}
+
+#[test]
+fn promotion_asks_whether_it_makes_sense_elsewhere() {
+    let sandbox = sandbox();
+    let told = hand_in(&sandbox, &json!([good("idle sockets are dropped by the load balancer")]));
+    let fact = id(&told);
+    let promote = |id: &str, to: &str| sandbox.run(&["learnings", "promote", id, "--to", to, "--json"]);
+    let team = promote(&fact, "team");
+    assert_eq!(team.code, 0, "{}", team.stdout);
+    assert_eq!(sandbox.json(&["show", &fact, "--json"])["learning"]["status"], "superseded");
+    let new = serde_json::from_str::<Value>(&team.stdout).unwrap()["promoted"].as_str().unwrap().to_owned();
+    assert_eq!(sandbox.json(&["show", &new, "--json"])["learning"]["promoted_from"], json!(fact));
+    assert!(promote(&new, "personal").stdout.contains("only a preference"), "an agent may not");
+    let preference = |summary: &str, detail: &str| {
+        let said = with(with(good(summary), "kind", json!("preference")), "detail", json!(detail));
+        let said = with(with(said, "tags", json!(["style"])), "context_files", json!([]));
+        let told: Value = serde_json::from_str(
+            &hand_in_as(&sandbox, "s", &json!([said]), &["--distinct", "a preference"]).stdout,
+        )
+        .unwrap();
+        id(&told)
+    };
+    let bound =
+        preference("keep the comments of infra/lb.tf short", "the user wants one line for each block there");
+    let refused = promote(&bound, "personal");
+    assert!(
+        refused.code == 1 && refused.stdout.contains("`infra/lb.tf` of this project"),
+        "{}",
+        refused.stdout
+    );
+    let free = preference(
+        "the user wants tabs in every shell script",
+        "spaces are turned into tabs at once, so never begin with them",
+    );
+    let personal_copy = promote(&free, "personal");
+    assert_eq!(personal_copy.code, 0, "{}", personal_copy.stdout);
+    assert_eq!(records(&personal(&sandbox), "learning.accepted").len(), 1);
+    let profile = fs::read_to_string(sandbox.home.join(".local/state/sprag/profile.md")).unwrap();
+    assert!(profile.contains("tabs in every shell script"), "{profile}");
+    let back = serde_json::from_str::<Value>(&personal_copy.stdout).unwrap()["promoted"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert!(promote(&back, "project").stdout.contains("by its user alone"));
+}

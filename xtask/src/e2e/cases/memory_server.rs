@@ -1,0 +1,76 @@
+//! What was learned reaches the real memory server of npm, once, also when that could not be started at first.
+
+use std::fs;
+
+use super::Case;
+use super::ended_well;
+use crate::e2e::clients::Grant;
+use crate::e2e::install;
+use crate::e2e::outcome::Checked;
+use crate::e2e::outcome::Stopped;
+use crate::e2e::outcome::expect;
+use crate::e2e::outcome::short;
+use crate::e2e::rig::Hooks;
+use crate::e2e::rig::Rig;
+use crate::model::script::Script;
+use crate::model::script::Turn;
+use crate::process;
+use crate::process::Ending;
+
+pub const CASE: Case = Case {
+    name: "memory_server",
+    shows: "a learning is mirrored to `@modelcontextprotocol/server-memory`; what fails waits and arrives once",
+    hooks: Hooks::UserSettings,
+    play,
+};
+
+const SUMMARY: &str = "The parser drops the last line of a file";
+
+fn play(rig: &mut Rig) -> Checked {
+    let server =
+        install::memory_server(&install::cache()).map_err(|missing| Stopped::Skipped { why: missing.0 })?;
+    let Some(node) = process::find("node") else {
+        return Err(Stopped::Skipped { why: "node is not on PATH".to_owned() });
+    };
+    let memory = rig.place.home().join("memory.jsonl");
+    let configure = |rig: &Rig, script: &str| -> anyhow::Result<()> {
+        let dir = rig.place.home().join(".config").join("sprag");
+        fs::create_dir_all(&dir)?;
+        let command = serde_json::json!([
+            "/usr/bin/env",
+            format!("MEMORY_FILE_PATH={}", memory.display()),
+            node,
+            script
+        ]);
+        Ok(fs::write(dir.join("config.toml"), format!("[backends.mcp]\ncommand = {command}\n"))?)
+    };
+    configure(rig, "/no/such/script.js")?;
+    let reflect = format!(
+        "sprag reflect <<'END'\n{{\"candidates\": [{{\"category\": \"pitfall\", \"summary\": \"{SUMMARY}\", \
+         \"detail\": \"a file without a final newline loses its last line in src/parser.rs\", \
+         \"tags\": [\"parser\"], \"criteria_met\": [\"behavior_changing\"]}}]}}\nEND"
+    );
+    let script = Script::ending("That is all.").then(Turn::call((rig.client.shell)(&reflect)));
+    let run = rig.run(script, Grant::Everything)?;
+    ended_well(&run)?;
+    let kept = &run.main().last().map(|request| request.last_result.clone()).unwrap_or_default();
+    expect(kept.contains("kept `"), "a server that cannot be started stops nobody", || short(kept))?;
+    let listed = rig.sprag_json(&["backends", "--json"])?;
+    expect(listed["backends"][1]["waiting"] == 1, "one order waits", || short(&listed.to_string()))?;
+
+    configure(rig, &server.display().to_string())?;
+    let pinged = rig.sprag_json(&["backends", "--ping", "--json"])?;
+    expect(pinged["backends"][1]["answers"] == true, "the real server answers", || {
+        short(&pinged.to_string())
+    })?;
+    // What waits is not yet due; whoever asks for everything gets it, and asking twice changes nothing.
+    for _ in 0..2 {
+        let maintained = rig.sprag(&["maintain"])?;
+        expect(maintained.ending == Ending::Code(0), "`sprag maintain` succeeds", || {
+            short(&maintained.stderr)
+        })?;
+    }
+    let text = fs::read_to_string(&memory).unwrap_or_default();
+    let entities = text.lines().filter(|line| line.contains(SUMMARY)).count();
+    expect(entities == 1, "the server has it once", || short(&text))
+}
