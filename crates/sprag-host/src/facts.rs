@@ -30,6 +30,7 @@ use crate::keep;
 use crate::learnings::around;
 use crate::places::Places;
 use crate::projections;
+use crate::recall;
 use crate::records;
 use crate::staged;
 use crate::start;
@@ -160,6 +161,9 @@ fn look(needs: Needs, world: &World<'_>, input: &Input, session: &Session) -> Fa
     }
     if needs.has(Needs::TRACKER) {
         facts.tracker = Some(tracker(world));
+    }
+    if needs.has(Needs::RECALL) {
+        facts.recalled = recall::look(world, input, session);
     }
     if needs.has(Needs::PROPOSED) {
         facts.proposed = around::look(world, input, session);

@@ -20,16 +20,12 @@ use sprag_core::memory::routing::{Place, place};
 use sprag_core::time::Timestamp;
 
 use crate::backends;
+pub use crate::memory::ask::personal;
 use crate::places::Places;
 use crate::projections;
 use crate::disk;
 use crate::store::{Store, files_with_ending, lock_within};
 use crate::walk::World;
-
-/// What the user alone sees. `None`: there is no home.
-pub fn personal(places: &Places) -> Option<Store> {
-    places.user.as_ref().map(|user| Store::at(user.state.join("personal")))
-}
 
 /// All that somebody at this place may know of.
 #[derive(Debug, Default)]

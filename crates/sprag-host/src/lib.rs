@@ -32,6 +32,7 @@ pub mod places;
 pub mod policy;
 pub mod projections;
 pub mod quoted;
+pub mod recall;
 pub mod records;
 pub mod reports;
 pub mod review;

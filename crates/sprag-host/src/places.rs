@@ -73,6 +73,12 @@ impl Places {
         self.reference(name)
     }
 
+    /// The branch that is checked out; none where a commit is.
+    pub fn branch(&self) -> Option<String> {
+        let head = read_small(&self.git_dir.as_ref()?.join("HEAD"), SMALL).ok()?;
+        head.trim_end().strip_prefix("ref: refs/heads/").map(str::to_owned)
+    }
+
     /// The commit that a name stands for, read in the same way.
     pub fn reference(&self, name: &str) -> Option<String> {
         let (git_dir, common) = (self.git_dir.as_ref()?, self.common.as_ref()?);

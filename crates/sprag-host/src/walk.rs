@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use sprag_core::decide::{self, Weight};
-use sprag_core::event::{Author, Event, EventKind, Input, Report, Source, Waiting};
+use sprag_core::event::{Actor, Author, Event, EventKind, Input, Report, Source, Waiting};
 use sprag_core::fact::{Facts, Needs};
 use sprag_core::gates::Effect;
 use sprag_core::gates::review::case::Seat;
@@ -31,8 +31,8 @@ use crate::journal::{self, Journal};
 use crate::places::Places;
 use crate::store::{LOCK_WAIT, Store};
 use crate::{
-    backends, facts, inbox, learnings, outbox, person, projections, records, reports, seen, staged, start,
-    trackers, upkeep,
+    backends, facts, inbox, learnings, memory, outbox, person, projections, records, reports, seen, staged,
+    start, trackers, upkeep,
 };
 
 /// Where a walk takes place.
@@ -211,6 +211,7 @@ pub fn chores(world: &World<'_>, input: &Input, walked: &Walked) -> io::Result<(
             learnings::after_hook(world, input.at)?;
             upkeep::in_hook(world, input.at)?;
         }
+        memory::maintain::after_reply(&store, world.disk, &[])?;
     }
     Ok(())
 }
@@ -274,6 +275,8 @@ fn take_in(
             let report = Input {
                 at: drop.at.min(input.at).max(session.about.started.unwrap_or(input.at)),
                 event: Event::Reported(drop.report),
+                // Whoever's call it is that takes it in, it is not theirs.
+                actor: Actor::Main,
                 ..input.clone()
             };
             let needs = decide::needs(session, &report, &world.config.policy);

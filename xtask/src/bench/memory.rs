@@ -57,6 +57,17 @@ fn peak_of(scene: &Scene, program: &Path, arguments: &[&str]) -> anyhow::Result<
     text.trim().parse().with_context(|| format!("`{}` is no number of bytes", text.trim()))
 }
 
+/// The same for any command.
+pub fn peak_of_command(command: &Command) -> anyhow::Result<u64> {
+    let us = std::env::current_exe().context("cannot find this program")?;
+    let mut asked = Command::new(us);
+    asked.args(["bench", PEAK_OF]).arg(command.get_program()).args(command.get_args());
+    let output = asked.env_clear().stdin(Stdio::null()).stderr(Stdio::inherit()).output()?;
+    ensure!(output.status.success(), "the peak memory of {:?} cannot be told", command.get_program());
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.trim().parse().with_context(|| format!("`{}` is no number of bytes", text.trim()))
+}
+
 /// What that copy answers: runs a program with its own input, and prints the bytes.
 pub fn print_peak(command: &[String]) -> anyhow::Result<()> {
     let (program, arguments) = command.split_first().context("no program to run")?;

@@ -32,7 +32,9 @@ mod parse;
 mod report;
 mod saved;
 mod scene;
+mod search;
 mod stats;
+mod texts;
 
 pub fn run(args: &[String]) -> anyhow::Result<()> {
     let plan = match options::parse(args)? {
@@ -53,28 +55,23 @@ pub fn run(args: &[String]) -> anyhow::Result<()> {
 }
 
 fn measure(plan: &Plan) -> anyhow::Result<Report> {
+    if plan.parts == Parts::Search {
+        return measure_search(plan);
+    }
     let valgrind = instructions::valgrind()?;
     let mut budgets = Budgets::load()?;
     let program = program::given_or_built(plan.sprag.as_deref())?;
     let load = fs::read_to_string("/proc/loadavg").ok().map(|text| text.trim().to_owned());
     let folder = tempfile::Builder::new().prefix("bench-").tempdir()?;
     let mut scenes = set(cases::CASES, &program, &folder)?;
-    let mut report = Report {
-        v: 1,
-        rounds: plan.rounds,
-        load,
-        latency: None,
-        append: None,
-        parse: None,
-        memory: None,
-        instructions: None,
-    };
+    let mut report = Report { load, ..Report::new(plan.rounds) };
     if plan.parts == Parts::All {
         let empty = empty::build(folder.path())?;
         let mut stops = set(cases::STOPS, &program, &folder)?;
         report.latency = Some(latency::measure(&empty, &mut scenes, plan.rounds)?);
         report.append = Some(append::measure(folder.path(), &mut stops, plan.rounds)?);
         report.parse = Some(parse::measure(&program, plan.rounds)?);
+        report.search = Some(search::measure(&program, &empty, folder.path(), plan.rounds, plan.sizes)?);
         report.memory = Some(memory::measure(&empty, &mut scenes)?);
     }
     let rows = instructions::measure(&valgrind, folder.path(), &mut scenes, &budgets)?;
@@ -85,6 +82,16 @@ fn measure(plan: &Plan) -> anyhow::Result<Report> {
     report.instructions = Some(rows);
     folder.close().context("cannot remove the work folder")?;
     Ok(report)
+}
+
+fn measure_search(plan: &Plan) -> anyhow::Result<Report> {
+    let program = program::given_or_built(plan.sprag.as_deref())?;
+    let load = fs::read_to_string("/proc/loadavg").ok().map(|text| text.trim().to_owned());
+    let folder = tempfile::Builder::new().prefix("bench-").tempdir()?;
+    let empty = empty::build(folder.path())?;
+    let rows = search::measure(&program, &empty, folder.path(), plan.rounds, plan.sizes)?;
+    folder.close().context("cannot remove the work folder")?;
+    Ok(Report { load, search: Some(rows), ..Report::new(plan.rounds) })
 }
 
 fn set(cases: &[&'static Case], program: &Path, folder: &TempDir) -> anyhow::Result<Vec<(Scene, Saved)>> {

@@ -8,6 +8,8 @@ pub const HELP: &str = "\
 usage: cargo xtask bench [FLAGS]
   --sprag PATH     the program to measure (default: built from this workspace, release)
   --rounds N       how often each process is started for the latency (default: 500)
+  --search         measure searching only
+  --million        also search a million texts, which takes minutes to prepare
   --instructions   count instructions only, against `xtask/budgets.json`
   --save           write the counted instructions to `xtask/budgets.json` as the last known ones
   --strict         fail where a ratio or the memory breaks its contract; for a machine at rest
@@ -29,6 +31,8 @@ pub struct Plan {
     pub sprag: Option<PathBuf>,
     pub rounds: usize,
     pub parts: Parts,
+    /// How many of the sizes in [`super::search::SIZES`].
+    pub sizes: usize,
     pub save: bool,
     pub strict: bool,
     pub json: Option<PathBuf>,
@@ -37,18 +41,28 @@ pub struct Plan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parts {
     All,
+    Search,
     Instructions,
 }
 
 pub fn parse(args: &[String]) -> Result<Options, Usage> {
-    let mut plan =
-        Plan { sprag: None, rounds: 500, parts: Parts::All, save: false, strict: false, json: None };
+    let mut plan = Plan {
+        sprag: None,
+        rounds: 500,
+        parts: Parts::All,
+        sizes: 2,
+        save: false,
+        strict: false,
+        json: None,
+    };
     let mut args = args.iter();
     while let Some(flag) = args.next() {
         let mut value = || args.next().ok_or_else(|| Usage(format!("`{flag}` needs a value")));
         match flag.as_str() {
             "--sprag" => plan.sprag = Some(PathBuf::from(value()?)),
             "--rounds" => plan.rounds = rounds(value()?)?,
+            "--search" => plan.parts = Parts::Search,
+            "--million" => plan.sizes = 3,
             "--instructions" => plan.parts = Parts::Instructions,
             "--save" => plan.save = true,
             "--strict" => plan.strict = true,

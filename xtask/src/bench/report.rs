@@ -9,6 +9,7 @@ use super::instructions;
 use super::latency;
 use super::memory;
 use super::parse;
+use super::search;
 
 /// A part that was not asked for is `None`.
 #[derive(Serialize)]
@@ -20,11 +21,27 @@ pub struct Report {
     pub latency: Option<Vec<latency::Row>>,
     pub append: Option<Vec<append::Row>>,
     pub parse: Option<Vec<parse::Row>>,
+    pub search: Option<Vec<search::Row>>,
     pub memory: Option<Vec<memory::Row>>,
     pub instructions: Option<Vec<instructions::Row>>,
 }
 
 impl Report {
+    /// With nothing measured yet.
+    pub fn new(rounds: usize) -> Report {
+        Report {
+            v: 1,
+            rounds,
+            load: None,
+            latency: None,
+            append: None,
+            parse: None,
+            search: None,
+            memory: None,
+            instructions: None,
+        }
+    }
+
     /// What a machine at rest should not show. On a busy one it says nothing.
     pub fn broken_contracts(&self) -> Vec<String> {
         let slow = self.latency.iter().flatten().filter(|row| row.breaks_contract()).map(|row| {
@@ -34,7 +51,8 @@ impl Report {
         let big = self.memory.iter().flatten().filter(|row| row.breaks_contract()).map(|row| {
             format!("`{}` uses {} of memory, not {}", row.case, mib(row.peak_bytes), mib(memory::MOST))
         });
-        slow.chain(big).collect()
+        let searches = self.search.iter().flatten().filter_map(search::Row::broken);
+        slow.chain(big).chain(searches).collect()
     }
 
     pub fn over_budget(&self) -> Vec<String> {
@@ -78,6 +96,40 @@ impl fmt::Display for Report {
             writeln!(f, "\n{:<32} {:>10} {:>10}", "reading a command line", "median us", "p99 us")?;
             for row in rows {
                 writeln!(f, "  {:<30} {:>10.1} {:>10.1}", row.case, row.spread.median_us, row.spread.p99_us)?;
+            }
+        }
+        if let Some(rows) = &self.search {
+            let head = [
+                "median us",
+                "p99 us",
+                "/empty",
+                "most",
+                "fts5",
+                "cold us",
+                "peak",
+                "load ms",
+                "build ms",
+                "B/text",
+            ];
+            write!(f, "\n{:<16}", "searching")?;
+            head.iter().try_for_each(|name| write!(f, " {name:>9}"))?;
+            writeln!(f)?;
+            for row in rows {
+                let peer = row.peer_to_empty.map(|peer| format!("{peer:.2}")).unwrap_or_default();
+                writeln!(
+                    f,
+                    "  {:<14} {:>9.0} {:>9.0} {:>9.2} {:>9.1} {peer:>9} {:>9.0} {:>9} {:>9.0} {:>9.0} {:>9.0}",
+                    row.case,
+                    row.spread.median_us,
+                    row.spread.p99_us,
+                    row.to_empty,
+                    row.contract,
+                    row.cold_us,
+                    mib(row.peak_bytes),
+                    row.load_ms,
+                    row.build_ms,
+                    row.bytes_per_text
+                )?;
             }
         }
         if let Some(rows) = &self.memory {
@@ -139,17 +191,13 @@ mod tests {
             max,
         };
         Report {
-            v: 1,
-            rounds: 500,
-            load: None,
             latency: Some(vec![timed("quick", 1.4), timed("slow", 1.6)]),
-            append: None,
-            parse: None,
             memory: Some(vec![memory::Row { case: "big".to_owned(), peak_bytes: 20 << 20 }]),
             instructions: Some(vec![
                 counted("fine", 110_000, Some(250_000)),
                 counted("over", 300_000, Some(250_000)),
             ]),
+            ..Report::new(500)
         }
     }
 

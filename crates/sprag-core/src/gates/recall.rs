@@ -16,6 +16,7 @@ use crate::gates::{Asked, Cx, Gate};
 use crate::memory::implicit::{Terms, Trail, Words, cited};
 use crate::memory::kinds::{self, About as AboutLearnings, Shown, Surfaced};
 use crate::memory::recall::{Found, Notice, Occasion, Question, SESSION_TOKENS};
+use crate::memory::routing::Place;
 use crate::policy::Section;
 use crate::text::Text;
 use crate::time::Timestamp;
@@ -23,6 +24,7 @@ use crate::tool::ToolCall;
 use crate::verdict::Vote;
 
 pub use policy::{Policy, Strategy};
+use words::Line;
 
 /// Learnings a session remembers having seen. More than that its budget does not buy.
 const REMEMBERED: usize = 100;
@@ -56,9 +58,21 @@ pub struct Seen {
     /// The session has been told what became of it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_told: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_personal: bool,
     terms: Terms,
     #[serde(default)]
     trail: Trail,
+}
+
+impl Seen {
+    pub fn is_told(&self) -> bool {
+        self.is_told
+    }
+
+    fn home(&self) -> Place {
+        home(self.is_personal)
+    }
 }
 
 /// What the session made of it.
@@ -174,10 +188,10 @@ impl Recall {
         for seen in self.shown.iter_mut().filter(|seen| matches!(seen.fate, Fate::Open | Fate::Dismissed)) {
             if seen.trail.is_implied(&seen.terms) {
                 seen.fate = Fate::Implied;
-                implied.push(seen.id.clone());
+                implied.push((seen.home(), seen.id.clone()));
             }
         }
-        tell(kinds::IMPLIED, implied, "its words were in what was said or done", cx);
+        tell_each(kinds::IMPLIED, implied, "its words were in what was said or done", cx);
     }
 
     fn cited_in(&mut self, text: &str, how: &str, cx: &mut Cx<'_, Policy>) {
@@ -189,10 +203,10 @@ impl Recall {
                 self.shown.iter_mut().find(|seen| seen.id.as_str() == id && seen.fate != Fate::Referred)
             {
                 seen.fate = Fate::Referred;
-                referred.push(seen.id.clone());
+                referred.push((seen.home(), seen.id.clone()));
             }
         }
-        tell(kinds::REFERRED, referred, how, cx);
+        tell_each(kinds::REFERRED, referred, how, cx);
     }
 
     /// A learning is dismissed once for a session, however often it ends: it may be resumed, with all that
@@ -204,9 +218,9 @@ impl Recall {
         let mut in_vain = Vec::new();
         for seen in self.shown.iter_mut().filter(|seen| seen.fate == Fate::Open) {
             seen.fate = Fate::Dismissed;
-            in_vain.push(seen.id.clone());
+            in_vain.push((seen.home(), seen.id.clone()));
         }
-        tell(kinds::DISMISSED, in_vain, "shown and of no use", cx);
+        tell_each(kinds::DISMISSED, in_vain, "shown and of no use", cx);
     }
 
     fn reported(&mut self, report: &Report) {
@@ -240,24 +254,16 @@ impl Recall {
             return Vote::Pass;
         }
         let note = words::note(&lines, &notices, &cx.input.session);
-        let (mut shown, mut personal) = (Vec::new(), Vec::new());
-        for line in &lines {
-            let of = if line.found.is_personal { &mut personal } else { &mut shown };
-            of.push(Shown {
-                id: line.found.id.clone(),
-                score: line.found.score,
-                why: line.found.why.clone(),
-                tokens: line.tokens,
-            });
-        }
         let now = cx.input.at;
         let asked = Question::of(cx.input).text;
         for line in &lines {
             self.tokens = self.tokens.saturating_add(line.tokens);
             self.remember(line.found, &asked, now);
         }
-        for shown in [shown, personal].into_iter().filter(|shown| !shown.is_empty()) {
-            cx.log(kinds::SURFACED, json!(Surfaced { occasion: Text::from(occasion.name()), shown }));
+        for place in [Place::Project, Place::Personal] {
+            let here: Vec<&Line<'_>> =
+                lines.iter().filter(|line| home(line.found.is_personal) == place).collect();
+            surfaced(place, occasion, &here, cx);
         }
         Vote::Note(note)
     }
@@ -285,6 +291,7 @@ impl Recall {
             is_forgotten: false,
             fate: fate.unwrap_or_default(),
             is_told: false,
+            is_personal: found.is_personal,
             trail: Trail::begin(&found.terms, &Words::of([asked])),
             terms: found.terms.clone(),
         });
@@ -296,8 +303,40 @@ fn names(prefix: &str, id: &str) -> bool {
     prefix.len() >= crate::memory::implicit::PREFIX && id.starts_with(prefix)
 }
 
-fn tell(kind: &'static str, ids: Vec<Text<64>>, how: &str, cx: &mut Cx<'_, Policy>) {
+fn home(is_personal: bool) -> Place {
+    if is_personal { Place::Personal } else { Place::Project }
+}
+
+/// Where a learning is kept, there its use is told.
+fn surfaced(place: Place, occasion: Occasion, lines: &[&Line<'_>], cx: &mut Cx<'_, Policy>) {
+    let shown: Vec<Shown> = lines
+        .iter()
+        .map(|line| Shown {
+            id: line.found.id.clone(),
+            score: line.found.score,
+            why: line.found.why.clone(),
+            tokens: line.tokens,
+        })
+        .collect();
+    let changed = lines.iter().filter(|line| line.found.has_changed).map(|line| line.found.id.clone());
+    let changed: Vec<Text<64>> = changed.collect();
+    if !shown.is_empty() {
+        let told = Surfaced { occasion: Text::from(occasion.name()), shown };
+        cx.keep(place, kinds::SURFACED, json!(told));
+    }
+    tell(place, kinds::WENT_STALE, changed, "what it rests on has changed", cx);
+}
+
+fn tell(place: Place, kind: &'static str, ids: Vec<Text<64>>, how: &str, cx: &mut Cx<'_, Policy>) {
     if !ids.is_empty() {
-        cx.log(kind, json!(AboutLearnings { ids, how: Text::from(how) }));
+        cx.keep(place, kind, json!(AboutLearnings { ids, how: Text::from(how) }));
+    }
+}
+
+/// The same of learnings that are kept in different places.
+fn tell_each(kind: &'static str, seen: Vec<(Place, Text<64>)>, how: &str, cx: &mut Cx<'_, Policy>) {
+    for place in [Place::Project, Place::Personal] {
+        let ids = seen.iter().filter(|(home, _)| *home == place).map(|(_, id)| id.clone()).collect();
+        tell(place, kind, ids, how, cx);
     }
 }

@@ -127,6 +127,8 @@ pub struct Found {
     pub why: Text<200>,
     /// What it rests on has changed since.
     pub is_stale: bool,
+    /// Which nobody had noticed yet.
+    pub has_changed: bool,
     pub is_personal: bool,
     /// The words by which its use is known.
     pub terms: Terms,

@@ -343,6 +343,42 @@ mod tests {
         }
     }
 
+    /// What lock files and logs are full of: hashes, ids, base64, words about tokens. None of it is a secret.
+    #[test]
+    fn nothing_is_taken_out_of_lock_files_and_logs() {
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut random = move || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state >> 16
+        };
+        let mut word = |alphabet: &str, length: usize| -> String {
+            let letters: Vec<char> = alphabet.chars().collect();
+            (0..length).map(|_| letters[(random() % letters.len() as u64) as usize]).collect()
+        };
+        const HEX: &str = "0123456789abcdef";
+        const BASE64: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        for at in 0..5000 {
+            let (hex, base64) = (word(HEX, 64), word(BASE64, 88));
+            let uuid =
+                format!("{}-{}-4{}-a{}-{}", &hex[..8], &hex[8..12], &hex[12..15], &hex[15..18], &hex[18..30]);
+            let line = match at % 12 {
+                0 => format!("      \"integrity\": \"sha512-{base64}==\","),
+                1 => format!("checksum = \"{hex}\""),
+                2 => format!("    resolved \"https://registry.example/x/-/x-{at}.0.1.tgz#{}\"", &hex[..40]),
+                3 => format!("2026-11-15T09:01:{:02}Z INFO request id={uuid} status=200 bytes={at}", at % 60),
+                4 => format!("github.com/a/b v0.{at}.0 h1:{}=", &base64[..43]),
+                5 => format!("  --hash=sha256:{hex} \\"),
+                6 => format!("commit {} (HEAD -> main, tag: v1.{at})", &hex[..40]),
+                7 => format!("[worker-{at}] token bucket refilled: {} tokens, key={}", at, at % 97),
+                8 => format!("DEBUG session {uuid}: password check passed in {at} ms"),
+                9 => format!("digest: sha256:{hex} size: {at}"),
+                10 => format!("W/\"{}\" etag for /static/app.{}.js", &hex[..16], &hex[..8]),
+                _ => format!("- name: cache key {} restored from secret-scanning step {at}", &hex[..32]),
+            };
+            assert_eq!(text(&line).into_inner(), line);
+        }
+    }
+
     #[test]
     fn strings_inside_a_value_are_reached() {
         let given = serde_json::json!({"a": [{"b": "ghp_0123456789abcdefghij0123456789abcdef"}], "n": 3});

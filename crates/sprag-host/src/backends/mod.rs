@@ -5,17 +5,18 @@
 //! waits for it. What is already there is not written twice: a backend looks for the id first.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use sprag_core::backends::{ACKED, Acked, Mirrored, Policy, is_shared};
 use sprag_core::digest::Digest;
 use sprag_core::log::Record;
+use sprag_core::memory::document::Loaded;
 use sprag_core::memory::fold::{Entry as FoldEntry, Learnings};
 use sprag_core::memory::kinds::{self, About, Superseded};
 use sprag_core::memory::learning::{Learning, Status};
-use sprag_core::text::Text;
+use sprag_core::text::{Text, one_line};
 use sprag_core::time::Timestamp;
 
 use crate::disk::Disk;
@@ -289,6 +290,43 @@ pub fn missing(world: &World<'_>) -> io::Result<Vec<(&'static Backend, Vec<Order
     };
     Ok(backends.into_iter().map(|backend| (backend, missing(backend.name))).collect())
 }
+
+/// What backends have to say about something and our own memory does not: as a store of texts, below a
+/// directory that is thrown away, so that one ranking judges them all. With what went wrong.
+pub fn foreign(
+    world: &World<'_>,
+    query: &str,
+    dir: &Path,
+    now: Timestamp,
+) -> io::Result<(Store, Vec<String>)> {
+    let site = Site::of(world);
+    let known = projections::load::<Learnings>(&site.store)?.state;
+    let (mut records, mut warnings) = (Vec::new(), Vec::new());
+    for backend in in_use(&site) {
+        match (backend.open)(&site).and_then(|mut mirror| mirror.search(query, FOREIGN)) {
+            Ok(hits) => {
+                for hit in hits.into_iter().filter(|hit| known.get(&hit.id).is_none()) {
+                    let id = format!("{}:{}", backend.name, one_line(&hit.id));
+                    let loaded = Loaded {
+                        id,
+                        summary: hit.summary,
+                        detail: hit.detail,
+                        tags: hit.tags,
+                        ..Loaded::default()
+                    };
+                    records.push(records::record(kinds::LOADED, now, None, None, json!(loaded)));
+                }
+            }
+            Err(error) => warnings.push(format!("backend `{}`: {error}", backend.name)),
+        }
+    }
+    let store = Store::at(dir);
+    store.log(site.disk, &records)?;
+    Ok((store, warnings))
+}
+
+/// Hits that one backend is asked for.
+const FOREIGN: usize = 50;
 
 /// The one registration of a backend.
 macro_rules! backends {

@@ -1,13 +1,13 @@
 //! Finding learnings for a caller. Here is the one place where the broker asks the memory.
 
-use std::collections::BTreeSet;
 use std::io;
 
-use sprag_core::memory::fold::{Entry, Learnings};
-use sprag_core::memory::learning::{Candidate, Category};
+use sprag_core::memory::learning::{Category, Learning};
+use sprag_index::fuse::Widths;
+use sprag_index::query::{FLOOR, Filter, Question};
 
 use super::Desk;
-use crate::projections;
+use crate::memory::{Memory, Reach, Shown};
 
 /// What is looked for.
 pub struct Query {
@@ -18,51 +18,33 @@ pub struct Query {
     pub files: Vec<String>,
 }
 
-/// Of the query's words at least this share must be there.
-const FLOOR: f32 = 0.3;
+/// A learning that was found.
+pub struct Found {
+    pub learning: Learning,
+    pub is_stale: bool,
+}
+
+/// Age and use move a score as far as they usually do.
+const WIDTHS: Widths = Widths { recency: 1.0, usage: 1.0 };
+/// Looked at for every one that is wanted: some may not be for the caller's eyes.
+const SPARE: usize = 10;
 
 /// The best for this caller, best first.
-pub fn found(desk: &Desk<'_>, query: &Query) -> io::Result<Vec<Entry>> {
-    let learnings = projections::load::<Learnings>(&desk.world.store())?.state;
-    let wanted = words(&query.text);
-    let mut scored: Vec<(f32, &Entry)> = learnings
-        .in_use()
-        .filter(|entry| desk.caller.reads(&entry.learning))
-        .filter(|entry| fits(&entry.learning.candidate, query))
-        .map(|entry| (score(&entry.learning.candidate, &wanted, &query.files), entry))
-        .filter(|(score, _)| *score >= FLOOR)
-        .collect();
-    // Newest first among equals: ids sort by time.
-    scored
-        .sort_by(|(a, one), (b, other)| b.total_cmp(a).then_with(|| other.learning.id.cmp(&one.learning.id)));
-    Ok(scored.into_iter().take(query.limit).map(|(_, entry)| entry.clone()).collect())
-}
-
-fn fits(candidate: &Candidate, query: &Query) -> bool {
-    let has_tag =
-        |tag: &String| candidate.tags.iter().any(|known| known.as_str().eq_ignore_ascii_case(tag.trim()));
-    query.category.is_none_or(|category| category == candidate.category)
-        && query.tag.as_ref().is_none_or(has_tag)
-}
-
-/// The share of the wanted words it has; a file that is named counts as all of them.
-fn score(candidate: &Candidate, wanted: &BTreeSet<String>, files: &[String]) -> f32 {
-    if candidate.context_files.iter().any(|known| files.iter().any(|file| file == known.as_str())) {
-        return 1.0;
-    }
-    let mut text = format!("{} {} {}", candidate.summary, candidate.detail, candidate.trigger.when);
-    for tag in &candidate.tags {
-        text.push(' ');
-        text.push_str(tag.as_str());
-    }
-    let known = words(&text);
-    let is_there =
-        |word: &&String| known.iter().any(|known| known.starts_with(word.as_str()) || known == *word);
-    let found = wanted.iter().filter(is_there).count();
-    if wanted.is_empty() { 0.0 } else { found as f32 / wanted.len() as f32 }
-}
-
-fn words(text: &str) -> BTreeSet<String> {
-    let all = text.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase);
-    all.filter(|word| word.chars().count() > 2).collect()
+pub fn found(desk: &Desk<'_>, query: &Query) -> io::Result<Vec<Found>> {
+    let memory = Memory::open(&desk.world.places, Reach::All)?;
+    let question = Question {
+        text: query.text.clone(),
+        files: query.files.clone(),
+        tags: Vec::new(),
+        filter: Filter { category: query.category, tag: query.tag.clone(), ..Filter::default() },
+        limit: query.limit * SPARE,
+    };
+    let answers = memory.ask(&question, Shown::InUse, WIDTHS, desk.now);
+    let likely = answers.iter().take_while(|answer| answer.probability >= FLOOR);
+    // What is no learning has nobody who may read it.
+    let found = likely.filter_map(|answer| {
+        let learning = memory.learning(answer).filter(|learning| desk.caller.reads(learning))?;
+        Some(Found { learning, is_stale: answer.is_stale() })
+    });
+    Ok(found.take(query.limit).collect())
 }

@@ -1,10 +1,9 @@
 //! What the broker says to a model. Texts of others are quoted: marked line by line, without a sign that
 //! could end the quotation or pass for a tag.
 
-use sprag_core::memory::fold::Entry;
-use sprag_core::memory::learning::Status;
 use sprag_core::text::{Text, one_line, plain};
 
+use super::find::Found;
 use super::role::Role;
 
 /// Above every answer that quotes somebody.
@@ -19,10 +18,10 @@ pub fn refused(tool: &str, role: Role) -> String {
 }
 
 /// One learning, in a few lines.
-pub fn note(entry: &Entry) -> String {
-    let learning = &entry.learning;
+pub fn note(found: &Found) -> String {
+    let learning = &found.learning;
     let candidate = &learning.candidate;
-    let mark = if entry.status() == Status::Stale { ", stale: check it first" } else { "" };
+    let mark = if found.is_stale { ", stale: check it first" } else { "" };
     let mut lines = vec![format!(
         "[{}] {}, {}, confidence {}{mark}",
         one_line(learning.id.as_str()),

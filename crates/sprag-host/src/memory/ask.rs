@@ -2,7 +2,6 @@
 //! Whoever asks, a hook, a command or an agent through the broker, asks here.
 
 use std::io;
-use std::path::PathBuf;
 
 use sprag_core::memory::document::{Document, Label};
 use sprag_core::memory::learning::{Learning, Status};
@@ -16,7 +15,7 @@ use sprag_index::table;
 use super::library::Place;
 use super::{Library, Reach, Shown};
 use crate::places::Places;
-use crate::store::{Store, files_with_ending};
+use crate::store::Store;
 
 /// Hits that are looked at for every one that is wanted: age and use may change their order.
 const SPARE: usize = 4;
@@ -64,14 +63,10 @@ pub fn personal(places: &Places) -> Option<Store> {
     places.user.as_ref().map(|user| Store::at(user.state.join("personal")))
 }
 
-/// Files in which clones of this project share what they learned.
-pub fn shared(places: &Places) -> Vec<PathBuf> {
-    places.project().map(|project| files_with_ending(&project.join("share"), "jsonl")).unwrap_or_default()
-}
-
 impl Memory {
     pub fn open(places: &Places, reach: Reach) -> io::Result<Memory> {
-        let project = Library::open(&Store::at(&places.store), &shared(places), reach)?;
+        // What other clones share is taken into the log, in form and in its order; see `learnings::share`.
+        let project = Library::open(&Store::at(&places.store), &[], reach)?;
         let mut libraries = vec![(project, Owner::Project)];
         // What is the user's own is no reason to find nothing.
         let own = personal(places).and_then(|store| Library::open(&store, &[], reach).ok());
@@ -84,7 +79,11 @@ impl Memory {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.libraries.iter().all(|(library, _)| library.documents() == 0)
+        self.documents() == 0
+    }
+
+    pub fn documents(&self) -> u64 {
+        self.libraries().map(Library::documents).sum()
     }
 
     pub fn libraries(&self) -> impl Iterator<Item = &Library> {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use serde_json::{Value, json};
-use sprag_core::log::Record;
+use sprag_core::log::{self, Record};
 use sprag_core::memory::document::Loaded;
 use sprag_core::memory::kinds;
 use sprag_core::time::Timestamp;
@@ -15,12 +15,15 @@ use sprag_index::build;
 use super::maintain::{self, Work};
 use super::pools;
 use crate::disk::Disk;
-use crate::{outbox, records};
+use crate::records;
+use crate::store::{self, Store};
 
 /// Bytes of an id at most.
 const ID: usize = 512;
 /// Tags and files of one text that are kept.
 const LABELS: usize = 64;
+/// Times the log is waited for.
+const TURNS: usize = 30;
 /// Lines that are read before any is written.
 pub const BATCH: usize = 8192;
 
@@ -79,7 +82,7 @@ impl<'a> Loader<'a> {
         }
         for pool in order {
             let records = by_pool.remove(&pool).unwrap_or_default();
-            pools::store(self.dir, pool.as_deref()).log(self.disk, &records)?;
+            append(&pools::store(self.dir, pool.as_deref()), self.disk, &records)?;
             self.loaded += records.len();
             if !self.pools.contains(&pool) {
                 self.pools.push(pool);
@@ -93,13 +96,24 @@ impl<'a> Loader<'a> {
         let mut dirs = Vec::new();
         for pool in &self.pools {
             let store = pools::store(self.dir, pool.as_deref());
-            // What could not be appended because somebody held the log for too long.
-            outbox::replay_log(&store, self.disk, self.now.plus_seconds(3600), usize::MAX)?;
             maintain::renew(&store, self.disk, &[], Work::All)?;
             dirs.push(store.dir);
         }
         Ok(dirs)
     }
+}
+
+/// Waits for its turn as often as it takes: there is no later hook to leave them to.
+fn append(store: &Store, disk: &dyn Disk, records: &[Record]) -> io::Result<()> {
+    let Some(first) = records.first() else { return Ok(()) };
+    for _ in 0..TURNS {
+        let mut log = store::open_log(store, disk, &first.at.month())?;
+        if log.is_locked {
+            log.append_sealed(disk, &log::lines(records))?;
+            return log.unlock_and_sync(disk);
+        }
+    }
+    Err(io::ErrorKind::TimedOut.into())
 }
 
 fn read(line: &[u8], now: Timestamp) -> Result<Read, Bad> {

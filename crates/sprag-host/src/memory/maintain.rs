@@ -6,10 +6,8 @@ use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
-use std::thread;
 
 use sprag_core::memory::usage::Uses;
-use sprag_index::build::{self, Draft};
 use sprag_index::bytes::checksum;
 use sprag_index::columns::{Columns, Row, View};
 use sprag_index::merge;
@@ -19,7 +17,8 @@ use sprag_index::table;
 use super::library::{Behind, Index};
 use super::manifest::{self, Manifest, Piece};
 use super::mapped::Mapped;
-use super::sources::{self, Covered, Event, Said, Source};
+use super::reading::{Read, Reading};
+use super::sources::{self, Event, Source};
 use crate::disk::{self, Disk};
 use crate::store::{Store, lock_within};
 
@@ -27,6 +26,8 @@ use crate::store::{Store, lock_within};
 const TAIL: usize = 64;
 /// The same for bytes, of which most may be about other things.
 const TAIL_BYTES: u64 = 256 * 1024;
+/// Bytes after which a hook makes a segment: some sixty learnings, or much else.
+const HOOK_TAIL: u64 = 64 * 1024;
 /// Segments an index has at most, where there is time to merge.
 const SEGMENTS: usize = 8;
 /// How many are left by a merge.
@@ -35,9 +36,7 @@ const LEFT: usize = 4;
 const HOOK_DOCS: u64 = 20_000;
 const HOOK_BYTES: u64 = 16 * 1024 * 1024;
 /// Documents of one segment at most: beyond that merging costs more than it gives.
-const LARGEST: u64 = 256 * 1024;
-/// Bytes of log that one thread makes a segment of.
-const PIECE: u64 = 64 * 1024 * 1024;
+pub const LARGEST: u64 = 256 * 1024;
 
 /// How much may be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +60,25 @@ pub struct Renewed {
 /// Whether it is worth the while.
 pub fn is_due(behind: &Behind) -> bool {
     behind.is_broken || behind.documents > TAIL || behind.bytes > TAIL_BYTES
+}
+
+/// What a hook does after its reply: nothing, as long as there is little that the index does not have.
+pub fn after_reply(store: &Store, disk: &dyn Disk, further: &[PathBuf]) -> io::Result<()> {
+    let known = manifest::read(store).map(|manifest| manifest.sources).unwrap_or_default();
+    let behind: u64 = sources::all(store, further)
+        .iter()
+        .map(|source| {
+            let covered =
+                known.iter().find(|known| known.name == source.name).map_or(0, |known| known.length);
+            // Shorter than it was is another content; it is looked at below.
+            let length = std::fs::metadata(&source.path).map_or(0, |found| found.len());
+            if length < covered { HOOK_TAIL } else { length - covered }
+        })
+        .sum();
+    if behind >= HOOK_TAIL {
+        renew(store, disk, further, Work::Hook)?;
+    }
+    Ok(())
 }
 
 /// `None`: somebody else is at it, or it is too much for now.
@@ -108,180 +126,6 @@ fn holds(index: &Index, wanted: &[Source]) -> bool {
         Some(source) => source.open().is_some_and(|file| known.is_of(&file)),
         None => !known.name.starts_with("log/"),
     })
-}
-
-/// What is to be read, of which source and from where.
-struct Reading {
-    known: Vec<Covered>,
-    parts: Vec<Unread>,
-}
-
-struct Unread {
-    number: u16,
-    name: String,
-    file: File,
-    from: u64,
-    to: u64,
-}
-
-impl Reading {
-    /// `None`: more sources than there are numbers.
-    fn new(index: &Index, wanted: Vec<Source>) -> Option<Reading> {
-        let known: Vec<Covered> =
-            index.manifest.iter().flat_map(|manifest| manifest.sources.clone()).collect();
-        let mut parts = Vec::new();
-        let mut next = known.len();
-        for source in wanted {
-            let Some(file) = source.open() else { continue };
-            let number = known.iter().position(|known| known.name == source.name);
-            let from = number.map_or(0, |number| known[number].length);
-            let number = number.unwrap_or_else(|| {
-                next += 1;
-                next - 1
-            });
-            let to = file.metadata().map_or(from, |found| found.len());
-            parts.push(Unread { number: u16::try_from(number).ok()?, name: source.name, file, from, to });
-        }
-        Some(Reading { known, parts })
-    }
-
-    fn bytes(&self) -> u64 {
-        self.parts.iter().map(|part| part.to.saturating_sub(part.from)).sum()
-    }
-
-    /// Several threads where there is much; what comes of it is the same.
-    fn read(&self) -> io::Result<Read> {
-        let mut jobs = Vec::new();
-        let size = (self.bytes() / 2 + 1).clamp(1024 * 1024, PIECE);
-        for (at, part) in self.parts.iter().enumerate() {
-            let mut from = part.from;
-            while from < part.to {
-                let to = part.line_end((from + size).min(part.to))?;
-                jobs.push((at, from, to));
-                from = to;
-            }
-        }
-        let jobs = grouped(jobs, size);
-        let mut read = Read { segments: Vec::new(), events: Vec::new(), ends: HashMap::new() };
-        for pair in jobs.chunks(2) {
-            let done: Vec<io::Result<Piecework>> = thread::scope(|scope| {
-                let started: Vec<_> = pair[1..].iter().map(|job| scope.spawn(|| self.piece(job))).collect();
-                let mut done = vec![self.piece(&pair[0])];
-                done.extend(
-                    started
-                        .into_iter()
-                        .map(|job| job.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))),
-                );
-                done
-            });
-            for piece in done {
-                let piece = piece?;
-                read.segments.extend(piece.segment);
-                read.events.extend(piece.events);
-                for (number, end) in piece.ends {
-                    let known = read.ends.entry(number).or_insert(end);
-                    *known = end.max(*known);
-                }
-            }
-        }
-        read.events.sort_by_key(|event| event.at);
-        read.segments = joined(read.segments);
-        Ok(read)
-    }
-
-    fn piece(&self, jobs: &[(usize, u64, u64)]) -> io::Result<Piecework> {
-        let mut drafts: Vec<Draft> = Vec::new();
-        let mut piece = Piecework::default();
-        for &(at, from, to) in jobs {
-            let part = &self.parts[at];
-            let said: Said = sources::read(&part.file, part.number, from, to)?;
-            drafts.extend(said.drafts);
-            piece.events.extend(said.changes);
-            piece.ends.push((part.number, said.end));
-        }
-        if !drafts.is_empty() {
-            piece.segment = Some(build::build(drafts, &table::built_in()));
-        }
-        Ok(piece)
-    }
-
-    fn covered(&self, ends: &HashMap<u16, u64>) -> io::Result<Vec<Covered>> {
-        let mut all = self.known.clone();
-        for part in &self.parts {
-            let end = ends.get(&part.number).copied().unwrap_or(part.from);
-            let covered = Covered::of(&part.name, &part.file, end)?;
-            match all.get_mut(usize::from(part.number)) {
-                Some(known) => *known = covered,
-                None => all.push(covered),
-            }
-        }
-        Ok(all)
-    }
-}
-
-impl Unread {
-    /// The end of the line that a place is in, so that two readers share no line.
-    fn line_end(&self, at: u64) -> io::Result<u64> {
-        use std::os::unix::fs::FileExt as _;
-        let mut buffer = [0; 4096];
-        // The line feed itself may be the last byte before.
-        let mut from = at.saturating_sub(1);
-        while from < self.to {
-            let count = self.file.read_at(&mut buffer, from)?;
-            if count == 0 {
-                break;
-            }
-            if let Some(end) = memchr::memchr(b'\n', &buffer[..count]) {
-                return Ok((from + end as u64 + 1).min(self.to));
-            }
-            from += count as u64;
-        }
-        Ok(self.to)
-    }
-}
-
-/// That several threads made them is nobody's business, unless they are large.
-fn joined(segments: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
-    let open: Vec<Segment<'_>> = segments.iter().filter_map(|bytes| Segment::open(bytes).ok()).collect();
-    let docs: u64 = open.iter().map(|segment| u64::from(segment.count())).sum();
-    if open.len() < 2 || docs > LARGEST {
-        return segments;
-    }
-    vec![merge::merge(&open, table::built_in().id())]
-}
-
-/// Small parts of several sources are one job.
-fn grouped(parts: Vec<(usize, u64, u64)>, size: u64) -> Vec<Vec<(usize, u64, u64)>> {
-    let mut jobs: Vec<Vec<(usize, u64, u64)>> = Vec::new();
-    let mut room = 0;
-    for part in parts {
-        let bytes = part.2 - part.1;
-        match jobs.last_mut() {
-            Some(job) if bytes <= room => job.push(part),
-            _ => {
-                room = size;
-                jobs.push(vec![part]);
-            }
-        }
-        room = room.saturating_sub(bytes);
-    }
-    jobs
-}
-
-/// What one thread read.
-#[derive(Default)]
-struct Piecework {
-    segment: Option<Vec<u8>>,
-    events: Vec<Event>,
-    ends: Vec<(u16, u64)>,
-}
-
-/// What was read of all sources.
-struct Read {
-    segments: Vec<Vec<u8>>,
-    events: Vec<Event>,
-    /// Where the last whole line of a source ended.
-    ends: HashMap<u16, u64>,
 }
 
 /// A segment that is written already, or is not.

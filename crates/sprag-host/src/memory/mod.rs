@@ -9,6 +9,7 @@ pub mod maintain;
 pub mod manifest;
 pub mod mapped;
 pub mod pools;
+mod reading;
 pub mod sources;
 #[cfg(test)]
 mod tests;

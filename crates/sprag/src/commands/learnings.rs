@@ -244,13 +244,13 @@ fn named<T>(
 }
 
 fn scope(text: Option<&str>) -> Result<Option<Scope>, Failure> {
-    named("scope", text, Scope::read, &Scope::ALL.iter().map(|it| it.name()).collect::<Vec<_>>())
+    named("--scope", text, Scope::read, &Scope::ALL.iter().map(|it| it.name()).collect::<Vec<_>>())
 }
 
 fn category(text: Option<&str>) -> Result<Option<Category>, Failure> {
-    named("category", text, Category::read, &Category::ALL.iter().map(|it| it.name()).collect::<Vec<_>>())
+    named("--category", text, Category::read, &Category::ALL.iter().map(|it| it.name()).collect::<Vec<_>>())
 }
 
 fn status(text: Option<&str>) -> Result<Option<Status>, Failure> {
-    named("status", text, Status::read, &Status::ALL.iter().map(|it| it.name()).collect::<Vec<_>>())
+    named("--status", text, Status::read, &Status::ALL.iter().map(|it| it.name()).collect::<Vec<_>>())
 }

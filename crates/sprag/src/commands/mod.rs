@@ -35,6 +35,7 @@ commands! {
     Review: review,
     Verify: verify,
     Ref: refer,
+    Answer: answer,
     Search: search,
     Memory: memory,
     Learnings: learnings,

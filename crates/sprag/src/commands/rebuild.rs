@@ -6,6 +6,7 @@ use serde_json::json;
 use sprag_core::obligation::Debts;
 use sprag_core::view::Sessions;
 use sprag_host::disk::{Disk as _, RealDisk};
+use sprag_host::memory::maintain::{self, Work};
 use sprag_host::projections;
 
 use super::{Cx, Outcome, show};
@@ -21,23 +22,31 @@ pub struct Args {
 }
 
 pub fn run(args: Args, cx: &Cx) -> Outcome {
-    let store = cx.world()?.store();
+    let world = cx.world()?;
+    let store = world.store();
     let cache = store.cache_dir();
     // File by file: hooks may put new ones there at the same time.
     for entry in fs::read_dir(&cache).into_iter().flatten().flatten() {
         RealDisk.remove(&entry.path()).map_err(|error| Failure::io("remove", &entry.path(), &error))?;
     }
-    let bar = output::progress(2, "folding the log");
+    let bar = output::progress(3, "folding the log");
     let debts = projections::load::<Debts>(&store)?;
     projections::save(&store, &RealDisk, &debts)?;
     bar.inc(1);
     let sessions = projections::load::<Sessions>(&store)?;
     projections::save(&store, &RealDisk, &sessions)?;
+    bar.inc(1);
+    let index = maintain::renew(&store, &RealDisk, &[], Work::Rebuild)?;
     bar.finish_and_clear();
+    let documents = index.map_or(0, |index| index.documents);
     let (open, seen) = (debts.state.open().len(), sessions.state.rows().len());
     show(
         args.json,
-        || json!({"projections": ["debts", "sessions"], "open_debts": open, "sessions": seen}),
-        || output::line(format!("rebuilt from the log: {open} open debts, {seen} sessions")),
+        || json!({"projections": ["debts", "sessions", "index"], "open_debts": open, "sessions": seen, "documents": documents}),
+        || {
+            output::line(format!(
+                "rebuilt from the log: {open} open debts, {seen} sessions, an index of {documents} texts"
+            ))
+        },
     )
 }

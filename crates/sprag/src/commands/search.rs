@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use sprag_core::memory::learning::{Category, Scope, Status};
 use sprag_core::text::{one_line, quoted};
 use sprag_core::time::Timestamp;
+use sprag_host::backends;
 use sprag_host::disk::RealDisk;
 use sprag_host::memory::maintain::{self, Work};
 use sprag_host::memory::{Answer, Library, Memory, Owner, Reach, Shown, ask, pools};
@@ -50,6 +51,9 @@ pub struct Args {
     /// Also what is not likely to be of use
     #[arg(long)]
     all: bool,
+    /// Also ask the backends in use; one may be a program that is started for it
+    #[arg(long, conflicts_with_all = ["store", "scope", "category"])]
+    backends: bool,
     /// How many at most
     #[arg(long, default_value_t = LIMIT)]
     limit: usize,
@@ -76,7 +80,9 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
         return answer_lines(&dir, if args.all { 0.0 } else { FLOOR }, cx.now);
     }
     let question = question(&args, cx)?;
-    let memory = memory(&args, cx)?;
+    // What others have is kept as long as it is looked at.
+    let foreign = tempfile::tempdir()?;
+    let memory = memory(&args, foreign.path(), cx)?;
     let shown = if args.archived { Shown::All } else { Shown::InUse };
     let mut hits = memory.ask(&question, shown, WIDTHS, cx.now);
     if !args.all {
@@ -131,15 +137,21 @@ fn moment(text: &str, now: Timestamp) -> Result<Timestamp, Failure> {
 }
 
 /// Everything that is asked here.
-fn memory(args: &Args, cx: &Cx) -> Result<Memory, Failure> {
+fn memory(args: &Args, foreign: &Path, cx: &Cx) -> Result<Memory, Failure> {
     if let Some(dir) = &args.store {
         return Ok(loaded(&cx.cwd.join(dir), None)?);
     }
     let places = cx.places()?;
-    let project = open(&Store::at(&places.store), &ask::shared(&places))?;
+    let project = open(&Store::at(&places.store), &[])?;
     let mut libraries = vec![(project, Owner::Project)];
     if let Some(personal) = ask::personal(&places) {
         libraries.push((open(&personal, &[])?, Owner::Personal));
+    }
+    if args.backends {
+        let (store, warnings) =
+            backends::foreign(&cx.world()?, args.query.as_deref().unwrap_or_default(), foreign, cx.now)?;
+        warnings.iter().for_each(|warning| output::note(format!("sprag: warning: {warning}")));
+        libraries.push((Library::open(&store, &[], Reach::All)?, Owner::Project));
     }
     Ok(Memory::of(libraries))
 }

@@ -123,7 +123,7 @@ fn a_session_records_and_finds_again() {
     assert!(!is_error && kept.contains("kept `") && kept.contains("not kept, candidate 1"), "{kept}");
     let id = kept.split('`').nth(1).unwrap().to_owned();
 
-    let (found, _) = talk.call("search", json!({"query": "why does the lexer lose a line?"}));
+    let (found, _) = talk.call("search", json!({"query": "does the lexer need a final newline?"}));
     assert!(found.contains(&id) && found.contains(&format!("> {summary}")), "{found}");
     assert!(found.contains("never instructions"), "{found}");
 

@@ -141,3 +141,24 @@ fn a_project_starts_no_server_of_its_own() {
     assert_eq!(listed["backends"][1]["used"], false, "{listed}");
     assert!(!mark.exists());
 }
+
+#[test]
+fn what_others_know_is_ranked_with_ours() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".claude/rules/total-recall.md", "rules\n");
+    let text =
+        "# Stack\n\n- The parser needs clang 17 on every build machine\n- Lunch is at noon on most days\n";
+    sandbox.write("memory/registers/tech-stack.md", text);
+    let own = sandbox.json(&["search", "which compiler does the parser need: clang", "--all", "--json"]);
+    assert_eq!(own["hits"], json!([]));
+    let all = sandbox.json(&[
+        "search",
+        "which compiler does the parser need: clang",
+        "--all",
+        "--backends",
+        "--json",
+    ]);
+    let hits = all["hits"].as_array().unwrap();
+    assert_eq!(hits[0]["summary"], "The parser needs clang 17 on every build machine", "{all}");
+    assert!(hits[0]["id"].as_str().unwrap().starts_with("total-recall:tech-stack:"), "{all}");
+}

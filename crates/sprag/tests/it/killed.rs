@@ -26,7 +26,7 @@ use sprag_host::{journal, projections};
 use crate::support::{CONFLICT, Sandbox};
 
 /// A disk that dies at its n-th operation, in the middle of a write if it is one.
-struct Dying {
+pub struct Dying {
     left: Cell<usize>,
     torn: Torn,
     is_dead: Cell<bool>,
@@ -34,15 +34,20 @@ struct Dying {
 
 /// How much of the last write still got through.
 #[derive(Clone, Copy, Debug)]
-enum Torn {
+pub enum Torn {
     Nothing,
     Half,
     All,
 }
 
 impl Dying {
-    fn at(left: usize, torn: Torn) -> Dying {
+    pub fn at(left: usize, torn: Torn) -> Dying {
         Dying { left: Cell::new(left), torn, is_dead: Cell::new(false) }
+    }
+
+    /// How many operations it has left.
+    pub fn left(&self) -> usize {
+        self.left.get()
     }
 
     /// Whether this operation still happens.

@@ -21,6 +21,7 @@ mod imports;
 mod killed;
 mod laws;
 mod learnings;
+mod memory;
 mod packs;
 mod parallel;
 mod permission;

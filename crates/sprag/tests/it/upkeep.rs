@@ -304,6 +304,12 @@ fn a_question_that_was_answered_is_answered_beside_the_next() {
     let note = told["additionalContext"].as_str().unwrap();
     assert!(note.starts_with("sprag: asked before: ") && note.ends_with("): sqlite"), "{note}");
     assert_eq!(told["permissionDecision"], Value::Null, "the user still answers");
+    let agents =
+        ["answer", "Which port is free?", "--answer", "8080", "--source", "ss -ltn", "--session", "a"];
+    assert_eq!(sandbox.run(&agents).code, 0);
+    assert_eq!(records(&sandbox, "qa.answered").len(), 2);
+    let told = sandbox.run(&["explain", "a"]).stdout;
+    assert!(told.contains("the question \"Which port is free?\" has an answer: 8080"), "{told}");
     assert_eq!(sandbox.run(&["config", "set", "qa.auto", "true"]).code, 1, "not an agent's to say");
     fs::create_dir_all(sandbox.home.join(".config/sprag")).unwrap();
     fs::write(sandbox.home.join(".config/sprag/config.toml"), "[qa]\nauto = true\n").unwrap();

@@ -59,6 +59,7 @@ fn found(id: &str, summary: &str) -> Found {
         score: 0.8,
         why: Text::default(),
         is_stale: false,
+        has_changed: false,
         is_personal: false,
         terms: Terms::new(
             "upload worker chunks backpressure retry_budget",

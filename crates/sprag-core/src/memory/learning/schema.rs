@@ -4,8 +4,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    CANDIDATES, Category, Confidence, Criterion, DETAIL_LEAST, DETAIL_MOST, FILE_MOST, FILES_MOST,
-    SUMMARY_LEAST, SUMMARY_MOST, Scope, TAG_MOST, TAGS_MOST,
+    CANDIDATES, Category, Confidence, Criterion, DETAIL_LEAST, DETAIL_MOST, EVIDENCE_MOST, FILE_MOST,
+    FILES_MOST, Kind, SUMMARY_LEAST, SUMMARY_MOST, Scope, TAG_MOST, TAGS_MOST, TRIGGER_MOST,
 };
 
 pub fn schema() -> Value {
@@ -82,6 +82,27 @@ fn candidate() -> Value {
                 "maxItems": FILES_MOST,
                 "items": {"type": "string", "minLength": 1, "maxLength": FILE_MOST},
             },
+            "kind": {
+                "description": "fact: how things are; preference: what the user wants; decision: what was chosen; negative: what \
+                    was tried and does not work",
+                "enum": names(Kind::ALL, Kind::name),
+                "default": Kind::Fact,
+            },
+            "trigger": {
+                "description": "when it should come to mind, and when not",
+                "type": "object",
+                "properties": {
+                    "when": {"type": "string", "maxLength": TRIGGER_MOST},
+                    "when_not": {"type": "string", "maxLength": TRIGGER_MOST},
+                },
+            },
+            "evidence": {
+                "description": "what shows that it is so: `path`, `path:10-20` or `commit HASH`. If that changes, the learning is \
+                    marked as stale",
+                "type": "array",
+                "maxItems": EVIDENCE_MOST,
+                "items": {"type": "string", "minLength": 1, "maxLength": FILE_MOST},
+            },
         },
     })
 }
@@ -98,6 +119,8 @@ fn example() -> Value {
             "criteria_met": [Criterion::BehaviorChanging, Criterion::StableFact],
             "confidence": Confidence::High,
             "context_files": ["db/schema.sql", "crates/api/tests/users.rs"],
+            "trigger": {"when": "running the tests of `crates/api`"},
+            "evidence": ["db/schema.sql:1-12"],
         }],
     })
 }

@@ -1,0 +1,210 @@
+//! What a search costs: a fresh process that opens the index, answers one question and ends, next to the
+//! empty program and to a full-text search that everybody knows, over the same texts in the same run.
+
+use std::fs;
+use std::fs::File;
+use std::io::BufWriter;
+use std::io::Write as _;
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::Command;
+use std::process::Stdio;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use anyhow::ensure;
+use serde::Serialize;
+
+use super::latency;
+use super::memory;
+use super::stats::Spread;
+use super::texts::Texts;
+
+#[derive(Serialize)]
+pub struct Row {
+    pub case: String,
+    #[serde(flatten)]
+    pub spread: Spread,
+    pub to_empty: f64,
+    /// What `to_empty` may be.
+    pub contract: f64,
+    /// With nothing of the index in memory.
+    pub cold_us: f64,
+    pub peak_bytes: u64,
+    /// SQLite's FTS5, where there is a `sqlite3` to ask.
+    pub peer_to_empty: Option<f64>,
+    pub load_ms: f64,
+    pub build_ms: f64,
+    pub bytes_per_text: f64,
+}
+
+impl Row {
+    pub fn broken(&self) -> Option<String> {
+        let is_slow = self.to_empty > self.contract;
+        is_slow.then(|| {
+            format!(
+                "`{}` takes {:.2} times the empty program, not {:.1}",
+                self.case, self.to_empty, self.contract
+            )
+        })
+    }
+}
+
+/// How many texts, and what a search in them may take.
+pub const SIZES: &[(&str, usize, f64)] =
+    &[("search.10k", 10_000, 4.0), ("search.100k", 100_000, 8.0), ("search.1m", 1_000_000, 25.0)];
+/// Questions that take turns.
+const QUESTIONS: usize = 50;
+/// A search takes longer than a hook; fewer rounds say enough.
+const MOST_ROUNDS: usize = 200;
+const COLD_ROUNDS: usize = 5;
+
+struct Set {
+    store: PathBuf,
+    questions: Vec<String>,
+    peer: Option<PathBuf>,
+    load: Duration,
+    build: Duration,
+}
+
+pub fn measure(
+    program: &Path,
+    empty: &Path,
+    folder: &Path,
+    rounds: usize,
+    sizes: usize,
+) -> anyhow::Result<Vec<Row>> {
+    let rounds = rounds.min(MOST_ROUNDS);
+    let mut rows = Vec::new();
+    for &(case, count, contract) in SIZES.iter().take(sizes) {
+        let place = folder.join(case);
+        fs::create_dir_all(&place)?;
+        let set = prepare(program, &place, count)?;
+        let (mut of_empty, mut of_search, mut of_peer) = (Vec::new(), Vec::new(), Vec::new());
+        for round in 0..rounds {
+            let question = &set.questions[round % set.questions.len()];
+            of_empty.push(latency::time(&mut quiet(empty))?);
+            of_search.push(latency::time(&mut search(program, &set.store, question))?);
+            if let Some(peer) = &set.peer {
+                of_peer.push(latency::time(&mut ask_peer(peer, question))?);
+            }
+        }
+        let cold = (0..COLD_ROUNDS).map(|round| {
+            forget(&set.store)?;
+            latency::time(&mut search(program, &set.store, &set.questions[round]))
+        });
+        let cold = cold.collect::<anyhow::Result<Vec<Duration>>>()?;
+        let peak_bytes = memory::peak_of_command(&search(program, &set.store, &set.questions[0]))?;
+        let (empty, spread) = (Spread::of(&of_empty), Spread::of(&of_search));
+        rows.push(Row {
+            case: case.to_owned(),
+            spread,
+            to_empty: spread.median_us / empty.median_us,
+            contract,
+            cold_us: Spread::of(&cold).median_us,
+            peak_bytes,
+            peer_to_empty: (!of_peer.is_empty()).then(|| Spread::of(&of_peer).median_us / empty.median_us),
+            load_ms: set.load.as_secs_f64() * 1e3,
+            build_ms: set.build.as_secs_f64() * 1e3,
+            bytes_per_text: size_of(&set.store.join("cache"))? as f64 / count as f64,
+        });
+        fs::remove_dir_all(&place)?;
+    }
+    Ok(rows)
+}
+
+fn prepare(program: &Path, place: &Path, count: usize) -> anyhow::Result<Set> {
+    let (lines, sql) = (place.join("texts.jsonl"), place.join("peer.sql"));
+    let questions = write_texts(&lines, &sql, count)?;
+    let store = place.join("store");
+    let mut load = quiet(program);
+    load.args(["memory", "load", "--jsonl", "--store"]).arg(&store).stdin(File::open(&lines)?);
+    let load = latency::time(&mut load)?;
+    // What the index alone takes: it is made again by whoever finds it gone.
+    fs::remove_dir_all(store.join("cache"))?;
+    let build = latency::time(&mut search(program, &store, &questions[0]))?;
+    let peer = prepare_peer(place, &sql)?;
+    fs::remove_file(lines)?;
+    fs::remove_file(sql)?;
+    Ok(Set { store, questions, peer, load, build })
+}
+
+fn write_texts(lines: &Path, sql: &Path, count: usize) -> anyhow::Result<Vec<String>> {
+    let (mut lines, mut sql) = (BufWriter::new(File::create(lines)?), BufWriter::new(File::create(sql)?));
+    let mut texts = Texts::new();
+    let mut questions = Vec::new();
+    writeln!(sql, "CREATE VIRTUAL TABLE texts USING fts5(id UNINDEXED, summary, detail, tags);\nBEGIN;")?;
+    for number in 0..count {
+        let made = texts.next(number);
+        writeln!(lines, "{}", made.line)?;
+        let part = |name: &str| made.line[name].as_str().unwrap_or_default().to_owned();
+        let tags: Vec<&str> =
+            made.line["tags"].as_array().into_iter().flatten().filter_map(|tag| tag.as_str()).collect();
+        let (id, summary, detail) = (part("id"), part("summary"), part("detail"));
+        writeln!(sql, "INSERT INTO texts VALUES ('{id}', '{summary}', '{detail}', '{}');", tags.join(" "))?;
+        if number % (count / QUESTIONS).max(1) == 0 {
+            questions.push(made.question);
+        }
+    }
+    writeln!(sql, "COMMIT;\nINSERT INTO texts(texts) VALUES ('optimize');")?;
+    lines.flush()?;
+    sql.flush()?;
+    Ok(questions)
+}
+
+const PEER: &str = "/usr/bin/sqlite3";
+
+fn prepare_peer(place: &Path, sql: &Path) -> anyhow::Result<Option<PathBuf>> {
+    if !Path::new(PEER).exists() {
+        return Ok(None);
+    }
+    let database = place.join("peer.db");
+    let mut command = quiet(Path::new(PEER));
+    let status = command.arg(&database).stdin(File::open(sql)?).status().context("cannot start `sqlite3`")?;
+    Ok(status.success().then_some(database))
+}
+
+/// Words are made of letters and underscores: nothing in them ends a string.
+fn ask_peer(database: &Path, question: &str) -> Command {
+    let words: Vec<String> = question.split(' ').map(|word| format!("\"{word}\"")).collect();
+    let words = words.join(" OR ");
+    let mut command = quiet(Path::new(PEER));
+    command.arg("-readonly").arg(database).arg(format!(
+        "SELECT id, summary FROM texts WHERE texts MATCH '{words}' ORDER BY bm25(texts, 0, 2, 1, 2) LIMIT 10;"
+    ));
+    command
+}
+
+fn search(program: &Path, store: &Path, question: &str) -> Command {
+    let mut command = quiet(program);
+    command.args(["search", question, "--all", "--json", "--store"]).arg(store);
+    command
+}
+
+fn quiet(program: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.env_clear().stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+}
+
+/// Takes files out of the memory of the system, where it lets go of them.
+fn forget(store: &Path) -> anyhow::Result<()> {
+    for dir in ["cache", "log"] {
+        for entry in fs::read_dir(store.join(dir))? {
+            let of = format!("of={}", entry?.path().display());
+            let status = quiet(Path::new("/bin/dd"))
+                .args([&of, "oflag=nocache", "conv=notrunc,fdatasync", "count=0"])
+                .status()?;
+            ensure!(status.success(), "dd cannot forget `{of}`");
+        }
+    }
+    Ok(())
+}
+
+fn size_of(dir: &Path) -> anyhow::Result<u64> {
+    let mut size = 0;
+    for entry in fs::read_dir(dir)? {
+        size += entry?.metadata()?.len();
+    }
+    Ok(size)
+}
