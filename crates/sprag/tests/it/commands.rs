@@ -211,59 +211,81 @@ fn configuration_shows_where_every_value_comes_from() {
     assert_snapshot!(sandbox.run(&["config"]).told(&sandbox), @r##"
     exit 0
     --- stdout
-    key                                layer        value
-    circuit_breaker.cooldown_seconds   user         60
-    circuit_breaker.max_blocks         project      5
-    circuit_breaker.max_per_turn       default      6
-    commit.add_all                     default      "deny"
-    commit.ignore                      default      []
-    commit.markers                     default      "deny"
-    commit.mode                        default      "stages"
-    commit.secrets                     default      "deny"
-    commit.subagents                   default      "deny"
-    commit.trailers                    default      "keep"
-    completion.check                   default      []
-    completion.mandatory               default      []
-    completion.markers                 default      ["#done"]
-    completion.on_tool_failure         default      "off"
-    completion.phrases                 default      []
-    completion.profile                 default      "standard"
-    delegation.insist_at               default      5
-    delegation.mode                    default      "advise"
-    delegation.note_at                 default      3
-    delegation.window_minutes          default      10
-    gate.auto_skip.decider             default      "agent"
-    gate.auto_skip.enabled             default      true
-    gate.auto_skip.line_threshold      default      5
-    gate.write_gate.mode               default      "strict"
-    gate.write_gate.quality_check      default      "enforce"
-    integrity.conflict_markers         default      "hold"
-    integrity.ignore                   environment  ["tests/merge/", "docs/"]
-    notes.debts                        default      true
-    policy.judge                       default      []
-    policy.judge_confidence            default      0.7
-    policy.judge_seconds               default      2
-    policy.off                         default      []
-    policy.packs                       default      ["core", "self", "secrets", "readonly"]
-    policy.strict                      default      false
-    policy.triage                      default      "deny-only"
-    protection.restore                 default      "on"
-    reflection.session                 default      "once"
-    retention.journal_events           default      500
-    review.agents                      default      ["sprag-reviewer", "sprag:sprag-reviewer"]
-    review.gates.approval_scope        default      "prompt"
-    review.gates.approval_ttl_seconds  default      0
-    review.gates.tools                 default      []
-    review.markers                     default      ["#review", "#roz"]
-    review.mode                        default      "prompt"
-    templates.active                   default      ""
-    templates.weights                  default      []
-    ticketing.discovery                default      ["tissue", "beads", "github", "tasks", "session"]
-    ticketing.overrides.beads          default      true
-    ticketing.overrides.github         default      true
-    ticketing.overrides.session        default      true
-    ticketing.overrides.tasks          default      true
-    ticketing.overrides.tissue         default      true
+    key                                 layer        value
+    backends.always                     default      []
+    backends.discovery                  default      ["config", "total-recall", "mcp", "markdown"]
+    backends.mcp.command                default      []
+    backends.mcp.seconds                default      10
+    backends.overrides.markdown         default      true
+    backends.overrides.mcp              default      true
+    backends.overrides.total_recall     default      true
+    circuit_breaker.cooldown_seconds    user         60
+    circuit_breaker.max_blocks          project      5
+    circuit_breaker.max_per_turn        default      6
+    commit.add_all                      default      "deny"
+    commit.ignore                       default      []
+    commit.markers                      default      "deny"
+    commit.mode                         default      "stages"
+    commit.secrets                      default      "deny"
+    commit.subagents                    default      "deny"
+    commit.trailers                     default      "keep"
+    completion.check                    default      []
+    completion.mandatory                default      []
+    completion.markers                  default      ["#done"]
+    completion.on_tool_failure          default      "off"
+    completion.phrases                  default      []
+    completion.profile                  default      "standard"
+    decay.immunity_hit_rate.convention  default      0.3
+    decay.immunity_hit_rate.debugging   default      0.2
+    decay.immunity_hit_rate.dependency  default      0.2
+    decay.immunity_hit_rate.domain      default      0.3
+    decay.immunity_hit_rate.pattern     default      0.4
+    decay.immunity_hit_rate.pitfall     default      0.4
+    decay.immunity_hit_rate.process     default      0.2
+    decay.passive_duration_days         default      90
+    delegation.insist_at                default      5
+    delegation.mode                     default      "advise"
+    delegation.note_at                  default      3
+    delegation.window_minutes           default      10
+    episodes.notes                      default      true
+    gate.auto_skip.decider              default      "agent"
+    gate.auto_skip.enabled              default      true
+    gate.auto_skip.line_threshold       default      5
+    gate.write_gate.mode                default      "strict"
+    gate.write_gate.quality_check       default      "enforce"
+    integrity.conflict_markers          default      "hold"
+    integrity.ignore                    environment  ["tests/merge/", "docs/"]
+    memory.judge                        default      []
+    memory.judge_seconds                default      120
+    notes.debts                         default      true
+    policy.judge                        default      []
+    policy.judge_confidence             default      0.7
+    policy.judge_seconds                default      2
+    policy.off                          default      []
+    policy.packs                        default      ["core", "self", "secrets", "readonly"]
+    policy.strict                       default      false
+    policy.triage                       default      "deny-only"
+    protection.restore                  default      "on"
+    qa.auto                             default      false
+    qa.notes                            default      true
+    reflection.session                  default      "once"
+    retention.journal_events            default      500
+    retrieval.max_injections            default      0
+    retrieval.strategy                  default      "moderate"
+    review.agents                       default      ["sprag-reviewer", "sprag:sprag-reviewer"]
+    review.gates.approval_scope         default      "prompt"
+    review.gates.approval_ttl_seconds   default      0
+    review.gates.tools                  default      []
+    review.markers                      default      ["#review", "#roz"]
+    review.mode                         default      "prompt"
+    templates.active                    default      ""
+    templates.weights                   default      []
+    ticketing.discovery                 default      ["tissue", "beads", "github", "tasks", "session"]
+    ticketing.overrides.beads           default      true
+    ticketing.overrides.github          default      true
+    ticketing.overrides.session         default      true
+    ticketing.overrides.tasks           default      true
+    ticketing.overrides.tissue          default      true
     --- stderr
     sprag: `notes.debts` in `ROOT/project/.sprag/config.toml` is ignored: an untrusted project may set it towards `true`
       next: sprag trust
