@@ -68,9 +68,8 @@ fn turn(line: &str) -> Option<Turn> {
     };
     let text = text.trim();
     // What a client says in the user's place is no turn of theirs.
-    let is_clients = text.starts_with('<') || text.starts_with("sprag:");
-    (!text.is_empty() && !(role == Role::User && is_clients))
-        .then(|| Turn { role, text: redact::short(&plain(text)) })
+    let is_clients = role == Role::User && (text.starts_with('<') || text.starts_with("sprag:"));
+    (!text.is_empty() && !is_clients).then(|| Turn { role, text: redact::short(&plain(text)) })
 }
 
 pub fn user_turns(turns: &[Turn]) -> usize {
