@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
 use crate::log::{Projection, Record};
-use crate::memory::learning::{Learning, Scope};
+use crate::memory::learning::Learning;
+use crate::memory::routing;
 use crate::policy::{Key, Section, Tighten};
 use crate::text::Text;
 
@@ -56,10 +57,7 @@ impl Overrides {
 
 /// Whether a learning may leave the log at all: what is personal or of a session alone never does.
 pub fn is_shared(learning: &Learning) -> bool {
-    match learning.candidate.scope {
-        Scope::Project | Scope::Team => true,
-        Scope::Personal | Scope::Ephemeral => false,
-    }
+    routing::is_for_all(learning)
 }
 
 /// A backend has taken something over. Body: [`Acked`].

@@ -143,6 +143,16 @@ pub fn sentence(record: &Record) -> Option<String> {
         "learning.referred" | "referred" => {
             format!("learnings {} were of use: {}", list(&body["ids"]), text("how"))
         }
+        "learning.surfaced" => {
+            let shown = body["shown"].as_array().into_iter().flatten();
+            let ids: Vec<Value> = shown.map(|shown| shown["id"].clone()).collect();
+            format!("learnings {} were shown", list(&Value::Array(ids)))
+        }
+        "learning.implied" => format!("learnings {} seem to have been of use", list(&body["ids"])),
+        "learning.dismissed" => format!("learnings {} were shown in vain", list(&body["ids"])),
+        "episode" => format!("`{}` works after {}: {}", text("command"), text("error"), text("fix")),
+        "qa.answered" => format!("the question \"{}\" has an answer: {}", text("question"), text("answer")),
+        "retroflect" => "the session was read again for what it taught".to_owned(),
         "skipped" => format!("the reflection was skipped by the {}: {}", text("decider"), text("why")),
         "learning.corrected" => format!("learning `{}` was said otherwise: {}", text("id"), text("summary")),
         "learning.rejected" => format!("not kept ({}): {}", text("stage"), text("reason")),

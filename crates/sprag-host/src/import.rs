@@ -1,7 +1,7 @@
 //! Taking over the memory of another program: which files it has, what of them is new here, and writing that
 //! down. What was taken over before is known by where it came from.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,11 +12,12 @@ use sprag_core::log::{By, Record};
 use sprag_core::memory::import::{Draft, Fate, Importer, Read, Source, Use, Used};
 use sprag_core::memory::kinds;
 use sprag_core::memory::learning::{Learning, Origin, Scope};
+use sprag_core::memory::routing::{Place, place};
 use sprag_core::text::{Text, one_line};
 use sprag_core::time::Timestamp;
 
-use crate::backends;
 use crate::disk::read_small;
+use crate::learnings;
 use crate::records;
 use crate::reports;
 use crate::store::Store;
@@ -38,7 +39,8 @@ pub struct Plan {
     pub uses: usize,
     /// Not taken over, each with the reason.
     pub passed: Vec<(String, String)>,
-    records: Vec<Record>,
+    /// Each with where it belongs.
+    records: Vec<(Place, Record)>,
 }
 
 /// The files of a source at this path, which may be one of them.
@@ -96,23 +98,27 @@ pub fn plan(world: &World<'_>, importer: &Importer, files: Vec<PathBuf>, now: Ti
     }
     let mut plan = Plan { files, passed: read.passed, ..Plan::default() };
     let mut known = known(&world.store())?;
-    let mut fresh: HashMap<String, String> = HashMap::new();
+    if let Some(own) = learnings::personal(&world.places) {
+        known.extend(self::known(&own)?);
+    }
+    let mut fresh: HashMap<String, (Place, String)> = HashMap::new();
     for draft in &read.drafts {
         let idem = draft.idem(importer);
-        if known.contains_key(&idem) {
+        if known.contains(&idem) {
             plan.known += 1;
             continue;
         }
         match learning(importer, draft, now) {
             Ok(learning) => {
-                let id = learning.id.to_string();
-                plan.records
-                    .push(Record { idem: Some(idem.clone()), ..record(kinds::ACCEPTED, &learning, now) });
+                let (id, place) = (learning.id.to_string(), place(learning.candidate.scope));
+                let kept = Record { idem: Some(idem.clone()), ..record(kinds::ACCEPTED, &learning, now) };
+                plan.records.push((place, kept));
                 if draft.fate == Fate::Archived {
-                    plan.records.push(about(kinds::ARCHIVED, &id, "it was, where it comes from", now));
+                    let archived = about(kinds::ARCHIVED, &id, "it was, where it comes from", now);
+                    plan.records.push((place, archived));
                 }
-                known.insert(idem, id.clone());
-                fresh.insert(draft.origin.clone(), id);
+                known.insert(idem);
+                fresh.insert(draft.origin.clone(), (place, id));
                 plan.new.push(learning);
             }
             Err(why) => {
@@ -123,8 +129,8 @@ pub fn plan(world: &World<'_>, importer: &Importer, files: Vec<PathBuf>, now: Ti
     }
     // What became of those that were here before is counted already.
     for used in &read.uses {
-        if let Some(id) = fresh.get(&used.origin) {
-            plan.records.push(use_record(used, id, now));
+        if let Some((place, id)) = fresh.get(&used.origin) {
+            plan.records.push((*place, use_record(used, id, now)));
             plan.uses += 1;
         }
     }
@@ -132,17 +138,22 @@ pub fn plan(world: &World<'_>, importer: &Importer, files: Vec<PathBuf>, now: Ti
     Ok(plan)
 }
 
-/// Writes a plan down. Gives back what backends could not be told.
-pub fn apply(world: &World<'_>, plan: &Plan, now: Timestamp) -> io::Result<Vec<String>> {
-    world.store().log(world.disk, &plan.records)?;
-    Ok(backends::mirror(world, &plan.records, now))
+/// Writes a plan down. Backends hear of it, or get it from the outbox.
+pub fn apply(world: &World<'_>, plan: &Plan, now: Timestamp) -> io::Result<()> {
+    for place in [Place::Project, Place::Personal] {
+        let of_place = plan.records.iter().filter(|(its, _)| *its == place);
+        let records: Vec<Record> = of_place.map(|(_, record)| record.clone()).collect();
+        if !records.is_empty() {
+            learnings::write(world, place, &records, now)?;
+        }
+    }
+    Ok(())
 }
 
 fn learning(importer: &Importer, draft: &Draft, now: Timestamp) -> Result<Learning, String> {
     let candidate = draft.candidate(importer)?;
     match candidate.scope {
-        Scope::Project | Scope::Team => {}
-        Scope::Personal => return Err("it is personal, and this is a project's memory".to_owned()),
+        Scope::Project | Scope::Team | Scope::Personal => {}
         Scope::Ephemeral => return Err("it was for one session".to_owned()),
     }
     let at = draft.at.unwrap_or(now).min(now);
@@ -175,16 +186,16 @@ fn use_record(used: &Use, id: &str, now: Timestamp) -> Record {
 }
 
 /// Everything that was ever taken over, by where it came from.
-fn known(store: &Store) -> io::Result<HashMap<String, String>> {
-    let mut known = HashMap::new();
+fn known(store: &Store) -> io::Result<HashSet<String>> {
+    let mut known = HashSet::new();
     for path in store.log_files() {
         let bytes = fs::read(&path)?;
         for line in crate::journal::lines_of(&bytes) {
             if memchr::memmem::find(line, b"\"idem\":\"import:").is_none() {
                 continue;
             }
-            if let Ok(Record { idem: Some(idem), body, .. }) = Record::parse(line) {
-                known.insert(idem, body["id"].as_str().unwrap_or_default().to_owned());
+            if let Ok(Record { idem: Some(idem), .. }) = Record::parse(line) {
+                known.insert(idem);
             }
         }
     }

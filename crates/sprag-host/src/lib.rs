@@ -8,6 +8,7 @@ pub mod checks;
 pub mod clean;
 pub mod clients;
 pub mod config;
+pub mod consult;
 pub mod disk;
 pub mod doctor;
 pub mod env;

@@ -6,10 +6,13 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
 
 use sprag_core::log::By;
+use sprag_core::memory::fold::Learnings;
 use sprag_core::text::Text;
 use sprag_core::time::Timestamp;
 
 use crate::disk;
+use crate::learnings;
+use crate::projections;
 use crate::reports;
 use crate::store::Store;
 use crate::walk::World;
@@ -124,6 +127,16 @@ pub fn try_lock(store: &Store, world: &World<'_>) -> io::Result<Option<File>> {
     world.disk.make_dirs(&store.dir)?;
     let lock = File::options().create(true).append(true).mode(0o600).open(store.dir.join("upkeep.lock"))?;
     Ok(lock.try_lock().is_ok().then_some(lock))
+}
+
+/// The learnings of the project and the user's own, each with the store they are in.
+fn kept(world: &World<'_>) -> io::Result<Vec<(Store, Learnings)>> {
+    let mut kept = Vec::new();
+    for store in [Some(world.store()), learnings::personal(&world.places)].into_iter().flatten() {
+        let learnings = projections::load::<Learnings>(&store)?.state;
+        kept.push((store, learnings));
+    }
+    Ok(kept)
 }
 
 /// Whose doing these records are.

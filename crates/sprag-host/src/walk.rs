@@ -212,6 +212,9 @@ pub fn chores(world: &World<'_>, input: &Input, walked: &Walked) -> io::Result<(
             upkeep::in_hook(world, input.at)?;
         }
         memory::maintain::after_reply(&store, world.disk, &[])?;
+        if let Some(personal) = memory::ask::personal(&world.places) {
+            memory::maintain::after_reply(&personal, world.disk, &[])?;
+        }
     }
     Ok(())
 }

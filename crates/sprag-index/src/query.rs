@@ -10,7 +10,7 @@ use sprag_core::time::Timestamp;
 use crate::bits::Bits;
 use crate::fuse::Around;
 use crate::segment::{Card, Section, Segment};
-use crate::table::{Table, Vector};
+use crate::table::{DIMS, Table, Vector};
 use crate::vectors::{self, SIGNS};
 use crate::{build, fuse, tokens};
 
@@ -29,12 +29,28 @@ pub struct Corpus<'a> {
 pub struct Shelf<'a> {
     pub segment: Segment<'a>,
     pub open: Bits,
+    /// Another way to the vectors of the segment than its bytes. A few hundred of them are wanted, all
+    /// over the place; where bytes are mapped, each would bring its neighbourhood into memory.
+    pub vectors: Option<&'a dyn Vectors>,
+}
+
+/// Reads the vector of a document.
+pub trait Vectors: std::fmt::Debug {
+    /// `None`: there is nothing to be read.
+    fn vector(&self, doc: u32) -> Option<[u8; DIMS]>;
 }
 
 impl<'a> Shelf<'a> {
     /// All documents may be found.
     pub fn new(segment: Segment<'a>) -> Shelf<'a> {
-        Shelf { open: Bits::all(segment.count()), segment }
+        Shelf { open: Bits::all(segment.count()), segment, vectors: None }
+    }
+
+    fn cosine(&self, question: &Vector, doc: u32) -> f32 {
+        match self.vectors.and_then(|vectors| vectors.vector(doc)) {
+            Some(vector) => vectors::cosine(question, &vector),
+            None => vectors::cosine(question, self.segment.vector(doc)),
+        }
     }
 }
 
@@ -160,9 +176,9 @@ pub fn search<'a>(
         docs.sort_unstable();
         docs.dedup();
         lexical.complete(corpus, number, docs, &mut scores[number]);
-        let segment = &corpus.shelves[number].segment;
+        let shelf = &corpus.shelves[number];
         for &doc in docs.iter() {
-            let cosine = vector.as_ref().map_or(0.0, |vector| vectors::cosine(vector, segment.vector(doc)));
+            let cosine = vector.as_ref().map_or(0.0, |vector| shelf.cosine(vector, doc));
             let signals = Signals {
                 coverage: lexical.coverage(&scores[number], doc),
                 cosine,

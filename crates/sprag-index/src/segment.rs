@@ -171,6 +171,11 @@ impl<'a> Segment<'a> {
         self.bytes.get(from..to).unwrap_or_default()
     }
 
+    /// Where a section begins.
+    pub fn start(&self, section: Section) -> usize {
+        self.parts[section as usize].0
+    }
+
     pub fn row(&self, part: Section, size: usize, doc: u32) -> Option<&'a [u8]> {
         let from = (doc as usize).checked_mul(size)?;
         self.section(part).get(from..from.checked_add(size)?)

@@ -12,6 +12,7 @@ use sprag_core::text::quoted;
 use sprag_core::verdict::Reason;
 use sprag_host::config::Problem;
 use sprag_host::config::edit::EditError;
+use sprag_host::consult::Unanswered;
 use sprag_host::install::InstallError;
 use sprag_host::learnings::NotFound;
 use sprag_host::learnings::hand_in::HandInError;
@@ -153,6 +154,27 @@ impl Failure {
         Failure::new(Kind::No, "not_found", format!("there is no open debt `{id}`")).next("sprag debt list")
     }
 
+    pub fn no_memory_judge() -> Failure {
+        Failure::new(Kind::Usage, "no_judge", "nobody is configured who could read it (`memory.judge`)")
+            .next("sprag config set memory.judge '[\"PROGRAM\", \"ARGUMENT\"]'")
+    }
+
+    pub fn unanswered(why: &Unanswered) -> Failure {
+        match why {
+            Unanswered::Nobody => Failure::no_memory_judge(),
+            Unanswered::Bad(what) => {
+                Failure::new(Kind::No, "no_answer", format!("the judge gave no answer: {what}"))
+                    .next("sprag config get memory.judge")
+            }
+            Unanswered::Io(error) => Failure::new(Kind::Ours, "io", error.to_string()).next("sprag doctor"),
+        }
+    }
+
+    pub fn nothing_to_revert() -> Failure {
+        Failure::new(Kind::No, "nothing_to_revert", "nothing was changed that could be taken back")
+            .next("sprag stats")
+    }
+
     pub fn no_learning(prefix: &str, error: &NotFound) -> Failure {
         let prefix = quoted(prefix);
         match error {
@@ -204,11 +226,6 @@ impl Failure {
     pub fn unknown_name(what: &str, name: &str, known: &[&str], command: &str) -> Failure {
         let message = format!("unknown {what} `{}`; known are {}", quoted(name), known.join(", "));
         Failure::new(Kind::Usage, "unknown_name", message).next(format!("sprag help {command}"))
-    }
-
-    pub fn nothing_to_revert() -> Failure {
-        Failure::new(Kind::No, "nothing_to_revert", "nothing was changed that could be taken back")
-            .next("sprag stats")
     }
 
     pub fn busy(command: &str) -> Failure {

@@ -1,15 +1,14 @@
-//! The rendered files of a project. They are made from the log as a whole, so there is nothing to write one
-//! by one: a change marks them as out of date, and what can be found in them is what the log has.
+//! The rendered files of a project. They are made from the log as a whole after every change of it, so there
+//! is nothing to write one by one; what can be found in them is what the log has.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use sprag_core::backends::is_shared;
 use sprag_core::memory::fold::Learnings;
 use sprag_core::memory::learning::Learning;
 
 use super::{Backend, Hit, Mirror, Site};
-use crate::disk::{self, RealDisk};
 use crate::projections;
 use crate::store::Store;
 
@@ -22,45 +21,32 @@ fn probe(site: &Site<'_>) -> bool {
 }
 
 fn open(site: &Site<'_>) -> io::Result<Box<dyn Mirror>> {
-    Ok(Box::new(Markdown { store: site.store.clone() }))
+    let dir =
+        site.worktree.as_ref().map(|worktree| worktree.join(".sprag")).ok_or(io::ErrorKind::NotFound)?;
+    Ok(Box::new(Markdown { dir, store: site.store.clone() }))
 }
 
 struct Markdown {
+    dir: PathBuf,
     store: Store,
-}
-
-/// What says that the rendered files are out of date. Whoever renders removes it first.
-pub fn mark(store: &Store) -> PathBuf {
-    store.dir.join("cache").join("render.due")
-}
-
-impl Markdown {
-    fn is_due(&self) -> io::Result<()> {
-        let mark = mark(&self.store);
-        disk::make_parent(&RealDisk, &mark)?;
-        touch(&mark)
-    }
-}
-
-fn touch(path: &Path) -> io::Result<()> {
-    disk::replace_derived(&RealDisk, path, b"")
 }
 
 impl Mirror for Markdown {
     fn ping(&mut self) -> io::Result<()> {
-        Ok(())
+        self.dir.metadata().map(drop)
     }
 
+    // Whoever changes the log has it rendered when it is changed; see `learnings::after_change`.
     fn write(&mut self, _: &Learning) -> io::Result<()> {
-        self.is_due()
+        self.ping()
     }
 
     fn archive(&mut self, _: &str) -> io::Result<()> {
-        self.is_due()
+        self.ping()
     }
 
     fn restore(&mut self, _: &str) -> io::Result<()> {
-        self.is_due()
+        self.ping()
     }
 
     fn search(&mut self, query: &str, limit: usize) -> io::Result<Vec<Hit>> {

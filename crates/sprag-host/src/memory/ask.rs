@@ -135,9 +135,7 @@ impl Memory {
     /// The whole of what was found.
     pub fn learning(&self, answer: &Answer) -> Option<Learning> {
         let (library, _) = &self.libraries[answer.spot.library];
-        let (_, card) =
-            library.by_prefix(&answer.id).into_iter().find(|(place, _)| *place == answer.spot.place)?;
-        self.kept(library, &card)
+        self.kept(library, &library.card(answer.spot.place)?)
     }
 
     /// The learning of this id with what became of it.
@@ -157,8 +155,6 @@ impl Memory {
     /// The text of what was found, also where it is no learning.
     pub fn document(&self, answer: &Answer) -> Option<Document> {
         let (library, _) = &self.libraries[answer.spot.library];
-        let (_, card) =
-            library.by_prefix(&answer.id).into_iter().find(|(place, _)| *place == answer.spot.place)?;
-        Document::of(&library.record(&card).ok()?)
+        Document::of(&library.record(&library.card(answer.spot.place)?).ok()?)
     }
 }

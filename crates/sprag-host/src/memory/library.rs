@@ -2,6 +2,7 @@
 //! from its sources and stands beside it, so that an answer is as new as the log.
 
 use std::collections::HashMap;
+use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
@@ -11,9 +12,9 @@ use sprag_core::memory::usage::Uses;
 use sprag_index::bits::Bits;
 use sprag_index::build;
 use sprag_index::columns::{Row, View};
-use sprag_index::query::{Corpus, Shelf};
-use sprag_index::segment::{Card, Segment};
-use sprag_index::table;
+use sprag_index::query::{self, Corpus, Shelf};
+use sprag_index::segment::{Card, Section, Segment};
+use sprag_index::table::{self, DIMS};
 
 use super::manifest::{self, Manifest};
 use super::mapped::Mapped;
@@ -22,6 +23,7 @@ use crate::store::Store;
 
 pub struct Library {
     segments: Vec<Mapped>,
+    vectors: Vec<Vectors>,
     columns: Option<Mapped>,
     /// What came since, as a segment of its own.
     tail: Vec<u8>,
@@ -87,6 +89,7 @@ impl Library {
         let Index { manifest, segments, columns } = index.unwrap_or_default();
         let mut library = Library {
             behind: Behind { is_broken: manifest.is_none() && !wanted.is_empty(), ..Behind::default() },
+            vectors: segments.iter().filter_map(Vectors::of).collect(),
             segments,
             columns,
             tail: Vec::new(),
@@ -248,7 +251,11 @@ impl Library {
         segments
             .into_iter()
             .enumerate()
-            .map(|(number, segment)| Shelf { open: shelf((number, segment.clone())), segment })
+            .map(|(number, segment)| Shelf {
+                open: shelf((number, segment.clone())),
+                segment,
+                vectors: self.vectors.get(number).map(|vectors| vectors as &dyn query::Vectors),
+            })
             .collect()
     }
 
@@ -258,16 +265,27 @@ impl Library {
 
     /// What became of a document.
     pub fn uses(&self, place: Place) -> Uses {
+        self.row(place).uses
+    }
+
+    fn row(&self, place: Place) -> Row {
         let stored = || self.view().map(|view| view.row(place.shelf, place.doc)).unwrap_or_default();
-        self.changed.get(&(place.shelf, place.doc)).copied().unwrap_or_else(stored).uses
+        self.changed.get(&(place.shelf, place.doc)).copied().unwrap_or_else(stored)
+    }
+
+    pub fn card(&self, place: Place) -> Option<Card<'_>> {
+        self.open_segments().into_iter().nth(place.shelf)?.card(place.doc)
     }
 
     /// Those whose id is this one, or else begins so; in the order of ids.
     pub fn by_prefix(&self, id: &str) -> Vec<(Place, Card<'_>)> {
         let mut found: Vec<(Place, Card<'_>)> = Vec::new();
-        for (number, shelf) in self.shelves(Shown::All).into_iter().enumerate() {
-            for doc in shelf.segment.by_prefix(id).filter(|&doc| shelf.open.has(doc)) {
-                found.extend(shelf.segment.card(doc).map(|card| (Place { shelf: number, doc }, card)));
+        for (shelf, segment) in self.open_segments().into_iter().enumerate() {
+            let is_tail = shelf == self.segments.len();
+            for doc in segment.by_prefix(id) {
+                let place = Place { shelf, doc };
+                let is_current = !self.row(place).is_replaced && (is_tail || self.is_served(&segment, doc));
+                found.extend(segment.card(doc).filter(|_| is_current).map(|card| (place, card)));
             }
         }
         found.sort_by(|a, b| a.1.id.as_str().cmp(b.1.id.as_str()));
@@ -289,6 +307,28 @@ impl Library {
     /// How many documents there are, those that are not shown included.
     pub fn documents(&self) -> u64 {
         self.open_segments().iter().map(|segment| u64::from(segment.count())).sum()
+    }
+}
+
+/// The vectors of a segment, read one by one.
+#[derive(Debug)]
+struct Vectors {
+    file: File,
+    start: u64,
+}
+
+impl Vectors {
+    fn of(mapped: &Mapped) -> Option<Vectors> {
+        let start = Segment::open(mapped).ok()?.start(Section::Vectors) as u64;
+        Some(Vectors { file: mapped.file.try_clone().ok()?, start })
+    }
+}
+
+impl query::Vectors for Vectors {
+    fn vector(&self, doc: u32) -> Option<[u8; DIMS]> {
+        let mut vector = [0; DIMS];
+        let at = self.start + u64::from(doc) * DIMS as u64;
+        self.file.read_exact_at(&mut vector, at).ok().map(|()| vector)
     }
 }
 

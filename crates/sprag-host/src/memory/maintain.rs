@@ -112,10 +112,19 @@ pub fn renew(store: &Store, disk: &dyn Disk, further: &[PathBuf], work: Work) ->
     }))
 }
 
-fn lock(store: &Store) -> io::Result<Option<File>> {
+/// Let go of by name and not by closing: a process that is being started may still have a copy of it.
+struct Lock(File);
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        self.0.unlock().unwrap_or_default();
+    }
+}
+
+fn lock(store: &Store) -> io::Result<Option<Lock>> {
     let path = store.dir.join("index.lock");
     let file = File::options().read(true).write(true).create(true).truncate(false).open(path)?;
-    Ok(lock_within(&file, std::time::Duration::ZERO)?.then_some(file))
+    Ok(lock_within(&file, std::time::Duration::ZERO)?.then_some(Lock(file)))
 }
 
 /// Whether what the index has of the sources that are there still stands in them. One that nobody asked

@@ -19,22 +19,24 @@ use crate::disk;
 pub struct Mapped {
     start: NonNull<u8>,
     length: usize,
+    /// For whoever wants single pieces of a large file.
+    pub file: File,
 }
 
 impl Mapped {
     pub fn open(path: &Path) -> io::Result<Mapped> {
-        Mapped::of(&disk::open_regular(path)?)
+        Mapped::of(disk::open_regular(path)?)
     }
 
-    fn of(file: &File) -> io::Result<Mapped> {
+    fn of(file: File) -> io::Result<Mapped> {
         let length = usize::try_from(file.metadata()?.size()).map_err(io::Error::other)?;
         if length == 0 {
-            return Ok(Mapped { start: NonNull::dangling(), length });
+            return Ok(Mapped { start: NonNull::dangling(), length, file });
         }
         // SAFETY: the kernel chooses the place, so that no memory of ours is replaced.
-        let start = unsafe { mmap(ptr::null_mut(), length, ProtFlags::READ, MapFlags::PRIVATE, file, 0)? };
+        let start = unsafe { mmap(ptr::null_mut(), length, ProtFlags::READ, MapFlags::PRIVATE, &file, 0)? };
         let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(Mapped { start, length })
+        Ok(Mapped { start, length, file })
     }
 }
 

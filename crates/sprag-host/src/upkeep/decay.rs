@@ -4,13 +4,11 @@ use std::io;
 
 use serde_json::json;
 use sprag_core::memory::decay;
-use sprag_core::memory::fold::Learnings;
 use sprag_core::memory::kinds;
 use sprag_core::text::one_line;
 use sprag_core::time::Timestamp;
 
-use super::{Done, Mode, Step, When, by};
-use crate::projections;
+use super::{Done, Mode, Step, When, by, kept};
 use crate::records;
 use crate::walk::World;
 
@@ -20,24 +18,24 @@ pub const STEP: Step = Step { name: "decay", about: "learnings archived", when: 
 const PER_HOOK: usize = 64;
 
 fn run(world: &World<'_>, mode: Mode, now: Timestamp) -> io::Result<Done> {
-    let store = world.store();
-    let learnings = projections::load::<Learnings>(&store)?.state;
-    let found = decay::decay(learnings.in_use(), &world.config.policy.decay, now);
     let mut done = Done::default();
-    let most = if mode == Mode::Bounded { PER_HOOK } else { usize::MAX };
-    let mut archived = Vec::new();
-    for due in found.archive.iter().take(most) {
-        done.add(format!("`{}` {}: {}", due.id, one_line(due.summary.as_str()), due.why));
-        let body = json!({"ids": [due.id], "how": format!("decay: {}", due.why)});
-        let mut record = records::record(kinds::ARCHIVED, now, None, Some(by()), body);
-        record.idem = Some(format!("decay {} {}", due.id, &now.to_string()[..10]));
-        archived.push(record);
-    }
-    if mode != Mode::Rehearsal && !archived.is_empty() {
-        store.log(world.disk, &archived)?;
-    }
-    for due in &found.flagged {
-        done.lines.push(format!("`{}` stays, because a user asked for it: {}", due.id, due.why));
+    for (store, learnings) in kept(world)? {
+        let found = decay::decay(learnings.in_use(), &world.config.policy.decay, now);
+        let most = if mode == Mode::Bounded { PER_HOOK } else { usize::MAX };
+        let mut archived = Vec::new();
+        for due in found.archive.iter().take(most) {
+            done.add(format!("`{}` {}: {}", due.id, one_line(due.summary.as_str()), due.why));
+            let body = json!({"ids": [due.id], "how": format!("decay: {}", due.why)});
+            let mut record = records::record(kinds::ARCHIVED, now, None, Some(by()), body);
+            record.idem = Some(format!("decay {} {}", due.id, &now.to_string()[..10]));
+            archived.push(record);
+        }
+        if mode != Mode::Rehearsal && !archived.is_empty() {
+            store.log(world.disk, &archived)?;
+        }
+        for due in &found.flagged {
+            done.lines.push(format!("`{}` stays, because a user asked for it: {}", due.id, due.why));
+        }
     }
     Ok(done)
 }

@@ -4,15 +4,13 @@
 use std::io;
 
 use serde_json::json;
-use sprag_core::memory::fold::Learnings;
 use sprag_core::memory::kinds;
 use sprag_core::memory::learning::Status;
 use sprag_core::memory::negative::{self, Standing, caveat};
 use sprag_core::text::one_line;
 use sprag_core::time::Timestamp;
 
-use super::{Done, Mode, Step, When, by};
-use crate::projections;
+use super::{Done, Mode, Step, When, by, kept};
 use crate::records;
 use crate::walk::World;
 
@@ -23,30 +21,36 @@ pub const STEP: Step =
 const PER_HOOK: usize = 64;
 
 fn run(world: &World<'_>, mode: Mode, now: Timestamp) -> io::Result<Done> {
-    let store = world.store();
-    let learnings = projections::load::<Learnings>(&store)?.state;
     let mut done = Done::default();
-    let mut found = Vec::new();
     let most = if mode == Mode::Bounded { PER_HOOK } else { usize::MAX };
-    for entry in learnings.in_use() {
-        let kind = match negative::standing(entry, now) {
-            Some(Standing::Refuted) => kinds::ARCHIVED,
-            Some(Standing::Recheck) if entry.status() == Status::Active => kinds::WENT_STALE,
-            Some(Standing::Recheck | Standing::Holds) | None => continue,
-        };
-        if done.count >= most {
-            break;
+    for (store, learnings) in kept(world)? {
+        let mut found = Vec::new();
+        for entry in learnings.in_use() {
+            let kind = match negative::standing(entry, now) {
+                Some(Standing::Refuted) => kinds::ARCHIVED,
+                Some(Standing::Recheck) if entry.status() == Status::Active => kinds::WENT_STALE,
+                Some(Standing::Recheck | Standing::Holds) | None => continue,
+            };
+            let how = match kind {
+                kinds::ARCHIVED => caveat(Standing::Refuted),
+                _ => caveat(Standing::Recheck),
+            };
+            if done.count >= most {
+                break;
+            }
+            let learning = &entry.learning;
+            done.add(format!("`{}` {}: {how}", learning.id, one_line(learning.candidate.summary.as_str())));
+            found.push(records::record(
+                kind,
+                now,
+                None,
+                Some(by()),
+                json!({"ids": [learning.id], "how": how}),
+            ));
         }
-        let how = match kind {
-            kinds::ARCHIVED => caveat(Standing::Refuted),
-            _ => caveat(Standing::Recheck),
-        };
-        let learning = &entry.learning;
-        done.add(format!("`{}` {}: {how}", learning.id, one_line(learning.candidate.summary.as_str())));
-        found.push(records::record(kind, now, None, Some(by()), json!({"ids": [learning.id], "how": how})));
-    }
-    if mode != Mode::Rehearsal && !found.is_empty() {
-        store.log(world.disk, &found)?;
+        if mode != Mode::Rehearsal && !found.is_empty() {
+            store.log(world.disk, &found)?;
+        }
     }
     Ok(done)
 }

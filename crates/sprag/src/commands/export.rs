@@ -1,9 +1,9 @@
 //! `sprag export`: what is known, for other programs and people.
 
 use serde_json::{Value, json};
-use sprag_core::memory::fold::{Entry, Learnings};
-use sprag_core::memory::learning::{Learning, Scope};
-use sprag_host::projections;
+use sprag_core::memory::fold::Entry;
+use sprag_core::memory::learning::{Learning, Scope, Status};
+use sprag_host::learnings;
 
 use super::{Cx, Ending, Outcome};
 use crate::output;
@@ -28,9 +28,10 @@ enum Format {
 }
 
 pub fn run(args: Args, cx: &Cx) -> Outcome {
-    let learnings = projections::load::<Learnings>(&cx.world()?.store())?.state;
-    let entries = learnings.in_use().filter(|entry| is_wanted(&entry.learning, args.personal));
-    for entry in entries {
+    let all = learnings::load(&cx.places()?)?;
+    let entries = all.entries().map(|(_, entry)| entry);
+    let in_use = entries.filter(|entry| matches!(entry.status(), Status::Active | Status::Stale));
+    for entry in in_use.filter(|entry| is_wanted(&entry.learning, args.personal)) {
         match args.format {
             Format::Jsonl => output::line(object(entry).to_string()),
             Format::Markdown => output::line(section(&entry.learning)),

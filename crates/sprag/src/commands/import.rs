@@ -47,9 +47,8 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     }
     let plan =
         import::plan(&world, importer, files, cx.now).map_err(|error| Failure::io("read", &path, &error))?;
-    let warnings = if args.apply { import::apply(&world, &plan, cx.now)? } else { Vec::new() };
-    for warning in &warnings {
-        output::note(format!("sprag: warning: {warning}"));
+    if args.apply {
+        import::apply(&world, &plan, cx.now)?;
     }
     show(
         args.json,

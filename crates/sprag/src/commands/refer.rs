@@ -3,15 +3,16 @@
 use serde_json::json;
 use sprag_core::event::Report;
 use sprag_core::text::Text;
-use sprag_host::reports;
+use sprag_host::{learnings, reports};
 
 use super::{Cx, Outcome, delivered, show, words};
+use crate::failure::Failure;
 use crate::output;
 
 /// Say which learnings were of use, and how
 #[derive(clap::Args)]
 pub struct Args {
-    /// Their ids
+    /// Their ids, or the first six characters and more
     #[arg(required = true)]
     ids: Vec<String>,
     /// What they helped with, at most 500 characters
@@ -29,6 +30,14 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     let help = words("`--how`", &args.how, "ref")?;
     let ids = args.ids.iter().map(|id| words("an id", id, "ref")).collect::<Result<Vec<Text<64>>, _>>()?;
     let world = cx.world()?;
+    let all = learnings::load(&world.places)?;
+    let ids = ids
+        .iter()
+        .map(|id| match all.find(id.as_str()) {
+            Ok((_, entry)) => Ok(entry.learning.id.clone()),
+            Err(error) => Err(Failure::no_learning(id.as_str(), &error)),
+        })
+        .collect::<Result<Vec<_>, _>>()?;
     let session = reports::find_session(&world, args.session.as_deref(), cx.now)?;
     let report = Report::Referred { ids: ids.clone(), how: help };
     let delivery = reports::send(&world, &session, report, &cx.cwd, cx.now)?;

@@ -29,21 +29,24 @@ fn an_import_is_shown_then_written_then_known() {
     exit 0
     --- stdout
     + pitfall  Avoid N+1 queries in the dashboard
-    1 new, 2 uses, 0 known, 2 not taken over, from 2 files
+    + domain  Mine alone and nobody else's
+    2 new, 2 uses, 0 known, 1 not taken over, from 2 files
     nothing was written
       next: sprag import grove . --apply
     --- stderr
     not taken over: rubbish: it is not JSON
-    not taken over: Mine alone and nobody else's: it is personal, and this is a project's memory
     ");
     assert_eq!(stored_lines(&sandbox.store()), Vec::<String>::new());
     let applied = sandbox.json(&["import", "grove", ".", "--apply", "--json"]);
-    assert_eq!((applied["new"].as_array().unwrap().len(), &applied["applied"]), (1, &json!(true)));
+    assert_eq!((applied["new"].as_array().unwrap().len(), &applied["applied"]), (2, &json!(true)));
     let lines = stored_lines(&sandbox.store());
     assert_eq!(lines.len(), 3);
     let again = sandbox.json(&["import", "grove", ".grove/learnings.md", "--apply", "--json"]);
-    assert_eq!((&again["known"], again["new"].as_array().unwrap().len()), (&json!(1), 0));
+    assert_eq!((&again["known"], again["new"].as_array().unwrap().len()), (&json!(2), 0));
     assert_eq!(stored_lines(&sandbox.store()), lines);
+    let own = exported(&sandbox, &["export", "--personal"]);
+    assert_eq!(own.len(), 2);
+    assert!(lines.iter().all(|line| !line.contains("Mine alone")), "what is personal is not the project's");
 
     let learnings = exported(&sandbox, &["export"]);
     assert_eq!(learnings.len(), 1);

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use sprag_core::log::Record;
 use sprag_core::memory::kinds;
 use sprag_core::time::Timestamp;
-use sprag_host::disk::{Disk, RealDisk};
+use sprag_host::disk::RealDisk;
 use sprag_host::memory::maintain::{Work, renew};
 use sprag_host::memory::{Library, Reach, Shown, manifest};
 use sprag_host::records;
@@ -93,7 +93,7 @@ fn a_person_is_told_what_is_known_and_when_nothing_is() {
     assert_eq!(serde_json::from_str::<Value>(&ran.stdout).unwrap(), json!({"v": 1, "hits": []}));
     let ran = sandbox.run(&["search", "linker", "--category", "nonsense"]);
     assert_eq!(ran.code, 2);
-    assert!(ran.stderr.contains("`--category` knows no `nonsense`"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("unknown category `nonsense`"), "{}", ran.stderr);
 }
 
 fn loaded(id: &str, text: &str, second: i64) -> Record {
