@@ -28,7 +28,9 @@ pub fn verify(args: &OneArgs, cx: &Cx) -> Outcome {
         .map(ToString::to_string)
         .collect();
     let record = match seen == old.seen {
-        true => desk.record(kinds::VERIFIED, json!(about(&[old.id.clone()], "verified by a command"))),
+        true => {
+            desk.record(kinds::VERIFIED, json!(about(std::slice::from_ref(&old.id), "verified by a command")))
+        }
         // What it rests on reads otherwise now, and that is fine.
         false => desk.record(kinds::CORRECTED, json!(Learning { seen, ..old.clone() })),
     };
