@@ -22,7 +22,7 @@ use crate::places::Places;
 use crate::policy::Sourced;
 
 pub use keys::nearest;
-use keys::{leaves, line_of, names, tighten_rule, tightens};
+use keys::{guards, leaves, line_of, names, tighten_rule, tightens};
 
 pub mod compiled;
 pub mod edit;
@@ -384,14 +384,6 @@ impl Merge {
             good: self.good,
         }
     }
-}
-
-/// Sections that the environment may only tighten: a project's settings of a client may set variables for
-/// the hooks it calls.
-fn guards(key: &str) -> bool {
-    ["policy.", "protection.", "completion.", "review.", "backends."]
-        .iter()
-        .any(|section| key.starts_with(section))
 }
 
 /// `SPRAG_SECTION__KEY`: the double underscore tells a setting from our other variables.

@@ -36,6 +36,14 @@ pub(super) fn tighten_rule(key: &str) -> Tighten {
     found.map_or(Tighten::Never, |key| key.tighten)
 }
 
+/// Sections that the environment may only tighten: a project's settings of a client may set variables for
+/// the hooks it calls.
+pub(super) fn guards(key: &str) -> bool {
+    ["policy.", "protection.", "completion.", "review.", "backends."]
+        .iter()
+        .any(|section| key.starts_with(section))
+}
+
 pub(super) fn tightens(rule: Tighten, now: &Value, new: &Value) -> bool {
     match rule {
         Tighten::Never => now == new,
