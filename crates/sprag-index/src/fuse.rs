@@ -40,10 +40,10 @@ pub struct Weights {
 
 pub const WEIGHTS: Weights = Weights {
     version: 1,
-    bias: -10.0,
+    bias: -10.7,
     coverage: 14.4,
-    cosine: 5.8,
-    thin: 5.8,
+    cosine: 7.0,
+    thin: 7.0,
     files: 8.6,
     names: 0.5,
     crowd: 11.9,

@@ -49,6 +49,26 @@ pub struct Loaded {
     pub created: Option<Timestamp>,
 }
 
+/// Words of a text that stand for its summary where it has none: what something is about is said first.
+const LEAD: usize = 20;
+
+/// A text without a summary as its beginning and the rest.
+pub fn split(text: &str) -> (&str, &str) {
+    let text = text.trim_start();
+    let mut words = 0;
+    let mut is_word = false;
+    for (at, c) in text.char_indices() {
+        if is_word && c.is_whitespace() {
+            words += 1;
+            if words == LEAD {
+                return text.split_at(at);
+            }
+        }
+        is_word = !c.is_whitespace();
+    }
+    (text, "")
+}
+
 impl Document {
     /// The text a record brings, if it is one that does. A learning that has lost its form is none.
     pub fn of(record: &Record) -> Option<Document> {
@@ -98,5 +118,20 @@ impl From<Learning> for Document {
                 readers,
             }),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_summed_up_by_its_beginning() {
+        assert_eq!(split("  short"), ("short", ""));
+        assert_eq!(split(""), ("", ""));
+        let text: String = (0..25).map(|word| format!("w{word} ")).collect();
+        let (lead, rest) = split(&text);
+        assert!(lead.ends_with("w19") && rest.trim_start().starts_with("w20"), "{lead} / {rest}");
+        assert_eq!(format!("{lead}{rest}"), text);
     }
 }

@@ -7,7 +7,7 @@ use std::thread;
 
 use serde_json::{Value, json};
 use sprag_core::log::{self, Record};
-use sprag_core::memory::document::Loaded;
+use sprag_core::memory::document::{self, Loaded};
 use sprag_core::memory::kinds;
 use sprag_core::time::Timestamp;
 use sprag_index::build;
@@ -153,10 +153,14 @@ fn read(line: &[u8], now: Timestamp) -> Result<Read, Bad> {
         (false, true) => whole.to_owned(),
         (false, false) => format!("{detail}\n{whole}"),
     };
+    let (summary, detail) = match summary.trim().is_empty() {
+        true => document::split(&detail),
+        false => (summary, detail.as_str()),
+    };
     let loaded = Loaded {
         id,
         summary: build::cut(summary, build::FIELD).to_owned(),
-        detail: build::cut(&detail, build::FIELD).to_owned(),
+        detail: build::cut(detail, build::FIELD).to_owned(),
         tags: list("tags")?,
         files: list("files")?,
         created: members

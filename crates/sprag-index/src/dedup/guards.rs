@@ -38,6 +38,8 @@ pub struct Marks {
     /// Words with a capital that no sentence asks for.
     names: BTreeSet<String>,
     negations: usize,
+    /// Words that leave everything else out.
+    limits: bool,
     /// Sides of the pairs below, as far as the statement takes them.
     sides: BTreeSet<(usize, Side)>,
     /// Stems in order.
@@ -55,6 +57,8 @@ const NEGATIONS: &[&str] = &[
     "isnt", "wont", "shouldnt", "mustnt", "arent", "wasnt", "werent", "didnt", "couldnt", "wouldnt",
     "unless", "nobody", "nowhere", "hardly", "avoid", "stop", "instead", "except", "fails", "lacks",
 ];
+
+const LIMITS: &[&str] = &["only", "alone", "solely", "exclusively", "just", "merely"];
 
 /// Words that say the contrary of each other, as stems.
 const CONTRARIES: &[(&[&str], &[&str])] = &[
@@ -135,6 +139,7 @@ impl Marks {
         }
         let plain: String = lower.chars().filter(|c| !matches!(c, '\'' | '\u{2019}')).collect();
         self.negations += usize::from(NEGATIONS.contains(&plain.as_str()));
+        self.limits |= LIMITS.contains(&plain.as_str());
         let stem = tokens::stem(&plain);
         for (at, (one, other)) in CONTRARIES.iter().enumerate() {
             if one.contains(&stem.as_str()) {
@@ -153,7 +158,10 @@ impl Marks {
             () if self.paths != other.paths => Some(Differs::Path),
             () if self.identifiers != other.identifiers => Some(Differs::Identifier),
             () if exchanged(&self.names, &other.names) => Some(Differs::Name),
-            () if self.negations % 2 != other.negations % 2 || self.is_contrary(other) => {
+            () if self.negations % 2 != other.negations % 2
+                || self.limits != other.limits
+                || self.is_contrary(other) =>
+            {
                 Some(Differs::Negation)
             }
             () if self.is_turned(other) => Some(Differs::Direction),
@@ -214,6 +222,7 @@ mod tests {
             ("call open_pool before", "call open_file before", Differs::Identifier),
             ("the Cache type is Send", "the Cache type is not Send", Differs::Negation),
             ("workers don't share it", "workers share it", Differs::Negation),
+            ("it is keyed by the path alone", "it is keyed by worktree and path", Differs::Negation),
             ("enable it in tests", "disable it in tests", Differs::Negation),
             ("copy from left pane to main pane", "copy from main pane to left pane", Differs::Direction),
             ("the job uses Redis for locks", "the job uses Kafka for locks", Differs::Name),

@@ -3,14 +3,16 @@
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use sprag_host::disk::RealDisk;
 use sprag_host::memory::loading::{self, Loader};
+use sprag_index::table::{self, Table};
+use sprag_index::{build, dedup};
 
 use super::{Cx, Ending, Outcome};
 use crate::input::{Line, next_line};
 
-/// Load texts to be searched
+/// Load texts to be searched, and compare statements
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -32,11 +34,21 @@ enum Command {
         #[arg(long, required = true)]
         jsonl: bool,
     },
+    /// Tell how much two statements say the same: one JSON object a line
+    ///
+    /// A line has `pair_id`, `a` and `b`. The answer has the score and what the write gate makes of it:
+    /// `reject` the second, ask what becomes of two `similar` ones, or keep both as `distinct`.
+    Similar {
+        /// Read from stdin, one object a line
+        #[arg(long, required = true)]
+        jsonl: bool,
+    },
 }
 
 pub fn run(args: Args, cx: &Cx) -> Outcome {
     match args.command {
         Command::Load { store, jsonl: _ } => load(store, cx),
+        Command::Similar { jsonl: _ } => similar(),
     }
 }
 
@@ -76,4 +88,46 @@ fn load(store: PathBuf, cx: &Cx) -> Outcome {
     loader.finish()?;
     writeln!(stdout, "{}", json!({"loaded": loader.loaded, "bad": bad}))?;
     Ok(if bad == 0 { Ending::Done } else { Ending::BadLines })
+}
+
+fn similar() -> Outcome {
+    let table = table::built_in();
+    let mut input = io::BufReader::new(io::stdin().lock());
+    let mut stdout = io::stdout().lock();
+    let mut ending = Ending::Done;
+    while let Some(line) = next_line(&mut input, LINE)? {
+        let told = match &line {
+            Line::Whole(line) if line.trim_ascii().is_empty() => continue,
+            Line::Whole(line) => compared(line, &table),
+            Line::Long => Err((None, "limit: the line is longer than 64 MB".to_owned())),
+        };
+        let told = told.unwrap_or_else(|(id, what)| {
+            ending = Ending::BadLines;
+            let mut told = json!({ "error": what });
+            if let Some(id) = id {
+                told["pair_id"] = id;
+            }
+            told
+        });
+        // Whoever asks waits for this very line.
+        writeln!(stdout, "{told}").and_then(|()| stdout.flush())?;
+    }
+    Ok(ending)
+}
+
+fn compared(line: &[u8], table: &Table<'_>) -> Result<Value, (Option<Value>, String)> {
+    let value: Value = serde_json::from_slice(line).map_err(|error| (None, format!("not JSON: {error}")))?;
+    let id = value.get("pair_id").cloned();
+    let text = |name: &str| {
+        let text = value.get(name).and_then(Value::as_str);
+        text.ok_or_else(|| (id.clone(), format!("`{name}` is missing, or no string")))
+    };
+    let (a, b) = (text("a")?, text("b")?);
+    let pair_id = id.clone().ok_or_else(|| (None, "`pair_id` is missing".to_owned()))?;
+    let found = dedup::similar(build::cut(a, build::FIELD), build::cut(b, build::FIELD), table);
+    let mut told = json!({"pair_id": pair_id, "score": found.score, "verdict": found.verdict.name()});
+    if let Some(differs) = found.differs {
+        told["differs"] = json!(differs.name());
+    }
+    Ok(told)
 }
