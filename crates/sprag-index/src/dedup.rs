@@ -16,6 +16,9 @@ pub const REJECT: f32 = 0.72;
 /// From here on somebody has to say what becomes of the two.
 pub const SIMILAR: f32 = 0.49;
 
+/// What is left of the score of two statements that differ in what may not.
+const APART: f32 = 0.95;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Reject,
@@ -69,9 +72,9 @@ impl Statement {
             (None, None) => 1.0,
             _ => 0.0,
         };
-        let score =
-            (meaning + shared(&self.stems, &other.stems) + shared(&self.triples, &other.triples)) / 3.0;
+        let views = meaning + shared(&self.stems, &other.stems) + shared(&self.triples, &other.triples);
         let differs = self.guards.differ(&other.guards);
+        let score = views / 3.0 * if differs.is_some() { APART } else { 1.0 };
         let verdict = match score {
             score if score >= REJECT && differs.is_none() => Verdict::Reject,
             score if score >= SIMILAR => Verdict::Similar,

@@ -151,3 +151,68 @@ fn le32(bytes: &[u8], at: usize) -> u32 {
     let bytes = bytes.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).unwrap_or([0; 4]);
     u32::from_le_bytes(bytes)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    /// Written by the scripts that trained the table, from their own code.
+    fn expected() -> Value {
+        serde_json::from_str(include_str!("../data/vectors.json")).unwrap()
+    }
+
+    fn text<'v>(value: &'v Value, name: &str) -> &'v str {
+        value[name].as_str().unwrap()
+    }
+
+    #[test]
+    fn pieces_and_vectors_are_those_of_the_training() {
+        let (expected, table) = (expected(), built_in());
+        for case in expected["texts"].as_array().unwrap() {
+            let given = text(case, "text");
+            let mut found = Vec::new();
+            pieces::each(given, &table, |piece| found.push(piece));
+            let has_row = |id: &u64| *id < table.scales.len() as u64 / 4;
+            let ids = case["ids"].as_array().unwrap().iter().filter_map(Value::as_u64).filter(has_row);
+            let found: Vec<u64> = found.into_iter().map(u64::from).filter(has_row).collect();
+            assert_eq!(found, ids.collect::<Vec<_>>(), "{given:?}");
+            let vector = table.embed(given).unwrap_or([0.0; DIMS]);
+            for (at, head) in case["head"].as_array().unwrap().iter().enumerate() {
+                assert!((f64::from(vector[at]) - head.as_f64().unwrap()).abs() < 1e-4, "{given:?} {at}");
+            }
+        }
+    }
+
+    #[test]
+    fn cosines_are_those_of_the_training() {
+        let table = built_in();
+        for case in expected()["cosines"].as_array().unwrap() {
+            let vector = |name: &str| table.embed(text(case, name)).unwrap_or([0.0; DIMS]);
+            let found = cosine(&vector("a"), &vector("b"));
+            assert!((f64::from(found) - case["cosine"].as_f64().unwrap()).abs() < 1e-4, "{case}");
+        }
+    }
+
+    #[test]
+    fn a_damaged_table_is_refused_or_read_without_harm() {
+        assert!(Table::open(&[]).is_err() && Table::open(&BUILT_IN[..HEADER]).is_err());
+        assert!(Table::open(&BUILT_IN[..BUILT_IN.len() - 1]).is_err());
+        let mut bytes = BUILT_IN[..400_000].to_vec();
+        for at in (8..HEADER).step_by(3) {
+            bytes[at] ^= 0x5a;
+            if let Ok(table) = Table::open(&bytes) {
+                table.embed("a few words, and more");
+            }
+            bytes[at] ^= 0x5a;
+        }
+    }
+
+    #[test]
+    fn words_that_mean_the_same_are_near() {
+        let table = built_in();
+        let near = |a: &str, b: &str| cosine(&table.embed(a).unwrap(), &table.embed(b).unwrap());
+        assert!(near("delete a file", "remove the file") > near("delete a file", "parse a date") + 0.2);
+    }
+}

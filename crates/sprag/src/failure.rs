@@ -232,6 +232,11 @@ impl Failure {
         Failure::new(Kind::Ours, "busy", "another process is at it").next(format!("sprag {command}"))
     }
 
+    pub fn no_data(path: &Path) -> Failure {
+        let message = format!("there is no data to measure on in `{}`", path.display());
+        Failure::new(Kind::Usage, "no_data", message).next("sprag help eval")
+    }
+
     pub fn bad_span(text: &str) -> Failure {
         Failure::new(
             Kind::Usage,

@@ -8,7 +8,7 @@ use sprag_core::memory::learning::{Learning, Status};
 use sprag_core::memory::usage::Uses;
 use sprag_core::time::Timestamp;
 use sprag_index::fuse::{self, Widths};
-use sprag_index::query::{self, Corpus, Hit, Question, Signals, WEIGHTS};
+use sprag_index::query::{self, Corpus, Hit, Question, Signals, WEIGHTS, Weights};
 use sprag_index::segment::Card;
 use sprag_index::table;
 
@@ -92,6 +92,18 @@ impl Memory {
 
     /// The best answers first.
     pub fn ask(&self, question: &Question, shown: Shown, widths: Widths, now: Timestamp) -> Vec<Answer> {
+        self.ask_by(question, shown, widths, &WEIGHTS, now)
+    }
+
+    /// The same, with other weights than the usual: to see what each of them brings.
+    pub fn ask_by(
+        &self,
+        question: &Question,
+        shown: Shown,
+        widths: Widths,
+        weights: &Weights,
+        now: Timestamp,
+    ) -> Vec<Answer> {
         let mut corpus = Corpus::default();
         let mut spots = Vec::new();
         for (at, (library, _)) in self.libraries.iter().enumerate() {
@@ -101,7 +113,7 @@ impl Memory {
             }
         }
         let wide = Question { limit: question.limit.saturating_mul(SPARE), ..question.clone() };
-        let hits = query::search(&corpus, &wide, &table::built_in(), &WEIGHTS);
+        let hits = query::search(&corpus, &wide, &table::built_in(), weights);
         let mut answers: Vec<Answer> = hits
             .iter()
             .map(|hit| {

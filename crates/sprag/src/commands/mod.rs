@@ -38,6 +38,7 @@ commands! {
     Answer: answer,
     Search: search,
     Memory: memory,
+    Eval: eval,
     Learnings: learnings,
     Show: show,
     Mcp: mcp,
