@@ -6,7 +6,7 @@ pub struct Bits(Vec<u64>);
 impl Bits {
     pub fn all(count: u32) -> Bits {
         let mut bits = Bits(vec![u64::MAX; (count as usize).div_ceil(64)]);
-        if count % 64 != 0
+        if !count.is_multiple_of(64)
             && let Some(last) = bits.0.last_mut()
         {
             *last = (1 << (count % 64)) - 1;

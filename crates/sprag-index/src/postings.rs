@@ -84,7 +84,7 @@ impl<'a> Postings<'a> {
             let wanted = self.block_of(doc, block);
             if wanted > block {
                 block = wanted;
-                (iter, current) = (self.from_mark(block), None);
+                (iter, current) = (self.at_mark(block), None);
             }
             loop {
                 let posting = match current {
@@ -120,7 +120,7 @@ impl<'a> Postings<'a> {
         low
     }
 
-    fn from_mark(&self, block: usize) -> Iter<'a> {
+    fn at_mark(&self, block: usize) -> Iter<'a> {
         let at = block.saturating_sub(1) * MARK;
         let (next, offset) =
             (u32_at(self.marks, at).unwrap_or(u32::MAX), u32_at(self.marks, at + 4).unwrap_or(u32::MAX));

@@ -43,6 +43,9 @@ fn words(count: std::ops::Range<usize>) -> impl Strategy<Value = String> {
     proptest::collection::vec(prop::sample::select(&WORDS[..]), count).prop_map(|words| words.join(" "))
 }
 
+/// Summary, detail, tags, when, files, label, day.
+type Drawn = (String, String, String, String, Vec<&'static str>, usize, i64);
+
 fn drafts(most: usize) -> impl Strategy<Value = Vec<Draft>> {
     let file = prop::sample::select(&["src/a.rs", "src/b.rs", "src/deep/c.rs", "README.md", "docs/x.md"][..]);
     let one = (
@@ -55,10 +58,8 @@ fn drafts(most: usize) -> impl Strategy<Value = Vec<Draft>> {
         0i64..5,
     );
     proptest::collection::vec(one, 0..most).prop_map(|all| {
-        let draft = |(at, (summary, detail, tags, when, files, label, day)): (
-            usize,
-            (String, String, String, String, Vec<&str>, usize, i64),
-        )| {
+        let draft = |(at, one): (usize, Drawn)| {
+            let (summary, detail, tags, when, files, label, day) = one;
             let id = match at % 3 {
                 0 => format!("0192f0c1-7e4b-7000-8000-{at:012x}"),
                 1 => format!("doc-{at}"),

@@ -343,7 +343,6 @@ pub struct Index {
 impl Index {
     /// `None`: files went away while they were opened; try again. An index that is not whole is none at
     /// all: `Some(None)`.
-    #[expect(clippy::option_option, reason = "gone meanwhile and not there are told apart")]
     pub fn open(store: &Store) -> Option<Option<Index>> {
         let Some(manifest) = manifest::read(store) else {
             return Some(None);

@@ -55,8 +55,11 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     }
 }
 
+/// Takes something out of the weights.
+type Without = fn(&mut Weights);
+
 /// What is left out, to see what it brings.
-const VARIANTS: &[(&str, fn(&mut Weights))] = &[
+const VARIANTS: &[(&str, Without)] = &[
     ("all", |_| {}),
     ("no meaning", |weights| {
         weights.fusion.cosine = 0.0;

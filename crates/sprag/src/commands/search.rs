@@ -139,7 +139,7 @@ fn moment(text: &str, now: Timestamp) -> Result<Timestamp, Failure> {
 /// Everything that is asked here.
 fn memory(args: &Args, foreign: &Path, cx: &Cx) -> Result<Memory, Failure> {
     if let Some(dir) = &args.store {
-        return Ok(loaded(&cx.cwd.join(dir), None)?);
+        return loaded(&cx.cwd.join(dir), None);
     }
     let places = cx.places()?;
     let project = open(&Store::at(&places.store), &[])?;

@@ -97,7 +97,7 @@ pub fn untagged(text: &str) -> String {
     while let Some(at) = rest.find('<') {
         let (before, from) = rest.split_at(at);
         out.push_str(before);
-        let inside = from[1..].find(['<', '>']).filter(|end| from[1..].as_bytes().get(*end) == Some(&b'>'));
+        let inside = from[1..].find(['<', '>']).filter(|end| from.as_bytes().get(end + 1) == Some(&b'>'));
         let is_tag =
             inside.is_some() && from[1..].starts_with(|c: char| c == '/' || c == '!' || c.is_alphabetic());
         match (inside, is_tag) {
