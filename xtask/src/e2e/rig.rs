@@ -137,6 +137,27 @@ impl<'a> Rig<'a> {
 
     /// The same, asked for in other words.
     pub fn run_asking(&mut self, prompt: &str, script: Script, grant: Grant) -> Result<Run, Stopped> {
+        self.ask(prompt, None, script, grant)
+    }
+
+    /// Goes on with a session that has ended.
+    pub fn resume_asking(
+        &mut self,
+        session: &str,
+        prompt: &str,
+        script: Script,
+        grant: Grant,
+    ) -> Result<Run, Stopped> {
+        self.ask(prompt, Some(session), script, grant)
+    }
+
+    fn ask(
+        &mut self,
+        prompt: &str,
+        resume: Option<&str>,
+        script: Script,
+        grant: Grant,
+    ) -> Result<Run, Stopped> {
         let grant = match (self.sandbox, grant) {
             // Without its sandbox the client refuses every command. What the case is about does not
             // need the sandbox, so it goes on without.
@@ -145,7 +166,7 @@ impl<'a> Rig<'a> {
             _ => grant,
         };
         self.model.play(script);
-        let errand = Errand { prompt, grant, plugin: self.plugin };
+        let errand = Errand { prompt, grant, plugin: self.plugin, resume };
         let mut command = self.place.command(self.program);
         command.args((self.client.arguments)(&errand)).envs((self.client.env)(&self.place));
         let finished = process::run(command, &self.next_outputs(), DEADLINE)?;

@@ -30,6 +30,7 @@ mod pipeline;
 mod players;
 mod policy;
 mod policy_import;
+mod recall;
 mod reflection;
 mod review;
 mod reviewers;

@@ -19,6 +19,7 @@ mod denied_command;
 mod denied_tool;
 mod held_stop;
 mod ignored;
+mod memory;
 mod memory_server;
 mod permission;
 mod plain;
@@ -49,6 +50,7 @@ pub const CASES: &[&Case] = &[
     &subagent::CASE,
     &plugin::CASE,
     &broker::CASE,
+    &memory::CASE,
     &memory_server::CASE,
 ];
 

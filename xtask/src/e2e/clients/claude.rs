@@ -93,6 +93,9 @@ fn hooks(place: &Place) -> Value {
 fn arguments(errand: &Errand) -> Vec<String> {
     let fixed = ["-p", errand.prompt, "--model", "claude-sonnet-4-5", "--output-format", "json"];
     let mut arguments: Vec<String> = fixed.map(str::to_owned).to_vec();
+    if let Some(session) = errand.resume {
+        arguments.extend(["--resume", session].map(str::to_owned));
+    }
     if let Some(folder) = errand.plugin {
         arguments.extend(["--plugin-dir".to_owned(), folder.display().to_string()]);
     }

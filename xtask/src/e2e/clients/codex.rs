@@ -101,9 +101,13 @@ fn arguments(errand: &Errand) -> Vec<String> {
     };
     // Trust in hooks is the user's to give, and the user of this home is us.
     let bypass = "--dangerously-bypass-hook-trust";
-    ["exec", "--json", "--skip-git-repo-check", "-s", sandbox, bypass, errand.prompt]
-        .map(str::to_owned)
-        .to_vec()
+    let mut arguments =
+        ["exec", "--json", "--skip-git-repo-check", "-s", sandbox, bypass].map(str::to_owned).to_vec();
+    if let Some(session) = errand.resume {
+        arguments.extend(["resume", session].map(str::to_owned));
+    }
+    arguments.push(errand.prompt.to_owned());
+    arguments
 }
 
 fn session(stdout: &str) -> Option<String> {

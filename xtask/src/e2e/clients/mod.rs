@@ -61,6 +61,8 @@ pub struct Errand<'a> {
     pub prompt: &'a str,
     pub grant: Grant,
     pub plugin: Option<&'a Path>,
+    /// A session to go on with.
+    pub resume: Option<&'a str>,
 }
 
 /// What the user lets the model do without being asked.
