@@ -10,7 +10,7 @@ use crate::bytes::{put_block, put_number, zigzag};
 use crate::postings::{FIELDS, Posting};
 use crate::segment::{META, Origin, card, uuid_bytes, write_label};
 use crate::table::{DIMS, Table};
-use crate::{tokens, vectors};
+use crate::{pieces, tokens, vectors};
 
 /// A document and where it comes from.
 #[derive(Clone, Debug, Default)]
@@ -40,15 +40,16 @@ pub fn build(mut drafts: Vec<Draft>, table: &Table<'_>) -> Vec<u8> {
     drafts.sort_by_key(|draft| (draft.origin.source, draft.origin.offset));
     let mut assembly = Assembly::default();
     let (mut terms, mut keys) = (Counted::default(), Counted::default());
+    let (mut words, mut pieces) = (Words::default(), pieces::Known::default());
     let (mut card, mut text) = (Vec::new(), String::new());
     for (doc, draft) in drafts.iter().enumerate() {
         let doc = u32::try_from(doc).unwrap_or(u32::MAX);
         let document = &draft.document;
-        let lengths = count_terms(document, doc, &mut terms);
+        let lengths = words.count(document, doc, &mut terms, &mut keys);
         count_keys(document, doc, &mut keys);
         write_card(draft, &mut card);
         vector_text(document, &mut text);
-        let vector = table.embed(&text).unwrap_or([0.0; DIMS]);
+        let vector = table.embed_many(&text, &mut pieces).unwrap_or([0.0; DIMS]);
         let signs: Vec<u8> = vectors::signs(&vector).iter().flat_map(|word| word.to_le_bytes()).collect();
         let bytes = vectors::bytes(&vector).map(i8::cast_unsigned);
         assembly.document(&Row {
@@ -95,38 +96,88 @@ fn vector_text(document: &Document, text: &mut String) {
     }
 }
 
-fn count_terms(document: &Document, doc: u32, terms: &mut Counted) -> [u8; FIELDS] {
-    let mut lengths = [0u32; FIELDS];
-    let mut count = |field: usize, text: &str| {
-        tokens::terms(cut(text, FIELD), |term| {
-            lengths[field] += 1;
-            if term.len() <= WORD {
-                terms.count(term.as_bytes(), doc, field);
-            }
-        });
-    };
-    count(0, &document.summary);
-    document.tags.iter().for_each(|tag| count(1, tag));
-    count(2, &document.when);
-    count(3, &document.detail);
-    lengths.map(quantised)
+/// Words that were looked at before: what a word comes to takes longer to find out than to count.
+#[derive(Default)]
+struct Words {
+    known: HashMap<Box<str>, Analysed, BuildHasherDefault<Mix>>,
+}
+
+/// The numbers of a word's terms, and of the name that it may be.
+#[derive(Clone, Default)]
+struct Analysed {
+    terms: Box<[u32]>,
+    name: Option<u32>,
+}
+
+/// Words that are remembered at most.
+const KNOWN: usize = 200_000;
+
+impl Words {
+    fn count(
+        &mut self,
+        document: &Document,
+        doc: u32,
+        terms: &mut Counted,
+        keys: &mut Counted,
+    ) -> [u8; FIELDS] {
+        let mut lengths = [0u32; FIELDS];
+        let mut count = |field: usize, text: &str| {
+            tokens::each_word(cut(text, FIELD), |word| {
+                let new;
+                let analysed = match self.known.get(word) {
+                    Some(known) => known,
+                    None => {
+                        new = analysed(word, terms, keys);
+                        if self.known.len() < KNOWN {
+                            self.known.insert(word.into(), new.clone());
+                        }
+                        &new
+                    }
+                };
+                for &term in &analysed.terms {
+                    lengths[field] += 1;
+                    terms.count(term, doc, field);
+                }
+                // A tag is found as a tag.
+                if let Some(name) = analysed.name.filter(|_| field != 1) {
+                    keys.count_once(name, doc);
+                }
+            });
+        };
+        count(0, &document.summary);
+        document.tags.iter().for_each(|tag| count(1, tag));
+        count(2, &document.when);
+        count(3, &document.detail);
+        lengths.map(quantised)
+    }
+}
+
+fn analysed(word: &str, terms: &mut Counted, keys: &mut Counted) -> Analysed {
+    let mut numbers = Vec::new();
+    tokens::word_terms(word, &mut |term| {
+        if term.len() <= WORD {
+            numbers.push(terms.number(term.as_bytes()));
+        }
+    });
+    let name = tokens::name(word).map(|name| {
+        let mut key = Vec::new();
+        name_key(&name, &mut key);
+        keys.number(&key)
+    });
+    Analysed { terms: numbers.into(), name }
 }
 
 fn count_keys(document: &Document, doc: u32, keys: &mut Counted) {
     let mut key = Vec::new();
     for file in &document.files {
         file_key(file, &mut key);
-        keys.count_once(&key, doc);
+        let number = keys.number(&key);
+        keys.count_once(number, doc);
     }
     for tag in &document.tags {
         tag_key(tag, &mut key);
-        keys.count_once(&key, doc);
-    }
-    for text in [&document.summary, &document.when, &document.detail] {
-        tokens::names(cut(text, FIELD), |name| {
-            name_key(name, &mut key);
-            keys.count_once(&key, doc);
-        });
+        let number = keys.number(&key);
+        keys.count_once(number, doc);
     }
 }
 
@@ -201,49 +252,56 @@ pub fn cut(text: &str, most: usize) -> &str {
 #[derive(Default)]
 struct Counted {
     numbers: HashMap<Box<[u8]>, u32, BuildHasherDefault<Mix>>,
-    /// For each word, its last posting and how many there are.
-    last: Vec<(u32, u32)>,
+    /// For each word, its last posting, of which document that is, and how many there are.
+    last: Vec<Last>,
     postings: Vec<(u32, Posting)>,
 }
 
+#[derive(Clone, Copy, Default)]
+struct Last {
+    place: u32,
+    doc: u32,
+    count: u32,
+}
+
 impl Counted {
-    fn count(&mut self, word: &[u8], doc: u32, field: usize) {
-        let tf = &mut self.posting(word, doc).tf[field];
+    fn number(&mut self, word: &[u8]) -> u32 {
+        if let Some(&number) = self.numbers.get(word) {
+            return number;
+        }
+        let number = u32::try_from(self.last.len()).unwrap_or(u32::MAX);
+        self.numbers.insert(word.into(), number);
+        self.last.push(Last::default());
+        number
+    }
+
+    fn count(&mut self, number: u32, doc: u32, field: usize) {
+        let tf = &mut self.posting(number, doc).tf[field];
         *tf = tf.saturating_add(1);
     }
 
-    fn count_once(&mut self, word: &[u8], doc: u32) {
-        self.posting(word, doc).tf = [0, 0, 0, 1];
+    fn count_once(&mut self, number: u32, doc: u32) {
+        self.posting(number, doc).tf = [0, 0, 0, 1];
     }
 
-    fn posting(&mut self, word: &[u8], doc: u32) -> &mut Posting {
-        let number = match self.numbers.get(word) {
-            Some(&number) => number,
-            None => {
-                let number = u32::try_from(self.last.len()).unwrap_or(u32::MAX);
-                self.numbers.insert(word.into(), number);
-                self.last.push((u32::MAX, 0));
-                number
-            }
-        };
-        let (place, count) = &mut self.last[number as usize];
-        let is_known =
-            self.postings.get(*place as usize).is_some_and(|(_, posting)| posting.doc == doc && *count > 0);
-        if !is_known {
-            *place = u32::try_from(self.postings.len()).unwrap_or(u32::MAX);
-            *count += 1;
+    fn posting(&mut self, number: u32, doc: u32) -> &mut Posting {
+        let last = &mut self.last[number as usize];
+        if last.count == 0 || last.doc != doc {
+            last.place = u32::try_from(self.postings.len()).unwrap_or(u32::MAX);
+            last.doc = doc;
+            last.count += 1;
             self.postings.push((number, Posting { doc, tf: [0; FIELDS] }));
         }
-        &mut self.postings[*place as usize].1
+        &mut self.postings[last.place as usize].1
     }
 
     /// Every word in order, with its postings.
     fn lists(self, mut take: impl FnMut(&[u8], &[Posting])) {
         let mut starts = Vec::with_capacity(self.last.len() + 1);
         let mut start = 0usize;
-        for (_, count) in &self.last {
+        for last in &self.last {
             starts.push(start);
-            start += *count as usize;
+            start += last.count as usize;
         }
         let mut lists = vec![Posting { doc: 0, tf: [0; FIELDS] }; self.postings.len()];
         let mut next = starts.clone();
@@ -252,13 +310,25 @@ impl Counted {
             lists[*place] = posting;
             *place += 1;
         }
-        let mut words: Vec<(Box<[u8]>, u32)> = self.numbers.into_iter().collect();
+        let mut words: Vec<(u64, Box<[u8]>, u32)> =
+            self.numbers.into_iter().map(|(word, number)| (first_bytes(&word), word, number)).collect();
         words.sort_unstable();
-        for (word, number) in words {
+        for (_, word, number) in words {
             let (from, to) = (starts[number as usize], next[number as usize]);
-            take(&word, &lists[from..to]);
+            if from < to {
+                take(&word, &lists[from..to]);
+            }
         }
     }
+}
+
+/// Most words differ here, which saves looking at the rest.
+fn first_bytes(word: &[u8]) -> u64 {
+    let mut bytes = [0; 8];
+    for (byte, known) in bytes.iter_mut().zip(word) {
+        *byte = *known;
+    }
+    u64::from_be_bytes(bytes)
 }
 
 /// Quick, and good enough for words that nobody chose to collide: the words of one build.

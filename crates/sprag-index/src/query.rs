@@ -2,7 +2,6 @@
 //! are those of all segments together, so that where a document happens to be stored changes nothing.
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
 
 use sprag_core::memory::learning::{Category, Scope};
 use sprag_core::time::Timestamp;
@@ -284,8 +283,7 @@ fn filtered(shelf: &Shelf<'_>, filter: &Filter) -> Bits {
     bits
 }
 
-/// The documents that point most nearly the same way, by signs alone. Where several are equally near,
-/// ids decide, so that it does not matter where they are stored.
+/// The documents that point most nearly the same way, by signs alone.
 fn nearest(corpus: &Corpus<'_>, vector: &Vector, filtered: &[Bits], most: usize) -> Vec<(usize, u32)> {
     let question = vectors::signs(vector);
     let mut distances: Vec<Vec<u8>> = Vec::with_capacity(corpus.shelves.len());
@@ -322,19 +320,21 @@ fn nearest(corpus: &Corpus<'_>, vector: &Vector, filtered: &[Bits], most: usize)
         }
     }
     let room = most.saturating_sub(near.len());
-    near.extend(first_by_id(corpus, equal, room));
+    near.extend(chosen(corpus, equal, room));
     near
 }
 
-/// So many of them, chosen by id if there are more.
-fn first_by_id(corpus: &Corpus<'_>, mut places: Vec<(usize, u32)>, most: usize) -> Vec<(usize, u32)> {
+/// So many of them, chosen by what they say if there are more: where they are stored must not matter. Ids
+/// decide only between equal ones, since to read an id is to bring a card into memory.
+fn chosen(corpus: &Corpus<'_>, mut places: Vec<(usize, u32)>, most: usize) -> Vec<(usize, u32)> {
     if places.len() > most {
-        let mut ids: HashMap<(usize, u32), String> = HashMap::with_capacity(places.len());
-        for &(shelf, doc) in &places {
+        let signs =
+            |&(shelf, doc): &(usize, u32)| corpus.shelves[shelf].segment.row(Section::Signs, SIGNS, doc);
+        let id = |&(shelf, doc): &(usize, u32)| {
             let id = corpus.shelves[shelf].segment.id(doc);
-            ids.insert((shelf, doc), id.map(|id| id.as_str().to_owned()).unwrap_or_default());
-        }
-        places.sort_by(|a, b| ids[a].cmp(&ids[b]));
+            id.map(|id| id.as_str().to_owned())
+        };
+        places.sort_unstable_by(|a, b| signs(a).cmp(&signs(b)).then_with(|| id(a).cmp(&id(b))));
         places.truncate(most);
     }
     places

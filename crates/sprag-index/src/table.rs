@@ -85,6 +85,13 @@ impl<'a> Table<'a> {
         self.sum(found)
     }
 
+    /// The same, for whoever reads many texts.
+    pub fn embed_many(&self, text: &str, known: &mut pieces::Known) -> Option<Vector> {
+        let mut found = Vec::with_capacity(text.len() / 4);
+        known.each(text, self, |piece| found.push(piece));
+        self.sum(found)
+    }
+
     /// A piece said often counts more, but not as often as it is said.
     fn sum(&self, mut pieces: Vec<u32>) -> Option<Vector> {
         pieces.sort_unstable();

@@ -12,12 +12,15 @@ const LONGEST: usize = 40;
 
 /// Gives every term of a text, in order.
 pub fn terms(text: &str, mut take: impl FnMut(&str)) {
-    let stemmer = Stemmer::create(Algorithm::English);
-    each_word(text, |word| {
-        if !is_common(&word.to_lowercase()) {
-            each_part(word, |part| give_stems(&stemmer, part, &mut take));
-        }
-    });
+    each_word(text, |word| word_terms(word, &mut take));
+}
+
+/// The terms of one word of a text, see [`each_word`].
+pub fn word_terms(word: &str, take: &mut impl FnMut(&str)) {
+    if !is_common(&word.to_lowercase()) {
+        let stemmer = Stemmer::create(Algorithm::English);
+        each_part(word, |part| give_stems(&stemmer, part, take));
+    }
 }
 
 /// The terms of a question with how often each is said, in order of their first mention.
@@ -39,11 +42,16 @@ pub fn stem(word: &str) -> String {
 /// letters. Whole and in lower case; whoever says just this means just this.
 pub fn names(text: &str, mut take: impl FnMut(&str)) {
     each_word(text, |word| {
-        let is_name = is_compound(word) && word.chars().count() <= LONGEST;
-        if is_name {
-            take(&word.trim_matches('_').to_lowercase());
+        if let Some(name) = name(word) {
+            take(&name);
         }
     });
+}
+
+/// The name that a word of a text is, if it is one.
+pub fn name(word: &str) -> Option<String> {
+    let is_name = is_compound(word) && word.chars().count() <= LONGEST;
+    is_name.then(|| word.trim_matches('_').to_lowercase())
 }
 
 fn is_compound(word: &str) -> bool {
@@ -53,7 +61,7 @@ fn is_compound(word: &str) -> bool {
 }
 
 /// Runs of letters, digits and underscores. An apostrophe within a word does not end it: `don't` is one.
-fn each_word<'t>(text: &'t str, mut take: impl FnMut(&'t str)) {
+pub fn each_word<'t>(text: &'t str, mut take: impl FnMut(&'t str)) {
     let is_inside = |c: char| c.is_alphanumeric() || c == '_';
     for run in text.split(|c: char| !is_inside(c) && !matches!(c, '\'' | '\u{2019}')) {
         for word in possessive(run).split(['\'', '\u{2019}']) {

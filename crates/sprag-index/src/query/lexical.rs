@@ -2,7 +2,7 @@
 //! those are. The frequent words of a long question say little and cost most; they are only looked up
 //! for documents that are candidates anyway.
 
-use super::{Corpus, Weights, first_by_id};
+use super::{Corpus, Weights, chosen};
 use crate::assembly::length_of;
 use crate::bits::Bits;
 use crate::postings::{FIELDS, Postings};
@@ -154,6 +154,6 @@ pub fn best(corpus: &Corpus<'_>, scores: &[Scores], filtered: &[Bits], most: usi
     let (_, &mut (last, ..), _) = found.select_nth_unstable_by(most - 1, |a, b| b.0.total_cmp(&a.0));
     let mut best: Vec<_> = found.iter().filter(|found| found.0 > last).map(place).collect();
     let equal: Vec<_> = found.iter().filter(|found| found.0 == last).map(place).collect();
-    best.extend(first_by_id(corpus, equal, most - best.len()));
+    best.extend(chosen(corpus, equal, most - best.len()));
     best
 }
