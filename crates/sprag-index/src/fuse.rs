@@ -14,6 +14,8 @@ pub struct Around {
     pub crowd: f32,
     /// Share of the question's weight in words that nothing here has.
     pub unknown: f32,
+    /// Near 1 in a small store: among few there is less that fits by chance.
+    pub few: f32,
     /// The question has no words, only files.
     pub is_wordless: bool,
 }
@@ -34,6 +36,7 @@ pub struct Weights {
     pub crowd: f32,
     /// Against.
     pub unknown: f32,
+    pub few: f32,
     /// In place of the bias where a question has only files.
     pub wordless: f32,
 }
@@ -47,7 +50,8 @@ pub const WEIGHTS: Weights = Weights {
     files: 8.6,
     names: 0.5,
     crowd: 11.9,
-    unknown: 3.8,
+    unknown: 4.7,
+    few: 1.0,
     wordless: -4.5,
 };
 
@@ -58,7 +62,9 @@ impl Weights {
         let meaning = self.cosine + self.thin * (1.0 - coverage);
         let base = match around.is_wordless {
             true => self.wordless,
-            false => self.bias - self.crowd * around.crowd - self.unknown * around.unknown,
+            false => {
+                self.bias + self.few * around.few - self.crowd * around.crowd - self.unknown * around.unknown
+            }
         };
         base + self.coverage * coverage.sqrt()
             + meaning * signals.cosine.max(0.0)

@@ -190,6 +190,7 @@ pub fn search<'a>(
     let around = Around {
         crowd: crowd(&found),
         unknown: lexical.unknown(),
+        few: lexical.few(),
         is_wordless: lexical.is_empty() && vector.is_none(),
     };
     found.iter_mut().for_each(|found| found.score = weights.fusion.score(&found.signals, &around));

@@ -7,6 +7,12 @@ use crate::assembly::length_of;
 use crate::bits::Bits;
 use crate::postings::{FIELDS, Postings};
 
+/// Documents that are thought of beside those there are. In a small store every word is rare, and one that
+/// nobody has used yet would count as much as all others together.
+const OTHERS: u64 = 200;
+/// Documents from which on it says something that a word is in none.
+const ENOUGH: f32 = 100.0;
+
 pub struct Lexical<'a> {
     terms: Vec<Term<'a>>,
     /// Terms before this one are read in full.
@@ -15,6 +21,7 @@ pub struct Lexical<'a> {
     norms: Box<[[f32; 256]; FIELDS]>,
     k1: f32,
     best: f32,
+    count: u64,
 }
 
 struct Term<'a> {
@@ -34,7 +41,7 @@ impl<'a> Lexical<'a> {
         for (word, said) in words {
             let postings: Vec<_> = corpus.shelves.iter().map(|shelf| shelf.segment.term(word)).collect();
             let docs = postings.iter().flatten().map(|list| u64::from(list.count)).sum();
-            terms.push((docs, word, Term { worth: idf(count, docs) * *said as f32, postings }));
+            terms.push((docs, word, Term { worth: idf(count + OTHERS, docs) * *said as f32, postings }));
         }
         // The rarest first, and by themselves where they are equally rare.
         terms.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)));
@@ -48,7 +55,7 @@ impl<'a> Lexical<'a> {
         let in_full = in_full.count();
         let terms: Vec<Term<'a>> = terms.into_iter().map(|(_, _, term)| term).collect();
         let best = terms.iter().map(|term| term.worth).sum();
-        Lexical { in_full, norms: norms(corpus, weights), k1: weights.k1, best, terms }
+        Lexical { in_full, norms: norms(corpus, weights), k1: weights.k1, best, count, terms }
     }
 
     /// For all documents of a segment, as far as terms are read in full.
@@ -93,7 +100,12 @@ impl<'a> Lexical<'a> {
     pub fn unknown(&self) -> f32 {
         let is_unknown = |term: &&Term<'_>| term.postings.iter().all(Option::is_none);
         let unknown: f32 = self.terms.iter().filter(is_unknown).map(|term| term.worth).sum();
-        if self.best > 0.0 { unknown / self.best } else { 0.0 }
+        if self.best > 0.0 { unknown / self.best * (1.0 - self.few()) } else { 0.0 }
+    }
+
+    /// Near 1 where there are few documents, near 0 where there are many.
+    pub fn few(&self) -> f32 {
+        ENOUGH / (self.count as f32 + ENOUGH)
     }
 
     /// Of the best score the question could get.

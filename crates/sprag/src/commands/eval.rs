@@ -27,12 +27,14 @@ pub struct Args {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// How well texts are found: `corpus.jsonl`, `queries.jsonl` and `qrels.jsonl` of a directory
+    /// How well texts are found
     ///
-    /// Figures come with 95 % intervals by drawing queries again, and once without each signal. With a
+    /// The directory has `corpus.jsonl`, `queries.jsonl` and `qrels.jsonl`. Figures come with 95 % intervals by drawing queries again, and once without each signal. With a
     /// `negatives.jsonl`, questions that nothing answers, it is also told how many are left unanswered.
     Retrieval(Of),
-    /// How well duplicates are told from other pairs: every `*.jsonl` of a directory with `a`, `b` and `dup`
+    /// How well duplicates are told from other pairs
+    ///
+    /// Every file of the directory that ends in `jsonl` has lines with `a`, `b` and `dup`.
     Dedup(Of),
 }
 
