@@ -26,7 +26,8 @@ pub enum Vote {
     Unsure,
 }
 
-pub type Note = Text<2000>;
+/// As long as what a starting session may be shown of the memory.
+pub type Note = Text<6000>;
 
 /// What a tool is to be called with instead.
 #[derive(Clone, Debug, PartialEq)]

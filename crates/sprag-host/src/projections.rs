@@ -57,6 +57,16 @@ pub fn load<P: Projection>(store: &Store) -> io::Result<Folded<P>> {
     Ok(Folded { state, fresh_bytes, seen })
 }
 
+/// The fold as it was last stored, without reading what came since: for what may be a little old.
+pub fn kept<P: Projection>(store: &Store) -> Option<P> {
+    stored::<P>(store).map(|stored| stored.state)
+}
+
+/// Stores the fold as it is now.
+pub fn refresh<P: Projection>(store: &Store, disk: &dyn Disk) -> io::Result<()> {
+    save(store, disk, &load::<P>(store)?)
+}
+
 pub fn save<P: Projection>(store: &Store, disk: &dyn Disk, folded: &Folded<P>) -> io::Result<()> {
     disk.make_dirs(&store.cache_dir())?;
     let stored = Stored { version: P::VERSION, seen: folded.seen.clone(), state: &folded.state };

@@ -5,12 +5,15 @@ use sprag_core::event::Input;
 use sprag_core::gates::Asked;
 use sprag_core::gates::recall::{Policy, Seen, Strategy};
 use sprag_core::memory::evidence::State;
-use sprag_core::memory::fold::Learnings;
+use sprag_core::memory::fold::{Entry, Learnings};
 use sprag_core::memory::implicit::Terms;
 use sprag_core::memory::learning::{Learning, Status};
+use sprag_core::memory::negative;
+use sprag_core::memory::policy::{Versions, Whom};
 use sprag_core::memory::recall::{Became, Found, Notice, Occasion, Question, Recalled};
 use sprag_core::session::Session;
 use sprag_core::text::Text;
+use sprag_core::time::Timestamp;
 use sprag_index::dedup::{SIMILAR, Statement};
 use sprag_index::fuse::Widths;
 use sprag_index::select::{Contender, Limits, select};
@@ -88,10 +91,12 @@ fn found(
         ..query::Question::default()
     };
     let answers = memory.ask(&asked, Shown::InUse, widths, input.at);
+    let floors = Floors::of(world, strategy);
     let is_fresh = |answer: &&Answer| !shown.iter().any(|seen| seen.id.as_str() == answer.id);
     let asked_terms: Vec<String> =
         tokens::query_terms(&question.text).into_iter().map(|(term, _)| term).collect();
-    let likely = answers.iter().filter(|answer| answer.probability >= strategy.floor()).filter(is_fresh);
+    let likely =
+        answers.iter().filter(|answer| answer.probability >= floors.of_owner(answer.owner)).filter(is_fresh);
     let mut known: Vec<(&Answer, Learning)> =
         likely.filter_map(|answer| Some((answer, memory.learning(answer)?))).collect();
     known.retain(|(_, learning)| !is_not_for(learning, &asked_terms));
@@ -106,10 +111,35 @@ fn found(
             is_personal: answer.owner == Owner::Personal,
         })
         .collect();
-    let limits = Limits { floor: strategy.floor(), most: policy.most() };
+    // Each is above the floor of its own kind already.
+    let limits = Limits { floor: 0.0, most: policy.most() };
     let alike = |a: usize, b: usize| statements[a].compare(&statements[b], &table).score >= SIMILAR;
     let chosen = select(&contenders, limits, alike);
-    chosen.into_iter().filter_map(|at| told(world, known[at].0, &known[at].1)).collect()
+    chosen.into_iter().filter_map(|at| told(world, known[at].0, &known[at].1, input.at)).collect()
+}
+
+/// The strategy's floor, moved by what was judged of what was shown.
+struct Floors {
+    project: f32,
+    personal: f32,
+}
+
+impl Floors {
+    fn of(world: &World<'_>, strategy: Strategy) -> Floors {
+        let versions: Versions = projections::kept(&world.store()).unwrap_or_default();
+        let moved = |scope: &str| {
+            let whom = Whom { role: Text::from("main"), scope: Text::from(scope) };
+            strategy.floor() * versions.floor(&whom)
+        };
+        Floors { project: moved("project"), personal: moved("personal") }
+    }
+
+    fn of_owner(&self, owner: Owner) -> f32 {
+        match owner {
+            Owner::Project => self.project,
+            Owner::Personal => self.personal,
+        }
+    }
 }
 
 /// A learning says itself what it is not for.
@@ -120,14 +150,16 @@ fn is_not_for(learning: &Learning, asked: &[String]) -> bool {
 }
 
 /// `None`: what it rests on is gone.
-fn told(world: &World<'_>, answer: &Answer, learning: &Learning) -> Option<Found> {
+fn told(world: &World<'_>, answer: &Answer, learning: &Learning, now: Timestamp) -> Option<Found> {
     let state = world.places.worktree.as_deref().map(|worktree| evidence::state(worktree, learning));
     let has_changed = match state {
         Some(State::Gone) => return None,
         Some(State::Changed) => true,
         Some(State::Fresh | State::Moved) | None => false,
     };
+    let entry = Entry { learning: learning.clone(), uses: answer.uses, superseded_by: None };
     Some(Found {
+        caveat: negative::standing(&entry, now).map(negative::caveat),
         id: learning.id.clone(),
         summary: learning.candidate.summary.clone(),
         detail: learning.candidate.detail.clone(),

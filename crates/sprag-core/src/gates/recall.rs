@@ -8,7 +8,7 @@ mod tests;
 mod words;
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::event::{Actor, Author, Errand, Event, Report, Source, Stop};
 use crate::fact::Needs;
@@ -114,7 +114,7 @@ impl Gate for Recall {
             Event::ToolRequested { call } => self.requested(call),
             Event::StopRequested(stop) if cx.input.actor == Actor::Main => self.stopped(stop, cx),
             Event::SessionEnded { .. } => self.ended(cx),
-            Event::Reported(report) => self.reported(report),
+            Event::Reported(report) => self.reported(report, cx),
             _ => {}
         }
         match occasion {
@@ -169,8 +169,9 @@ impl Recall {
         if self.shown.is_empty() {
             return;
         }
-        let summary = call.summary();
-        self.note(&Words::of(call.command.as_deref().into_iter().chain([summary.as_str()])));
+        // What is run, and what is written.
+        let members = call.input.as_object().into_iter().flat_map(|members| members.values());
+        self.note(&Words::of(members.filter_map(Value::as_str)));
     }
 
     fn note(&mut self, words: &Words) {
@@ -223,7 +224,7 @@ impl Recall {
         tell_each(kinds::DISMISSED, in_vain, "shown and of no use", cx);
     }
 
-    fn reported(&mut self, report: &Report) {
+    fn reported(&mut self, report: &Report, cx: &mut Cx<'_, Policy>) {
         match report {
             // The record of it is the reflection gate's.
             Report::Referred { ids, .. } => {
@@ -234,7 +235,10 @@ impl Recall {
                     .for_each(|seen| seen.fate = Fate::Referred);
             }
             Report::Skipped { .. } => self.has_skipped = true,
-            Report::Reflected { .. } => self.has_skipped = false,
+            Report::Reflected { submission, .. } => {
+                self.has_skipped = false;
+                self.cited_in(submission, "cited in a reflection", cx);
+            }
             _ => {}
         }
     }

@@ -130,6 +130,8 @@ pub struct Found {
     /// Which nobody had noticed yet.
     pub has_changed: bool,
     pub is_personal: bool,
+    /// How far what was tried once still holds.
+    pub caveat: Option<&'static str>,
     /// The words by which its use is known.
     pub terms: Terms,
 }

@@ -33,6 +33,7 @@ fn run(world: &World<'_>, mode: Mode, now: Timestamp) -> io::Result<Done> {
             record
         };
         store.log(world.disk, &next.iter().map(record).collect::<Vec<_>>())?;
+        projections::refresh::<Versions>(&store, world.disk)?;
     }
     Ok(done)
 }

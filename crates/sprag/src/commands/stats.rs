@@ -180,6 +180,7 @@ fn revert(world: &World<'_>, json: bool, cx: &Cx) -> Outcome {
     let record =
         |version: &Version| records::record(policy::POLICY, cx.now, None, Some(by.clone()), json!(version));
     store.log(&RealDisk, &reverted.iter().map(record).collect::<Vec<_>>())?;
+    projections::refresh::<Versions>(&store, &RealDisk)?;
     show(
         json,
         || json!({ "reverted": reverted }),

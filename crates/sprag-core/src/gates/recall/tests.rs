@@ -61,6 +61,7 @@ fn found(id: &str, summary: &str) -> Found {
         is_stale: false,
         has_changed: false,
         is_personal: false,
+        caveat: None,
         terms: Terms::new(
             "upload worker chunks backpressure retry_budget",
             crate::memory::implicit::plain_idf,

@@ -39,13 +39,14 @@ fn line(found: &Found, with_detail: bool) -> String {
     let id = short(found.id.as_str());
     let category = found.category.map_or("note", |category| category.name());
     let stale = if found.is_stale { ", may be out of date" } else { "" };
+    let caveat = found.caveat.map(|caveat| format!(", {caveat}")).unwrap_or_default();
     let summary = untagged(&quoted(found.summary.as_str()));
     match with_detail {
         true => {
             let detail = untagged(&quoted(Text::<DETAIL>::from(found.detail.as_str()).as_str()));
-            format!("- {id} ({category}{stale}): \"{summary}\" - \"{detail}\"")
+            format!("- {id} ({category}{caveat}{stale}): \"{summary}\" - \"{detail}\"")
         }
-        false => format!("- {id} ({category}{stale}): \"{summary}\""),
+        false => format!("- {id} ({category}{caveat}{stale}): \"{summary}\""),
     }
 }
 
