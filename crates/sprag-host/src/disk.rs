@@ -91,21 +91,34 @@ impl Disk for SlowDisk {
 
 /// Replaces a file in one step, on disk when this returns: a reader sees the old bytes or the new.
 pub fn replace(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Result<()> {
-    put(disk, path, bytes, |file| disk.sync(file))?;
+    replace_by_pieces(disk, path, bytes, usize::MAX)
+}
+
+/// The same, with so many bytes written at once.
+pub fn replace_by_pieces(disk: &dyn Disk, path: &Path, bytes: &[u8], size: usize) -> io::Result<()> {
+    put(disk, path, bytes.chunks(size), |file| disk.sync(file))?;
     sync_parent(disk, path)
 }
 
 /// The same for what can be made again: a power cut may take it.
 pub fn replace_derived(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Result<()> {
-    put(disk, path, bytes, |_| Ok(()))
+    put(disk, path, [bytes], |_| Ok(()))
 }
 
-fn put(disk: &dyn Disk, path: &Path, bytes: &[u8], sync: impl Fn(&File) -> io::Result<()>) -> io::Result<()> {
+fn put<'a>(
+    disk: &dyn Disk,
+    path: &Path,
+    pieces: impl IntoIterator<Item = &'a [u8]>,
+    sync: impl Fn(&File) -> io::Result<()>,
+) -> io::Result<()> {
     let parent = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
     let temp = parent.join(temp_name(path)?);
     let file = File::options().write(true).create_new(true).mode(0o600).open(&temp)?;
-    let written =
-        disk.append(&file, bytes).and_then(|()| sync(&file)).and_then(|()| disk.rename(&temp, path));
+    let written = pieces
+        .into_iter()
+        .try_for_each(|piece| disk.append(&file, piece))
+        .and_then(|()| sync(&file))
+        .and_then(|()| disk.rename(&temp, path));
     if written.is_err() {
         // The error that matters is the first one; a left-over is swept by `sprag clean`.
         disk.remove(&temp).unwrap_or_default();

@@ -1,12 +1,12 @@
 //! Makes a segment of documents. It is a matter of counting: what takes time is reading their words.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 
 use sprag_core::memory::document::Document;
 
 use crate::assembly::{Assembly, Row, quantised};
 use crate::bytes::{put_block, put_number, zigzag};
+use crate::mix::Mixed;
 use crate::postings::{FIELDS, Posting};
 use crate::segment::{META, Origin, card, uuid_bytes, write_label};
 use crate::table::{DIMS, Table};
@@ -96,17 +96,14 @@ fn vector_text(document: &Document, text: &mut String) {
     }
 }
 
-/// Words that were looked at before: what a word comes to takes longer to find out than to count.
+/// What was looked at before: what a word comes to takes longer to find out than to count. Names are many,
+/// and made of parts that are few.
 #[derive(Default)]
 struct Words {
-    known: HashMap<Box<str>, Analysed, BuildHasherDefault<Mix>>,
-}
-
-/// The numbers of a word's terms, and of the name that it may be.
-#[derive(Clone, Default)]
-struct Analysed {
-    terms: Box<[u32]>,
-    name: Option<u32>,
+    /// Words that are no names, with the numbers of their terms.
+    plain: HashMap<Box<str>, Box<[u32]>, Mixed>,
+    /// Parts of names. A word that is in every text is left out as a word, and not as a part.
+    parts: HashMap<Box<str>, Box<[u32]>, Mixed>,
 }
 
 /// Words that are remembered at most.
@@ -121,26 +118,39 @@ impl Words {
         keys: &mut Counted,
     ) -> [u8; FIELDS] {
         let mut lengths = [0u32; FIELDS];
+        let mut key = Vec::new();
         let mut count = |field: usize, text: &str| {
+            let length = &mut lengths[field];
             tokens::each_word(cut(text, FIELD), |word| {
-                let new;
-                let analysed = match self.known.get(word) {
-                    Some(known) => known,
-                    None => {
-                        new = analysed(word, terms, keys);
-                        if self.known.len() < KNOWN {
-                            self.known.insert(word.into(), new.clone());
-                        }
-                        &new
+                if let Some(numbers) = self.plain.get(word) {
+                    *length += terms.count_all(numbers, doc, field);
+                    return;
+                }
+                let (name, is_left_out) = (tokens::name(word), tokens::is_left_out(word));
+                let mut of_plain = Vec::new();
+                let mut take_part = |part: &str| {
+                    if name.is_none() {
+                        of_plain.extend(terms.of_part(part));
+                    } else if let Some(numbers) = self.parts.get(part) {
+                        *length += terms.count_all(numbers, doc, field);
+                    } else {
+                        let numbers = terms.of_part(part);
+                        *length += terms.count_all(&numbers, doc, field);
+                        keep(&mut self.parts, part, numbers);
                     }
                 };
-                for &term in &analysed.terms {
-                    lengths[field] += 1;
-                    terms.count(term, doc, field);
+                if !is_left_out {
+                    tokens::each_part(word, &mut take_part);
+                }
+                if name.is_none() {
+                    *length += terms.count_all(&of_plain, doc, field);
+                    keep(&mut self.plain, word, of_plain);
                 }
                 // A tag is found as a tag.
-                if let Some(name) = analysed.name.filter(|_| field != 1) {
-                    keys.count_once(name, doc);
+                if let Some(name) = name.filter(|_| field != 1) {
+                    name_key(&name, &mut key);
+                    let number = keys.number(&key);
+                    keys.count_once(number, doc);
                 }
             });
         };
@@ -151,20 +161,10 @@ impl Words {
         lengths.map(quantised)
     }
 }
-
-fn analysed(word: &str, terms: &mut Counted, keys: &mut Counted) -> Analysed {
-    let mut numbers = Vec::new();
-    tokens::word_terms(word, &mut |term| {
-        if term.len() <= WORD {
-            numbers.push(terms.number(term.as_bytes()));
-        }
-    });
-    let name = tokens::name(word).map(|name| {
-        let mut key = Vec::new();
-        name_key(&name, &mut key);
-        keys.number(&key)
-    });
-    Analysed { terms: numbers.into(), name }
+fn keep(known: &mut HashMap<Box<str>, Box<[u32]>, Mixed>, word: &str, numbers: Vec<u32>) {
+    if known.len() < KNOWN {
+        known.insert(word.into(), numbers.into());
+    }
 }
 
 fn count_keys(document: &Document, doc: u32, keys: &mut Counted) {
@@ -251,7 +251,7 @@ pub fn cut(text: &str, most: usize) -> &str {
 /// Words by number, and every posting in the order of documents.
 #[derive(Default)]
 struct Counted {
-    numbers: HashMap<Box<[u8]>, u32, BuildHasherDefault<Mix>>,
+    numbers: HashMap<Box<[u8]>, u32, Mixed>,
     /// For each word, its last posting, of which document that is, and how many there are.
     last: Vec<Last>,
     postings: Vec<(u32, Posting)>,
@@ -275,9 +275,24 @@ impl Counted {
         number
     }
 
-    fn count(&mut self, number: u32, doc: u32, field: usize) {
-        let tf = &mut self.posting(number, doc).tf[field];
-        *tf = tf.saturating_add(1);
+    /// The numbers of the terms that a part of a word comes to.
+    fn of_part(&mut self, part: &str) -> Vec<u32> {
+        let mut numbers = Vec::new();
+        tokens::part_terms(part, &mut |term| {
+            if term.len() <= WORD {
+                numbers.push(self.number(term.as_bytes()));
+            }
+        });
+        numbers
+    }
+
+    /// How many there were.
+    fn count_all(&mut self, numbers: &[u32], doc: u32, field: usize) -> u32 {
+        for &number in numbers {
+            let tf = &mut self.posting(number, doc).tf[field];
+            *tf = tf.saturating_add(1);
+        }
+        u32::try_from(numbers.len()).unwrap_or(u32::MAX)
     }
 
     fn count_once(&mut self, number: u32, doc: u32) {
@@ -329,32 +344,4 @@ fn first_bytes(word: &[u8]) -> u64 {
         *byte = *known;
     }
     u64::from_be_bytes(bytes)
-}
-
-/// Quick, and good enough for words that nobody chose to collide: the words of one build.
-#[derive(Default)]
-struct Mix(u64);
-
-impl Hasher for Mix {
-    fn finish(&self) -> u64 {
-        self.0 ^ self.0 >> 32
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        let mut chunks = bytes.chunks_exact(8);
-        for chunk in &mut chunks {
-            self.write_u64(u64::from_le_bytes(chunk.try_into().expect("eight bytes")));
-        }
-        let mut rest = [0; 8];
-        rest[..chunks.remainder().len()].copy_from_slice(chunks.remainder());
-        self.write_u64(u64::from_le_bytes(rest));
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        self.0 = (self.0.rotate_left(5) ^ number).wrapping_mul(0x517c_c1b7_2722_0a95);
-    }
-
-    fn write_usize(&mut self, number: usize) {
-        self.write_u64(number as u64);
-    }
 }

@@ -19,6 +19,7 @@ pub mod vectors;
 
 mod assembly;
 mod dictionary;
+mod mix;
 mod postings;
 #[cfg(test)]
 mod tests;

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
 
+use crate::mix::Mixed;
 use crate::table::Table;
 use unicode::{is_format, is_punctuation};
 
@@ -27,7 +28,7 @@ pub fn each(text: &str, table: &Table<'_>, mut take: impl FnMut(u32)) {
 /// Words that were taken apart before, for whoever reads many texts. It belongs to one table.
 #[derive(Debug, Default)]
 pub struct Known {
-    words: HashMap<Box<str>, Box<[u32]>>,
+    words: HashMap<Box<str>, Box<[u32]>, Mixed>,
 }
 
 /// Words that are remembered at most.

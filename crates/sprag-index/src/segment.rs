@@ -271,6 +271,36 @@ impl<'a> Segment<'a> {
             .take_while(move |&doc| self.id(doc).is_some_and(|id| id.as_str().starts_with(prefix)))
     }
 
+    /// Documents of ids that another segment has too, with its number for them.
+    pub fn in_both(&self, other: &Segment<'_>) -> Vec<(u32, u32)> {
+        let mut both = Vec::new();
+        // Few are looked up, many are gone through side by side.
+        if self.count < other.count / 64 {
+            for doc in self.docs() {
+                let found = self.id(doc).and_then(|id| other.by_id(id.as_str()));
+                both.extend(found.map(|found| (doc, found)));
+            }
+            return both;
+        }
+        let (mut ours, mut theirs) = (0, 0);
+        while let (Some(doc), Some(found)) = (self.nth_id(ours), other.nth_id(theirs)) {
+            let order = match (self.id(doc), other.id(found)) {
+                (Some(a), Some(b)) => a.as_str().cmp(b.as_str()),
+                (None, _) => Ordering::Less,
+                (_, None) => Ordering::Greater,
+            };
+            match order {
+                Ordering::Less => ours += 1,
+                Ordering::Greater => theirs += 1,
+                Ordering::Equal => {
+                    both.push((doc, found));
+                    (ours, theirs) = (ours + 1, theirs + 1);
+                }
+            }
+        }
+        both
+    }
+
     fn nth_id(&self, at: u32) -> Option<u32> {
         u32_at(self.section(Section::Ids), at as usize * 4)
     }

@@ -15,12 +15,20 @@ pub fn terms(text: &str, mut take: impl FnMut(&str)) {
     each_word(text, |word| word_terms(word, &mut take));
 }
 
-/// The terms of one word of a text, see [`each_word`].
-pub fn word_terms(word: &str, take: &mut impl FnMut(&str)) {
-    if !is_common(&word.to_lowercase()) {
-        let stemmer = Stemmer::create(Algorithm::English);
-        each_part(word, |part| give_stems(&stemmer, part, take));
+fn word_terms(word: &str, take: &mut impl FnMut(&str)) {
+    if !is_left_out(word) {
+        each_part(word, |part| part_terms(part, take));
     }
+}
+
+/// Whether a word of a text is in every text.
+pub fn is_left_out(word: &str) -> bool {
+    is_common(&word.to_lowercase())
+}
+
+/// The terms of a part of a word, see [`each_word`] and [`each_part`].
+pub fn part_terms(part: &str, take: &mut impl FnMut(&str)) {
+    give_stems(&Stemmer::create(Algorithm::English), part, take);
 }
 
 /// The terms of a question with how often each is said, in order of their first mention.

@@ -36,7 +36,7 @@ const LEFT: usize = 4;
 const HOOK_DOCS: u64 = 20_000;
 const HOOK_BYTES: u64 = 16 * 1024 * 1024;
 /// Documents of one segment at most: beyond that merging costs more than it gives.
-pub const LARGEST: u64 = 256 * 1024;
+const LARGEST: u64 = 256 * 1024;
 
 /// How much may be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -196,25 +196,25 @@ fn enter(bytes: &[u8], old: &[Content], rows: &mut [Vec<Row>], early: &mut Vec<(
     let old: Vec<Segment<'_>> =
         old.iter().filter_map(|content| Segment::open(content.bytes()).ok()).collect();
     let mut early_ids: HashMap<String, Uses> = early.drain(..).collect();
-    let mut own = Vec::with_capacity(segment.count() as usize);
-    for doc in segment.docs() {
-        let mut row = Row::default();
-        if let Some(card) = segment.card(doc) {
-            let id = card.id.as_str();
-            row.uses = early_ids.remove(id).unwrap_or_default();
-            for (other, rows) in old.iter().zip(rows.iter_mut()) {
-                let Some(older) = other.by_id(id) else { continue };
-                let Some(known) = rows.get_mut(older as usize).filter(|known| !known.is_replaced) else {
-                    continue;
-                };
-                row.uses = known.uses;
-                match other.card(older).is_none_or(|older| card.origin.rank() > older.origin.rank()) {
-                    true => known.is_replaced = true,
-                    false => row.is_replaced = true,
-                }
+    let mut own = vec![Row::default(); segment.count() as usize];
+    if !early_ids.is_empty() {
+        for (row, doc) in own.iter_mut().zip(segment.docs()) {
+            let early = segment.id(doc).and_then(|id| early_ids.remove(id.as_str()));
+            row.uses = early.unwrap_or_default();
+        }
+    }
+    for (other, rows) in old.iter().zip(rows.iter_mut()) {
+        for (doc, older) in segment.in_both(other) {
+            let (Some(row), Some(card)) = (own.get_mut(doc as usize), segment.card(doc)) else { continue };
+            let Some(known) = rows.get_mut(older as usize).filter(|known| !known.is_replaced) else {
+                continue;
+            };
+            row.uses = known.uses;
+            match other.card(older).is_none_or(|older| card.origin.rank() > older.origin.rank()) {
+                true => known.is_replaced = true,
+                false => row.is_replaced = true,
             }
         }
-        own.push(row);
     }
     early.extend(early_ids);
     early.sort_by(|a, b| a.0.cmp(&b.0));
@@ -301,6 +301,10 @@ fn merge_some(contents: &mut Vec<Content>, rows: &mut Vec<Vec<Row>>, chosen: &[u
     rows.push(merged.1);
 }
 
+/// Bytes that are written at once. The system keeps them in memory in pieces of that size and, when a file is
+/// mapped, brings in whole pieces: large ones would make every search look as large as its index.
+const CHUNK: usize = 16 * 1024;
+
 /// Writes a file under a name that tells its content, unless it is there.
 fn put(
     store: &Store,
@@ -312,7 +316,7 @@ fn put(
 ) -> io::Result<Piece> {
     let sum = checksum(bytes);
     let file = format!("{kind}-{sum:016x}.{ending}");
-    disk::replace(disk, &store.cache_dir().join(&file), bytes)?;
+    disk::replace_by_pieces(disk, &store.cache_dir().join(&file), bytes, CHUNK)?;
     Ok(Piece { file, bytes: bytes.len() as u64, docs: u32::try_from(docs).unwrap_or(u32::MAX), sum })
 }
 

@@ -12,7 +12,6 @@ use sprag_index::segment::Segment;
 use sprag_index::table;
 
 use super::library::Index;
-use super::maintain::LARGEST;
 use super::sources::{self, Covered, Event, Said, Source};
 
 /// Bytes of log that one thread makes a segment of.
@@ -147,11 +146,14 @@ impl Unread {
     }
 }
 
+/// Documents above which segments of several threads stay as they are.
+const JOINED: u64 = 32 * 1024;
+
 /// That several threads made them is nobody's business, unless they are large.
 fn joined(segments: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
     let open: Vec<Segment<'_>> = segments.iter().filter_map(|bytes| Segment::open(bytes).ok()).collect();
     let docs: u64 = open.iter().map(|segment| u64::from(segment.count())).sum();
-    if open.len() < 2 || docs > LARGEST {
+    if open.len() < 2 || docs > JOINED {
         return segments;
     }
     vec![merge::merge(&open, table::built_in().id())]

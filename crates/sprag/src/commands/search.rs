@@ -81,8 +81,8 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     }
     let question = question(&args, cx)?;
     // What others have is kept as long as it is looked at.
-    let foreign = tempfile::tempdir()?;
-    let memory = memory(&args, foreign.path(), cx)?;
+    let foreign = args.store.is_none().then(tempfile::tempdir).transpose()?;
+    let memory = memory(&args, foreign.as_ref().map_or(&cx.cwd, |dir| dir.path()), cx)?;
     let shown = if args.archived { Shown::All } else { Shown::InUse };
     let mut hits = memory.ask(&question, shown, WIDTHS, cx.now);
     if !args.all {

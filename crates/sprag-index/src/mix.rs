@@ -1,0 +1,43 @@
+//! Hashing of words while an index is built: millions of lookups, of words that are in the texts anyway.
+
+use std::hash::{BuildHasherDefault, Hasher};
+
+pub type Mixed = BuildHasherDefault<Mix>;
+
+/// Quick, and good enough for words that nobody chose to collide: the words of one build.
+#[derive(Default)]
+pub struct Mix(u64);
+
+impl Hasher for Mix {
+    fn finish(&self) -> u64 {
+        folded(self.0, 0x9e37_79b9_7f4a_7c15)
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        let mut chunks = bytes.chunks_exact(8);
+        for chunk in &mut chunks {
+            self.write_u64(u64::from_le_bytes(chunk.try_into().expect("eight bytes")));
+        }
+        let mut rest = [0; 8];
+        rest[..chunks.remainder().len()].copy_from_slice(chunks.remainder());
+        self.write_u64(u64::from_le_bytes(rest));
+    }
+
+    fn write_u8(&mut self, number: u8) {
+        self.write_u64(u64::from(number));
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = folded(self.0 ^ number ^ 0xa076_1d64_78bd_642f, 0xe703_7ed1_a0b4_28db);
+    }
+
+    fn write_usize(&mut self, number: usize) {
+        self.write_u64(number as u64);
+    }
+}
+
+/// Both halves of the product: every bit of a word reaches every bit of its hash.
+fn folded(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    (product >> 64) as u64 ^ product as u64
+}
