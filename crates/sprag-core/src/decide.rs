@@ -66,6 +66,9 @@ pub fn decide(
         is_judged &= !votes.iter().any(|(_, vote)| *vote == Vote::Unsure);
         verdict = combine(&mut session, votes, input, policy, &mut effects);
     }
+    if ungoverned && input.errand == Errand::Own {
+        session.gates.heard(&session.about, input, facts, &policy.gates, &mut effects);
+    }
     discharge(&mut session, &open, input);
     if !matches!(verdict.ruling, Ruling::Hold { .. }) {
         take_note_of_work(&mut session.about, input);

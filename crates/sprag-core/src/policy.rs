@@ -6,15 +6,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::backends;
 use crate::breaker::{self, Limits};
-use crate::gates::{self, Policies};
+use crate::gates::{self, Policies, lean};
 use crate::memory::{decay, judge};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Policy {
     pub circuit_breaker: Limits,
     pub retention: Retention,
+    #[serde(with = "lean")]
     pub backends: backends::Policy,
+    #[serde(with = "lean")]
     pub decay: decay::Policy,
+    #[serde(with = "lean")]
     pub memory: judge::Policy,
     pub gates: Policies,
 }

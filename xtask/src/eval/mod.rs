@@ -1,6 +1,8 @@
-//! `cargo xtask eval policy`: the figures of the policy on labelled commands. The data is no part of
-//! this repository; without it there is nothing to do. No command is ever run: each is handed to
-//! `sprag policy check --jsonl` as text.
+//! `cargo xtask eval policy|retrieval`: the figures of the policy on labelled commands, and of the memory on sets
+//! with a key. The data is no part of this repository; without it there is nothing to do. No command is ever
+//! run: each is handed to `sprag policy check --jsonl` as text.
+
+use std::path::Path;
 
 use crate::failure::Told;
 use crate::failure::Usage;
@@ -12,35 +14,29 @@ mod asked;
 mod destructive;
 mod gates;
 mod options;
+mod retrieval;
 mod rows;
 mod share;
 
 use options::Options;
 
 pub fn run(args: &[String]) -> anyhow::Result<()> {
-    let Some(("policy", rest)) = args.split_first().map(|(name, rest)| (name.as_str(), rest)) else {
+    let named = args.split_first().map(|(name, rest)| (name.as_str(), rest));
+    let Some((name @ ("policy" | "retrieval"), rest)) = named else {
         return Err(Usage(options::USAGE.to_owned()).into());
     };
     let options = Options::read(rest)?;
-    let data = options.data.clone().unwrap_or_else(|| workspace::root().join("../shared/data/policy"));
+    let usual = || workspace::root().join("../shared/data").join(name);
+    let data = options.data.clone().unwrap_or_else(usual);
     if !data.is_dir() {
-        println!("no policy data at `{}`: skipped", data.display());
+        println!("no {name} data at `{}`: skipped", data.display());
         return Ok(());
     }
-    let rows = rows::read(&data)?;
     let sprag = program::given_or_built(options.sprag.as_deref())?;
-    let mut report = Report::default();
-
-    gates::score(&rows.gates, &asked::ask(&sprag, &[], &rows.gates)?, &mut report);
-    let answers = asked::ask(&sprag, &[], &rows.commands)?;
-    destructive::score("default packs", &rows.commands, &answers, &mut report);
-    approve::score(&rows.commands, &answers, &mut report);
-    let of_axis: Vec<rows::Row> = rows.commands.into_iter().filter(rows::Row::is_destructive).collect();
-    let answers = asked::ask(&sprag, &["--packs", "all"], &of_axis)?;
-    let mut all_packs = Report::default();
-    destructive::score("all packs", &of_axis, &answers, &mut all_packs);
-    report.lines.append(&mut all_packs.lines);
-
+    let report = match name {
+        "policy" => policy(&sprag, &data)?,
+        _ => retrieval::score(&sprag, &data)?,
+    };
     for line in &report.lines {
         println!("{line}");
     }
@@ -59,6 +55,21 @@ pub fn run(args: &[String]) -> anyhow::Result<()> {
         return Err(Told.into());
     }
     Ok(())
+}
+
+fn policy(sprag: &Path, data: &Path) -> anyhow::Result<Report> {
+    let rows = rows::read(data)?;
+    let mut report = Report::default();
+    gates::score(&rows.gates, &asked::ask(sprag, &[], &rows.gates)?, &mut report);
+    let answers = asked::ask(sprag, &[], &rows.commands)?;
+    destructive::score("default packs", &rows.commands, &answers, &mut report);
+    approve::score(&rows.commands, &answers, &mut report);
+    let of_axis: Vec<rows::Row> = rows.commands.into_iter().filter(rows::Row::is_destructive).collect();
+    let answers = asked::ask(sprag, &["--packs", "all"], &of_axis)?;
+    let mut all_packs = Report::default();
+    destructive::score("all packs", &of_axis, &answers, &mut all_packs);
+    report.lines.append(&mut all_packs.lines);
+    Ok(report)
 }
 
 /// What is printed, collected so that tests can look at it.

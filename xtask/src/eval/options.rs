@@ -1,10 +1,11 @@
-//! The arguments of `cargo xtask eval policy`.
+//! The arguments of `cargo xtask eval`.
 
 use std::path::PathBuf;
 
 use crate::failure::Usage;
 
-pub const USAGE: &str = "usage: cargo xtask eval policy [--data DIR] [--sprag PATH] [--errors N] [--strict]";
+pub const USAGE: &str =
+    "usage: cargo xtask eval policy|retrieval [--data DIR] [--sprag PATH] [--errors N] [--strict]";
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Options {

@@ -66,6 +66,9 @@ pub trait Gate: Clone + Default + PartialEq + Serialize + DeserializeOwned {
     /// A stop is passed over, because something still runs: nothing is asked, but what was said is heard.
     fn passed_over(&mut self, _asked: &Asked<'_, Self::Policy>) {}
 
+    /// A stop that nothing is asked at: what the agent said is heard all the same, and may leave a record.
+    fn heard(&mut self, _cx: &mut Cx<'_, Self::Policy>) {}
+
     /// The state cannot be written: what may be used once could be used twice, and is not used at all.
     fn forget_single_use(&mut self) {}
 }
@@ -118,7 +121,7 @@ fn is_zero(count: &u32) -> bool {
 }
 
 /// In the compiled configuration a policy that is the default takes one byte: every hook reads it.
-mod lean {
+pub(crate) mod lean {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     pub fn serialize<P: Serialize + PartialEq + Default, S: Serializer>(
@@ -238,6 +241,17 @@ macro_rules! gates {
 
             pub fn passed_over(&mut self, about: &About, input: &Input, policies: &Policies) {
                 $(self.$name.passed_over(&Asked { about, input, policy: &policies.$name });)+
+            }
+
+            pub fn heard(
+                &mut self,
+                about: &About,
+                input: &Input,
+                facts: &Facts,
+                policies: &Policies,
+                effects: &mut Vec<Effect>,
+            ) {
+                $(self.$name.heard(&mut Cx { about, input, facts, policy: &policies.$name, effects });)+
             }
 
             pub fn forget_single_use(&mut self) {

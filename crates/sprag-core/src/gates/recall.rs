@@ -122,6 +122,14 @@ impl Gate for Recall {
             None => Vote::Pass,
         }
     }
+
+    fn heard(&mut self, cx: &mut Cx<'_, Policy>) {
+        if let Event::StopRequested(stop) = &cx.input.event
+            && cx.input.actor == Actor::Main
+        {
+            self.stopped(stop, cx);
+        }
+    }
 }
 
 impl Recall {

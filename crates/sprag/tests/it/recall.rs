@@ -41,6 +41,18 @@ fn a_learning_that_was_shown_in_vain_is_still_found() {
 }
 
 #[test]
+fn citing_a_learning_counts_also_where_nothing_was_done() {
+    let sandbox = sandbox();
+    let id = id(&hand_in(&sandbox, &json!([uploads()])));
+    assert!(prompt(&sandbox, "t", "why does the upload worker drop chunks?").contains(UPLOADS));
+    let answer = format!("Its budget is too small, see {id}.");
+    assert_eq!(sandbox.event("t", "Stop", json!({ "last_assistant_message": answer })), json!({}));
+    assert_eq!(records(&sandbox.store(), "learning.referred")[0]["body"]["ids"], json!([id]));
+    end(&sandbox, "t");
+    assert_eq!(records(&sandbox.store(), "learning.dismissed").len(), 0);
+}
+
+#[test]
 fn a_clients_own_words_and_other_agents_are_shown_nothing() {
     let sandbox = sandbox();
     hand_in(&sandbox, &json!([uploads()]));
