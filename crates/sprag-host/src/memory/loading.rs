@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(read.pool.as_deref(), Some("p"));
         assert_eq!(
             read.record.body,
-            json!({"id": "7", "detail": "login [redacted:github_token]", "created": "2026-11-15T09:01:01.000Z"})
+            json!({"id": "7", "summary": "login [redacted:github_token]", "created": "2026-11-15T09:01:01.000Z"})
         );
     }
 
