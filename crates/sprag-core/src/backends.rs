@@ -9,12 +9,12 @@ use crate::digest::Digest;
 use crate::log::{Projection, Record};
 use crate::memory::learning::Learning;
 use crate::memory::routing;
-use crate::policy::{Key, Section, Tighten};
+use crate::policy::{Key, Name, Section, Tighten};
 use crate::text::Text;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Policy {
-    pub discovery: Vec<String>,
+    pub discovery: Vec<Name>,
     pub always: Vec<String>,
     pub overrides: Overrides,
     pub mcp: Mcp,
@@ -36,7 +36,7 @@ pub struct Mcp {
 impl Default for Policy {
     fn default() -> Policy {
         Policy {
-            discovery: ["config", "total-recall", "mcp", "markdown"].map(str::to_owned).to_vec(),
+            discovery: ["config", "total-recall", "mcp", "markdown"].map(Name::Borrowed).to_vec(),
             always: Vec::new(),
             overrides: Overrides { total_recall: true, mcp: true, markdown: true },
             mcp: Mcp { command: Vec::new(), seconds: 10 },

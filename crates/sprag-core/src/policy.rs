@@ -22,6 +22,9 @@ pub struct Policy {
     pub gates: Policies,
 }
 
+/// A name in a list of the configuration. What is built in is not copied: every hook makes the defaults.
+pub type Name = std::borrow::Cow<'static, str>;
+
 /// One section of the configuration file.
 pub struct Section {
     pub name: &'static str,

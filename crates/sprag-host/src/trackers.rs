@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sprag_core::digest::Digest;
+use sprag_core::policy::Name;
 use sprag_core::trackers::{Item, Mark, Tracker, find, is_plain};
 
 use crate::disk::{self, read_small};
@@ -35,7 +36,7 @@ const QUIET: &[(&str, &str)] = &[
 ];
 
 /// The first tracker of the order that is used in this worktree. Names nobody knows are passed over.
-pub fn found(worktree: &Path, order: &[String], enabled: impl Fn(&str) -> bool) -> Option<&'static Tracker> {
+pub fn found(worktree: &Path, order: &[Name], enabled: impl Fn(&str) -> bool) -> Option<&'static Tracker> {
     let is_used = |tracker: &&Tracker| match tracker.mark {
         // As it is there: a link to nowhere is somebody's mark all the same.
         Mark::Path(path) => fs::symlink_metadata(worktree.join(path)).is_ok(),
@@ -162,8 +163,8 @@ mod tests {
 
     use super::*;
 
-    fn order(names: &[&str]) -> Vec<String> {
-        names.iter().map(|name| (*name).to_owned()).collect()
+    fn order(names: &[&str]) -> Vec<Name> {
+        names.iter().map(|name| Name::Owned((*name).to_owned())).collect()
     }
 
     const ALL: &[&str] = &["tissue", "beads", "github", "tasks", "session"];

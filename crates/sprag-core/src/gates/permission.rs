@@ -10,7 +10,7 @@ use crate::event::{Event, EventKind, Input, Report};
 use crate::fact::{Facts, Needs};
 use crate::gates::{Asked, Cx, Gate, OnFault};
 use crate::judge::{ANSWERED, Answer, FAILED, Judgement, Opinion};
-use crate::policy::{Key, Section, Tighten};
+use crate::policy::{Key, Name, Section, Tighten};
 use crate::rules::{Concern, Decision, Judged, RuleSet, Said, Subject, Watch};
 use crate::text::Text;
 use crate::time::Timestamp;
@@ -53,7 +53,7 @@ enum Standing {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Policy {
-    pub packs: Vec<String>,
+    pub packs: Vec<Name>,
     pub off: Vec<String>,
     pub strict: bool,
     pub triage: Triage,
@@ -77,7 +77,7 @@ pub enum Triage {
 impl Default for Policy {
     fn default() -> Policy {
         Policy {
-            packs: ["core", "self", "secrets", "readonly"].map(str::to_owned).to_vec(),
+            packs: ["core", "self", "secrets", "readonly"].map(Name::Borrowed).to_vec(),
             off: Vec::new(),
             strict: false,
             triage: Triage::DenyOnly,

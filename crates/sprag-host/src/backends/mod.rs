@@ -137,7 +137,7 @@ pub fn find(name: &str) -> Option<&'static Backend> {
 pub fn in_use(site: &Site<'_>) -> Vec<&'static Backend> {
     let mut found: Vec<&'static Backend> = Vec::new();
     for name in &site.policy.discovery {
-        let named = match name.as_str() {
+        let named = match name.as_ref() {
             "config" => site.policy.always.iter().filter_map(|name| find(name)).collect(),
             name => find(name).into_iter().filter(|backend| (backend.probe)(site)).collect::<Vec<_>>(),
         };

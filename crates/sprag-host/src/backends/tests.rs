@@ -229,7 +229,7 @@ fn what_is_found_and_not_switched_off_is_used() {
     assert_eq!(names(&bench), ["mcp", "markdown"]);
     bench.policy.always = vec!["markdown".to_owned(), "nobody".to_owned()];
     assert_eq!(names(&bench), ["markdown", "mcp"]);
-    bench.policy.discovery = vec!["markdown".to_owned()];
+    bench.policy.discovery = vec!["markdown".into()];
     assert_eq!(names(&bench), ["markdown"]);
     fs::remove_dir(bench.worktree().join(".sprag")).unwrap();
     assert_eq!(names(&bench), Vec::<&str>::new());

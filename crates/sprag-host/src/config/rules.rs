@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use sprag_core::gates::review::policy::GatePattern;
+use sprag_core::policy::Name;
 use sprag_core::rules::packs::PACKS;
 use sprag_core::rules::{Rule, RuleFile, RuleSet, Strictness};
 
@@ -141,7 +142,7 @@ pub fn gated(tools: &[GatePattern]) -> impl Iterator<Item = Sourced> {
 
 /// The rules in force: those of the packs that are on and those of the layers, without what the user
 /// has switched off.
-pub fn in_force(packs: &[String], off: &[String], layers: impl Iterator<Item = Sourced>) -> Vec<Sourced> {
+pub fn in_force(packs: &[Name], off: &[String], layers: impl Iterator<Item = Sourced>) -> Vec<Sourced> {
     let is_on = |name: &str| packs.iter().any(|on| on == name);
     let built_in = PACKS.iter().filter(|pack| is_on(pack.name)).flat_map(policy::of_pack);
     built_in.chain(layers).filter(|sourced| !off.contains(&sourced.rule.id)).collect()

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::memory::propose::{self, WriteGate};
-use crate::policy::{Key, Section, Tighten};
+use crate::policy::{Key, Name, Section, Tighten};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Policy {
@@ -25,7 +25,7 @@ pub enum SessionMode {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ticketing {
-    pub discovery: Vec<String>,
+    pub discovery: Vec<Name>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -61,7 +61,7 @@ impl Default for Policy {
         Policy {
             session: SessionMode::Once,
             ticketing: Ticketing {
-                discovery: ["tissue", "beads", "github", "tasks", "session"].map(str::to_owned).to_vec(),
+                discovery: ["tissue", "beads", "github", "tasks", "session"].map(Name::Borrowed).to_vec(),
             },
             overrides: Overrides { tissue: true, beads: true, github: true, tasks: true, session: true },
             auto_skip: AutoSkip { enabled: true, line_threshold: 5, decider: SkipDecider::Agent },

@@ -3,14 +3,14 @@
 use serde::{Deserialize, Serialize};
 
 use crate::gates::review::template::{Template, Weight};
-use crate::policy::{Key, Section, Tighten};
+use crate::policy::{Key, Name, Section, Tighten};
 use crate::rules::{Pattern, Watch};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Policy {
     pub mode: Mode,
-    pub markers: Vec<String>,
-    pub agents: Vec<String>,
+    pub markers: Vec<Name>,
+    pub agents: Vec<Name>,
     pub gates: Gated,
     pub templates: Templates,
     /// What the rules that want a review are about. Made from them, not written by anyone.
@@ -84,8 +84,8 @@ impl Default for Policy {
     fn default() -> Self {
         Policy {
             mode: Mode::Prompt,
-            markers: ["#review", "#roz"].map(str::to_owned).to_vec(),
-            agents: ["sprag-reviewer", "sprag:sprag-reviewer"].map(str::to_owned).to_vec(),
+            markers: ["#review", "#roz"].map(Name::Borrowed).to_vec(),
+            agents: ["sprag-reviewer", "sprag:sprag-reviewer"].map(Name::Borrowed).to_vec(),
             gates: Gated { tools: Vec::new(), approval_scope: Scope::Prompt, approval_ttl_seconds: 0 },
             templates: Templates::default(),
             watch: None,
@@ -106,7 +106,7 @@ impl Policy {
 
     /// The agent to be started, by the name that works without the plugin.
     pub fn agent(&self) -> &str {
-        self.agents.first().map_or("sprag-reviewer", String::as_str)
+        self.agents.first().map_or("sprag-reviewer", AsRef::as_ref)
     }
 }
 
