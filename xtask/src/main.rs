@@ -33,7 +33,11 @@ const COMMANDS: &[Command] = &[
         run: check::run,
     },
     Command { name: "e2e", about: "run the real clients against a scripted model", run: e2e::run },
-    Command { name: "eval", about: "score the policy on labelled commands, and the memory on sets with a key", run: eval::run },
+    Command {
+        name: "eval",
+        about: "score the policy on labelled commands, and the memory on sets with a key",
+        run: eval::run,
+    },
     Command {
         name: "recipe",
         about: "prove that a gate and a client are one file and one line each",

@@ -20,7 +20,8 @@ pub fn find(world: &World<'_>, input: &Input) -> io::Result<Vec<Match>> {
     let answers = projections::load::<Answers>(&world.store())?.state;
     let mut found = Vec::new();
     for question in qa::questions(call) {
-        let alike = answers.iter().map(|kept| compared(&question, kept, &table)).filter(|it| it.score >= SAME);
+        let alike =
+            answers.iter().map(|kept| compared(&question, kept, &table)).filter(|it| it.score >= SAME);
         found.extend(alike.take(MOST));
     }
     Ok(found)

@@ -20,10 +20,10 @@ use sprag_core::memory::routing::{Place, place};
 use sprag_core::time::Timestamp;
 
 use crate::backends;
+use crate::disk;
 pub use crate::memory::ask::personal;
 use crate::places::Places;
 use crate::projections;
-use crate::disk;
 use crate::store::{Store, files_with_ending, lock_within};
 use crate::walk::World;
 
@@ -96,7 +96,8 @@ pub fn write(world: &World<'_>, place: Place, records: &[Record], now: Timestamp
     match place {
         Place::Project | Place::Session => {
             world.store().log(world.disk, records)?;
-            let concerned: Vec<Record> = records.iter().filter(|it| backends::concerns(it)).cloned().collect();
+            let concerned: Vec<Record> =
+                records.iter().filter(|it| backends::concerns(it)).cloned().collect();
             // A backend that fails gets it from the outbox.
             backends::mirror(world, &concerned, now);
         }
@@ -125,7 +126,8 @@ pub fn after_hook(world: &World<'_>, now: Timestamp) -> io::Result<()> {
     if fs::read_to_string(&stamp).is_ok_and(|before| before == seen) {
         return Ok(());
     }
-    let size: u64 = store.log_files().iter().filter_map(|path| fs::metadata(path).ok()).map(|it| it.len()).sum();
+    let size: u64 =
+        store.log_files().iter().filter_map(|path| fs::metadata(path).ok()).map(|it| it.len()).sum();
     if size > HOOK_BYTES {
         return Ok(());
     }

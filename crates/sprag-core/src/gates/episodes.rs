@@ -62,7 +62,8 @@ impl Default for Policy {
 impl Gate for Episodes {
     type Policy = Policy;
 
-    const ABOUT: &'static str = "writes down what helped when a command failed, and says so when it fails again";
+    const ABOUT: &'static str =
+        "writes down what helped when a command failed, and says so when it fails again";
     const SECTION: Section = Section {
         name: "episodes",
         defaults: "\
@@ -107,7 +108,8 @@ impl Episodes {
     fn has_failed(&mut self, call: &ToolCall, error: &str, cx: &Cx<'_, Policy>) -> Vote {
         let Some((line, command)) = named(call) else { return Vote::Pass };
         let (class, error) = (Class::of(error), episode::gist(error));
-        let before = self.failed.iter().position(|failed| failed.command == command).map(|at| self.failed.remove(at));
+        let before =
+            self.failed.iter().position(|failed| failed.command == command).map(|at| self.failed.remove(at));
         let before = before.filter(|failed| is_together(failed, cx.input.at));
         let same = before.filter(|failed| failed.class == class && failed.error == error);
         let key = episode::key(command.as_str(), class, error.as_str());
@@ -166,14 +168,17 @@ impl Episodes {
 impl Failed {
     fn into_episode(self, call: &ToolCall, line: &str) -> Episode {
         let is_same = self.input == Digest::of([line]);
-        let files: Vec<String> = self.files.iter().map(|file| format!("`{}`", quoted(file.as_str()))).collect();
+        let files: Vec<String> =
+            self.files.iter().map(|file| format!("`{}`", quoted(file.as_str()))).collect();
         let (outcome, fix, confidence) = match (is_same, files.is_empty()) {
             (true, true) => (episode::Outcome::Passed, "it passed when it was run again".to_owned(), 0.3),
             (true, false) => (episode::Outcome::Fixed, format!("changing {}", files.join(", ")), 0.8),
             (false, true) => (episode::Outcome::Fixed, format!("running `{}`", short(line)), 0.7),
-            (false, false) => {
-                (episode::Outcome::Fixed, format!("changing {}; then `{}`", files.join(", "), short(line)), 0.5)
-            }
+            (false, false) => (
+                episode::Outcome::Fixed,
+                format!("changing {}; then `{}`", files.join(", "), short(line)),
+                0.5,
+            ),
         };
         Episode {
             task: Text::default(),
@@ -314,7 +319,9 @@ mod tests {
         story.ran("make", None);
         let record = Record::new(EPISODE, Timestamp::from_millis(0), story.bodies()[0].clone());
         story.patterns.apply(&record);
-        let Vote::Note(note) = story.ran("make", Some("error: no rule on line 7")) else { panic!("nothing was said") };
+        let Vote::Note(note) = story.ran("make", Some("error: no rule on line 7")) else {
+            panic!("nothing was said")
+        };
         assert_eq!(
             note.as_str(),
             "`make` failed like this once before; what helped then, as it was noted: changing `Makefile`"
@@ -322,7 +329,9 @@ mod tests {
         assert_eq!(story.ran("make", Some("error: no rule on line 8")), Vote::Pass);
         (0..2).for_each(|_| story.patterns.apply(&record));
         story.gate.told.clear();
-        let Vote::Note(note) = story.ran("make", Some("error: no rule on line 7")) else { panic!("nothing was said") };
+        let Vote::Note(note) = story.ran("make", Some("error: no rule on line 7")) else {
+            panic!("nothing was said")
+        };
         assert!(note.as_str().ends_with("worth a learning when you reflect"), "{note}");
     }
 
