@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use sprag_core::memory::document::Document;
 
 use crate::assembly::{Assembly, Row, quantised};
-use crate::bytes::{put_block, put_number, zigzag};
+use crate::bytes::{checksum, put_block, put_number, zigzag};
 use crate::mix::Mixed;
 use crate::postings::{FIELDS, Posting};
 use crate::segment::{META, Origin, card, uuid_bytes, write_label};
@@ -181,10 +181,13 @@ fn count_keys(document: &Document, doc: u32, keys: &mut Counted) {
     }
 }
 
+/// Names are long and many, and nobody asks for those that begin alike: a sum stands for each.
+const NAME_BYTES: usize = 6;
+
 pub fn name_key(name: &str, key: &mut Vec<u8>) {
     key.clear();
     key.push(NAME);
-    key.extend_from_slice(name.as_bytes());
+    key.extend_from_slice(&checksum(name.as_bytes()).to_be_bytes()[..NAME_BYTES]);
 }
 
 pub fn file_key(file: &str, key: &mut Vec<u8>) {

@@ -42,7 +42,7 @@ impl Row {
         row
     }
 
-    fn read(bytes: &[u8; ROW]) -> Row {
+    pub fn read(bytes: &[u8; ROW]) -> Row {
         Row { uses: Uses::from_row(bytes), is_replaced: bytes[REPLACED] != 0 }
     }
 }
@@ -114,13 +114,15 @@ impl<'a> View<'a> {
     }
 
     pub fn row(&self, segment: usize, doc: u32) -> Row {
-        let read = || {
-            let &(docs, rows, _) = self.segments.get(segment)?;
-            let from = rows + ROW * doc as usize;
-            let row = self.bytes.get(from..from + ROW)?;
-            (doc < docs).then(|| row.try_into().ok().map(Row::read))?
-        };
-        read().unwrap_or_default()
+        let from = self.place(segment, doc);
+        let row = from.and_then(|from| self.bytes.get(from..from + ROW)).and_then(|row| row.try_into().ok());
+        row.map(Row::read).unwrap_or_default()
+    }
+
+    /// Where a row begins.
+    pub fn place(&self, segment: usize, doc: u32) -> Option<usize> {
+        let &(docs, rows, _) = self.segments.get(segment)?;
+        (doc < docs).then_some(rows + ROW * doc as usize)
     }
 
     pub fn live(&self, segment: usize) -> Bits {

@@ -31,6 +31,8 @@ pub struct Shelf<'a> {
     /// Another way to the vectors of the segment than its bytes. A few hundred of them are wanted, all
     /// over the place; where bytes are mapped, each would bring its neighbourhood into memory.
     pub vectors: Option<&'a dyn Vectors>,
+    /// Shelves of one owner never hold two texts of one id open: that was seen to before.
+    pub owner: Option<usize>,
 }
 
 /// Reads the vector of a document.
@@ -42,7 +44,7 @@ pub trait Vectors: std::fmt::Debug {
 impl<'a> Shelf<'a> {
     /// All documents may be found.
     pub fn new(segment: Segment<'a>) -> Shelf<'a> {
-        Shelf { open: Bits::all(segment.count()), segment, vectors: None }
+        Shelf { open: Bits::all(segment.count()), segment, vectors: None, owner: None }
     }
 
     fn cosine(&self, question: &Vector, doc: u32) -> f32 {
@@ -239,7 +241,11 @@ fn ranked<'a>(corpus: &Corpus<'a>, mut found: Vec<Found>, limit: usize) -> Vec<H
 
 /// Whether another segment has a later text of the same id.
 fn is_replaced(corpus: &Corpus<'_>, shelf: usize, card: &Card<'_>) -> bool {
-    corpus.shelves.iter().enumerate().filter(|(number, _)| *number != shelf).any(|(number, other)| {
+    let owner = corpus.shelves[shelf].owner;
+    let is_other = |other: &Shelf<'_>| owner.is_none() || other.owner != owner;
+    let others =
+        corpus.shelves.iter().enumerate().filter(|(number, other)| *number != shelf && is_other(other));
+    others.into_iter().any(|(number, other)| {
         let doc = other.segment.by_id(card.id.as_str()).filter(|&doc| other.open.has(doc));
         let rank = doc.and_then(|doc| other.segment.card(doc)).map(|card| card.origin.rank());
         rank.is_some_and(|rank| (rank, number) > (card.origin.rank(), shelf))

@@ -8,7 +8,8 @@ use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
 
 use sprag_core::log::Record;
-use sprag_core::memory::usage::Uses;
+use sprag_core::memory::learning::Status;
+use sprag_core::memory::usage::{ROW, Uses};
 use sprag_index::bits::Bits;
 use sprag_index::build;
 use sprag_index::columns::{Row, View};
@@ -36,7 +37,7 @@ pub struct Library {
 /// A source by its number.
 struct Known {
     source: Source,
-    /// Whether what the index has of it still stands there.
+    /// Whether what the index has of it, if anything, still stands there.
     is_served: bool,
 }
 
@@ -105,10 +106,14 @@ impl Library {
         let mut tail = Said::default();
         for source in wanted {
             let number = covered.iter().position(|known| known.name == source.name);
-            let Some(file) = source.open() else { continue };
-            let is_served = number.is_some_and(|number| covered[number].is_of(&file));
+            let Some(file) = source.open() else {
+                // What it replaced comes back when the index is made again.
+                library.behind.is_broken |= number.is_some();
+                continue;
+            };
+            let is_served = number.is_none_or(|number| covered[number].is_of(&file));
             let from = number.filter(|_| is_served).map_or(0, |number| covered[number].length);
-            library.behind.is_broken |= number.is_some() && !is_served;
+            library.behind.is_broken |= !is_served;
             let known = Known { source, is_served };
             let number = match number {
                 Some(number) => {
@@ -215,6 +220,10 @@ impl Library {
         View::open(self.columns.as_ref()?)
     }
 
+    fn all_served(&self) -> bool {
+        self.sources.iter().all(|known| known.is_served)
+    }
+
     fn is_served(&self, segment: &Segment<'_>, doc: u32) -> bool {
         self.sources.get(usize::from(segment.source(doc))).is_some_and(|known| known.is_served)
     }
@@ -223,27 +232,25 @@ impl Library {
     pub fn shelves(&self, shown: Shown) -> Vec<Shelf<'_>> {
         let view = self.view();
         let tail = self.segments.len();
-        let all_served = self.sources.iter().all(|known| known.is_served);
-        let shelf = |(number, segment): (usize, Segment<'_>)| -> Bits {
+        let all_served = self.all_served();
+        // A text may have been replaced by one that is not served; then the search looks at it again.
+        let is_shown = |row: &Row| {
+            let is_in_use = matches!(row.uses.status, Status::Active | Status::Stale);
+            (!all_served || !row.is_replaced) && (is_in_use || shown == Shown::All)
+        };
+        let open = |number: usize, segment: &Segment<'_>| -> Bits {
             let is_tail = number == tail;
             let mut open = match (&view, shown) {
-                (Some(view), Shown::InUse) if !is_tail => view.live(number),
-                (Some(view), Shown::All) if !is_tail => {
+                (Some(view), Shown::InUse) if !is_tail && all_served => view.live(number),
+                (Some(view), _) if !is_tail => {
                     let mut open = Bits::all(segment.count());
-                    open.keep(|doc| !view.row(number, doc).is_replaced);
+                    open.keep(|doc| is_shown(&view.row(number, doc)) && self.is_served(segment, doc));
                     open
                 }
                 _ => Bits::all(segment.count()),
             };
-            if !is_tail && !all_served {
-                open.keep(|doc| self.is_served(&segment, doc));
-            }
             for (&(_, doc), row) in self.changed.iter().filter(|((shelf, _), _)| *shelf == number) {
-                let is_shown = match shown {
-                    Shown::InUse => row.is_live(),
-                    Shown::All => !row.is_replaced,
-                };
-                open.set(doc, is_shown && (is_tail || self.is_served(&segment, doc)));
+                open.set(doc, is_shown(row) && (is_tail || self.is_served(segment, doc)));
             }
             open
         };
@@ -252,8 +259,9 @@ impl Library {
             .into_iter()
             .enumerate()
             .map(|(number, segment)| Shelf {
-                open: shelf((number, segment.clone())),
+                open: open(number, &segment),
                 segment,
+                owner: all_served.then(|| std::ptr::from_ref(self).addr()),
                 vectors: self.vectors.get(number).map(|vectors| vectors as &dyn query::Vectors),
             })
             .collect()
@@ -269,8 +277,16 @@ impl Library {
     }
 
     fn row(&self, place: Place) -> Row {
-        let stored = || self.view().map(|view| view.row(place.shelf, place.doc)).unwrap_or_default();
+        let stored = || self.stored(place).unwrap_or_default();
         self.changed.get(&(place.shelf, place.doc)).copied().unwrap_or_else(stored)
+    }
+
+    /// Read and not mapped: a few rows are wanted, from all over the file.
+    fn stored(&self, place: Place) -> Option<Row> {
+        let at = self.view()?.place(place.shelf, place.doc)?;
+        let mut row = [0; ROW];
+        self.columns.as_ref()?.file.read_exact_at(&mut row, at as u64).ok()?;
+        Some(Row::read(&row))
     }
 
     pub fn card(&self, place: Place) -> Option<Card<'_>> {
@@ -284,11 +300,16 @@ impl Library {
             let is_tail = shelf == self.segments.len();
             for doc in segment.by_prefix(id) {
                 let place = Place { shelf, doc };
-                let is_current = !self.row(place).is_replaced && (is_tail || self.is_served(&segment, doc));
+                let is_current = !self.all_served() || !self.row(place).is_replaced;
+                let is_current = is_current && (is_tail || self.is_served(&segment, doc));
                 found.extend(segment.card(doc).filter(|_| is_current).map(|card| (place, card)));
             }
         }
-        found.sort_by(|a, b| a.1.id.as_str().cmp(b.1.id.as_str()));
+        // The latest of each id.
+        found.sort_by(|(_, a), (_, b)| {
+            (a.id.as_str().cmp(b.id.as_str())).then(b.origin.rank().cmp(&a.origin.rank()))
+        });
+        found.dedup_by(|(_, later), (_, first)| later.id.as_str() == first.id.as_str());
         if found.iter().any(|(_, card)| card.id.as_str() == id) {
             found.retain(|(_, card)| card.id.as_str() == id);
         }

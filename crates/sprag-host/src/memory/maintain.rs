@@ -5,7 +5,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use sprag_core::memory::usage::Uses;
 use sprag_index::bytes::checksum;
@@ -65,7 +65,12 @@ pub fn is_due(behind: &Behind) -> bool {
 /// What a hook does after its reply: nothing, as long as there is little that the index does not have.
 pub fn after_reply(store: &Store, disk: &dyn Disk, further: &[PathBuf]) -> io::Result<()> {
     let known = manifest::read(store).map(|manifest| manifest.sources).unwrap_or_default();
-    let behind: u64 = sources::all(store, further)
+    let wanted = sources::all(store, further);
+    let is_gone = |known: &&sources::Covered| {
+        !wanted.iter().any(|source| source.name == known.name) && !is_elsewhere(&known.name)
+    };
+    let gone = known.iter().filter(is_gone).count() as u64 * HOOK_TAIL;
+    let behind: u64 = wanted
         .iter()
         .map(|source| {
             let covered =
@@ -75,7 +80,7 @@ pub fn after_reply(store: &Store, disk: &dyn Disk, further: &[PathBuf]) -> io::R
             if length < covered { HOOK_TAIL } else { length - covered }
         })
         .sum();
-    if behind >= HOOK_TAIL {
+    if behind + gone >= HOOK_TAIL {
         renew(store, disk, further, Work::Hook)?;
     }
     Ok(())
@@ -127,13 +132,18 @@ fn lock(store: &Store) -> io::Result<Option<Lock>> {
     Ok(lock_within(&file, std::time::Duration::ZERO)?.then_some(Lock(file)))
 }
 
+/// A file of another worktree stays where it is; one that is gone takes its texts along.
+fn is_elsewhere(name: &str) -> bool {
+    !name.starts_with("log/") && Path::new(name).exists()
+}
+
 /// Whether what the index has of the sources that are there still stands in them. One that nobody asked
 /// for now may be asked for again.
 fn holds(index: &Index, wanted: &[Source]) -> bool {
     let covered = index.manifest.iter().flat_map(|manifest| &manifest.sources);
     covered.into_iter().all(|known| match wanted.iter().find(|source| source.name == known.name) {
         Some(source) => source.open().is_some_and(|file| known.is_of(&file)),
-        None => !known.name.starts_with("log/"),
+        None => is_elsewhere(&known.name),
     })
 }
 

@@ -14,7 +14,7 @@ use crate::store::Store;
 
 /// The shape of an index this version writes. Raised when the same texts would be indexed otherwise;
 /// one of another shape counts for nothing and is made again.
-pub const FORMAT: u32 = segment::FORMAT * 100 + 1;
+pub const FORMAT: u32 = segment::FORMAT * 100 + 2;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {

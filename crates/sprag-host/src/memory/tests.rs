@@ -123,7 +123,14 @@ fn a_shared_file_may_become_another_at_any_time() {
     );
     place.renew(Work::Hook);
     assert_eq!(place.found("parser").len(), 2);
+    // What replaced a text of ours takes its replacement away with it.
+    place.share(&[loaded("own", "the parser of ours, corrected by them", 9)]);
+    assert_eq!(place.found("parser"), ["own: the parser of ours, corrected by them"]);
+    place.renew(Work::Hook);
+    assert_eq!(place.found("parser"), ["own: the parser of ours, corrected by them"]);
     fs::remove_file(&place.share).unwrap();
+    assert!(place.library().behind.is_broken);
+    place.renew(Work::Hook);
     assert_eq!(place.found("parser"), ["own: the parser of ours"]);
     let library = Library::open(&place.store, &[], Reach::All).unwrap();
     assert_eq!(library.corpus(Shown::InUse).shelves.iter().filter(|shelf| shelf.open.has(0)).count(), 1);
