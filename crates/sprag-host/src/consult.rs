@@ -1,13 +1,10 @@
 //! Asking the judge of the memory: a program of the user's choice, for commands alone. It runs in a place of its
 //! own, within its deadline, and our hooks leave it alone.
 
-use std::ffi::{OsStr, OsString};
 use std::io;
-use std::time::Duration;
 
-use crate::exec::{self, Ending};
-use crate::judge::UNSET;
-use crate::runs;
+use crate::exec::Ending;
+use crate::judge::{self, Command};
 use crate::walk::World;
 
 /// Bytes of an answer.
@@ -33,23 +30,9 @@ pub fn consult(world: &World<'_>, question: &[u8]) -> Result<Vec<u8>, Unanswered
     let (Some((program, args)), Some(user)) = (policy.judge.split_first(), &world.places.user) else {
         return Err(Unanswered::Nobody);
     };
-    // A directory of its own: no project's settings apply to it.
-    let dir = user.state.join("judge");
-    world.disk.make_dirs(&dir)?;
-    let run = runs::Run::begin(user, world.disk, runs::Task::Judge)?;
-    let token = OsString::from(&run.token);
-    let args: Vec<&OsStr> = args.iter().map(OsStr::new).collect();
-    let ran = exec::run(&exec::Run {
-        program: OsStr::new(program),
-        args: &args,
-        dir: &dir,
-        env: &[(runs::VARIABLE, &token)],
-        unset: UNSET,
-        stdin: question,
-        deadline: Duration::from_secs(u64::from(policy.judge_seconds)),
-        cap: ANSWER,
-    })
-    .map_err(|error| Unanswered::Bad(format!("`{program}` cannot be run: {error}")))?;
+    let command = Command { program, args, seconds: policy.judge_seconds, cap: ANSWER };
+    let ran = judge::run(world, user, &command, question)
+        .map_err(|error| Unanswered::Bad(format!("`{program}` cannot be run: {error}")))?;
     match ran.ending {
         Ending::Code(0) => Ok(ran.stdout),
         Ending::Code(code) => Err(Unanswered::Bad(format!("it ended with exit code {code}"))),

@@ -11,7 +11,8 @@ use sprag_core::event::{Event, Input};
 use sprag_core::judge::{Answer, Judgement, Reliability, question};
 use sprag_core::text::{Text, one_line};
 
-use crate::exec::{self, Ending};
+use crate::exec::{self, Ending, Ran};
+use crate::places::UserPlaces;
 use crate::projections;
 use crate::runs;
 use crate::walk::World;
@@ -72,22 +73,8 @@ fn asked(world: &World<'_>, input: &Input) -> io::Result<Asked> {
     if lock.try_lock().is_err() {
         return Ok(Asked::Not("it is busy"));
     }
-    // A directory of its own: no project's settings apply to it.
-    let dir = user.state.join("judge");
-    world.disk.make_dirs(&dir)?;
-    let run = runs::Run::begin(user, world.disk, runs::Task::Judge)?;
-    let token = OsString::from(&run.token);
-    let args: Vec<&OsStr> = args.iter().map(OsStr::new).collect();
-    let ran = exec::run(&exec::Run {
-        program: OsStr::new(program),
-        args: &args,
-        dir: &dir,
-        env: &[(runs::VARIABLE, &token)],
-        unset: UNSET,
-        stdin: &question,
-        deadline: Duration::from_secs(u64::from(policy.judge_seconds.min(LONGEST_SECONDS))),
-        cap: ANSWER,
-    })?;
+    let seconds = policy.judge_seconds.min(LONGEST_SECONDS);
+    let ran = run(world, user, &Command { program, args, seconds, cap: ANSWER }, &question)?;
     Ok(match ran.ending {
         Ending::TimedOut => Asked::Bad(format!("no answer within {} s", policy.judge_seconds)),
         Ending::Signal => Asked::Bad("it was killed".to_owned()),
@@ -96,6 +83,40 @@ fn asked(world: &World<'_>, input: &Input) -> io::Result<Asked> {
             Err(why) => Asked::Bad(format!("its answer is not in form: {why}")),
         },
         Ending::Code(code) => Asked::Bad(format!("it ended with exit code {code}")),
+    })
+}
+
+/// A program that is asked for an opinion.
+pub(crate) struct Command<'a> {
+    pub program: &'a str,
+    pub args: &'a [String],
+    pub seconds: u32,
+    /// Bytes of its answer at most.
+    pub cap: usize,
+}
+
+/// Runs it in a directory of its own, where no project's settings apply to it, and known to our hooks for what
+/// it is.
+pub(crate) fn run(
+    world: &World<'_>,
+    user: &UserPlaces,
+    command: &Command<'_>,
+    question: &[u8],
+) -> io::Result<Ran> {
+    let dir = user.state.join("judge");
+    world.disk.make_dirs(&dir)?;
+    let run = runs::Run::begin(user, world.disk, runs::Task::Judge)?;
+    let token = OsString::from(&run.token);
+    let args: Vec<&OsStr> = command.args.iter().map(OsStr::new).collect();
+    exec::run(&exec::Run {
+        program: OsStr::new(command.program),
+        args: &args,
+        dir: &dir,
+        env: &[(runs::VARIABLE, &token)],
+        unset: UNSET,
+        stdin: question,
+        deadline: Duration::from_secs(u64::from(command.seconds)),
+        cap: command.cap,
     })
 }
 
