@@ -65,6 +65,7 @@ pub fn decide(
         // What a gate could not see it looks for again, whether or not there is more of it by then.
         is_judged &= !votes.iter().any(|(_, vote)| *vote == Vote::Unsure);
         verdict = combine(&mut session, votes, input, policy, &mut effects);
+        session.about.intent.clone_from(&session.gates.scope.chosen);
     }
     if ungoverned && input.errand == Errand::Own {
         session.gates.heard(&session.about, input, facts, &policy.gates, &mut effects);

@@ -70,6 +70,15 @@ impl Needs {
     /// What the user answered to questions like these.
     pub const ANSWERS: Needs = Needs(1 << 25);
 
+    /// The intents of the repository, and what became of them.
+    pub const INTENTS: Needs = Needs(1 << 26);
+    /// What a call would write, or has written, with links followed.
+    pub const WRITTEN: Needs = Needs(1 << 27);
+    /// What the files of a call are like now, and who else is at work on them.
+    pub const SEEN: Needs = Needs(1 << 28);
+    /// What a call, or the session, has changed.
+    pub const CHANGED: Needs = Needs(1 << 29);
+
     /// What is known of the candidates that are handed in.
     pub const PROPOSED: Needs = Needs(1 << 21);
 
@@ -141,6 +150,10 @@ impl Needs {
             (Needs::EPISODES, "episodes"),
             (Needs::ANSWERS, "answers"),
             (Needs::PROPOSED, "proposed"),
+            (Needs::INTENTS, "intents"),
+            (Needs::WRITTEN, "written"),
+            (Needs::SEEN, "seen"),
+            (Needs::CHANGED, "changed"),
         ]
         .into_iter()
         .filter(|&(need, _)| self.has(need))

@@ -11,6 +11,7 @@ pub mod digest;
 pub mod event;
 pub mod fact;
 pub mod gates;
+pub mod intent;
 pub mod judge;
 pub mod log;
 pub mod memory;

@@ -12,6 +12,7 @@ use crate::breaker::Breaker;
 use crate::digest::Digest;
 use crate::event::SessionId;
 use crate::gates::Gates;
+use crate::intent::Chosen;
 use crate::obligation::Obligation;
 use crate::tasks::Tasks;
 use crate::text::Text;
@@ -66,6 +67,9 @@ pub struct About {
     /// The agent asks its user something with a tool, and has no answer yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asking: Option<Text<128>>,
+    /// What it says it works for, as the scope gate let it choose.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub intent: Option<Chosen>,
     pub ended: bool,
     /// The process that calls our hooks. Commands that are a person's refuse below it.
     pub client: Option<Process>,

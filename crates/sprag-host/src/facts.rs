@@ -110,8 +110,10 @@ fn look(needs: Needs, world: &World<'_>, input: &Input, session: &Session) -> Fa
         let ours = guarded::ours(places);
         facts.guarded = guarded::places(world, input, &ours);
         facts.agents = guarded::agents(world, input);
-        facts.written = guarded::written(input);
         facts.ours = ours;
+    }
+    if needs.has(Needs::OURS) || needs.has(Needs::WRITTEN) {
+        facts.written = guarded::written(input);
     }
     if needs.has(Needs::KEEP) {
         keep::before(world, input);

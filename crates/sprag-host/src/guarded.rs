@@ -93,9 +93,11 @@ fn claude_dir(world: &World<'_>) -> Option<PathBuf> {
     world.env.get("CLAUDE_CONFIG_DIR").map(PathBuf::from).filter(|dir| dir.is_absolute())
 }
 
-/// What a call would change, as far as it is known before it runs.
+/// What a call would change or has changed, as far as its words tell.
 pub fn written(input: &Input) -> Vec<Written> {
-    let (Event::ToolRequested { call } | Event::PermissionAsked { call }) = &input.event else {
+    let (Event::ToolRequested { call } | Event::PermissionAsked { call } | Event::ToolFinished { call, .. }) =
+        &input.event
+    else {
         return Vec::new();
     };
     let named: Vec<(String, String, How)> = match call.script(&input.start()) {

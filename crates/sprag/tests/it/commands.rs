@@ -255,6 +255,7 @@ fn configuration_shows_where_every_value_comes_from() {
     gate.write_gate.quality_check       default      "enforce"
     integrity.conflict_markers          default      "hold"
     integrity.ignore                    environment  ["tests/merge/", "docs/"]
+    intent.required                     default      "auto"
     memory.judge                        default      []
     memory.judge_seconds                default      120
     notes.debts                         default      true
@@ -278,6 +279,7 @@ fn configuration_shows_where_every_value_comes_from() {
     review.gates.tools                  default      []
     review.markers                      default      ["#review", "#roz"]
     review.mode                         default      "prompt"
+    stale.mode                          default      "auto"
     templates.active                    default      ""
     templates.weights                   default      []
     ticketing.discovery                 default      ["tissue", "beads", "github", "tasks", "session"]
@@ -286,6 +288,7 @@ fn configuration_shows_where_every_value_comes_from() {
     ticketing.overrides.session         default      true
     ticketing.overrides.tasks           default      true
     ticketing.overrides.tissue          default      true
+    trace.docs_are_behaviour            default      false
     --- stderr
     sprag: `notes.debts` in `ROOT/project/.sprag/config.toml` is ignored: an untrusted project may set it towards `true`
       next: sprag trust
