@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::check::Results;
 use crate::digest::Digest;
+use crate::intent::Intents;
 use crate::judge::Judgement;
 use crate::memory::episode::Patterns;
 use crate::memory::propose::Around;
@@ -210,6 +211,8 @@ pub struct Facts {
     pub recalled: Option<Recalled>,
     pub episodes: Option<Patterns>,
     pub answers: Option<Vec<Match>>,
+    /// Where the repository has some.
+    pub intents: Option<Intents>,
 }
 
 /// The tracker that is used here.

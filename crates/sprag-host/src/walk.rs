@@ -414,6 +414,11 @@ fn reported(report: &Report) -> (&'static str, Value) {
     match report {
         Report::Observed { note } => ("observed", json!({ "note": note })),
         Report::Approved { code } => ("approved", json!({ "code": code })),
+        Report::Rejected { code } => ("rejected", json!({ "code": code })),
+        Report::IntentSelected { id, class } => ("selected", json!({"intent": id, "class": class})),
+        Report::IntentDone { id, fingerprint } => {
+            ("done", json!({"intent": id, "fingerprint": fingerprint}))
+        }
         Report::Reflected { ids, .. } => ("reflected", json!({ "candidates": ids.len() })),
         Report::Skipped { reason, decider } => ("skipped", json!({"why": reason, "decider": decider})),
         Report::Verified => ("verification.asked", json!({})),
