@@ -19,7 +19,7 @@ pub use context::{Around, Context, Earlier, context};
 pub use glob::{BadGlob, Folding, Glob};
 pub use ignore::Ignored;
 pub use links::{Link, LinkState, Linked, link_state, links};
-pub use owned::{Owned, Reach};
+pub use owned::{Owned, Reach, WILD};
 pub use set::{Bad, Holder, IntentSet, Intents, Read, Target};
 pub use standing::{ACCEPTED, DONE, EXPANDED, REOPENED, SELECTED, STRAYED, Standing, Standings};
 

@@ -28,6 +28,7 @@ pub enum Duty {
     Commit,
     Handoff,
     Integrity,
+    Scope,
 }
 
 impl Duty {
@@ -39,6 +40,7 @@ impl Duty {
             Duty::Commit => "commit",
             Duty::Handoff => "handoff",
             Duty::Integrity => "integrity",
+            Duty::Scope => "scope",
         }
     }
 }

@@ -13,6 +13,7 @@ use sprag_core::event::{Actor, Author, Event, EventKind, Input, Report, Source, 
 use sprag_core::fact::{Facts, Needs};
 use sprag_core::gates::Effect;
 use sprag_core::gates::review::case::Seat;
+use sprag_core::intent::Standings;
 use sprag_core::log::{Projection, Record};
 use sprag_core::memory::episode::Patterns;
 use sprag_core::memory::qa::Answers;
@@ -204,6 +205,7 @@ pub fn chores(world: &World<'_>, input: &Input, walked: &Walked) -> io::Result<(
             outbox::replay_log(&personal, world.disk, input.at, outbox::PER_HOOK)?;
         }
         renew::<Debts>(&store, world.disk)?;
+        renew::<Standings>(&store, world.disk)?;
         renew::<Patterns>(&store, world.disk)?;
         renew::<Answers>(&store, world.disk)?;
         renew::<Summaries>(&store, world.disk)?;
@@ -416,9 +418,7 @@ fn reported(report: &Report) -> (&'static str, Value) {
         Report::Approved { code } => ("approved", json!({ "code": code })),
         Report::Rejected { code } => ("rejected", json!({ "code": code })),
         Report::IntentSelected { id, class } => ("selected", json!({"intent": id, "class": class})),
-        Report::IntentDone { id, fingerprint } => {
-            ("done", json!({"intent": id, "fingerprint": fingerprint}))
-        }
+        Report::IntentDone { id, fingerprint } => ("done", json!({"intent": id, "fingerprint": fingerprint})),
         Report::Reflected { ids, .. } => ("reflected", json!({ "candidates": ids.len() })),
         Report::Skipped { reason, decider } => ("skipped", json!({"why": reason, "decider": decider})),
         Report::Verified => ("verification.asked", json!({})),

@@ -22,6 +22,10 @@ pub enum Reach {
     Tree,
     /// It becomes a directory, which is no change by itself.
     Directory,
+    /// What a pattern of the shell stands for.
+    Wild,
+    /// It is there, and no file: nothing is to be written into it.
+    Special,
 }
 
 /// What git keeps for itself is nobody's to own.
@@ -47,7 +51,7 @@ impl Owned {
             return false;
         }
         match (self, reach) {
-            (Owned::Nothing, _) => false,
+            (_, Reach::Special) | (Owned::Nothing, _) => false,
             (Owned::Everything, _) => true,
             (Owned::Globs(globs), Reach::Path) => fits(&read(globs), path, folding),
             (Owned::Globs(globs), Reach::Tree) => fits_tree(&read(globs), path, folding),
@@ -56,6 +60,7 @@ impl Owned {
                 let could = |part: &Part| part.adds && part.glob.may_fit_below(path, folding);
                 fits(&globs, path, folding) || globs.iter().any(could)
             }
+            (Owned::Globs(globs), Reach::Wild) => fits_wild(globs, path, folding),
         }
     }
 }
@@ -91,3 +96,16 @@ fn fits_tree(parts: &[Part], dir: &str, folding: Folding) -> bool {
     // A pattern that names just this may still do, if it is no directory at all.
     false
 }
+
+/// All that a pattern of the shell could stand for: what is below the directories it names, or just what one
+/// of ours takes, where nothing is taken away and no `?` is taken for a star.
+fn fits_wild(globs: &[String], path: &str, folding: Folding) -> bool {
+    let dirs = path.split('/').take_while(|name| !name.contains(WILD));
+    let dir = dirs.collect::<Vec<_>>().join("/");
+    let is_plain = !globs.iter().any(|glob| glob.starts_with('!') || glob.contains('?'));
+    let parts = read(globs);
+    fits_tree(&parts, &dir, folding) || is_plain && fits(&parts, path, folding)
+}
+
+/// Characters that a shell takes for more than themselves.
+pub const WILD: [char; 3] = ['*', '?', '['];

@@ -9,6 +9,7 @@ use super::standing::Standings;
 use super::{Intent, Origin, Status};
 use crate::event::SessionId;
 use crate::text::Text;
+use crate::time::Timestamp;
 
 /// The intents of a repository, those of the file that wins first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -120,6 +121,7 @@ pub enum Read {
 pub struct Holder {
     pub session: SessionId,
     pub intent: Text<64>,
+    pub since: Option<Timestamp>,
     /// The worktree it works in.
     pub root: String,
 }
@@ -131,6 +133,8 @@ pub struct Target {
     /// Absolute, once as it is named and once with links followed.
     pub paths: [String; 2],
     pub reach: Reach,
+    /// The tool or program that would.
+    pub by: String,
 }
 
 /// The intents of the repository as a fact.

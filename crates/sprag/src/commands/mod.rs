@@ -34,6 +34,7 @@ commands! {
     Decide: decide,
     Review: review,
     Verify: verify,
+    Intent: intent,
     Ref: refer,
     Answer: answer,
     Search: search,

@@ -255,7 +255,9 @@ fn configuration_shows_where_every_value_comes_from() {
     gate.write_gate.quality_check       default      "enforce"
     integrity.conflict_markers          default      "hold"
     integrity.ignore                    environment  ["tests/merge/", "docs/"]
+    intent.readers                      default      []
     intent.required                     default      "auto"
+    intent.writers                      default      []
     memory.judge                        default      []
     memory.judge_seconds                default      120
     notes.debts                         default      true
