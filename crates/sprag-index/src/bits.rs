@@ -32,6 +32,15 @@ impl Bits {
         self.0.iter().flat_map(|word| word.to_le_bytes())
     }
 
+    /// How many there are before every so many words.
+    pub fn counts(&self, words: usize) -> impl Iterator<Item = u32> + '_ {
+        self.0.chunks(words).scan(0, |sum, words| {
+            let before = *sum;
+            *sum += words.iter().map(|word| word.count_ones()).sum::<u32>();
+            Some(before)
+        })
+    }
+
     #[inline]
     pub fn has(&self, doc: u32) -> bool {
         self.0.get(doc as usize / 64).is_some_and(|word| word >> (doc % 64) & 1 == 1)
