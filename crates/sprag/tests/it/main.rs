@@ -35,6 +35,7 @@ mod recall;
 mod reflection;
 mod review;
 mod reviewers;
+mod scoped;
 mod scripts;
 mod settings;
 mod shell;
