@@ -94,14 +94,19 @@ pub fn relative(path: &str, intents: &Intents) -> Option<String> {
 }
 
 fn is_protected(path: &str, target: &Target, folding: Folding) -> bool {
+    // Whoever takes away the whole worktree takes them, too.
+    let takes_all = target.reach == Reach::Tree && REMOVING.contains(&target.by.as_str());
+    is_ours(path, folding) || path.is_empty() && takes_all
+}
+
+/// Whether a path of the worktree is protected whatever a scope says.
+pub fn is_ours(path: &str, folding: Folding) -> bool {
     let first = path.split('/').next().unwrap_or_default();
     let is_it = |name: &&str| match folding {
         Folding::Exact => first == *name,
         Folding::Folded => first.to_lowercase() == **name,
     };
-    // Whoever takes away the whole worktree takes them, too.
     PROTECTED.iter().any(is_it)
-        || path.is_empty() && target.reach == Reach::Tree && REMOVING.contains(&target.by.as_str())
 }
 
 fn is_sink(path: &str) -> bool {

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Policy, Scope};
+use super::{Policy, Scope, judged};
 use crate::approval::digest_of;
 use crate::digest::Digest;
 use crate::event::{Event, Input};
@@ -126,7 +126,8 @@ impl Scope {
         let Read::Good(set) = &intents.read else { return Vec::new() };
         let served: Vec<&Intent> = self.served.iter().filter_map(|id| set.find(id.as_str())).collect();
         let is_owned = |path: &&String| {
-            served.iter().any(|intent| intent.owned.holds(path, Reach::Path, intents.folding))
+            !judged::is_ours(path, intents.folding)
+                && served.iter().any(|intent| intent.owned.holds(path, Reach::Path, intents.folding))
         };
         found.iter().filter(|path| !is_owned(path)).cloned().collect()
     }

@@ -207,6 +207,13 @@ fn strays_hold_a_stop_until_they_are_owned_or_gone() {
     assert_eq!(desk.stop(), "strayed");
     desk.intents.strays = Some(Vec::new());
     assert_eq!(desk.stop(), "");
+    // What is protected is nobody's, whatever an intent owns.
+    let all = Draft { id: "ALL".to_owned(), owned: Some(vec!["**".to_owned()]), ..Draft::default() };
+    desk.intents.read = Read::Good(IntentSet::new([vec![all.intent(Origin::Sprag)]]));
+    desk.select("ALL");
+    desk.ran("make");
+    desk.intents.strays = Some(vec![".orchestration/x".to_owned(), "any/y".to_owned()]);
+    assert_eq!(desk.stop(), "strayed");
 }
 
 #[test]
