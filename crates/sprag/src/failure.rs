@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use sprag_core::event::SessionId;
 use sprag_core::memory::learning::{Faults, Unreadable};
-use sprag_core::text::quoted;
+use sprag_core::text::{quoted, shell_word};
 use sprag_core::verdict::Reason;
 use sprag_host::config::Problem;
 use sprag_host::config::edit::EditError;
@@ -230,6 +230,12 @@ impl Failure {
 
     pub fn busy(command: &str) -> Failure {
         Failure::new(Kind::Ours, "busy", "another process is at it").next(format!("sprag {command}"))
+    }
+
+    pub fn no_store(path: &Path) -> Failure {
+        let message = format!("there is no store in `{}`", path.display());
+        let load = format!("sprag memory load --store {} --jsonl", shell_word(&path.to_string_lossy()));
+        Failure::new(Kind::Usage, "no_store", message).next(load)
     }
 
     pub fn no_data(path: &Path) -> Failure {

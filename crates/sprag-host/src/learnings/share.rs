@@ -67,7 +67,7 @@ pub fn publish(store: &Store, project: &Path, disk: &dyn Disk) -> io::Result<usi
         return Ok(0);
     }
     let dir = project.join("share");
-    disk.make_dirs(&dir)?;
+    disk::make_dirs_within(disk, project, &dir)?;
     let attributes = dir.join(".gitattributes");
     if !attributes.exists() {
         disk::replace_derived(disk, &attributes, ATTRIBUTES.as_bytes())?;
@@ -124,6 +124,10 @@ pub fn take_in(store: &Store, project: &Path, disk: &dyn Disk, now: Timestamp) -
         return Ok(0);
     }
     new.sort_by(|a, b| (a.at, &a.id).cmp(&(b.at, &b.id)));
+    union::retain_honest(&known, &mut new);
+    if new.is_empty() {
+        return Ok(0);
+    }
     let about = new.iter().flat_map(union::ids).collect();
     known.extend(new.iter().cloned());
     let settling = union::settling(&known, &about).into_iter().map(|(kind, body)| {
