@@ -8,6 +8,8 @@
 
 pub mod blocks;
 pub mod chain;
+pub mod export;
+pub mod open;
 pub mod sum;
 
 use serde::{Deserialize, Serialize};
