@@ -31,8 +31,7 @@ pub fn of_call(
 
 /// The file as the commit has it that is checked out; what git does not know was not there.
 pub fn committed(ground: &Ground<'_>, path: &str) -> Option<State> {
-    let worktree = ground.world.places.worktree.as_ref()?;
-    let Some(head) = &ground.head else {
+    let (Some(worktree), Some(head)) = (&ground.world.places.worktree, &ground.head) else {
         return Some(State::Absent);
     };
     let found = git::blobs::blobs(worktree, &[format!("{head}:{path}")])?;

@@ -40,6 +40,7 @@ mod shell;
 mod states;
 mod stories;
 mod support;
+mod trace;
 mod unfinished;
 mod upkeep;
 mod write_gate;
