@@ -3,6 +3,7 @@
 //! `scope.rs` through the canonical form that both sides must share.
 
 pub(crate) mod canon;
+mod effects;
 pub(crate) mod inline;
 mod moves;
 pub(crate) mod names;
@@ -72,6 +73,14 @@ impl Loaded {
 
     pub fn path_before(&self, file: usize) -> Option<&str> {
         self.paths.get(file)?.0.as_deref()
+    }
+
+    pub fn path_of(&self, side: Side, file: usize) -> Option<&str> {
+        let (before, after) = self.paths.get(file)?;
+        match side {
+            Side::Before => before.as_deref(),
+            Side::After => after.as_deref(),
+        }
     }
 
     pub fn side(&self, side: Side) -> &[Option<Tree>] {
