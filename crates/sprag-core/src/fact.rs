@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::check::Results;
 use crate::digest::Digest;
+use crate::gates::stale::look::Seen;
 use crate::judge::Judgement;
 use crate::memory::episode::Patterns;
 use crate::memory::propose::Around;
@@ -210,6 +211,7 @@ pub struct Facts {
     pub recalled: Option<Recalled>,
     pub episodes: Option<Patterns>,
     pub answers: Option<Vec<Match>>,
+    pub seen: Option<Seen>,
 }
 
 /// The tracker that is used here.

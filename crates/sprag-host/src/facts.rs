@@ -19,6 +19,7 @@ use sprag_core::text::Text;
 use sprag_core::time::Timestamp;
 
 use crate::answers;
+use crate::claims;
 use crate::clients::CLIENTS;
 use crate::disk::{open_regular, read_small};
 use crate::env::Env;
@@ -114,6 +115,9 @@ fn look(needs: Needs, world: &World<'_>, input: &Input, session: &Session) -> Fa
     }
     if needs.has(Needs::OURS) || needs.has(Needs::WRITTEN) {
         facts.written = guarded::written(input);
+    }
+    if needs.has(Needs::SEEN) {
+        facts.seen = claims::look(world, input, session);
     }
     if needs.has(Needs::KEEP) {
         keep::before(world, input);
