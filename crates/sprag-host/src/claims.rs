@@ -14,9 +14,11 @@ use sprag_core::gates::stale::edits;
 use sprag_core::gates::stale::look::{Claim, File, Fit, Found, Guard, Own, Seen, Writer, Wrote};
 use sprag_core::gates::stale::touch::{self, How, Manner, Touch};
 use sprag_core::session::Session;
+use sprag_core::time::Timestamp;
 use sprag_core::tool::{Outcome, ToolCall};
 use sprag_core::verdict::Ruling;
 
+use crate::env::{self, Env};
 use crate::guarded::Followed;
 use crate::walk::World;
 
@@ -26,7 +28,7 @@ mod hunk;
 mod ledger;
 
 use file::Looked;
-use ledger::{Done, Ledger, Name, Page, Turn, Was};
+use ledger::{Became, Done, Ledger, Name, Page, Turn, Was};
 
 /// What a file was like before a call wrote it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,7 +77,8 @@ pub fn look(world: &World<'_>, input: &Input, session: &Session) -> Option<Seen>
         false => Ledger::to_look(world.disk, &world.places.store),
     };
     let mut followed = Followed::default();
-    let cx = Looking { world, input, session, call, outcome, ledger };
+    let now = now(world, input);
+    let cx = Looking { world, input, now, session, call, outcome, ledger };
     let files = touches.into_iter().map(|touch| {
         let real = followed.path(&touch.path);
         match touch.how {
@@ -126,9 +129,18 @@ pub fn sweep(world: &World<'_>, input: &Input) -> std::io::Result<()> {
     ledger::sweep(world.disk, &world.places.store, SystemTime::UNIX_EPOCH + now)
 }
 
+/// When a claim is made, which may be long after its event: others' opinions were asked for in between.
+fn now(world: &World<'_>, input: &Input) -> Timestamp {
+    match world.env {
+        Env::Real => env::now().max(input.at),
+        Env::Given(_) => input.at,
+    }
+}
+
 struct Looking<'a> {
     world: &'a World<'a>,
     input: &'a Input,
+    now: Timestamp,
     session: &'a Session,
     call: &'a ToolCall,
     outcome: Option<&'a Outcome>,
@@ -136,13 +148,9 @@ struct Looking<'a> {
 }
 
 impl Looking<'_> {
-    /// A file that is read: before that its stamp is enough, since it tells whether the file stayed as it was.
+    /// A file that is read, looked at before and after: only if it stayed as it was is it known what was shown.
     fn read(&self, touch: Touch, real: String) -> File {
-        let found = match self.outcome {
-            None => file::stat(Path::new(&real)),
-            // What was in it is looked at in full, so that it is known later what was seen.
-            Some(_) => file::look(Path::new(&real), |_| false).found,
-        };
+        let found = file::look(Path::new(&real), |_| false).found;
         plain(touch, real, found)
     }
 
@@ -163,7 +171,7 @@ impl Looking<'_> {
     /// Who wrote it, here and in other worktrees.
     fn tell_writers(&self, file: &mut File, page: &Page, name: &Name, looked: &Looked) {
         let me = Writer::of(self.input);
-        let now = self.input.at;
+        let now = self.now;
         let is_recent = |turn: &Turn| now.seconds_since(turn.at).abs() < guard::LIVE_SECONDS;
         let content = looked.content();
         let here = || page.turns.iter().rev().filter(|turn| turn.root == name.root);
@@ -172,12 +180,7 @@ impl Looking<'_> {
             .filter(|turn| turn.writer().is(&me))
             .map(|turn| Own { before: turn.before.short(), manner: turn.manner });
         file.author = maker.map(Turn::writer);
-        // One that never said how it ended has written something, if something else is there now.
-        let wrote = |turn: &Turn| {
-            let after = turn.done.as_ref().map_or(content, |done| done.after);
-            after.is_some_and(|after| turn.before != Was::Text(after))
-        };
-        let is_others = |turn: &&Turn| !turn.writer().is(&me) && is_recent(turn) && wrote(turn);
+        let is_others = |turn: &&Turn| !turn.writer().is(&me) && is_recent(turn) && turn.has_written(content);
         file.other = here().find(is_others).map(Turn::writer);
         let elsewhere = page
             .turns
@@ -194,7 +197,7 @@ impl Looking<'_> {
     }
 
     fn claim(&self, page: &mut Page, name: &Name, file: &File, manner: Manner, looked: &Looked) -> Claim {
-        let (me, now) = (Writer::of(self.input), self.input.at);
+        let (me, now) = (Writer::of(self.input), self.now);
         let theirs = page
             .turns
             .iter()
@@ -271,7 +274,12 @@ impl Looking<'_> {
             // So that whoever saw this version can be shown what came after it.
             self.ledger.keep(content, text);
         }
-        page.turns[at].done = Some(Done { at: self.input.at, after });
+        let became = match (&fit, looked.found, after) {
+            (Fit::Planned | Fit::Alone, Found::File(_), Some(content)) => Became::Text(content),
+            (Fit::Planned | Fit::Alone, Found::Absent, _) => Became::Absent,
+            _ => Became::Unclear,
+        };
+        page.turns[at].done = Some(Done { at: self.now, after: became });
         self.ledger.put(name, page);
         Wrote { before: before.short(), fit }
     }

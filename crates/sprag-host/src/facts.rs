@@ -116,9 +116,6 @@ fn look(needs: Needs, world: &World<'_>, input: &Input, session: &Session) -> Fa
     if needs.has(Needs::OURS) || needs.has(Needs::WRITTEN) {
         facts.written = guarded::written(input);
     }
-    if needs.has(Needs::SEEN) {
-        facts.seen = claims::look(world, input, session);
-    }
     if needs.has(Needs::KEEP) {
         keep::before(world, input);
     }
@@ -194,6 +191,10 @@ fn look(needs: Needs, world: &World<'_>, input: &Input, session: &Session) -> Fa
     } else if needs.has(Needs::CONFLICTS) {
         // Outside git nothing can be in conflict.
         facts.conflicts = Some(Vec::new());
+    }
+    if needs.has(Needs::SEEN) {
+        // Last: a claim does not hold for long, and what is found out before it may take its time.
+        facts.seen = claims::look(world, input, session);
     }
     facts
 }

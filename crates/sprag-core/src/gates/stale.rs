@@ -135,8 +135,8 @@ impl Stale {
         for file in &seen.files {
             match file.touch.how {
                 How::Reads(_) => {
-                    let stamp = stamp_of(file.found);
-                    open.put(Entry::new(open_key(call, file), stamp, Coverage::Lines(0)));
+                    let began = began_with(file.found);
+                    open.put(Entry::new(open_key(call, file), began, Coverage::Lines(0)));
                 }
                 How::Writes(manner) => match self.judge(seen.guard, &known, file, manner, input) {
                     Judgement::Pass => {}
@@ -274,9 +274,17 @@ fn open_key(call: &ToolCall, file: &File) -> Key {
     Key::new("open", call_id(call).as_str(), &file.real)
 }
 
-fn stamp_of(found: Found) -> content::Short {
+/// What a file is when it is begun to be read. Its stamp tells of a change and back, and its content of one
+/// that is too quick for the clock of the file system.
+fn began_with(found: Found) -> content::Short {
     match found {
-        Found::File(version) => version.stamp,
+        Found::File(version) => {
+            let mut both = version.stamp;
+            both.iter_mut()
+                .zip(version.id())
+                .for_each(|(stamp, content)| *stamp = stamp.wrapping_add(content));
+            both
+        }
         Found::Absent | Found::Directory | Found::Odd | Found::Unknown => ABSENT,
     }
 }
@@ -299,7 +307,7 @@ fn note_read(
         Found::File(_) | Found::Directory | Found::Odd | Found::Unknown => return,
     };
     // It changed while it was read: which version was shown, nobody knows.
-    if began.is_some_and(|began| began != version.stamp) {
+    if began.is_some_and(|began| began != began_with(file.found)) {
         return;
     }
     let before = find(known, input, &file.real).filter(|entry| entry.content == version.id());

@@ -117,9 +117,17 @@ impl Was {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Done {
     pub at: Timestamp,
-    /// What it has become; none where it is gone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub after: Option<Content>,
+    pub after: Became,
+}
+
+/// What a write made of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Became {
+    Absent,
+    Text(Content),
+    /// Something, and not by this write alone; or something large.
+    Unclear,
 }
 
 impl Turn {
@@ -138,10 +146,21 @@ impl Turn {
         millis.div_euclid(1000).clamp(1, CLAIM_MILLIS / 1000)
     }
 
+    /// Whether it changed anything, seen by what is there now.
+    pub fn has_written(&self, now: Option<Content>) -> bool {
+        let after = match self.done.as_ref().map(|done| done.after) {
+            Some(Became::Absent) => return false,
+            Some(Became::Text(content)) => Some(content),
+            // One that never said how it ended has written something, if something else is there now.
+            Some(Became::Unclear) | None => now,
+        };
+        after.is_some_and(|after| self.before != Was::Text(after))
+    }
+
     /// Whether this write made a file what it is.
     pub fn made(&self, content: Content) -> bool {
         match &self.done {
-            Some(done) => done.after == Some(content),
+            Some(done) => done.after == Became::Text(content),
             None => self.planned == Some(content),
         }
     }
@@ -228,9 +247,11 @@ impl<'a> Ledger<'a> {
     /// The same by the part of a hash that a session remembers.
     pub fn kept_by(&self, page: &Page, short: Short) -> Option<Vec<u8>> {
         let known = page.turns.iter().flat_map(|turn| {
-            [turn.before.content(), turn.planned, turn.done.as_ref().and_then(|done| done.after)]
-                .into_iter()
-                .flatten()
+            let after = match turn.done.as_ref().map(|done| done.after) {
+                Some(Became::Text(content)) => Some(content),
+                Some(Became::Absent | Became::Unclear) | None => None,
+            };
+            [turn.before.content(), turn.planned, after].into_iter().flatten()
         });
         known.filter(|content| content.short() == short).find_map(|content| self.kept(content))
     }
