@@ -9,6 +9,7 @@
 pub mod blocks;
 pub mod chain;
 pub mod export;
+pub mod look;
 pub mod open;
 pub mod sum;
 

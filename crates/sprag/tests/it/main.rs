@@ -37,6 +37,8 @@ mod reviewers;
 mod scripts;
 mod settings;
 mod shell;
+mod stale;
+mod stale_laws;
 mod states;
 mod stories;
 mod support;

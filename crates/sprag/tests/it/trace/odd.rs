@@ -54,7 +54,7 @@ fn what_is_no_text_is_one_block_by_its_bytes() {
         });
     }
     let records = work.records();
-    assert_eq!(records.len(), 6);
+    assert_eq!(records.len(), 6, "{records:?}");
     assert_eq!(claims(&records[0]), ["nul.rs:1-1"]);
     assert_eq!(claims(&records[5]), [""; 0]);
     assert!(records[..5].iter().all(|record| ours(record)["verdict"] == "UNPROVEN"), "{records:?}");
