@@ -13,7 +13,7 @@ use crate::commands::{Cx, Outcome, show};
 use crate::failure::Failure;
 use crate::output;
 
-/// Show which files and functions each intent has changed, and whether that still counts for it
+/// Show what was done for each intent, and whether it still counts
 #[derive(clap::Args)]
 pub struct Args {
     /// Only this intent
