@@ -338,6 +338,15 @@ impl Failure {
         Failure::new(Kind::No, "not_in_git", format!("{what} needs a git repository")).next("git init")
     }
 
+    pub fn nothing_to_classify() -> Failure {
+        Failure::new(Kind::Usage, "usage", "no change is named").next("sprag trace classify HEAD")
+    }
+
+    pub fn no_revision(range: &str) -> Failure {
+        let message = format!("git cannot tell what changed in `{}`", quoted(range));
+        Failure::new(Kind::No, "no_revision", message).next("git log --oneline")
+    }
+
     pub fn nothing_to_trust() -> Failure {
         Failure::new(Kind::No, "not_found", "this project has no configuration of its own").next("sprag init")
     }

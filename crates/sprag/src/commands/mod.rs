@@ -54,6 +54,7 @@ commands! {
     Clients: clients,
     Config: config,
     Policy: policy,
+    Trace: trace,
     Approve: approve,
     Trust: trust,
     Off: off,

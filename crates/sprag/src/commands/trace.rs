@@ -2,6 +2,7 @@
 
 use super::{Cx, Outcome};
 
+mod classify;
 mod export;
 mod found;
 mod log;
@@ -27,6 +28,7 @@ enum Command {
     Export(export::Args),
     Verify(verify::Args),
     Reindex(reindex::Args),
+    Classify(classify::Args),
 }
 
 pub fn run(args: Args, cx: &Cx) -> Outcome {
@@ -38,5 +40,6 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
         Command::Export(args) => export::run(&args, cx),
         Command::Verify(args) => verify::run(&args, cx),
         Command::Reindex(args) => reindex::run(&args, cx),
+        Command::Classify(args) => classify::run(&args, cx),
     }
 }
