@@ -54,7 +54,6 @@ commands! {
     Clients: clients,
     Config: config,
     Policy: policy,
-    Trace: trace,
     Approve: approve,
     Trust: trust,
     Off: off,
