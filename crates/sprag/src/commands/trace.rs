@@ -1,0 +1,45 @@
+//! `sprag trace`: what was changed, and why.
+
+use super::{Cx, Outcome};
+
+mod classify;
+mod export;
+mod found;
+mod log;
+mod map;
+mod reindex;
+mod show;
+mod stats;
+mod verify;
+
+/// Look at what was changed, and for which intent
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    Log(log::Args),
+    Show(show::Args),
+    Map(map::Args),
+    Stats(stats::Args),
+    Export(export::Args),
+    Verify(verify::Args),
+    Reindex(reindex::Args),
+    Classify(classify::Args),
+}
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    match args.command {
+        Command::Log(args) => log::run(&args, cx),
+        Command::Show(args) => show::run(&args, cx),
+        Command::Map(args) => map::run(&args, cx),
+        Command::Stats(args) => stats::run(&args, cx),
+        Command::Export(args) => export::run(&args, cx),
+        Command::Verify(args) => verify::run(&args, cx),
+        Command::Reindex(args) => reindex::run(&args, cx),
+        Command::Classify(args) => classify::run(&args, cx),
+    }
+}
