@@ -9,6 +9,8 @@
 pub mod anchor;
 pub mod blocks;
 pub mod chain;
+pub mod export;
+pub mod open;
 pub mod sum;
 
 use serde::{Deserialize, Serialize};
