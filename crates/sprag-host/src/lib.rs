@@ -42,6 +42,7 @@ pub mod staged;
 pub mod start;
 pub mod stdin;
 pub mod store;
+pub mod trace;
 pub mod trackers;
 pub mod transcript;
 pub mod tree;

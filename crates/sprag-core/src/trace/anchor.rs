@@ -8,6 +8,7 @@ pub mod hunks;
 pub mod reformat;
 pub mod runs;
 pub mod telling;
+pub mod units;
 pub mod windows;
 
 use serde::Serialize;

@@ -46,6 +46,7 @@ commands! {
     Import: import,
     Export: export,
     Stats: stats,
+    Trace: trace,
     Maintain: maintain,
     Consolidate: consolidate,
     Retroflect: retroflect,

@@ -117,8 +117,28 @@ impl Claims {
         writer(&self.sources[source], None)
     }
 
+    /// The intent that the lines of a claim served.
     pub fn served(&self, claim: usize) -> Option<&Served> {
-        self.source(claim).trace.intent.as_ref()
+        let is_served = matches!(self.writer(claim), Writer::Intent(_));
+        self.source(claim).trace.intent.as_ref().filter(|_| is_served)
+    }
+
+    /// A claim of this record on this file.
+    pub fn of_record(&self, record: &str, path: &str) -> Option<usize> {
+        self.all.iter().position(|it| it.path == path && self.sources[it.source].record.as_str() == record)
+    }
+
+    /// Claims on files that had exactly these bytes.
+    pub fn with_after(&self, sum: Sum) -> Vec<(&str, &str)> {
+        let mut found = Vec::new();
+        for source in &self.sources {
+            let Some(revision) = source.trace.stage.revision() else { continue };
+            let files = source.trace.files.iter().filter(|file| file.after == Some(sum));
+            found.extend(files.map(|file| (revision, file.path.as_str())));
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
     }
 
     /// For each line of this file in this commit, who says to have written it. Blocks whose bytes are not
@@ -187,10 +207,12 @@ pub enum Said {
     Disputed { by_own: bool },
 }
 
+/// What nobody saw being written is not the intent's, whatever it stands beside.
 fn writer(source: &Source, who: Option<Who>) -> Writer<'_> {
-    match &source.trace.intent {
-        Some(intent) => Writer::Intent(intent.id.as_str()),
-        None => Writer::Nobody(who.unwrap_or(source.trace.contributor.kind)),
+    match (&source.trace.intent, who) {
+        (_, Some(who @ (Who::Human | Who::Unknown))) => Writer::Nobody(who),
+        (Some(intent), _) => Writer::Intent(intent.id.as_str()),
+        (None, who) => Writer::Nobody(who.unwrap_or(source.trace.contributor.kind)),
     }
 }
 

@@ -4,20 +4,20 @@
 use crate::digest::Digest;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FileDiff<'a> {
+pub struct FileDiff {
     /// `None`: it was not there.
     pub old: Option<String>,
     pub new: Option<String>,
-    pub hunks: Vec<Hunk<'a>>,
+    pub hunks: Vec<Hunk>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hunk<'a> {
+pub struct Hunk {
     /// Where the removed lines begin, from one on; where there are none, the line before.
     pub old_start: usize,
-    pub removed: Vec<&'a [u8]>,
+    pub removed: Vec<Vec<u8>>,
     pub new_start: usize,
-    pub added: Vec<&'a [u8]>,
+    pub added: Vec<Vec<u8>>,
 }
 
 /// Which way a change is read.
@@ -29,12 +29,21 @@ pub enum Direction {
 }
 
 /// Reads a diff with `a/` and `b/` before names. Files whose names git has to quote are left out.
-pub fn parse(diff: &[u8]) -> Vec<FileDiff<'_>> {
-    let mut files: Vec<FileDiff<'_>> = Vec::new();
+pub fn parse(diff: &[u8]) -> Vec<FileDiff> {
+    parse_many(diff).into_iter().flat_map(|(_, files)| files).collect()
+}
+
+/// Reads diffs of several commits, each behind a line with its name.
+pub fn parse_many(diff: &[u8]) -> Vec<(String, Vec<FileDiff>)> {
+    let mut all: Vec<(String, Vec<FileDiff>)> = vec![(String::new(), Vec::new())];
     let mut lines = diff.split(|&byte| byte == b'\n');
-    while let Some(line) = lines.next() {
+    'diff: while let Some(line) = lines.next() {
+        let Some((_, files)) = all.last_mut() else { break };
         if line.starts_with(b"diff --git ") {
             files.push(FileDiff::default());
+        } else if matches!(line.len(), 40 | 64) && line.iter().all(u8::is_ascii_hexdigit) {
+            all.push((String::from_utf8_lossy(line).into_owned(), Vec::new()));
+            continue;
         }
         let Some(file) = files.last_mut() else { continue };
         if let Some(name) = line.strip_prefix(b"--- ") {
@@ -47,17 +56,20 @@ pub fn parse(diff: &[u8]) -> Vec<FileDiff<'_>> {
                 Hunk { old_start: old.0, removed: Vec::new(), new_start: new.0, added: Vec::new() };
             while hunk.removed.len() < old.1 || hunk.added.len() < new.1 {
                 match lines.next().and_then(<[u8]>::split_first) {
-                    Some((b'-', text)) => hunk.removed.push(text),
-                    Some((b'+', text)) => hunk.added.push(text),
+                    Some((b'-', text)) => hunk.removed.push(text.to_vec()),
+                    Some((b'+', text)) => hunk.added.push(text.to_vec()),
                     Some((b'\\', _)) => {}
-                    _ => return files,
+                    _ => break 'diff,
                 }
             }
             file.hunks.push(hunk);
         }
     }
-    files.retain(|file| file.old.is_some() || file.new.is_some());
-    files
+    for (_, files) in &mut all {
+        files.retain(|file| file.old.is_some() || file.new.is_some());
+    }
+    all.retain(|(name, files)| !name.is_empty() || !files.is_empty());
+    all
 }
 
 /// Git puts a tab behind names with blanks.
@@ -79,9 +91,9 @@ fn spans(text: &[u8]) -> Option<((usize, usize), (usize, usize))> {
 }
 
 /// The same for all copies of a change, wherever in its files it was applied. `None`: it changes no line.
-pub fn digest(files: &[FileDiff<'_>], direction: Direction) -> Option<Digest> {
+pub fn digest(files: &[FileDiff], direction: Direction) -> Option<Digest> {
     let mut parts: Vec<&[u8]> = Vec::new();
-    let mut files: Vec<&FileDiff<'_>> = files.iter().filter(|file| !file.hunks.is_empty()).collect();
+    let mut files: Vec<&FileDiff> = files.iter().filter(|file| !file.hunks.is_empty()).collect();
     files.sort_by(|a, b| name(a).cmp(name(b)));
     for file in &files {
         let (gone, come): (&[u8], &[u8]) = match direction {
@@ -91,8 +103,8 @@ pub fn digest(files: &[FileDiff<'_>], direction: Direction) -> Option<Digest> {
         parts.extend([b"file".as_slice(), name(file).as_bytes()]);
         for hunk in &file.hunks {
             parts.push(b"hunk");
-            let removed = hunk.removed.iter().flat_map(|line| [gone, *line]);
-            let added = hunk.added.iter().flat_map(|line| [come, *line]);
+            let removed = hunk.removed.iter().flat_map(|line| [gone, line]);
+            let added = hunk.added.iter().flat_map(|line| [come, line]);
             match direction {
                 Direction::Forth => parts.extend(removed.chain(added)),
                 Direction::Back => parts.extend(added.chain(removed)),
@@ -102,7 +114,7 @@ pub fn digest(files: &[FileDiff<'_>], direction: Direction) -> Option<Digest> {
     (!files.is_empty()).then(|| Digest::of(parts))
 }
 
-fn name<'a>(file: &'a FileDiff<'_>) -> &'a str {
+fn name(file: &FileDiff) -> &str {
     file.new.as_deref().or(file.old.as_deref()).unwrap_or_default()
 }
 
@@ -135,8 +147,8 @@ new file mode 100644
         let files = parse(DIFF);
         assert_eq!(files.len(), 2);
         assert_eq!((files[0].old.as_deref(), files[0].new.as_deref()), (Some("x y"), Some("x y")));
-        assert_eq!(files[0].hunks[0].removed, [b"one".as_slice(), b"--- a/z"]);
-        assert_eq!(files[0].hunks[1].added, [b"+++ b/q".as_slice(), b"four"]);
+        assert_eq!(files[0].hunks[0].removed, [b"one".to_vec(), b"--- a/z".to_vec()]);
+        assert_eq!(files[0].hunks[1].added, [b"+++ b/q".to_vec(), b"four".to_vec()]);
         assert_eq!((files[0].hunks[1].old_start, files[0].hunks[1].new_start), (9, 9));
         assert_eq!((files[1].old.as_deref(), files[1].new.as_deref()), (None, Some("new")));
     }

@@ -1,0 +1,186 @@
+//! Commits that a commit may be a copy of. A copy by name, tree, change or author is kin, and so is a line of
+//! work that has most of what it adds: kin may be compared line by line. Any other line of work that is no
+//! longer part of the history is a stranger, and must have more in common to count.
+
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use sprag_core::digest::Digest;
+use sprag_core::trace::anchor::claims::Claims;
+use sprag_core::trace::anchor::hunks::{self, Direction, FileDiff};
+use sprag_core::trace::anchor::telling::{bare, is_telling};
+
+use super::history::{History, is_uncommitted};
+use crate::git::history::{Commit, Walk};
+
+/// Commits that are looked at in all, and lines of work that no branch has any more.
+const MOST: usize = 2_000;
+const HEADS: usize = 24;
+
+/// Where lines of a commit may come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    pub commit: String,
+    pub kinship: Kinship,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kinship {
+    /// The very same change: what it added there, in that order, it added here.
+    Twin,
+    /// The same change over a whole line of work, as one.
+    Squash,
+    Kin,
+    Stranger,
+}
+
+/// What records know of and the history has no longer, found once.
+#[derive(Debug, Default)]
+pub struct Side {
+    /// Commits that records name and that are still there.
+    recorded: Vec<Rc<Commit>>,
+    /// Those that what is checked out does not have, with what lies between them.
+    lost: Vec<Rc<Commit>>,
+    names: HashSet<String>,
+    heads: Vec<Rc<Commit>>,
+    digests: HashMap<String, Option<Digest>>,
+}
+
+impl Side {
+    pub fn find(history: &mut History<'_>, claims: &Claims) -> Side {
+        let named: Vec<&str> = claims.revisions().collect();
+        let there = history.existing(&named);
+        let there: Vec<&str> = there.iter().map(String::as_str).collect();
+        if there.is_empty() {
+            return Side::default();
+        }
+        let recorded = history.commits(&there, Walk::Named, MOST);
+        let mut lost: Vec<Rc<Commit>> = Vec::new();
+        let mut names = HashSet::new();
+        for part in there.chunks(400) {
+            let found = history.commits(part, Walk::NotInHead, MOST);
+            lost.extend(found.into_iter().filter(|it| names.insert(it.name.clone())));
+        }
+        let parents: HashSet<&str> = lost.iter().flat_map(|it| &it.parents).map(String::as_str).collect();
+        let heads = lost.iter().filter(|it| !parents.contains(it.name.as_str())).cloned().collect();
+        Side { recorded, lost, names, heads, digests: HashMap::new() }
+    }
+
+    /// Whether this commit is on a line of work that the history has no longer.
+    pub fn has(&self, commit: &str) -> bool {
+        self.names.contains(commit)
+    }
+
+    /// All that a commit may be a copy of, the surest first.
+    pub fn origins(
+        &mut self,
+        history: &mut History<'_>,
+        claims: &Claims,
+        told: &[String],
+        commit: &str,
+    ) -> Vec<Origin> {
+        if is_uncommitted(commit) || self.recorded.is_empty() {
+            return Vec::new();
+        }
+        let Some(own) = history.commit(commit) else { return Vec::new() };
+        let changes = history.changes(commit).unwrap_or_default();
+        let digest = hunks::digest(&changes, Direction::Forth);
+        self.learn_digests(history);
+        let mut found: HashMap<String, Kinship> = HashMap::new();
+        let mut add = |name: &str, kinship: Kinship| {
+            let known = found.entry(name.to_owned()).or_insert(kinship);
+            *known = (*known).min(kinship);
+        };
+        for other in self.recorded.iter().chain(&self.lost).filter(|other| other.name != commit) {
+            if digest.is_some() && self.digests.get(&other.name).copied().flatten() == digest {
+                add(&other.name, Kinship::Twin);
+            }
+            if other.tree == own.tree || other.authored == own.authored || told.contains(&other.name) {
+                add(&other.name, Kinship::Kin);
+            }
+        }
+        let kin: HashSet<String> = found.keys().cloned().collect();
+        let added = Added::of(&changes);
+        let paths: HashSet<&str> =
+            changes.iter().flat_map(|file| [&file.old, &file.new]).flatten().map(String::as_str).collect();
+        for head in self.heads.iter().take(HEADS) {
+            if head.name == commit || found.contains_key(&head.name) {
+                continue;
+            }
+            let line = self.line_of(&head.name);
+            let is_near = line.iter().any(|it| kin.contains(*it))
+                || line.iter().flat_map(|it| claims.paths_at(it)).any(|path| paths.contains(path));
+            if !is_near {
+                continue;
+            }
+            let work = history.since_fork(&head.name, commit).unwrap_or_default();
+            let kinship = if digest.is_some() && hunks::digest(&work, Direction::Forth) == digest {
+                Kinship::Squash
+            } else if line.iter().any(|it| kin.contains(*it)) || added.is_mostly_in(&Added::of(&work)) {
+                Kinship::Kin
+            } else {
+                Kinship::Stranger
+            };
+            found.insert(head.name.clone(), kinship);
+        }
+        let mut origins: Vec<Origin> =
+            found.into_iter().map(|(commit, kinship)| Origin { commit, kinship }).collect();
+        origins.sort_by(|a, b| (a.kinship, &a.commit).cmp(&(b.kinship, &b.commit)));
+        origins
+    }
+
+    /// The same for one that need not be a head; none where the history has it.
+    pub fn line_before<'s>(&'s self, commit: &str) -> Vec<&'s str> {
+        match self.has(commit) {
+            true => self.line_of(commit),
+            false => Vec::new(),
+        }
+    }
+
+    fn learn_digests(&mut self, history: &mut History<'_>) {
+        if !self.digests.is_empty() {
+            return;
+        }
+        let all: Vec<Rc<Commit>> = self.recorded.iter().chain(&self.lost).take(MOST).cloned().collect();
+        let names: Vec<&str> = all.iter().map(|it| it.name.as_str()).collect();
+        history.learn_changes(&names);
+        for name in names {
+            let digest = history.changes(name).and_then(|changes| hunks::digest(&changes, Direction::Forth));
+            self.digests.insert(name.to_owned(), digest);
+        }
+    }
+
+    /// A commit and those before it that the history has no longer.
+    fn line_of<'s>(&'s self, head: &str) -> Vec<&'s str> {
+        let by_name: HashMap<&str, &Rc<Commit>> = self.lost.iter().map(|it| (it.name.as_str(), it)).collect();
+        let mut line: Vec<&str> = Vec::new();
+        let mut seen: HashSet<&str> = HashSet::new();
+        let mut next: Vec<&str> = by_name.get(head).map(|it| it.name.as_str()).into_iter().collect();
+        while let Some(name) = next.pop() {
+            if !seen.insert(name) {
+                continue;
+            }
+            line.push(name);
+            let parents = by_name.get(name).into_iter().flat_map(|it| &it.parents);
+            next.extend(parents.filter_map(|parent| by_name.get(parent.as_str())).map(|it| it.name.as_str()));
+        }
+        line
+    }
+}
+
+/// Telling lines that a change adds.
+struct Added<'a>(HashSet<&'a [u8]>);
+
+impl<'a> Added<'a> {
+    fn of(files: &'a [FileDiff]) -> Added<'a> {
+        let hunks = files.iter().flat_map(|file| &file.hunks);
+        let lines = hunks.flat_map(|hunk| &hunk.added).map(|line| bare(line));
+        Added(lines.filter(|line| is_telling(line)).collect())
+    }
+
+    /// Three in five, and three at least.
+    fn is_mostly_in(&self, other: &Added<'_>) -> bool {
+        let shared = self.0.iter().filter(|line| other.0.contains(**line)).count();
+        shared >= 3 && shared * 5 >= self.0.len() * 3
+    }
+}
