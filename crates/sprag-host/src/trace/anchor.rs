@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use sprag_core::digest::Digest;
 use sprag_core::trace::Sum;
 use sprag_core::trace::anchor::claims::{Claims, LEAST, Said, Writer};
-use sprag_core::trace::anchor::telling::bare;
+use sprag_core::trace::anchor::telling::{bare, is_telling};
 use sprag_core::trace::anchor::windows::windows;
 use sprag_core::trace::anchor::{How, Lost, units};
 use sprag_core::trace::blocks;
@@ -80,6 +80,7 @@ impl<'a> Tracer<'a> {
         let mut found = self.written(UNCOMMITTED, path, lines.len());
         self.by_bytes(&lines, &mut found);
         self.by_units(path, &text, &lines, &mut found);
+        self.doubt_braces(&lines, &mut found);
         if self.history.ran_out {
             let lost = found.iter_mut().filter(|it| **it == Found::Lost(Lost::Unrecorded));
             lost.for_each(|it| *it = Found::Lost(Lost::Unsearched));
@@ -200,6 +201,21 @@ impl<'a> Tracer<'a> {
                 if is_open(&found[at]) {
                     found[at] = Found::Named { claim, how: How::UnitHash };
                 }
+            }
+        }
+    }
+
+    /// A line that tells nothing is of whoever wrote what stands beside it, or nobody's: between equal braces
+    /// a diff does not tell which of them is new.
+    fn doubt_braces(&self, lines: &[&[u8]], found: &mut [Found]) {
+        let tells: Vec<bool> = lines.iter().map(|line| is_telling(line)).collect();
+        for at in (0..lines.len()).filter(|&at| !tells[at]) {
+            let Some(own) = self.writer(found[at]) else { continue };
+            let above = (0..at).rev().find(|&at| tells[at]);
+            let below = (at..lines.len()).find(|&at| tells[at]);
+            let mut beside = [above, below].into_iter().flatten();
+            if !beside.any(|it| self.writer(found[it]).as_ref() == Some(&own)) {
+                found[at] = Found::Lost(Lost::Ambiguous);
             }
         }
     }

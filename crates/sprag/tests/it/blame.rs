@@ -65,7 +65,7 @@ fn score(repository: &mut Repository, what: &str) -> Score {
                     eprintln!("{what}: {path}:{}: {said} and not {names:?}: {told}", at + 1);
                     eprintln!("    {}", String::from_utf8_lossy(lines[at]).trim_end());
                 }
-                None if names[0].is_some() => {
+                None if names.iter().all(|name| *name == names[0] && name.is_some()) => {
                     score.lost += 1;
                     if std::env::var_os("SPRAG_BLAME_TELL").is_some() {
                         let line = String::from_utf8_lossy(lines[at]);
@@ -79,15 +79,20 @@ fn score(repository: &mut Repository, what: &str) -> Score {
     score
 }
 
-/// Who wrote a line. One that tells nothing is of whoever wrote what stands above or below it: where equal
-/// braces follow one another, a diff may take either for the new one.
+/// Who wrote a line. A line that is everywhere is of whoever wrote the function it is in or ends, or the lines
+/// beside it: where equal braces follow one another, a diff may take either for the new one.
 fn who_may(repository: &Repository, lines: &[&[u8]], at: usize) -> Vec<By> {
     let above = (0..=at).rev().find_map(|at| repository.writer_of(lines[at])).unwrap_or(None);
     if is_telling(lines[at]) {
         return vec![above];
     }
-    let below = (at..lines.len()).find_map(|at| repository.writer_of(lines[at])).unwrap_or(None);
-    vec![above, below]
+    let is_head = |at: &usize| lines[*at].starts_with(b"fn ");
+    let heads = [(0..=at).rev().find(is_head), (at..lines.len()).find(is_head)];
+    let below = (at..lines.len()).find_map(|at| repository.writer_of(lines[at]));
+    let heads = heads.into_iter().flatten().filter_map(|at| repository.writer_of(lines[at]));
+    let mut may: Vec<By> = heads.chain(below).chain([above]).collect();
+    may.dedup();
+    may
 }
 
 /// Each kind of rewrite by itself, twice in a row.

@@ -163,6 +163,10 @@ impl<'a> History<'a> {
         diff
     }
 
+    pub fn is_before(&mut self, a: &str, b: &str) -> bool {
+        self.left().and_then(|left| git::base(self.places, a, b, left)).is_some_and(|base| base == a)
+    }
+
     pub fn message(&mut self, commit: &str) -> Option<String> {
         let left = self.left()?;
         git::message(self.places, commit, left)

@@ -86,6 +86,7 @@ impl Side {
         let changes = history.changes(commit).unwrap_or_default();
         let digest = hunks::digest(&changes, Direction::Forth);
         self.learn_digests(history);
+        let added = Added::of(&changes);
         let mut found: HashMap<String, Kinship> = HashMap::new();
         let mut add = |name: &str, kinship: Kinship| {
             let known = found.entry(name.to_owned()).or_insert(kinship);
@@ -95,12 +96,17 @@ impl Side {
             if digest.is_some() && self.digests.get(&other.name).copied().flatten() == digest {
                 add(&other.name, Kinship::Twin);
             }
-            if other.tree == own.tree || other.authored == own.authored || told.contains(&other.name) {
+            // Scripts make several commits in a second.
+            let is_same_author = other.authored == own.authored
+                && history.changes(&other.name).is_some_and(|there| added.is_akin(&Added::of(&there)));
+            let is_like = other.tree == own.tree || is_same_author;
+            // What comes before a commit is no copy of it, however like it is.
+            let is_before = || !self.names.contains(&other.name) && history.is_before(&other.name, commit);
+            if told.contains(&other.name) || is_like && !is_before() {
                 add(&other.name, Kinship::Kin);
             }
         }
         let kin: HashSet<String> = found.keys().cloned().collect();
-        let added = Added::of(&changes);
         let paths: HashSet<&str> =
             changes.iter().flat_map(|file| [&file.old, &file.new]).flatten().map(String::as_str).collect();
         for head in self.heads.iter().take(HEADS) {
@@ -176,6 +182,12 @@ impl<'a> Added<'a> {
         let hunks = files.iter().flat_map(|file| &file.hunks);
         let lines = hunks.flat_map(|hunk| &hunk.added).map(|line| bare(line));
         Added(lines.filter(|line| is_telling(line)).collect())
+    }
+
+    /// Half of what one of them has is in the other.
+    fn is_akin(&self, other: &Added<'_>) -> bool {
+        let shared = self.0.iter().filter(|line| other.0.contains(**line)).count();
+        shared > 0 && shared * 2 >= self.0.len().min(other.0.len())
     }
 
     /// Three in five, and three at least.

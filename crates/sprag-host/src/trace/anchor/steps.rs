@@ -7,7 +7,7 @@ use sprag_core::trace::anchor::claims::{LEAST, Said};
 use sprag_core::trace::anchor::hunks::FileDiff;
 use sprag_core::trace::anchor::reformat;
 use sprag_core::trace::anchor::runs::{Carried, Run, Tie, carry, runs};
-use sprag_core::trace::anchor::telling::{bare, is_telling};
+use sprag_core::trace::anchor::telling::{bare, is_telling, letters};
 use sprag_core::trace::anchor::windows::windows;
 use sprag_core::trace::anchor::{How, Lost};
 use sprag_core::trace::blocks;
@@ -107,7 +107,9 @@ impl Tracer<'_> {
                 };
                 let usable: Vec<bool> = (0..lines.len()).map(is_of_side).collect();
                 let old: Vec<&[u8]> = lines.iter().map(|line| bare(line)).collect();
-                pool.add(runs(&page.bare, &page.open, &old, &usable), &found);
+                let mut runs = runs(&page.bare, &page.open, &old, &usable);
+                runs.retain(|run| run.telling >= LEAST || is_own(run, &page.bare, &old));
+                pool.add(runs, &found);
             }
         }
         pool.runs.retain(|run| run.telling >= least);
@@ -307,6 +309,18 @@ fn is_heard(origin: Kinship, turn: Kinship) -> bool {
         Kinship::Stranger => origin == Kinship::Stranger,
         Kinship::Twin | Kinship::Squash | Kinship::Kin => origin <= Kinship::Kin,
     }
+}
+
+/// Letters of a line that is not written by chance.
+const LETTERS: usize = 8;
+
+/// Whether a run has a line that is only once here and only once there.
+fn is_own(run: &Run, here: &[&[u8]], there: &[&[u8]]) -> bool {
+    let count = |lines: &[&[u8]], line: &[u8]| lines.iter().filter(|it| **it == line).count();
+    here[run.new..run.new + run.len]
+        .iter()
+        .filter(|line| is_telling(line) && letters(line) >= LETTERS)
+        .any(|line| count(here, line) == 1 && count(there, line) == 1)
 }
 
 /// Runs over several texts as if they were one.

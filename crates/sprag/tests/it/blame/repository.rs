@@ -137,7 +137,8 @@ impl Repository {
 
     /// A function around three lines that other intents write too.
     fn common(&mut self, by: By) -> String {
-        let common = "    let shared = lookup(everything);\n    shared.prepare(now);\n    shared.finish(later);\n";
+        let common =
+            "    let shared = lookup(everything);\n    shared.prepare(now);\n    shared.finish(later);\n";
         format!("fn common_{}() {{\n{common}}}\n", self.word(by))
     }
 
@@ -155,7 +156,7 @@ impl Repository {
         let at = self.dice.below(items.len() + 1);
         match self.dice.below(6) {
             0 | 1 => items.insert(at, self.function(by)),
-            2 => items.insert(at, self.common(by)),
+            2 if by.is_some() => items.insert(at, self.common(by)),
             3 if items.len() > 3 => drop(items.remove(at.min(items.len() - 1))),
             3 | 4 => {
                 let at = at.min(items.len().saturating_sub(1));
@@ -319,7 +320,9 @@ fn inserted(item: &str, line: &str, after: usize) -> String {
     if item.contains("fn common_") {
         return item.to_owned();
     }
-    let at = (after + 1).min(lines.len() - 1);
+    let mut at = (after + 1).min(lines.len() - 1);
+    // What is not told by its own words is told by the line before it.
+    at -= usize::from(lines[at].ends_with("step();"));
     lines.insert(at, line);
     lines.join("\n") + "\n"
 }

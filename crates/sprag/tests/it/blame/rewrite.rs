@@ -141,7 +141,9 @@ fn cherry_pick(repository: &mut Repository) {
             repository.git(&["cherry-pick", "--abort"]);
         }
     }
-    if repository.dice.one_in(3) && repository.try_git(&["merge", "-q", "--no-ff", "topic", "-m", "m"]).is_err() {
+    if repository.dice.one_in(3)
+        && repository.try_git(&["merge", "-q", "--no-ff", "topic", "-m", "m"]).is_err()
+    {
         repository.git(&["merge", "--abort"]);
     }
 }
@@ -202,7 +204,16 @@ fn filter(repository: &mut Repository) {
         repository.git(&["reset", "-q", "--hard"]);
     } else {
         let drop = "git rm -q --cached --ignore-unmatch secret.txt";
-        repository.git(&["filter-branch", "-f", "--index-filter", drop, "--msg-filter", "cat; echo more", "--", "--all"]);
+        repository.git(&[
+            "filter-branch",
+            "-f",
+            "--index-filter",
+            drop,
+            "--msg-filter",
+            "cat; echo more",
+            "--",
+            "--all",
+        ]);
     }
 }
 
