@@ -15,6 +15,7 @@ use crate::memory::recall::Recalled;
 use crate::obligation::OpenDebt;
 use crate::rules::RuleSet;
 use crate::text::Text;
+use crate::trace::Trace;
 use crate::trackers::{Item, Ticket};
 
 /// A set of questions to the host.
@@ -76,8 +77,10 @@ impl Needs {
     pub const WRITTEN: Needs = Needs(1 << 27);
     /// What the files of a call are like now, and who else is at work on them.
     pub const SEEN: Needs = Needs(1 << 28);
-    /// What a call, or the session, has changed.
+    /// What a call has changed.
     pub const CHANGED: Needs = Needs(1 << 29);
+    /// What else has changed that no record tells of, and what commits have of all of it.
+    pub const UNTRACED: Needs = Needs(1 << 30);
 
     /// What is known of the candidates that are handed in.
     pub const PROPOSED: Needs = Needs(1 << 21);
@@ -95,6 +98,7 @@ impl Needs {
             Needs::CLOSED,
             Needs::UNCOMMITTED,
             Needs::PROPOSED,
+            Needs::UNTRACED,
         ]);
         !self.only(SLOW).is_none()
     }
@@ -154,6 +158,7 @@ impl Needs {
             (Needs::WRITTEN, "written"),
             (Needs::SEEN, "seen"),
             (Needs::CHANGED, "changed"),
+            (Needs::UNTRACED, "untraced"),
         ]
         .into_iter()
         .filter(|&(need, _)| self.has(need))
@@ -210,6 +215,25 @@ pub struct Facts {
     pub recalled: Option<Recalled>,
     pub episodes: Option<Patterns>,
     pub answers: Option<Vec<Match>>,
+    pub changed: Option<Changed>,
+}
+
+/// What there is to be written down of changes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Changed {
+    /// In their order, each with the kind of its record. Whose intent they serve is not the host's to say,
+    /// but of what others have written.
+    pub traces: Vec<(&'static str, Trace)>,
+    /// What was checked out when it was looked at.
+    pub head: Option<Text<64>>,
+    /// All that the session has changed and not committed, as it was judged; the same digest is the same work.
+    pub judged: Option<Judged>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judged {
+    pub digest: Digest,
+    pub verdict: crate::trace::Verdict,
 }
 
 /// The tracker that is used here.

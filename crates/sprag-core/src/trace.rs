@@ -16,6 +16,7 @@ pub mod sum;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::event::SessionId;
 use crate::intent::{Chosen, Class};
 use crate::log::Record;
 use crate::text::Text;
@@ -44,6 +45,9 @@ pub struct Trace {
     /// Which worktree of the clone; a commit is in all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<Text<16>>,
+    /// Whose it is, where that is not the session that wrote it down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intent: Option<Served>,
     /// What the agent said it would do.
@@ -284,6 +288,11 @@ impl Trace {
         Trace::deserialize(&record.body).ok()
     }
 
+    /// The session whose work it is.
+    pub fn session<'a>(&'a self, record: &'a Record) -> Option<&'a SessionId> {
+        self.session.as_ref().or(record.session.as_ref())
+    }
+
     /// Ids of what it takes the place of, in whichever file.
     pub fn supersedes(&self) -> impl Iterator<Item = &str> {
         self.files.iter().flat_map(|file| &file.supersedes).map(Text::as_str)
@@ -307,6 +316,7 @@ mod tests {
             stage: Stage::Final { revision: Text::from("a1"), base: None },
             source: Source::Call { tool: Text::from("Edit"), id: None },
             place: None,
+            session: None,
             intent: Some(Served { id: Text::from("INT-1"), fingerprint: Text::from("sha256:00") }),
             declared: Some(Class::Refactor),
             contributor: Contributor::ai(None),

@@ -35,6 +35,7 @@ use crate::records;
 use crate::staged;
 use crate::start;
 use crate::store::Store;
+use crate::trace;
 use crate::trackers;
 use crate::transcript;
 use crate::tree;
@@ -57,6 +58,7 @@ const OF_SESSION: Needs = Needs::of(&[
     Needs::TRACKER,
     Needs::CLOSED,
     Needs::UNCOMMITTED,
+    Needs::UNTRACED,
 ]);
 
 pub fn gather(needs: Needs, world: &World<'_>, input: &Input, session: &Session) -> Facts {
@@ -76,6 +78,7 @@ pub fn gather(needs: Needs, world: &World<'_>, input: &Input, session: &Session)
         closed: found.closed,
         uncommitted: found.uncommitted,
         stash: found.stash,
+        changed: found.changed,
         ..look(needs.without(OF_SESSION), world, input, session)
     }
 }
@@ -172,6 +175,9 @@ fn look(needs: Needs, world: &World<'_>, input: &Input, session: &Session) -> Fa
     }
     if needs.has(Needs::CLOSED) {
         facts.closed = Some(closed(world, input, session));
+    }
+    if needs.has(Needs::CHANGED) || needs.has(Needs::UNTRACED) {
+        facts.changed = trace::look(needs, world, input, session);
     }
     if needs.has(Needs::CONFLICTS)
         && let (Some(worktree), Some(started)) = (&places.worktree, session.about.started)

@@ -1,5 +1,6 @@
 //! Asking git. The only file that starts it; most questions are answered by looking (`places.rs`).
 
+pub mod blobs;
 pub mod history;
 
 use std::ffi::{OsStr, OsString};

@@ -297,6 +297,15 @@ impl Failure {
         Failure::new(Kind::No, "not_found", message).next("name the file itself; `sprag help import`")
     }
 
+    pub fn no_trace(id: &str) -> Failure {
+        Failure::new(Kind::No, "not_found", format!("there is no record `{id}`")).next("sprag trace log")
+    }
+
+    pub fn ambiguous_trace(id: &str, count: usize) -> Failure {
+        Failure::new(Kind::No, "ambiguous", format!("`{id}` stands for {count} records; name more of it"))
+            .next("sprag trace log")
+    }
+
     pub fn demo(what: impl Into<String>) -> Failure {
         Failure::new(Kind::Ours, "demo", what)
     }

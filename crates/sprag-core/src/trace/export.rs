@@ -22,7 +22,7 @@ pub struct Tool<'a> {
 /// `None`: this is no record of a change.
 pub fn render(record: &Record, tool: &Tool<'_>) -> Option<Value> {
     let trace = Trace::of(record)?;
-    let session = record.session.as_ref();
+    let session = trace.session(record);
     let files: Vec<Value> = trace.files.iter().map(|it| file(it, &trace, session)).collect();
     let mut out = json!({
         "version": VERSION,
@@ -185,6 +185,7 @@ mod tests {
             },
             source: Source::Commit,
             place: None,
+            session: None,
             intent: Some(Served { id: Text::from("INT-1"), fingerprint: Text::from("sha256:00") }),
             declared: None,
             contributor: Contributor::ai(Some(model_id("claude", "claude-x"))),

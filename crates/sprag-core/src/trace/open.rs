@@ -103,7 +103,7 @@ impl Open {
             return;
         };
         let author = Author {
-            session: record.session.clone(),
+            session: trace.session(record).cloned(),
             intent: trace.intent.clone(),
             declared: trace.declared.map(Declared::from),
             contributor: trace.contributor.clone(),
@@ -112,6 +112,10 @@ impl Open {
         let place = trace.place.as_ref().map(Text::to_string).unwrap_or_default();
         let files = self.places.entry(place).or_default();
         for file in &trace.files {
+            // Somebody has told of this state already: it may have been written twice around a crash.
+            if file.after.is_some() && files.get(&file.path).is_some_and(|known| known.after == file.after) {
+                continue;
+            }
             let known = file.from.as_ref().and_then(|from| files.remove(from));
             let known = known.or_else(|| files.remove(&file.path));
             let pending = known.filter(|known| known.writers.len() < RECORDS).unwrap_or_else(|| Pending {
@@ -257,6 +261,7 @@ mod tests {
             stage: Stage::Provisional { base: None },
             source: Source::Found,
             place: None,
+            session: None,
             intent: Some(Served { id: Text::from(id), fingerprint: Text::default() }),
             declared: None,
             contributor: Contributor::ai(None),

@@ -136,8 +136,8 @@ pub enum Walk {
     NotInHead,
     /// These and all before them that no branch or tag has.
     NotInAny,
-    /// All before these, newest first.
-    All,
+    /// All that branches and tags have, newest first; no names are needed.
+    Everything,
 }
 
 /// What is known of commits, which must all be there; at most so many.
@@ -155,14 +155,16 @@ pub fn commits(
         Walk::Named => ("--no-walk=unsorted", ""),
         Walk::NotInHead => (most.as_str(), "^HEAD\n"),
         Walk::NotInAny => (most.as_str(), "--not\n--all\nHEAD\n"),
-        Walk::All => (most.as_str(), ""),
+        Walk::Everything => (most.as_str(), "--all\nHEAD\n"),
     };
     args.push(option);
     let mut found: Vec<Commit> = Vec::new();
+    let none: &[&str] = &[""];
+    let names = if walk == Walk::Everything { none } else { names };
     for names in names.chunks(if walk == Walk::Named { AT_ONCE } else { usize::MAX }) {
         let names: Vec<&str> =
             names.iter().copied().filter(|name| is_object_name(name)).take(AT_ONCE).collect();
-        if names.is_empty() {
+        if names.is_empty() && walk != Walk::Everything {
             continue;
         }
         let stdin = names.iter().map(|name| format!("{name}\n")).collect::<String>() + not;

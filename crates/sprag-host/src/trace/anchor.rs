@@ -5,6 +5,7 @@
 mod history;
 mod known;
 mod origins;
+pub mod renew;
 pub mod rewrites;
 mod steps;
 
@@ -209,11 +210,21 @@ impl<'a> Tracer<'a> {
     /// a diff does not tell which of them is new.
     fn doubt_braces(&self, lines: &[&[u8]], found: &mut [Found]) {
         let tells: Vec<bool> = lines.iter().map(|line| is_telling(line)).collect();
+        let scan = |order: &mut dyn Iterator<Item = usize>| -> Vec<Option<usize>> {
+            let mut last = None;
+            order
+                .map(|at| {
+                    last = if tells[at] { Some(at) } else { last };
+                    last
+                })
+                .collect()
+        };
+        let above = scan(&mut (0..lines.len()));
+        let mut below = scan(&mut (0..lines.len()).rev());
+        below.reverse();
         for at in (0..lines.len()).filter(|&at| !tells[at]) {
             let Some(own) = self.writer(found[at]) else { continue };
-            let above = (0..at).rev().find(|&at| tells[at]);
-            let below = (at..lines.len()).find(|&at| tells[at]);
-            let mut beside = [above, below].into_iter().flatten();
+            let mut beside = [above[at], below[at]].into_iter().flatten();
             if !beside.any(|it| self.writer(found[it]).as_ref() == Some(&own)) {
                 found[at] = Found::Lost(Lost::Ambiguous);
             }

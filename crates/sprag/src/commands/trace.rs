@@ -3,7 +3,15 @@
 use super::{Cx, Outcome};
 
 mod blame;
+mod export;
+mod found;
+mod log;
+mod map;
+mod reindex;
 mod rewritten;
+mod show;
+mod stats;
+mod verify;
 
 /// Look at what was changed, and for which intent
 #[derive(clap::Args)]
@@ -17,11 +25,25 @@ enum Command {
     Blame(blame::Args),
     #[command(hide = true)]
     Rewritten(rewritten::Args),
+    Log(log::Args),
+    Show(show::Args),
+    Map(map::Args),
+    Stats(stats::Args),
+    Export(export::Args),
+    Verify(verify::Args),
+    Reindex(reindex::Args),
 }
 
 pub fn run(args: Args, cx: &Cx) -> Outcome {
     match args.command {
         Command::Blame(args) => blame::run(&args, cx),
         Command::Rewritten(args) => rewritten::run(&args, cx),
+        Command::Log(args) => log::run(&args, cx),
+        Command::Show(args) => show::run(&args, cx),
+        Command::Map(args) => map::run(&args, cx),
+        Command::Stats(args) => stats::run(&args, cx),
+        Command::Export(args) => export::run(&args, cx),
+        Command::Verify(args) => verify::run(&args, cx),
+        Command::Reindex(args) => reindex::run(&args, cx),
     }
 }

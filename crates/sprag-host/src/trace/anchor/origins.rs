@@ -101,7 +101,8 @@ impl Side {
                 && history.changes(&other.name).is_some_and(|there| added.is_akin(&Added::of(&there)));
             let is_like = other.tree == own.tree || is_same_author;
             // What comes before a commit is no copy of it, however like it is.
-            let is_before = || !self.names.contains(&other.name) && history.is_before(&other.name, commit);
+            let mut is_before =
+                || !self.names.contains(&other.name) && history.is_before(&other.name, commit);
             if told.contains(&other.name) || is_like && !is_before() {
                 add(&other.name, Kinship::Kin);
             }
