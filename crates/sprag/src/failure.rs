@@ -268,6 +268,12 @@ impl Failure {
         Failure::new(Kind::No, "not_confirmed", "nothing was changed").next(command)
     }
 
+    pub fn hook_taken(path: &Path) -> Failure {
+        let message = format!("`{}` is somebody else's", path.display());
+        Failure::new(Kind::No, "hook_taken", message)
+            .next("let that hook run `sprag trace rewritten` with what it reads from its stdin")
+    }
+
     pub fn no_such_file(file: &Path) -> Failure {
         let name = quoted(&file.display().to_string());
         Failure::new(Kind::No, "no_file", format!("there is no file `{name}` in this worktree"))

@@ -2,6 +2,7 @@
 //! names of commits, so that nothing depends on settings of whoever asks; answers are capped and late ones
 //! are none.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use super::{Question, Ran, ask, borrowed, disarmed, is_object_name};
@@ -248,6 +249,20 @@ pub fn uncommitted(places: &Places, deadline: Duration) -> Option<Vec<u8>> {
     let question = Question { args: &args, env: &env, stdin: b"", deadline, cap: CAP };
     Some(ask(places.worktree.as_ref()?, &question).filter(is_whole)?.stdout)
 }
+
+/// Commits that what is checked out has since this one. `None`: they are too many, or git could not say.
+pub fn since(places: &Places, base: &str, deadline: Duration) -> Option<HashSet<String>> {
+    let not = format!("^{}", Some(base).filter(|name| is_object_name(name))?);
+    let most = format!("--max-count={SINCE}");
+    let args = ["--no-replace-objects", "rev-list", &most, "HEAD", &not];
+    let question = Question { args: &args, env: &[], stdin: b"", deadline, cap: CAP };
+    let ran = ask(places.worktree.as_ref()?, &question).filter(is_whole)?;
+    let names: HashSet<String> = String::from_utf8_lossy(&ran.stdout).lines().map(str::to_owned).collect();
+    (names.len() < SINCE).then_some(names)
+}
+
+/// More commits are not told apart.
+const SINCE: usize = 20_000;
 
 /// The newest commit that two have in common.
 pub fn base(places: &Places, a: &str, b: &str, deadline: Duration) -> Option<String> {

@@ -177,7 +177,11 @@ impl<'a> Tracer<'a> {
         if !open.contains(&true) {
             return;
         }
-        let rivals = rivals(&self.known.claims, lines, &open);
+        let Some(rivals) = rivals(&self.known.claims, lines, &open) else {
+            let lost = found.iter_mut().filter(|it| **it == Found::Lost(Lost::Unrecorded));
+            lost.for_each(|it| *it = Found::Lost(Lost::Unsearched));
+            return;
+        };
         for (at, claims) in rivals.iter().enumerate().filter(|(at, _)| open[*at]) {
             found[at] = match (claims.is_empty(), self.known.claims.agreed(claims)) {
                 (true, _) => continue,
@@ -246,7 +250,7 @@ struct Page<'p> {
     open: Vec<bool>,
     found: Vec<Found>,
     /// All claims by bytes, found when first needed.
-    rivals: Option<Vec<Vec<usize>>>,
+    rivals: Option<Option<Vec<Vec<usize>>>>,
 }
 
 impl Page<'_> {
@@ -274,11 +278,12 @@ impl Page<'_> {
         if self.open.get(at) != Some(&true) {
             return;
         }
-        let rivals =
-            self.rivals.get_or_insert_with(|| rivals(claims, &self.lines, &vec![true; self.lines.len()]));
-        match rivals[at].iter().all(|&rival| claims.writer(rival) == claims.writer(claim)) {
-            true => self.name(at, claim, how),
-            false => self.give_up(at),
+        let rivals = self.rivals.get_or_insert_with(|| rivals(claims, &self.lines, &self.open));
+        let agrees = |rival: &usize| claims.writer(*rival) == claims.writer(claim);
+        match rivals.as_ref().map(|rivals| rivals[at].iter().all(agrees)) {
+            Some(true) => self.name(at, claim, how),
+            Some(false) => self.give_up(at),
+            None => {}
         }
     }
 }
@@ -291,12 +296,12 @@ fn place_name(places: &Places) -> String {
 }
 
 /// For each line, all claims whose block is around it.
-fn rivals(claims: &Claims, lines: &[&[u8]], open: &[bool]) -> Vec<Vec<usize>> {
+fn rivals(claims: &Claims, lines: &[&[u8]], open: &[bool]) -> Option<Vec<Vec<usize>>> {
     let mut rivals = vec![Vec::new(); lines.len()];
-    for window in windows(lines, open, &claims.wanted(), LEAST) {
+    for window in windows(lines, open, &claims.wanted(), LEAST)? {
         for rival in &mut rivals[window.start..window.start + window.len] {
             rival.extend(&window.owners);
         }
     }
-    rivals
+    Some(rivals)
 }

@@ -2,6 +2,7 @@
 
 mod repository;
 mod rewrite;
+mod stories;
 
 use std::collections::BTreeMap;
 

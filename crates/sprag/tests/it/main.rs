@@ -22,6 +22,7 @@ mod imports;
 mod killed;
 mod laws;
 mod learnings;
+mod lessons;
 mod memory;
 mod packs;
 mod parallel;

@@ -23,11 +23,12 @@ pub struct Window {
     pub owners: Vec<usize>,
 }
 
-/// Bytes that are hashed in all. What is left then is not looked at.
-const WORK: usize = 64 * 1024 * 1024;
+/// Bytes that are hashed in all.
+const WORK: usize = 256 * 1024 * 1024;
 
-/// Finds blocks that have at least so many telling lines, and an open one.
-pub fn windows(lines: &[&[u8]], open: &[bool], wanted: &[Wanted], least: usize) -> Vec<Window> {
+/// Finds blocks that have at least so many telling lines, and an open one. `None`: there is too much to look
+/// at, and whoever knows only some of them knows nothing of the others.
+pub fn windows(lines: &[&[u8]], open: &[bool], wanted: &[Wanted], least: usize) -> Option<Vec<Window>> {
     let lengths: BTreeSet<usize> =
         wanted.iter().map(|it| it.len).filter(|&len| len > 0 && len <= lines.len()).collect();
     let mut owners: HashMap<(usize, Sum), Vec<usize>> = HashMap::new();
@@ -58,14 +59,14 @@ pub fn windows(lines: &[&[u8]], open: &[bool], wanted: &[Wanted], least: usize) 
             let block = &text[bytes[start]..bytes[end]];
             work += block.len();
             if work > WORK {
-                return found;
+                return None;
             }
             if let Some(owners) = owners.get(&(len, Sum::of(block))) {
                 found.push(Window { start, len, owners: owners.clone() });
             }
         }
     }
-    found
+    Some(found)
 }
 
 #[cfg(test)]
@@ -80,15 +81,15 @@ mod tests {
         let block = |text: &[u8], owner| Wanted { len: lines(text).len(), sum: Sum::of(text), owner };
         let wanted = [block(b"line1\nline2\nline3\n", 7), block(b"line2\n", 8), block(b"line9\nline1\n", 9)];
         let found = windows(&here, &[true; 6], &wanted, 3);
-        assert_eq!(found, [Window { start: 2, len: 3, owners: vec![7] }]);
-        assert!(windows(&here, &[false; 6], &wanted, 3).is_empty());
-        assert_eq!(windows(&here, &[true; 6], &wanted, 1).len(), 2);
+        assert_eq!(found, Some(vec![Window { start: 2, len: 3, owners: vec![7] }]));
+        assert_eq!(windows(&here, &[false; 6], &wanted, 3), Some(Vec::new()));
+        assert_eq!(windows(&here, &[true; 6], &wanted, 1).unwrap().len(), 2);
     }
 
     #[test]
     fn all_who_wrote_such_a_block_are_told() {
         let text = b"line1\nline2\nline3\n";
         let wanted = [1, 2].map(|owner| Wanted { len: 3, sum: Sum::of(text), owner });
-        assert_eq!(windows(&lines(text), &[true; 3], &wanted, 3)[0].owners, [1, 2]);
+        assert_eq!(windows(&lines(text), &[true; 3], &wanted, 3).unwrap()[0].owners, [1, 2]);
     }
 }

@@ -1,7 +1,7 @@
 //! What git knows, asked once for each thing and only until a deadline: blame goes back and forth between the
 //! same few commits.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -28,7 +28,6 @@ pub struct History<'a> {
     texts: HashMap<(String, String), Option<Rc<Vec<u8>>>>,
     commits: HashMap<String, Option<Rc<Commit>>>,
     changes: HashMap<String, Option<Rc<Vec<FileDiff>>>>,
-    between: HashMap<(String, String), Option<Rc<Vec<FileDiff>>>>,
 }
 
 pub fn is_uncommitted(commit: &str) -> bool {
@@ -45,7 +44,6 @@ impl<'a> History<'a> {
             texts: HashMap::new(),
             commits: HashMap::new(),
             changes: HashMap::new(),
-            between: HashMap::new(),
         }
     }
 
@@ -149,22 +147,25 @@ impl<'a> History<'a> {
         }
     }
 
-    /// What a line of work changed since it left another one.
-    pub fn since_fork(&mut self, work: &str, other: &str) -> Option<Rc<Vec<FileDiff>>> {
+    pub fn between(&mut self, from: &str, to: &str) -> Option<Rc<Vec<FileDiff>>> {
         let left = self.left()?;
-        let base = git::base(self.places, work, other, left)?;
-        let key = (base, work.to_owned());
-        if let Some(known) = self.between.get(&key) {
-            return known.clone();
-        }
+        git::between(self.places, from, to, left).map(|diff| Rc::new(hunks::parse(&diff)))
+    }
+
+    /// The newest commit that two have in common.
+    pub fn base(&mut self, a: &str, b: &str) -> Option<String> {
         let left = self.left()?;
-        let diff = git::between(self.places, &key.0, work, left).map(|diff| Rc::new(hunks::parse(&diff)));
-        self.between.insert(key, diff.clone());
-        diff
+        git::base(self.places, a, b, left)
+    }
+
+    /// What is checked out has these commits, and not this one. `None`: they are too many.
+    pub fn since(&mut self, base: &str) -> Option<HashSet<String>> {
+        let left = self.left()?;
+        git::since(self.places, base, left)
     }
 
     pub fn is_before(&mut self, a: &str, b: &str) -> bool {
-        self.left().and_then(|left| git::base(self.places, a, b, left)).is_some_and(|base| base == a)
+        self.base(a, b).is_some_and(|base| base == a)
     }
 
     pub fn message(&mut self, commit: &str) -> Option<String> {

@@ -42,8 +42,18 @@ pub struct Side {
     /// Those that what is checked out does not have, with what lies between them.
     lost: Vec<Rc<Commit>>,
     names: HashSet<String>,
-    heads: Vec<Rc<Commit>>,
+    heads: Vec<Head>,
     digests: HashMap<String, Option<Digest>>,
+}
+
+/// The end of a line of work that the history has no longer.
+#[derive(Debug)]
+struct Head {
+    name: String,
+    /// What the history has had since this work left it; `None`: that is too much, or they share nothing.
+    since: Option<HashSet<String>>,
+    /// All that the work changed.
+    work: Rc<Vec<FileDiff>>,
 }
 
 impl Side {
@@ -62,8 +72,14 @@ impl Side {
             lost.extend(found.into_iter().filter(|it| names.insert(it.name.clone())));
         }
         let parents: HashSet<&str> = lost.iter().flat_map(|it| &it.parents).map(String::as_str).collect();
-        let heads = lost.iter().filter(|it| !parents.contains(it.name.as_str())).cloned().collect();
+        let heads = lost.iter().filter(|it| !parents.contains(it.name.as_str())).take(HEADS);
+        let heads = heads.map(|it| Head::of(history, &it.name)).collect();
         Side { recorded, lost, names, heads, digests: HashMap::new() }
+    }
+
+    /// All that a line of work changed.
+    pub fn work_of(&self, head: &str) -> Option<Rc<Vec<FileDiff>>> {
+        self.heads.iter().find(|it| it.name == head).map(|it| Rc::clone(&it.work))
     }
 
     /// Whether this commit is on a line of work that the history has no longer.
@@ -110,8 +126,9 @@ impl Side {
         let kin: HashSet<String> = found.keys().cloned().collect();
         let paths: HashSet<&str> =
             changes.iter().flat_map(|file| [&file.old, &file.new]).flatten().map(String::as_str).collect();
-        for head in self.heads.iter().take(HEADS) {
-            if head.name == commit || found.contains_key(&head.name) {
+        for head in &self.heads {
+            let is_before = head.since.as_ref().is_some_and(|since| !since.contains(commit));
+            if head.name == commit || is_before || found.contains_key(&head.name) {
                 continue;
             }
             let line = self.line_of(&head.name);
@@ -120,10 +137,10 @@ impl Side {
             if !is_near {
                 continue;
             }
-            let work = history.since_fork(&head.name, commit).unwrap_or_default();
-            let kinship = if digest.is_some() && hunks::digest(&work, Direction::Forth) == digest {
+            let work = &head.work;
+            let kinship = if digest.is_some() && hunks::digest(work, Direction::Forth) == digest {
                 Kinship::Squash
-            } else if line.iter().any(|it| kin.contains(*it)) || added.is_mostly_in(&Added::of(&work)) {
+            } else if line.iter().any(|it| kin.contains(*it)) || added.is_mostly_in(&Added::of(work)) {
                 Kinship::Kin
             } else {
                 Kinship::Stranger
@@ -148,7 +165,7 @@ impl Side {
         if !self.digests.is_empty() {
             return;
         }
-        let all: Vec<Rc<Commit>> = self.recorded.iter().chain(&self.lost).take(MOST).cloned().collect();
+        let all: Vec<Rc<Commit>> = self.lost.iter().take(MOST).cloned().collect();
         let names: Vec<&str> = all.iter().map(|it| it.name.as_str()).collect();
         history.learn_changes(&names);
         for name in names {
@@ -172,6 +189,15 @@ impl Side {
             next.extend(parents.filter_map(|parent| by_name.get(parent.as_str())).map(|it| it.name.as_str()));
         }
         line
+    }
+}
+
+impl Head {
+    fn of(history: &mut History<'_>, name: &str) -> Head {
+        let base = history.places.head().and_then(|head| history.base(name, &head));
+        let since = base.as_ref().and_then(|base| history.since(base));
+        let work = base.as_ref().and_then(|base| history.between(base, name)).unwrap_or_default();
+        Head { name: name.to_owned(), since, work }
     }
 }
 

@@ -62,7 +62,7 @@ impl Tracer<'_> {
     /// The same hunks in the same order: lines are told by counting.
     fn by_twin(&mut self, page: &mut Page<'_>, origin: &Origin) {
         let there = match origin.kinship {
-            Kinship::Squash => self.history.since_fork(&origin.commit, page.commit),
+            Kinship::Squash => self.side.as_ref().and_then(|side| side.work_of(&origin.commit)),
             Kinship::Twin | Kinship::Kin | Kinship::Stranger => self.history.changes(&origin.commit),
         };
         let here = self.history.changes(page.commit);
@@ -180,7 +180,7 @@ impl Tracer<'_> {
                 claim.path == page.path && (base == parent.as_deref() || !is_committed)
             }
         });
-        let found = windows(&page.lines, &page.open, &wanted, 1);
+        let Some(found) = windows(&page.lines, &page.open, &wanted, 1) else { return };
         let mut count: HashMap<usize, usize> = HashMap::new();
         found.iter().flat_map(|it| &it.owners).for_each(|owner| *count.entry(*owner).or_default() += 1);
         let mut said: Vec<Vec<usize>> = vec![Vec::new(); page.lines.len()];
