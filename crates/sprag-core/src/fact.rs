@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::check::Results;
 use crate::digest::Digest;
+use crate::gates::stale::look::Seen;
 use crate::judge::Judgement;
 use crate::memory::episode::Patterns;
 use crate::memory::propose::Around;
@@ -15,7 +16,7 @@ use crate::memory::recall::Recalled;
 use crate::obligation::OpenDebt;
 use crate::rules::RuleSet;
 use crate::text::Text;
-use crate::trace::Trace;
+use crate::trace::look::Changed;
 use crate::trackers::{Item, Ticket};
 
 /// A set of questions to the host.
@@ -215,25 +216,8 @@ pub struct Facts {
     pub recalled: Option<Recalled>,
     pub episodes: Option<Patterns>,
     pub answers: Option<Vec<Match>>,
+    pub seen: Option<Seen>,
     pub changed: Option<Changed>,
-}
-
-/// What there is to be written down of changes.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Changed {
-    /// In their order, each with the kind of its record. Whose intent they serve is not the host's to say,
-    /// but of what others have written.
-    pub traces: Vec<(&'static str, Trace)>,
-    /// What was checked out when it was looked at.
-    pub head: Option<Text<64>>,
-    /// All that the session has changed and not committed, as it was judged; the same digest is the same work.
-    pub judged: Option<Judged>,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct Judged {
-    pub digest: Digest,
-    pub verdict: crate::trace::Verdict,
 }
 
 /// The tracker that is used here.

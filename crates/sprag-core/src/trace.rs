@@ -10,6 +10,7 @@ pub mod anchor;
 pub mod blocks;
 pub mod chain;
 pub mod export;
+pub mod look;
 pub mod open;
 pub mod sum;
 

@@ -19,6 +19,7 @@ use sprag_core::text::Text;
 use sprag_core::time::Timestamp;
 
 use crate::answers;
+use crate::claims;
 use crate::clients::CLIENTS;
 use crate::disk::{open_regular, read_small};
 use crate::env::Env;
@@ -196,6 +197,10 @@ fn look(needs: Needs, world: &World<'_>, input: &Input, session: &Session) -> Fa
     } else if needs.has(Needs::CONFLICTS) {
         // Outside git nothing can be in conflict.
         facts.conflicts = Some(Vec::new());
+    }
+    if needs.has(Needs::SEEN) {
+        // Last: a claim does not hold for long, and what is found out before it may take its time.
+        facts.seen = claims::look(world, input, session);
     }
     facts
 }

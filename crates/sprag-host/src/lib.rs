@@ -5,6 +5,7 @@ pub mod answers;
 pub mod backends;
 pub mod broker;
 pub mod checks;
+pub mod claims;
 pub mod clean;
 pub mod clients;
 pub mod config;

@@ -17,9 +17,10 @@ mod stop;
 pub mod verify;
 
 use sprag_core::event::{Event, Input};
-use sprag_core::fact::{Changed, Needs};
+use sprag_core::fact::Needs;
 use sprag_core::session::Session;
 use sprag_core::time::Timestamp;
+use sprag_core::trace::look::Changed;
 use sprag_core::trace::open::Open;
 
 use crate::disk::Disk;

@@ -31,8 +31,8 @@ use crate::journal::{self, Journal};
 use crate::places::Places;
 use crate::store::{LOCK_WAIT, Store};
 use crate::{
-    backends, facts, inbox, learnings, memory, outbox, person, projections, records, reports, seen, staged,
-    start, trackers, upkeep,
+    backends, claims, facts, inbox, learnings, memory, outbox, person, projections, records, reports, seen,
+    staged, start, trackers, upkeep,
 };
 
 /// Where a walk takes place.
@@ -62,6 +62,7 @@ struct Chores {
     moves_journal: bool,
     looks_around: bool,
     asks_tracker: bool,
+    sweeps_claims: bool,
 }
 
 impl Walked {
@@ -71,8 +72,8 @@ impl Walked {
     }
 
     pub fn has_chores(&self) -> bool {
-        let Chores { mirrors, moves_journal, looks_around, asks_tracker } = &self.chores;
-        !mirrors.is_empty() || *moves_journal || *looks_around || *asks_tracker
+        let Chores { mirrors, moves_journal, looks_around, asks_tracker, sweeps_claims } = &self.chores;
+        !mirrors.is_empty() || *moves_journal || *looks_around || *asks_tracker || *sweeps_claims
     }
 }
 
@@ -140,6 +141,7 @@ pub fn walk(world: &World<'_>, input: &Input) -> io::Result<Walked> {
         start::drop_taken(&world.places, world.disk, taken.as_str()).unwrap_or_default();
     }
     walked.verdict = step.verdict;
+    claims::release(world, input, &gathered, &walked.verdict.ruling);
     if !journal.keeps_state() {
         bound_without_count(world, input, &mut walked)?;
     }
@@ -158,6 +160,7 @@ pub fn walk(world: &World<'_>, input: &Input) -> io::Result<Walked> {
             input.event,
             Event::SessionStarted { .. } | Event::StopRequested(_) | Event::SessionEnded { .. }
         ),
+        sweeps_claims: claims::is_due(input, &gathered),
         mirrors: Vec::new(),
     };
     walked.is_kept = journal.is_locked();
@@ -192,6 +195,9 @@ pub fn chores(world: &World<'_>, input: &Input, walked: &Walked) -> io::Result<(
     }
     if walked.chores.asks_tracker {
         trackers::ask_active(world)?;
+    }
+    if walked.chores.sweeps_claims {
+        claims::sweep(world, input)?;
     }
     if !walked.chores.mirrors.is_empty() {
         backends::enqueue(world, &walked.chores.mirrors, input.at)?;

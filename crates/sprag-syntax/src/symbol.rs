@@ -11,6 +11,7 @@ impl Sym {
     pub const NONE: Sym = Sym(0);
 }
 
+#[derive(Clone)]
 pub(crate) struct Symbols {
     ids: HashMap<Box<str>, u32, BuildHasherDefault<Quick>>,
     texts: Vec<Box<str>>,

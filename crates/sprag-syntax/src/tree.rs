@@ -189,6 +189,7 @@ pub(crate) fn read(
         tree: Tree { lang, root: 0, plain: [0; 32], grammar, nodes: Vec::new(), lists: Vec::new() },
         frames: Vec::new(),
         pending: Vec::new(),
+        preamble: text.find("import \"C\"").filter(|_| lang == Lang::Go),
     };
     build.run(&mut parsed.walk(), left)?;
     let mut tree = build.tree;
@@ -203,6 +204,8 @@ struct Build<'a> {
     tree: Tree,
     frames: Vec<Frame>,
     pending: Vec<Id>,
+    /// Where a Go source imports C.
+    preamble: Option<usize>,
 }
 
 /// An inner node whose children are being read.
@@ -240,7 +243,7 @@ impl Build<'_> {
             match () {
                 () if kind.ends_with("comment") || kind == "line_continuation" => {
                     self.seen(start, end);
-                    if comment::is_directive(self.tree.lang, text) || self.is_preamble(&node) {
+                    if comment::is_directive(self.tree.lang, text) || self.is_preamble(end) {
                         self.leaf(self.tree.grammar.directive, 0, text.trim_end(), start, end);
                     }
                 }
@@ -418,19 +421,10 @@ impl Build<'_> {
     }
 
     /// The comment before `import "C"` is C.
-    fn is_preamble(&self, node: &tree_sitter::Node<'_>) -> bool {
-        if self.tree.lang != Lang::Go {
-            return false;
-        }
-        let mut next = node.next_sibling();
-        while let Some(sibling) = next {
-            match sibling.kind() {
-                "comment" | "\n" => next = sibling.next_sibling(),
-                "import_declaration" => return self.text[sibling.byte_range()].contains("\"C\""),
-                _ => return false,
-            }
-        }
-        false
+    fn is_preamble(&self, end: usize) -> bool {
+        let Some(import) = self.preamble.filter(|import| end <= *import) else { return false };
+        let between = self.text[end..import].trim_start();
+        between.is_empty() || between.starts_with("//") || between.starts_with("/*")
     }
 }
 

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::digest::Digest;
 use crate::event::Event;
-use crate::fact::{Changed, Needs};
+use crate::fact::Needs;
 use crate::gates::{Asked, Cx, Gate};
 use crate::intent::{Chosen, Class};
 use crate::obligation::{Duty, Obligation};
@@ -18,6 +18,7 @@ use crate::policy::Section;
 use crate::session::About;
 use crate::text::{Text, quoted, shell_word};
 use crate::tool::{Effect, Outcome, ToolCall};
+use crate::trace::look::Changed;
 use crate::trace::{Served, Source, Trace as Record, Verdict, Witness};
 use crate::verdict::{Reason, Vote};
 pub use policy::{Mismatch, Mode, Policy};

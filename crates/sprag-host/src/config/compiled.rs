@@ -21,7 +21,7 @@ use crate::places::Places;
 use crate::policy::Sourced;
 
 /// Another build may mean something else by the same bytes.
-const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "/14");
+const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "/15");
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Compiled {

@@ -1,5 +1,5 @@
-//! What a file was like before a call wrote it. Nobody kept it, so it is worked out: an edit is taken back,
-//! or else the file is taken to have been as it was last seen, or as the commit has it.
+//! What a file was like before a call wrote it. Where nobody kept it, it is worked out: an edit is taken
+//! back, or else the file is taken to have been as it was last seen, or as the commit has it.
 
 use serde_json::Value;
 use sprag_core::tool::ToolCall;
@@ -8,6 +8,7 @@ use sprag_core::trace::open::Pending;
 use super::ground::Ground;
 use super::kept;
 use super::state::State;
+use crate::claims::{self, Before};
 use crate::git;
 
 /// `None`: nobody knows.
@@ -22,6 +23,9 @@ pub fn of_call(
         Some(sum) => kept::kept(&ground.store, &sum),
         None => Some(State::Absent),
     };
+    if let Some(before) = claimed(ground, call, path) {
+        return Some(before);
+    }
     let undone = after.text().and_then(|text| undone(&call.input, text));
     match undone {
         Some(text) => Some(State::of_bytes(text)),
@@ -29,10 +33,18 @@ pub fn of_call(
     }
 }
 
+/// As it was kept when the call was let through.
+fn claimed(ground: &Ground<'_>, call: &ToolCall, path: &str) -> Option<State> {
+    let file = ground.file(path);
+    match claims::before(ground.world, &ground.input.session, call, file.to_str()?)? {
+        Before::Absent => Some(State::Absent),
+        Before::File { text, .. } => text.map(State::of_bytes),
+    }
+}
+
 /// The file as the commit has it that is checked out; what git does not know was not there.
 pub fn committed(ground: &Ground<'_>, path: &str) -> Option<State> {
-    let worktree = ground.world.places.worktree.as_ref()?;
-    let Some(head) = &ground.head else {
+    let (Some(worktree), Some(head)) = (&ground.world.places.worktree, &ground.head) else {
         return Some(State::Absent);
     };
     let found = git::blobs::blobs(worktree, &[format!("{head}:{path}")])?;

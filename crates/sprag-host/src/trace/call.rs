@@ -1,8 +1,8 @@
 //! After a call of a write tool: what it did to its files.
 
-use sprag_core::fact::Changed;
 use sprag_core::text::Text;
 use sprag_core::tool::ToolCall;
+use sprag_core::trace::look::Changed;
 use sprag_core::trace::{Contributor, SEEN, Source};
 
 use super::ground::{Change, Ground};
@@ -16,7 +16,9 @@ const FILES: usize = 200;
 pub fn look(ground: &Ground<'_>, call: &ToolCall) -> Changed {
     let mut paths: Vec<String> = Vec::new();
     for written in guarded::written(ground.input) {
-        let path = written.paths.iter().rev().find_map(|path| ground.relative(path));
+        // What is written through a link is written where it leads.
+        let [_, real] = &written.paths;
+        let path = ground.relative(real);
         paths.extend(path.filter(|path| !paths.contains(path)));
     }
     paths.truncate(FILES);

@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sprag_core::fact::Changed;
 use sprag_core::text::Text;
+use sprag_core::trace::look::Changed;
 use sprag_core::trace::open::{Author, Open, Pending};
 use sprag_core::trace::{FILES, FINAL, File, Form, Source, Stage, Trace, Verdict};
 

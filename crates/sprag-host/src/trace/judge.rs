@@ -1,5 +1,7 @@
 //! What the syntax of a change says: whether behaviour changed, and which functions it is in.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use sprag_core::memory::redact;
 use sprag_core::text::Text;
 use sprag_core::trace::{self, File, Spot, UNITS, Unit, Verdict, Witness};
@@ -38,7 +40,9 @@ fn judge(sides: &[Side<'_>], budget: Budget, most: usize) -> Verdict {
     if bytes > most {
         return Verdict::unproven("too_large");
     }
-    told(sprag_syntax::classify(&change(sides), budget))
+    // Losing the record of a change would be worse than not knowing what it is.
+    let judged = catch_unwind(AssertUnwindSafe(|| sprag_syntax::classify(&change(sides), budget)));
+    judged.map_or_else(|_| Verdict::unproven("bad_input"), told)
 }
 
 pub fn change<'a>(sides: &[Side<'a>]) -> Change<'a> {
@@ -85,7 +89,7 @@ pub fn name_units(file: &mut File, text: &[u8]) {
     let Some(lang) = Lang::of_path(&file.path).filter(|_| text.len() <= UNIT_BYTES) else {
         return;
     };
-    let units = sprag_syntax::units(lang, text);
+    let units = catch_unwind(|| sprag_syntax::units(lang, text)).unwrap_or_default();
     file.units = touched(&units, &file.ranges);
 }
 

@@ -7,9 +7,9 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use sprag_core::digest::Digest;
-use sprag_core::fact::{Changed, Judged};
 use sprag_core::log::{Projection as _, Record};
 use sprag_core::text::Text;
+use sprag_core::trace::look::{Changed, Judged};
 use sprag_core::trace::open::{Author, Open};
 use sprag_core::trace::{Contributor, FILES, FINAL, File, JUDGED, SEEN, Served, Source, Stage, Trace};
 

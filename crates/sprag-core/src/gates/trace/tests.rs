@@ -2,9 +2,10 @@ use serde_json::json;
 
 use super::*;
 use crate::event::{Input, SessionId, Stop};
-use crate::fact::{Facts, Judged};
+use crate::fact::Facts;
 use crate::time::Timestamp;
 use crate::tool::{Tool, Whole};
+use crate::trace::look::Judged;
 use crate::trace::{Contributor, SEEN, Spot, Stage};
 
 const TOOLS: &[Tool] = &[
