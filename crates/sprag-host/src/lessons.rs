@@ -62,7 +62,7 @@ pub fn record(
 
 fn intent_of(store: &Store, session: &SessionId) -> Option<String> {
     let (loaded, _) = journal::read(&journal::path(store, session)).ok()?;
-    loaded.session.about.intent.map(|intent| intent.id.to_string())
+    loaded.session.gates.scope.chosen.map(|intent| intent.id.to_string())
 }
 
 /// Puts the best lessons into the files that are there. Gives back what could not be done, in words.

@@ -6,6 +6,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use serde_json::{Value, json};
 
 use crate::support::{Sandbox, stored_lines};
+use crate::trace::work::Work;
 
 const LESSON: &str = "Never call `charge_card` in crates/pay/src/retry.rs without an idempotency key, because the gateway charges twice after a timeout of 30 s";
 const OTHER: &str = "Always run `make proto` in tools/schema.sh before `cargo build`, otherwise generated/wire.rs is from version 2 and fails to compile";
@@ -170,4 +171,21 @@ fn a_verification_that_failed_and_passes_is_written_down_and_offered() {
     assert!(episodes[0].contains("\"command\":\"tests\""), "{episodes:?}");
     let again = sandbox.run(&["verify", "--session", "s1"]);
     assert!(!again.stdout.contains("sprag lesson"), "it had not failed since: {}", again.stdout);
+}
+
+#[test]
+fn a_lesson_is_tied_to_the_intent_of_its_session_and_offered_when_a_command_works_again() {
+    let work = Work::new();
+    work.sandbox.write("crates/pay/src/retry.rs", "fn charge_card() {}\n");
+    work.session("s1", "INT-7");
+    let kept = lesson(&work.sandbox, LESSON, &["--check", "cargo test"]);
+    assert_eq!(kept["intent"], "INT-7", "{kept}");
+    let tags = learnings(&work.sandbox)[0]["tags"].clone();
+    assert!(tags.as_array().unwrap().contains(&json!("intent:INT-7")), "{tags}");
+    let failed = json!({"tool_name": "Bash", "tool_input": {"command": "cargo test"}, "error": "error: test failed: assertion `left == right`"});
+    work.sandbox.event("s1", "PostToolUseFailure", failed);
+    work.edit("s1", "notes.txt", "second\n", "2nd\n");
+    let done = json!({"tool_name": "Bash", "tool_input": {"command": "cargo test"}, "tool_response": {}});
+    let reply = work.sandbox.event("s1", "PostToolUse", done).to_string();
+    assert!(reply.contains("sprag lesson TEXT --check 'cargo test' --session s1"), "{reply}");
 }

@@ -4,7 +4,7 @@
 mod form;
 mod odd;
 mod tampered;
-mod work;
+pub mod work;
 
 use std::collections::BTreeSet;
 use std::process::Child;

@@ -8,11 +8,13 @@ const STOCK: &[&str] = &[
 ];
 
 /// Fewer letters and digits than this say nothing, whatever they are.
-const LETTERS: usize = 4;
+const LEAST: usize = 4;
+/// With so many, a line is not likely to be written twice.
+pub const LETTERS: usize = 8;
 
 /// Whether a line says something that another line would not say by chance.
 pub fn is_telling(line: &[u8]) -> bool {
-    if letters(line) < LETTERS {
+    if letters(line) < LEAST {
         return false;
     }
     let words = line.split(|byte| !is_letter(*byte)).filter(|word| !word.is_empty());

@@ -9,7 +9,7 @@ pub fn claim(claims: &Claims, hash: &str, lines: &[&[u8]]) -> Option<usize> {
     let is_plain = |line: &&[u8]| {
         ["/*", "*/", "\"\"\"", "'''", "`", "r#\"", "=begin"].iter().all(|mark| !has(line, mark))
     };
-    if !is_enough(lines) || !lines.iter().all(|line| is_plain(line)) {
+    if !is_enough(lines) || !lines.iter().all(is_plain) {
         return None;
     }
     let same: Vec<_> = claims.units.iter().filter(|it| it.hash.as_str() == hash).collect();

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use sprag_core::digest::Digest;
 use sprag_core::trace::anchor::claims::Claims;
 use sprag_core::trace::anchor::hunks::{self, Direction, FileDiff};
-use sprag_core::trace::anchor::telling::{bare, is_telling};
+use sprag_core::trace::anchor::telling::{LETTERS, bare, is_telling, letters};
 
 use super::history::{History, is_uncommitted};
 use crate::git::history::{Commit, Walk};
@@ -109,7 +109,10 @@ impl Side {
             *known = (*known).min(kinship);
         };
         for other in self.recorded.iter().chain(&self.lost).filter(|other| other.name != commit) {
-            if digest.is_some() && self.digests.get(&other.name).copied().flatten() == digest {
+            if digest.is_some()
+                && added.is_own()
+                && self.digests.get(&other.name).copied().flatten() == digest
+            {
                 add(&other.name, Kinship::Twin);
             }
             // Scripts make several commits in a second.
@@ -138,13 +141,14 @@ impl Side {
                 continue;
             }
             let work = &head.work;
-            let kinship = if digest.is_some() && hunks::digest(work, Direction::Forth) == digest {
-                Kinship::Squash
-            } else if line.iter().any(|it| kin.contains(*it)) || added.is_mostly_in(&Added::of(work)) {
-                Kinship::Kin
-            } else {
-                Kinship::Stranger
-            };
+            let kinship =
+                if digest.is_some() && added.is_own() && hunks::digest(work, Direction::Forth) == digest {
+                    Kinship::Squash
+                } else if line.iter().any(|it| kin.contains(*it)) || added.is_mostly_in(&Added::of(work)) {
+                    Kinship::Kin
+                } else {
+                    Kinship::Stranger
+                };
             found.insert(head.name.clone(), kinship);
         }
         let mut origins: Vec<Origin> =
@@ -211,15 +215,21 @@ impl<'a> Added<'a> {
         Added(lines.filter(|line| is_telling(line)).collect())
     }
 
+    /// Not what anybody might add.
+    fn is_own(&self) -> bool {
+        self.0.iter().any(|line| letters(line) >= LETTERS)
+    }
+
     /// Half of what one of them has is in the other.
     fn is_akin(&self, other: &Added<'_>) -> bool {
         let shared = self.0.iter().filter(|line| other.0.contains(**line)).count();
         shared > 0 && shared * 2 >= self.0.len().min(other.0.len())
     }
 
-    /// Three in five, and three at least.
+    /// Three in five, and three at least; or all that the other has, if that is more than a line.
     fn is_mostly_in(&self, other: &Added<'_>) -> bool {
         let shared = self.0.iter().filter(|line| other.0.contains(**line)).count();
-        shared >= 3 && shared * 5 >= self.0.len() * 3
+        let is_all = shared == other.0.len() && shared >= 2 && other.is_own();
+        is_all || shared >= 3 && shared * 5 >= self.0.len() * 3
     }
 }

@@ -7,7 +7,7 @@ use sprag_core::trace::anchor::claims::{LEAST, Said};
 use sprag_core::trace::anchor::hunks::FileDiff;
 use sprag_core::trace::anchor::reformat;
 use sprag_core::trace::anchor::runs::{Carried, Run, Tie, carry, runs};
-use sprag_core::trace::anchor::telling::{bare, is_telling, letters};
+use sprag_core::trace::anchor::telling::{self, LETTERS, bare, is_telling, letters};
 use sprag_core::trace::anchor::windows::windows;
 use sprag_core::trace::anchor::{How, Lost};
 use sprag_core::trace::blocks;
@@ -29,9 +29,9 @@ impl Tracer<'_> {
     pub(super) fn follow(&mut self, page: &mut Page<'_>) {
         let steps: [fn(&mut Self, &mut Page<'_>); 6] = [
             Tracer::by_copies,
+            Tracer::by_revert,
             Tracer::by_whole_file,
             Tracer::by_pending,
-            Tracer::by_revert,
             Tracer::by_move,
             Tracer::by_layout,
         ];
@@ -119,13 +119,11 @@ impl Tracer<'_> {
             match carried {
                 Carried::Nowhere => {}
                 Carried::Unclear => page.give_up(at),
-                Carried::To(to, _) => match (pool.found[to].claim(), kinship) {
-                    (None, _) => {}
-                    (Some(claim), Kinship::Stranger) => {
+                Carried::To(to, _) => {
+                    if let Some(claim) = pool.found[to].claim() {
                         page.name_unrivalled(claims, at, claim, How::Rewritten);
                     }
-                    (Some(claim), _) => page.name(at, claim, How::Rewritten),
-                },
+                }
             }
         }
     }
@@ -172,12 +170,11 @@ impl Tracer<'_> {
         let claims = &self.known.claims;
         let told = self.known.told.sources_of(page.commit);
         let parent = self.history.parent(page.commit);
-        let is_committed = !is_uncommitted(page.commit);
         let wanted = claims.wanted_of(|claim| match &claims.sources[claim.source].trace.stage {
             Stage::Final { revision, .. } => told.iter().any(|it| it == revision.as_str()),
             Stage::Provisional { base } => {
                 let base = base.as_ref().map(|it| it.as_str());
-                claim.path == page.path && (base == parent.as_deref() || !is_committed)
+                claim.path == page.path && base == parent.as_deref()
             }
         });
         let Some(found) = windows(&page.lines, &page.open, &wanted, 1) else { return };
@@ -185,7 +182,10 @@ impl Tracer<'_> {
         found.iter().flat_map(|it| &it.owners).for_each(|owner| *count.entry(*owner).or_default() += 1);
         let mut said: Vec<Vec<usize>> = vec![Vec::new(); page.lines.len()];
         for window in &found {
-            let is_open = (window.start..window.start + window.len).all(|at| page.open[at]);
+            let within = &page.bare[window.start..window.start + window.len];
+            let is_enough = telling::count(within) >= LEAST || within.iter().any(|line| is_long(line));
+            let is_open =
+                is_enough && page.open[window.start..window.start + window.len].iter().all(|it| *it);
             // A block that is there twice is one of them, and nobody knows which.
             let owners = window.owners.iter().filter(|owner| is_open && count[*owner] == 1);
             let owners: Vec<usize> = owners.copied().collect();
@@ -311,15 +311,17 @@ fn is_heard(origin: Kinship, turn: Kinship) -> bool {
     }
 }
 
-/// Letters of a line that is not written by chance.
-const LETTERS: usize = 8;
+/// Whether a single line is not likely to be written twice.
+fn is_long(line: &[u8]) -> bool {
+    is_telling(line) && letters(line) >= LETTERS
+}
 
 /// Whether a run has a line that is only once here and only once there.
 fn is_own(run: &Run, here: &[&[u8]], there: &[&[u8]]) -> bool {
     let count = |lines: &[&[u8]], line: &[u8]| lines.iter().filter(|it| **it == line).count();
     here[run.new..run.new + run.len]
         .iter()
-        .filter(|line| is_telling(line) && letters(line) >= LETTERS)
+        .filter(|line| is_long(line))
         .any(|line| count(here, line) == 1 && count(there, line) == 1)
 }
 

@@ -260,6 +260,17 @@ impl Repository {
         fs::write(path, lines).unwrap();
     }
 
+    /// Throws away every commit that no branch has.
+    pub fn forget(&mut self) {
+        for name in ["ORIG_HEAD", "REBASE_HEAD", "AUTO_MERGE", "refs/original"] {
+            let path = self.sandbox.project.join(".git").join(name);
+            fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path)).unwrap_or_default();
+        }
+        self.try_git(&["branch", "-q", "-D", "topic"]).unwrap_or_default();
+        self.git(&["reflog", "expire", "--expire=now", "--all"]);
+        self.git(&["gc", "-q", "--prune=now"]);
+    }
+
     /// Who wrote a line; one that tells nothing is of whoever wrote the line before it.
     fn writer_near(&self, lines: &[&[u8]], at: usize) -> By {
         (0..=at).rev().find_map(|at| self.writer_of(lines[at])).unwrap_or(None)

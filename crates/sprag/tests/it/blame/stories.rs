@@ -12,6 +12,7 @@ use sprag_syntax::Lang;
 
 use super::repository::{intent, trace};
 use crate::support::Sandbox;
+use crate::trace::work::Work;
 
 struct Story {
     sandbox: Sandbox,
@@ -377,4 +378,45 @@ fn a_hook_of_git_is_installed_only_when_it_is_asked_for() {
     assert!(code == 1 && said.contains("somebody else"), "{said}");
     assert_eq!(init(&["--remove"]).0, 0);
     assert!(hook.exists());
+}
+
+/// For each line of a file in which hooks saw what was done.
+fn told(work: &Work, path: &str) -> Vec<String> {
+    let told = work.sandbox.json(&["trace", "blame", path, "--json"]);
+    let lines = told["lines"].as_array().unwrap_or_else(|| panic!("{told}"));
+    let word = |line: &Value, name: &str| line[name].as_str().unwrap_or("none").to_owned();
+    lines.iter().map(|line| format!("{} {}", word(line, "intent"), word(line, "how"))).collect()
+}
+
+#[test]
+fn what_hooks_saw_is_found_before_a_commit_after_it_and_after_its_rewrite() {
+    let work = Work::new();
+    work.session("s", "INT-1");
+    work.write("s", "new.rs", "let only = one(1);\n");
+    assert_eq!(told(&work, "new.rs"), ["INT-1 blame"]);
+    work.edit("s", "notes.txt", "second\n", "written by an agent\n");
+    assert_eq!(told(&work, "notes.txt"), ["none none", "INT-1 blame", "none none"]);
+    work.shell("s", "git add -A && git commit -qm work");
+    assert_eq!(told(&work, "notes.txt"), ["none none", "INT-1 blame", "none none"]);
+    work.git("commit -q --amend -m other");
+    assert_eq!(told(&work, "notes.txt"), ["none none", "INT-1 rewritten", "none none"]);
+    assert_eq!(work.sandbox.json(&["trace", "reindex", "--json"])["rewritten"], 1);
+    assert_eq!(told(&work, "notes.txt"), ["none none", "INT-1 blame", "none none"]);
+    assert_eq!(told(&work, "new.rs"), ["INT-1 blame"]);
+    assert_eq!(work.verify().code, 0, "{}", work.verify().stdout);
+    let superseding = work.finals().pop().unwrap();
+    let related = superseding["files"][0]["conversations"][0]["related"].as_array().unwrap().clone();
+    assert!(related.iter().any(|it| it["type"] == "supersedes"), "{superseding}");
+}
+
+#[test]
+fn a_commit_that_no_hook_saw_is_not_lost_and_what_a_person_added_to_it_is_not_the_intents() {
+    let work = Work::new();
+    work.session("s", "INT-1");
+    work.edit("s", "notes.txt", "second\n", "written by an agent\n");
+    let notes = work.sandbox.project.join("notes.txt");
+    let text = fs::read_to_string(&notes).unwrap();
+    fs::write(&notes, format!("typed by a person\n{text}")).unwrap();
+    work.git("commit -qam by-hand && git commit -q --amend -m again");
+    assert_eq!(told(&work, "notes.txt"), ["none none", "none none", "INT-1 range_hash", "none none"]);
 }
