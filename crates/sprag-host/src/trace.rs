@@ -16,6 +16,8 @@ mod state;
 mod stop;
 pub mod verify;
 
+use std::io;
+
 use sprag_core::event::{Event, Input};
 use sprag_core::fact::Needs;
 use sprag_core::session::Session;
@@ -26,7 +28,7 @@ use sprag_core::trace::open::Open;
 use crate::disk::Disk;
 use crate::projections;
 use crate::store::Store;
-use crate::walk::World;
+use crate::walk::{self, World};
 use ground::Ground;
 
 /// What there is to be written down of this event. `None`: nothing is written down here.
@@ -52,7 +54,11 @@ fn open(store: &Store) -> Open {
     projections::load::<Open>(store).map(|folded| folded.state).unwrap_or_default()
 }
 
-/// Drops states of files that nobody has needed since.
-pub fn sweep(store: &Store, disk: &dyn Disk, before: Timestamp) {
-    kept::sweep(store, disk, before);
+/// How long a state of a file is kept that nobody has written since.
+const KEPT_SECONDS: i64 = 14 * 24 * 60 * 60;
+
+/// What keeps a look short, for whoever comes next.
+pub fn after_reply(store: &Store, disk: &dyn Disk, now: Timestamp) -> io::Result<()> {
+    kept::sweep(store, disk, now.plus_seconds(-KEPT_SECONDS));
+    walk::renew::<Open>(store, disk)
 }

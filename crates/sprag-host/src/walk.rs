@@ -32,7 +32,7 @@ use crate::places::Places;
 use crate::store::{LOCK_WAIT, Store};
 use crate::{
     backends, claims, facts, inbox, learnings, memory, outbox, person, projections, records, reports, seen,
-    staged, start, trackers, upkeep,
+    staged, start, trace, trackers, upkeep,
 };
 
 /// Where a walk takes place.
@@ -213,6 +213,7 @@ pub fn chores(world: &World<'_>, input: &Input, walked: &Walked) -> io::Result<(
         renew::<Patterns>(&store, world.disk)?;
         renew::<Answers>(&store, world.disk)?;
         renew::<Summaries>(&store, world.disk)?;
+        trace::after_reply(&store, world.disk, input.at)?;
         if matches!(input.event, Event::SessionStarted { .. } | Event::SessionEnded { .. }) {
             learnings::after_hook(world, input.at)?;
             upkeep::in_hook(world, input.at)?;
@@ -226,7 +227,7 @@ pub fn chores(world: &World<'_>, input: &Input, walked: &Walked) -> io::Result<(
 }
 
 /// What hooks fold while somebody waits must not grow with the log.
-fn renew<P: Projection>(store: &Store, disk: &dyn Disk) -> io::Result<()> {
+pub(crate) fn renew<P: Projection>(store: &Store, disk: &dyn Disk) -> io::Result<()> {
     let folded = projections::load::<P>(store)?;
     if folded.fresh_bytes > RENEW { projections::save(store, disk, &folded) } else { Ok(()) }
 }
@@ -341,7 +342,6 @@ fn bound_without_count(world: &World<'_>, input: &Input, walked: &mut Walked) ->
     Ok(())
 }
 
-/// Gives back what of it backends want to hear of.
 /// Writes everything down. Gives back what outlives the event, and what of that backends want to hear of.
 fn commit(
     world: &World<'_>,

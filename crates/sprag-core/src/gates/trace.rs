@@ -70,7 +70,7 @@ impl Gate for Trace {
 
 fn of_call(call: &ToolCall) -> Needs {
     match call.effect {
-        Effect::Write => Needs::CHANGED | Needs::WRITTEN,
+        Effect::Write => Needs::CHANGED,
         // Whatever else a command has changed is found at the stop; a commit is looked at while what it
         // is made of is fresh.
         Effect::Exec if call.command.as_ref().is_some_and(|line| line.contains("git")) => Needs::UNTRACED,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Contributor, FINAL, File, Range, SEEN, Served, Stage, Sum, Trace};
+use super::{Contributor, FINAL, File, JUDGED, KIND, Range, SEEN, Served, Stage, Sum, Trace};
 use crate::event::SessionId;
 use crate::intent::Class;
 use crate::log::{Projection, Record};
@@ -34,6 +34,12 @@ pub struct Pending {
     pub writers: Vec<Writer>,
     /// In the order of their lines, which are those of `after`.
     pub owned: Vec<Owned>,
+    /// Records of stops that have judged it, which take the place of those before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub judged: Vec<Writer>,
+    /// Commits that have a part of it, which is written down.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commits: Vec<Text<64>>,
 }
 
 /// One record, and for whom it speaks.
@@ -102,13 +108,7 @@ impl Open {
         let Stage::Provisional { base } = &trace.stage else {
             return;
         };
-        let author = Author {
-            session: trace.session(record).cloned(),
-            intent: trace.intent.clone(),
-            declared: trace.declared.map(Declared::from),
-            contributor: trace.contributor.clone(),
-        };
-        let writer = Writer { record: Text::from(record.id.as_str()), at: record.at, author };
+        let writer = Writer::of(record, trace);
         let place = trace.place.as_ref().map(Text::to_string).unwrap_or_default();
         let files = self.places.entry(place).or_default();
         for file in &trace.files {
@@ -123,9 +123,23 @@ impl Open {
                 base: base.clone(),
                 writers: Vec::new(),
                 owned: Vec::new(),
+                judged: Vec::new(),
+                commits: Vec::new(),
             });
             if files.len() < PATHS {
                 files.insert(file.path.clone(), pending.with(writer.clone(), file, trace.is_cut));
+            }
+        }
+    }
+
+    fn judge(&mut self, record: &Record, trace: &Trace) {
+        let place = trace.place.as_ref().map(Text::as_str).unwrap_or_default();
+        let Some(files) = self.places.get_mut(place) else {
+            return;
+        };
+        for file in &trace.files {
+            if let Some(pending) = files.get_mut(&file.path).filter(|it| it.judged.len() < RECORDS) {
+                pending.judged.push(Writer::of(record, trace));
             }
         }
     }
@@ -137,7 +151,14 @@ impl Open {
             return;
         };
         for file in &trace.files {
-            files.retain(|path, pending| *path != file.path || pending.after != file.after);
+            let is_it = |path: &String| *path == file.path || file.from.as_ref() == Some(path);
+            files.retain(|path, pending| !is_it(path) || pending.after != file.after);
+            for (_, pending) in files.iter_mut().filter(|(path, _)| is_it(path)) {
+                let revision = trace.stage.revision().map(Text::from);
+                pending.commits.extend(revision.filter(|it| !pending.commits.contains(it)));
+                let excess = pending.commits.len().saturating_sub(RECORDS);
+                pending.commits.drain(..excess);
+            }
         }
         if files.is_empty() {
             self.places.remove(place);
@@ -148,14 +169,27 @@ impl Open {
 impl Projection for Open {
     const NAME: &'static str = "trace-open";
     const VERSION: u32 = 1;
-    const KINDS: &'static [&'static str] = &[SEEN, FINAL];
+    const KINDS: &'static [&'static str] = &[KIND];
 
     fn apply(&mut self, record: &Record) {
         match (record.kind.as_str(), Trace::of(record)) {
             (SEEN, Some(trace)) => self.see(record, &trace),
+            (JUDGED, Some(trace)) => self.judge(record, &trace),
             (FINAL, Some(trace)) => self.settle(&trace),
             _ => {}
         }
+    }
+}
+
+impl Writer {
+    fn of(record: &Record, trace: &Trace) -> Writer {
+        let author = Author {
+            session: trace.session(record).cloned(),
+            intent: trace.intent.clone(),
+            declared: trace.declared.map(Declared::from),
+            contributor: trace.contributor.clone(),
+        };
+        Writer { record: Text::from(record.id.as_str()), at: record.at, author }
     }
 }
 
@@ -177,6 +211,12 @@ impl Pending {
         let at = self.owned.partition_point(|owned| owned.end <= line);
         let owned = self.owned.get(at).filter(|owned| owned.start <= line)?;
         self.writers.get(owned.by)
+    }
+
+    /// The records that speak for an author, those of stops too.
+    pub fn records_of<'a>(&'a self, author: &'a Author) -> impl Iterator<Item = &'a Text<64>> {
+        let all = self.writers.iter().chain(&self.judged);
+        all.filter(move |writer| writer.author == *author).map(|writer| &writer.record)
     }
 
     /// The one author of all of it.

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use sprag_core::text::Text;
 use sprag_core::trace::blocks::{self, Hunk};
 use sprag_core::trace::open::{Author, Pending};
 use sprag_core::trace::{File, Form, Range};
@@ -28,7 +27,7 @@ pub fn parts(store: &Store, changed: &Changed<'_>) -> BTreeMap<Author, File> {
         from: from.map(str::to_owned),
         before: before.sum(),
         after: after.sum(),
-        supersedes: records_of(pending, author),
+        supersedes: pending.records_of(author).cloned().collect(),
         ..File::default()
     };
     let mut parts: BTreeMap<Author, File> = BTreeMap::new();
@@ -137,10 +136,4 @@ fn runs<'a>(owners: &[Option<&'a Author>], hunk: &Hunk) -> Vec<(&'a Author, std:
         }
     }
     runs
-}
-
-/// The records that speak for an author here.
-fn records_of(pending: &Pending, author: &Author) -> Vec<Text<64>> {
-    let own = pending.writers.iter().filter(|writer| writer.author == *author);
-    own.map(|writer| writer.record.clone()).collect()
 }

@@ -73,7 +73,8 @@ fn of_commit<'a>(
 ) -> Vec<Trace> {
     let known = |changed: &blobs::Changed| {
         let paths = [changed.to.as_ref(), changed.from.as_ref()];
-        paths.into_iter().flatten().find_map(|blob| pending(&blob.path))
+        let found = paths.into_iter().flatten().find_map(|blob| pending(&blob.path));
+        found.filter(|pending| !pending.commits.iter().any(|done| done.as_str() == commit.name))
     };
     let ours = commit.files.iter().filter(|changed| known(changed).is_some()).count();
     if ours == 0 {

@@ -61,13 +61,14 @@ fn signed(trace: &Trace, ground: &Ground<'_>) -> Trace {
 
 /// What is not as the last record of it says.
 fn strays(ground: &Ground<'_>, open: &Open) -> Vec<Trace> {
-    let times = Times::of(ground);
+    let start = ground.session.about.started.map_or(0, |at| at.millis());
+    let is_since_start = |path: &Path| changed_at(path).is_some_and(|at| at >= start - SLACK_MILLIS);
     let mut left = BYTES;
     let mut now: Vec<(String, State)> = Vec::new();
     for path in candidates(ground, open) {
         let known = open.get(ground.place(), &path);
         let file = ground.file(&path);
-        if known.is_none() && !times.is_since_start(&file) {
+        if known.is_none() && !is_since_start(&file) {
             continue;
         }
         let Some(state) = State::read(&file) else {
@@ -83,6 +84,10 @@ fn strays(ground: &Ground<'_>, open: &Open) -> Vec<Trace> {
         left -= size;
         now.push((path, state));
     }
+    if now.is_empty() {
+        return Vec::new();
+    }
+    let times = Times::of(ground);
     let before = befores(ground, open, &now);
     let (mut ours, mut found) = (Vec::new(), Vec::new());
     for ((path, after), before) in now.into_iter().zip(before) {
@@ -168,24 +173,18 @@ impl Dirty {
 
 /// When commands of the session ran.
 struct Times {
-    start: i64,
     commands: Vec<(i64, i64)>,
 }
 
 impl Times {
     fn of(ground: &Ground<'_>) -> Times {
-        let start = ground.session.about.started.map_or(0, |at| at.millis());
         let is_alone = !others_at_work(ground);
         let records = match is_alone {
             true => projections::records_of(&ground.store, &ground.input.session).unwrap_or_default(),
             // Whose command it was cannot be told by the time.
             false => Vec::new(),
         };
-        Times { start, commands: commands(&records, ground.input.at.millis()) }
-    }
-
-    fn is_since_start(&self, path: &Path) -> bool {
-        changed_at(path).is_some_and(|at| at >= self.start - SLACK_MILLIS)
+        Times { commands: commands(&records, ground.input.at.millis()) }
     }
 
     fn is_in_command(&self, path: &Path) -> bool {

@@ -2,6 +2,7 @@
 //! records hold together.
 
 mod form;
+mod killed;
 mod odd;
 mod tampered;
 pub mod work;
