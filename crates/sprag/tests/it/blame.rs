@@ -11,12 +11,15 @@ use rewrite::Rewrite;
 use sprag_core::trace::anchor::telling::is_telling;
 use sprag_core::trace::blocks;
 
-/// What blame said of all lines that intents wrote, and of those that they did not.
+/// What blame said of all lines that intents wrote, and of those that they did not. Lines that tell nothing
+/// are counted apart: where equal braces follow one another, nobody knows which of them is new.
 #[derive(Clone, Copy, Debug, Default)]
 struct Score {
     right: usize,
     lost: usize,
     wrong: usize,
+    braces: usize,
+    lost_braces: usize,
 }
 
 impl Score {
@@ -24,6 +27,8 @@ impl Score {
         self.right += other.right;
         self.lost += other.lost;
         self.wrong += other.wrong;
+        self.braces += other.braces;
+        self.lost_braces += other.lost_braces;
     }
 
     fn percent(self) -> usize {
@@ -60,14 +65,22 @@ fn score(repository: &mut Repository, what: &str) -> Score {
             let may = who_may(repository, &lines, at);
             let names: Vec<Option<String>> = may.iter().map(|by| by.map(intent)).collect();
             match said {
-                Some(said) if names.iter().flatten().any(|name| name == said) => score.right += 1,
+                Some(said) if names.iter().flatten().any(|name| name == said) => {
+                    match is_telling(lines[at]) {
+                        true => score.right += 1,
+                        false => score.braces += 1,
+                    }
+                }
                 Some(said) => {
                     score.wrong += 1;
                     eprintln!("{what}: {path}:{}: {said} and not {names:?}: {told}", at + 1);
                     eprintln!("    {}", String::from_utf8_lossy(lines[at]).trim_end());
                 }
                 None if names.iter().all(|name| *name == names[0] && name.is_some()) => {
-                    score.lost += 1;
+                    match is_telling(lines[at]) {
+                        true => score.lost += 1,
+                        false => score.lost_braces += 1,
+                    }
                     if std::env::var_os("SPRAG_BLAME_TELL").is_some() {
                         let line = String::from_utf8_lossy(lines[at]);
                         eprintln!("{what}: {path}:{}: {told} {}", at + 1, line.trim_end());
@@ -115,6 +128,7 @@ fn every_rewrite_leaves_lines_with_their_intent() {
     for (rewrite, score) in all {
         assert_eq!(score.wrong, 0, "{rewrite:?}: {score:?}");
         assert!(score.percent() >= rewrite.target(), "{rewrite:?}: {score:?}");
+        assert!(score.lost_braces * 10 <= score.braces, "{rewrite:?}: {score:?}");
     }
 }
 

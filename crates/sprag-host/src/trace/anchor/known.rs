@@ -11,10 +11,10 @@ use sprag_core::trace::open::Open;
 use sprag_core::trace::{KIND, Stage, Trace};
 
 use super::rewrites::Told;
-use crate::disk::{RealDisk, open_regular};
+use crate::disk::{open_regular, read_small};
 use crate::exec::read_capped;
 use crate::journal::lines_of;
-use crate::learnings::{project_dir, share};
+use crate::learnings::project_dir;
 use crate::places::Places;
 use crate::projections::{self, each_line};
 use crate::store::{Store, files_with_ending};
@@ -38,8 +38,9 @@ impl Known {
             each_line(&path, 0, |line| sources.extend(source(line, &Origin::Own)))?;
         }
         if let Some(project) = project_dir(places) {
-            let own = share::clone_id(&store, &RealDisk).unwrap_or_default();
-            sources.extend(of_others(&project, &own));
+            // Asking makes no name where there is none.
+            let own = read_small(&store.dir.join("clone"), 4096).unwrap_or_default();
+            sources.extend(of_others(&project, own.lines().last().unwrap_or_default()));
         }
         let open = projections::load::<Open>(&store).map(|it| it.state).unwrap_or_default();
         Ok(Known { claims: Claims::of(sources), told: Told::load(places)?, open })
