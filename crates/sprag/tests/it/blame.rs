@@ -1,5 +1,7 @@
 //! Who wrote a line, after whatever was done to the history: never the wrong one.
 
+#![expect(clippy::print_stderr, reason = "how much is found again is shown where somebody runs these alone")]
+
 mod repository;
 mod rewrite;
 mod stories;
