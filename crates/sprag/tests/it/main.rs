@@ -7,6 +7,7 @@
 )]
 
 mod bad_input;
+mod blame;
 mod broker;
 mod bypasses;
 mod checked;
@@ -22,6 +23,7 @@ mod intents;
 mod killed;
 mod laws;
 mod learnings;
+mod lessons;
 mod memory;
 mod packs;
 mod parallel;
