@@ -78,7 +78,7 @@ pub fn look(world: &World<'_>, input: &Input, session: &Session) -> Option<Seen>
     };
     let mut followed = Followed::default();
     let now = now(world, input);
-    let cx = Looking { world, input, now, session, call, outcome, ledger };
+    let cx = Looking { world, input, now, guard, session, call, outcome, ledger };
     let files = touches.into_iter().map(|touch| {
         let real = followed.path(&touch.path);
         match touch.how {
@@ -141,6 +141,7 @@ struct Looking<'a> {
     world: &'a World<'a>,
     input: &'a Input,
     now: Timestamp,
+    guard: Guard,
     session: &'a Session,
     call: &'a ToolCall,
     outcome: Option<&'a Outcome>,
@@ -262,7 +263,7 @@ impl Looking<'_> {
             _ if before.is(after) => Fit::Unknown,
             (Some(planned), text) => {
                 let found = text.as_deref().unwrap_or_default();
-                let kept = (!self.has_failed())
+                let kept = (self.guard != Guard::Off && !self.has_failed())
                     .then(|| self.ledger.keep_lost(&file.real, planned, found, self.input.at))
                     .flatten();
                 Fit::Unplanned { kept }
