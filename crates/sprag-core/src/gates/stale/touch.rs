@@ -124,7 +124,8 @@ fn moves(command: &Command) -> bool {
         Some(Word::Partly(_) | Word::Many) | None => None,
     };
     let has_paths = command.argv.iter().any(|word| matches!(word, Word::Known(word) if word == "--"));
-    command.program() == Some("git") && !has_paths && word(1).is_some_and(|verb| VERBS.contains(&verb))
+    let is_git = command.program().is_some_and(|program| program == "git");
+    is_git && !has_paths && word(1).is_some_and(|verb| VERBS.contains(&verb))
 }
 
 fn place(used: &PathUse, cwd: &str) -> Option<(String, String)> {
