@@ -252,10 +252,17 @@ impl Looking<'_> {
         let base = before.content().and_then(|content| self.ledger.kept(content));
         let is_base_known = before == Was::Absent || base.is_some();
         let is_others = |turn: &Turn| turn.root == name.root && !turn.writer().is(&me);
-        let is_shared = page.turns[at + 1..].iter().any(is_others);
+        let overtaken = page.turns[at + 1..].iter().rev().find(|turn| is_others(turn));
         let planned =
             is_base_known.then(|| edits::planned(self.call, &file.touch.named, base.as_deref())).flatten();
         let fit = match (&planned, &looked.text) {
+            // What is there is its own, perhaps, and what it was written over is not.
+            _ if overtaken.is_some() && !before.is(after) => {
+                let theirs = overtaken.and_then(Turn::became).filter(|theirs| Some(*theirs) != after);
+                Fit::Shared {
+                    kept: theirs.and_then(|theirs| self.ledger.keep_theirs(&file.real, theirs, self.now)),
+                }
+            }
             (Some(planned), Some(text)) if edits::is_as_planned(&file.touch.named, planned, text) => {
                 Fit::Planned
             }
@@ -268,7 +275,6 @@ impl Looking<'_> {
                     .flatten();
                 Fit::Unplanned { kept }
             }
-            (None, _) if is_shared => Fit::Shared,
             (None, _) => Fit::Alone,
         };
         if let (Some(content), Some(text)) = (after, &looked.text) {

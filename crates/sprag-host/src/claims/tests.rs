@@ -100,6 +100,24 @@ fn a_writer_that_died_stands_in_nobodys_way_for_long() {
 }
 
 #[test]
+fn whoever_takes_too_long_is_told_what_was_written_before_it() {
+    let desk = Desk::new();
+    assert_eq!(desk.asks("slow", "a", 0), Claim::Ours);
+    assert_eq!(desk.asks("two", "a", 10), Claim::Ours);
+    fs::write(desk.root().join("a"), "new\n").unwrap();
+    assert_eq!(desk.wrote("two", "a", 11).fit, Fit::Planned);
+    // What the slow one writes is what it was to write, and not what it may.
+    let call = desk.call("Write", json!({"file_path": desk.root().join("a"), "content": "late\n"}));
+    fs::write(desk.root().join("a"), "late\n").unwrap();
+    let event = Event::ToolFinished { call, outcome: Outcome::Ok };
+    let seen = look(&desk.world(), &desk.input("slow", event, 12), &Session::default()).unwrap();
+    let Some(Wrote { fit: Fit::Shared { kept: Some(kept) }, .. }) = &seen.files[0].wrote else {
+        panic!("{:?}", seen.files[0].wrote);
+    };
+    assert_eq!(fs::read_to_string(kept).unwrap(), "new\n");
+}
+
+#[test]
 fn what_a_file_was_like_is_known_after_it_was_written() {
     let desk = Desk::new();
     let path = desk.root().join("a");

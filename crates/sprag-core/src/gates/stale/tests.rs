@@ -169,13 +169,13 @@ fn a_write_counts_as_seen_only_if_it_is_known_to_be_ones_own() {
     for (fit, code) in [
         (Fit::Planned, "pass"),
         (Fit::Alone, "pass"),
-        (Fit::Shared, "stale_file"),
+        (Fit::Shared { kept: None }, "stale_file"),
         (Fit::Unplanned { kept: None }, "stale_file"),
         (Fit::Unknown, "stale_file"),
     ] {
         let mut play = Play::default();
         play.reads(text("one\n"));
-        let is_told = matches!(fit, Fit::Shared | Fit::Unplanned { .. });
+        let is_told = matches!(fit, Fit::Shared { .. } | Fit::Unplanned { .. });
         let wrote = At { wrote: Some(Wrote { before, fit: fit.clone() }), ..at(text("two\n")) };
         assert_eq!(play.ended("Write", &wrote) != Vote::Pass, is_told, "{fit:?}");
         assert_eq!(play.asks("Write", &at(text("two\n"))), code, "{fit:?}");
