@@ -37,6 +37,7 @@ mod recall;
 mod reflection;
 mod review;
 mod reviewers;
+mod scoped;
 mod scripts;
 mod settings;
 mod shell;
