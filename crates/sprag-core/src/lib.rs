@@ -27,6 +27,7 @@ pub mod tasks;
 pub mod text;
 pub mod time;
 pub mod tool;
+pub mod trace;
 pub mod trackers;
 pub mod verdict;
 pub mod view;

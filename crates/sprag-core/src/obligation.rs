@@ -28,6 +28,8 @@ pub enum Duty {
     Commit,
     Handoff,
     Integrity,
+    /// What was declared is what was done.
+    Trace,
     Scope,
 }
 
@@ -40,6 +42,7 @@ impl Duty {
             Duty::Commit => "commit",
             Duty::Handoff => "handoff",
             Duty::Integrity => "integrity",
+            Duty::Trace => "trace",
             Duty::Scope => "scope",
         }
     }

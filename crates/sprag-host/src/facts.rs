@@ -19,6 +19,7 @@ use sprag_core::text::Text;
 use sprag_core::time::Timestamp;
 
 use crate::answers;
+use crate::claims;
 use crate::clients::CLIENTS;
 use crate::disk::{open_regular, read_small};
 use crate::env::Env;
@@ -36,6 +37,7 @@ use crate::records;
 use crate::staged;
 use crate::start;
 use crate::store::Store;
+use crate::trace;
 use crate::trackers;
 use crate::transcript;
 use crate::tree;
@@ -58,6 +60,7 @@ const OF_SESSION: Needs = Needs::of(&[
     Needs::TRACKER,
     Needs::CLOSED,
     Needs::UNCOMMITTED,
+    Needs::UNTRACED,
 ]);
 
 pub fn gather(needs: Needs, world: &World<'_>, input: &Input, session: &Session) -> Facts {
@@ -77,6 +80,7 @@ pub fn gather(needs: Needs, world: &World<'_>, input: &Input, session: &Session)
         closed: found.closed,
         uncommitted: found.uncommitted,
         stash: found.stash,
+        changed: found.changed,
         ..look(needs.without(OF_SESSION), world, input, session)
     };
     with_strays(facts, needs, &own, input, session)
@@ -188,6 +192,9 @@ fn look(needs: Needs, world: &World<'_>, input: &Input, session: &Session) -> Fa
     if needs.has(Needs::CLOSED) {
         facts.closed = Some(closed(world, input, session));
     }
+    if needs.has(Needs::CHANGED) || needs.has(Needs::UNTRACED) {
+        facts.changed = trace::look(needs, world, input, session);
+    }
     if needs.has(Needs::CONFLICTS)
         && let (Some(worktree), Some(started)) = (&places.worktree, session.about.started)
     {
@@ -205,6 +212,10 @@ fn look(needs: Needs, world: &World<'_>, input: &Input, session: &Session) -> Fa
     } else if needs.has(Needs::CONFLICTS) {
         // Outside git nothing can be in conflict.
         facts.conflicts = Some(Vec::new());
+    }
+    if needs.has(Needs::SEEN) {
+        // Last: a claim does not hold for long, and what is found out before it may take its time.
+        facts.seen = claims::look(world, input, session);
     }
     facts
 }

@@ -127,12 +127,12 @@ pub fn written(input: &Input) -> Vec<Written> {
 
 /// Paths with their links followed. Most of one call are in few directories.
 #[derive(Default)]
-pub(crate) struct Followed {
+pub struct Followed {
     dirs: BTreeMap<String, PathBuf>,
 }
 
 impl Followed {
-    pub(crate) fn path(&mut self, path: &str) -> String {
+    pub fn path(&mut self, path: &str) -> String {
         // A longer one leads nowhere: the system takes none of it.
         let (Some((dir, name)), true) = (path.rsplit_once('/'), path.len() <= LONGEST) else {
             return path.to_owned();

@@ -1,1 +1,31 @@
 //! Syntax trees, their normal forms and proofs of refactoring.
+//!
+//! - [`classify`] tells whether a [`Change`] keeps behaviour: `Proved` with a [`Proof`], `Changed` with a
+//!   [`Witness`], or `Unproven` with a [`Reason`]. It never guesses: every proof is replayed by [`check`] first.
+//! - [`check`] replays a proof on the sources. It knows nothing of how the proof was found.
+//! - [`units`] lists the functions and types of a source with a hash of each that formatting and comments do not
+//!   change.
+//! - [`Lang::of_path`] tells the language.
+//!
+//! `prove/` searches and may be wrong; `check/` is what soundness rests on. They share the parser and the building
+//! of trees (`tree.rs`, `sugar.rs`), and `check/` never looks at `prove/`.
+
+mod change;
+mod check;
+mod comment;
+mod digest;
+mod lang;
+mod literal;
+mod proof;
+mod prove;
+mod sugar;
+mod symbol;
+mod tree;
+mod units;
+
+pub use change::{Api, Budget, Change, Depth, Excerpt, File, Judgement, Level, Reason, Verdict, Witness};
+pub use check::{Refused, check};
+pub use lang::Lang;
+pub use proof::{Proof, RULES, Side, Sources, Step};
+pub use prove::classify;
+pub use units::{Unit, UnitKind, units};

@@ -7,6 +7,7 @@
 )]
 
 mod bad_input;
+mod blame;
 mod broker;
 mod bypasses;
 mod checked;
@@ -22,6 +23,7 @@ mod intents;
 mod killed;
 mod laws;
 mod learnings;
+mod lessons;
 mod memory;
 mod packs;
 mod parallel;
@@ -39,9 +41,12 @@ mod scoped;
 mod scripts;
 mod settings;
 mod shell;
+mod stale;
+mod stale_laws;
 mod states;
 mod stories;
 mod support;
+mod trace;
 mod unfinished;
 mod upkeep;
 mod write_gate;

@@ -36,7 +36,7 @@ const ROWS: &[Row] = &[
         ours: &["sprag-core"],
         foreign: Foreign::Only(&["fst", "rust-stemmers", "unicode-normalization"]),
     },
-    Row { name: "sprag-syntax", ours: &[], foreign: Foreign::Only(&["tree-sitter*"]) },
+    Row { name: "sprag-syntax", ours: &[], foreign: Foreign::Only(&["serde", "sha2", "tree-sitter*"]) },
     Row { name: "sprag-host", ours: &["sprag-core", "sprag-index", "sprag-syntax"], foreign: Foreign::Any },
     Row { name: "sprag-ui", ours: &["sprag-core", "sprag-index", "sprag-syntax"], foreign: Foreign::Any },
     Row {

@@ -1,0 +1,131 @@
+//! What is judged and what comes of it: plain data, the same for every caller.
+
+use crate::proof::Proof;
+
+/// All files that change together. What is judged is the whole of it.
+#[derive(Clone, Debug, Default)]
+pub struct Change<'a> {
+    pub files: Vec<File<'a>>,
+}
+
+/// A file on both sides; `None` is a side on which it does not exist.
+#[derive(Clone, Debug, Default)]
+pub struct File<'a> {
+    pub path_before: Option<&'a str>,
+    pub path_after: Option<&'a str>,
+    pub before: Option<&'a [u8]>,
+    pub after: Option<&'a [u8]>,
+}
+
+/// How much may be looked at, counted in nodes of syntax trees: the same change gets the same answer on a slow
+/// machine and on a fast one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    pub nodes: usize,
+    pub depth: Depth,
+}
+
+/// How hard to try.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// Only whether the trees are equal without comments: for single writes.
+    Shallow,
+    Full,
+}
+
+impl Budget {
+    /// After a single write.
+    pub const WRITE: Budget = Budget { nodes: 20_000, depth: Depth::Shallow };
+    /// For a commit or at the end of a turn.
+    pub const COMMIT: Budget = Budget { nodes: 2_000_000, depth: Depth::Full };
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judgement {
+    pub verdict: Verdict,
+    pub level: Option<Level>,
+    pub api: Api,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Behaviour is kept, and `check` can be asked again.
+    Proved(Proof),
+    /// Something definite differs.
+    Changed(Witness),
+    Unproven(Reason),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// The same tree without comments.
+    L1,
+    /// The same after sugar, names of locals and the order of units.
+    L2,
+    /// The same after inlining.
+    L3,
+}
+
+impl Level {
+    pub fn name(self) -> &'static str {
+        match self {
+            Level::L1 => "L1",
+            Level::L2 => "L2",
+            Level::L3 => "L3",
+        }
+    }
+}
+
+/// Why nothing was proved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    ParseError,
+    Language,
+    TooLarge,
+    Binary,
+    RenameEscapes,
+    EffectOrder,
+    Ambiguous,
+    BadInput,
+}
+
+impl Reason {
+    pub fn name(self) -> &'static str {
+        match self {
+            Reason::ParseError => "parse_error",
+            Reason::Language => "language",
+            Reason::TooLarge => "too_large",
+            Reason::Binary => "binary",
+            Reason::RenameEscapes => "rename_escapes",
+            Reason::EffectOrder => "effect_order",
+            Reason::Ambiguous => "ambiguous",
+            Reason::BadInput => "bad_input",
+        }
+    }
+}
+
+/// The first place where the sides differ for sure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Witness {
+    pub path: String,
+    /// The qualified name of the unit, empty at the top of a file.
+    pub unit: String,
+    pub before: Option<Excerpt>,
+    pub after: Option<Excerpt>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Excerpt {
+    /// 1-based.
+    pub line: u32,
+    /// At most 200 characters.
+    pub text: String,
+}
+
+/// What others can see of a change: qualified names of public units.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Api {
+    pub added: Vec<String>,
+    pub removed: Vec<String>,
+    pub renamed: Vec<(String, String)>,
+}

@@ -1,0 +1,232 @@
+//! The canonical form of a side: its trees as bytes, with locals numbered, declarations in an order of their own and
+//! renamed names under their new name. Two sides with the same bytes behave the same, as far as the obligations hold
+//! that are checked beside it.
+
+use super::order::arrange;
+use super::scope::{Scopes, Use};
+use crate::digest::sha256;
+use crate::lang::Lang;
+use crate::sugar::lone_statement;
+use crate::symbol::{QuickMap, QuickSet, Sym, Symbols};
+use crate::tree::{Id, Tree};
+
+/// One file in canonical form.
+pub(crate) struct Canon {
+    pub digest: [u8; 32],
+    pub regions: Vec<Region>,
+}
+
+/// An outermost function, or another place with names of its own.
+pub(crate) struct Region {
+    pub digest: [u8; 32],
+    /// Its locals, by number.
+    pub names: Vec<Sym>,
+    /// Names that are looked up and found outside.
+    pub free: QuickSet<Sym>,
+}
+
+/// Puts a tree into canonical form; `renames` maps free names.
+pub(crate) fn canon(
+    tree: &Tree,
+    symbols: &Symbols,
+    scopes: &Scopes,
+    renames: &QuickMap<Sym, Sym>,
+    place: Place,
+) -> Canon {
+    let mut emit = Emit {
+        tree,
+        symbols,
+        scopes,
+        renames,
+        regions: Vec::new(),
+        open: None,
+        unused: QuickSet::default(),
+        classes: 0,
+        place,
+    };
+    if tree.lang == Lang::Java {
+        emit.unused = unused_imports(tree, symbols);
+    }
+    let mut out = vec![tree.lang as u8];
+    emit.node(tree.root, 0, "", &mut out);
+    Canon { digest: sha256(&out), regions: emit.regions }
+}
+
+struct Emit<'a> {
+    tree: &'a Tree,
+    symbols: &'a Symbols,
+    scopes: &'a Scopes,
+    renames: &'a QuickMap<Sym, Sym>,
+    regions: Vec<Region>,
+    open: Option<Open>,
+    /// Imports that name nothing.
+    unused: QuickSet<Id>,
+    /// How many classes of Java are around.
+    classes: u32,
+    place: Place,
+}
+
+/// Whether a file is where it was.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    Same,
+    Other,
+}
+
+#[derive(Default)]
+struct Open {
+    numbers: QuickMap<u32, u32>,
+    names: Vec<Sym>,
+    free: QuickSet<Sym>,
+}
+
+impl Emit<'_> {
+    fn node(&mut self, id: Id, field: u16, parent: &str, out: &mut Vec<u8>) {
+        if self.open.is_some() || !self.scopes.is_region(id) {
+            return self.plain(id, field, parent, out);
+        }
+        self.open = Some(Open::default());
+        let mut inner = Vec::new();
+        self.plain(id, field, parent, &mut inner);
+        let open = self.open.take().expect("opened above");
+        let digest = sha256(&inner);
+        out.push(b'R');
+        out.extend_from_slice(&digest);
+        self.regions.push(Region { digest, names: open.names, free: open.free });
+    }
+
+    fn plain(&mut self, id: Id, field: u16, parent: &str, out: &mut Vec<u8>) {
+        let node = self.tree.node(id);
+        // A default method of an interface is public.
+        if self.place == Place::Other && parent == "modifiers" && self.tree.kind(id) == "default" {
+            let public = self.tree.kind_number("public").unwrap_or(node.kind);
+            out.extend_from_slice(&public.to_le_bytes());
+            out.extend_from_slice(&field.to_le_bytes());
+            return spell("public", out);
+        }
+        out.extend_from_slice(&node.kind.to_le_bytes());
+        out.extend_from_slice(&field.to_le_bytes());
+        if self.tree.is_leaf(id) {
+            return self.leaf(id, out);
+        }
+        out.push(b'(');
+        let is_class = matches!(self.tree.kind(id), "class_body" | "interface_body" | "enum_body");
+        self.classes += u32::from(is_class);
+        let rename = |sym: Sym| self.renames.get(&sym).copied().unwrap_or(sym);
+        let order = arrange(self.tree, self.symbols, id, parent, &rename);
+        let kind = self.tree.kind(id);
+        let count = self.tree.kids(id).len();
+        for at in 0..count {
+            let kid = match &order {
+                Some(order) => order[at],
+                None => self.tree.kids(id)[at],
+            };
+            if self.unused.contains(&kid) || self.is_unsaid(id, kid) {
+                continue;
+            }
+            // A lone statement stands in the place of its block.
+            let shown = lone_statement(self.tree, kind, kid).unwrap_or(kid);
+            self.node(shown, self.tree.node(kid).field, kind, out);
+        }
+        self.classes -= u32::from(is_class);
+        out.push(b')');
+    }
+
+    /// `this.run()` is `run()` in a class that is in no other one, and how a method is called that went to another
+    /// class, through an object or not, is a matter of that class.
+    fn is_unsaid(&self, parent: Id, kid: Id) -> bool {
+        let tree = self.tree;
+        if tree.lang != Lang::Java {
+            return false;
+        }
+        match tree.kind(parent) {
+            "method_invocation" => {
+                let through_this =
+                    tree.child(parent, "object").is_some_and(|object| tree.kind(object) == "this");
+                through_this && self.classes == 1 && (tree.field(kid) == "object" || tree.kind(kid) == ".")
+            }
+            "modifiers" => self.place == Place::Other && tree.kind(kid) == "static",
+            _ => false,
+        }
+    }
+
+    fn leaf(&mut self, id: Id, out: &mut Vec<u8>) {
+        let sym = self.tree.sym(id);
+        match self.scopes.of_leaf(id) {
+            Use::Local(binding) => {
+                let text_counts = self.scopes.bindings[binding as usize].is_pinned;
+                self.local(binding, out);
+                if text_counts {
+                    self.text(sym, out);
+                }
+            }
+            Use::Named(binding) => {
+                self.local(binding, out);
+                self.text(sym, out);
+            }
+            Use::Free => {
+                let sym = self.renames.get(&sym).copied().unwrap_or(sym);
+                if let Some(open) = &mut self.open {
+                    open.free.insert(sym);
+                }
+                self.text(sym, out);
+            }
+            Use::Text => {
+                let sym = match is_name(self.tree.kind(id)) {
+                    true => self.renames.get(&sym).copied().unwrap_or(sym),
+                    false => sym,
+                };
+                self.text(sym, out);
+            }
+        }
+    }
+
+    fn local(&mut self, binding: u32, out: &mut Vec<u8>) {
+        let open = self.open.get_or_insert_default();
+        let next = open.names.len() as u32;
+        let number = *open.numbers.entry(binding).or_insert(next);
+        if number == next {
+            open.names.push(self.scopes.bindings[binding as usize].name);
+        }
+        out.push(b'L');
+        out.extend_from_slice(&number.to_le_bytes());
+    }
+
+    fn text(&mut self, sym: Sym, out: &mut Vec<u8>) {
+        spell(self.symbols.text(sym), out);
+    }
+}
+
+fn spell(text: &str, out: &mut Vec<u8>) {
+    out.push(b'=');
+    out.extend_from_slice(&(text.len() as u32).to_le_bytes());
+    out.extend_from_slice(text.as_bytes());
+}
+
+/// Kinds of leaves that are names, and not texts or punctuation.
+pub(crate) fn is_name(kind: &str) -> bool {
+    kind.ends_with("identifier") || kind.ends_with("identifier_pattern")
+}
+
+/// Java imports of single types that nothing in the file names: they say nothing.
+fn unused_imports(tree: &Tree, symbols: &Symbols) -> QuickSet<Id> {
+    let mut counts: QuickMap<Sym, u32> = QuickMap::default();
+    let mut imports = Vec::new();
+    for kid in tree.kids(tree.root) {
+        let is_import = tree.kind(*kid) == "import_declaration";
+        let is_single = is_import
+            && !tree.has_token(*kid, "static")
+            && !tree.kids(*kid).iter().any(|part| tree.kind(*part) == "asterisk");
+        if is_single
+            && let Some(name) = tree.walk(*kid).filter(|node| tree.kind(*node) == "identifier").last()
+        {
+            imports.push((*kid, tree.sym(name)));
+            continue;
+        }
+        for leaf in tree.walk(*kid).filter(|node| tree.is_leaf(*node)) {
+            *counts.entry(tree.sym(leaf)).or_default() += 1;
+        }
+    }
+    let is_used = |name: &Sym| counts.contains_key(name) || symbols.text(*name).is_empty();
+    imports.into_iter().filter(|(_, name)| !is_used(name)).map(|(id, _)| id).collect()
+}

@@ -1,0 +1,201 @@
+//! Inlining: what a declaration of one side stands for is put where it is used, and the declaration goes. Each form
+//! has its obligations; what meets none of them is refused.
+
+mod constant;
+mod function;
+mod variable;
+
+use super::names::Seen;
+use super::scope::Use;
+use super::{Loaded, Refused, refused};
+use crate::proof::Side;
+use crate::symbol::QuickMap;
+use crate::tree::{Id, Tree};
+
+/// Inlines the declaration at byte `at`.
+pub(crate) fn apply(
+    loaded: &mut Loaded,
+    side: Side,
+    file: usize,
+    at: usize,
+    name: &str,
+) -> Result<(), Refused> {
+    let escapes = |why: &str| refused(format!("inlining of `{name}`: {why}"));
+    let path = loaded.path_of(side, file).unwrap_or_default().to_owned();
+    let trees = loaded.side(side);
+    let others = trees.iter().enumerate().filter(|(other, _)| *other != file).flat_map(|(_, tree)| tree);
+    let Some(sym) = loaded.symbols.find(name) else { return Err(escapes("the name does not occur")) };
+    let is_elsewhere =
+        others.into_iter().any(|tree| tree.walk(tree.root).any(|id| tree.is_leaf(id) && tree.sym(id) == sym));
+    let tree = trees.get(file).and_then(Option::as_deref).ok_or_else(|| escapes("no such file"))?;
+    let edit = {
+        let scopes = loaded.known(side).scopes[file].as_ref().ok_or_else(|| escapes("no such file"))?;
+        let seen = Seen::of(tree, &loaded.symbols, scopes, &path);
+        let id = tree
+            .walk(tree.root)
+            .find(|id| tree.is_leaf(*id) && tree.sym(*id) == sym && tree.node(*id).start as usize == at)
+            .ok_or_else(|| escapes("no declaration there"))?;
+        let edit = match scopes.of_leaf(id) {
+            Use::Local(binding) => variable::plan(&seen, id, binding),
+            Use::Free | Use::Text if is_elsewhere => Err("another file names it"),
+            Use::Free | Use::Text => match function::is_function(&seen, id) {
+                true => function::plan(&seen, id),
+                false => constant::plan(&seen, id),
+            },
+            Use::Named(_) => Err("its name counts"),
+        };
+        edit.map_err(escapes)?
+    };
+    let mut tree = tree.clone();
+    edit.apply(&mut tree);
+    loaded.replace(side, file, tree);
+    Ok(())
+}
+
+/// What becomes of nodes: each is replaced by a list of others.
+#[derive(Default)]
+pub(super) struct Edit {
+    instead: QuickMap<Id, Vec<Put>>,
+}
+
+/// Something that is put in a place.
+pub(super) enum Put {
+    /// A node with everything in it.
+    Node(Id),
+    /// A copy of a node in which leaves are replaced: a function's body with its arguments.
+    Filled(Id, QuickMap<Id, Id>),
+}
+
+impl Edit {
+    fn remove(&mut self, id: Id) {
+        self.instead.insert(id, Vec::new());
+    }
+
+    fn put(&mut self, place: Id, with: Vec<Put>) {
+        self.instead.insert(place, with);
+    }
+
+    fn apply(&self, tree: &mut Tree) {
+        let root = tree.root;
+        let new = self.rebuild(tree, root);
+        tree.root = new.first().copied().unwrap_or(root);
+    }
+
+    fn rebuild(&self, tree: &mut Tree, id: Id) -> Vec<Id> {
+        if let Some(puts) = self.instead.get(&id) {
+            let mut out = Vec::new();
+            for put in puts {
+                let new = match put {
+                    Put::Node(node) => {
+                        // What is put may hold further places itself.
+                        let inner = if self.instead.contains_key(node) {
+                            vec![*node]
+                        } else {
+                            self.rebuild(tree, *node)
+                        };
+                        inner.first().copied().unwrap_or(*node)
+                    }
+                    Put::Filled(node, fill) => filled(tree, *node, fill),
+                };
+                out.push(if puts.len() == 1 { tree.with_field_of(new, id) } else { new });
+            }
+            return out;
+        }
+        let kids = tree.kids(id).to_vec();
+        let mut changed = false;
+        let mut new = Vec::with_capacity(kids.len());
+        for kid in kids {
+            let made = if tree.is_leaf(kid) && !self.instead.contains_key(&kid) {
+                vec![kid]
+            } else {
+                self.rebuild(tree, kid)
+            };
+            changed |= made != [kid];
+            new.extend(made);
+        }
+        match changed {
+            true => vec![tree.with_kids(id, &new)],
+            false => vec![id],
+        }
+    }
+}
+
+/// A copy of a tree, new through and through, with some leaves replaced.
+fn filled(tree: &mut Tree, id: Id, fill: &QuickMap<Id, Id>) -> Id {
+    if let Some(with) = fill.get(&id) {
+        let copy = filled(tree, *with, &QuickMap::default());
+        return tree.with_field_of(copy, id);
+    }
+    if tree.is_leaf(id) {
+        let sym = tree.sym(id);
+        return tree.with_sym(id, sym);
+    }
+    let kids = tree.kids(id).to_vec();
+    let new: Vec<Id> = kids.into_iter().map(|kid| filled(tree, kid, fill)).collect();
+    tree.with_kids(id, &new)
+}
+
+/// A literal whose value cannot change.
+pub(super) fn is_literal(seen: &Seen<'_>, id: Id) -> bool {
+    let tree = seen.tree;
+    match tree.kind(id) {
+        "string"
+        | "number"
+        | "integer"
+        | "float"
+        | "true"
+        | "false"
+        | "null"
+        | "none"
+        | "string_literal"
+        | "integer_literal"
+        | "float_literal"
+        | "boolean_literal"
+        | "char_literal"
+        | "character_literal"
+        | "raw_string_literal"
+        | "int_literal"
+        | "rune_literal"
+        | "interpreted_string_literal"
+        | "decimal_integer_literal"
+        | "hex_integer_literal"
+        | "decimal_floating_point_literal"
+        | "null_literal" => tree.is_leaf(id) || tree.kind(id) == "boolean_literal",
+        _ => false,
+    }
+}
+
+/// Code that runs while the module is loaded, before `until`, and that could reach functions of this file.
+pub(super) fn runs_before(seen: &Seen<'_>, until: Id) -> bool {
+    let tree = seen.tree;
+    let own: Vec<_> = tree
+        .kids(tree.root)
+        .iter()
+        .flat_map(|item| tree.walk(*item).take(6).collect::<Vec<_>>())
+        .filter(|id| tree.field(*id) == "name" && tree.is_leaf(*id))
+        .map(|id| tree.sym(id))
+        .collect();
+    tree.kids(tree.root).iter().take_while(|item| **item != until).any(|item| {
+        let is_inert = matches!(
+            tree.kind(*item),
+            "function_declaration"
+                | "function_definition"
+                | "import_statement"
+                | "import_from_statement"
+                | "future_import_statement"
+                | "interface_declaration"
+                | "type_alias_declaration"
+                | "directive"
+                | "generator_function_declaration"
+        );
+        let names_own = || {
+            tree.walk(*item).any(|id| {
+                tree.kind(id) == "identifier"
+                    && seen.scopes.of_leaf(id) == Use::Free
+                    && own.contains(&tree.sym(id))
+                    && tree.field(id) != "name"
+            })
+        };
+        !is_inert && names_own()
+    })
+}

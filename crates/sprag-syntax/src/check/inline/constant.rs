@@ -1,0 +1,225 @@
+//! A private constant that is a literal.
+
+use super::super::names::Seen;
+use super::super::scope::Use;
+use super::{Edit, Put, is_literal, runs_before};
+use crate::lang::Lang;
+use crate::tree::Id;
+
+pub(super) fn plan(seen: &Seen<'_>, name: Id) -> Result<Edit, &'static str> {
+    let tree = seen.tree;
+    let (statement, value, numeric) = declaration(seen, name)?;
+    if !is_literal(seen, value) {
+        return Err("not a literal");
+    }
+    let siblings = tree.kids(seen.parent(statement));
+    let at = siblings.iter().position(|kid| *kid == statement).unwrap_or(0);
+    if at > 0 && matches!(tree.kind(siblings[at - 1]), "attribute_item" | "directive" | "decorator") {
+        return Err("something is said about it");
+    }
+    let is_script = matches!(tree.lang, Lang::Python) || tree.lang.is_script();
+    if is_script && runs_before(seen, statement) {
+        return Err("something may run before it");
+    }
+    let sym = tree.sym(name);
+    let mut edit = Edit::default();
+    let mut count = 0;
+    for id in tree.walk(tree.root).filter(|id| tree.is_leaf(*id) && *id != name) {
+        let text = seen.text(id);
+        if tree.kind(id).contains("string") && text.contains('{') && text.contains(seen.text(name)) {
+            return Err("a text names it");
+        }
+        if tree.sym(id) != sym {
+            continue;
+        }
+        let is_plain = tree.kind(id) == "identifier" && is_read(seen, id);
+        if !is_plain || (is_script && tree.node(id).start < tree.node(statement).start) {
+            return Err("it is used in another way");
+        }
+        let is_number = !tree.kind(value).contains("string");
+        if is_number && tree.field(id) == "object" {
+            return Err("its type may count");
+        }
+        if numeric && !takes_number(seen, id) {
+            return Err("its type may count");
+        }
+        count += 1;
+        edit.put(id, vec![Put::Node(value)]);
+    }
+    if count == 0 {
+        return Err("it is not used");
+    }
+    edit.remove(statement);
+    Ok(edit)
+}
+
+/// The statement, its value, and whether the value is a number whose type counts.
+fn declaration(seen: &Seen<'_>, name: Id) -> Result<(Id, Id, bool), &'static str> {
+    let tree = seen.tree;
+    let parent = seen.parent(name);
+    let text = seen.text(name);
+    match (tree.lang, tree.kind(parent)) {
+        (Lang::JavaScript | Lang::TypeScript | Lang::Tsx, "variable_declarator") => {
+            let statement = seen.parent(parent);
+            let is_const = tree.child(statement, "kind").is_some_and(|kind| tree.kind(kind) == "const");
+            let is_alone =
+                tree.named_kids(statement).filter(|kid| tree.kind(*kid) == "variable_declarator").count()
+                    == 1;
+            let is_private =
+                tree.kind(seen.parent(statement)) == "program" && tree.child(parent, "type").is_none();
+            let value = tree.child(parent, "value").ok_or("no value")?;
+            if is_const && is_alone && is_private {
+                Ok((statement, value, false))
+            } else {
+                Err("not a private constant")
+            }
+        }
+        (Lang::Python, "assignment") => {
+            let statement = seen.parent(parent);
+            let value = tree.child(parent, "right").ok_or("no value")?;
+            let is_private = text.starts_with('_') && tree.kind(seen.parent(statement)) == "module";
+            if is_private && tree.child(parent, "left") == Some(name) && tree.child(parent, "type").is_none()
+            {
+                Ok((statement, value, false))
+            } else {
+                Err("not a private constant")
+            }
+        }
+        (Lang::Java, "variable_declarator") => {
+            let statement = seen.parent(parent);
+            let modifiers = tree
+                .kids(statement)
+                .iter()
+                .copied()
+                .find(|kid| tree.kind(*kid) == "modifiers")
+                .ok_or("no modifiers")?;
+            let has = |token: &str| tree.has_token(modifiers, token);
+            let is_private = has("static") && has("final") && !has("public") && !has("protected");
+            let is_bare = tree.kids(modifiers).iter().all(|kid| !tree.kind(*kid).contains("annotation"));
+            let is_alone =
+                tree.named_kids(statement).filter(|kid| tree.kind(*kid) == "variable_declarator").count()
+                    == 1;
+            let value = tree.child(parent, "value").ok_or("no value")?;
+            let of = tree.child(statement, "type").ok_or("no type")?;
+            if is_private && is_bare && is_alone && is_field(seen, statement) && java_type(seen, of, value) {
+                Ok((statement, value, false))
+            } else {
+                Err("not a private constant of its literal's type")
+            }
+        }
+        (Lang::Rust, "const_item") => {
+            let is_private = !tree.kids(parent).iter().any(|kid| tree.kind(*kid) == "visibility_modifier");
+            let value = tree.child(parent, "value").ok_or("no value")?;
+            let is_number = matches!(tree.kind(value), "integer_literal" | "float_literal");
+            if is_private { Ok((parent, value, is_number)) } else { Err("not a private constant") }
+        }
+        (Lang::Go, "const_spec") => {
+            let statement = seen.parent(parent);
+            let is_private =
+                !text.starts_with(|c: char| c.is_uppercase()) && tree.child(parent, "type").is_none();
+            let specs = tree.named_kids(statement).filter(|kid| tree.kind(*kid) == "const_spec").count();
+            let list = tree.child(parent, "value").ok_or("no value")?;
+            let names = tree.kids(parent).iter().filter(|kid| tree.field(**kid) == "name").count();
+            if is_private
+                && specs == 1
+                && names == 1
+                && tree.kids(list).len() == 1
+                && tree.kind(seen.parent(statement)) == "source_file"
+            {
+                Ok((statement, tree.kids(list)[0], false))
+            } else {
+                Err("not a private constant")
+            }
+        }
+        _ => Err("not a constant"),
+    }
+}
+
+fn is_field(seen: &Seen<'_>, statement: Id) -> bool {
+    seen.tree.kind(statement) == "field_declaration"
+}
+
+fn java_type(seen: &Seen<'_>, of: Id, value: Id) -> bool {
+    let spelled: Vec<&str> =
+        seen.tree.walk(of).filter(|id| seen.tree.is_leaf(*id)).map(|id| seen.text(id)).collect();
+    let literal = seen.text(value);
+    matches!(
+        (spelled.as_slice(), seen.tree.kind(value)),
+        (["String"], "string_literal") | (["boolean"], "true" | "false") | (["char"], "character_literal")
+    ) || (spelled == ["int"]
+        && seen.tree.kind(value).ends_with("integer_literal")
+        && !literal.ends_with(['l', 'L']))
+        || (spelled == ["long"]
+            && seen.tree.kind(value).ends_with("integer_literal")
+            && literal.ends_with(['l', 'L']))
+        || (spelled == ["double"]
+            && seen.tree.kind(value) == "decimal_floating_point_literal"
+            && !literal.ends_with(['f', 'F']))
+}
+
+/// A plain read of the constant, and neither a target nor a pattern.
+fn is_read(seen: &Seen<'_>, id: Id) -> bool {
+    let tree = seen.tree;
+    let parent = seen.parent(id);
+    let kind = tree.kind(parent);
+    let is_target = matches!(tree.field(id), "left" | "name" | "alias" | "pattern" | "label")
+        && !matches!(
+            kind,
+            "binary_expression" | "comparison_operator" | "boolean_operator" | "binary_operator"
+        );
+    let in_token_tree = kind == "token_tree";
+    // A method of a text is the same method, whatever holds the text.
+    let is_receiver = matches!(tree.field(id), "object" | "value" | "operand")
+        && matches!(kind, "member_expression" | "attribute" | "field_expression" | "method_invocation");
+    let is_known =
+        seen.scopes.of_leaf(id) == Use::Free || (in_token_tree && seen.scopes.of_leaf(id) == Use::Text);
+    let is_strange = kind.contains("pattern")
+        || kind.contains("import")
+        || kind.contains("export")
+        || matches!(
+            kind,
+            "type_query"
+                | "global_statement"
+                | "nonlocal_statement"
+                | "delete_statement"
+                | "update_expression"
+                | "scoped_identifier"
+                | "keyword_argument"
+                | "jsx_opening_element"
+                | "macro_invocation"
+                | "use_declaration"
+                | "match_pattern"
+                | "member_expression"
+                | "attribute"
+                | "call_expression"
+                | "call"
+                | "method_reference"
+                | "field_expression"
+                | "annotation"
+                | "element_value_pair"
+                | "switch_label"
+                | "unary_expression"
+                | "type_arguments"
+                | "selector_expression"
+                | "reference_expression"
+        ) && !(kind == "keyword_argument" && tree.field(id) == "value");
+    is_known && !is_target && (!is_strange || is_receiver)
+}
+
+/// Places in Rust that give a bare number the type it had.
+fn takes_number(seen: &Seen<'_>, id: Id) -> bool {
+    let tree = seen.tree;
+    let parent = seen.parent(id);
+    match tree.kind(parent) {
+        "arguments" | "field_initializer" => true,
+        "binary_expression" => {
+            let is_shift = tree.has_token(parent, "<<") || tree.has_token(parent, ">>");
+            let others = tree.named_kids(parent).filter(|kid| *kid != id);
+            !is_shift
+                && others
+                    .into_iter()
+                    .all(|other| tree.walk(other).any(|id| seen.scopes.of_leaf(id) != Use::Text))
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,185 @@
+//! A local that is used once, in the very next statement.
+
+use super::super::effects::{Effect, effect, may_move_into};
+use super::super::names::Seen;
+use super::super::scope::Use;
+use super::{Edit, Put};
+use crate::lang::Lang;
+use crate::tree::Id;
+
+pub(super) fn plan(seen: &Seen<'_>, name: Id, binding: u32) -> Result<Edit, &'static str> {
+    let tree = seen.tree;
+    if seen.scopes.bindings[binding as usize].is_pinned {
+        return Err("its name counts");
+    }
+    let (statement, value) = declaration(seen, name).ok_or("not a plain declaration")?;
+    let uses: Vec<Id> = tree
+        .walk(tree.root)
+        .filter(|id| tree.is_leaf(*id) && *id != name)
+        .filter(|id| matches!(seen.scopes.of_leaf(*id), Use::Local(other) | Use::Named(other) if other == binding))
+        .collect();
+    let [place] = uses[..] else { return Err("it is not used exactly once") };
+    if seen.scopes.of_leaf(place) != Use::Local(binding) {
+        return Err("its name counts where it is used");
+    }
+    let siblings = tree.kids(seen.parent(statement));
+    let at = siblings.iter().position(|kid| *kid == statement).ok_or("a declaration in no block")?;
+    let next = *siblings.get(at + 1).ok_or("nothing follows it")?;
+    let in_next = tree.walk(next).any(|id| id == place);
+    if !in_next {
+        return Err("it is not used in the next statement");
+    }
+    if tree.field(place) == "left"
+        && matches!(
+            tree.kind(seen.parent(place)),
+            "assignment" | "assignment_expression" | "augmented_assignment"
+        )
+    {
+        return Err("it is assigned");
+    }
+    let moved = effect(seen, value);
+    if !may_move_into(seen, next, place, moved) && place != next {
+        return Err("an effect would move");
+    }
+    typed(seen, statement, next, place, value, moved)?;
+    let mut edit = Edit::default();
+    edit.remove(statement);
+    edit.put(place, vec![Put::Node(value)]);
+    Ok(edit)
+}
+
+/// The statement that declares a local, and what it is declared to be.
+fn declaration(seen: &Seen<'_>, name: Id) -> Option<(Id, Id)> {
+    let tree = seen.tree;
+    let parent = seen.parent(name);
+    match (tree.lang, tree.kind(parent)) {
+        (Lang::JavaScript | Lang::TypeScript | Lang::Tsx, "variable_declarator") => {
+            let statement = seen.parent(parent);
+            let count =
+                tree.named_kids(statement).filter(|kid| tree.kind(*kid) == "variable_declarator").count();
+            let is_plain = count == 1
+                && tree.child(parent, "type").is_none()
+                && tree.kind(statement) == "lexical_declaration";
+            let in_block = tree.kind(seen.parent(statement)) == "statement_block";
+            is_plain.then_some(())?;
+            in_block.then_some((statement, tree.child(parent, "value")?))
+        }
+        (Lang::Python, "assignment") => {
+            let statement = seen.parent(parent);
+            let is_plain = tree.child(parent, "left") == Some(name) && tree.child(parent, "type").is_none();
+            is_plain
+                .then_some((statement, tree.child(parent, "right")?))
+                .filter(|_| tree.kind(statement) == "expression_statement")
+        }
+        (Lang::Go, "expression_list") => {
+            let statement = seen.parent(parent);
+            let right = tree.child(statement, "right")?;
+            let is_plain = tree.kind(statement) == "short_var_declaration"
+                && tree.kids(parent).len() == 1
+                && tree.kids(right).len() == 1
+                && tree.kind(seen.parent(statement)) == "statement_list";
+            is_plain.then_some((statement, tree.kids(right)[0]))
+        }
+        (Lang::Java, "variable_declarator") => {
+            let statement = seen.parent(parent);
+            let count =
+                tree.named_kids(statement).filter(|kid| tree.kind(*kid) == "variable_declarator").count();
+            let is_plain = tree.kind(statement) == "local_variable_declaration"
+                && count == 1
+                && matches!(tree.kind(seen.parent(statement)), "block" | "constructor_body");
+            is_plain.then_some((statement, tree.child(parent, "value")?))
+        }
+        (Lang::Rust, "let_declaration") => {
+            let is_plain = tree.child(parent, "pattern") == Some(name)
+                && tree.child(parent, "type").is_none()
+                && tree.child(parent, "alternative").is_none()
+                && !tree.kids(parent).iter().any(|kid| tree.kind(*kid) == "mutable_specifier");
+            is_plain.then_some((parent, tree.child(parent, "value")?))
+        }
+        _ => None,
+    }
+}
+
+/// A variable has a type of its own, which an expression in its place may not have.
+fn typed(
+    seen: &Seen<'_>,
+    statement: Id,
+    next: Id,
+    place: Id,
+    value: Id,
+    moved: Effect,
+) -> Result<(), &'static str> {
+    let tree = seen.tree;
+    let parent = seen.parent(place);
+    let is_returned = matches!(tree.kind(parent), "return_statement" | "return_expression")
+        || (tree.kind(parent) == "expression_list"
+            && tree.kind(seen.parent(parent)) == "return_statement"
+            && tree.kids(parent).len() == 1);
+    match tree.lang {
+        Lang::Java => {
+            let is_inferred = tree
+                .child(statement, "type")
+                .is_some_and(|kind| tree.is_leaf(kind) && seen.text(kind) == "var");
+            let is_same = || {
+                let method = seen.enclosing(statement, &["method_declaration", "lambda_expression"])?;
+                let wanted = tree.child(method, "type")?;
+                Some(spelled(seen, wanted) == spelled(seen, tree.child(statement, "type")?))
+            };
+            let is_poly =
+                matches!(tree.kind(value), "lambda_expression" | "method_reference" | "array_initializer");
+            match is_returned && !is_poly && (is_inferred || is_same() == Some(true)) {
+                true => Ok(()),
+                false => Err("its type may count"),
+            }
+        }
+        Lang::Rust => {
+            // What a statement makes on the way is dropped at its end; only a `return` ends at once as well.
+            let is_tail = next == place
+                && !tree.walk(value).any(|id| {
+                    matches!(
+                        tree.kind(id),
+                        "field_expression"
+                            | "macro_invocation"
+                            | "await_expression"
+                            | "reference_expression"
+                            | "index_expression"
+                    ) || (tree.kind(id) == "call_expression" && !is_constructor(seen, id))
+                });
+            match is_returned || is_tail {
+                true => Ok(()),
+                false => Err("values may be dropped at another time"),
+            }
+        }
+        // A constant without a type takes that of its place.
+        Lang::Go if moved == Effect::Nothing && !is_returned => Err("its type may count"),
+        Lang::Go => match is_returned
+            || matches!(
+                tree.kind(value),
+                "call_expression" | "selector_expression" | "identifier" | "index_expression"
+            ) {
+            true => Ok(()),
+            false => Err("its type may count"),
+        },
+        Lang::JavaScript | Lang::TypeScript | Lang::Tsx | Lang::Python => {
+            // A function takes the name of the variable it is given to.
+            let takes_name = matches!(
+                tree.kind(value),
+                "arrow_function" | "function_expression" | "class" | "generator_function"
+            );
+            match takes_name {
+                true => Err("the value takes its name"),
+                false => Ok(()),
+            }
+        }
+    }
+}
+
+fn is_constructor(seen: &Seen<'_>, call: Id) -> bool {
+    let Some(function) = seen.tree.child(call, "function") else { return false };
+    let last = seen.tree.walk(function).filter(|id| seen.tree.is_leaf(*id)).last();
+    last.is_some_and(|last| seen.text(last).starts_with(|c: char| c.is_uppercase()))
+}
+
+fn spelled(seen: &Seen<'_>, id: Id) -> Vec<String> {
+    seen.tree.walk(id).filter(|id| seen.tree.is_leaf(*id)).map(|id| seen.text(id).to_owned()).collect()
+}

@@ -1,0 +1,306 @@
+//! The checker: replays a proof on the sources. It believes nothing that the prover says, and enforces what makes a
+//! step keep behaviour: `names.rs` for renames, `inline.rs` for inlining, `moves.rs` for paths, `order.rs` and
+//! `scope.rs` through the canonical form that both sides must share.
+
+pub(crate) mod canon;
+mod effects;
+pub(crate) mod inline;
+mod moves;
+pub(crate) mod names;
+mod order;
+pub(crate) mod scope;
+
+use std::cell::OnceCell;
+use std::rc::Rc;
+
+use crate::change::{Change, Level, Reason};
+use crate::digest::{hex, of_source, sha256};
+use crate::lang::Lang;
+use crate::proof::{Proof, RULES, Side, Step};
+use crate::symbol::{QuickMap, Sym, Symbols};
+use crate::tree::{self, Tree};
+
+use canon::{Canon, Place, Region, canon};
+use names::Seen;
+use scope::Scopes;
+
+/// Why a proof is not accepted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    pub why: String,
+}
+
+pub(crate) fn refused(why: impl Into<String>) -> Refused {
+    Refused { why: why.into() }
+}
+
+/// The trees of both sides; a file that does not exist on a side has none there.
+#[derive(Clone)]
+pub(crate) struct Loaded {
+    pub symbols: Rc<Symbols>,
+    pub before: Vec<Option<Rc<Tree>>>,
+    pub after: Vec<Option<Rc<Tree>>>,
+    paths: Rc<Vec<(Option<String>, Option<String>)>>,
+    /// What was found out about a side as it is.
+    known: [Rc<OnceCell<Known>>; 2],
+}
+
+/// How the right side is parsed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Parsing {
+    /// With the help of the left side: for looking around.
+    Quick,
+    /// On its own: for proofs.
+    Anew,
+}
+
+/// Names and canonical forms of a side, without renames.
+pub(crate) struct Known {
+    pub scopes: Vec<Option<Scopes>>,
+    forms: Vec<Option<Canon>>,
+}
+
+impl Loaded {
+    pub fn read(change: &Change<'_>, nodes: usize, parsing: Parsing) -> Result<Loaded, Reason> {
+        let mut symbols = Symbols::new();
+        let mut left = nodes;
+        let (mut before, mut after, mut paths) = (Vec::new(), Vec::new(), Vec::new());
+        for file in &change.files {
+            let lang = |path: Option<&str>| path.and_then(Lang::of_path).ok_or(Reason::Language);
+            let mut parsed = None;
+            let mut left_tree = None;
+            if let Some(bytes) = file.before {
+                let lang = lang(file.path_before)?;
+                let old = tree::parse(lang, bytes, None, left)?;
+                left_tree = Some(Rc::new(tree::build(lang, &old, &mut symbols, &mut left)?));
+                parsed = Some((lang, old));
+            }
+            // What is the same on both sides is read once.
+            let is_same = file.path_before == file.path_after && file.before == file.after;
+            let right_tree = match file.after {
+                _ if is_same => left_tree.clone(),
+                None => None,
+                Some(bytes) => {
+                    let lang = lang(file.path_after)?;
+                    let like = parsed.as_ref().filter(|(old, _)| *old == lang && parsing == Parsing::Quick);
+                    let new = tree::parse(lang, bytes, like.map(|(_, old)| old), left)?;
+                    Some(Rc::new(tree::build(lang, &new, &mut symbols, &mut left)?))
+                }
+            };
+            before.push(left_tree);
+            after.push(right_tree);
+            paths.push((file.path_before.map(str::to_owned), file.path_after.map(str::to_owned)));
+        }
+        Ok(Loaded {
+            symbols: Rc::new(symbols),
+            before,
+            after,
+            paths: Rc::new(paths),
+            known: Default::default(),
+        })
+    }
+
+    pub fn path_before(&self, file: usize) -> Option<&str> {
+        self.path_of(Side::Before, file)
+    }
+
+    pub fn path_of(&self, side: Side, file: usize) -> Option<&str> {
+        let (before, after) = self.paths.get(file)?;
+        match side {
+            Side::Before => before.as_deref(),
+            Side::After => after.as_deref(),
+        }
+    }
+
+    pub fn side(&self, side: Side) -> &[Option<Rc<Tree>>] {
+        match side {
+            Side::Before => &self.before,
+            Side::After => &self.after,
+        }
+    }
+
+    /// The side with another tree in the place of one.
+    pub fn replace(&mut self, side: Side, file: usize, tree: Tree) {
+        let trees = match side {
+            Side::Before => &mut self.before,
+            Side::After => &mut self.after,
+        };
+        trees[file] = Some(Rc::new(tree));
+        self.known[side as usize] = Rc::default();
+    }
+
+    pub fn known(&self, side: Side) -> &Known {
+        self.known[side as usize].get_or_init(|| {
+            let trees = self.side(side);
+            let scopes =
+                trees.iter().map(|tree| Some(Scopes::of(tree.as_ref()?, &self.symbols))).collect::<Vec<_>>();
+            let forms = self.forms(side, &scopes, &QuickMap::default());
+            Known { scopes, forms }
+        })
+    }
+
+    fn forms(
+        &self,
+        side: Side,
+        scopes: &[Option<Scopes>],
+        renames: &QuickMap<Sym, Sym>,
+    ) -> Vec<Option<Canon>> {
+        let trees = self.side(side).iter().zip(scopes).enumerate();
+        trees
+            .map(|(file, (tree, scopes))| {
+                let base = |side| self.path_of(side, file).and_then(|path| path.rsplit('/').next());
+                let place = match base(Side::Before) == base(Side::After) {
+                    true => Place::Same,
+                    false => Place::Other,
+                };
+                Some(canon(tree.as_ref()?, &self.symbols, scopes.as_ref()?, renames, place))
+            })
+            .collect()
+    }
+}
+
+/// Replays `proof` on `change`.
+pub fn check(change: &Change<'_>, proof: &Proof) -> Result<(), Refused> {
+    if proof.v != 1 || proof.rules != RULES {
+        return Err(refused(format!("rules `{}` are not ours", proof.rules)));
+    }
+    if proof.files.len() != change.files.len() {
+        return Err(refused("the proof is about other files"));
+    }
+    for (file, sources) in change.files.iter().zip(&proof.files) {
+        let is_same = file.before.map(of_source) == sources.before
+            && file.after.map(of_source) == sources.after
+            && file.path_before == sources.path_before.as_deref()
+            && file.path_after == sources.path_after.as_deref();
+        if !is_same {
+            return Err(refused("the proof is about other sources"));
+        }
+    }
+    let loaded = Loaded::read(change, usize::MAX, Parsing::Anew).map_err(|reason| refused(reason.name()))?;
+    let level = match proof.level.as_str() {
+        "L1" => Level::L1,
+        "L2" => Level::L2,
+        "L3" => Level::L3,
+        other => return Err(refused(format!("level `{other}` is unknown"))),
+    };
+    let (before, after) = replay(&loaded, level, &proof.steps)?;
+    match before == proof.before_root && after == proof.after_root {
+        true => Ok(()),
+        false => Err(refused("the roots are others")),
+    }
+}
+
+/// Does the steps and gives the roots of both sides, which are equal.
+pub(crate) fn replay(loaded: &Loaded, level: Level, steps: &[Step]) -> Result<(String, String), Refused> {
+    for file in 0..loaded.paths.len() {
+        moves::check_paths(loaded, file)?;
+    }
+    let allowed = |step: &Step| match step {
+        Step::Move { .. } => true,
+        Step::Rename { .. } => level >= Level::L2,
+        Step::Inline { .. } => level >= Level::L3,
+    };
+    if !steps.iter().all(allowed) {
+        return Err(refused("a step beyond the proof's level"));
+    }
+    if level == Level::L1 {
+        let plain =
+            |trees: &[Option<Rc<Tree>>]| root(trees.iter().map(|tree| tree.as_ref().map(|tree| tree.plain)));
+        return equal(plain(&loaded.before), plain(&loaded.after));
+    }
+    let mut inlined = loaded.clone();
+    for step in steps {
+        if let Step::Inline { side, file, at, name } = step {
+            inline::apply(&mut inlined, *side, *file, *at, name)?;
+        }
+    }
+    let (before, after) = (inlined.known(Side::Before), inlined.known(Side::After));
+    let renames = check_renames(&inlined, &before.scopes, steps)?;
+    let roots =
+        |forms: &[Option<Canon>]| root(forms.iter().map(|form| form.as_ref().map(|form| form.digest)));
+    let renamed;
+    let left = match renames.is_empty() {
+        true => &before.forms,
+        false => {
+            renamed = inlined.forms(Side::Before, &before.scopes, &renames);
+            &renamed
+        }
+    };
+    let found = equal(roots(left), roots(&after.forms))?;
+    check_locals(left, &after.forms)?;
+    Ok(found)
+}
+
+fn check_renames(
+    loaded: &Loaded,
+    scopes: &[Option<Scopes>],
+    steps: &[Step],
+) -> Result<QuickMap<Sym, Sym>, Refused> {
+    let mut renames = QuickMap::default();
+    if !steps.iter().any(|step| matches!(step, Step::Rename { .. })) {
+        return Ok(renames);
+    }
+    let seen: Vec<Option<Seen<'_>>> = loaded
+        .before
+        .iter()
+        .zip(scopes)
+        .enumerate()
+        .map(|(file, (tree, scopes))| {
+            Some(Seen::of(tree.as_deref()?, &loaded.symbols, scopes.as_ref()?, loaded.path_before(file)?))
+        })
+        .collect();
+    for step in steps {
+        if let Step::Rename { from, to } = step {
+            names::check_rename(loaded, &seen, from, to)?;
+            let (from, to) = (loaded.symbols.find(from), loaded.symbols.find(to));
+            let (from, to) = from.zip(to).ok_or_else(|| refused("a name that does not occur"))?;
+            if renames.insert(from, to).is_some()
+                || renames.values().filter(|known| **known == to).count() > 1
+            {
+                return Err(refused("two renames of one name"));
+            }
+        }
+    }
+    Ok(renames)
+}
+
+/// A renamed local must not meet a free name like its own: if scopes were read wrongly somewhere, it shows here.
+fn check_locals(before: &[Option<Canon>], after: &[Option<Canon>]) -> Result<(), Refused> {
+    let mut left: QuickMap<[u8; 32], Vec<&Region>> = QuickMap::default();
+    for region in before.iter().flatten().flat_map(|form| &form.regions) {
+        left.entry(region.digest).or_default().push(region);
+    }
+    for region in after.iter().flatten().flat_map(|form| &form.regions) {
+        let Some(twin) = left.get_mut(&region.digest).and_then(Vec::pop) else {
+            return Err(refused("a function without its like"));
+        };
+        for (old, new) in twin.names.iter().zip(&region.names).filter(|(old, new)| old != new) {
+            let meets = twin.free.contains(new)
+                || twin.free.contains(old)
+                || region.free.contains(old)
+                || region.free.contains(new);
+            if meets {
+                return Err(refused("a renamed local meets a name from outside"));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn root(digests: impl Iterator<Item = Option<[u8; 32]>>) -> String {
+    let mut bytes = Vec::new();
+    for digest in digests {
+        match digest {
+            Some(digest) => bytes.extend_from_slice(&digest),
+            None => bytes.push(0),
+        }
+    }
+    hex(&sha256(&bytes))
+}
+
+fn equal(before: String, after: String) -> Result<(String, String), Refused> {
+    match before == after {
+        true => Ok((before, after)),
+        false => Err(refused("the roots differ")),
+    }
+}

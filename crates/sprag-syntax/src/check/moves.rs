@@ -1,0 +1,142 @@
+//! A file may go by another path if nothing in it, and nothing about its name, says where it is.
+
+use super::{Loaded, Refused, refused};
+use crate::lang::Lang;
+use crate::symbol::Symbols;
+use crate::tree::Tree;
+
+pub(super) fn check_paths(loaded: &Loaded, file: usize) -> Result<(), Refused> {
+    let (Some(before), Some(after)) = &loaded.paths[file] else { return Ok(()) };
+    if before == after {
+        return Ok(());
+    }
+    let (Some(left), Some(right)) = (&loaded.before[file], &loaded.after[file]) else { return Ok(()) };
+    if left.lang != right.lang {
+        return Err(refused("another language"));
+    }
+    let base = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
+    let (old, new) = (base(before), base(after));
+    if left.lang == Lang::Go && go_tail(&old) != go_tail(&new) {
+        return Err(refused("a file name that says where it is built"));
+    }
+    if old != new && (is_spoken(&old) || is_spoken(&new)) {
+        return Err(refused("a file name with a meaning of its own"));
+    }
+    if old != new && left.lang == Lang::Java && has_public_type(left) {
+        return Err(refused("a public type goes by the name of its file"));
+    }
+    match says_where(left, &loaded.symbols) || says_where(right, &loaded.symbols) {
+        true => Err(refused("a moved file that refers to its neighbours")),
+        false => Ok(()),
+    }
+}
+
+/// What a Go file's name says of systems and tests.
+fn go_tail(name: &str) -> Vec<&str> {
+    const KNOWN: &[&str] = &[
+        "test",
+        "linux",
+        "darwin",
+        "windows",
+        "freebsd",
+        "netbsd",
+        "openbsd",
+        "dragonfly",
+        "solaris",
+        "illumos",
+        "plan9",
+        "aix",
+        "android",
+        "ios",
+        "js",
+        "wasip1",
+        "zos",
+        "hurd",
+        "nacl",
+        "amd64",
+        "386",
+        "arm",
+        "arm64",
+        "ppc64",
+        "ppc64le",
+        "mips",
+        "mipsle",
+        "mips64",
+        "mips64le",
+        "riscv64",
+        "s390x",
+        "wasm",
+        "loong64",
+        "sparc64",
+        "riscv",
+        "ppc",
+        "s390",
+        "sparc",
+    ];
+    let stem = name.strip_suffix(".go").unwrap_or(name);
+    stem.split('_').skip(1).filter(|part| KNOWN.contains(part)).collect()
+}
+
+fn is_spoken(name: &str) -> bool {
+    let stem = name.split('.').next().unwrap_or(name);
+    matches!(
+        stem,
+        "__init__"
+            | "__main__"
+            | "conftest"
+            | "setup"
+            | "mod"
+            | "lib"
+            | "main"
+            | "build"
+            | "index"
+            | "package-info"
+            | "module-info"
+            | "doc"
+    ) || stem.starts_with("test_")
+        || stem.ends_with("_test")
+        || name.contains(".test.")
+        || name.contains(".spec.")
+        || name.contains(".d.ts")
+        || name.starts_with('_')
+        || name.starts_with('.')
+}
+
+fn has_public_type(tree: &Tree) -> bool {
+    tree.named_kids(tree.root).any(|item| {
+        tree.kids(item).iter().any(|kid| tree.kind(*kid) == "modifiers" && tree.has_token(*kid, "public"))
+    })
+}
+
+/// Relative imports, included files, and names for one's own place.
+fn says_where(tree: &Tree, symbols: &Symbols) -> bool {
+    tree.walk(tree.root).any(|id| {
+        let kind = tree.kind(id);
+        let text = || symbols.text(tree.sym(id));
+        match tree.lang {
+            Lang::Python => {
+                kind == "relative_import"
+                    || (kind == "identifier" && matches!(text(), "__file__" | "__path__"))
+            }
+            Lang::Rust => {
+                matches!(kind, "super" | "self") && tree.is_leaf(id) && text() == "super"
+                    || (kind == "mod_item" && tree.child(id, "body").is_none())
+                    || (kind == "identifier"
+                        && matches!(
+                            text(),
+                            "include" | "include_str" | "include_bytes" | "path" | "module_path" | "file"
+                        ))
+            }
+            Lang::JavaScript | Lang::TypeScript | Lang::Tsx => {
+                let is_relative = |text: &str| text.trim_start_matches(['\'', '"', '`']).starts_with('.');
+                (kind == "string" && is_relative(text()) && text().contains('/'))
+                    || (kind == "identifier" && matches!(text(), "__dirname" | "__filename"))
+                    || kind == "meta_property"
+            }
+            Lang::Go => {
+                kind == "directive" && (text().starts_with("//go:embed") || text().contains("#include"))
+            }
+            Lang::Java => false,
+        }
+    })
+}

@@ -1,0 +1,304 @@
+//! Declarations whose names may change: which they are, and which of them others see under their name.
+
+use super::{Declaration, Declares, Seen};
+use crate::lang::Lang;
+use crate::tree::Id;
+
+/// What an identifier declares, if it is the name of a declaration; an error where that name is not ours to change.
+pub(super) fn declares(seen: &Seen<'_>, file: usize, id: Id) -> Result<Option<Declaration>, &'static str> {
+    let tree = seen.tree;
+    if tree.field(id) != "name" && tree.field(id) != "property" {
+        return Ok(None);
+    }
+    let node = seen.parent(id);
+    let found = |kind, owner| Ok(Some(Declaration { file, kind, owner }));
+    match (tree.lang, tree.kind(node)) {
+        (Lang::Rust, "function_item" | "const_item" | "static_item") => {
+            attributes_allow(seen, node)?;
+            match seen.enclosing(node, &["impl_item", "trait_item"]) {
+                // A function inside of a function is nobody else's.
+                _ if seen.enclosing(node, &["block"]).is_some() => found(Declares::Top, None),
+                None => found(Declares::Top, None),
+                Some(owner) if tree.kind(owner) == "trait_item" || tree.child(owner, "trait").is_some() => {
+                    Err("a trait knows it by that name")
+                }
+                Some(owner) => found(Declares::Method, Some(owner)),
+            }
+        }
+        (Lang::Rust, "struct_item" | "enum_item" | "type_item" | "union_item") => {
+            attributes_allow(seen, node)?;
+            found(Declares::Top, None)
+        }
+        (
+            Lang::Rust,
+            "function_signature_item" | "trait_item" | "mod_item" | "macro_definition" | "associated_type",
+        ) => Err("others may implement or import it"),
+        (Lang::Rust, "field_declaration" | "enum_variant") => Err("it is part of a shape"),
+        (Lang::Go, "function_declaration" | "type_spec" | "type_alias") => found(Declares::Top, None),
+        (Lang::Go, "const_spec" | "var_spec") if seen.enclosing(node, &["block"]).is_none() => {
+            found(Declares::Top, None)
+        }
+        (Lang::Go, "method_declaration") => {
+            let is_exported = seen.text(id).starts_with(|c: char| c.is_uppercase());
+            if is_exported {
+                return Err("an interface may know it by that name");
+            }
+            found(Declares::Method, Some(node))
+                .map(|found| found.map(|it| Declaration { owner: first_method(seen, node), ..it }))
+        }
+        (Lang::Go, "method_elem" | "field_declaration") => Err("it is part of a shape"),
+        (Lang::Java, "method_declaration") => java_method(seen, file, node),
+        (Lang::Java, "variable_declarator") => {
+            let field = seen.parent(node);
+            if tree.kind(field) != "field_declaration" {
+                return Ok(None);
+            }
+            let owner = seen.class_of(field);
+            let class_is_plain = owner.is_some_and(|owner| !has_annotation(seen, owner));
+            match has_modifier(seen, field, "private") && !has_annotation(seen, field) && class_is_plain {
+                true => found(Declares::Field, owner),
+                false => Err("a field that others may see"),
+            }
+        }
+        (
+            Lang::Java,
+            "class_declaration" | "interface_declaration" | "enum_declaration" | "record_declaration",
+        ) => Err("a type of Java goes by its name in other files"),
+        (Lang::Python, "function_definition") => python_function(seen, file, node),
+        (Lang::Python, "class_definition") => {
+            let is_plain = tree.child(node, "superclasses").is_none()
+                && tree.kind(seen.parent(node)) != "decorated_definition";
+            match is_plain && seen.class_of(node).is_none() {
+                true => found(Declares::Top, None),
+                false => Err("a class that others know by its name"),
+            }
+        }
+        (Lang::JavaScript | Lang::TypeScript | Lang::Tsx, kind) => script(seen, file, id, node, kind),
+        _ => Ok(None),
+    }
+}
+
+fn script(
+    seen: &Seen<'_>,
+    file: usize,
+    id: Id,
+    node: Id,
+    kind: &str,
+) -> Result<Option<Declaration>, &'static str> {
+    let tree = seen.tree;
+    let found = |kind, owner| Ok(Some(Declaration { file, kind, owner }));
+    let is_local = matches!(seen.scopes.of_leaf(id), super::Use::Local(_) | super::Use::Named(_));
+    match kind {
+        _ if is_local => Ok(None),
+        "function_declaration"
+        | "generator_function_declaration"
+        | "function_signature"
+        | "interface_declaration"
+        | "type_alias_declaration"
+        | "class_declaration"
+        | "abstract_class_declaration" => {
+            let is_decorated = tree.kids(node).iter().any(|kid| tree.kind(*kid) == "decorator")
+                || tree.kids(seen.parent(node)).iter().any(|kid| tree.kind(*kid) == "decorator");
+            match is_decorated {
+                true => Err("a decorator knows it by that name"),
+                false => found(Declares::Top, None),
+            }
+        }
+        "variable_declarator" => found(Declares::Top, None),
+        "enum_declaration" | "internal_module" | "module" => Err("it may be merged with another of its name"),
+        "method_definition" => {
+            let owner =
+                seen.enclosing(node, &["class_declaration", "abstract_class_declaration", "class", "object"]);
+            let Some(owner) = owner.filter(|owner| tree.kind(*owner) != "object") else {
+                return Err("a key of an object");
+            };
+            let is_private = seen.text(id).starts_with('#') || has_modifier(seen, node, "private");
+            let has_heritage = tree.kids(owner).iter().any(|kid| tree.kind(*kid) == "class_heritage");
+            let body = seen.parent(node);
+            let at = tree.kids(body).iter().position(|kid| *kid == node).unwrap_or(0);
+            let is_decorated = at > 0 && tree.kind(tree.kids(body)[at - 1]) == "decorator"
+                || tree.kids(node).iter().any(|kid| tree.kind(*kid) == "decorator");
+            let is_accessor = tree.has_token(node, "get") || tree.has_token(node, "set");
+            match (is_private || !has_heritage) && !is_decorated && !is_accessor {
+                true => found(Declares::Method, Some(owner)),
+                false => Err("a class further up may know it by that name"),
+            }
+        }
+        "public_field_definition" | "field_definition" => {
+            let owner = seen.class_of(node);
+            let is_private = seen.text(id).starts_with('#') || has_modifier(seen, node, "private");
+            let is_decorated = tree.kids(node).iter().any(|kid| tree.kind(*kid) == "decorator");
+            match is_private && !is_decorated {
+                true => found(Declares::Field, owner),
+                false => Err("a field that others may see"),
+            }
+        }
+        _ => Ok(None),
+    }
+}
+
+fn python_function(seen: &Seen<'_>, file: usize, node: Id) -> Result<Option<Declaration>, &'static str> {
+    let tree = seen.tree;
+    let wrapper = seen.parent(node);
+    if tree.kind(wrapper) == "decorated_definition" {
+        let harmless =
+            tree.kids(wrapper).iter().filter(|kid| tree.kind(**kid) == "decorator").all(|decorator| {
+                let name = tree.kids(*decorator).get(1).filter(|name| tree.is_leaf(**name));
+                name.is_some_and(|name| matches!(seen.text(*name), "staticmethod" | "classmethod"))
+            });
+        if !harmless {
+            return Err("a decorator may know it by that name");
+        }
+    }
+    match seen.enclosing(node, &["class_definition", "function_definition"]) {
+        None => Ok(Some(Declaration { file, kind: Declares::Top, owner: None })),
+        Some(owner) if tree.kind(owner) == "class_definition" => {
+            let is_plain = tree.child(owner, "superclasses").is_none()
+                && tree.kind(seen.parent(owner)) != "decorated_definition";
+            match is_plain {
+                true => Ok(Some(Declaration { file, kind: Declares::Method, owner: Some(owner) })),
+                false => Err("a class further up may know it by that name"),
+            }
+        }
+        // A local: its scope takes care of it.
+        Some(_) => Ok(None),
+    }
+}
+
+fn java_method(seen: &Seen<'_>, file: usize, node: Id) -> Result<Option<Declaration>, &'static str> {
+    let tree = seen.tree;
+    let owner = seen.class_of(node).ok_or("a method of no class")?;
+    if has_annotation(seen, node) {
+        return Err("an annotation may know it by that name");
+    }
+    let has_supers = tree.child(owner, "superclass").is_some()
+        || tree.child(owner, "interfaces").is_some()
+        || tree.kind(owner) != "class_declaration";
+    let is_own = has_modifier(seen, node, "private") || has_modifier(seen, node, "static");
+    // Where a class marks what it overrides, a method without the mark overrides nothing.
+    let marks = tree.child(owner, "body").is_some_and(|body| {
+        tree.named_kids(body).any(|member| {
+            tree.kind(member) == "method_declaration"
+                && tree.walk(member).any(|id| {
+                    tree.kind(id) == "marker_annotation"
+                        && tree.child(id, "name").is_some_and(|name| seen.text(name) == "Override")
+                })
+        })
+    });
+    let is_class = tree.kind(owner) == "class_declaration";
+    match is_own || !has_supers || (is_class && marks) {
+        true => Ok(Some(Declaration { file, kind: Declares::Method, owner: Some(owner) })),
+        false => Err("a class further up may know it by that name"),
+    }
+}
+
+/// `method(..)` of Java, without a receiver.
+pub(super) fn is_java_call(seen: &Seen<'_>, id: Id) -> bool {
+    let parent = seen.parent(id);
+    seen.tree.lang == Lang::Java
+        && seen.tree.kind(parent) == "method_invocation"
+        && seen.tree.field(id) == "name"
+        && seen.tree.child(parent, "object").is_none()
+}
+
+/// What a member is taken from, if the identifier is a member.
+pub(super) fn receiver(seen: &Seen<'_>, id: Id) -> Option<Id> {
+    let tree = seen.tree;
+    let parent = seen.parent(id);
+    let (kind, field) = (tree.kind(parent), tree.field(id));
+    match (kind, field) {
+        ("attribute", "attribute") | ("field_access", "field") | ("member_expression", "property") => {
+            tree.child(parent, "object")
+        }
+        ("field_expression", "field") => tree.child(parent, "value"),
+        ("selector_expression", "field") => tree.child(parent, "operand"),
+        ("method_invocation", "name") => tree.child(parent, "object"),
+        ("scoped_identifier" | "scoped_type_identifier", "name") => {
+            tree.child(parent, "path").or(Some(parent))
+        }
+        ("qualified_type", "name") => tree.child(parent, "package").or(Some(parent)),
+        ("method_reference", _) => tree.kids(parent).first().copied().filter(|first| *first != id),
+        _ => None,
+    }
+}
+
+/// The name of the type that a Go method belongs to.
+pub(super) fn go_type<'a>(seen: &'a Seen<'_>, method: Id) -> Option<&'a str> {
+    let receiver = seen.tree.child(method, "receiver")?;
+    seen.tree
+        .walk(receiver)
+        .find(|node| seen.tree.kind(*node) == "type_identifier")
+        .map(|node| seen.text(node))
+}
+
+/// All methods of a type have one owner: the first of them.
+fn first_method(seen: &Seen<'_>, method: Id) -> Option<Id> {
+    let own = go_type(seen, method)?;
+    let methods = seen
+        .tree
+        .kids(seen.tree.root)
+        .iter()
+        .copied()
+        .filter(|kid| seen.tree.kind(*kid) == "method_declaration");
+    methods.into_iter().find(|other| go_type(seen, *other) == Some(own))
+}
+
+fn has_modifier(seen: &Seen<'_>, node: Id, modifier: &str) -> bool {
+    seen.tree.kids(node).iter().any(|kid| {
+        matches!(seen.tree.kind(*kid), "modifiers" | "accessibility_modifier")
+            && seen.tree.has_token(*kid, modifier)
+    })
+}
+
+fn has_annotation(seen: &Seen<'_>, node: Id) -> bool {
+    seen.tree.kids(node).iter().filter(|kid| seen.tree.kind(**kid) == "modifiers").any(|modifiers| {
+        seen.tree.kids(*modifiers).iter().any(|kid| {
+            let is_annotation = matches!(seen.tree.kind(*kid), "annotation" | "marker_annotation");
+            let name = seen
+                .tree
+                .child(*kid, "name")
+                .filter(|name| seen.tree.is_leaf(*name))
+                .map(|name| seen.text(name));
+            is_annotation
+                && !matches!(
+                    name,
+                    Some("Nullable" | "NotNull" | "Nonnull" | "NonNull" | "Deprecated" | "SuppressWarnings")
+                )
+        })
+    })
+}
+
+/// Attributes that read no names.
+fn attributes_allow(seen: &Seen<'_>, node: Id) -> Result<(), &'static str> {
+    let tree = seen.tree;
+    let siblings = tree.kids(seen.parent(node));
+    let at = siblings.iter().position(|kid| *kid == node).unwrap_or(0);
+    for sibling in siblings[..at].iter().rev().take_while(|kid| tree.kind(**kid) == "attribute_item") {
+        let words: Vec<&str> =
+            tree.walk(*sibling).filter(|id| tree.kind(*id) == "identifier").map(|id| seen.text(id)).collect();
+        let is_blind = match words.first() {
+            Some(
+                &("inline" | "must_use" | "allow" | "expect" | "cfg" | "cold" | "test" | "track_caller"),
+            ) => true,
+            Some(&"derive") => words[1..].iter().all(|derived| {
+                matches!(
+                    *derived,
+                    "Clone" | "Copy" | "PartialEq" | "Eq" | "PartialOrd" | "Ord" | "Hash" | "Default"
+                )
+            }),
+            _ => false,
+        };
+        if !is_blind {
+            return Err("an attribute may know it by that name");
+        }
+    }
+    match tree.has_token(node, "extern")
+        || tree
+            .kids(node)
+            .iter()
+            .any(|kid| tree.walk(*kid).take(4).any(|id| tree.kind(id) == "extern_modifier"))
+    {
+        true => Err("it is linked by that name"),
+        false => Ok(()),
+    }
+}

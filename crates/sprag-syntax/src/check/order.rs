@@ -1,0 +1,239 @@
+//! Where the order of declarations has no meaning. Such declarations are put in the order of their names; those of
+//! one name keep theirs, because the last of them may be the one that counts.
+
+use crate::lang::Lang;
+use crate::symbol::{Sym, Symbols};
+use crate::tree::{Id, Tree};
+
+/// The children of a container in the order that stands for all equal ones, or `None` where order counts. `parent`
+/// is the kind of what the container is the body of.
+pub(crate) fn arrange(
+    tree: &Tree,
+    symbols: &Symbols,
+    id: Id,
+    parent: &str,
+    name_of: &dyn Fn(Sym) -> Sym,
+) -> Option<Vec<Id>> {
+    let reach = reach(tree.lang, tree.kind(id), parent)?;
+    let kids = tree.kids(id);
+    let mut slots: Vec<Slot> = Vec::new();
+    let mut from = 0;
+    for (at, kid) in kids.iter().enumerate() {
+        // What stands before a declaration and is about it goes with it.
+        let leads = matches!(tree.kind(*kid), "attribute_item" | "directive" | "decorator")
+            && !says_whom(tree, symbols, *kid);
+        if leads && at + 1 < kids.len() {
+            continue;
+        }
+        let has_lead = from < at;
+        let key = key(tree, symbols, id, *kid, has_lead, name_of);
+        slots.push(Slot { kids: from..at + 1, key });
+        from = at + 1;
+    }
+    let mut order: Vec<&Slot> = Vec::with_capacity(slots.len());
+    match reach {
+        Reach::Anywhere => {
+            let mut free: Vec<&Slot> = slots.iter().filter(|slot| slot.key.is_some()).collect();
+            free.sort_by(|left, right| left.key.cmp(&right.key));
+            order.extend(free);
+            order.extend(slots.iter().filter(|slot| slot.key.is_none()));
+        }
+        Reach::Run => {
+            for run in slots.chunk_by(|left, right| left.key.is_some() && right.key.is_some()) {
+                let mut run: Vec<&Slot> = run.iter().collect();
+                run.sort_by(|left, right| left.key.cmp(&right.key));
+                order.extend(run);
+            }
+        }
+    }
+    Some(order.into_iter().flat_map(|slot| kids[slot.kids.clone()].iter().copied()).collect())
+}
+
+struct Slot {
+    kids: std::ops::Range<usize>,
+    /// `None`: its place counts.
+    key: Option<String>,
+}
+
+/// How far a declaration may go.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    Anywhere,
+    /// Past its like only.
+    Run,
+}
+
+fn reach(lang: Lang, kind: &str, parent: &str) -> Option<Reach> {
+    match lang {
+        Lang::Rust => matches!(kind, "source_file" | "declaration_list").then_some(Reach::Run),
+        Lang::Go => matches!(kind, "source_file" | "import_spec_list").then_some(Reach::Anywhere),
+        Lang::Java => matches!(kind, "program" | "class_body" | "enum_body_declarations" | "interface_body")
+            .then_some(Reach::Anywhere),
+        Lang::Python => match kind {
+            "module" => Some(Reach::Run),
+            "block" => (parent == "class_definition").then_some(Reach::Run),
+            _ => None,
+        },
+        Lang::JavaScript | Lang::TypeScript | Lang::Tsx => match kind {
+            "program" | "class_body" => Some(Reach::Anywhere),
+            // Functions of a function's body are there from its beginning; those of other blocks need not be.
+            "statement_block" => {
+                let is_body = parent.starts_with("function")
+                    || parent.starts_with("generator")
+                    || parent == "method_definition"
+                    || parent == "arrow_function";
+                is_body.then_some(Reach::Anywhere)
+            }
+            _ => None,
+        },
+    }
+}
+
+/// By what a declaration is sorted, if its place does not count.
+fn key(
+    tree: &Tree,
+    symbols: &Symbols,
+    container: Id,
+    id: Id,
+    has_lead: bool,
+    name_of: &dyn Fn(Sym) -> Sym,
+) -> Option<String> {
+    let kind = tree.kind(id);
+    let named = |id: Id| {
+        let name = tree.child(id, "name").filter(|name| tree.is_leaf(*name))?;
+        Some(symbols.text(name_of(tree.sym(name))).to_owned())
+    };
+    match tree.lang {
+        Lang::Rust => match kind {
+            "function_item"
+            | "function_signature_item"
+            | "struct_item"
+            | "enum_item"
+            | "union_item"
+            | "trait_item"
+            | "const_item"
+            | "static_item"
+            | "type_item"
+            | "associated_type" => named(id),
+            "use_declaration" if !has_lead => Some(spelled(tree, symbols, id, name_of)),
+            "impl_item" => {
+                let head = tree.kids(id).iter().filter(|kid| tree.field(**kid) != "body");
+                Some(head.map(|kid| spelled(tree, symbols, *kid, name_of)).collect::<Vec<_>>().join(" "))
+            }
+            "mod_item" if !has_lead => named(id),
+            _ => None,
+        },
+        Lang::Go => match kind {
+            "directive" if says_whom(tree, symbols, id) => Some(spelled(tree, symbols, id, name_of)),
+            "function_declaration" => named(id).filter(|name| name != "init" && name != "_"),
+            "method_declaration" => {
+                let receiver = tree.child(id, "receiver").map(|receiver| {
+                    let of = tree.walk(receiver).find(|node| tree.kind(*node) == "type_identifier");
+                    of.map(|of| symbols.text(name_of(tree.sym(of))).to_owned()).unwrap_or_default()
+                });
+                Some(format!("{}.{}", receiver?, named(id)?))
+            }
+            "type_declaration" => Some(spelled(tree, symbols, id, name_of)),
+            // Packages are initialised in the order of their paths; a blank import is there for that alone.
+            "import_spec" => {
+                let is_blank = tree.child(id, "name").is_some_and(|name| symbols.text(tree.sym(name)) == "_");
+                (!is_blank && !has_lead).then(|| spelled(tree, symbols, id, name_of))
+            }
+            _ => None,
+        },
+        Lang::Java => match kind {
+            // Methods of one name are told apart by their parameters.
+            "method_declaration" | "constructor_declaration" => {
+                let parameters =
+                    tree.child(id, "parameters").map(|list| spelled(tree, symbols, list, name_of));
+                Some(format!("{} {}", named(id)?, parameters.unwrap_or_default()))
+            }
+            "class_declaration"
+            | "interface_declaration"
+            | "enum_declaration"
+            | "record_declaration"
+            | "annotation_type_declaration" => named(id),
+            "import_declaration" => Some(spelled(tree, symbols, id, name_of)),
+            _ => None,
+        },
+        Lang::Python => match kind {
+            "function_definition" if is_inert(tree, symbols, container, id) => named(id),
+            "decorated_definition" => {
+                let definition = tree.child(id, "definition")?;
+                let harmless =
+                    tree.kids(id).iter().filter(|kid| tree.kind(**kid) == "decorator").all(|decorator| {
+                        matches!(
+                            spelled(tree, symbols, *decorator, &|sym| sym).as_str(),
+                            "@ staticmethod"
+                                | "@ classmethod"
+                                | "@ property"
+                                | "@ cached_property"
+                                | "@ abstractmethod"
+                                | "@ override"
+                        )
+                    });
+                // A property may be taken up again by a later `@name.setter`.
+                let inert = tree.kind(definition) == "function_definition"
+                    && is_inert(tree, symbols, container, definition);
+                (harmless && inert).then(|| named(definition)).flatten()
+            }
+            _ => None,
+        },
+        Lang::JavaScript | Lang::TypeScript | Lang::Tsx => match kind {
+            "function_declaration" | "generator_function_declaration" | "function_signature" => named(id),
+            "interface_declaration" | "type_alias_declaration" if !has_lead => named(id),
+            "export_statement" if !has_lead => {
+                let inner = tree.child(id, "declaration")?;
+                let is_free = matches!(
+                    tree.kind(inner),
+                    "function_declaration"
+                        | "generator_function_declaration"
+                        | "function_signature"
+                        | "interface_declaration"
+                        | "type_alias_declaration"
+                );
+                if is_free { named(inner) } else { None }
+            }
+            "method_definition" | "method_signature" | "abstract_method_signature" if !has_lead => {
+                let has_decorator = tree.kids(id).iter().any(|kid| tree.kind(*kid) == "decorator");
+                if has_decorator { None } else { named(id) }
+            }
+            _ => None,
+        },
+    }
+}
+
+/// `//go:linkname` names what it is about, wherever it stands.
+fn says_whom(tree: &Tree, symbols: &Symbols, id: Id) -> bool {
+    tree.kind(id) == "directive" && symbols.text(tree.sym(id)).starts_with("//go:linkname ")
+}
+
+/// Whether defining a function evaluates nothing that could tell where it stands.
+fn is_inert(tree: &Tree, symbols: &Symbols, container: Id, id: Id) -> bool {
+    let defined: Vec<Sym> = tree
+        .kids(container)
+        .iter()
+        .filter_map(|kid| match tree.kind(*kid) {
+            "decorated_definition" => tree.child(*kid, "definition"),
+            _ => Some(*kid),
+        })
+        .filter_map(|kid| tree.child(kid, "name").map(|name| tree.sym(name)))
+        .collect();
+    let evaluated = ["parameters", "return_type"].into_iter().filter_map(|field| tree.child(id, field));
+    evaluated.flat_map(|part| tree.walk(part)).all(|node| match tree.kind(node) {
+        // A parameter of the same name as a function is no use of it, but it costs nothing to be strict.
+        "call"
+        | "await"
+        | "named_expression"
+        | "list_comprehension"
+        | "dictionary_comprehension"
+        | "set_comprehension" => false,
+        "identifier" => !defined.contains(&tree.sym(node)) || symbols.text(tree.sym(node)) == "self",
+        _ => true,
+    })
+}
+
+fn spelled(tree: &Tree, symbols: &Symbols, id: Id, name_of: &dyn Fn(Sym) -> Sym) -> String {
+    let leaves = tree.walk(id).filter(|node| tree.is_leaf(*node));
+    leaves.map(|leaf| symbols.text(name_of(tree.sym(leaf)))).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,218 @@
+//! Names in Java: locals and parameters. Fields are free names here. A class inside of a method may inherit a field
+//! that hides a local, so that there the text of a local counts.
+
+use super::{ScopeKind, Use, Walk};
+use crate::tree::Id;
+
+impl Walk<'_> {
+    pub(super) fn java(&mut self, id: Id) {
+        match self.tree.kind(id) {
+            "method_declaration"
+            | "constructor_declaration"
+            | "compact_constructor_declaration"
+            | "static_initializer" => {
+                self.push(ScopeKind::Function, id);
+                self.kids_but_names(id);
+                self.pop();
+            }
+            "class_body" | "enum_body" | "interface_body" => {
+                let is_inner = !self.scopes.is_empty();
+                if is_inner {
+                    self.push(ScopeKind::Heir, id);
+                    self.java_fields(id);
+                }
+                self.kids(id);
+                if is_inner {
+                    self.pop();
+                }
+            }
+            "lambda_expression" => {
+                self.push(ScopeKind::Function, id);
+                if let Some(parameters) = self.tree.child(id, "parameters") {
+                    match self.tree.kind(parameters) {
+                        "identifier" => {
+                            self.bind(parameters);
+                        }
+                        "inferred_parameters" => {
+                            for at in 0..self.tree.kids(parameters).len() {
+                                let kid = self.tree.kids(parameters)[at];
+                                if self.tree.kind(kid) == "identifier" {
+                                    self.bind(kid);
+                                }
+                            }
+                        }
+                        _ => self.visit(parameters),
+                    }
+                }
+                self.fields(id, &["body"]);
+                self.pop();
+            }
+            "formal_parameter" | "catch_formal_parameter" => {
+                self.kids_but_names(id);
+                self.java_name(id);
+            }
+            "spread_parameter" => self.kids(id),
+            "block"
+            | "constructor_body"
+            | "for_statement"
+            | "switch_block_statement_group"
+            | "switch_rule"
+            | "try_with_resources_statement"
+            | "catch_clause"
+            | "switch_block" => {
+                self.push(ScopeKind::Block, id);
+                self.kids(id);
+                self.pop();
+            }
+            "enhanced_for_statement" => {
+                self.fields(id, &["value", "type"]);
+                self.push(ScopeKind::Block, id);
+                self.java_name(id);
+                self.fields(id, &["body"]);
+                self.pop();
+            }
+            "field_declaration" | "constant_declaration" => {
+                for at in 0..self.tree.kids(id).len() {
+                    let kid = self.tree.kids(id)[at];
+                    match self.tree.kind(kid) {
+                        "variable_declarator" => {
+                            self.fields(kid, &["value"]);
+                            if let Some(name) = self.tree.child(kid, "name") {
+                                self.uses[name as usize] = Use::Free;
+                            }
+                        }
+                        _ => self.visit(kid),
+                    }
+                }
+            }
+            "variable_declarator" => {
+                self.fields(id, &["value"]);
+                self.java_name(id);
+            }
+            "resource" => {
+                self.kids_but_names(id);
+                if self.tree.child(id, "name").is_some() {
+                    self.java_name(id);
+                }
+            }
+            "instanceof_expression" => {
+                self.kids_but_names(id);
+                if let Some(name) = self.tree.child(id, "name") {
+                    self.java_flow(name);
+                }
+            }
+            "record_pattern_component" | "type_pattern" => {
+                let names: Vec<Id> = self
+                    .tree
+                    .kids(id)
+                    .iter()
+                    .copied()
+                    .filter(|kid| self.tree.kind(*kid) == "identifier")
+                    .collect();
+                if let Some(name) = names.last() {
+                    self.java_flow(*name);
+                }
+                for at in 0..self.tree.kids(id).len() {
+                    let kid = self.tree.kids(id)[at];
+                    if Some(&kid) != names.last() {
+                        self.visit(kid);
+                    }
+                }
+            }
+            "field_access" | "method_invocation" => {
+                for at in 0..self.tree.kids(id).len() {
+                    let kid = self.tree.kids(id)[at];
+                    match self.tree.field(kid) {
+                        "field" | "name" => {}
+                        _ => self.visit(kid),
+                    }
+                }
+            }
+            "switch_label" => {
+                for at in 0..self.tree.kids(id).len() {
+                    let kid = self.tree.kids(id)[at];
+                    match self.tree.kind(kid) {
+                        "identifier" => self.named_reference(kid),
+                        _ => self.visit(kid),
+                    }
+                }
+            }
+            "method_reference" => {
+                if let Some(first) = self.tree.kids(id).first() {
+                    self.visit(*first);
+                }
+            }
+            "labeled_statement" | "break_statement" | "continue_statement" => {
+                for at in 0..self.tree.kids(id).len() {
+                    let kid = self.tree.kids(id)[at];
+                    if self.tree.kind(kid) != "identifier" {
+                        self.visit(kid);
+                    }
+                }
+            }
+            "annotation"
+            | "marker_annotation"
+            | "package_declaration"
+            | "import_declaration"
+            | "scoped_identifier"
+            | "scoped_type_identifier"
+            | "enum_constant"
+                if self.scopes.is_empty() =>
+            {
+                if self.tree.kind(id) == "enum_constant" {
+                    self.fields(id, &["arguments", "body"]);
+                }
+            }
+            "annotation" | "marker_annotation" => {}
+            _ => self.kids_but_names(id),
+        }
+    }
+
+    /// A name field declares or selects; it is never looked up.
+    fn kids_but_names(&mut self, id: Id) {
+        for at in 0..self.tree.kids(id).len() {
+            let kid = self.tree.kids(id)[at];
+            if self.tree.field(kid) != "name" || !self.tree.is_leaf(kid) {
+                self.visit(kid);
+            }
+        }
+    }
+
+    fn java_name(&mut self, id: Id) {
+        if let Some(name) = self.tree.child(id, "name")
+            && self.bind(name).is_none()
+        {
+            self.uses[name as usize] = Use::Free;
+        }
+    }
+
+    /// A pattern's variable is seen where the pattern has matched, which only flow tells: it is given to the whole
+    /// function, with its name.
+    fn java_flow(&mut self, name: Id) {
+        let depth = self.scopes.iter().rposition(|scope| scope.kind == ScopeKind::Function);
+        match depth {
+            Some(depth) => {
+                let binding = self.bind_in(depth, name);
+                self.bindings[binding as usize].is_pinned = true;
+            }
+            None => self.uses[name as usize] = Use::Free,
+        }
+    }
+
+    /// The fields of a class inside of a method hide locals of the same name.
+    fn java_fields(&mut self, body: Id) {
+        let mut names = Vec::new();
+        for member in
+            self.tree.named_kids(body).filter(|member| self.tree.kind(*member) == "field_declaration")
+        {
+            for declarator in
+                self.tree.named_kids(member).filter(|kid| self.tree.kind(*kid) == "variable_declarator")
+            {
+                names.extend(self.tree.child(declarator, "name").map(|name| self.tree.sym(name)));
+            }
+        }
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.outside.extend(names);
+        }
+    }
+}

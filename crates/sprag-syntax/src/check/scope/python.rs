@@ -1,0 +1,278 @@
+//! Names in Python: whatever a function assigns is its own, in all of its body. Parameters can be named by callers,
+//! so that their text counts. A class's names are attributes.
+
+use super::{ScopeKind, Use, Walk};
+use crate::symbol::Sym;
+use crate::tree::Id;
+
+impl Walk<'_> {
+    pub(super) fn python(&mut self, id: Id) {
+        match self.tree.kind(id) {
+            "function_definition" => {
+                // Defaults and annotations are evaluated outside.
+                self.python_outside(id);
+                self.push(ScopeKind::Function, id);
+                self.python_parameters(id);
+                if let Some(body) = self.tree.child(id, "body") {
+                    self.python_function(body);
+                }
+                self.pop();
+            }
+            "lambda" => {
+                self.python_outside(id);
+                self.push(ScopeKind::Function, id);
+                self.python_parameters(id);
+                self.fields(id, &["body"]);
+                self.pop();
+            }
+            "class_definition" => {
+                self.fields(id, &["superclasses", "type_parameters"]);
+                if let Some(name) = self.tree.child(id, "name")
+                    && self.uses[name as usize] == Use::Text
+                {
+                    self.reference(name);
+                }
+                if let Some(body) = self.tree.child(id, "body") {
+                    let in_function = !self.scopes.is_empty();
+                    if in_function {
+                        self.push(ScopeKind::Class, id);
+                        let mut names = Vec::new();
+                        self.python_targets(body, &mut names);
+                        let names = names.iter().map(|name| self.tree.sym(*name)).collect::<Vec<_>>();
+                        self.scopes.last_mut().expect("pushed above").outside.extend(names);
+                    }
+                    self.visit(body);
+                    if in_function {
+                        self.pop();
+                    }
+                }
+            }
+            "list_comprehension"
+            | "set_comprehension"
+            | "dictionary_comprehension"
+            | "generator_expression" => {
+                self.python_comprehension(id);
+            }
+            "attribute" => self.fields(id, &["object"]),
+            "keyword_argument" => self.fields(id, &["value"]),
+            "named_expression" => {
+                self.fields(id, &["name", "value"]);
+            }
+            "import_statement" | "import_from_statement" | "future_import_statement" => {
+                // A local import binds the name it ends up with, and that name is the module's own.
+                let mut names = Vec::new();
+                self.python_targets(id, &mut names);
+                for name in names {
+                    self.named_reference(name);
+                }
+            }
+            "global_statement" | "nonlocal_statement" => {
+                for at in 0..self.tree.kids(id).len() {
+                    let kid = self.tree.kids(id)[at];
+                    if self.tree.kind(kid) == "identifier" {
+                        self.named_reference(kid);
+                    }
+                }
+            }
+            "keyword_pattern" => {
+                for at in 1..self.tree.kids(id).len() {
+                    self.visit(self.tree.kids(id)[at]);
+                }
+            }
+            _ => self.kids(id),
+        }
+    }
+
+    fn python_outside(&mut self, id: Id) {
+        self.fields(id, &["return_type"]);
+        if let Some(name) =
+            self.tree.child(id, "name").filter(|_| self.tree.kind(id) == "function_definition")
+        {
+            self.reference(name);
+        }
+        let Some(parameters) = self.tree.child(id, "parameters") else { return };
+        for parameter in self.tree.kids(parameters).to_vec() {
+            if !self.tree.is_leaf(parameter) {
+                self.fields(parameter, &["value", "type"]);
+            }
+        }
+    }
+
+    fn python_parameters(&mut self, id: Id) {
+        let is_lambda = self.tree.kind(id) == "lambda";
+        let Some(parameters) = self.tree.child(id, "parameters") else { return };
+        for parameter in self.tree.kids(parameters).to_vec() {
+            let name = match self.tree.kind(parameter) {
+                "identifier" => Some(parameter),
+                "default_parameter" | "typed_default_parameter" => self.tree.child(parameter, "name"),
+                _ => self
+                    .tree
+                    .walk(parameter)
+                    .find(|node| self.tree.kind(*node) == "identifier" && self.tree.field(*node) != "type"),
+            };
+            let is_starred = self.tree.kind(parameter).contains("splat");
+            match name {
+                // `*args` and `**options` cannot be named by a caller.
+                Some(name) if is_starred => {
+                    self.bind(name);
+                }
+                Some(name) if is_lambda && self.tree.kind(parameter) == "identifier" => {
+                    self.bind_pinned(name)
+                }
+                Some(name) => self.bind_pinned(name),
+                None => {}
+            }
+        }
+    }
+
+    fn python_function(&mut self, body: Id) {
+        let mut names = Vec::new();
+        self.python_targets(body, &mut names);
+        let elsewhere = self.python_elsewhere(body);
+        let depth = self.scopes.len() - 1;
+        self.scopes[depth]
+            .outside
+            .extend(elsewhere.iter().filter(|(_, nonlocal)| !nonlocal).map(|(name, _)| *name));
+        for name in names {
+            let sym = self.tree.sym(name);
+            let is_elsewhere = elsewhere.iter().any(|(other, _)| *other == sym);
+            let is_known = self.scopes[depth].names.iter().any(|(known, _)| *known == sym);
+            if !is_elsewhere && !is_known {
+                self.bind_in(depth, name);
+            }
+        }
+        self.visit(body);
+    }
+
+    fn python_comprehension(&mut self, id: Id) {
+        // The first iterable is evaluated outside.
+        let clauses: Vec<Id> = self
+            .tree
+            .kids(id)
+            .iter()
+            .copied()
+            .filter(|kid| self.tree.kind(*kid) == "for_in_clause")
+            .collect();
+        if let Some(first) = clauses.first() {
+            self.fields(*first, &["right"]);
+        }
+        self.push(ScopeKind::Function, id);
+        let mut names = Vec::new();
+        for clause in &clauses {
+            if let Some(left) = self.tree.child(*clause, "left") {
+                self.python_pattern(left, &mut names);
+            }
+        }
+        let depth = self.scopes.len() - 1;
+        for name in names {
+            if !self.scopes[depth].names.iter().any(|(known, _)| *known == self.tree.sym(name)) {
+                self.bind_in(depth, name);
+            }
+        }
+        for (at, clause) in clauses.iter().enumerate() {
+            self.fields(*clause, if at == 0 { &["left"] } else { &["left", "right"] });
+        }
+        for kid in self.tree.kids(id).to_vec() {
+            if self.tree.kind(kid) != "for_in_clause" {
+                self.visit(kid);
+            }
+        }
+        self.pop();
+    }
+
+    /// `global` and `nonlocal` names of a function; `true` for the latter.
+    fn python_elsewhere(&self, body: Id) -> Vec<(Sym, bool)> {
+        let mut found = Vec::new();
+        let mut stack = vec![body];
+        while let Some(id) = stack.pop() {
+            match self.tree.kind(id) {
+                "function_definition" | "class_definition" | "lambda" => continue,
+                kind @ ("global_statement" | "nonlocal_statement") => {
+                    let names = self.tree.kids(id).iter().filter(|kid| self.tree.kind(**kid) == "identifier");
+                    found.extend(names.map(|name| (self.tree.sym(*name), kind == "nonlocal_statement")));
+                }
+                _ => stack.extend(self.tree.kids(id)),
+            }
+        }
+        found
+    }
+
+    /// The identifiers that a body binds, not looking into functions and classes inside.
+    fn python_targets(&self, body: Id, names: &mut Vec<Id>) {
+        let mut stack = vec![body];
+        while let Some(id) = stack.pop() {
+            match self.tree.kind(id) {
+                "function_definition" | "class_definition" => names.extend(self.tree.child(id, "name")),
+                "lambda" => {}
+                "list_comprehension"
+                | "set_comprehension"
+                | "dictionary_comprehension"
+                | "generator_expression" => {
+                    // A walrus inside binds outside.
+                    let walrus =
+                        self.tree.walk(id).filter(|node| self.tree.kind(*node) == "named_expression");
+                    names.extend(walrus.filter_map(|node| self.tree.child(node, "name")));
+                }
+                kind => {
+                    match kind {
+                        "assignment" | "augmented_assignment" | "for_statement" => {
+                            if let Some(left) = self.tree.child(id, "left") {
+                                self.python_pattern(left, names);
+                            }
+                        }
+                        "named_expression" => names.extend(self.tree.child(id, "name")),
+                        "as_pattern_target" => self.python_pattern(id, names),
+                        "delete_statement" => {
+                            for kid in self.tree.kids(id) {
+                                self.python_pattern(*kid, names);
+                            }
+                        }
+                        "case_pattern" | "splat_pattern" => self.python_case(id, names),
+                        "import_statement" | "import_from_statement" => {
+                            for name in
+                                self.tree.kids(id).iter().filter(|kid| self.tree.field(**kid) == "name")
+                            {
+                                let bound = match self.tree.kind(*name) {
+                                    "aliased_import" => self.tree.child(*name, "alias"),
+                                    _ => self.tree.kids(*name).first().copied(),
+                                };
+                                names.extend(bound);
+                            }
+                        }
+                        "except_clause" => {
+                            names.extend(
+                                self.tree
+                                    .child(id, "alias")
+                                    .filter(|alias| self.tree.kind(*alias) == "identifier"),
+                            );
+                        }
+                        _ => {}
+                    }
+                    stack.extend(self.tree.kids(id).iter().rev());
+                }
+            }
+        }
+    }
+
+    fn python_pattern(&self, id: Id, names: &mut Vec<Id>) {
+        match self.tree.kind(id) {
+            "identifier" => names.push(id),
+            "attribute" | "subscript" | "call" => {}
+            _ => {
+                for kid in self.tree.kids(id) {
+                    self.python_pattern(*kid, names);
+                }
+            }
+        }
+    }
+
+    fn python_case(&self, id: Id, names: &mut Vec<Id>) {
+        for kid in self.tree.kids(id) {
+            match self.tree.kind(*kid) {
+                "dotted_name" if self.tree.kids(*kid).len() == 1 => names.push(self.tree.kids(*kid)[0]),
+                "identifier" => names.push(*kid),
+                _ => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! Names in Rust: patterns bind, a `let` is seen from its end, items see nothing of the function around them. What a
+//! macro makes of an identifier is known for the usual ones only; elsewhere its text counts.
+
+use super::{ScopeKind, Use, Walk};
+use crate::sugar::is_std_macro;
+use crate::tree::Id;
+
+impl Walk<'_> {
+    pub(super) fn rust(&mut self, id: Id) {
+        match self.tree.kind(id) {
+            "function_item" | "function_signature_item" => {
+                self.push(ScopeKind::Item, id);
+                self.fields(id, &["parameters", "return_type", "type_parameters"]);
+                self.fields(id, &["body"]);
+                self.pop();
+            }
+            "const_item" | "static_item" | "enum_variant" => {
+                self.push(ScopeKind::Item, id);
+                self.fields(id, &["value", "type", "body"]);
+                self.pop();
+            }
+            "parameter" => {
+                self.fields(id, &["type"]);
+                self.pattern_field(id);
+            }
+            "closure_expression" => {
+                self.push(ScopeKind::Function, id);
+                if let Some(parameters) = self.tree.child(id, "parameters") {
+                    for at in 0..self.tree.kids(parameters).len() {
+                        let kid = self.tree.kids(parameters)[at];
+                        match self.tree.kind(kid) {
+                            "parameter" => self.visit(kid),
+                            _ => self.pattern(kid),
+                        }
+                    }
+                }
+                self.fields(id, &["return_type", "body"]);
+                self.pop();
+            }
+            "block" => {
+                self.push(ScopeKind::Block, id);
+                self.kids(id);
+                self.pop();
+            }
+            "let_declaration" => {
+                self.fields(id, &["type", "value", "alternative"]);
+                self.pattern_field(id);
+            }
+            "let_condition" => {
+                self.fields(id, &["value"]);
+                self.pattern_field(id);
+            }
+            "if_expression" => {
+                self.push(ScopeKind::Block, id);
+                self.fields(id, &["condition"]);
+                self.fields(id, &["consequence"]);
+                self.pop();
+                self.fields(id, &["alternative"]);
+            }
+            "while_expression" => {
+                self.push(ScopeKind::Block, id);
+                self.kids(id);
+                self.pop();
+            }
+            "for_expression" => {
+                self.fields(id, &["value"]);
+                self.push(ScopeKind::Block, id);
+                self.pattern_field(id);
+                self.fields(id, &["body"]);
+                self.pop();
+            }
+            "match_arm" => {
+                self.push(ScopeKind::Block, id);
+                if let Some(pattern) = self.tree.child(id, "pattern") {
+                    for at in 0..self.tree.kids(pattern).len() {
+                        let kid = self.tree.kids(pattern)[at];
+                        match self.tree.field(kid) {
+                            "condition" => self.visit(kid),
+                            _ => self.pattern(kid),
+                        }
+                    }
+                }
+                self.fields(id, &["value"]);
+                self.pop();
+            }
+            "shorthand_field_initializer" => {
+                for at in 0..self.tree.kids(id).len() {
+                    let kid = self.tree.kids(id)[at];
+                    if self.tree.kind(kid) == "identifier" {
+                        self.named_reference(kid);
+                    }
+                }
+            }
+            "macro_invocation" => {
+                let known = self.tree.child(id, "macro").is_some_and(|name| {
+                    self.tree.is_leaf(name) && is_std_macro(self.symbols.text(self.tree.sym(name)))
+                        // These print the text of their argument.
+                        && !self.symbols.text(self.tree.sym(name)).ends_with("assert")
+                });
+                for at in 0..self.tree.kids(id).len() {
+                    let kid = self.tree.kids(id)[at];
+                    if self.tree.kind(kid) == "token_tree" {
+                        self.tokens(kid, if known { Tokens::Expressions } else { Tokens::Unknown });
+                    }
+                }
+            }
+            "scoped_identifier"
+            | "use_declaration"
+            | "attribute_item"
+            | "inner_attribute_item"
+            | "macro_definition"
+            | "visibility_modifier"
+            | "extern_crate_declaration" => {
+                // `<T>::f` and `a::<T>::b` may hold types, never locals.
+            }
+            _ => self.kids(id),
+        }
+    }
+
+    fn pattern_field(&mut self, id: Id) {
+        if let Some(pattern) = self.tree.child(id, "pattern") {
+            self.pattern(pattern);
+        }
+    }
+
+    fn pattern(&mut self, id: Id) {
+        match self.tree.kind(id) {
+            "identifier" => {
+                let is_constant =
+                    self.symbols.text(self.tree.sym(id)).starts_with(|c: char| c.is_uppercase());
+                match is_constant {
+                    true => self.uses[id as usize] = Use::Free,
+                    // One name of several alternatives is one local.
+                    false => self.rust_bind(id),
+                }
+            }
+            "shorthand_field_identifier" => {
+                self.rust_bind(id);
+                if let Use::Local(binding) = self.uses[id as usize] {
+                    self.uses[id as usize] = Use::Named(binding);
+                }
+            }
+            "scoped_identifier" | "range_pattern" | "literal_pattern" | "const_block"
+            | "macro_invocation" => self.visit(id),
+            kind => {
+                let outer = self.alternatives;
+                if kind == "or_pattern" && outer.is_none() {
+                    self.alternatives = Some(self.bindings.len());
+                }
+                for at in 0..self.tree.kids(id).len() {
+                    let kid = self.tree.kids(id)[at];
+                    if self.tree.field(kid) != "type" {
+                        self.pattern(kid);
+                    }
+                }
+                self.alternatives = outer;
+            }
+        }
+    }
+
+    /// `A(x) | B(x)` binds `x` once.
+    fn rust_bind(&mut self, id: Id) {
+        let name = self.tree.sym(id);
+        let from = self.alternatives.unwrap_or(self.bindings.len());
+        let twin = self.bindings[from..].iter().position(|binding| binding.name == name);
+        match twin {
+            Some(at) => self.uses[id as usize] = Use::Local((from + at) as u32),
+            None => {
+                if self.bind(id).is_none() {
+                    self.uses[id as usize] = Use::Free;
+                }
+            }
+        }
+    }
+
+    fn tokens(&mut self, id: Id, kind: Tokens) {
+        let kids = self.tree.kids(id).to_vec();
+        for (at, kid) in kids.iter().enumerate() {
+            let before = at.checked_sub(1).map(|at| self.tree.kind(kids[at]));
+            let after = kids.get(at + 1).map(|next| self.tree.kind(*next));
+            match self.tree.kind(*kid) {
+                "token_tree" => self.tokens(*kid, kind),
+                "identifier" => {
+                    let is_path = before == Some("::") || after == Some("::");
+                    let is_member = before == Some(".");
+                    if is_path || is_member {
+                        continue;
+                    }
+                    let is_plain = kind == Tokens::Expressions
+                        && !matches!(after, Some(":" | "=" | "!" | "{" | "|"))
+                        && before != Some("|");
+                    match is_plain {
+                        true => self.reference(*kid),
+                        false => self.named_reference(*kid),
+                    }
+                }
+                "string_literal" | "raw_string_literal" => self.captures(*kid),
+                _ => {}
+            }
+        }
+    }
+
+    /// `"{name}"` reads a local by its name.
+    fn captures(&mut self, id: Id) {
+        let text = self.symbols.text(self.tree.sym(id)).to_owned();
+        for part in text.split('{').skip(1) {
+            let name: &str = part.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or("");
+            let widths =
+                part.split(['}', ':']).nth(1).unwrap_or("").split(|c: char| !c.is_alphanumeric() && c != '_');
+            for name in std::iter::once(name).chain(widths).filter(|name| !name.is_empty()) {
+                if let Some((binding, _)) = self.symbols.find(name).and_then(|sym| self.lookup(sym)) {
+                    self.bindings[binding as usize].is_pinned = true;
+                }
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Tokens {
+    Expressions,
+    Unknown,
+}

@@ -1,0 +1,279 @@
+//! Names in JavaScript and TypeScript: `var`, functions and parameters belong to the function, `let`, `const` and
+//! classes to the block, all of them in the whole of it. Shorthand properties say a name and a key at once.
+
+use super::{ScopeKind, Use, Walk};
+use crate::tree::Id;
+
+impl Walk<'_> {
+    pub(super) fn script(&mut self, id: Id) {
+        match self.tree.kind(id) {
+            "function_declaration"
+            | "function_expression"
+            | "generator_function"
+            | "generator_function_declaration"
+            | "arrow_function"
+            | "method_definition" => {
+                if self.tree.kind(id) == "method_definition" {
+                    self.script_key(id);
+                }
+                if let Some(name) =
+                    self.tree.child(id, "name").filter(|name| self.tree.kind(*name) == "identifier")
+                    && self.tree.kind(id).ends_with("_declaration")
+                {
+                    self.reference(name);
+                }
+                self.push(ScopeKind::Function, id);
+                if let Some(name) =
+                    self.tree.child(id, "name").filter(|name| self.tree.kind(*name) == "identifier")
+                    && !self.tree.kind(id).ends_with("_declaration")
+                {
+                    // Its own name is seen by `name` and in traces.
+                    self.bind_pinned(name);
+                }
+                if let Some(parameters) = self.tree.child(id, "parameters") {
+                    self.script_pattern(parameters, Binds::Here);
+                }
+                if let Some(parameter) = self.tree.child(id, "parameter") {
+                    self.script_pattern(parameter, Binds::Here);
+                }
+                if let Some(body) = self.tree.child(id, "body") {
+                    self.script_hoist(body, true);
+                    self.script_block(body);
+                }
+                self.fields(id, &["parameters", "parameter", "return_type", "type_parameters"]);
+                match self.tree.child(id, "body") {
+                    Some(body) if self.tree.kind(body) == "statement_block" => self.kids(body),
+                    Some(body) => self.visit(body),
+                    None => {}
+                }
+                self.pop();
+            }
+            "statement_block" | "switch_body" => {
+                self.push(ScopeKind::Block, id);
+                self.script_block(id);
+                self.kids(id);
+                self.pop();
+            }
+            "class_static_block" => {
+                self.push(ScopeKind::Function, id);
+                if let Some(body) = self.tree.child(id, "body") {
+                    self.script_hoist(body, true);
+                }
+                self.kids(id);
+                self.pop();
+            }
+            "for_statement" | "for_in_statement" => {
+                self.push(ScopeKind::Block, id);
+                if let Some(first) = self.tree.child(id, "initializer") {
+                    self.script_declaration(first);
+                }
+                let kind = self.tree.child(id, "kind").map(|kind| self.tree.kind(kind));
+                if let (Some(left), Some("let" | "const")) = (self.tree.child(id, "left"), kind) {
+                    self.script_pattern(left, Binds::Here);
+                }
+                self.kids(id);
+                self.pop();
+            }
+            "catch_clause" => {
+                self.push(ScopeKind::Block, id);
+                if let Some(parameter) = self.tree.child(id, "parameter") {
+                    self.script_pattern(parameter, Binds::Here);
+                }
+                self.kids(id);
+                self.pop();
+            }
+            "class" | "class_declaration" | "abstract_class_declaration" => {
+                if let Some(name) = self.tree.child(id, "name") {
+                    self.named_reference(name);
+                }
+                for at in 0..self.tree.kids(id).len() {
+                    let kid = self.tree.kids(id)[at];
+                    if self.tree.field(kid) != "name" {
+                        self.visit(kid);
+                    }
+                }
+            }
+            "import_statement" | "export_specifier" | "namespace_export" | "export_clause" => {}
+            "jsx_opening_element" | "jsx_closing_element" | "jsx_self_closing_element" => {
+                for at in 0..self.tree.kids(id).len() {
+                    let kid = self.tree.kids(id)[at];
+                    match self.tree.kind(kid) {
+                        "identifier" => self.named_reference(kid),
+                        _ => self.visit(kid),
+                    }
+                }
+            }
+            // Names of parameters in types bind nothing.
+            "function_type"
+            | "constructor_type"
+            | "call_signature"
+            | "method_signature"
+            | "construct_signature"
+            | "function_signature"
+            | "abstract_method_signature"
+            | "index_signature" => {
+                self.push(ScopeKind::Function, id);
+                if let Some(parameters) = self.tree.child(id, "parameters") {
+                    self.script_pattern(parameters, Binds::Here);
+                }
+                for at in 0..self.tree.kids(id).len() {
+                    let kid = self.tree.kids(id)[at];
+                    if self.tree.field(kid) != "name" {
+                        self.visit(kid);
+                    }
+                }
+                self.pop();
+            }
+            "pair_pattern" => self.kids(id),
+            _ => self.kids(id),
+        }
+    }
+
+    fn script_key(&mut self, id: Id) {
+        if let Some(name) = self.tree.child(id, "name").filter(|name| !self.tree.is_leaf(*name)) {
+            self.visit(name);
+        }
+    }
+
+    /// `var` and functions of a body, wherever in it they stand, but not in functions inside.
+    fn script_hoist(&mut self, body: Id, is_top: bool) {
+        if self.tree.is_leaf(body) {
+            return;
+        }
+        for kid in self.tree.kids(body).to_vec() {
+            match self.tree.kind(kid) {
+                "variable_declaration" => {
+                    for declarator in self.tree.kids(kid).to_vec() {
+                        if let Some(name) = self.tree.child(declarator, "name") {
+                            self.script_pattern(name, Binds::Once);
+                        }
+                    }
+                    self.script_hoist(kid, false);
+                }
+                "for_in_statement" => {
+                    let kind = self.tree.child(kid, "kind").map(|kind| self.tree.kind(kind));
+                    if let (Some(left), Some("var")) = (self.tree.child(kid, "left"), kind) {
+                        self.script_pattern(left, Binds::Once);
+                    }
+                    self.script_hoist(kid, false);
+                }
+                "function_declaration" | "generator_function_declaration" if is_top => {
+                    if let Some(name) = self.tree.child(kid, "name") {
+                        self.script_bind(name, Binds::Once);
+                    }
+                }
+                "function_declaration"
+                | "generator_function_declaration"
+                | "function_expression"
+                | "arrow_function"
+                | "generator_function"
+                | "method_definition"
+                | "class_body"
+                | "class_static_block" => {}
+                _ => self.script_hoist(kid, false),
+            }
+        }
+    }
+
+    /// What a block itself declares.
+    fn script_block(&mut self, block: Id) {
+        if self.tree.kind(block) != "statement_block" && self.tree.kind(block) != "switch_body" {
+            return;
+        }
+        let mut stack: Vec<Id> = self.tree.kids(block).iter().rev().copied().collect();
+        while let Some(kid) = stack.pop() {
+            match self.tree.kind(kid) {
+                "lexical_declaration" => self.script_declaration(kid),
+                "class_declaration" | "abstract_class_declaration" | "enum_declaration" => {
+                    if let Some(name) = self.tree.child(kid, "name") {
+                        self.script_bind(name, Binds::Once);
+                    }
+                }
+                "function_declaration" | "generator_function_declaration" => {
+                    if let Some(name) = self.tree.child(kid, "name") {
+                        self.script_bind(name, Binds::Once);
+                    }
+                }
+                "switch_case" | "switch_default" => stack.extend(self.tree.kids(kid).iter().rev()),
+                _ => {}
+            }
+        }
+    }
+
+    fn script_declaration(&mut self, id: Id) {
+        if self.tree.kind(id) != "lexical_declaration" {
+            return;
+        }
+        for declarator in self.tree.kids(id).to_vec() {
+            if let Some(name) = self.tree.child(declarator, "name") {
+                self.script_pattern(name, Binds::Once);
+            }
+        }
+    }
+
+    fn script_pattern(&mut self, id: Id, binds: Binds) {
+        match self.tree.kind(id) {
+            "identifier" => self.script_bind(id, binds),
+            "shorthand_property_identifier_pattern" => {
+                self.script_bind(id, binds);
+                if let Use::Local(binding) = self.uses[id as usize] {
+                    self.uses[id as usize] = Use::Named(binding);
+                }
+            }
+            "assignment_pattern" | "object_assignment_pattern" => {
+                if let Some(left) = self.tree.child(id, "left") {
+                    self.script_pattern(left, binds);
+                }
+            }
+            "pair_pattern" => {
+                if let Some(value) = self.tree.child(id, "value") {
+                    self.script_pattern(value, binds);
+                }
+            }
+            "required_parameter" | "optional_parameter" => {
+                // A parameter with a modifier is a property too.
+                let is_property = self.tree.kids(id).iter().any(|kid| {
+                    matches!(
+                        self.tree.kind(*kid),
+                        "accessibility_modifier" | "readonly" | "override_modifier" | "decorator"
+                    )
+                });
+                let Some(pattern) = self.tree.child(id, "pattern") else { return };
+                let from = self.bindings.len();
+                self.script_pattern(pattern, binds);
+                if is_property {
+                    self.bindings[from..].iter_mut().for_each(|binding| binding.is_pinned = true);
+                }
+            }
+            "formal_parameters" | "object_pattern" | "array_pattern" | "rest_pattern" => {
+                for kid in self.tree.kids(id).to_vec() {
+                    self.script_pattern(kid, binds);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn script_bind(&mut self, id: Id, binds: Binds) {
+        let sym = self.tree.sym(id);
+        let Some(scope) = self.scopes.last() else {
+            self.uses[id as usize] = Use::Free;
+            return;
+        };
+        let known = scope.names.iter().rev().find(|(name, _)| *name == sym).map(|(_, binding)| *binding);
+        match known {
+            Some(binding) if binds == Binds::Once => self.uses[id as usize] = Use::Local(binding),
+            _ => {
+                self.bind(id);
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Binds {
+    /// Every time anew.
+    Here,
+    /// A second declaration in one scope is the same variable.
+    Once,
+}

@@ -1,0 +1,54 @@
+//! Comments that are no comments: what a compiler, a bundler or an interpreter reads in them counts like code.
+
+use crate::lang::Lang;
+
+pub(crate) fn is_directive(lang: Lang, text: &str) -> bool {
+    let body = text.trim_start_matches(['/', '*', '#', '!']).trim_start();
+    match lang {
+        Lang::Go => {
+            let exact = text.trim_start_matches('/');
+            text.starts_with("//") && (is_marked(exact) || body.starts_with("+build "))
+        }
+        Lang::Python => {
+            text.starts_with("#!")
+                || body.starts_with("type:")
+                || body.starts_with("cython:")
+                || body.contains("coding:")
+                || body.contains("coding=")
+        }
+        Lang::JavaScript | Lang::TypeScript | Lang::Tsx => {
+            const MARKS: [&str; 16] = [
+                "@ts-",
+                "@jsx",
+                "@flow",
+                "@noflow",
+                "<reference",
+                "<amd-",
+                "@__PURE__",
+                "#__PURE__",
+                "__PURE__",
+                "@__NO_SIDE_EFFECTS__",
+                "#__NO_SIDE_EFFECTS__",
+                "webpack",
+                "@vite-ignore",
+                "@license",
+                "@preserve",
+                "@jest-environment",
+            ];
+            MARKS.iter().any(|mark| body.starts_with(mark)) || text.contains("@jsx")
+        }
+        Lang::Rust | Lang::Java => false,
+    }
+}
+
+/// `//go:embed`, `//export`, `//line`: a mark directly behind the slashes.
+fn is_marked(text: &str) -> bool {
+    ["go:", "export ", "line ", "extern ", "sys", "cgo:"].iter().any(|mark| text.starts_with(mark))
+        || text.split_once(':').is_some_and(|(tool, rest)| {
+            !tool.is_empty()
+                && tool.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+                && rest.starts_with(|first: char| first.is_ascii_lowercase())
+                && tool != "http"
+                && tool != "https"
+        })
+}

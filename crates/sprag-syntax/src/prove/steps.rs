@@ -1,0 +1,122 @@
+//! Guesses at the steps of a proof, the likeliest first.
+
+use crate::change::{Change, Reason};
+use crate::check::canon::is_name;
+use crate::check::scope::Use;
+use crate::check::{Loaded, Refused};
+use crate::proof::{Side, Step};
+use crate::symbol::{QuickMap, QuickSet, Sym};
+
+/// More names than these are not tried to be inlined.
+const MANY: usize = 6;
+
+pub(super) fn moves(change: &Change<'_>) -> Vec<Step> {
+    let moved = change.files.iter().enumerate().filter(|(_, file)| {
+        file.path_before.is_some() && file.path_after.is_some() && file.path_before != file.path_after
+    });
+    moved.map(|(file, _)| Step::Move { file }).collect()
+}
+
+/// What a refusal says about the change, if it says something.
+pub(super) fn reason(refused: &Refused) -> Option<Reason> {
+    match refused.why.as_str() {
+        why if why.starts_with("rename of") => Some(Reason::RenameEscapes),
+        why if why.starts_with("inlining of") => Some(Reason::EffectOrder),
+        _ => None,
+    }
+}
+
+/// Lists of steps to try, one after the other.
+pub(super) fn attempts(loaded: &Loaded) -> Vec<Vec<Step>> {
+    let before = Names::of(loaded, Side::Before);
+    let after = Names::of(loaded, Side::After);
+    let mut attempts = vec![Vec::new()];
+    let gone: Vec<&Name> = before.list.iter().filter(|name| !after.known.contains(&name.sym)).collect();
+    let come: Vec<&Name> = after.list.iter().filter(|name| !before.known.contains(&name.sym)).collect();
+    let renames = pair(loaded, &gone, &come);
+    if !renames.is_empty() {
+        attempts.push(renames);
+    }
+    let inline = |names: &[&Name], side: Side| -> Vec<Step> {
+        names
+            .iter()
+            .filter(|name| names.len() <= MANY && name.is_declared)
+            .map(|name| Step::Inline {
+                side,
+                file: name.file,
+                at: name.at,
+                name: loaded.symbols.text(name.sym).to_owned(),
+            })
+            .collect()
+    };
+    let (extracted, dissolved) = (inline(&come, Side::After), inline(&gone, Side::Before));
+    for steps in [extracted.clone(), dissolved.clone(), [extracted, dissolved].concat()] {
+        if !steps.is_empty() && !attempts.contains(&steps) {
+            attempts.push(steps);
+        }
+    }
+    attempts
+}
+
+/// Names of one side.
+struct Names {
+    list: Vec<Name>,
+    known: QuickSet<Sym>,
+}
+
+struct Name {
+    sym: Sym,
+    count: usize,
+    /// The first identifier of that name that declares something.
+    file: usize,
+    at: usize,
+    is_declared: bool,
+    is_free: bool,
+}
+
+impl Names {
+    fn of(loaded: &Loaded, side: Side) -> Names {
+        let mut places: QuickMap<Sym, usize> = QuickMap::default();
+        let mut list: Vec<Name> = Vec::new();
+        for (file, tree) in loaded.side(side).iter().enumerate() {
+            let Some(tree) = tree else { continue };
+            let Some(scopes) = &loaded.known(side).scopes[file] else { continue };
+            for id in tree.walk(tree.root) {
+                if !tree.is_leaf(id) || !is_name(tree.kind(id)) {
+                    continue;
+                }
+                let sym = tree.sym(id);
+                let place = *places.entry(sym).or_insert(list.len());
+                if place == list.len() {
+                    list.push(Name { sym, count: 0, file, at: 0, is_declared: false, is_free: false });
+                }
+                let name = &mut list[place];
+                name.count += 1;
+                let is_local = matches!(scopes.of_leaf(id), Use::Local(_) | Use::Named(_));
+                name.is_free |= !is_local;
+                let declares = matches!(tree.field(id), "name" | "pattern" | "left" | "alias")
+                    || matches!(scopes.of_leaf(id), Use::Local(binding) if scopes.bindings[binding as usize].at == id);
+                if declares && !name.is_declared {
+                    name.is_declared = true;
+                    name.file = file;
+                    name.at = tree.node(id).start as usize;
+                }
+            }
+        }
+        let known = list.iter().map(|name| name.sym).collect();
+        Names { list, known }
+    }
+}
+
+/// Names that went and names that came, if they match in number and in the order they appear in.
+fn pair(loaded: &Loaded, gone: &[&Name], come: &[&Name]) -> Vec<Step> {
+    let free = |names: &[&Name]| -> Vec<(usize, Sym)> {
+        names.iter().filter(|name| name.is_free).map(|name| (name.count, name.sym)).collect()
+    };
+    let (gone, come) = (free(gone), free(come));
+    if gone.len() != come.len() {
+        return Vec::new();
+    }
+    let text = |sym: Sym| loaded.symbols.text(sym).to_owned();
+    gone.iter().zip(&come).map(|(old, new)| Step::Rename { from: text(old.1), to: text(new.1) }).collect()
+}

@@ -1,0 +1,112 @@
+//! The first place where both sides differ for sure: a unit of one name with two contents, or a public name that
+//! came or went.
+
+use crate::change::{Api, Change, Excerpt, Witness};
+use crate::check::Loaded;
+use crate::tree::{Id, Tree};
+use crate::units::{Entry, Lines, outline};
+
+pub(super) fn find(change: &Change<'_>, loaded: &Loaded, api: &Api) -> Option<Witness> {
+    for (at, file) in change.files.iter().enumerate() {
+        let path = file.path_after.or(file.path_before).unwrap_or_default().to_owned();
+        let (before, after) = match (&loaded.before[at], &loaded.after[at]) {
+            (Some(before), Some(after)) => (before, after),
+            (Some(before), None) => {
+                let excerpt = excerpt(file.before?, before, before.root);
+                return Some(Witness { path, unit: String::new(), before: Some(excerpt), after: None });
+            }
+            (None, Some(after)) => {
+                let excerpt = excerpt(file.after?, after, after.root);
+                return Some(Witness { path, unit: String::new(), before: None, after: Some(excerpt) });
+            }
+            (None, None) => continue,
+        };
+        if before.plain == after.plain {
+            continue;
+        }
+        let (left, right) = (outline(before, &loaded.symbols), outline(after, &loaded.symbols));
+        let of_name = |list: &[Entry], name: &str| list.iter().filter(|entry| entry.name == name).count();
+        // Innermost units last: the smallest one that differs says most.
+        let mut found = None;
+        for entry in &left {
+            let Some(twin) = right.iter().find(|twin| twin.name == entry.name) else { continue };
+            if of_name(&left, &entry.name) != 1 || of_name(&right, &entry.name) != 1 {
+                continue;
+            }
+            if let Some((old, new)) = differing(before, entry.id, after, twin.id) {
+                let inner = Witness {
+                    path: path.clone(),
+                    unit: entry.name.clone(),
+                    before: Some(excerpt(file.before?, before, old)),
+                    after: Some(excerpt(file.after?, after, new)),
+                };
+                found = Some(inner);
+                let has_inner = left.iter().any(|other| other.name.starts_with(&format!("{}.", entry.name)));
+                if !has_inner {
+                    break;
+                }
+            }
+        }
+        if found.is_some() {
+            return found;
+        }
+        for (names, entries, tree, source, is_new) in
+            [(&api.added, &right, after, file.after, true), (&api.removed, &left, before, file.before, false)]
+        {
+            if let Some(entry) = entries.iter().find(|entry| names.contains(&entry.name)) {
+                let shown = Some(excerpt(source?, tree, entry.id));
+                let (before, after) = if is_new { (None, shown) } else { (shown, None) };
+                return Some(Witness { path, unit: entry.name.clone(), before, after });
+            }
+        }
+        if let Some((old, new)) = differing(before, before.root, after, after.root) {
+            return Some(Witness {
+                path,
+                unit: String::new(),
+                before: Some(excerpt(file.before?, before, old)),
+                after: Some(excerpt(file.after?, after, new)),
+            });
+        }
+    }
+    None
+}
+
+/// The first nodes at which two trees part.
+fn differing(before: &Tree, mut old: Id, after: &Tree, mut new: Id) -> Option<(Id, Id)> {
+    if is_same(before, old, after, new) {
+        return None;
+    }
+    loop {
+        let (left, right) = (before.kids(old), after.kids(new));
+        let at = left.iter().zip(right).position(|(old, new)| !is_same(before, *old, after, *new));
+        match at {
+            Some(at) if before.kind(left[at]) == after.kind(right[at]) && !before.is_leaf(left[at]) => {
+                (old, new) = (left[at], right[at]);
+            }
+            Some(at) => return Some((left[at], right[at])),
+            None => return Some((old, new)),
+        }
+    }
+}
+
+fn is_same(before: &Tree, old: Id, after: &Tree, new: Id) -> bool {
+    let mut right = after.walk(new);
+    for left in before.walk(old) {
+        let Some(right) = right.next() else { return false };
+        let same = before.kind(left) == after.kind(right)
+            && before.sym(left) == after.sym(right)
+            && before.kids(left).len() == after.kids(right).len();
+        if !same {
+            return false;
+        }
+    }
+    right.next().is_none()
+}
+
+fn excerpt(source: &[u8], tree: &Tree, id: Id) -> Excerpt {
+    let source = source.strip_prefix(b"\xef\xbb\xbf").unwrap_or(source);
+    let node = tree.node(id);
+    let text =
+        String::from_utf8_lossy(source.get(node.start as usize..node.end as usize).unwrap_or_default());
+    Excerpt { line: Lines::of(source).at(node.start), text: text.chars().take(200).collect() }
+}

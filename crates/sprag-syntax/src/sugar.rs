@@ -1,0 +1,368 @@
+//! Sugar: what a formatter may write in one way or the other. A tree says by its structure what parentheses, commas
+//! and semicolons say in a source, so that these can go, with the exceptions that are listed where they apply.
+
+use crate::lang::Lang;
+use crate::symbol::Symbols;
+use crate::tree::{Id, Tree};
+
+/// Removes the sugar among the children of a node that is about to be made. Gives the kind it is made with, `None`
+/// if it is not made at all.
+pub(crate) fn settle(
+    tree: &mut Tree,
+    symbols: &mut Symbols,
+    kind: u16,
+    field: u16,
+    kids: &mut Vec<Id>,
+) -> Option<u16> {
+    let name = tree.kind_name(kind);
+    unwrap_parentheses(tree, name, kids);
+    match tree.lang {
+        Lang::Python => return python(tree, kind, field, name, kids),
+        Lang::JavaScript | Lang::TypeScript | Lang::Tsx => script(tree, symbols, name, kids),
+        Lang::Rust => rust(tree, symbols, name, kids),
+        Lang::Go => go(tree, name, kids),
+        Lang::Java => java(tree, name, kids),
+    }
+    Some(kind)
+}
+
+fn unwrap_parentheses(tree: &mut Tree, parent: &str, kids: &mut [Id]) {
+    for kid in kids.iter_mut() {
+        let mut changed = *kid;
+        while tree.kind(changed) == "parenthesized_expression" && tree.kids(changed).len() == 3 {
+            let inner = tree.kids(changed)[1];
+            if !may_unwrap(tree, parent, *kid, inner) {
+                break;
+            }
+            changed = inner;
+        }
+        if changed != *kid {
+            *kid = tree.with_field_of(changed, *kid);
+        }
+    }
+}
+
+fn may_unwrap(tree: &Tree, parent: &str, kid: Id, inner: Id) -> bool {
+    match tree.lang {
+        // `(x.f)(y)` calls what is in a field, `x.f(y)` a method.
+        Lang::Rust => !(parent == "call_expression" && tree.kind(inner) == "field_expression"),
+        Lang::JavaScript | Lang::TypeScript | Lang::Tsx => {
+            let is_directive = parent == "expression_statement" && tree.kind(inner) == "string";
+            // `(a?.b).c` fails where `a?.b.c` is undefined.
+            let ends_chain = matches!(
+                parent,
+                "member_expression" | "call_expression" | "subscript_expression" | "non_null_expression"
+            ) && has_optional_chain(tree, inner);
+            // A parenthesised target gives its function no name.
+            let is_target = matches!(parent, "assignment_expression" | "augmented_assignment_expression")
+                && tree.field(kid) == "left";
+            !is_directive
+                && !ends_chain
+                && !is_target
+                && parent != "export_statement"
+                && parent != "decorator"
+        }
+        Lang::Go => !matches!(tree.kind(inner), "parenthesized_type" | "pointer_type"),
+        Lang::Python | Lang::Java => true,
+    }
+}
+
+fn has_optional_chain(tree: &Tree, mut id: Id) -> bool {
+    loop {
+        if tree.kids(id).iter().any(|kid| tree.kind(*kid) == "optional_chain") || tree.has_token(id, "?.") {
+            return true;
+        }
+        let next = ["object", "function"].iter().find_map(|field| tree.child(id, field));
+        match next.or_else(|| (tree.kind(id) == "non_null_expression").then(|| tree.kids(id)[0])) {
+            Some(next) => id = next,
+            None => return false,
+        }
+    }
+}
+
+fn python(tree: &mut Tree, kind: u16, _field: u16, name: &str, kids: &mut Vec<Id>) -> Option<u16> {
+    match name {
+        // One kind for `a, b` and `(a, b)`; the kind tells a tuple of one from its element.
+        "tuple" | "expression_list" | "pattern_list" | "tuple_pattern" => {
+            kids.retain(|kid| !matches!(tree.kind(*kid), "(" | ")"));
+            if kids.last().is_some_and(|last| tree.kind(*last) == ",") {
+                kids.pop();
+            }
+            return Some(tree.kind_number("expression_list").unwrap_or(kind));
+        }
+        "import_from_statement" | "with_clause" => {
+            kids.retain(|kid| !matches!(tree.kind(*kid), "(" | ")"));
+            if kids.last().is_some_and(|last| tree.kind(*last) == ",") {
+                kids.pop();
+            }
+        }
+        "class_definition" => {
+            kids.retain(|kid| !(tree.field(*kid) == "superclasses" && tree.kids(*kid).len() == 2));
+        }
+        "argument_list" | "parameters" | "list" | "dictionary" | "set" | "list_pattern" => {
+            drop_last_comma(tree, kids)
+        }
+        "lambda_parameters" => {
+            if kids.len() > 1 && kids.last().is_some_and(|last| tree.kind(*last) == ",") {
+                kids.pop();
+            }
+        }
+        "module" | "block" => kids.retain(|kid| tree.kind(*kid) != ";"),
+        _ => {}
+    }
+    Some(kind)
+}
+
+fn script(tree: &mut Tree, symbols: &mut Symbols, name: &str, kids: &mut Vec<Id>) {
+    match name {
+        "program" | "statement_block" | "class_body" | "switch_case" | "switch_default"
+        | "class_static_block" => {
+            kids.retain(|kid| !matches!(tree.kind(*kid), ";" | "empty_statement"));
+        }
+        "interface_body" | "object_type" => kids.retain(|kid| !matches!(tree.kind(*kid), ";" | ",")),
+        "object" | "array" | "arguments" | "formal_parameters" | "object_pattern" | "array_pattern"
+        | "enum_body" | "type_parameters" | "type_arguments" | "tuple_type" => drop_last_comma(tree, kids),
+        "named_imports" | "export_clause" => {
+            drop_last_comma(tree, kids);
+            // Names of one clause are bound together.
+            sort_elements(tree, symbols, kids);
+        }
+        "arrow_function" => {
+            if let Some(at) = kids.iter().position(|kid| tree.field(*kid) == "parameter") {
+                kids[at] = as_parameters(tree, symbols, kids[at]);
+            }
+        }
+        _ => {
+            if name.ends_with("_statement")
+                || name.ends_with("_declaration")
+                || name.ends_with("_definition")
+                || name.ends_with("_signature")
+            {
+                while name != "for_statement"
+                    && name != "empty_statement"
+                    && kids.last().is_some_and(|last| tree.kind(*last) == ";")
+                {
+                    kids.pop();
+                }
+            }
+        }
+    }
+    if name == "pair"
+        && let Some(key) = kids.first().copied().filter(|key| tree.kind(*key) == "string")
+    {
+        // `{"a": 1}` is `{a: 1}`.
+        let text = symbols.text(tree.sym(key)).trim_start_matches('\'').to_owned();
+        let is_name = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '$')
+            && text.starts_with(|c: char| !c.is_ascii_digit());
+        if is_name {
+            let sym = symbols.intern(&text);
+            let plain = tree.with_sym(key, sym);
+            kids[0] = tree.with_kind(plain, "property_identifier");
+        }
+    }
+}
+
+/// `x => 1` as `(x) => 1`.
+fn as_parameters(tree: &mut Tree, symbols: &mut Symbols, name: Id) -> Id {
+    let inner = match tree.lang {
+        Lang::JavaScript => tree.without_field(name),
+        _ => {
+            let pattern = tree.with_field_named(name, "pattern");
+            let parameter = tree.with_kids(name, &[pattern]);
+            let parameter = tree.with_sym(parameter, crate::symbol::Sym::NONE);
+            let parameter = tree.with_kind(parameter, "required_parameter");
+            tree.without_field(parameter)
+        }
+    };
+    let (open, close) = (symbols.intern("("), symbols.intern(")"));
+    let bare = tree.without_field(name);
+    let open = tree.with_sym(bare, open);
+    let open = tree.with_kind(open, "(");
+    let close = tree.with_sym(bare, close);
+    let close = tree.with_kind(close, ")");
+    let list = tree.with_kids(name, &[open, inner, close]);
+    let list = tree.with_sym(list, crate::symbol::Sym::NONE);
+    let list = tree.with_kind(list, "formal_parameters");
+    tree.with_field_named(list, "parameters")
+}
+
+fn rust(tree: &mut Tree, symbols: &mut Symbols, name: &str, kids: &mut Vec<Id>) {
+    match name {
+        "arguments"
+        | "parameters"
+        | "field_declaration_list"
+        | "field_initializer_list"
+        | "enum_variant_list"
+        | "use_list"
+        | "array_expression"
+        | "struct_pattern"
+        | "type_parameters"
+        | "type_arguments"
+        | "tuple_struct_pattern"
+        | "slice_pattern"
+        | "ordered_field_declaration_list" => drop_last_comma(tree, kids),
+        "tuple_expression" | "tuple_type" | "tuple_pattern" => {
+            if kids.iter().filter(|kid| tree.kind(**kid) == ",").count() > 1 {
+                drop_last_comma(tree, kids);
+            }
+        }
+        "where_clause" if kids.last().is_some_and(|last| tree.kind(*last) == ",") => {
+            kids.pop();
+        }
+        "match_arm" => {
+            if kids.last().is_some_and(|last| tree.kind(*last) == ",") {
+                kids.pop();
+            }
+            unwrap_value(tree, "value", kids);
+        }
+        // `#[inline]` is a hint to the compiler and nothing else.
+        "source_file" | "declaration_list" => kids.retain(|kid| !is_inline_hint(tree, symbols, *kid)),
+        "closure_expression" => unwrap_value(tree, "body", kids),
+        "macro_invocation" => {
+            let known = kids.first().is_some_and(|first| is_std_macro(symbols.text(tree.sym(*first))));
+            if let Some(last) = kids.last_mut().filter(|last| known && tree.kind(**last) == "token_tree") {
+                let mut inner = tree.kids(*last).to_vec();
+                drop_last_comma(tree, &mut inner);
+                *last = tree.with_kids(*last, &inner);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn is_inline_hint(tree: &Tree, symbols: &Symbols, id: Id) -> bool {
+    let leaves = || tree.walk(id).filter(|node| tree.is_leaf(*node)).map(|node| symbols.text(tree.sym(node)));
+    tree.kind(id) == "attribute_item" && leaves().eq(["#", "[", "inline", "]"])
+}
+
+/// Macros whose arguments are expressions and may end with a comma.
+pub(crate) fn is_std_macro(name: &str) -> bool {
+    matches!(
+        name,
+        "format"
+            | "print"
+            | "println"
+            | "eprint"
+            | "eprintln"
+            | "write"
+            | "writeln"
+            | "panic"
+            | "vec"
+            | "assert"
+            | "assert_eq"
+            | "assert_ne"
+            | "debug_assert"
+            | "debug_assert_eq"
+            | "debug_assert_ne"
+            | "unreachable"
+            | "todo"
+            | "unimplemented"
+            | "format_args"
+    )
+}
+
+/// `{ x }` as the whole value of an arm or a closure is `x`.
+fn unwrap_value(tree: &mut Tree, field: &str, kids: &mut [Id]) {
+    for kid in kids.iter_mut() {
+        if tree.field(*kid) != field || tree.kind(*kid) != "block" {
+            continue;
+        }
+        let inner = tree.kids(*kid).to_vec();
+        if let [open, only, close] = inner[..]
+            && tree.kind(open) == "{"
+            && tree.kind(close) == "}"
+            && !tree.kind(only).ends_with("_statement")
+            && !tree.kind(only).ends_with("_declaration")
+            && !tree.kind(only).ends_with("_item")
+            && tree.kind(only) != "macro_definition"
+        {
+            *kid = tree.with_field_of(only, *kid);
+        }
+    }
+}
+
+fn go(tree: &mut Tree, name: &str, kids: &mut Vec<Id>) {
+    match name {
+        "source_file"
+        | "block"
+        | "statement_list"
+        | "field_declaration_list"
+        | "import_spec_list"
+        | "const_declaration"
+        | "var_declaration"
+        | "var_spec_list"
+        | "type_declaration"
+        | "interface_type" => {
+            kids.retain(|kid| tree.kind(*kid) != ";");
+        }
+        "argument_list" | "parameter_list" | "literal_value" | "type_parameter_list" | "type_arguments" => {
+            drop_last_comma(tree, kids);
+        }
+        _ => {}
+    }
+}
+
+fn java(tree: &mut Tree, name: &str, kids: &mut Vec<Id>) {
+    match name {
+        "class_body" | "interface_body" | "program" => kids.retain(|kid| tree.kind(*kid) != ";"),
+        "array_initializer" | "element_value_array_initializer" => drop_last_comma(tree, kids),
+        _ => {}
+    }
+}
+
+/// `if (x) { y; }` as `if (x) y;`: the statement that stands for a block. A declaration keeps its block, which is its
+/// scope. Not done when a tree is made, because inlining changes how many statements a block has.
+pub(crate) fn lone_statement(tree: &Tree, parent: &str, block: Id) -> Option<Id> {
+    let wanted = match tree.lang {
+        Lang::Java => "block",
+        Lang::JavaScript | Lang::TypeScript | Lang::Tsx => "statement_block",
+        Lang::Rust | Lang::Go | Lang::Python => return None,
+    };
+    let is_body = matches!(tree.field(block), "consequence" | "alternative" | "body" | "");
+    let has_bodies = matches!(
+        parent,
+        "if_statement"
+            | "else_clause"
+            | "while_statement"
+            | "for_statement"
+            | "for_in_statement"
+            | "enhanced_for_statement"
+    );
+    if !is_body || !has_bodies || tree.kind(block) != wanted {
+        return None;
+    }
+    let &[_, only, _] = tree.kids(block) else { return None };
+    let kind = tree.kind(only);
+    (kind.ends_with("_statement") && kind != "labeled_statement").then_some(only)
+}
+
+/// A comma before the closing bracket says nothing, unless it stands for a hole or makes a tuple.
+fn drop_last_comma(tree: &Tree, kids: &mut Vec<Id>) {
+    let count = kids.len();
+    if count < 3 {
+        return;
+    }
+    let (last, comma, before) = (kids[count - 1], kids[count - 2], kids[count - 3]);
+    let closes = matches!(tree.kind(last), ")" | "]" | "}" | ">");
+    let is_element = !matches!(tree.kind(before), "," | "(" | "[" | "{" | "<");
+    if closes && tree.kind(comma) == "," && is_element {
+        kids.remove(count - 2);
+    }
+}
+
+/// Elements between commas in the order of their texts.
+fn sort_elements(tree: &Tree, symbols: &Symbols, kids: &mut [Id]) {
+    let key = |id: Id| -> String {
+        tree.walk(id)
+            .filter(|node| tree.is_leaf(*node))
+            .map(|node| symbols.text(tree.sym(node)))
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    let places: Vec<usize> = (0..kids.len()).filter(|at| tree.is_named(kids[*at])).collect();
+    let mut elements: Vec<Id> = places.iter().map(|at| kids[*at]).collect();
+    elements.sort_by_cached_key(|id| key(*id));
+    for (place, element) in places.into_iter().zip(elements) {
+        kids[place] = element;
+    }
+}
