@@ -331,6 +331,9 @@ impl Report {
             | Report::Verified
             | Report::Misdirected { .. }
             | Report::ReviewerStarted { .. }
+            | Report::Rejected { .. }
+            | Report::IntentSelected { .. }
+            | Report::IntentDone { .. }
             | Report::ReviewerEnded { .. } => {}
         }
         report
