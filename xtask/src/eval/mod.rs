@@ -1,5 +1,5 @@
-//! `cargo xtask eval policy|retrieval`: the figures of the policy on labelled commands, and of the memory on sets
-//! with a key. The data is no part of this repository; without it there is nothing to do. No command is ever
+//! `cargo xtask eval policy|retrieval|trace`: the figures of the policy on labelled commands, of the memory on sets
+//! with a key, and of proofs of refactoring on labelled changes. The data is no part of this repository; without it there is nothing to do. No command is ever
 //! run: each is handed to `sprag policy check --jsonl` as text.
 
 use std::path::Path;
@@ -17,12 +17,13 @@ mod options;
 mod retrieval;
 mod rows;
 mod share;
+mod trace;
 
 use options::Options;
 
 pub fn run(args: &[String]) -> anyhow::Result<()> {
     let named = args.split_first().map(|(name, rest)| (name.as_str(), rest));
-    let Some((name @ ("policy" | "retrieval"), rest)) = named else {
+    let Some((name @ ("policy" | "retrieval" | "trace"), rest)) = named else {
         return Err(Usage(options::USAGE.to_owned()).into());
     };
     let options = Options::read(rest)?;
@@ -35,6 +36,7 @@ pub fn run(args: &[String]) -> anyhow::Result<()> {
     let sprag = program::given_or_built(options.sprag.as_deref())?;
     let report = match name {
         "policy" => policy(&sprag, &data)?,
+        "trace" => trace::score(&sprag, &data)?,
         _ => retrieval::score(&sprag, &data)?,
     };
     for line in &report.lines {

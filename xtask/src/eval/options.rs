@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::failure::Usage;
 
 pub const USAGE: &str =
-    "usage: cargo xtask eval policy|retrieval [--data DIR] [--sprag PATH] [--errors N] [--strict]";
+    "usage: cargo xtask eval policy|retrieval|trace [--data DIR] [--sprag PATH] [--errors N] [--strict]";
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Options {

@@ -36,7 +36,8 @@ pub fn versions(worktree: &Path, range: &Range) -> Option<Vec<Versions>> {
     let listed = match range {
         Range::Staged => {
             let head = tree(worktree, "HEAD").unwrap_or(empty);
-            let args: Vec<&str> = ["diff-index", "--cached"].into_iter().chain(raw).chain([head.as_str(), "--"]).collect();
+            let args: Vec<&str> =
+                ["diff-index", "--cached"].into_iter().chain(raw).chain([head.as_str(), "--"]).collect();
             git(worktree, &args)?
         }
         Range::Commit(commit) => {
@@ -52,7 +53,8 @@ pub fn versions(worktree: &Path, range: &Range) -> Option<Vec<Versions>> {
     if listed.stdout.len() >= CAP {
         return None;
     }
-    let mut parts = listed.stdout.split(|byte| *byte == 0).map(|part| String::from_utf8_lossy(part).into_owned());
+    let mut parts =
+        listed.stdout.split(|byte| *byte == 0).map(|part| String::from_utf8_lossy(part).into_owned());
     let mut found = Vec::new();
     while let Some(head) = parts.next().filter(|head| !head.is_empty()) {
         let fields: Vec<&str> = head.trim_start_matches(':').split(' ').collect();
@@ -78,7 +80,8 @@ pub fn versions(worktree: &Path, range: &Range) -> Option<Vec<Versions>> {
 }
 
 fn compared(worktree: &Path, raw: &[&str], old: &str, new: &str) -> Option<super::Ran> {
-    let args: Vec<&str> = ["diff-tree"].into_iter().chain(raw.iter().copied()).chain([old, new, "--"]).collect();
+    let args: Vec<&str> =
+        ["diff-tree"].into_iter().chain(raw.iter().copied()).chain([old, new, "--"]).collect();
     git(worktree, &args)
 }
 

@@ -10,6 +10,7 @@ mod bad_input;
 mod broker;
 mod bypasses;
 mod checked;
+mod classify;
 mod commands;
 mod commit;
 mod completion;
