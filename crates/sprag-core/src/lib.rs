@@ -17,6 +17,7 @@ pub mod log;
 pub mod memory;
 pub mod obligation;
 pub mod path;
+pub mod plan;
 pub mod policy;
 pub mod rules;
 pub mod session;

@@ -18,7 +18,7 @@ pub struct Assembly {
     cards: Vec<u8>,
     signs: Vec<u8>,
     vectors: Vec<u8>,
-    ids: Vec<(u128, u32)>,
+    ids: Vec<([u8; START], u32)>,
 }
 
 #[derive(Default)]
@@ -130,20 +130,20 @@ fn seal(bytes: &mut [u8]) {
     bytes[HEAD - 8..HEAD].copy_from_slice(&head.to_le_bytes());
 }
 
-/// Numbers of documents in the order of their ids. Most ids differ in their first bytes.
-fn sorted(mut ids: Vec<(u128, u32)>, segment: &Segment<'_>) -> Vec<u8> {
+/// Numbers of documents in the order of their ids. Few have more than their first bytes.
+fn sorted(mut ids: Vec<([u8; START], u32)>, segment: &Segment<'_>) -> Vec<u8> {
     let text = |doc: u32| segment.id(doc).map(|id| id.as_str().to_owned()).unwrap_or_default();
     ids.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| text(a.1).cmp(&text(b.1))));
     ids.iter().flat_map(|(_, doc)| doc.to_le_bytes()).collect()
 }
 
-fn first_bytes(id: &str) -> u128 {
-    let mut bytes = [0; 16];
-    // The dashes of a UUID tell nothing and would push out what does.
-    for (byte, known) in bytes.iter_mut().zip(id.bytes()) {
-        *byte = known;
-    }
-    u128::from_be_bytes(bytes)
+/// As long as a UUID is written.
+const START: usize = 36;
+
+fn first_bytes(id: &str) -> [u8; START] {
+    let mut bytes = [0; START];
+    bytes.iter_mut().zip(id.bytes()).for_each(|(byte, known)| *byte = known);
+    bytes
 }
 
 /// Lengths as one byte: exact while they are small, by steps of a twenty-fourth after that.

@@ -6,11 +6,12 @@ use sprag_core::memory::document::Document;
 
 use crate::assembly::{Assembly, Row, quantised};
 use crate::bytes::{checksum, put_block, put_number, zigzag};
-use crate::mix::Mixed;
+use crate::numbers::Numbers;
 use crate::postings::{FIELDS, Posting};
 use crate::segment::{META, Origin, card, uuid_bytes, write_label};
-use crate::table::{DIMS, Table};
-use crate::{pieces, tokens, vectors};
+use crate::table::Table;
+use crate::words::Words;
+use crate::{tokens, vectors};
 
 /// A document and where it comes from.
 #[derive(Clone, Debug, Default)]
@@ -40,20 +41,18 @@ pub fn build(mut drafts: Vec<Draft>, table: &Table<'_>) -> Vec<u8> {
     drafts.sort_by_key(|draft| (draft.origin.source, draft.origin.offset));
     let mut assembly = Assembly::default();
     let (mut terms, mut keys) = (Counted::default(), Counted::default());
-    let (mut words, mut pieces) = (Words::default(), pieces::Known::default());
-    let (mut card, mut text) = (Vec::new(), String::new());
+    let mut words = Words::new(table);
+    let mut card = Vec::new();
     for (doc, draft) in drafts.iter().enumerate() {
         let doc = u32::try_from(doc).unwrap_or(u32::MAX);
         let document = &draft.document;
-        let lengths = words.count(document, doc, &mut terms, &mut keys);
+        let (lengths, vector) = words.count(document, doc, &mut terms, &mut keys);
         count_keys(document, doc, &mut keys);
         write_card(draft, &mut card);
-        vector_text(document, &mut text);
-        let vector = table.embed_many(&text, &mut pieces).unwrap_or([0.0; DIMS]);
         let signs: Vec<u8> = vectors::signs(&vector).iter().flat_map(|word| word.to_le_bytes()).collect();
         let bytes = vectors::bytes(&vector).map(i8::cast_unsigned);
         assembly.document(&Row {
-            lengths,
+            lengths: lengths.map(quantised),
             meta: meta(draft),
             card: &card,
             id: &document.id,
@@ -85,86 +84,6 @@ fn keep_latest(drafts: &mut Vec<Draft>) {
         drafts.iter().map(|draft| std::ptr::eq(latest[draft.document.id.as_str()], &draft.origin)).collect();
     let mut kept = kept.into_iter();
     drafts.retain(|_| kept.next().unwrap_or(false));
-}
-
-/// What a document is embedded by.
-fn vector_text(document: &Document, text: &mut String) {
-    text.clear();
-    for part in [&document.summary, &document.when, &document.detail] {
-        text.push_str(cut(part, FIELD));
-        text.push('\n');
-    }
-}
-
-/// What was looked at before: what a word comes to takes longer to find out than to count. Names are many,
-/// and made of parts that are few.
-#[derive(Default)]
-struct Words {
-    /// Words that are no names, with the numbers of their terms.
-    plain: HashMap<Box<str>, Box<[u32]>, Mixed>,
-    /// Parts of names. A word that is in every text is left out as a word, and not as a part.
-    parts: HashMap<Box<str>, Box<[u32]>, Mixed>,
-}
-
-/// Words that are remembered at most.
-const KNOWN: usize = 200_000;
-
-impl Words {
-    fn count(
-        &mut self,
-        document: &Document,
-        doc: u32,
-        terms: &mut Counted,
-        keys: &mut Counted,
-    ) -> [u8; FIELDS] {
-        let mut lengths = [0u32; FIELDS];
-        let mut key = Vec::new();
-        let mut count = |field: usize, text: &str| {
-            let length = &mut lengths[field];
-            tokens::each_word(cut(text, FIELD), |word| {
-                if let Some(numbers) = self.plain.get(word) {
-                    *length += terms.count_all(numbers, doc, field);
-                    return;
-                }
-                let (name, is_left_out) = (tokens::name(word), tokens::is_left_out(word));
-                let mut of_plain = Vec::new();
-                let mut take_part = |part: &str| {
-                    if name.is_none() {
-                        of_plain.extend(terms.of_part(part));
-                    } else if let Some(numbers) = self.parts.get(part) {
-                        *length += terms.count_all(numbers, doc, field);
-                    } else {
-                        let numbers = terms.of_part(part);
-                        *length += terms.count_all(&numbers, doc, field);
-                        keep(&mut self.parts, part, numbers);
-                    }
-                };
-                if !is_left_out {
-                    tokens::each_part(word, &mut take_part);
-                }
-                if name.is_none() {
-                    *length += terms.count_all(&of_plain, doc, field);
-                    keep(&mut self.plain, word, of_plain);
-                }
-                // A tag is found as a tag.
-                if let Some(name) = name.filter(|_| field != 1) {
-                    name_key(&name, &mut key);
-                    let number = keys.number(&key);
-                    keys.count_once(number, doc);
-                }
-            });
-        };
-        count(0, &document.summary);
-        document.tags.iter().for_each(|tag| count(1, tag));
-        count(2, &document.when);
-        count(3, &document.detail);
-        lengths.map(quantised)
-    }
-}
-fn keep(known: &mut HashMap<Box<str>, Box<[u32]>, Mixed>, word: &str, numbers: Vec<u32>) {
-    if known.len() < KNOWN {
-        known.insert(word.into(), numbers.into());
-    }
 }
 
 fn count_keys(document: &Document, doc: u32, keys: &mut Counted) {
@@ -253,8 +172,8 @@ pub fn cut(text: &str, most: usize) -> &str {
 
 /// Words by number, and every posting in the order of documents.
 #[derive(Default)]
-struct Counted {
-    numbers: HashMap<Box<[u8]>, u32, Mixed>,
+pub(crate) struct Counted {
+    numbers: Numbers,
     /// For each word, its last posting, of which document that is, and how many there are.
     last: Vec<Last>,
     postings: Vec<(u32, Posting)>,
@@ -268,18 +187,16 @@ struct Last {
 }
 
 impl Counted {
-    fn number(&mut self, word: &[u8]) -> u32 {
-        if let Some(&number) = self.numbers.get(word) {
-            return number;
+    pub fn number(&mut self, word: &[u8]) -> u32 {
+        let number = self.numbers.of(word);
+        if self.last.len() <= number as usize {
+            self.last.push(Last::default());
         }
-        let number = u32::try_from(self.last.len()).unwrap_or(u32::MAX);
-        self.numbers.insert(word.into(), number);
-        self.last.push(Last::default());
         number
     }
 
     /// The numbers of the terms that a part of a word comes to.
-    fn of_part(&mut self, part: &str) -> Vec<u32> {
+    pub fn of_part(&mut self, part: &str) -> Vec<u32> {
         let mut numbers = Vec::new();
         tokens::part_terms(part, &mut |term| {
             if term.len() <= WORD {
@@ -290,7 +207,7 @@ impl Counted {
     }
 
     /// How many there were.
-    fn count_all(&mut self, numbers: &[u32], doc: u32, field: usize) -> u32 {
+    pub fn count_all(&mut self, numbers: &[u32], doc: u32, field: usize) -> u32 {
         for &number in numbers {
             let tf = &mut self.posting(number, doc).tf[field];
             *tf = tf.saturating_add(1);
@@ -298,7 +215,7 @@ impl Counted {
         u32::try_from(numbers.len()).unwrap_or(u32::MAX)
     }
 
-    fn count_once(&mut self, number: u32, doc: u32) {
+    pub fn count_once(&mut self, number: u32, doc: u32) {
         self.posting(number, doc).tf = [0, 0, 0, 1];
     }
 
@@ -314,7 +231,7 @@ impl Counted {
     }
 
     /// Every word in order, with its postings.
-    fn lists(self, mut take: impl FnMut(&[u8], &[Posting])) {
+    pub fn lists(self, mut take: impl FnMut(&[u8], &[Posting])) {
         let mut starts = Vec::with_capacity(self.last.len() + 1);
         let mut start = 0usize;
         for last in &self.last {
@@ -328,23 +245,11 @@ impl Counted {
             lists[*place] = posting;
             *place += 1;
         }
-        let mut words: Vec<(u64, Box<[u8]>, u32)> =
-            self.numbers.into_iter().map(|(word, number)| (first_bytes(&word), word, number)).collect();
-        words.sort_unstable();
-        for (_, word, number) in words {
+        for (number, word) in self.numbers.in_order() {
             let (from, to) = (starts[number as usize], next[number as usize]);
             if from < to {
-                take(&word, &lists[from..to]);
+                take(word, &lists[from..to]);
             }
         }
     }
-}
-
-/// Most words differ here, which saves looking at the rest.
-fn first_bytes(word: &[u8]) -> u64 {
-    let mut bytes = [0; 8];
-    for (byte, known) in bytes.iter_mut().zip(word) {
-        *byte = *known;
-    }
-    u64::from_be_bytes(bytes)
 }

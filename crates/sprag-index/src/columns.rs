@@ -1,6 +1,6 @@
-//! What became of the documents of an index: a row for each, in the order of segments and documents,
-//! in a file of its own because it changes while segments do not. Beside the rows stands for each
-//! segment which documents may be shown, and what was said of documents that are not there yet.
+//! What became of the documents of an index, in a file of its own because it changes while segments do not:
+//! which of them may be shown, and a row for each that anything became of. Most were never used: they take a
+//! bit. Behind the rows stands what was said of documents that are not there yet.
 
 use sprag_core::memory::learning::Status;
 use sprag_core::memory::usage::{ROW, Uses};
@@ -9,8 +9,9 @@ use crate::bits::Bits;
 use crate::bytes::{Reader, checksum, put_block, u32_at, u64_at};
 
 const MAGIC: &[u8; 8] = b"SPRAGUSE";
-const FORMAT: u32 = 1;
-/// Magic, format, number of segments; then a count for each; sum of the head; rows; bits; the early.
+const FORMAT: u32 = 2;
+/// Magic, format, number of segments; then its documents and rows for each; sum of the head; for each segment
+/// who may be shown, who has a row, how many rows come before every so many; rows; the early.
 const HEAD: usize = 16;
 /// The byte of a row that uses leave free: a later text took the document's place.
 const REPLACED: usize = 1;
@@ -47,25 +48,37 @@ impl Row {
     }
 }
 
+/// Words of bits between two counts.
+const STRIDE: usize = 8;
+
 impl Columns {
     pub fn bytes(&self) -> Vec<u8> {
-        let rows: usize = self.segments.iter().map(Vec::len).sum();
-        let mut bytes = Vec::with_capacity(HEAD + self.segments.len() * 4 + 8 + rows * (ROW + 1));
+        let is_known = |row: &&Row| **row != Row::default();
+        let rows: Vec<usize> =
+            self.segments.iter().map(|segment| segment.iter().filter(is_known).count()).collect();
+        let mut bytes = Vec::new();
         bytes.extend(MAGIC);
         bytes.extend(FORMAT.to_le_bytes());
         bytes.extend((self.segments.len() as u32).to_le_bytes());
-        for segment in &self.segments {
+        for (segment, rows) in self.segments.iter().zip(&rows) {
             bytes.extend((segment.len() as u32).to_le_bytes());
+            bytes.extend((*rows as u32).to_le_bytes());
         }
         let head = checksum(&bytes);
         bytes.extend(head.to_le_bytes());
-        for row in self.segments.iter().flatten() {
-            bytes.extend(row.bytes());
-        }
         for segment in &self.segments {
-            let mut bits = Bits::all(segment.len() as u32);
-            bits.keep(|doc| segment[doc as usize].is_live());
-            bytes.extend(bits.bytes());
+            let bits = |is_set: &dyn Fn(&Row) -> bool| {
+                let mut bits = Bits::all(segment.len() as u32);
+                bits.keep(|doc| is_set(&segment[doc as usize]));
+                bits
+            };
+            let known = bits(&|row| is_known(&row));
+            bytes.extend(bits(&Row::is_live).bytes());
+            bytes.extend(known.bytes());
+            known.counts(STRIDE).for_each(|before| bytes.extend(before.to_le_bytes()));
+        }
+        for row in self.segments.iter().flatten().filter(is_known) {
+            bytes.extend(row.bytes());
         }
         for (id, uses) in &self.early {
             put_block(&mut bytes, id.as_bytes());
@@ -79,38 +92,49 @@ impl Columns {
 #[derive(Clone, Debug)]
 pub struct View<'a> {
     bytes: &'a [u8],
-    /// For each segment: its documents, where its rows begin, where its bits begin.
-    segments: Vec<(u32, usize, usize)>,
+    segments: Vec<Part>,
     end: usize,
+}
+
+/// Where what belongs to a segment begins.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    docs: u32,
+    live: usize,
+    known: usize,
+    counts: usize,
+    rows: usize,
 }
 
 impl<'a> View<'a> {
     /// `None`: these are no columns, or not all of them.
     pub fn open(bytes: &'a [u8]) -> Option<View<'a>> {
         let count = u32_at(bytes, 12)? as usize;
-        let counts = bytes.get(HEAD..HEAD.checked_add(count.checked_mul(4)?)?)?;
-        let head = HEAD + counts.len();
+        let sizes = bytes.get(HEAD..HEAD.checked_add(count.checked_mul(8)?)?)?;
+        let head = HEAD + sizes.len();
         let is_ours = bytes.starts_with(MAGIC) && u32_at(bytes, 8)? == FORMAT;
         if !is_ours || u64_at(bytes, head)? != checksum(&bytes[..head]) {
             return None;
         }
         let mut segments = Vec::with_capacity(count);
         let mut at = head + 8;
-        for docs in counts.chunks_exact(4) {
-            let docs = u32_at(docs, 0)?;
-            segments.push((docs, at, 0));
-            at = at.checked_add((docs as usize).checked_mul(ROW)?)?;
+        for size in sizes.chunks_exact(8) {
+            let docs = u32_at(size, 0)?;
+            let words = (docs as usize).div_ceil(64);
+            let (live, known, counts) = (at, at + 8 * words, at + 16 * words);
+            at = counts.checked_add(4 * words.div_ceil(STRIDE))?;
+            segments.push(Part { docs, live, known, counts, rows: 0 });
         }
-        for (docs, _, bits) in &mut segments {
-            *bits = at;
-            at = at.checked_add((*docs as usize).div_ceil(64) * 8)?;
+        for (part, size) in segments.iter_mut().zip(sizes.chunks_exact(8)) {
+            part.rows = at;
+            at = at.checked_add((u32_at(size, 4)? as usize).checked_mul(ROW)?)?;
         }
         (at <= bytes.len()).then_some(View { bytes, segments, end: at })
     }
 
     /// How many documents each segment has.
     pub fn counts(&self) -> impl Iterator<Item = u32> + '_ {
-        self.segments.iter().map(|segment| segment.0)
+        self.segments.iter().map(|part| part.docs)
     }
 
     pub fn row(&self, segment: usize, doc: u32) -> Row {
@@ -119,23 +143,32 @@ impl<'a> View<'a> {
         row.map(Row::read).unwrap_or_default()
     }
 
-    /// Where a row begins.
+    /// Where a row begins, if there is one.
     pub fn place(&self, segment: usize, doc: u32) -> Option<usize> {
-        let &(docs, rows, _) = self.segments.get(segment)?;
-        (doc < docs).then_some(rows + ROW * doc as usize)
+        let part = self.segments.get(segment).filter(|part| doc < part.docs)?;
+        let (word, bit) = (doc as usize / 64, doc % 64);
+        let last = u64_at(self.bytes, part.known + 8 * word)?;
+        if last >> bit & 1 == 0 {
+            return None;
+        }
+        let from = word / STRIDE * STRIDE;
+        let between = (from..word).filter_map(|word| u64_at(self.bytes, part.known + 8 * word));
+        let between: u32 = between.map(u64::count_ones).sum::<u32>() + (last & ((1 << bit) - 1)).count_ones();
+        let before = u32_at(self.bytes, part.counts + 4 * (word / STRIDE))?;
+        let place = part.rows.checked_add((before as usize + between as usize).checked_mul(ROW)?)?;
+        (place + ROW <= self.end).then_some(place)
     }
 
     pub fn live(&self, segment: usize) -> Bits {
-        let Some(&(docs, _, bits)) = self.segments.get(segment) else {
+        let Some(part) = self.segments.get(segment) else {
             return Bits::default();
         };
-        Bits::read(self.bytes.get(bits..).unwrap_or_default(), docs)
+        Bits::read(self.bytes.get(part.live..).unwrap_or_default(), part.docs)
     }
 
     pub fn read(&self) -> Columns {
-        let rows = |(segment, &(docs, ..)): (usize, &(u32, usize, usize))| {
-            (0..docs).map(|doc| self.row(segment, doc)).collect()
-        };
+        let rows =
+            |(segment, part): (usize, &Part)| (0..part.docs).map(|doc| self.row(segment, doc)).collect();
         Columns { segments: self.segments.iter().enumerate().map(rows).collect(), early: self.early() }
     }
 
@@ -174,6 +207,17 @@ mod tests {
         assert_eq!(view.read(), columns());
         assert_eq!(view.live(0), Bits::all(70));
         assert_eq!([0, 1, 2].map(|doc| view.live(2).has(doc)), [false, true, false]);
+    }
+
+    #[test]
+    fn what_was_never_used_takes_a_bit() {
+        let mut columns = Columns { segments: vec![vec![Row::default(); 10_000]], early: Vec::new() };
+        assert!(columns.bytes().len() < 3 * 10_000 / 8 + 100);
+        for doc in [0, 63, 64, 511, 512, 513, 9_999] {
+            columns.segments[0][doc].uses.surfaced = 1 + doc as u16;
+        }
+        let bytes = columns.bytes();
+        assert_eq!(View::open(&bytes).unwrap().read(), columns);
     }
 
     proptest! {

@@ -16,10 +16,12 @@ pub mod select;
 pub mod table;
 pub mod tokens;
 pub mod vectors;
+mod words;
 
 mod assembly;
 mod dictionary;
 mod mix;
+mod numbers;
 mod postings;
 #[cfg(test)]
 mod tests;

@@ -31,6 +31,11 @@ impl Hasher for Mix {
         self.0 = folded(self.0 ^ number ^ 0xa076_1d64_78bd_642f, 0xe703_7ed1_a0b4_28db);
     }
 
+    fn write_u128(&mut self, number: u128) {
+        self.write_u64(number as u64);
+        self.write_u64((number >> 64) as u64);
+    }
+
     fn write_usize(&mut self, number: usize) {
         self.write_u64(number as u64);
     }

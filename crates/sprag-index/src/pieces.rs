@@ -1,12 +1,9 @@
 //! Text as pieces of words, the way the table was trained: identifiers taken apart, lower case, no accents,
 //! then the longest known piece from the left again and again.
 
-use std::collections::HashMap;
-
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
 
-use crate::mix::Mixed;
 use crate::table::Table;
 use unicode::{is_format, is_punctuation};
 
@@ -23,34 +20,6 @@ pub fn each(text: &str, table: &Table<'_>, mut take: impl FnMut(u32)) {
         of_word(word, table, &mut known);
         known.iter().for_each(|piece| take(*piece));
     });
-}
-
-/// Words that were taken apart before, for whoever reads many texts. It belongs to one table.
-#[derive(Debug, Default)]
-pub struct Known {
-    words: HashMap<Box<str>, Box<[u32]>, Mixed>,
-}
-
-/// Words that are remembered at most.
-const KNOWN: usize = 200_000;
-
-impl Known {
-    /// The same as [`each`].
-    pub fn each(&mut self, text: &str, table: &Table<'_>, mut take: impl FnMut(u32)) {
-        let mut word = String::new();
-        each_word(text, &mut word, |word| {
-            if let Some(pieces) = self.words.get(word) {
-                pieces.iter().for_each(|piece| take(*piece));
-                return;
-            }
-            let mut pieces = Vec::new();
-            of_word(word, table, &mut pieces);
-            pieces.iter().for_each(|piece| take(*piece));
-            if self.words.len() < KNOWN {
-                self.words.insert(word.into(), pieces.into());
-            }
-        });
-    }
 }
 
 fn of_word(word: &str, table: &Table<'_>, known: &mut Vec<u32>) {

@@ -290,41 +290,33 @@ fn filtered(shelf: &Shelf<'_>, filter: &Filter) -> Bits {
     bits
 }
 
+/// The distance of what may not be found.
+const FAR: u8 = 255;
+
 /// The documents that point most nearly the same way, by signs alone.
 fn nearest(corpus: &Corpus<'_>, vector: &Vector, filtered: &[Bits], most: usize) -> Vec<(usize, u32)> {
     let question = vectors::signs(vector);
     let mut distances: Vec<Vec<u8>> = Vec::with_capacity(corpus.shelves.len());
     let mut counts = [0usize; 256];
     for (shelf, bits) in corpus.shelves.iter().zip(filtered) {
-        let rows = shelf.segment.section(Section::Signs).chunks_exact(SIGNS);
-        let of_shelf: Vec<u8> = rows
-            .map(|row| {
-                vectors::read_signs(row)
-                    .map_or(255, |signs| vectors::distance(&question, &signs).min(255) as u8)
-            })
-            .collect();
-        for (doc, distance) in of_shelf.iter().enumerate() {
-            counts[usize::from(*distance)] += usize::from(bits.has(doc as u32));
-        }
+        let mut of_shelf = vectors::distances(&question, shelf.segment.section(Section::Signs));
+        // As far away as can be: nobody comes that far.
+        bits.each_unset(of_shelf.len(), |doc| of_shelf[doc] = FAR);
+        vectors::tally(&of_shelf, &mut counts);
         distances.push(of_shelf);
     }
     let mut sum = 0;
-    let last = counts.iter().position(|count| {
+    let last = counts[..usize::from(FAR)].iter().position(|count| {
         sum += count;
         sum >= most
     });
-    let last = last.unwrap_or(255);
+    let last = last.map_or(FAR - 1, |last| last as u8);
     let (mut near, mut equal) = (Vec::new(), Vec::new());
     for (shelf, of_shelf) in distances.iter().enumerate() {
-        for (doc, &distance) in of_shelf.iter().enumerate() {
-            if usize::from(distance) <= last && filtered[shelf].has(doc as u32) {
-                if usize::from(distance) < last {
-                    near.push((shelf, doc as u32))
-                } else {
-                    equal.push((shelf, doc as u32))
-                }
-            }
-        }
+        vectors::up_to(of_shelf, last, |doc| {
+            let into = if of_shelf[doc] < last { &mut near } else { &mut equal };
+            into.push((shelf, doc as u32));
+        });
     }
     let room = most.saturating_sub(near.len());
     near.extend(chosen(corpus, equal, room));

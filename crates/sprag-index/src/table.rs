@@ -82,27 +82,7 @@ impl<'a> Table<'a> {
     pub fn embed(&self, text: &str) -> Option<Vector> {
         let mut found = Vec::with_capacity(text.len() / 4);
         pieces::each(text, self, |piece| found.push(piece));
-        self.sum(found)
-    }
-
-    /// The same, for whoever reads many texts.
-    pub fn embed_many(&self, text: &str, known: &mut pieces::Known) -> Option<Vector> {
-        let mut found = Vec::with_capacity(text.len() / 4);
-        known.each(text, self, |piece| found.push(piece));
-        self.sum(found)
-    }
-
-    /// A piece said often counts more, but not as often as it is said.
-    fn sum(&self, mut pieces: Vec<u32>) -> Option<Vector> {
-        pieces.sort_unstable();
-        let mut sum = [0f32; DIMS];
-        for run in pieces.chunk_by(|a, b| a == b) {
-            if let Some((scale, row)) = self.row(run[0]) {
-                let weight = scale * (run.len() as f32).sqrt();
-                sum.iter_mut().zip(row).for_each(|(sum, value)| *sum += weight * f32::from(*value as i8));
-            }
-        }
-        normalised(sum)
+        Summing { table: *self, rows: Vec::new(), places: Vec::new() }.sum(&mut found)
     }
 
     fn row(&self, entry: u32) -> Option<(f32, &'a [u8])> {
@@ -137,6 +117,61 @@ impl<'a> Table<'a> {
         let at = 4 * entry as usize;
         let ends = self.offsets.get(at..at + 8)?;
         self.text.get(le32(ends, 0) as usize..le32(ends, 4) as usize)
+    }
+}
+
+/// Sums the rows of texts. Those that are wanted again and again are kept as numbers to be added.
+#[derive(Debug)]
+pub struct Summing<'a> {
+    table: Table<'a>,
+    rows: Vec<Vector>,
+    /// Which of them belongs to an entry, counted from one.
+    places: Vec<u16>,
+}
+
+/// Rows that are kept; more would be in nobody's cache.
+const KEPT: usize = 400;
+
+impl<'a> Summing<'a> {
+    pub fn new(table: &Table<'a>) -> Summing<'a> {
+        Summing { table: *table, rows: Vec::new(), places: vec![0; table.scales.len() / 4] }
+    }
+
+    /// A piece said often counts more, but not as often as it is said.
+    pub fn sum(&mut self, pieces: &mut [u32]) -> Option<Vector> {
+        pieces.sort_unstable();
+        let mut sum = [0f32; DIMS];
+        for run in pieces.chunk_by(|a, b| a == b) {
+            let weight = (run.len() as f32).sqrt();
+            let kept = self
+                .places
+                .get(run[0] as usize)
+                .and_then(|place| self.rows.get(usize::from(*place).wrapping_sub(1)));
+            if let Some(row) = kept {
+                sum.iter_mut().zip(row).for_each(|(sum, value)| *sum += weight * value);
+            } else if let Some((scale, row)) = self.table.row(run[0]) {
+                let values = row.iter().map(|value| scale * f32::from(value.cast_signed()));
+                sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += weight * value);
+                self.keep(run[0]);
+            }
+        }
+        normalised(sum)
+    }
+
+    fn keep(&mut self, entry: u32) {
+        let (Some(place), Some((scale, row))) = (self.places.get_mut(entry as usize), self.table.row(entry))
+        else {
+            return;
+        };
+        if self.rows.len() < KEPT {
+            let mut values = [0f32; DIMS];
+            values
+                .iter_mut()
+                .zip(row)
+                .for_each(|(kept, value)| *kept = scale * f32::from(value.cast_signed()));
+            self.rows.push(values);
+            *place = u16::try_from(self.rows.len()).unwrap_or(0);
+        }
     }
 }
 

@@ -153,9 +153,16 @@ fn norms(corpus: &Corpus<'_>, weights: &Weights) -> Box<[[f32; 256]; FIELDS]> {
 pub fn best(corpus: &Corpus<'_>, scores: &[Scores], filtered: &[Bits], most: usize) -> Vec<(usize, u32)> {
     let mut found: Vec<(f32, usize, u32)> = Vec::new();
     for (shelf, (scores, bits)) in scores.iter().zip(filtered).enumerate() {
-        for (doc, &weight) in scores.0.iter().enumerate() {
-            if weight > 0.0 && bits.has(doc as u32) {
-                found.push((weight, shelf, doc as u32));
+        for (group, weights) in scores.0.chunks(32).enumerate() {
+            // Most documents have nothing of the question; to see that for many at once is quick.
+            if !weights.iter().fold(false, |any, weight| any | (*weight > 0.0)) {
+                continue;
+            }
+            for (at, &weight) in weights.iter().enumerate() {
+                let doc = (group * 32 + at) as u32;
+                if weight > 0.0 && bits.has(doc) {
+                    found.push((weight, shelf, doc));
+                }
             }
         }
     }

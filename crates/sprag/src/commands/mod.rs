@@ -3,7 +3,6 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 use serde_json::Value;
@@ -106,32 +105,32 @@ impl Cx {
     }
 }
 
-pub fn main(args: &[OsString]) -> ExitCode {
+pub fn main(args: &[OsString]) -> u8 {
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => {
             if error.use_stderr() && args.iter().any(|arg| arg == "--json") {
                 output::json(Failure::usage(&error).json());
-                return ExitCode::from(2);
+                return 2;
             }
             // Help is an answer, not an error; either way clap knows where it goes.
             error.print().unwrap_or_default();
-            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+            return if error.use_stderr() { 2 } else { 0 };
         }
     };
     let env = Env::Real;
     let cx = Cx { cwd: places::current_dir(&env), now: env::now(), env };
     let wants_json = args.iter().any(|arg| arg == "--json");
     match cli.command.run(&cx) {
-        Ok(Ending::Done) => ExitCode::SUCCESS,
-        Ok(Ending::No) => ExitCode::from(1),
-        Ok(Ending::BadLines) => ExitCode::from(3),
+        Ok(Ending::Done) => 0,
+        Ok(Ending::No) => 1,
+        Ok(Ending::BadLines) => 3,
         Err(failure) => {
             match wants_json {
                 true => output::json(failure.json()),
                 false => output::note(failure.text()),
             }
-            ExitCode::from(failure.kind as u8)
+            failure.kind as u8
         }
     }
 }

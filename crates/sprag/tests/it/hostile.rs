@@ -5,6 +5,7 @@ use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
+use std::process::Stdio;
 
 use serde_json::{Value, json};
 
@@ -352,4 +353,31 @@ fn one_object_for_programs_whatever_goes_wrong() {
             .unwrap_or_else(|error| panic!("{args:?}: {error}: {:?}", ran.stdout));
         assert_eq!(read["v"], 1, "{args:?}");
     }
+}
+
+#[test]
+fn who_does_not_listen_ends_nothing() {
+    let sandbox = Sandbox::new();
+    let mut told = sandbox.command(env!("CARGO_BIN_EXE_sprag"));
+    told.args(["completions", "bash"]).stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut told = told.spawn().unwrap();
+    drop(told.stdout.take());
+    assert!(told.wait().unwrap().code().is_some(), "ended by a signal");
+}
+
+#[test]
+fn what_is_closed_is_no_place_for_files() {
+    let sandbox = Sandbox::new();
+    let line = format!("'{}' doctor --json <&- >&- 2>&-", env!("CARGO_BIN_EXE_sprag"));
+    let mut shell = sandbox.command("sh");
+    shell.args(["-c", &line]).stdin(Stdio::null());
+    assert!(shell.status().unwrap().code().is_some());
+    let payload = payload("s", "UserPromptSubmit", &sandbox.project, json!({"prompt": "go on"}));
+    let mut shell = sandbox.command("sh");
+    let line = format!("'{}' hook claude >&-", env!("CARGO_BIN_EXE_sprag"));
+    let mut shell = shell.args(["-c", &line]).stdin(Stdio::piped()).spawn().unwrap();
+    serde_json::to_writer(shell.stdin.take().unwrap(), &payload).unwrap();
+    assert_eq!(shell.wait().unwrap().code(), Some(0));
+    let journal = fs::read_to_string(sandbox.journal("s")).unwrap();
+    assert!(journal.lines().all(|line| line.starts_with("{\"v\":1")), "{journal}");
 }

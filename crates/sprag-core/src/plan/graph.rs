@@ -1,0 +1,174 @@
+//! Who builds on whom: levels to be shown, the longest way through, and circles that no order can untie.
+
+use std::collections::BTreeMap;
+
+/// Stages by number, each with those it builds on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Graph {
+    needs: Vec<Vec<usize>>,
+    wanted_by: Vec<Vec<usize>>,
+    /// Every stage after all it builds on.
+    order: Vec<usize>,
+}
+
+/// A way that comes back to where it began; the first is not said again at the end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Circle(pub Vec<usize>);
+
+impl Graph {
+    /// Numbers that are no stage are left out.
+    pub fn new(needs: Vec<Vec<usize>>) -> Result<Graph, Circle> {
+        let count = needs.len();
+        let needs: Vec<Vec<usize>> = needs
+            .into_iter()
+            .map(|mut of| {
+                of.retain(|need| *need < count);
+                of.sort_unstable();
+                of.dedup();
+                of
+            })
+            .collect();
+        let mut wanted_by = vec![Vec::new(); count];
+        for (stage, of) in needs.iter().enumerate() {
+            of.iter().for_each(|need| wanted_by[*need].push(stage));
+        }
+        let mut open: Vec<usize> = needs.iter().map(Vec::len).collect();
+        let mut order: Vec<usize> = (0..count).filter(|stage| open[*stage] == 0).collect();
+        let mut at = 0;
+        while let Some(&stage) = order.get(at) {
+            at += 1;
+            for &next in &wanted_by[stage] {
+                open[next] -= 1;
+                if open[next] == 0 {
+                    order.push(next);
+                }
+            }
+        }
+        if order.len() < count {
+            return Err(circle(&needs, &open));
+        }
+        Ok(Graph { needs, wanted_by, order })
+    }
+
+    pub fn needs(&self, stage: usize) -> &[usize] {
+        &self.needs[stage]
+    }
+
+    pub fn wanted_by(&self, stage: usize) -> &[usize] {
+        &self.wanted_by[stage]
+    }
+
+    /// Every stage after all it builds on.
+    pub fn order(&self) -> &[usize] {
+        &self.order
+    }
+
+    /// How many stages are before each at least.
+    pub fn levels(&self) -> Vec<usize> {
+        let mut levels = vec![0; self.needs.len()];
+        for &stage in &self.order {
+            levels[stage] = self.needs[stage].iter().map(|need| levels[*need] + 1).max().unwrap_or(0);
+        }
+        levels
+    }
+
+    /// For each stage how long it takes from its start to the end of all that builds on it.
+    pub fn ranks(&self, durations: &[u64]) -> Vec<u64> {
+        let mut ranks = vec![0u64; self.needs.len()];
+        for &stage in self.order.iter().rev() {
+            let after = self.wanted_by[stage].iter().map(|next| ranks[*next]).max().unwrap_or(0);
+            ranks[stage] = after.saturating_add(durations.get(stage).copied().unwrap_or(1));
+        }
+        ranks
+    }
+
+    /// The way that takes longest, from its first stage to its last.
+    pub fn critical_path(&self, durations: &[u64]) -> Vec<usize> {
+        let ranks = self.ranks(durations);
+        let longest = |among: &mut dyn Iterator<Item = usize>| {
+            among.max_by(|a, b| ranks[*a].cmp(&ranks[*b]).then_with(|| b.cmp(a)))
+        };
+        let mut path = Vec::new();
+        let mut next = longest(&mut (0..self.needs.len()).filter(|stage| self.needs[*stage].is_empty()));
+        while let Some(stage) = next {
+            path.push(stage);
+            next = longest(&mut self.wanted_by[stage].iter().copied());
+        }
+        path
+    }
+
+    /// Whether one comes before the other whatever the order.
+    pub fn are_ordered(&self, a: usize, b: usize) -> bool {
+        self.reaches(a, b) || self.reaches(b, a)
+    }
+
+    fn reaches(&self, from: usize, to: usize) -> bool {
+        let mut seen = vec![false; self.needs.len()];
+        let mut open = vec![from];
+        while let Some(stage) = open.pop() {
+            if stage == to {
+                return true;
+            }
+            if !std::mem::replace(&mut seen[stage], true) {
+                open.extend(&self.wanted_by[stage]);
+            }
+        }
+        false
+    }
+}
+
+/// Of what is left, every stage waits for one that is left too: following that comes back.
+fn circle(needs: &[Vec<usize>], open: &[usize]) -> Circle {
+    let is_left = |stage: &usize| open[*stage] > 0;
+    let mut seen: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut path = Vec::new();
+    let mut next = (0..needs.len()).find(is_left);
+    while let Some(stage) = next {
+        if let Some(&from) = seen.get(&stage) {
+            // Said in the order of the work: who is needed comes first.
+            let mut circle = path.split_off(from);
+            circle.reverse();
+            return Circle(circle);
+        }
+        seen.insert(stage, path.len());
+        path.push(stage);
+        next = needs[stage].iter().copied().find(is_left);
+    }
+    Circle(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_diamond_has_three_levels() {
+        let graph = Graph::new(vec![vec![], vec![0], vec![0], vec![1, 2]]).unwrap();
+        assert_eq!(graph.levels(), [0, 1, 1, 2]);
+        assert_eq!(graph.critical_path(&[1, 1, 5, 1]), [0, 2, 3]);
+        assert!(graph.are_ordered(0, 3) && graph.are_ordered(3, 1) && !graph.are_ordered(1, 2));
+    }
+
+    #[test]
+    fn a_circle_is_told_as_a_way() {
+        assert_eq!(Graph::new(vec![vec![2], vec![0], vec![1], vec![]]), Err(Circle(vec![1, 2, 0])));
+        assert_eq!(Graph::new(vec![vec![0]]), Err(Circle(vec![0])));
+    }
+
+    proptest! {
+        #[test]
+        fn an_order_or_a_circle(needs in proptest::collection::vec(proptest::collection::vec(0usize..12, 0..3), 1..12)) {
+            match Graph::new(needs) {
+                Ok(graph) => {
+                    let place = |stage: usize| graph.order().iter().position(|known| *known == stage);
+                    for stage in 0..graph.needs.len() {
+                        prop_assert!(graph.needs(stage).iter().all(|need| place(*need) < place(stage)));
+                    }
+                }
+                Err(Circle(way)) => prop_assert!(!way.is_empty()),
+            }
+        }
+    }
+}

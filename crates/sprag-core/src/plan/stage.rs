@@ -1,0 +1,661 @@
+//! What a stage of a plan is doing. Each state carries what belongs to it, and `step` is the one relation
+//! between them: total, so that what means nothing in a state leaves it as it is and says so.
+
+use serde::{Deserialize, Serialize};
+
+use crate::text::Text;
+use crate::time::Timestamp;
+
+use super::merged::MergedCommit;
+
+/// Names a stage of a plan.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct StageId(pub Text<63>);
+
+impl StageId {
+    pub fn new(id: &str) -> StageId {
+        StageId(Text::new(id))
+    }
+
+    pub fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+}
+
+/// One run of one agent for one stage: `run/stage/attempt/number`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Key(pub Text<200>);
+
+/// A commit by its name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Commit(pub Text<64>);
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum Stage {
+    /// Something it builds on is not merged yet.
+    Waiting {
+        on: Vec<StageId>,
+    },
+    Ready(Turn),
+    Running(Work),
+    /// Its agent has asked a person something.
+    Asking {
+        work: Work,
+        question: Text<1000>,
+    },
+    /// Its agent's context is full, and the next one is told where it was.
+    HandingOff {
+        work: Work,
+        why: Text<300>,
+    },
+    /// Its checks have failed, and its agent is to mend it.
+    Failing {
+        work: Work,
+        report: Text<4000>,
+    },
+    Merging {
+        verified: Verified,
+        entry: u64,
+    },
+    Conflicted {
+        verified: Verified,
+        against: Commit,
+        paths: Vec<Text<400>>,
+        resolver: Option<Key>,
+        tries: u8,
+    },
+    /// Merged with what is there it is red.
+    MergeHeld {
+        verified: Verified,
+        cause: Cause,
+    },
+    /// A person decides.
+    Review {
+        case: Case,
+        back: Box<Stage>,
+    },
+    Blocked {
+        attempt: u32,
+        failure: Failure,
+    },
+    Skipped {
+        by: Text<64>,
+        why: Text<300>,
+    },
+    Done {
+        merged: MergedCommit,
+    },
+}
+
+/// A stage that may start.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Turn {
+    /// From 1.
+    pub attempt: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_before: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_held: bool,
+    /// What the agent before left for this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub carry: Option<Text<64>>,
+}
+
+/// A stage that an agent works at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Work {
+    pub attempt: u32,
+    pub session: Key,
+    /// What it started from.
+    pub base: Commit,
+    pub phase: Phase,
+    /// How often checks have sent it back.
+    pub fixes: u8,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    Work,
+    /// The agent says that it is done, and Sprag looks.
+    Verify,
+}
+
+/// What was checked, as exactly this tree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verified {
+    pub attempt: u32,
+    pub head: Commit,
+    pub tree: Commit,
+    pub base: Commit,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// By itself already.
+    Red { report: Text<4000> },
+    /// Only together with another one.
+    Pair { with: StageId },
+}
+
+/// Why a person is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Case {
+    /// The plan says that a person merges.
+    Merge,
+    /// Sent back too often.
+    Checks,
+    /// A check is said to be wrong.
+    Disputed,
+    /// Nothing was changed, or something was left over.
+    NoChange,
+    /// Files nobody may touch were touched.
+    Protected,
+    Conflict,
+    Red,
+}
+
+/// Why a stage cannot go on. Found from exit codes, streams and hooks, never from prose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Failure {
+    Crash,
+    Timeout,
+    Overload,
+    Wedged,
+    Auth,
+    Sandbox,
+    Setup,
+    Budget,
+    Conflict,
+    /// A person said so.
+    Told,
+    Unknown,
+}
+
+/// Something that was found out or done, as the log has it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "happened", rename_all = "snake_case")]
+pub enum Happened {
+    /// All it builds on is merged.
+    Freed,
+    Started {
+        session: Key,
+        base: Commit,
+    },
+    Asked {
+        question: Text<1000>,
+    },
+    Answered,
+    /// The agent says that it is done.
+    Claimed,
+    /// It wants to change something more after all.
+    WentOn,
+    Red {
+        report: Text<4000>,
+    },
+    /// The report was handed to its agent, or to a new one.
+    SentBack {
+        session: Key,
+    },
+    Green {
+        verified: Verified,
+        entry: u64,
+    },
+    ContextFull {
+        why: Text<300>,
+    },
+    /// What the next agent is told was written down.
+    HandedOff {
+        carry: Text<64>,
+    },
+    /// The agent is gone; it may be tried again then.
+    Failed {
+        failure: Failure,
+        again: Option<Timestamp>,
+    },
+    /// The agent is gone for no fault of its own: this attempt goes on later.
+    Paused {
+        until: Option<Timestamp>,
+    },
+    Conflicted {
+        against: Commit,
+        paths: Vec<Text<400>>,
+    },
+    ResolverStarted {
+        session: Key,
+    },
+    ResolverFailed,
+    MergeRed {
+        cause: Cause,
+    },
+    Landed {
+        merged: MergedCommit,
+    },
+    /// Another place in the queue.
+    Queued {
+        verified: Verified,
+        entry: u64,
+    },
+    Raised {
+        case: Case,
+    },
+    Told(Word),
+}
+
+/// What a person says of a stage.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Word {
+    Hold,
+    Release,
+    Retry,
+    Block,
+    Skip {
+        by: Text<64>,
+        why: Text<300>,
+    },
+    /// What was asked in a review is answered by letting it go on as it was.
+    GoOn,
+    /// As it is.
+    Merge {
+        verified: Verified,
+        entry: u64,
+    },
+}
+
+/// What became of a stage.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Stepped {
+    To(Stage),
+    /// It means nothing here.
+    Ignored,
+}
+
+/// Times checks send a stage back before a person is asked.
+pub const FIXES: u8 = 3;
+/// Times a conflict is tried to be resolved.
+pub const TRIES: u8 = 3;
+
+/// The one relation between states.
+pub fn step(stage: &Stage, happened: &Happened) -> Stepped {
+    use Happened as H;
+    let to = match (stage, happened) {
+        (Stage::Waiting { .. }, H::Freed) => Stage::Ready(Turn { attempt: 1, ..Turn::default() }),
+
+        (Stage::Ready(turn), H::Started { session, base }) if !turn.is_held => Stage::Running(Work {
+            attempt: turn.attempt,
+            session: session.clone(),
+            base: base.clone(),
+            phase: Phase::Work,
+            fixes: 0,
+        }),
+        (Stage::Ready(turn), H::Told(Word::Hold)) => Stage::Ready(Turn { is_held: true, ..turn.clone() }),
+        (Stage::Ready(turn), H::Told(Word::Release)) => Stage::Ready(Turn { is_held: false, ..turn.clone() }),
+        (Stage::Ready(turn), H::Failed { failure, again: None }) => blocked(turn.attempt, *failure),
+
+        (Stage::Running(work), H::Asked { question }) if work.phase == Phase::Work => {
+            Stage::Asking { work: work.clone(), question: question.clone() }
+        }
+        (Stage::Running(work), H::Claimed) if work.phase == Phase::Work => in_phase(work, Phase::Verify),
+        (Stage::Running(work), H::WentOn) if work.phase == Phase::Verify => in_phase(work, Phase::Work),
+        (Stage::Running(work), H::Red { report }) if work.phase == Phase::Verify => {
+            Stage::Failing { work: work.clone(), report: report.clone() }
+        }
+        (Stage::Running(work), H::Green { verified, entry }) if work.phase == Phase::Verify => {
+            Stage::Merging { verified: verified.clone(), entry: *entry }
+        }
+        (Stage::Running(work), H::ContextFull { why }) => {
+            Stage::HandingOff { work: work.clone(), why: why.clone() }
+        }
+        (Stage::Asking { work, .. }, H::Answered) => Stage::Running(work.clone()),
+        (Stage::Asking { work, .. }, H::ContextFull { why }) => {
+            Stage::HandingOff { work: work.clone(), why: why.clone() }
+        }
+        (Stage::HandingOff { work, .. }, H::HandedOff { carry }) => {
+            Stage::Ready(Turn { attempt: work.attempt, carry: Some(carry.clone()), ..Turn::default() })
+        }
+
+        (Stage::Failing { work, .. }, H::SentBack { session }) if work.fixes < FIXES => {
+            Stage::Running(Work {
+                session: session.clone(),
+                phase: Phase::Work,
+                fixes: work.fixes + 1,
+                ..work.clone()
+            })
+        }
+
+        (
+            Stage::Running(work) | Stage::Asking { work, .. } | Stage::Failing { work, .. },
+            H::Failed { again: Some(at), .. },
+        ) => Stage::Ready(Turn { attempt: work.attempt + 1, not_before: Some(*at), ..Turn::default() }),
+        (
+            Stage::Running(work)
+            | Stage::Asking { work, .. }
+            | Stage::Failing { work, .. }
+            | Stage::HandingOff { work, .. },
+            H::Failed { failure, again: None },
+        ) => blocked(work.attempt, *failure),
+        (
+            Stage::Running(work) | Stage::Asking { work, .. } | Stage::Failing { work, .. },
+            H::Paused { until },
+        ) => Stage::Ready(Turn { attempt: work.attempt, not_before: *until, ..Turn::default() }),
+
+        (Stage::Merging { .. }, H::Landed { merged }) => Stage::Done { merged: merged.clone() },
+        (Stage::Merging { verified, .. }, H::Conflicted { against, paths }) => Stage::Conflicted {
+            verified: verified.clone(),
+            against: against.clone(),
+            paths: paths.clone(),
+            resolver: None,
+            tries: 0,
+        },
+        (Stage::Merging { verified, .. }, H::MergeRed { cause }) => {
+            Stage::MergeHeld { verified: verified.clone(), cause: cause.clone() }
+        }
+        (
+            Stage::Conflicted { verified, against, paths, resolver: None, tries },
+            H::ResolverStarted { session },
+        ) if *tries < TRIES => Stage::Conflicted {
+            verified: verified.clone(),
+            against: against.clone(),
+            paths: paths.clone(),
+            resolver: Some(session.clone()),
+            tries: tries + 1,
+        },
+        (Stage::Conflicted { verified, against, paths, resolver: Some(_), tries }, H::ResolverFailed) => {
+            Stage::Conflicted {
+                verified: verified.clone(),
+                against: against.clone(),
+                paths: paths.clone(),
+                resolver: None,
+                tries: *tries,
+            }
+        }
+        (Stage::Conflicted { verified, .. }, H::Failed { failure, again: None }) => {
+            blocked(verified.attempt, *failure)
+        }
+        (Stage::Conflicted { .. } | Stage::MergeHeld { .. }, H::Queued { verified, entry }) => {
+            Stage::Merging { verified: verified.clone(), entry: *entry }
+        }
+        (Stage::MergeHeld { verified, .. }, H::Failed { again: Some(at), .. }) => {
+            Stage::Ready(Turn { attempt: verified.attempt + 1, not_before: Some(*at), ..Turn::default() })
+        }
+
+        (
+            Stage::Running(_) | Stage::Failing { .. } | Stage::Conflicted { .. } | Stage::MergeHeld { .. },
+            H::Raised { case },
+        ) => Stage::Review { case: *case, back: Box::new(stage.clone()) },
+        (Stage::Review { back, .. }, H::Told(word)) => reviewed(back, word),
+
+        (Stage::Blocked { attempt, .. }, H::Told(Word::Retry)) => {
+            Stage::Ready(Turn { attempt: attempt + 1, ..Turn::default() })
+        }
+        (
+            Stage::Waiting { .. } | Stage::Ready(_) | Stage::Blocked { .. },
+            H::Told(Word::Skip { by, why }),
+        ) => Stage::Skipped { by: by.clone(), why: why.clone() },
+
+        (
+            Stage::Waiting { .. }
+            | Stage::Ready(_)
+            | Stage::Running(_)
+            | Stage::Asking { .. }
+            | Stage::HandingOff { .. }
+            | Stage::Failing { .. }
+            | Stage::Merging { .. }
+            | Stage::Conflicted { .. }
+            | Stage::MergeHeld { .. }
+            | Stage::Review { .. }
+            | Stage::Blocked { .. }
+            | Stage::Skipped { .. }
+            | Stage::Done { .. },
+            _,
+        ) => return Stepped::Ignored,
+    };
+    if to == *stage { Stepped::Ignored } else { Stepped::To(to) }
+}
+
+fn blocked(attempt: u32, failure: Failure) -> Stage {
+    Stage::Blocked { attempt, failure }
+}
+
+fn in_phase(work: &Work, phase: Phase) -> Stage {
+    Stage::Running(Work { phase, ..work.clone() })
+}
+
+/// Where a person's word leads from a review.
+fn reviewed(back: &Stage, word: &Word) -> Stage {
+    match (word, back) {
+        (Word::GoOn, Stage::Running(work) | Stage::Failing { work, .. }) => {
+            Stage::Running(Work { phase: Phase::Work, fixes: 0, ..work.clone() })
+        }
+        (Word::Retry, back) => Stage::Ready(Turn { attempt: back.attempt() + 1, ..Turn::default() }),
+        (Word::Merge { verified, entry }, _) => Stage::Merging { verified: verified.clone(), entry: *entry },
+        (Word::Block, back) => blocked(back.attempt(), Failure::Told),
+        (Word::Skip { by, why }, _) => Stage::Skipped { by: by.clone(), why: why.clone() },
+        // What cannot simply go on starts again.
+        (Word::GoOn, back) => Stage::Ready(Turn { attempt: back.attempt() + 1, ..Turn::default() }),
+        (Word::Hold | Word::Release, back) => Stage::Ready(Turn {
+            attempt: back.attempt() + 1,
+            is_held: *word == Word::Hold,
+            ..Turn::default()
+        }),
+    }
+}
+
+impl Stage {
+    /// How often it was tried, this time included.
+    pub fn attempt(&self) -> u32 {
+        match self {
+            Stage::Waiting { .. } | Stage::Skipped { .. } | Stage::Done { .. } => 0,
+            Stage::Ready(turn) => turn.attempt,
+            Stage::Running(work)
+            | Stage::Asking { work, .. }
+            | Stage::HandingOff { work, .. }
+            | Stage::Failing { work, .. } => work.attempt,
+            Stage::Merging { verified, .. }
+            | Stage::Conflicted { verified, .. }
+            | Stage::MergeHeld { verified, .. } => verified.attempt,
+            Stage::Review { back, .. } => back.attempt(),
+            Stage::Blocked { attempt, .. } => *attempt,
+        }
+    }
+
+    /// The agent at work, if one is.
+    pub fn session(&self) -> Option<&Key> {
+        match self {
+            Stage::Running(work)
+            | Stage::Asking { work, .. }
+            | Stage::HandingOff { work, .. }
+            | Stage::Failing { work, .. } => Some(&work.session),
+            Stage::Conflicted { resolver, .. } => resolver.as_ref(),
+            Stage::Review { back, .. } => back.session(),
+            Stage::Waiting { .. }
+            | Stage::Ready(_)
+            | Stage::Merging { .. }
+            | Stage::MergeHeld { .. }
+            | Stage::Blocked { .. }
+            | Stage::Skipped { .. }
+            | Stage::Done { .. } => None,
+        }
+    }
+
+    /// Nothing changes it any more.
+    pub fn is_over(&self) -> bool {
+        matches!(self, Stage::Skipped { .. } | Stage::Done { .. })
+    }
+
+    /// Nothing happens before a person says something.
+    pub fn is_a_persons(&self) -> bool {
+        match self {
+            Stage::Asking { .. } | Stage::Review { .. } | Stage::Blocked { .. } => true,
+            Stage::Ready(turn) => turn.is_held,
+            _ => false,
+        }
+    }
+
+    pub fn name(&self) -> &'static str {
+        match self {
+            Stage::Waiting { .. } => "waiting",
+            Stage::Ready(_) => "ready",
+            Stage::Running(_) => "running",
+            Stage::Asking { .. } => "asking",
+            Stage::HandingOff { .. } => "handing off",
+            Stage::Failing { .. } => "failing",
+            Stage::Merging { .. } => "merging",
+            Stage::Conflicted { .. } => "conflicted",
+            Stage::MergeHeld { .. } => "merge held",
+            Stage::Review { .. } => "review",
+            Stage::Blocked { .. } => "blocked",
+            Stage::Skipped { .. } => "skipped",
+            Stage::Done { .. } => "done",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn work(phase: Phase) -> Work {
+        let session = Key(Text::new("r/s/1/1"));
+        Work { attempt: 1, session, base: Commit(Text::new("b")), phase, fixes: 0 }
+    }
+
+    fn verified() -> Verified {
+        let commit = |name: &str| Commit(Text::new(name));
+        Verified { attempt: 1, head: commit("h"), tree: commit("t"), base: commit("b") }
+    }
+
+    fn states() -> Vec<Stage> {
+        let conflicted = |resolver| Stage::Conflicted {
+            verified: verified(),
+            against: Commit(Text::new("x")),
+            paths: Vec::new(),
+            resolver,
+            tries: 1,
+        };
+        vec![
+            Stage::Waiting { on: Vec::new() },
+            Stage::Ready(Turn { attempt: 1, ..Turn::default() }),
+            Stage::Running(work(Phase::Work)),
+            Stage::Running(work(Phase::Verify)),
+            Stage::Asking { work: work(Phase::Work), question: Text::new("?") },
+            Stage::HandingOff { work: work(Phase::Work), why: Text::new("full") },
+            Stage::Failing { work: work(Phase::Verify), report: Text::new("red") },
+            Stage::Merging { verified: verified(), entry: 1 },
+            conflicted(None),
+            conflicted(Some(Key(Text::new("r/s/1/2")))),
+            Stage::MergeHeld { verified: verified(), cause: Cause::Red { report: Text::new("red") } },
+            Stage::Review { case: Case::Checks, back: Box::new(Stage::Running(work(Phase::Verify))) },
+            Stage::Blocked { attempt: 1, failure: Failure::Auth },
+            Stage::Skipped { by: Text::new("p"), why: Text::new("w") },
+        ]
+    }
+
+    fn happenings() -> Vec<Happened> {
+        let at = Timestamp::from_millis(0);
+        let session = Key(Text::new("r/s/1/3"));
+        let commit = Commit(Text::new("c"));
+        let merged = MergedCommit::landed(commit.clone(), commit.clone());
+        vec![
+            Happened::Freed,
+            Happened::Started { session: session.clone(), base: commit.clone() },
+            Happened::Asked { question: Text::new("?") },
+            Happened::Answered,
+            Happened::Claimed,
+            Happened::WentOn,
+            Happened::Red { report: Text::new("red") },
+            Happened::SentBack { session: session.clone() },
+            Happened::Green { verified: verified(), entry: 2 },
+            Happened::ContextFull { why: Text::new("full") },
+            Happened::HandedOff { carry: Text::new("h") },
+            Happened::Failed { failure: Failure::Crash, again: Some(at) },
+            Happened::Failed { failure: Failure::Auth, again: None },
+            Happened::Paused { until: Some(at) },
+            Happened::Conflicted { against: commit.clone(), paths: Vec::new() },
+            Happened::ResolverStarted { session },
+            Happened::ResolverFailed,
+            Happened::MergeRed { cause: Cause::Pair { with: StageId::new("o") } },
+            Happened::Landed { merged },
+            Happened::Queued { verified: verified(), entry: 3 },
+            Happened::Raised { case: Case::Red },
+            Happened::Told(Word::Hold),
+            Happened::Told(Word::Release),
+            Happened::Told(Word::Retry),
+            Happened::Told(Word::Block),
+            Happened::Told(Word::Skip { by: Text::new("p"), why: Text::new("w") }),
+            Happened::Told(Word::GoOn),
+            Happened::Told(Word::Merge { verified: verified(), entry: 4 }),
+        ]
+    }
+
+    #[test]
+    fn these_moves_there_are_and_no_others() {
+        let mut moves: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for stage in states() {
+            for happened in happenings() {
+                if let Stepped::To(to) = step(&stage, &happened)
+                    && to.name() != stage.name()
+                {
+                    moves.entry(stage.name()).or_default().insert(to.name());
+                }
+            }
+        }
+        let told: Vec<String> = moves
+            .into_iter()
+            .map(|(from, to)| format!("{from} > {}", to.into_iter().collect::<Vec<_>>().join(", ")))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                "asking > blocked, handing off, ready, running",
+                "blocked > ready, skipped",
+                "conflicted > blocked, merging, review",
+                "failing > blocked, ready, review, running",
+                "handing off > blocked, ready",
+                "merge held > merging, ready, review",
+                "merging > conflicted, done, merge held",
+                "ready > blocked, running, skipped",
+                "review > blocked, merging, ready, running, skipped",
+                "running > asking, blocked, failing, handing off, merging, ready, review",
+                "waiting > ready, skipped",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_over_stays_so() {
+        let merged = MergedCommit::landed(Commit(Text::new("c")), Commit(Text::new("t")));
+        for stage in [Stage::Done { merged }, Stage::Skipped { by: Text::new("p"), why: Text::new("w") }] {
+            assert!(stage.is_over());
+            assert!(happenings().iter().all(|happened| step(&stage, happened) == Stepped::Ignored));
+        }
+    }
+
+    #[test]
+    fn checks_send_back_three_times() {
+        let mut stage = Stage::Running(work(Phase::Verify));
+        let mut sent = 0;
+        loop {
+            let Stepped::To(failing) = step(&stage, &Happened::Red { report: Text::new("red") }) else {
+                break;
+            };
+            let session = Key(Text::new("r/s/1/1"));
+            let Stepped::To(again) = step(&failing, &Happened::SentBack { session }) else { break };
+            let Stepped::To(claimed) = step(&again, &Happened::Claimed) else { break };
+            stage = claimed;
+            sent += 1;
+        }
+        assert_eq!(sent, FIXES);
+    }
+}

@@ -1,0 +1,273 @@
+//! What the words of documents come to while an index is built: the terms they are found by, the names they
+//! are, the pieces their vectors are summed from. Finding that out takes longer than counting, and texts
+//! are made of few words, so each is looked at once and remembered.
+
+use std::collections::HashMap;
+
+use sprag_core::memory::document::Document;
+
+use crate::build::{Counted, FIELD, cut, name_key};
+use crate::mix::Mixed;
+use crate::numbers::short;
+use crate::postings::FIELDS;
+use crate::table::{DIMS, Summing, Table, Vector};
+use crate::{pieces, tokens};
+
+/// Words that are remembered at most.
+const KNOWN: usize = 200_000;
+/// Tags are found as tags: nobody means a name by one, and no vector is made of them.
+const TAGS: usize = 1;
+
+pub struct Words<'t> {
+    table: Table<'t>,
+    /// Whole words.
+    words: Known,
+    /// Parts of names, which are many and made of parts that are few. A word that is in every text is left
+    /// out as a word, and not as a part.
+    parts: Known,
+    summing: Summing<'t>,
+    /// Pieces of the document at hand.
+    pieces: Vec<u32>,
+}
+
+/// What a word comes to.
+#[derive(Clone, Copy, Debug)]
+struct Meaning<'m> {
+    terms: &'m [u32],
+    /// Keys of the names in it.
+    names: &'m [u32],
+    pieces: &'m [u32],
+}
+
+/// Words with what they come to, close together: what costs most is to wait for memory.
+#[derive(Debug, Default)]
+struct Known {
+    places: HashMap<u128, Place, Mixed>,
+    numbers: Vec<u32>,
+}
+
+/// Where the numbers of a word begin, and how many there are of each kind.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    from: u32,
+    terms: u8,
+    names: u8,
+    pieces: u8,
+}
+
+impl Known {
+    fn get(&self, word: &str) -> Option<Meaning<'_>> {
+        let place = *self.places.get(&short(word.as_bytes())?)?;
+        let numbers = &self.numbers[place.from as usize..];
+        let (terms, rest) = numbers.split_at(place.terms.into());
+        let (names, rest) = rest.split_at(place.names.into());
+        Some(Meaning { terms, names, pieces: &rest[..place.pieces.into()] })
+    }
+
+    fn keep(&mut self, word: &str, meaning: Meaning<'_>) {
+        let size = |numbers: &[u32]| u8::try_from(numbers.len()).ok();
+        let place = (
+            size(meaning.terms),
+            size(meaning.names),
+            size(meaning.pieces),
+            u32::try_from(self.numbers.len()),
+        );
+        if let (Some(word), (Some(terms), Some(names), Some(pieces), Ok(from))) =
+            (short(word.as_bytes()), place)
+            && self.places.len() < KNOWN
+        {
+            self.places.insert(word, Place { from, terms, names, pieces });
+            [meaning.terms, meaning.names, meaning.pieces]
+                .iter()
+                .for_each(|all| self.numbers.extend_from_slice(all));
+        }
+    }
+}
+
+impl<'t> Words<'t> {
+    pub fn new(table: &Table<'t>) -> Words<'t> {
+        Words {
+            table: *table,
+            words: Known::default(),
+            parts: Known::default(),
+            summing: Summing::new(table),
+            pieces: Vec::new(),
+        }
+    }
+
+    /// Counts the words of a document; gives the lengths of its fields and which way it points.
+    pub fn count(
+        &mut self,
+        document: &Document,
+        doc: u32,
+        terms: &mut Counted,
+        keys: &mut Counted,
+    ) -> ([u32; FIELDS], Vector) {
+        let mut lengths = [0; FIELDS];
+        let mut pieces = std::mem::take(&mut self.pieces);
+        pieces.clear();
+        let mut all = Counting { doc, terms, keys, pieces };
+        lengths[0] = self.text(&document.summary, 0, &mut all);
+        for tag in &document.tags {
+            lengths[TAGS] += self.text(tag, TAGS, &mut all);
+        }
+        lengths[2] = self.text(&document.when, 2, &mut all);
+        lengths[3] = self.text(&document.detail, 3, &mut all);
+        self.pieces = all.pieces;
+        let vector = self.summing.sum(&mut self.pieces).unwrap_or([0.0; DIMS]);
+        (lengths, vector)
+    }
+
+    fn text(&mut self, text: &str, field: usize, all: &mut Counting<'_>) -> u32 {
+        let text = cut(text, FIELD);
+        // What is left out of a word without ending it would make two words one.
+        if !text.bytes().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace()) {
+            return look(text, &self.table, field, all, |_| {});
+        }
+        text.split(|c: char| !is_inside(c))
+            .filter(|run| !run.is_empty())
+            .map(|run| self.run(run, field, all))
+            .sum()
+    }
+
+    fn run(&mut self, run: &str, field: usize, all: &mut Counting<'_>) -> u32 {
+        if let Some(known) = self.words.get(run) {
+            return all.take(known, field);
+        }
+        match plain_name(run) {
+            Some(name) => self.name(run, &name, field, all),
+            None => look(run, &self.table, field, all, |meaning| self.words.keep(run, meaning)),
+        }
+    }
+
+    /// A name whose parts are what it is found by and what its vector is made of.
+    fn name(&mut self, run: &str, name: &str, field: usize, all: &mut Counting<'_>) -> u32 {
+        let mut length = 0;
+        tokens::each_part(run, |part| {
+            if let Some(known) = self.parts.get(part) {
+                length += all.take(known, field);
+                return;
+            }
+            let mut pieces = Vec::new();
+            pieces::each(part, &self.table, |piece| pieces.push(piece));
+            let meaning = Meaning { terms: &all.terms.of_part(part), names: &[], pieces: &pieces };
+            length += all.take(meaning, field);
+            self.parts.keep(part, meaning);
+        });
+        if field != TAGS {
+            let number = all.name(name);
+            all.keys.count_once(number, all.doc);
+        }
+        length
+    }
+}
+
+/// Counts any text, as it is without being known.
+fn look(
+    text: &str,
+    table: &Table<'_>,
+    field: usize,
+    all: &mut Counting<'_>,
+    keep: impl FnOnce(Meaning<'_>),
+) -> u32 {
+    let (mut terms, mut names, mut pieces) = (Vec::new(), Vec::new(), Vec::new());
+    tokens::each_word(text, |word| {
+        if !tokens::is_left_out(word) {
+            tokens::each_part(word, |part| terms.extend(all.terms.of_part(part)));
+        }
+        names.extend(tokens::name(word).map(|name| all.name(&name)));
+    });
+    pieces::each(text, table, |piece| pieces.push(piece));
+    let meaning = Meaning { terms: &terms, names: &names, pieces: &pieces };
+    keep(meaning);
+    all.take(meaning, field)
+}
+
+/// What is counted, and for which document.
+struct Counting<'c> {
+    doc: u32,
+    terms: &'c mut Counted,
+    keys: &'c mut Counted,
+    pieces: Vec<u32>,
+}
+
+impl Counting<'_> {
+    /// How many terms there were.
+    fn take(&mut self, meaning: Meaning<'_>, field: usize) -> u32 {
+        if field != TAGS {
+            meaning.names.iter().for_each(|name| self.keys.count_once(*name, self.doc));
+            self.pieces.extend_from_slice(meaning.pieces);
+        }
+        self.terms.count_all(meaning.terms, self.doc, field)
+    }
+
+    fn name(&mut self, name: &str) -> u32 {
+        let mut key = Vec::with_capacity(8);
+        name_key(name, &mut key);
+        self.keys.number(&key)
+    }
+}
+
+fn is_inside(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '\'')
+}
+
+/// Letters alone, in several parts. Where digits begin a part for one purpose they begin none for the other.
+fn plain_name(run: &str) -> Option<String> {
+    let is_letter = |byte: &u8| byte.is_ascii_alphabetic() || *byte == b'_';
+    let is_joined =
+        |pair: &[u8]| pair[0] == b'_' || (pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase());
+    let bytes = run.as_bytes();
+    let may_be = bytes.windows(2).any(is_joined) && bytes.iter().all(is_letter);
+    may_be.then(|| tokens::name(run)).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::table::built_in;
+
+    proptest! {
+        #[test]
+        fn a_word_that_is_known_comes_to_what_it_came_to(
+            text in proptest::collection::vec("[a-zA-Z]{1,6}|[a-z]{2,5}_[a-z]{2,5}|[a-z]{1,4}[A-Z]{1,3}[a-z]{1,4}|[A-Za-z0-9_']{1,20}|the|don't|é|缓存|\u{1}|[ .,/\n]{1,2}", 0..40)
+        ) {
+            let text = text.concat();
+            let table = built_in();
+            let mut words = Words::new(&table);
+            let (mut terms, mut keys) = (Counted::default(), Counted::default());
+            let document = Document { detail: text.clone(), ..Document::default() };
+            let first = words.count(&document, 0, &mut terms, &mut keys);
+            let second = words.count(&document, 1, &mut terms, &mut keys);
+            prop_assert_eq!(first, second);
+
+            let (mut by_term, mut count) = (std::collections::BTreeMap::new(), 0u32);
+            tokens::terms(&text, |term| {
+                *by_term.entry(term.as_bytes().to_vec()).or_insert(0u8) += 1;
+                count += 1;
+            });
+            prop_assert_eq!(first.0[3], count);
+            let mut found = std::collections::BTreeMap::new();
+            terms.lists(|term, list| {
+                assert!(list.len() == 2 && list[0].tf == list[1].tf);
+                found.insert(term.to_vec(), list[0].tf[3]);
+            });
+            prop_assert_eq!(found, by_term);
+
+            let mut named = std::collections::BTreeSet::new();
+            tokens::names(&text, |name| {
+                let mut key = Vec::new();
+                name_key(name, &mut key);
+                named.insert(key);
+            });
+            let mut found = std::collections::BTreeSet::new();
+            keys.lists(|key, _| {
+                found.insert(key.to_vec());
+            });
+            prop_assert_eq!(found, named);
+            prop_assert_eq!(first.1, table.embed(&text).unwrap_or([0.0; DIMS]));
+        }
+    }
+}
