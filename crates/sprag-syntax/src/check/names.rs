@@ -242,6 +242,15 @@ fn is_own_receiver(seen: &Seen<'_>, id: Id, receiver: Id, of: &Declaration) -> b
     }
 }
 
+/// Whether `object` is the very object whose method of `class` is running.
+pub(crate) fn is_own_object(seen: &Seen<'_>, id: Id, object: Id, class: Id) -> bool {
+    let inside = seen.class_of(id) == Some(class);
+    match seen.tree.lang {
+        Lang::Python => inside && is_first_parameter(seen, id, object),
+        _ => inside && seen.tree.kind(object) == "this" && !in_plain_function(seen, id, class),
+    }
+}
+
 /// A `function` inside of a method has a `this` of its own.
 fn in_plain_function(seen: &Seen<'_>, id: Id, owner: Id) -> bool {
     let functions = [
