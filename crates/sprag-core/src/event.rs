@@ -327,6 +327,9 @@ impl Report {
                 decided.opinions.iter_mut().for_each(clean);
             }
             Report::Approved { .. }
+            | Report::Rejected { .. }
+            | Report::IntentSelected { .. }
+            | Report::IntentDone { .. }
             | Report::Reflected { .. }
             | Report::Verified
             | Report::Misdirected { .. }

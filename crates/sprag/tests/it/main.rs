@@ -11,6 +11,7 @@ mod blame;
 mod broker;
 mod bypasses;
 mod checked;
+mod classify;
 mod commands;
 mod commit;
 mod completion;

@@ -110,9 +110,11 @@ const MARKS: &[&str] = &[
     "diff", "yq", "unlink", "shred", "trash", "split", "-o", "--output", "xxd", "uniq", "cut", "wc", "eval",
 ];
 
+const GIT: &str = "git";
+
 /// Whether git moves the whole tree: nobody wrote what is there then.
 pub fn moves_tree(call: &ToolCall, input: &Input) -> bool {
-    let is_git = call.command.as_ref().is_some_and(|command| command.contains("git"));
+    let is_git = call.command.as_ref().is_some_and(|command| command.contains(GIT));
     is_git && call.script(&input.start()).is_some_and(|script| script.commands.iter().any(moves))
 }
 
@@ -124,8 +126,7 @@ fn moves(command: &Command) -> bool {
         Some(Word::Partly(_) | Word::Many) | None => None,
     };
     let has_paths = command.argv.iter().any(|word| matches!(word, Word::Known(word) if word == "--"));
-    let is_git = command.program().is_some_and(|program| program == "git");
-    is_git && !has_paths && word(1).is_some_and(|verb| VERBS.contains(&verb))
+    command.program() == Some(GIT) && !has_paths && word(1).is_some_and(|verb| VERBS.contains(&verb))
 }
 
 fn place(used: &PathUse, cwd: &str) -> Option<(String, String)> {
