@@ -6,6 +6,7 @@
 //! all of it ([`JUDGED`]). A commit makes it [`FINAL`]. Nothing is edited: a later record says which ones
 //! it supersedes, file by file.
 
+pub mod anchor;
 pub mod blocks;
 pub mod chain;
 pub mod export;

@@ -1,6 +1,7 @@
 //! Asking git. The only file that starts it; most questions are answered by looking (`places.rs`).
 
 pub mod blobs;
+pub mod history;
 
 use std::ffi::{OsStr, OsString};
 use std::io;

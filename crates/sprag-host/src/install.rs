@@ -19,6 +19,7 @@ use crate::disk::{self, Disk};
 use crate::places::UserPlaces;
 
 pub mod agent;
+pub mod git_hook;
 pub mod server;
 
 /// Commands an agent may run on its own: what it tells us about its work, and what it looks up.

@@ -26,6 +26,7 @@ pub mod journal;
 pub mod judge;
 pub mod keep;
 pub mod learnings;
+pub mod lessons;
 pub mod memory;
 pub mod migrate;
 pub mod outbox;

@@ -1,6 +1,7 @@
 //! What has changed, found out: after a call by its own files, at a stop by all that differs from what was
 //! written down, after a commit by what it has of that. What comes of it is the gate's to write down.
 
+pub mod anchor;
 mod author;
 mod before;
 pub mod book;

@@ -13,6 +13,7 @@ use super::role::{Right, Role};
 use super::{Desk, Said, find, words};
 use crate::intents;
 use crate::learnings::hand_in::{Hand, HandInError, hand_in};
+use crate::lessons;
 use crate::records;
 use crate::reports::{self, Delivery};
 
@@ -39,6 +40,13 @@ pub const TOOLS: &[Tool] = &[
         right: Right::Record,
         schema: record_schema,
         call: record,
+    },
+    Tool {
+        name: "record_lesson",
+        about: "Keep a lesson: what went wrong, what to do about it, and the command that tells. It is a learning.",
+        right: Right::Record,
+        schema: lesson_schema,
+        call: record_lesson,
     },
     Tool {
         name: "observe",
@@ -74,6 +82,8 @@ const QUERY: usize = 1000;
 const LIMIT: u64 = 5;
 const LIMIT_MOST: u64 = 10;
 const IDS: usize = 20;
+const LESSON: usize = 1500;
+const CHECK: usize = 150;
 
 fn search_schema() -> Map<String, Value> {
     object(
@@ -89,10 +99,17 @@ fn search_schema() -> Map<String, Value> {
 }
 
 fn search(desk: &Desk<'_>, arguments: &Map<String, Value>) -> Said {
+    let category = match arguments.get("category").filter(|category| !category.is_null()) {
+        None => None,
+        Some(given) => Some(given.as_str().and_then(Category::read).ok_or_else(|| {
+            let known: Vec<&str> = Category::ALL.iter().map(|category| category.name()).collect();
+            format!("`category` is one of {}", known.join(", "))
+        })?),
+    };
     let query = find::Query {
         text: text::<QUERY>(arguments, "query")?.to_string(),
         limit: arguments.get("limit").and_then(Value::as_u64).unwrap_or(LIMIT).clamp(1, LIMIT_MOST) as usize,
-        category: arguments.get("category").and_then(Value::as_str).and_then(Category::read),
+        category,
         tag: arguments.get("tag").and_then(Value::as_str).map(str::to_owned),
         files: texts::<300>(arguments, "files", 20)?.iter().map(ToString::to_string).collect(),
     };
@@ -115,12 +132,40 @@ fn record(desk: &Desk<'_>, arguments: &Map<String, Value>) -> Said {
     let submission = Value::Object(arguments.clone()).to_string();
     let (world, caller) = (desk.world, desk.caller);
     let hand = Hand { session: &caller.session, actor: &caller.actor, cwd: place(desk), now: desk.now };
-    let handed_in = hand_in(world, &hand, &submission, None).map_err(|error| match error {
-        HandInError::Unreadable(unreadable) => unreadable.to_string(),
-        HandInError::Report(error) => format!("it cannot be written down: {error:?}"),
-    })?;
+    let handed_in = hand_in(world, &hand, &submission, None).map_err(in_words)?;
     let how = delivered(&handed_in.delivery)?;
     Ok(handed_in.lines(how).join("\n"))
+}
+
+fn lesson_schema() -> Map<String, Value> {
+    object(
+        json!({
+            "text": {"type": "string", "maxLength": LESSON, "description": "what went wrong, and what to do about it"},
+            "check": {"type": "string", "maxLength": CHECK, "description": "the command that failed, and passes now"},
+        }),
+        &["text"],
+    )
+}
+
+fn record_lesson(desk: &Desk<'_>, arguments: &Map<String, Value>) -> Said {
+    let lesson: Text<LESSON> = text(arguments, "text")?;
+    let check = match arguments.get("check") {
+        None | Some(Value::Null) => None,
+        Some(_) => Some(text::<CHECK>(arguments, "check")?),
+    };
+    let (world, caller) = (desk.world, desk.caller);
+    let hand = Hand { session: &caller.session, actor: &caller.actor, cwd: place(desk), now: desk.now };
+    let check = check.as_ref().map(|check| check.as_str());
+    let recorded = lessons::record(world, &hand, lesson.as_str(), check).map_err(in_words)?;
+    let how = delivered(&recorded.handed_in.delivery)?;
+    Ok([recorded.handed_in.lines(how), recorded.warnings].concat().join("\n"))
+}
+
+fn in_words(error: HandInError) -> String {
+    match error {
+        HandInError::Unreadable(unreadable) => unreadable.to_string(),
+        HandInError::Report(error) => format!("it cannot be written down: {error:?}"),
+    }
 }
 
 fn observe_schema() -> Map<String, Value> {

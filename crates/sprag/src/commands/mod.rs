@@ -40,6 +40,7 @@ commands! {
     Memory: memory,
     Eval: eval,
     Learnings: learnings,
+    Lesson: lesson,
     Show: show,
     Mcp: mcp,
     Backends: backends,

@@ -2,12 +2,14 @@
 
 use super::{Cx, Outcome};
 
+mod blame;
 mod classify;
 mod export;
 mod found;
 mod log;
 mod map;
 mod reindex;
+mod rewritten;
 mod show;
 mod stats;
 mod verify;
@@ -21,6 +23,9 @@ pub struct Args {
 
 #[derive(clap::Subcommand)]
 enum Command {
+    Blame(blame::Args),
+    #[command(hide = true)]
+    Rewritten(rewritten::Args),
     Log(log::Args),
     Show(show::Args),
     Map(map::Args),
@@ -33,6 +38,8 @@ enum Command {
 
 pub fn run(args: Args, cx: &Cx) -> Outcome {
     match args.command {
+        Command::Blame(args) => blame::run(&args, cx),
+        Command::Rewritten(args) => rewritten::run(&args, cx),
         Command::Log(args) => log::run(&args, cx),
         Command::Show(args) => show::run(&args, cx),
         Command::Map(args) => map::run(&args, cx),

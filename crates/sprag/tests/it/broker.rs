@@ -143,7 +143,10 @@ fn a_session_records_and_finds_again() {
         .iter()
         .map(|tool| tool["name"].as_str().unwrap())
         .collect();
-    assert_eq!(names, ["search", "record", "observe", "answer", "outcome", "select_active_intent"]);
+    assert_eq!(
+        names,
+        ["search", "record", "record_lesson", "observe", "answer", "outcome", "select_active_intent"]
+    );
 
     let (nothing, _) = talk.call("search", json!({"query": "lexer newline"}));
     assert_eq!(nothing, "sprag: nothing is known about this");
@@ -157,6 +160,13 @@ fn a_session_records_and_finds_again() {
     assert!(found.contains(&id) && found.contains(&format!("> {summary}")), "{found}");
     assert!(found.contains("never instructions"), "{found}");
 
+    let lesson =
+        "Never pass `Lexer::feed` in src/lexer.rs a buffer of 0 bytes, because it waits for 30 s then";
+    let (kept, is_error) = talk.call("record_lesson", json!({"text": lesson, "check": "cargo test lexer"}));
+    assert!(!is_error && kept.contains("kept `"), "{kept}");
+    let (refused, is_error) = talk.call("record_lesson", json!({"check": "cargo test"}));
+    assert!(is_error && refused.contains("`text` is no text"), "{refused}");
+
     let (noted, is_error) = talk.call("outcome", json!({"ids": [id], "success": true, "what": "fixed it"}));
     assert_eq!((noted.as_str(), is_error), ("noted (recorded)", false));
     let (noted, is_error) = talk.call("observe", json!({"note": "the tests need a terminal"}));
@@ -165,7 +175,8 @@ fn a_session_records_and_finds_again() {
         json!({"question": "which port?", "answer": "8080", "source": "README.md", "confidence": 0.9});
     assert_eq!(talk.call("answer", answer), ("kept (recorded)".to_owned(), false));
     assert_eq!(talk.end(), 0);
-    for kind in ["learning.accepted", "learning.referred", "learning.outcome", "observed", "qa.answered"] {
+    assert_eq!(count(&sandbox, "learning.accepted"), 2);
+    for kind in ["learning.referred", "learning.outcome", "observed", "qa.answered"] {
         assert_eq!(count(&sandbox, kind), 1, "{kind}");
     }
 }

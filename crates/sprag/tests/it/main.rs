@@ -7,9 +7,11 @@
 )]
 
 mod bad_input;
+mod blame;
 mod broker;
 mod bypasses;
 mod checked;
+mod classify;
 mod commands;
 mod commit;
 mod completion;
@@ -22,6 +24,7 @@ mod intents;
 mod killed;
 mod laws;
 mod learnings;
+mod lessons;
 mod memory;
 mod packs;
 mod parallel;
@@ -35,6 +38,7 @@ mod recall;
 mod reflection;
 mod review;
 mod reviewers;
+mod scoped;
 mod scripts;
 mod settings;
 mod shell;

@@ -5,7 +5,7 @@ mod form;
 mod killed;
 mod odd;
 mod tampered;
-mod work;
+pub mod work;
 
 use std::collections::BTreeSet;
 use std::process::Child;

@@ -45,14 +45,19 @@ pub struct Args {
 pub fn run(args: &Args, cx: &Cx) -> Outcome {
     if args.jsonl {
         let root = cx.cwd.join(&args.root);
-        let jobs = args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)).clamp(1, 64);
+        let jobs = args
+            .jobs
+            .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+            .clamp(1, 64);
         let clock = if args.timing { lines::Clock::Told } else { lines::Clock::Quiet };
         return lines::answer_all(&root, jobs, clock);
     }
     let range = match (&args.range, args.staged) {
         (None, true) => Range::Staged,
         (Some(text), false) => match text.split_once("..") {
-            Some((from, to)) => Range::Between { from: from.to_owned(), to: to.trim_start_matches('.').to_owned() },
+            Some((from, to)) => {
+                Range::Between { from: from.to_owned(), to: to.trim_start_matches('.').to_owned() }
+            }
             None => Range::Commit(text.clone()),
         },
         _ => return Err(Failure::nothing_to_classify()),
@@ -67,9 +72,9 @@ pub fn run(args: &Args, cx: &Cx) -> Outcome {
 /// Documents are comments that have a file of their own.
 fn judge(versions: &[Versions]) -> Judgement {
     let is_document = |path: &str| [".md", ".rst", ".adoc"].iter().any(|ending| path.ends_with(ending));
-    let files = versions.iter().filter(|file| {
-        !file.path_before.iter().chain(&file.path_after).all(|path| is_document(path))
-    });
+    let files = versions
+        .iter()
+        .filter(|file| !file.path_before.iter().chain(&file.path_after).all(|path| is_document(path)));
     let change = Change {
         files: files
             .map(|file| File {
@@ -102,22 +107,30 @@ fn tell(range: &Range, judged: &Judgement) {
         }
         Verdict::Changed(witness) => {
             output::line(format!("{what}: CHANGED, new behaviour"));
-            let unit = if witness.unit.is_empty() { String::new() } else { format!(" in `{}`", witness.unit) };
+            let unit =
+                if witness.unit.is_empty() { String::new() } else { format!(" in `{}`", witness.unit) };
             output::line(format!("  {}{unit}", witness.path));
             for (side, excerpt) in [("before", &witness.before), ("after", &witness.after)] {
                 if let Some(excerpt) = excerpt {
-                    output::line(format!("  {side}, line {}: {}", excerpt.line, excerpt.text.lines().next().unwrap_or_default()));
+                    output::line(format!(
+                        "  {side}, line {}: {}",
+                        excerpt.line,
+                        excerpt.text.lines().next().unwrap_or_default()
+                    ));
                 }
             }
         }
-        Verdict::Unproven(reason) => output::line(format!("{what}: UNPROVEN ({}), taken as new behaviour", reason.name())),
+        Verdict::Unproven(reason) => {
+            output::line(format!("{what}: UNPROVEN ({}), taken as new behaviour", reason.name()))
+        }
     }
     for (about, names) in [("added", &judged.api.added), ("removed", &judged.api.removed)] {
         if !names.is_empty() {
             output::line(format!("  public names {about}: {}", names.join(", ")));
         }
     }
-    let renamed: Vec<String> = judged.api.renamed.iter().map(|(from, to)| format!("{from} -> {to}")).collect();
+    let renamed: Vec<String> =
+        judged.api.renamed.iter().map(|(from, to)| format!("{from} -> {to}")).collect();
     if !renamed.is_empty() {
         output::line(format!("  public names renamed: {}", renamed.join(", ")));
     }

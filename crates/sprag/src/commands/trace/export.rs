@@ -21,7 +21,11 @@ pub fn run(args: &Args, cx: &Cx) -> Outcome {
     let records = args.which.of(&cx.world()?)?;
     if args.json {
         let records: Vec<_> = records.iter().map(found::rendered).collect();
-        return show(true, || json!({"media_type": MEDIA_TYPE, "version": VERSION, "records": records}), || {});
+        return show(
+            true,
+            || json!({"media_type": MEDIA_TYPE, "version": VERSION, "records": records}),
+            || {},
+        );
     }
     for record in &records {
         output::line(found::rendered(record).to_string());

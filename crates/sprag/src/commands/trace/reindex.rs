@@ -2,13 +2,17 @@
 
 use serde_json::json;
 use sprag_core::event::{Event, Input, SessionId};
-use sprag_core::log::By;
+use sprag_core::log::{By, Record};
 use sprag_core::text::Text;
+use sprag_core::trace::FINAL;
 use sprag_core::trace::open::Open;
 use sprag_host::disk::RealDisk;
+use sprag_host::places::Places;
+use sprag_host::trace::anchor::{Known, renew};
 use sprag_host::{learnings, projections, records, reports, trace};
 
 use crate::commands::{Cx, Outcome, show};
+use crate::failure::Failure;
 use crate::output;
 
 /// Look at the commits again for what was changed, and tell other clones
@@ -32,14 +36,33 @@ pub fn run(args: &Args, cx: &Cx) -> Outcome {
         .collect();
     store.log(&RealDisk, &records)?;
     projections::refresh::<Open>(&store, &RealDisk)?;
+    let rewritten = renewed(&world.places, cx)?;
+    store.log(&RealDisk, &rewritten)?;
     let published = match learnings::project_dir(&world.places) {
         Some(project) => trace::share::publish(&store, &project, &RealDisk)?,
         None => 0,
     };
-    let count = records.len();
+    let (count, renewed) = (records.len(), rewritten.len());
     show(
         args.json,
-        || json!({"final": count, "published": published}),
-        || output::line(format!("{count} records of commits were added, {published} told to other clones")),
+        || json!({"final": count, "rewritten": renewed, "published": published}),
+        || {
+            output::line(format!(
+                "{count} records of commits were added, {renewed} of rewritten ones, {published} told to other clones"
+            ));
+        },
     )
+}
+
+/// Records for commits that took the place of others.
+fn renewed(places: &Places, cx: &Cx) -> Result<Vec<Record>, Failure> {
+    let known = Known::load(places)?;
+    let bar = output::progress(0, "looking for rewritten commits");
+    let traces = renew::renew(places, &known, renew::PATIENCE, |at, of| {
+        bar.set_length(of as u64);
+        bar.set_position(at as u64);
+    });
+    bar.finish_and_clear();
+    let by = By { client: Text::from(reports::CLIENT), agent: None, role: None };
+    Ok(traces.iter().map(|it| records::record(FINAL, cx.now, None, Some(by.clone()), json!(it))).collect())
 }

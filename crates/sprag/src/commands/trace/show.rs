@@ -70,7 +70,8 @@ fn tell(found: &Found, is_standing: bool) {
     for file in &trace.files {
         output::line(format!("file      {}", file.path));
         let lines = |ranges: &[Range]| {
-            let told: Vec<String> = ranges.iter().map(|range| format!("{}-{}", range.start, range.end)).collect();
+            let told: Vec<String> =
+                ranges.iter().map(|range| format!("{}-{}", range.start, range.end)).collect();
             told.join(" ")
         };
         if !file.ranges.is_empty() {

@@ -40,7 +40,8 @@ impl Row {
         }
         *self.classes.entry(trace.verdict.class().name()).or_default() += 1;
         let declared = trace.declared.map(|class| class.name());
-        self.unfounded += usize::from(declared == Some("AST_REFACTOR") && trace.verdict.class().name() != "AST_REFACTOR");
+        self.unfounded +=
+            usize::from(declared == Some("AST_REFACTOR") && trace.verdict.class().name() != "AST_REFACTOR");
     }
 }
 

@@ -86,7 +86,9 @@ pub fn bad(id: Option<Value>, line: usize) -> Answer {
 }
 
 fn shown(witness: &Witness) -> Value {
-    let side = |excerpt: &Option<Excerpt>| excerpt.as_ref().map(|excerpt| json!({"line": excerpt.line, "text": excerpt.text}));
+    let side = |excerpt: &Option<Excerpt>| {
+        excerpt.as_ref().map(|excerpt| json!({"line": excerpt.line, "text": excerpt.text}))
+    };
     json!({
         "path": witness.path,
         "unit": witness.unit,

@@ -154,7 +154,8 @@ fn read_all(root: &Path, files: &[WireFile]) -> Option<Sources> {
         .map(|file| {
             let before = side(root, file.before.as_deref(), file.before_text.as_deref())?;
             let after = side(root, file.after.as_deref(), file.after_text.as_deref())?;
-            let has_paths = before.is_some() <= file.path_before.is_some() && after.is_some() <= file.path_after.is_some();
+            let has_paths = before.is_some() <= file.path_before.is_some()
+                && after.is_some() <= file.path_after.is_some();
             (has_paths && (before.is_some() || after.is_some())).then_some((before, after))
         })
         .collect()
@@ -167,7 +168,8 @@ fn side(root: &Path, path: Option<&str>, text: Option<&str>) -> Option<Option<Ve
         (None, None) => Some(None),
         (Some(path), None) => {
             let path = Path::new(path);
-            let stays_below = path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+            let stays_below =
+                path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
             let path = root.join(path);
             // A pipe or a device would be waited for; only files are read.
             if !stays_below || !fs::metadata(&path).ok()?.is_file() {
@@ -183,7 +185,10 @@ fn side(root: &Path, path: Option<&str>, text: Option<&str>) -> Option<Option<Ve
 /// Runs something that recurses through a tree.
 pub fn on_a_deep_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     thread::scope(|scope| {
-        let thread = thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work).expect("a thread can be started");
+        let thread = thread::Builder::new()
+            .stack_size(STACK)
+            .spawn_scoped(scope, work)
+            .expect("a thread can be started");
         match thread.join() {
             Ok(value) => value,
             Err(panic) => panic::resume_unwind(panic),
