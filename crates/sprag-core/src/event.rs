@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::intent::Class;
 use crate::memory::propose::Resolution;
 use crate::rules::Ground;
 use crate::shell::Start;
@@ -181,6 +182,21 @@ pub enum Report {
     Approved {
         code: Text<16>,
     },
+    /// A person does not, and wants it done in another way.
+    Rejected {
+        code: Text<16>,
+    },
+    /// An agent says what it works for from here on.
+    IntentSelected {
+        id: Text<64>,
+        class: Class,
+    },
+    /// An intent is reached: its checks were run, and passed. Whoever says so has run them.
+    IntentDone {
+        id: Text<64>,
+        /// What it meant when they were.
+        fingerprint: Text<64>,
+    },
     /// What was learned, as JSON: a submission of candidates. It is read again here, whoever sent it.
     Reflected {
         submission: String,
@@ -295,12 +311,16 @@ impl Report {
             | Report::Referred { .. }
             | Report::Went { .. }
             | Report::Answered(_)
+            | Report::IntentSelected { .. }
             | Report::Misdirected { .. } => true,
             // With a token it is the gate that tells.
             Report::Decided(decided) => decided.token.is_some(),
             // Checks are not run for a file that somebody left: the next stop does that.
-            Report::Verified => false,
-            Report::Approved { .. } | Report::ReviewerStarted { .. } | Report::ReviewerEnded { .. } => false,
+            Report::Verified | Report::IntentDone { .. } => false,
+            Report::Approved { .. }
+            | Report::Rejected { .. }
+            | Report::ReviewerStarted { .. }
+            | Report::ReviewerEnded { .. } => false,
         }
     }
 }

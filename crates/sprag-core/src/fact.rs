@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::check::Results;
 use crate::digest::Digest;
 use crate::gates::stale::look::Seen;
+use crate::intent::Intents;
 use crate::judge::Judgement;
 use crate::memory::episode::Patterns;
 use crate::memory::propose::Around;
@@ -218,6 +219,8 @@ pub struct Facts {
     pub answers: Option<Vec<Match>>,
     pub seen: Option<Seen>,
     pub changed: Option<Changed>,
+    /// Where the repository has some.
+    pub intents: Option<Intents>,
 }
 
 /// The tracker that is used here.

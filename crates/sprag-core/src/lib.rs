@@ -3,6 +3,7 @@
 //!
 //! Start at [`decide`]: the two functions there are the whole governor.
 
+pub mod approval;
 pub mod backends;
 pub mod breaker;
 pub mod check;

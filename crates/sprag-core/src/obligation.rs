@@ -30,6 +30,7 @@ pub enum Duty {
     Integrity,
     /// What was declared is what was done.
     Trace,
+    Scope,
 }
 
 impl Duty {
@@ -42,6 +43,7 @@ impl Duty {
             Duty::Handoff => "handoff",
             Duty::Integrity => "integrity",
             Duty::Trace => "trace",
+            Duty::Scope => "scope",
         }
     }
 }

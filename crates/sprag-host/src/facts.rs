@@ -26,6 +26,7 @@ use crate::env::Env;
 use crate::exec::{on_path, read_capped};
 use crate::git;
 use crate::guarded;
+use crate::intents;
 use crate::judge;
 use crate::keep;
 use crate::learnings::around;
@@ -65,10 +66,10 @@ const OF_SESSION: Needs = Needs::of(&[
 pub fn gather(needs: Needs, world: &World<'_>, input: &Input, session: &Session) -> Facts {
     let asked = needs.only(OF_SESSION);
     let Some(own) = started_elsewhere(world, session).filter(|_| !asked.is_none()) else {
-        return look(needs, world, input, session);
+        return with_strays(look(needs, world, input, session), needs, world, input, session);
     };
     let found = look(asked | needs.only(Needs::DEBTS), &own, input, session);
-    Facts {
+    let facts = Facts {
         start: found.start,
         changes: found.changes,
         conflicts: found.conflicts,
@@ -81,7 +82,18 @@ pub fn gather(needs: Needs, world: &World<'_>, input: &Input, session: &Session)
         stash: found.stash,
         changed: found.changed,
         ..look(needs.without(OF_SESSION), world, input, session)
+    };
+    with_strays(facts, needs, &own, input, session)
+}
+
+/// What calls have changed that nobody could read beforehand. It takes both the intents and the changes.
+fn with_strays(mut facts: Facts, needs: Needs, own: &World<'_>, input: &Input, session: &Session) -> Facts {
+    if needs.has(Needs::INTENTS | Needs::CHANGES)
+        && let (Some(intents), Some(root)) = (&mut facts.intents, &own.places.worktree)
+    {
+        intents.strays = intents::strays(own, root, session, facts.changes.as_ref(), input);
     }
+    facts
 }
 
 /// The worktree of the session, if this event comes from another one of the same clone.
@@ -173,6 +185,9 @@ fn look(needs: Needs, world: &World<'_>, input: &Input, session: &Session) -> Fa
     }
     if needs.has(Needs::PROPOSED) {
         facts.proposed = around::look(world, input, session);
+    }
+    if needs.has(Needs::INTENTS) {
+        facts.intents = intents::look(world, input, session);
     }
     if needs.has(Needs::CLOSED) {
         facts.closed = Some(closed(world, input, session));

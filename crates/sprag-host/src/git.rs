@@ -13,6 +13,10 @@ use crate::exec::{self, Ending, Ran, Run};
 use crate::places::Places;
 use crate::quoted;
 
+mod versions;
+
+pub use versions::{Range, Versions, versions};
+
 /// Long, because a verdict depends on the answer; a client waits for a stop much longer.
 const DEADLINE: Duration = Duration::from_secs(5);
 const CAP: usize = 4 * 1024 * 1024;

@@ -151,7 +151,7 @@ impl Followed {
     }
 }
 
-fn expanded(path: &str, home: &str) -> String {
+pub(crate) fn expanded(path: &str, home: &str) -> String {
     match path.strip_prefix("~/") {
         Some(rest) if !home.is_empty() => format!("{home}/{rest}"),
         _ => path.to_owned(),
@@ -160,7 +160,7 @@ fn expanded(path: &str, home: &str) -> String {
 
 /// A path with its links followed, as far as it exists. A link that leads nowhere yet is followed
 /// too: what is written through it will be there.
-fn real(path: &Path) -> PathBuf {
+pub(crate) fn real(path: &Path) -> PathBuf {
     let mut path = path.to_path_buf();
     for _ in 0..LINKS {
         match follow(&path) {

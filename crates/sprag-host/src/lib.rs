@@ -21,6 +21,7 @@ pub mod hook;
 pub mod import;
 pub mod inbox;
 pub mod install;
+pub mod intents;
 pub mod journal;
 pub mod judge;
 pub mod keep;

@@ -28,7 +28,7 @@ use sprag_core::trace::open::Open;
 use crate::disk::Disk;
 use crate::projections;
 use crate::store::Store;
-use crate::walk::{self, World};
+use crate::walk::World;
 use ground::Ground;
 
 /// What there is to be written down of this event. `None`: nothing is written down here.
@@ -60,5 +60,5 @@ const KEPT_SECONDS: i64 = 14 * 24 * 60 * 60;
 /// What keeps a look short, for whoever comes next.
 pub fn after_reply(store: &Store, disk: &dyn Disk, now: Timestamp) -> io::Result<()> {
     kept::sweep(store, disk, now.plus_seconds(-KEPT_SECONDS));
-    walk::renew::<Open>(store, disk)
+    projections::renew::<Open>(store, disk)
 }

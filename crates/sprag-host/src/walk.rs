@@ -13,7 +13,8 @@ use sprag_core::event::{Actor, Author, Event, EventKind, Input, Report, Source, 
 use sprag_core::fact::{Facts, Needs};
 use sprag_core::gates::Effect;
 use sprag_core::gates::review::case::Seat;
-use sprag_core::log::{Projection, Record};
+use sprag_core::intent::Standings;
+use sprag_core::log::Record;
 use sprag_core::memory::episode::Patterns;
 use sprag_core::memory::qa::Answers;
 use sprag_core::memory::redact;
@@ -76,9 +77,6 @@ impl Walked {
         !mirrors.is_empty() || *moves_journal || *looks_around || *asks_tracker || *sweeps_claims
     }
 }
-
-/// Fresh log bytes after which a stored fold is renewed.
-const RENEW: u64 = 64 * 1024;
 
 /// How long a report waits for others of its session.
 const REPORT_WAIT: Duration = Duration::from_secs(30);
@@ -209,10 +207,11 @@ pub fn chores(world: &World<'_>, input: &Input, walked: &Walked) -> io::Result<(
         if let Some(personal) = learnings::personal(&world.places) {
             outbox::replay_log(&personal, world.disk, input.at, outbox::PER_HOOK)?;
         }
-        renew::<Debts>(&store, world.disk)?;
-        renew::<Patterns>(&store, world.disk)?;
-        renew::<Answers>(&store, world.disk)?;
-        renew::<Summaries>(&store, world.disk)?;
+        projections::renew::<Debts>(&store, world.disk)?;
+        projections::renew::<Standings>(&store, world.disk)?;
+        projections::renew::<Patterns>(&store, world.disk)?;
+        projections::renew::<Answers>(&store, world.disk)?;
+        projections::renew::<Summaries>(&store, world.disk)?;
         trace::after_reply(&store, world.disk, input.at)?;
         if matches!(input.event, Event::SessionStarted { .. } | Event::SessionEnded { .. }) {
             learnings::after_hook(world, input.at)?;
@@ -224,12 +223,6 @@ pub fn chores(world: &World<'_>, input: &Input, walked: &Walked) -> io::Result<(
         }
     }
     Ok(())
-}
-
-/// What hooks fold while somebody waits must not grow with the log.
-pub(crate) fn renew<P: Projection>(store: &Store, disk: &dyn Disk) -> io::Result<()> {
-    let folded = projections::load::<P>(store)?;
-    if folded.fresh_bytes > RENEW { projections::save(store, disk, &folded) } else { Ok(()) }
 }
 
 /// A prompt is when work starts; the answer is there for a later event.
@@ -420,6 +413,9 @@ fn reported(report: &Report) -> (&'static str, Value) {
     match report {
         Report::Observed { note } => ("observed", json!({ "note": note })),
         Report::Approved { code } => ("approved", json!({ "code": code })),
+        Report::Rejected { code } => ("rejected", json!({ "code": code })),
+        Report::IntentSelected { id, class } => ("selected", json!({"intent": id, "class": class})),
+        Report::IntentDone { id, fingerprint } => ("done", json!({"intent": id, "fingerprint": fingerprint})),
         Report::Reflected { ids, .. } => ("reflected", json!({ "candidates": ids.len() })),
         Report::Skipped { reason, decider } => ("skipped", json!({"why": reason, "decider": decider})),
         Report::Verified => ("verification.asked", json!({})),

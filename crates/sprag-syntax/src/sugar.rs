@@ -147,12 +147,6 @@ fn script(tree: &mut Tree, symbols: &mut Symbols, name: &str, kids: &mut Vec<Id>
             }
         }
     }
-    if matches!(
-        name,
-        "if_statement" | "else_clause" | "while_statement" | "for_statement" | "for_in_statement"
-    ) {
-        unwrap_blocks(tree, "statement_block", kids);
-    }
     if name == "pair"
         && let Some(key) = kids.first().copied().filter(|key| tree.kind(*key) == "string")
     {
@@ -221,6 +215,8 @@ fn rust(tree: &mut Tree, symbols: &mut Symbols, name: &str, kids: &mut Vec<Id>) 
             }
             unwrap_value(tree, "value", kids);
         }
+        // `#[inline]` is a hint to the compiler and nothing else.
+        "source_file" | "declaration_list" => kids.retain(|kid| !is_inline_hint(tree, symbols, *kid)),
         "closure_expression" => unwrap_value(tree, "body", kids),
         "macro_invocation" => {
             let known = kids.first().is_some_and(|first| is_std_macro(symbols.text(tree.sym(*first))));
@@ -232,6 +228,11 @@ fn rust(tree: &mut Tree, symbols: &mut Symbols, name: &str, kids: &mut Vec<Id>) 
         }
         _ => {}
     }
+}
+
+fn is_inline_hint(tree: &Tree, symbols: &Symbols, id: Id) -> bool {
+    let leaves = || tree.walk(id).filter(|node| tree.is_leaf(*node)).map(|node| symbols.text(tree.sym(node)));
+    tree.kind(id) == "attribute_item" && leaves().eq(["#", "[", "inline", "]"])
 }
 
 /// Macros whose arguments are expressions and may end with a comma.
@@ -305,29 +306,34 @@ fn java(tree: &mut Tree, name: &str, kids: &mut Vec<Id>) {
     match name {
         "class_body" | "interface_body" | "program" => kids.retain(|kid| tree.kind(*kid) != ";"),
         "array_initializer" | "element_value_array_initializer" => drop_last_comma(tree, kids),
-        "if_statement" | "while_statement" | "for_statement" | "enhanced_for_statement" => {
-            unwrap_blocks(tree, "block", kids)
-        }
         _ => {}
     }
 }
 
-/// `if (x) { y; }` as `if (x) y;`. A declaration keeps its block, which is its scope.
-fn unwrap_blocks(tree: &mut Tree, block: &str, kids: &mut [Id]) {
-    for kid in kids.iter_mut() {
-        let is_body = matches!(tree.field(*kid), "consequence" | "alternative" | "body" | "");
-        if !is_body || tree.kind(*kid) != block {
-            continue;
-        }
-        let inner = tree.kids(*kid).to_vec();
-        if let [_, only, _] = inner[..]
-            && !tree.kind(only).ends_with("_declaration")
-            && tree.kind(only).ends_with("_statement")
-            && tree.kind(only) != "labeled_statement"
-        {
-            *kid = tree.with_field_of(only, *kid);
-        }
+/// `if (x) { y; }` as `if (x) y;`: the statement that stands for a block. A declaration keeps its block, which is its
+/// scope. Not done when a tree is made, because inlining changes how many statements a block has.
+pub(crate) fn lone_statement(tree: &Tree, parent: &str, block: Id) -> Option<Id> {
+    let wanted = match tree.lang {
+        Lang::Java => "block",
+        Lang::JavaScript | Lang::TypeScript | Lang::Tsx => "statement_block",
+        Lang::Rust | Lang::Go | Lang::Python => return None,
+    };
+    let is_body = matches!(tree.field(block), "consequence" | "alternative" | "body" | "");
+    let has_bodies = matches!(
+        parent,
+        "if_statement"
+            | "else_clause"
+            | "while_statement"
+            | "for_statement"
+            | "for_in_statement"
+            | "enhanced_for_statement"
+    );
+    if !is_body || !has_bodies || tree.kind(block) != wanted {
+        return None;
     }
+    let &[_, only, _] = tree.kids(block) else { return None };
+    let kind = tree.kind(only);
+    (kind.ends_with("_statement") && kind != "labeled_statement").then_some(only)
 }
 
 /// A comma before the closing bracket says nothing, unless it stands for a hole or makes a tuple.

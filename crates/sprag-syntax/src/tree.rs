@@ -166,22 +166,66 @@ pub(crate) fn read(
     symbols: &mut Symbols,
     left: &mut usize,
 ) -> Result<Tree, Reason> {
+    let parsed = parse(lang, bytes, None, *left)?;
+    build(lang, &parsed, symbols, left)
+}
+
+/// A source as tree-sitter sees it.
+pub(crate) struct Parsed<'a> {
+    text: &'a str,
+    tree: tree_sitter::Tree,
+}
+
+/// Parses a source, with the help of another one that is nearly the same. Such help saves time; whether it gives the
+/// same tree is tree-sitter's promise, and no proof rests on it: the checker always parses anew.
+pub(crate) fn parse<'a>(lang: Lang, bytes: &'a [u8], like: Option<&Parsed<'_>>, left: usize) -> Result<Parsed<'a>, Reason> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let text = std::str::from_utf8(bytes).map_err(|_| Reason::Binary)?;
     if text.contains('\0') {
         return Err(Reason::Binary);
     }
     // A node has at least a byte on average, with room to spare: a source beyond that is not even parsed.
-    if bytes.len() / 8 > *left {
+    if bytes.len() / 8 > left {
         return Err(Reason::TooLarge);
     }
     let grammar = grammar(lang).ok_or(Reason::Language)?;
     let mut parser = Parser::new();
     parser.set_language(grammar.language).map_err(|_| Reason::Language)?;
-    let parsed = parser.parse(text, None).ok_or(Reason::ParseError)?;
-    if parsed.root_node().has_error() {
-        return Err(Reason::ParseError);
+    let edited = like.map(|like| edited(like, text));
+    let tree = parser.parse(text, edited.as_ref()).ok_or(Reason::ParseError)?;
+    match tree.root_node().has_error() {
+        true => Err(Reason::ParseError),
+        false => Ok(Parsed { text, tree }),
     }
+}
+
+/// The other tree, told which stretch of its text became another.
+fn edited(like: &Parsed<'_>, text: &str) -> tree_sitter::Tree {
+    let (old, new) = (like.text.as_bytes(), text.as_bytes());
+    let start = old.iter().zip(new).take_while(|(old, new)| old == new).count();
+    let rest = old.len().min(new.len()) - start;
+    let tail = old.iter().rev().zip(new.iter().rev()).take(rest).take_while(|(old, new)| old == new).count();
+    let point = |text: &[u8], at: usize| {
+        let before = &text[..at];
+        let row = before.iter().filter(|byte| **byte == b'\n').count();
+        let column = at - before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
+        tree_sitter::Point { row, column }
+    };
+    let mut tree = like.tree.clone();
+    tree.edit(&tree_sitter::InputEdit {
+        start_byte: start,
+        old_end_byte: old.len() - tail,
+        new_end_byte: new.len() - tail,
+        start_position: point(old, start),
+        old_end_position: point(old, old.len() - tail),
+        new_end_position: point(new, new.len() - tail),
+    });
+    tree
+}
+
+pub(crate) fn build(lang: Lang, parsed: &Parsed<'_>, symbols: &mut Symbols, left: &mut usize) -> Result<Tree, Reason> {
+    let grammar = grammar(lang).ok_or(Reason::Language)?;
+    let text = parsed.text;
     let mut build = Build {
         text,
         symbols,
@@ -191,7 +235,7 @@ pub(crate) fn read(
         pending: Vec::new(),
         preamble: text.find("import \"C\"").filter(|_| lang == Lang::Go),
     };
-    build.run(&mut parsed.walk(), left)?;
+    build.run(&mut parsed.tree.walk(), left)?;
     let mut tree = build.tree;
     tree.plain = sha256(&build.plain);
     Ok(tree)
@@ -243,7 +287,10 @@ impl Build<'_> {
             match () {
                 () if kind.ends_with("comment") || kind == "line_continuation" => {
                     self.seen(start, end);
-                    if comment::is_directive(self.tree.lang, text) || self.is_preamble(end) {
+                    if comment::is_directive(self.tree.lang, text)
+                        || self.is_preamble(end)
+                        || self.is_macro_input(text)
+                    {
                         self.leaf(self.tree.grammar.directive, 0, text.trim_end(), start, end);
                     }
                 }
@@ -418,6 +465,14 @@ impl Build<'_> {
             _ => false,
         };
         is_first && owner
+    }
+
+    /// A macro is given documentation as it is given everything else.
+    fn is_macro_input(&self, text: &str) -> bool {
+        let is_doc = ["///", "//!", "/**", "/*!"].iter().any(|mark| text.starts_with(mark));
+        self.tree.lang == Lang::Rust
+            && is_doc
+            && self.frames.iter().any(|frame| self.tree.grammar.kinds[frame.kind as usize] == "token_tree")
     }
 
     /// The comment before `import "C"` is C.

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use sprag_core::event::SessionId;
+use sprag_core::intent::{Bad, BadGlob, Intent};
 use sprag_core::memory::learning::{Faults, Unreadable};
 use sprag_core::text::quoted;
 use sprag_core::verdict::Reason;
@@ -136,6 +137,71 @@ impl Failure {
     pub fn same_code(code: &str) -> Failure {
         let message = format!("two sessions have the code `{}`", quoted(code));
         Failure::new(Kind::Usage, "same_code", message).next(format!("sprag approve {code} --session ID"))
+    }
+
+    pub fn no_intents() -> Failure {
+        Failure::new(Kind::No, "no_intents", "this repository has no intents")
+            .next("sprag intent new ID --name TEXT --scope 'src/**'")
+    }
+
+    pub fn no_repository() -> Failure {
+        Failure::new(Kind::No, "no_repository", "intents belong to a git repository, and this is none")
+            .next("git init")
+    }
+
+    pub fn bad_intents(bad: &[Bad]) -> Failure {
+        let told: Vec<String> = bad.iter().map(ToString::to_string).collect();
+        Failure::new(Kind::No, "bad_intents", told.join("\n       ")).next("mend the file")
+    }
+
+    pub fn no_intent(id: &str, near: &[&Intent]) -> Failure {
+        let failure =
+            Failure::new(Kind::No, "intent_not_found", format!("there is no intent `{}`", quoted(id)));
+        match near.first() {
+            Some(near) => failure.next(format!("sprag intent show {}", near.id)),
+            None => failure.next("sprag intent list"),
+        }
+    }
+
+    pub fn no_criterion(id: &str, key: &str) -> Failure {
+        let message = format!("intent `{id}` has no criterion `{}` that wants a person's word", quoted(key));
+        Failure::new(Kind::No, "not_found", message).next(format!("sprag intent show {id}"))
+    }
+
+    pub fn bad_pattern(pattern: &str, bad: &BadGlob) -> Failure {
+        Failure::new(Kind::Usage, "bad_pattern", format!("`{}`: {bad}", quoted(pattern)))
+            .next("give a path or pattern relative to the repository, as in 'src/**'")
+    }
+
+    pub fn bad_intent_id(id: &str) -> Failure {
+        let message = format!("`{}` is no id: 1 to 64 of letters, digits, `.`, `_` and `-`", quoted(id));
+        Failure::new(Kind::Usage, "bad_id", message).next("sprag intent new INT-1 --name TEXT")
+    }
+
+    pub fn intent_exists(id: &str) -> Failure {
+        Failure::new(Kind::No, "intent_exists", format!("there is an intent `{id}` already"))
+            .next(format!("sprag intent show {id}"))
+    }
+
+    /// The file is written in a way that would have to be written anew.
+    pub fn not_editable(path: &str) -> Failure {
+        let message = format!("`{path}` is written in a way that cannot be changed in place");
+        Failure::new(Kind::No, "not_editable", message)
+            .next("change it in an editor, then `sprag intent check`")
+    }
+
+    pub fn checks_failed(id: &str, told: &[String]) -> Failure {
+        let message = format!("intent `{id}` is not reached: {}", told.join("; "));
+        Failure::new(Kind::No, "checks_failed", message).next(format!("sprag intent done {id}"))
+    }
+
+    pub fn check_forbidden(id: &str, command: &str, rule: &str) -> Failure {
+        let message = format!(
+            "a check of intent `{id}` is not run: rule `{}` is against `{}`",
+            quoted(rule),
+            quoted(command)
+        );
+        Failure::new(Kind::No, "check_forbidden", message).next(format!("sprag intent show {id}"))
     }
 
     pub fn rules(error: &RulesError) -> Failure {
@@ -292,6 +358,15 @@ impl Failure {
 
     pub fn not_in_git(what: &str) -> Failure {
         Failure::new(Kind::No, "not_in_git", format!("{what} needs a git repository")).next("git init")
+    }
+
+    pub fn nothing_to_classify() -> Failure {
+        Failure::new(Kind::Usage, "usage", "no change is named").next("sprag trace classify HEAD")
+    }
+
+    pub fn no_revision(range: &str) -> Failure {
+        let message = format!("git cannot tell what changed in `{}`", quoted(range));
+        Failure::new(Kind::No, "no_revision", message).next("git log --oneline")
     }
 
     pub fn nothing_to_trust() -> Failure {

@@ -253,7 +253,9 @@ fn moved(owned: &[Owned], gone: &[(usize, usize)], came: &[(usize, usize)], by: 
                 continue;
             }
             let end = owned.end.min(next.0);
-            kept.push(Owned { start: start - before, end: end - before, by: owned.by });
+            // Saturating: what a damaged record says must not end the program.
+            let shifted = |line: usize| line.saturating_sub(before);
+            kept.push(Owned { start: shifted(start), end: shifted(end), by: owned.by });
             start = end;
         }
     }
@@ -268,7 +270,7 @@ fn moved(owned: &[Owned], gone: &[(usize, usize)], came: &[(usize, usize)], by: 
                 shift += span.1 - span.0;
                 next += 1;
             }
-            let room = came.get(next).map_or(usize::MAX, |span| span.0 - shift);
+            let room = came.get(next).map_or(usize::MAX, |span| span.0.saturating_sub(shift)).max(start + 1);
             let end = owned.end.min(room);
             out.push(Owned { start: start + shift, end: end + shift, by: owned.by });
             start = end;

@@ -5,11 +5,13 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 use sprag_core::event::{Answered, Report};
+use sprag_core::intent::Class;
 use sprag_core::memory::learning::{self, Category};
 use sprag_core::text::Text;
 
 use super::role::{Right, Role};
 use super::{Desk, Said, find, words};
+use crate::intents;
 use crate::learnings::hand_in::{Hand, HandInError, hand_in};
 use crate::lessons;
 use crate::records;
@@ -66,6 +68,13 @@ pub const TOOLS: &[Tool] = &[
         right: Right::Outcome,
         schema: outcome_schema,
         call: outcome,
+    },
+    Tool {
+        name: "select_active_intent",
+        about: "Choose the intent that the changes to come serve. Returns what it means and what may be changed.",
+        right: Right::Select,
+        schema: select_schema,
+        call: select,
     },
 ];
 
@@ -222,6 +231,37 @@ fn outcome(desk: &Desk<'_>, arguments: &Map<String, Value>) -> Said {
         how = send(desk, Report::Went { ids, is_success, what })?;
     }
     Ok(format!("noted ({how})"))
+}
+
+fn select_schema() -> Map<String, Value> {
+    object(
+        json!({
+            "intent_id": {"type": "string", "maxLength": 64, "description": "its id, as `sprag intent list` shows it"},
+            "mutation_class": {"type": "string", "enum": Class::ALL.map(Class::name)},
+        }),
+        &["intent_id"],
+    )
+}
+
+fn select(desk: &Desk<'_>, arguments: &Map<String, Value>) -> Said {
+    let id: Text<64> = text(arguments, "intent_id")?;
+    let class = match arguments.get("mutation_class") {
+        None | Some(Value::Null) => Class::default(),
+        Some(named) => named
+            .as_str()
+            .and_then(Class::read)
+            .ok_or("`mutation_class` is AST_REFACTOR or INTENT_EVOLUTION")?,
+    };
+    let (world, caller) = (desk.world, desk.caller);
+    let report = Report::IntentSelected { id: id.clone(), class };
+    let delivery = reports::send_as(world, &caller.session, &caller.actor, report, place(desk), desk.now)
+        .map_err(|error| format!("it cannot be written down: {error:?}"))?;
+    if let Delivery::Refused(reason) = delivery {
+        return Err(reason.refusal_text().to_string());
+    }
+    let context = intents::context_of(world, id.as_str(), &caller.session, desk.now)
+        .map_err(|error| format!("the records cannot be read: {error}"))?;
+    context.map(|context| context.to_string()).ok_or_else(|| format!("there is no intent `{id}`"))
 }
 
 fn send(desk: &Desk<'_>, report: Report) -> Result<&'static str, String> {

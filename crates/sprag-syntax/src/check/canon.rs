@@ -6,6 +6,7 @@ use super::order::arrange;
 use super::scope::{Scopes, Use};
 use crate::digest::sha256;
 use crate::lang::Lang;
+use crate::sugar::lone_statement;
 use crate::symbol::{QuickMap, QuickSet, Sym, Symbols};
 use crate::tree::{Id, Tree};
 
@@ -25,14 +26,29 @@ pub(crate) struct Region {
 }
 
 /// Puts a tree into canonical form; `renames` maps free names.
-pub(crate) fn canon(tree: &Tree, symbols: &Symbols, scopes: &Scopes, renames: &QuickMap<Sym, Sym>) -> Canon {
-    let mut emit =
-        Emit { tree, symbols, scopes, renames, regions: Vec::new(), open: None, unused: QuickSet::default() };
+pub(crate) fn canon(
+    tree: &Tree,
+    symbols: &Symbols,
+    scopes: &Scopes,
+    renames: &QuickMap<Sym, Sym>,
+    place: Place,
+) -> Canon {
+    let mut emit = Emit {
+        tree,
+        symbols,
+        scopes,
+        renames,
+        regions: Vec::new(),
+        open: None,
+        unused: QuickSet::default(),
+        classes: 0,
+        place,
+    };
     if tree.lang == Lang::Java {
         emit.unused = unused_imports(tree, symbols);
     }
     let mut out = vec![tree.lang as u8];
-    emit.node(tree.root, "", &mut out);
+    emit.node(tree.root, 0, "", &mut out);
     Canon { digest: sha256(&out), regions: emit.regions }
 }
 
@@ -45,6 +61,16 @@ struct Emit<'a> {
     open: Option<Open>,
     /// Imports that name nothing.
     unused: QuickSet<Id>,
+    /// How many classes of Java are around.
+    classes: u32,
+    place: Place,
+}
+
+/// Whether a file is where it was.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    Same,
+    Other,
 }
 
 #[derive(Default)]
@@ -55,13 +81,13 @@ struct Open {
 }
 
 impl Emit<'_> {
-    fn node(&mut self, id: Id, parent: &str, out: &mut Vec<u8>) {
+    fn node(&mut self, id: Id, field: u16, parent: &str, out: &mut Vec<u8>) {
         if self.open.is_some() || !self.scopes.is_region(id) {
-            return self.plain(id, parent, out);
+            return self.plain(id, field, parent, out);
         }
         self.open = Some(Open::default());
         let mut inner = Vec::new();
-        self.plain(id, parent, &mut inner);
+        self.plain(id, field, parent, &mut inner);
         let open = self.open.take().expect("opened above");
         let digest = sha256(&inner);
         out.push(b'R');
@@ -69,14 +95,23 @@ impl Emit<'_> {
         self.regions.push(Region { digest, names: open.names, free: open.free });
     }
 
-    fn plain(&mut self, id: Id, parent: &str, out: &mut Vec<u8>) {
+    fn plain(&mut self, id: Id, field: u16, parent: &str, out: &mut Vec<u8>) {
         let node = self.tree.node(id);
+        // A default method of an interface is public.
+        if self.place == Place::Other && parent == "modifiers" && self.tree.kind(id) == "default" {
+            let public = self.tree.kind_number("public").unwrap_or(node.kind);
+            out.extend_from_slice(&public.to_le_bytes());
+            out.extend_from_slice(&field.to_le_bytes());
+            return spell("public", out);
+        }
         out.extend_from_slice(&node.kind.to_le_bytes());
-        out.extend_from_slice(&node.field.to_le_bytes());
+        out.extend_from_slice(&field.to_le_bytes());
         if self.tree.is_leaf(id) {
             return self.leaf(id, out);
         }
         out.push(b'(');
+        let is_class = matches!(self.tree.kind(id), "class_body" | "interface_body" | "enum_body");
+        self.classes += u32::from(is_class);
         let rename = |sym: Sym| self.renames.get(&sym).copied().unwrap_or(sym);
         let order = arrange(self.tree, self.symbols, id, parent, &rename);
         let kind = self.tree.kind(id);
@@ -86,11 +121,33 @@ impl Emit<'_> {
                 Some(order) => order[at],
                 None => self.tree.kids(id)[at],
             };
-            if !self.unused.contains(&kid) {
-                self.node(kid, kind, out);
+            if self.unused.contains(&kid) || self.is_unsaid(id, kid) {
+                continue;
             }
+            // A lone statement stands in the place of its block.
+            let shown = lone_statement(self.tree, kind, kid).unwrap_or(kid);
+            self.node(shown, self.tree.node(kid).field, kind, out);
         }
+        self.classes -= u32::from(is_class);
         out.push(b')');
+    }
+
+    /// `this.run()` is `run()` in a class that is in no other one, and how a method is called that went to another
+    /// class, through an object or not, is a matter of that class.
+    fn is_unsaid(&self, parent: Id, kid: Id) -> bool {
+        let tree = self.tree;
+        if tree.lang != Lang::Java {
+            return false;
+        }
+        match tree.kind(parent) {
+            "method_invocation" => {
+                let through_this =
+                    tree.child(parent, "object").is_some_and(|object| tree.kind(object) == "this");
+                through_this && self.classes == 1 && (tree.field(kid) == "object" || tree.kind(kid) == ".")
+            }
+            "modifiers" => self.place == Place::Other && tree.kind(kid) == "static",
+            _ => false,
+        }
     }
 
     fn leaf(&mut self, id: Id, out: &mut Vec<u8>) {
@@ -136,11 +193,14 @@ impl Emit<'_> {
     }
 
     fn text(&mut self, sym: Sym, out: &mut Vec<u8>) {
-        let text = self.symbols.text(sym);
-        out.push(b'=');
-        out.extend_from_slice(&(text.len() as u32).to_le_bytes());
-        out.extend_from_slice(text.as_bytes());
+        spell(self.symbols.text(sym), out);
     }
+}
+
+fn spell(text: &str, out: &mut Vec<u8>) {
+    out.push(b'=');
+    out.extend_from_slice(&(text.len() as u32).to_le_bytes());
+    out.extend_from_slice(text.as_bytes());
 }
 
 /// Kinds of leaves that are names, and not texts or punctuation.

@@ -6,10 +6,10 @@ mod function;
 mod variable;
 
 use super::names::Seen;
-use super::scope::{Scopes, Use};
+use super::scope::Use;
 use super::{Loaded, Refused, refused};
 use crate::proof::Side;
-use crate::symbol::{QuickMap, Symbols};
+use crate::symbol::QuickMap;
 use crate::tree::{Id, Tree};
 
 /// Inlines the declaration at byte `at`.
@@ -22,18 +22,15 @@ pub(crate) fn apply(
 ) -> Result<(), Refused> {
     let escapes = |why: &str| refused(format!("inlining of `{name}`: {why}"));
     let path = loaded.path_of(side, file).unwrap_or_default().to_owned();
-    let trees = match side {
-        Side::Before => &loaded.before,
-        Side::After => &loaded.after,
-    };
+    let trees = loaded.side(side);
     let others = trees.iter().enumerate().filter(|(other, _)| *other != file).flat_map(|(_, tree)| tree);
     let Some(sym) = loaded.symbols.find(name) else { return Err(escapes("the name does not occur")) };
     let is_elsewhere =
         others.into_iter().any(|tree| tree.walk(tree.root).any(|id| tree.is_leaf(id) && tree.sym(id) == sym));
-    let tree = trees.get(file).and_then(Option::as_ref).ok_or_else(|| escapes("no such file"))?;
+    let tree = trees.get(file).and_then(Option::as_deref).ok_or_else(|| escapes("no such file"))?;
     let edit = {
-        let scopes = Scopes::of(tree, &loaded.symbols);
-        let seen = Seen::of(tree, &loaded.symbols, &scopes, &path);
+        let scopes = loaded.known(side).scopes[file].as_ref().ok_or_else(|| escapes("no such file"))?;
+        let seen = Seen::of(tree, &loaded.symbols, scopes, &path);
         let id = tree
             .walk(tree.root)
             .find(|id| tree.is_leaf(*id) && tree.sym(*id) == sym && tree.node(*id).start as usize == at)
@@ -49,12 +46,9 @@ pub(crate) fn apply(
         };
         edit.map_err(escapes)?
     };
-    let (mut tree, symbols) = (tree.clone(), &loaded.symbols);
-    edit.apply(&mut tree, symbols);
-    match side {
-        Side::Before => loaded.before[file] = Some(tree),
-        Side::After => loaded.after[file] = Some(tree),
-    }
+    let mut tree = tree.clone();
+    edit.apply(&mut tree);
+    loaded.replace(side, file, tree);
     Ok(())
 }
 
@@ -81,11 +75,10 @@ impl Edit {
         self.instead.insert(place, with);
     }
 
-    fn apply(&self, tree: &mut Tree, symbols: &Symbols) {
+    fn apply(&self, tree: &mut Tree) {
         let root = tree.root;
         let new = self.rebuild(tree, root);
         tree.root = new.first().copied().unwrap_or(root);
-        let _ = symbols;
     }
 
     fn rebuild(&self, tree: &mut Tree, id: Id) -> Vec<Id> {

@@ -10,6 +10,9 @@ pub(crate) mod names;
 mod order;
 pub(crate) mod scope;
 
+use std::cell::OnceCell;
+use std::rc::Rc;
+
 use crate::change::{Change, Level, Reason};
 use crate::digest::{hex, of_source, sha256};
 use crate::lang::Lang;
@@ -17,7 +20,7 @@ use crate::proof::{Proof, RULES, Side, Step};
 use crate::symbol::{QuickMap, Sym, Symbols};
 use crate::tree::{self, Tree};
 
-use canon::{Canon, Region, canon};
+use canon::{Canon, Place, Region, canon};
 use names::Seen;
 use scope::Scopes;
 
@@ -34,45 +37,65 @@ pub(crate) fn refused(why: impl Into<String>) -> Refused {
 /// The trees of both sides; a file that does not exist on a side has none there.
 #[derive(Clone)]
 pub(crate) struct Loaded {
-    pub symbols: Symbols,
-    pub before: Vec<Option<Tree>>,
-    pub after: Vec<Option<Tree>>,
-    paths: Vec<(Option<String>, Option<String>)>,
+    pub symbols: Rc<Symbols>,
+    pub before: Vec<Option<Rc<Tree>>>,
+    pub after: Vec<Option<Rc<Tree>>>,
+    paths: Rc<Vec<(Option<String>, Option<String>)>>,
+    /// What was found out about a side as it is.
+    known: [Rc<OnceCell<Known>>; 2],
+}
+
+/// How the right side is parsed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Parsing {
+    /// With the help of the left side: for looking around.
+    Quick,
+    /// On its own: for proofs.
+    Anew,
+}
+
+/// Names and canonical forms of a side, without renames.
+pub(crate) struct Known {
+    pub scopes: Vec<Option<Scopes>>,
+    forms: Vec<Option<Canon>>,
 }
 
 impl Loaded {
-    pub fn read(change: &Change<'_>, nodes: usize) -> Result<Loaded, Reason> {
-        let mut loaded =
-            Loaded { symbols: Symbols::new(), before: Vec::new(), after: Vec::new(), paths: Vec::new() };
+    pub fn read(change: &Change<'_>, nodes: usize, parsing: Parsing) -> Result<Loaded, Reason> {
+        let mut symbols = Symbols::new();
         let mut left = nodes;
+        let (mut before, mut after, mut paths) = (Vec::new(), Vec::new(), Vec::new());
         for file in &change.files {
+            let lang = |path: Option<&str>| path.and_then(Lang::of_path).ok_or(Reason::Language);
+            let mut parsed = None;
+            let mut left_tree = None;
+            if let Some(bytes) = file.before {
+                let lang = lang(file.path_before)?;
+                let old = tree::parse(lang, bytes, None, left)?;
+                left_tree = Some(Rc::new(tree::build(lang, &old, &mut symbols, &mut left)?));
+                parsed = Some((lang, old));
+            }
             // What is the same on both sides is read once.
             let is_same = file.path_before == file.path_after && file.before == file.after;
-            let before = loaded.one(file.path_before, file.before, &mut left)?;
-            let after = match is_same {
-                true => before.clone(),
-                false => loaded.one(file.path_after, file.after, &mut left)?,
+            let right_tree = match file.after {
+                _ if is_same => left_tree.clone(),
+                None => None,
+                Some(bytes) => {
+                    let lang = lang(file.path_after)?;
+                    let like = parsed.as_ref().filter(|(old, _)| *old == lang && parsing == Parsing::Quick);
+                    let new = tree::parse(lang, bytes, like.map(|(_, old)| old), left)?;
+                    Some(Rc::new(tree::build(lang, &new, &mut symbols, &mut left)?))
+                }
             };
-            loaded.before.push(before);
-            loaded.after.push(after);
-            loaded.paths.push((file.path_before.map(str::to_owned), file.path_after.map(str::to_owned)));
+            before.push(left_tree);
+            after.push(right_tree);
+            paths.push((file.path_before.map(str::to_owned), file.path_after.map(str::to_owned)));
         }
-        Ok(loaded)
-    }
-
-    fn one(
-        &mut self,
-        path: Option<&str>,
-        bytes: Option<&[u8]>,
-        left: &mut usize,
-    ) -> Result<Option<Tree>, Reason> {
-        let Some(bytes) = bytes else { return Ok(None) };
-        let lang = path.and_then(Lang::of_path).ok_or(Reason::Language)?;
-        tree::read(lang, bytes, &mut self.symbols, left).map(Some)
+        Ok(Loaded { symbols: Rc::new(symbols), before, after, paths: Rc::new(paths), known: Default::default() })
     }
 
     pub fn path_before(&self, file: usize) -> Option<&str> {
-        self.paths.get(file)?.0.as_deref()
+        self.path_of(Side::Before, file)
     }
 
     pub fn path_of(&self, side: Side, file: usize) -> Option<&str> {
@@ -83,11 +106,50 @@ impl Loaded {
         }
     }
 
-    pub fn side(&self, side: Side) -> &[Option<Tree>] {
+    pub fn side(&self, side: Side) -> &[Option<Rc<Tree>>] {
         match side {
             Side::Before => &self.before,
             Side::After => &self.after,
         }
+    }
+
+    /// The side with another tree in the place of one.
+    pub fn replace(&mut self, side: Side, file: usize, tree: Tree) {
+        let trees = match side {
+            Side::Before => &mut self.before,
+            Side::After => &mut self.after,
+        };
+        trees[file] = Some(Rc::new(tree));
+        self.known[side as usize] = Rc::default();
+    }
+
+    pub fn known(&self, side: Side) -> &Known {
+        self.known[side as usize].get_or_init(|| {
+            let trees = self.side(side);
+            let scopes =
+                trees.iter().map(|tree| Some(Scopes::of(tree.as_ref()?, &self.symbols))).collect::<Vec<_>>();
+            let forms = self.forms(side, &scopes, &QuickMap::default());
+            Known { scopes, forms }
+        })
+    }
+
+    fn forms(
+        &self,
+        side: Side,
+        scopes: &[Option<Scopes>],
+        renames: &QuickMap<Sym, Sym>,
+    ) -> Vec<Option<Canon>> {
+        let trees = self.side(side).iter().zip(scopes).enumerate();
+        trees
+            .map(|(file, (tree, scopes))| {
+                let base = |side| self.path_of(side, file).and_then(|path| path.rsplit('/').next());
+                let place = match base(Side::Before) == base(Side::After) {
+                    true => Place::Same,
+                    false => Place::Other,
+                };
+                Some(canon(tree.as_ref()?, &self.symbols, scopes.as_ref()?, renames, place))
+            })
+            .collect()
     }
 }
 
@@ -108,7 +170,7 @@ pub fn check(change: &Change<'_>, proof: &Proof) -> Result<(), Refused> {
             return Err(refused("the proof is about other sources"));
         }
     }
-    let loaded = Loaded::read(change, usize::MAX).map_err(|reason| refused(reason.name()))?;
+    let loaded = Loaded::read(change, usize::MAX, Parsing::Anew).map_err(|reason| refused(reason.name()))?;
     let level = match proof.level.as_str() {
         "L1" => Level::L1,
         "L2" => Level::L2,
@@ -137,34 +199,29 @@ pub(crate) fn replay(loaded: &Loaded, level: Level, steps: &[Step]) -> Result<(S
     }
     if level == Level::L1 {
         let plain =
-            |trees: &[Option<Tree>]| root(trees.iter().map(|tree| tree.as_ref().map(|tree| tree.plain)));
+            |trees: &[Option<Rc<Tree>>]| root(trees.iter().map(|tree| tree.as_ref().map(|tree| tree.plain)));
         return equal(plain(&loaded.before), plain(&loaded.after));
     }
-    let inlined;
-    let loaded = match steps.iter().any(|step| matches!(step, Step::Inline { .. })) {
-        false => loaded,
-        true => {
-            let mut copy = loaded.clone();
-            for step in steps {
-                if let Step::Inline { side, file, at, name } = step {
-                    inline::apply(&mut copy, *side, *file, *at, name)?;
-                }
-            }
-            inlined = copy;
-            &inlined
+    let mut inlined = loaded.clone();
+    for step in steps {
+        if let Step::Inline { side, file, at, name } = step {
+            inline::apply(&mut inlined, *side, *file, *at, name)?;
         }
-    };
-    let scopes = |trees: &[Option<Tree>]| -> Vec<Option<Scopes>> {
-        trees.iter().map(|tree| tree.as_ref().map(|tree| Scopes::of(tree, &loaded.symbols))).collect()
-    };
-    let (before_scopes, after_scopes) = (scopes(&loaded.before), scopes(&loaded.after));
-    let renames = check_renames(loaded, &before_scopes, steps)?;
-    let before = forms(loaded, &loaded.before, &before_scopes, &renames);
-    let after = forms(loaded, &loaded.after, &after_scopes, &QuickMap::default());
+    }
+    let (before, after) = (inlined.known(Side::Before), inlined.known(Side::After));
+    let renames = check_renames(&inlined, &before.scopes, steps)?;
     let roots =
         |forms: &[Option<Canon>]| root(forms.iter().map(|form| form.as_ref().map(|form| form.digest)));
-    let found = equal(roots(&before), roots(&after))?;
-    check_locals(&before, &after)?;
+    let renamed;
+    let left = match renames.is_empty() {
+        true => &before.forms,
+        false => {
+            renamed = inlined.forms(Side::Before, &before.scopes, &renames);
+            &renamed
+        }
+    };
+    let found = equal(roots(left), roots(&after.forms))?;
+    check_locals(left, &after.forms)?;
     Ok(found)
 }
 
@@ -183,7 +240,7 @@ fn check_renames(
         .zip(scopes)
         .enumerate()
         .map(|(file, (tree, scopes))| {
-            Some(Seen::of(tree.as_ref()?, &loaded.symbols, scopes.as_ref()?, loaded.path_before(file)?))
+            Some(Seen::of(tree.as_deref()?, &loaded.symbols, scopes.as_ref()?, loaded.path_before(file)?))
         })
         .collect();
     for step in steps {
@@ -199,19 +256,6 @@ fn check_renames(
         }
     }
     Ok(renames)
-}
-
-pub(crate) fn forms(
-    loaded: &Loaded,
-    trees: &[Option<Tree>],
-    scopes: &[Option<Scopes>],
-    renames: &QuickMap<Sym, Sym>,
-) -> Vec<Option<Canon>> {
-    trees
-        .iter()
-        .zip(scopes)
-        .map(|(tree, scopes)| Some(canon(tree.as_ref()?, &loaded.symbols, scopes.as_ref()?, renames)))
-        .collect()
 }
 
 /// A renamed local must not meet a free name like its own: if scopes were read wrongly somewhere, it shows here.

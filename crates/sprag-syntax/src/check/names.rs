@@ -40,6 +40,21 @@ impl<'a> Seen<'a> {
         self.symbols.text(self.tree.sym(id))
     }
 
+    /// The class whose body a node stands in; an anonymous one counts.
+    pub fn class_of(&self, id: Id) -> Option<Id> {
+        let mut at = id;
+        while at != self.tree.root {
+            let above = self.parent(at);
+            let is_anonymous =
+                self.tree.kind(at) == "class_body" && self.tree.kind(above) == "object_creation_expression";
+            if is_anonymous || CLASSES.contains(&self.tree.kind(above)) {
+                return Some(above);
+            }
+            at = above;
+        }
+        None
+    }
+
     /// The next node further out of one of these kinds.
     pub fn enclosing(&self, id: Id, kinds: &[&str]) -> Option<Id> {
         let mut at = id;
@@ -63,7 +78,6 @@ pub(crate) const CLASSES: &[&str] = &[
     "interface_declaration",
     "enum_declaration",
     "record_declaration",
-    "object_creation_expression",
 ];
 
 /// Where a renamed name is declared.
@@ -194,7 +208,7 @@ fn is_ours(
         // Java alone calls its own members by their bare name.
         Declares::Method | Declares::Field => Ok(here
             && tree.lang == Lang::Java
-            && seen.enclosing(id, CLASSES) == of.owner
+            && seen.class_of(id) == of.owner
             && is_kind_of_use(seen, id, of)),
     }
 }
@@ -217,7 +231,7 @@ fn is_own_receiver(seen: &Seen<'_>, id: Id, receiver: Id, of: &Declaration) -> b
         Lang::Go => {
             seen.enclosing(id, &["method_declaration"]).is_some_and(|here| same_receiver(seen, here, owner))
         }
-        _ => seen.enclosing(id, CLASSES) == Some(owner),
+        _ => seen.class_of(id) == Some(owner),
     };
     let text = if tree.is_leaf(receiver) { seen.text(receiver) } else { "" };
     match tree.lang {

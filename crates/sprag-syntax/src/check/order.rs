@@ -20,7 +20,8 @@ pub(crate) fn arrange(
     let mut from = 0;
     for (at, kid) in kids.iter().enumerate() {
         // What stands before a declaration and is about it goes with it.
-        let leads = matches!(tree.kind(*kid), "attribute_item" | "directive" | "decorator");
+        let leads = matches!(tree.kind(*kid), "attribute_item" | "directive" | "decorator")
+            && !says_whom(tree, symbols, *kid);
         if leads && at + 1 < kids.len() {
             continue;
         }
@@ -123,6 +124,7 @@ fn key(
             _ => None,
         },
         Lang::Go => match kind {
+            "directive" if says_whom(tree, symbols, id) => Some(spelled(tree, symbols, id, name_of)),
             "function_declaration" => named(id).filter(|name| name != "init" && name != "_"),
             "method_declaration" => {
                 let receiver = tree.child(id, "receiver").map(|receiver| {
@@ -140,9 +142,13 @@ fn key(
             _ => None,
         },
         Lang::Java => match kind {
-            "method_declaration"
-            | "constructor_declaration"
-            | "class_declaration"
+            // Methods of one name are told apart by their parameters.
+            "method_declaration" | "constructor_declaration" => {
+                let parameters =
+                    tree.child(id, "parameters").map(|list| spelled(tree, symbols, list, name_of));
+                Some(format!("{} {}", named(id)?, parameters.unwrap_or_default()))
+            }
+            "class_declaration"
             | "interface_declaration"
             | "enum_declaration"
             | "record_declaration"
@@ -195,6 +201,11 @@ fn key(
             _ => None,
         },
     }
+}
+
+/// `//go:linkname` names what it is about, wherever it stands.
+fn says_whom(tree: &Tree, symbols: &Symbols, id: Id) -> bool {
+    tree.kind(id) == "directive" && symbols.text(tree.sym(id)).starts_with("//go:linkname ")
 }
 
 /// Whether defining a function evaluates nothing that could tell where it stands.

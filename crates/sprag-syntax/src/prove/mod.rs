@@ -6,7 +6,7 @@ mod steps;
 mod witness;
 
 use crate::change::{Api, Budget, Change, Depth, Judgement, Level, Reason, Verdict};
-use crate::check::{Loaded, replay};
+use crate::check::{Loaded, Parsing, check, replay};
 use crate::digest::of_source;
 use crate::lang::Lang;
 use crate::proof::{Proof, RULES, Sources, Step};
@@ -19,7 +19,7 @@ pub fn classify(change: &Change<'_>, budget: Budget) -> Judgement {
     if paths.flatten().any(|path| Lang::of_path(path).is_none()) {
         return unproven(Reason::Language);
     }
-    let loaded = match Loaded::read(change, budget.nodes) {
+    let loaded = match Loaded::read(change, budget.nodes, Parsing::Quick) {
         Ok(loaded) => loaded,
         Err(reason) => return unproven(reason),
     };
@@ -39,7 +39,12 @@ pub fn classify(change: &Change<'_>, budget: Budget) -> Judgement {
         let steps: Vec<Step> = moves.iter().cloned().chain(attempt).collect();
         match replay(&loaded, level, &steps) {
             Ok(roots) => return proved(change, &loaded, level, roots, steps),
-            Err(refused) => refusal = refusal.or_else(|| steps::reason(&refused)),
+            Err(refused) => {
+                if cfg!(debug_trace) {
+                    eprintln!("{refused:?} {steps:?}");
+                }
+                refusal = refusal.or_else(|| steps::reason(&refused))
+            }
         }
     }
     let api = api::of(&loaded, &[]);
@@ -69,7 +74,11 @@ fn proved(
         files: sources(change),
         steps,
     };
-    Judgement { verdict: Verdict::Proved(proof), level: Some(level), api }
+    // Asked in full, from the sources on: what was found above is only a finding.
+    match check(change, &proof) {
+        Ok(()) => Judgement { verdict: Verdict::Proved(proof), level: Some(level), api },
+        Err(_) => Judgement { verdict: Verdict::Unproven(Reason::Ambiguous), level: None, api },
+    }
 }
 
 fn sources(change: &Change<'_>) -> Vec<Sources> {

@@ -2,7 +2,7 @@
 
 use crate::change::{Change, Reason};
 use crate::check::canon::is_name;
-use crate::check::scope::{Scopes, Use};
+use crate::check::scope::Use;
 use crate::check::{Loaded, Refused};
 use crate::proof::{Side, Step};
 use crate::symbol::{QuickMap, QuickSet, Sym};
@@ -80,7 +80,7 @@ impl Names {
         let mut list: Vec<Name> = Vec::new();
         for (file, tree) in loaded.side(side).iter().enumerate() {
             let Some(tree) = tree else { continue };
-            let scopes = Scopes::of(tree, &loaded.symbols);
+            let Some(scopes) = &loaded.known(side).scopes[file] else { continue };
             for id in tree.walk(tree.root) {
                 if !tree.is_leaf(id) || !is_name(tree.kind(id)) {
                     continue;

@@ -43,7 +43,7 @@ pub struct Args {
     /// Write the hooks alone: no reviewer agent, and no `.sprag/` in this repository
     #[arg(long)]
     hooks_only: bool,
-    /// Also let the agent run its own commands without asking: reflect, skip, observe, ref, decide, review context
+    /// Also let the agent run its own commands without asking: reflect, skip, observe, ref, decide, review context, intent select
     #[arg(long)]
     permissions: bool,
     /// Also tell the clients of the memory's server, `sprag mcp` (Claude Code: in this repository's `.mcp.json`)

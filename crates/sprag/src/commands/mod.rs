@@ -33,6 +33,7 @@ commands! {
     Decide: decide,
     Review: review,
     Verify: verify,
+    Intent: intent,
     Ref: refer,
     Answer: answer,
     Search: search,

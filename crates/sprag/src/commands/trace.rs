@@ -3,6 +3,7 @@
 use super::{Cx, Outcome};
 
 mod blame;
+mod classify;
 mod export;
 mod found;
 mod log;
@@ -32,6 +33,7 @@ enum Command {
     Export(export::Args),
     Verify(verify::Args),
     Reindex(reindex::Args),
+    Classify(classify::Args),
 }
 
 pub fn run(args: Args, cx: &Cx) -> Outcome {
@@ -45,5 +47,6 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
         Command::Export(args) => export::run(&args, cx),
         Command::Verify(args) => verify::run(&args, cx),
         Command::Reindex(args) => reindex::run(&args, cx),
+        Command::Classify(args) => classify::run(&args, cx),
     }
 }

@@ -103,6 +103,36 @@ fn count(sandbox: &Sandbox, kind: &str) -> usize {
 }
 
 #[test]
+fn an_intent_is_selected_through_the_broker() {
+    let sandbox = started("s1");
+    sandbox.write(
+        ".sprag/intents.yaml",
+        "active_intents:\n  - id: A\n    name: first\n    owned_scope: ['src/**']\n  - id: B\n    status: DONE\n",
+    );
+    let write = || {
+        let input = json!({"file_path": "src/a", "content": "x"});
+        sandbox.event("s1", "PreToolUse", json!({"tool_name": "Write", "tool_input": input}))
+    };
+    assert!(write().to_string().contains("intent_required"));
+    let mut talk = Talk::begun(&sandbox, &[]);
+    let mut select = |arguments: Value| talk.call("select_active_intent", arguments);
+    let (why, is_error) = select(json!({"intent_id": "Z"}));
+    assert!(is_error && why.contains("intent_not_found") && why.contains("near it are `A`"), "{why}");
+    let (why, is_error) = select(json!({"intent_id": "B"}));
+    assert!(is_error && why.contains("intent_closed"), "{why}");
+    assert!(select(json!({"intent_id": "A", "mutation_class": "X"})).1);
+    let (context, is_error) = select(json!({"intent_id": "A", "mutation_class": "AST_REFACTOR"}));
+    assert!(
+        !is_error && context.starts_with("<intent_context>") && context.contains("- src/**"),
+        "{context}"
+    );
+    assert_eq!(write(), json!({}));
+    let selected =
+        stored_lines(&sandbox.store()).into_iter().find(|line| line.contains("\"intent.selected\""));
+    assert!(selected.unwrap().contains("AST_REFACTOR"));
+}
+
+#[test]
 fn a_session_records_and_finds_again() {
     let sandbox = started("s1");
     let mut talk = Talk::begun(&sandbox, &[]);
@@ -113,7 +143,8 @@ fn a_session_records_and_finds_again() {
         .iter()
         .map(|tool| tool["name"].as_str().unwrap())
         .collect();
-    assert_eq!(names, ["search", "record", "record_lesson", "observe", "answer", "outcome"]);
+    let all = ["search", "record", "record_lesson", "observe", "answer", "outcome", "select_active_intent"];
+    assert_eq!(names, all);
 
     let (nothing, _) = talk.call("search", json!({"query": "lexer newline"}));
     assert_eq!(nothing, "sprag: nothing is known about this");

@@ -19,6 +19,7 @@ mod docs;
 mod fuzzed;
 mod hostile;
 mod imports;
+mod intents;
 mod killed;
 mod laws;
 mod learnings;

@@ -202,6 +202,24 @@ fn the_trace_of_a_block_survives_a_move() {
 }
 
 #[test]
+fn a_refactoring_that_is_none_holds_the_stop() {
+    let work = Work::new();
+    work.session("s", "INT-1");
+    work.select("s", "INT-1", "AST_REFACTOR");
+    work.edit("s", "src/a.rs", "    one();\n", "    one();\n    launch(\"missiles\");\n");
+    let held = work.stop("s");
+    let judged = work.records().into_iter().find(|it| ours(it)["source"] == "stop").unwrap();
+    assert_eq!(ours(&judged)["verdict"], "CHANGED", "{judged}");
+    assert_eq!(ours(&judged)["declared_class"], "AST_REFACTOR");
+    let reason = held["reason"].as_str().unwrap();
+    assert!(reason.contains("declared as a refactoring, but behaviour changes at `src/a.rs:"), "{reason}");
+    assert!(reason.contains("sprag intent select INT-1 --class INTENT_EVOLUTION --session s"), "{reason}");
+    work.select("s", "INT-1", "INTENT_EVOLUTION");
+    let after = work.stop("s");
+    assert!(!after["reason"].as_str().unwrap_or_default().contains("declared as a refactoring"), "{after}");
+}
+
+#[test]
 fn fifty_at_once_lose_no_record_and_keep_the_chain() {
     let work = Work::new();
     for n in 0..50 {
@@ -229,7 +247,7 @@ fn fifty_at_once_lose_no_record_and_keep_the_chain() {
 #[test]
 fn where_nobody_asks_for_it_nothing_is_written_down() {
     let work = Work::of(Sandbox::new());
-    std::fs::remove_dir(work.sandbox.project.join(".sprag")).unwrap();
+    std::fs::remove_dir_all(work.sandbox.project.join(".sprag")).unwrap();
     work.write("s", "a.txt", "x\n");
     work.stop("s");
     assert_eq!(work.records().len(), 0);
@@ -262,6 +280,21 @@ fn the_commands_tell_people_too() {
     assert_eq!(told(&["trace", "export"]).lines().count(), 1);
     let map = work.sandbox.json(&["trace", "map", "INT-1", "--json"]);
     assert_eq!(map["intents"][0]["files"][0]["symbols"][0], "fn a");
+    assert_eq!(map["intents"][0]["state"], "covered");
+    let states = |map: &Value| -> Vec<String> {
+        let rows = map["intents"].as_array().unwrap().iter();
+        rows.map(|row| format!("{} {}", row["intent"].as_str().unwrap(), row["state"].as_str().unwrap()))
+            .collect()
+    };
+    let map = work.sandbox.json(&["trace", "map", "--json"]);
+    assert_eq!(states(&map)[..2], ["INT-1 covered", "INT-2 uncovered"]);
+    // Another meaning, and none.
+    let text = work.text(".sprag/intents.yaml");
+    work.sandbox.write(".sprag/intents.yaml", &text.replacen("name: work", "name: other work", 1));
+    assert_eq!(states(&work.sandbox.json(&["trace", "map", "--json"]))[0], "INT-1 suspect");
+    work.sandbox.write(".sprag/intents.yaml", &text.replacen("id: INT-1", "id: INT-X", 1));
+    let map = work.sandbox.json(&["trace", "map", "--json"]);
+    assert_eq!(states(&map).last().unwrap(), "INT-1 orphaned");
     let stats = work.sandbox.json(&["trace", "stats", "--json"]);
     assert_eq!((&stats["total"]["records"], &stats["superseded"]), (&json!(1), &json!(1)));
     let missing = work.sandbox.run(&["trace", "show", "nonsense"]);

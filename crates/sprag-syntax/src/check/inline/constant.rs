@@ -36,6 +36,10 @@ pub(super) fn plan(seen: &Seen<'_>, name: Id) -> Result<Edit, &'static str> {
         if !is_plain || (is_script && tree.node(id).start < tree.node(statement).start) {
             return Err("it is used in another way");
         }
+        let is_number = !tree.kind(value).contains("string");
+        if is_number && tree.field(id) == "object" {
+            return Err("its type may count");
+        }
         if numeric && !takes_number(seen, id) {
             return Err("its type may count");
         }
@@ -164,6 +168,9 @@ fn is_read(seen: &Seen<'_>, id: Id) -> bool {
             "binary_expression" | "comparison_operator" | "boolean_operator" | "binary_operator"
         );
     let in_token_tree = kind == "token_tree";
+    // A method of a text is the same method, whatever holds the text.
+    let is_receiver = matches!(tree.field(id), "object" | "value" | "operand")
+        && matches!(kind, "member_expression" | "attribute" | "field_expression" | "method_invocation");
     let is_known =
         seen.scopes.of_leaf(id) == Use::Free || (in_token_tree && seen.scopes.of_leaf(id) == Use::Text);
     let is_strange = kind.contains("pattern")
@@ -196,7 +203,7 @@ fn is_read(seen: &Seen<'_>, id: Id) -> bool {
                 | "selector_expression"
                 | "reference_expression"
         ) && !(kind == "keyword_argument" && tree.field(id) == "value");
-    is_known && !is_target && !is_strange
+    is_known && !is_target && (!is_strange || is_receiver)
 }
 
 /// Places in Rust that give a bare number the type it had.

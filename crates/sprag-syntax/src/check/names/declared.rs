@@ -1,6 +1,6 @@
 //! Declarations whose names may change: which they are, and which of them others see under their name.
 
-use super::{CLASSES, Declaration, Declares, Seen};
+use super::{Declaration, Declares, Seen};
 use crate::lang::Lang;
 use crate::tree::Id;
 
@@ -53,7 +53,7 @@ pub(super) fn declares(seen: &Seen<'_>, file: usize, id: Id) -> Result<Option<De
             if tree.kind(field) != "field_declaration" {
                 return Ok(None);
             }
-            let owner = seen.enclosing(field, CLASSES);
+            let owner = seen.class_of(field);
             let class_is_plain = owner.is_some_and(|owner| !has_annotation(seen, owner));
             match has_modifier(seen, field, "private") && !has_annotation(seen, field) && class_is_plain {
                 true => found(Declares::Field, owner),
@@ -68,7 +68,7 @@ pub(super) fn declares(seen: &Seen<'_>, file: usize, id: Id) -> Result<Option<De
         (Lang::Python, "class_definition") => {
             let is_plain = tree.child(node, "superclasses").is_none()
                 && tree.kind(seen.parent(node)) != "decorated_definition";
-            match is_plain && seen.enclosing(node, CLASSES).is_none() {
+            match is_plain && seen.class_of(node).is_none() {
                 true => found(Declares::Top, None),
                 false => Err("a class that others know by its name"),
             }
@@ -125,7 +125,7 @@ fn script(
             }
         }
         "public_field_definition" | "field_definition" => {
-            let owner = seen.enclosing(node, CLASSES);
+            let owner = seen.class_of(node);
             let is_private = seen.text(id).starts_with('#') || has_modifier(seen, node, "private");
             let is_decorated = tree.kids(node).iter().any(|kid| tree.kind(*kid) == "decorator");
             match is_private && !is_decorated {
@@ -167,7 +167,7 @@ fn python_function(seen: &Seen<'_>, file: usize, node: Id) -> Result<Option<Decl
 
 fn java_method(seen: &Seen<'_>, file: usize, node: Id) -> Result<Option<Declaration>, &'static str> {
     let tree = seen.tree;
-    let owner = seen.enclosing(node, CLASSES).ok_or("a method of no class")?;
+    let owner = seen.class_of(node).ok_or("a method of no class")?;
     if has_annotation(seen, node) {
         return Err("an annotation may know it by that name");
     }

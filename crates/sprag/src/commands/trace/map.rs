@@ -3,12 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
+use sprag_core::intent::{IntentSet, Link, LinkState, Read, Standings, link_state, links};
+use sprag_core::text::Text;
+use sprag_host::intents;
 use sprag_host::trace::reading::{self, Standing};
+use sprag_host::walk::World;
 
 use crate::commands::{Cx, Outcome, show};
+use crate::failure::Failure;
 use crate::output;
 
-/// Show which files and functions each intent has changed
+/// Show what was done for each intent, and whether it still counts
 #[derive(clap::Args)]
 pub struct Args {
     /// Only this intent
@@ -21,53 +26,87 @@ pub struct Args {
 /// What was done for one intent.
 #[derive(Default)]
 struct Done {
-    /// By file.
-    symbols: BTreeMap<String, BTreeSet<String>>,
-    fingerprints: BTreeSet<String>,
+    files: BTreeMap<String, Part>,
     records: usize,
 }
 
+struct Part {
+    symbols: BTreeSet<String>,
+    /// The worst of its records.
+    state: LinkState,
+}
+
+struct Row {
+    intent: Text<64>,
+    state: LinkState,
+    done: Done,
+}
+
 pub fn run(args: &Args, cx: &Cx) -> Outcome {
-    let all = reading::all(&cx.world()?)?;
-    let standing = Standing::of(&all);
-    let mut intents: BTreeMap<String, Done> = BTreeMap::new();
-    for found in &all {
-        let Some(served) = &found.trace.intent else { continue };
-        if args.intent.as_ref().is_some_and(|id| id != served.id.as_str()) || !standing.is_any(found) {
-            continue;
-        }
-        let done = intents.entry(served.id.to_string()).or_default();
-        done.records += 1;
-        done.fingerprints.insert(served.fingerprint.to_string());
-        for file in found.trace.files.iter().filter(|file| standing.holds(found, &file.path)) {
-            let symbols = done.symbols.entry(file.path.clone()).or_default();
-            symbols.extend(file.units.iter().map(|unit| unit.unit.to_string()));
-        }
-    }
+    let world = cx.world()?;
+    let is_meant = |row: &Row| args.intent.as_ref().is_none_or(|id| id == row.intent.as_str());
+    let rows: Vec<Row> = rows(&world)?.into_iter().filter(is_meant).collect();
     show(
         args.json,
         || {
-            let file =
-                |(path, symbols): (&String, &BTreeSet<String>)| json!({"path": path, "symbols": symbols});
-            let rows = intents.iter().map(|(id, done)| {
-                let files: Vec<Value> = done.symbols.iter().map(file).collect();
-                json!({"intent": id, "records": done.records, "fingerprints": done.fingerprints, "files": files})
-            });
-            json!({ "intents": rows.collect::<Vec<_>>() })
+            let file = |(path, part): (&String, &Part)| json!({"path": path, "symbols": part.symbols, "state": part.state});
+            let row = |row: &Row| {
+                let files: Vec<Value> = row.done.files.iter().map(file).collect();
+                json!({"intent": row.intent, "state": row.state, "records": row.done.records, "files": files})
+            };
+            json!({ "intents": rows.iter().map(row).collect::<Vec<_>>() })
         },
-        || {
-            if intents.is_empty() {
-                output::line("nothing was done for any intent\n  next: sprag intent list");
-            }
-            for (id, done) in &intents {
-                output::heading(&format!("{id}  {} records", done.records));
-                for (path, symbols) in &done.symbols {
-                    output::line(format!("  {path}"));
-                    for symbol in symbols {
-                        output::line(format!("    {symbol}"));
-                    }
-                }
-            }
-        },
+        || tell(&rows),
     )
+}
+
+fn rows(world: &World<'_>) -> Result<Vec<Row>, Failure> {
+    let loaded = world.places.worktree.as_ref().and_then(|worktree| intents::load(worktree));
+    let set = match loaded.map(|loaded| loaded.read) {
+        None => IntentSet::default(),
+        Some(Read::Good(set)) => set,
+        Some(Read::Bad(bad)) => return Err(Failure::bad_intents(&bad)),
+    };
+    let standings: Standings = intents::standings(world)?;
+    let all = reading::all(world)?;
+    let standing = Standing::of(&all);
+    let mut done: BTreeMap<Text<64>, Done> = BTreeMap::new();
+    let mut linked = Vec::new();
+    for found in all.iter().filter(|found| standing.is_any(found)) {
+        let Some(served) = &found.trace.intent else { continue };
+        let link = Link { intent: served.id.clone(), fingerprint: Text::from(served.fingerprint.as_str()) };
+        let state = link_state(&set, &standings, &link);
+        let entry = done.entry(served.id.clone()).or_default();
+        entry.records += 1;
+        for file in found.trace.files.iter().filter(|file| standing.holds(found, &file.path)) {
+            let part = entry
+                .files
+                .entry(file.path.clone())
+                .or_insert_with(|| Part { symbols: BTreeSet::new(), state });
+            part.state = part.state.max(state);
+            part.symbols.extend(file.units.iter().map(|unit| unit.unit.to_string()));
+        }
+        linked.push(link);
+    }
+    let rows = links(&set, &standings, &linked).into_iter().map(|linked| Row {
+        done: done.remove(&linked.intent).unwrap_or_default(),
+        intent: linked.intent,
+        state: linked.state,
+    });
+    Ok(rows.collect())
+}
+
+fn tell(rows: &[Row]) {
+    if rows.is_empty() {
+        output::line("there are no intents, and nothing was done for any\n  next: sprag intent list");
+    }
+    for row in rows {
+        output::heading(&format!("{}  {}  {} records", row.intent, row.state.name(), row.done.records));
+        for (path, part) in &row.done.files {
+            output::line(format!("  {path}  {}", part.state.name()));
+            for symbol in &part.symbols {
+                output::line(format!("    {symbol}"));
+            }
+        }
+    }
 }

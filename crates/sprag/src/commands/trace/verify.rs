@@ -6,7 +6,7 @@ use sprag_host::trace::verify::{self, Problem};
 use crate::commands::{Cx, Ending, Outcome, show};
 use crate::output;
 
-/// Check that no record was changed, removed, moved or cut off, and that proofs hold
+/// Check that records are what was written, and that proofs hold
 #[derive(clap::Args)]
 pub struct Args {
     /// Print one JSON object

@@ -84,7 +84,7 @@ pub fn check(record: &Value) {
 fn every_kind_of_record_has_the_form() {
     let work = Work::new();
     work.session("0b8f6a34-5a0e-7c11-8c5e-3d1f0a9e7b22", "INT-1");
-    work.session("an odd: id/ü", "INT 2");
+    work.session("an odd: id/ü", "INT-2");
     work.edit("0b8f6a34-5a0e-7c11-8c5e-3d1f0a9e7b22", "src/a.rs", "one();", "two();");
     work.edit("an odd: id/ü", "notes.txt", "second", "2nd");
     work.run_shell(

@@ -4,10 +4,6 @@ use std::fs;
 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
-use sprag_core::event::SessionId;
-use sprag_core::log::Record;
-use sprag_host::journal;
-use sprag_host::store::Store;
 
 use crate::support::{Ran, Sandbox};
 
@@ -38,22 +34,23 @@ impl Work {
         for name in ["GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"] {
             sandbox.vars.push((name.to_owned(), "test@localhost".to_owned()));
         }
-        fs::create_dir_all(sandbox.project.join(".sprag")).unwrap();
+        let intents = ["INT-1", "INT-2", "INT-A", "INT-B"];
+        let entry = |id: &&str| format!("- id: {id}\n  name: work\n  owned_scope: ['**']\n");
+        let entries: String = intents.iter().map(entry).collect();
+        sandbox.write(".sprag/intents.yaml", &format!("active_intents:\n{entries}"));
         Work { sandbox, calls: std::cell::Cell::new(0) }
     }
 
     /// A session that says what it works for.
     pub fn session(&self, id: &str, intent: &str) {
         self.sandbox.event(id, "SessionStart", json!({"source": "startup"}));
-        let chosen = json!({"id": intent, "fingerprint": "f".repeat(64), "class": "INTENT_EVOLUTION"});
-        let mut record = Record::new("observed", sprag_host::env::now(), json!({}));
-        record.id = format!("chosen-{id}");
-        record.session = Some(SessionId::new(id));
-        record.set = json!({"gate.scope": {"chosen": chosen}}).as_object().cloned();
-        let path = journal::path(&Store::at(self.sandbox.store()), &SessionId::new(id));
-        let mut text = fs::read(&path).unwrap();
-        text.extend(record.line());
-        fs::write(path, text).unwrap();
+        self.select(id, intent, "INTENT_EVOLUTION");
+    }
+
+    pub fn select(&self, session: &str, intent: &str, class: &str) {
+        let ran =
+            self.sandbox.run(&["intent", "select", intent, "--class", class, "--session", session, "--json"]);
+        assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
     }
 
     pub fn edit(&self, session: &str, path: &str, old: &str, new: &str) {

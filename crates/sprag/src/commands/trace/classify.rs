@@ -1,0 +1,144 @@
+//! `sprag trace classify`: refactoring or new behaviour, by proof.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use sprag_host::git::{self, Range, Versions};
+use sprag_syntax::{Budget, Change, File, Judgement, Verdict, classify};
+
+use super::super::{Cx, Outcome, show};
+use crate::failure::Failure;
+use crate::output;
+
+mod answer;
+mod lines;
+
+/// Tell refactoring from new behaviour, by proof
+///
+/// PROVED: the same behaviour, with a proof that can be replayed. CHANGED: something differs, with the
+/// place. UNPROVEN: neither could be shown, with the reason. Only PROVED is a refactoring.
+#[derive(clap::Args)]
+pub struct Args {
+    /// A commit, or two of them as `A..B`
+    #[arg(value_name = "REV|A..B", conflicts_with_all = ["staged", "jsonl"])]
+    range: Option<String>,
+    /// What is staged
+    #[arg(long, conflicts_with = "jsonl")]
+    staged: bool,
+    /// Read change sets from stdin, one JSON object a line, and answer each with a line
+    #[arg(long)]
+    jsonl: bool,
+    /// Where the files of `--jsonl` are
+    #[arg(long, value_name = "DIR", requires = "jsonl", default_value = ".")]
+    root: PathBuf,
+    /// How many change sets are looked at side by side; the answers are the same for any number
+    #[arg(long, value_name = "N", requires = "jsonl")]
+    jobs: Option<usize>,
+    /// Also say how long each took: `ms`
+    #[arg(long, requires = "jsonl")]
+    timing: bool,
+    /// Print one JSON object
+    #[arg(long, conflicts_with = "jsonl")]
+    json: bool,
+}
+
+pub fn run(args: &Args, cx: &Cx) -> Outcome {
+    if args.jsonl {
+        let root = cx.cwd.join(&args.root);
+        let jobs = args
+            .jobs
+            .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+            .clamp(1, 64);
+        let clock = if args.timing { lines::Clock::Told } else { lines::Clock::Quiet };
+        return lines::answer_all(&root, jobs, clock);
+    }
+    let range = match (&args.range, args.staged) {
+        (None, true) => Range::Staged,
+        (Some(text), false) => match text.split_once("..") {
+            Some((from, to)) => {
+                Range::Between { from: from.to_owned(), to: to.trim_start_matches('.').to_owned() }
+            }
+            None => Range::Commit(text.clone()),
+        },
+        _ => return Err(Failure::nothing_to_classify()),
+    };
+    let places = cx.places()?;
+    let worktree = places.worktree.as_ref().ok_or_else(|| Failure::not_in_git("sprag trace classify REV"))?;
+    let versions = git::versions(worktree, &range).ok_or_else(|| Failure::no_revision(&shown(&range)))?;
+    let judged = lines::on_a_deep_stack(|| judge(&versions));
+    show(args.json, || answer::of(None, &judged).into_value(), || tell(&range, &judged))
+}
+
+/// Documents are comments that have a file of their own.
+fn judge(versions: &[Versions]) -> Judgement {
+    let is_document = |path: &str| [".md", ".rst", ".adoc"].iter().any(|ending| path.ends_with(ending));
+    let files = versions
+        .iter()
+        .filter(|file| !file.path_before.iter().chain(&file.path_after).all(|path| is_document(path)));
+    let change = Change {
+        files: files
+            .map(|file| File {
+                path_before: file.path_before.as_deref(),
+                path_after: file.path_after.as_deref(),
+                before: file.before.as_deref(),
+                after: file.after.as_deref(),
+            })
+            .collect(),
+    };
+    classify(&change, Budget::COMMIT)
+}
+
+fn shown(range: &Range) -> String {
+    match range {
+        Range::Commit(commit) => commit.clone(),
+        Range::Between { from, to } => format!("{from}..{to}"),
+        Range::Staged => "--staged".to_owned(),
+    }
+}
+
+fn tell(range: &Range, judged: &Judgement) {
+    let what = shown(range);
+    match &judged.verdict {
+        Verdict::Proved(proof) => {
+            output::line(format!("{what}: PROVED at {}, a refactoring", proof.level));
+            for step in &proof.steps {
+                output::line(format!("  {}", serde_json::to_value(step).unwrap_or(Value::Null)));
+            }
+        }
+        Verdict::Changed(witness) => {
+            output::line(format!("{what}: CHANGED, new behaviour"));
+            let unit =
+                if witness.unit.is_empty() { String::new() } else { format!(" in `{}`", witness.unit) };
+            output::line(format!("  {}{unit}", witness.path));
+            for (side, excerpt) in [("before", &witness.before), ("after", &witness.after)] {
+                if let Some(excerpt) = excerpt {
+                    output::line(format!(
+                        "  {side}, line {}: {}",
+                        excerpt.line,
+                        excerpt.text.lines().next().unwrap_or_default()
+                    ));
+                }
+            }
+        }
+        Verdict::Unproven(reason) => {
+            output::line(format!("{what}: UNPROVEN ({}), taken as new behaviour", reason.name()))
+        }
+    }
+    for (about, names) in [("added", &judged.api.added), ("removed", &judged.api.removed)] {
+        if !names.is_empty() {
+            output::line(format!("  public names {about}: {}", names.join(", ")));
+        }
+    }
+    let renamed: Vec<String> =
+        judged.api.renamed.iter().map(|(from, to)| format!("{from} -> {to}")).collect();
+    if !renamed.is_empty() {
+        output::line(format!("  public names renamed: {}", renamed.join(", ")));
+    }
+}
+
+/// What a judgement is for programs.
+fn api(judged: &Judgement) -> Value {
+    let api = &judged.api;
+    let renamed: Vec<Value> = api.renamed.iter().map(|(from, to)| json!({"from": from, "to": to})).collect();
+    json!({"added": api.added, "removed": api.removed, "renamed": renamed})
+}

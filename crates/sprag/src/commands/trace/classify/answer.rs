@@ -1,0 +1,98 @@
+//! The line that answers a change set. Its keys are always all there, in one order; what has no meaning is null.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+use sprag_syntax::{Excerpt, Judgement, Proof, Reason, Verdict, Witness};
+
+#[derive(Serialize)]
+pub struct Answer {
+    id: Value,
+    /// The line of the input, where that was bad.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<usize>,
+    verdict: &'static str,
+    class: &'static str,
+    level: Option<&'static str>,
+    reason: Option<&'static str>,
+    witness: Option<Value>,
+    proof: Option<Proof>,
+    api: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ms: Option<f64>,
+}
+
+impl Answer {
+    pub fn with_ms(mut self, ms: f64) -> Answer {
+        self.ms = Some((ms * 1000.0).round() / 1000.0);
+        self
+    }
+
+    pub fn is_bad(&self) -> bool {
+        self.line.is_some()
+    }
+
+    pub fn into_value(self) -> Value {
+        serde_json::to_value(self).expect("plain data")
+    }
+
+    pub fn into_line(self) -> String {
+        serde_json::to_string(&self).expect("plain data")
+    }
+}
+
+pub fn of(id: Option<Value>, judged: &Judgement) -> Answer {
+    let (verdict, class) = match judged.verdict {
+        Verdict::Proved(_) => ("PROVED", "AST_REFACTOR"),
+        Verdict::Changed(_) => ("CHANGED", "INTENT_EVOLUTION"),
+        Verdict::Unproven(_) => ("UNPROVEN", "INTENT_EVOLUTION"),
+    };
+    let mut answer = Answer {
+        id: id.unwrap_or(Value::Null),
+        line: None,
+        verdict,
+        class,
+        level: judged.level.map(|level| level.name()),
+        reason: None,
+        witness: None,
+        proof: None,
+        api: Some(super::api(judged)),
+        ms: None,
+    };
+    match &judged.verdict {
+        Verdict::Proved(proof) => answer.proof = Some(proof.clone()),
+        Verdict::Changed(witness) => answer.witness = Some(shown(witness)),
+        Verdict::Unproven(reason) => {
+            answer.reason = Some(reason.name());
+            answer.api = (judged.api != sprag_syntax::Api::default()).then(|| super::api(judged));
+        }
+    }
+    answer
+}
+
+/// A line that cannot be understood.
+pub fn bad(id: Option<Value>, line: usize) -> Answer {
+    Answer {
+        id: id.unwrap_or(Value::Null),
+        line: Some(line),
+        verdict: "UNPROVEN",
+        class: "INTENT_EVOLUTION",
+        level: None,
+        reason: Some(Reason::BadInput.name()),
+        witness: None,
+        proof: None,
+        api: None,
+        ms: None,
+    }
+}
+
+fn shown(witness: &Witness) -> Value {
+    let side = |excerpt: &Option<Excerpt>| {
+        excerpt.as_ref().map(|excerpt| json!({"line": excerpt.line, "text": excerpt.text}))
+    };
+    json!({
+        "path": witness.path,
+        "unit": witness.unit,
+        "before": side(&witness.before),
+        "after": side(&witness.after),
+    })
+}

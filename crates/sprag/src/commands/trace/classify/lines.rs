@@ -1,0 +1,197 @@
+//! Change sets as lines of JSON: read one by one, judged side by side, answered in order. Whoever asks may wait for
+//! each answer before asking again.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Read as _, Write as _};
+use std::panic::{self, AssertUnwindSafe};
+use std::path::{Component, Path};
+use std::sync::{Mutex, mpsc};
+use std::thread;
+use std::time::Instant;
+
+use serde::Deserialize;
+use serde_json::Value;
+use sprag_syntax::{Api, Budget, Change, File, Judgement, Reason, Verdict, classify};
+
+use super::super::super::{Ending, Outcome};
+use super::answer::{self, Answer};
+use crate::input::{Line, next_line};
+
+/// A line may hold whole sources.
+const LINE: usize = 64 * 1024 * 1024;
+/// More of a file is not read: such a source is too large anyway.
+const SOURCE: u64 = 32 * 1024 * 1024;
+/// Trees are walked by recursion, a few hundred levels at most.
+const STACK: usize = 64 * 1024 * 1024;
+
+/// Whether answers say how long they took.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Clock {
+    Told,
+    Quiet,
+}
+
+#[derive(Deserialize)]
+struct WireChange {
+    id: Value,
+    files: Vec<WireFile>,
+}
+
+#[derive(Deserialize)]
+struct WireFile {
+    path_before: Option<String>,
+    path_after: Option<String>,
+    before: Option<String>,
+    after: Option<String>,
+    before_text: Option<String>,
+    after_text: Option<String>,
+}
+
+/// Answers every line of stdin.
+pub fn answer_all(root: &Path, jobs: usize, clock: Clock) -> Outcome {
+    // A bounded queue: reading ahead of the work only costs memory.
+    let (ask, asked) = mpsc::sync_channel::<(usize, Line)>(jobs * 2);
+    let (tell, told) = mpsc::channel::<(usize, Answer)>();
+    let asked = Mutex::new(asked);
+    let is_bad = thread::scope(|scope| -> io::Result<bool> {
+        for _ in 0..jobs {
+            let (asked, tell) = (&asked, tell.clone());
+            let work = move || {
+                loop {
+                    let next = asked.lock().map(|asked| asked.recv());
+                    let Ok(Ok((number, line))) = next else { return };
+                    if tell.send((number, answer_one(root, number, line, clock))).is_err() {
+                        return;
+                    }
+                }
+            };
+            thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work)?;
+        }
+        drop(tell);
+        let print = scope.spawn(move || print_in_order(&told));
+        let mut input = io::stdin().lock();
+        let mut number = 0;
+        while let Some(line) = next_line(&mut input, LINE)? {
+            let is_blank = matches!(&line, Line::Whole(bytes) if bytes.trim_ascii().is_empty());
+            if is_blank {
+                continue;
+            }
+            number += 1;
+            if ask.send((number, line)).is_err() {
+                break;
+            }
+        }
+        drop(ask);
+        print.join().unwrap_or_else(|_| Err(io::Error::other("printing failed")))
+    })?;
+    Ok(if is_bad { Ending::BadLines } else { Ending::Done })
+}
+
+/// Says whether a line was bad.
+fn print_in_order(told: &mpsc::Receiver<(usize, Answer)>) -> io::Result<bool> {
+    let mut waiting: BTreeMap<usize, Answer> = BTreeMap::new();
+    let mut next = 1;
+    let mut is_bad = false;
+    let mut stdout = io::stdout().lock();
+    for (number, answer) in told {
+        waiting.insert(number, answer);
+        while let Some(answer) = waiting.remove(&next) {
+            is_bad |= answer.is_bad();
+            // Whoever asks waits for this very line.
+            writeln!(stdout, "{}", answer.into_line()).and_then(|()| stdout.flush())?;
+            next += 1;
+        }
+    }
+    Ok(is_bad)
+}
+
+fn answer_one(root: &Path, number: usize, line: Line, clock: Clock) -> Answer {
+    let Line::Whole(bytes) = line else { return answer::bad(None, number) };
+    let Ok(value) = serde_json::from_slice::<Value>(&bytes) else { return answer::bad(None, number) };
+    let id = value.get("id").cloned();
+    let Ok(wire) = serde_json::from_value::<WireChange>(value) else { return answer::bad(id, number) };
+    let Some(sources) = read_all(root, &wire.files) else { return answer::bad(id, number) };
+    if wire.files.is_empty() {
+        return answer::bad(id, number);
+    }
+    let start = Instant::now();
+    let change = Change {
+        files: wire
+            .files
+            .iter()
+            .zip(&sources)
+            .map(|(file, (before, after))| File {
+                path_before: file.path_before.as_deref(),
+                path_after: file.path_after.as_deref(),
+                before: before.as_deref(),
+                after: after.as_deref(),
+            })
+            .collect(),
+    };
+    let judged = judge(&change);
+    let answer = answer::of(Some(wire.id), &judged);
+    match clock {
+        Clock::Told => answer.with_ms(start.elapsed().as_secs_f64() * 1000.0),
+        Clock::Quiet => answer,
+    }
+}
+
+/// A fault of ours is no answer: it proves nothing, and the next line is answered all the same.
+fn judge(change: &Change<'_>) -> Judgement {
+    panic::catch_unwind(AssertUnwindSafe(|| classify(change, Budget::COMMIT))).unwrap_or_else(|_| Judgement {
+        verdict: Verdict::Unproven(Reason::Ambiguous),
+        level: None,
+        api: Api::default(),
+    })
+}
+
+type Sources = Vec<(Option<Vec<u8>>, Option<Vec<u8>>)>;
+
+fn read_all(root: &Path, files: &[WireFile]) -> Option<Sources> {
+    files
+        .iter()
+        .map(|file| {
+            let before = side(root, file.before.as_deref(), file.before_text.as_deref())?;
+            let after = side(root, file.after.as_deref(), file.after_text.as_deref())?;
+            let has_paths = before.is_some() <= file.path_before.is_some()
+                && after.is_some() <= file.path_after.is_some();
+            (has_paths && (before.is_some() || after.is_some())).then_some((before, after))
+        })
+        .collect()
+}
+
+/// A side's bytes; `None` where they cannot be had.
+fn side(root: &Path, path: Option<&str>, text: Option<&str>) -> Option<Option<Vec<u8>>> {
+    match (path, text) {
+        (_, Some(text)) => Some(Some(text.as_bytes().to_vec())),
+        (None, None) => Some(None),
+        (Some(path), None) => {
+            let path = Path::new(path);
+            let stays_below =
+                path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+            let path = root.join(path);
+            // A pipe or a device would be waited for; only files are read.
+            if !stays_below || !fs::metadata(&path).ok()?.is_file() {
+                return None;
+            }
+            let mut bytes = Vec::new();
+            fs::File::open(&path).ok()?.take(SOURCE + 1).read_to_end(&mut bytes).ok()?;
+            (bytes.len() as u64 <= SOURCE).then_some(Some(bytes))
+        }
+    }
+}
+
+/// Runs something that recurses through a tree.
+pub fn on_a_deep_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    thread::scope(|scope| {
+        let thread = thread::Builder::new()
+            .stack_size(STACK)
+            .spawn_scoped(scope, work)
+            .expect("a thread can be started");
+        match thread.join() {
+            Ok(value) => value,
+            Err(panic) => panic::resume_unwind(panic),
+        }
+    })
+}
