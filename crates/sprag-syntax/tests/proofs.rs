@@ -53,14 +53,13 @@ fn a_proof_without_its_steps_or_with_forged_ones_is_refused() {
     assert!(forged(&|proof| proof.before_root = "00".to_owned()));
     assert!(forged(&|proof| proof.steps = vec![Step::Rename { from: "f".to_owned(), to: "g".to_owned() }]));
     // The checker itself refuses a rename that reaches a stranger, whoever asks for it.
-    let stranger = one("a.py", "def _run(j):\n    return j._run()\n", "def _go(j):\n    return j._go()\n");
+    let (before, after) = ("def _run(j):\n    return j._run()\n", "def _go(j):\n    return j._go()\n");
     let mut claim = honest.clone();
     claim.steps = vec![Step::Rename { from: "_run".to_owned(), to: "_go".to_owned() }];
-    claim.files = match classify(&one("a.py", "x = 1\n", "x = 1\n"), Budget::COMMIT).verdict {
-        Verdict::Proved(proof) => proof.files,
-        other => panic!("not proved: {other:?}"),
-    };
-    assert!(check(&stranger, &claim).is_err());
+    claim.files = proof(&one("a.py", before, before)).files;
+    claim.files[0].after = proof(&one("a.py", after, after)).files[0].after.clone();
+    let refused = check(&one("a.py", before, after), &claim).expect_err("a use is a stranger's");
+    assert_eq!(refused.why, "rename of `_run`: a use of it may be somebody else's");
 }
 
 #[test]

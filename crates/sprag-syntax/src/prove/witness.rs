@@ -1,6 +1,8 @@
 //! The first place where both sides differ for sure: a unit of one name with two contents, or a public name that
 //! came or went.
 
+use std::collections::HashMap;
+
 use crate::change::{Api, Change, Excerpt, Witness};
 use crate::check::Loaded;
 use crate::tree::{Id, Tree};
@@ -25,14 +27,17 @@ pub(super) fn find(change: &Change<'_>, loaded: &Loaded, api: &Api) -> Option<Wi
             continue;
         }
         let (left, right) = (outline(before, &loaded.symbols), outline(after, &loaded.symbols));
-        let of_name = |list: &[Entry], name: &str| list.iter().filter(|entry| entry.name == name).count();
+        let (left_names, right_names) = (by_name(&left), by_name(&right));
         // Innermost units last: the smallest one that differs says most.
         let mut found = None;
         for entry in &left {
-            let Some(twin) = right.iter().find(|twin| twin.name == entry.name) else { continue };
-            if of_name(&left, &entry.name) != 1 || of_name(&right, &entry.name) != 1 {
+            // Only names that stand for one thing on each side can be compared.
+            let (Some([_]), Some([twin])) = (
+                left_names.get(entry.name.as_str()).map(Vec::as_slice),
+                right_names.get(entry.name.as_str()).map(Vec::as_slice),
+            ) else {
                 continue;
-            }
+            };
             if let Some((old, new)) = differing(before, entry.id, after, twin.id) {
                 let inner = Witness {
                     path: path.clone(),
@@ -69,6 +74,14 @@ pub(super) fn find(change: &Change<'_>, loaded: &Loaded, api: &Api) -> Option<Wi
         }
     }
     None
+}
+
+fn by_name(entries: &[Entry]) -> HashMap<&str, Vec<&Entry>> {
+    let mut found: HashMap<&str, Vec<&Entry>> = HashMap::new();
+    for entry in entries {
+        found.entry(entry.name.as_str()).or_default().push(entry);
+    }
+    found
 }
 
 /// The first nodes at which two trees part.
