@@ -240,7 +240,9 @@ fn trim_structs(tree: &mut Tree, tokens: &mut [Id]) {
             continue;
         }
         let mut inner = tree.kids(tokens[at]).to_vec();
-        let is_struct = tree.kind(inner[0]) == "{" && at > 0 && tree.kind(tokens[at - 1]) == "identifier";
+        let is_struct = inner.first().is_some_and(|open| tree.kind(*open) == "{")
+            && at > 0
+            && tree.kind(tokens[at - 1]) == "identifier";
         if is_struct {
             drop_last_comma(tree, &mut inner);
         }

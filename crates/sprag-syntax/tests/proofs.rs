@@ -115,3 +115,23 @@ fn units_keep_their_hash_through_formatting_and_comments() {
     assert_ne!(other[1].hash, left[1].hash);
     assert!(units(Lang::Rust, b"fn (").is_empty());
 }
+
+#[test]
+fn trees_as_deep_as_they_may_be_are_walked_on_a_usual_stack() {
+    for (path, open, close) in [("a.js", "[", "]"), ("a.py", "[", "]"), ("a.rs", "[", "]")] {
+        let source = |depth: usize, value: &str| {
+            let nested = format!("{}{value}{}", open.repeat(depth), close.repeat(depth));
+            match path {
+                "a.rs" => format!("fn f(a: u8) -> T {{ let b = a; return {nested}; }}"),
+                "a.py" => format!("def f(a):\n    b = a\n    return {nested}\n"),
+                _ => format!("function f(a) {{ const b = a; return {nested}; }}"),
+            }
+        };
+        let (before, after) = (source(380, "b"), source(380, "b").replace('b', "c"));
+        let judged = classify(&one(path, &before, &after), Budget::COMMIT);
+        assert!(matches!(judged.verdict, Verdict::Proved(_)), "{path}: {:?}", judged.verdict);
+        let deep = source(20_000, "b");
+        let verdict = classify(&one(path, &deep, &deep.replace('b', "c")), Budget::COMMIT).verdict;
+        assert_eq!(verdict, Verdict::Unproven(Reason::TooLarge), "{path}");
+    }
+}

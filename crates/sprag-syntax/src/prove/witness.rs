@@ -1,10 +1,12 @@
 //! The first place where both sides differ for sure: a unit of one name with two contents, or a public name that
 //! came or went.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use crate::change::{Api, Change, Excerpt, Witness};
 use crate::check::Loaded;
+use crate::proof::Side;
+use crate::symbol::Sym;
 use crate::tree::{Id, Tree};
 use crate::units::{Entry, Lines, outline};
 
@@ -74,6 +76,24 @@ pub(super) fn find(change: &Change<'_>, loaded: &Loaded, api: &Api) -> Option<Wi
         }
     }
     None
+}
+
+/// Whether one side has a literal that the other has not.
+pub(super) fn has_other_literals(loaded: &Loaded) -> bool {
+    let literals = |side: Side| -> BTreeSet<Sym> {
+        let trees = loaded.side(side).iter().flatten();
+        trees
+            .flat_map(|tree| {
+                let leaves = tree.walk(tree.root).filter(|id| tree.is_leaf(*id));
+                leaves.filter(|id| is_literal(tree.kind(*id))).map(|id| tree.sym(id)).collect::<Vec<_>>()
+            })
+            .collect()
+    };
+    literals(Side::Before) != literals(Side::After)
+}
+
+fn is_literal(kind: &str) -> bool {
+    ["string", "literal", "number", "integer", "float", "regex"].iter().any(|part| kind.contains(part))
 }
 
 fn by_name(entries: &[Entry]) -> HashMap<&str, Vec<&Entry>> {
