@@ -32,8 +32,10 @@ active_intents:
     owned_scope: ['care/**']
 ";
 
+/// Whether a file was read before is another gate's business.
 pub fn sandbox() -> Sandbox {
-    let sandbox = Sandbox::new().of_a_person();
+    let mut sandbox = Sandbox::new().of_a_person();
+    sandbox.vars.push(("SPRAG_STALE__MODE".to_owned(), "off".to_owned()));
     sandbox.write(".sprag/intents.yaml", INTENTS);
     for path in ["src/auth/a.rs", "src/auth/gen/g.rs", "src/other.rs", "docs/guide.md", "README.md"] {
         sandbox.write(path, "one\n");
