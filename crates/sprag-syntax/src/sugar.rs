@@ -102,10 +102,8 @@ fn python(tree: &mut Tree, kind: u16, _field: u16, name: &str, kids: &mut Vec<Id
         "argument_list" | "parameters" | "list" | "dictionary" | "set" | "list_pattern" => {
             drop_last_comma(tree, kids)
         }
-        "lambda_parameters" => {
-            if kids.len() > 1 && kids.last().is_some_and(|last| tree.kind(*last) == ",") {
-                kids.pop();
-            }
+        "lambda_parameters" if kids.len() > 1 && kids.last().is_some_and(|last| tree.kind(*last) == ",") => {
+            kids.pop();
         }
         "module" | "block" => kids.retain(|kid| tree.kind(*kid) != ";"),
         _ => {}
@@ -200,10 +198,10 @@ fn rust(tree: &mut Tree, symbols: &mut Symbols, name: &str, kids: &mut Vec<Id>) 
         | "tuple_struct_pattern"
         | "slice_pattern"
         | "ordered_field_declaration_list" => drop_last_comma(tree, kids),
-        "tuple_expression" | "tuple_type" | "tuple_pattern" => {
-            if kids.iter().filter(|kid| tree.kind(**kid) == ",").count() > 1 {
-                drop_last_comma(tree, kids);
-            }
+        "tuple_expression" | "tuple_type" | "tuple_pattern"
+            if kids.iter().filter(|kid| tree.kind(**kid) == ",").count() > 1 =>
+        {
+            drop_last_comma(tree, kids);
         }
         "where_clause" if kids.last().is_some_and(|last| tree.kind(*last) == ",") => {
             kids.pop();
@@ -242,7 +240,9 @@ fn trim_structs(tree: &mut Tree, tokens: &mut [Id]) {
             continue;
         }
         let mut inner = tree.kids(tokens[at]).to_vec();
-        let is_struct = tree.kind(inner[0]) == "{" && at > 0 && tree.kind(tokens[at - 1]) == "identifier";
+        let is_struct = inner.first().is_some_and(|open| tree.kind(*open) == "{")
+            && at > 0
+            && tree.kind(tokens[at - 1]) == "identifier";
         if is_struct {
             drop_last_comma(tree, &mut inner);
         }

@@ -15,9 +15,9 @@ fn stories(text: &str) -> Vec<Story> {
         .split("\n== ")
         .skip(1)
         .map(|story| {
-            let (name, rest) = story.split_once('\n').unwrap();
-            let (before, rest) = rest.split_once("\n-- after").unwrap();
-            let (path, after) = rest.split_once('\n').unwrap();
+            let (name, rest) = story.split_once('\n').expect("a story has a name and a text");
+            let (before, rest) = rest.split_once("\n-- after").expect("a story has two sides");
+            let (path, after) = rest.split_once('\n').expect("a side has a text");
             let path_after = Some(path.trim().to_owned()).filter(|path| !path.is_empty());
             Story {
                 name: name.to_owned(),

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use sprag_core::digest::Digest;
 use sprag_core::trace::Sum;
 use sprag_core::trace::anchor::claims::{Claims, LEAST, Said, Writer};
-use sprag_core::trace::anchor::telling::{bare, is_telling};
+use sprag_core::trace::anchor::telling::{LETTERS, bare, is_telling, letters};
 use sprag_core::trace::anchor::windows::windows;
 use sprag_core::trace::anchor::{How, Lost, units};
 use sprag_core::trace::blocks;
@@ -210,10 +210,11 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// A line that tells nothing is of whoever wrote what stands beside it, or nobody's: between equal braces
-    /// a diff does not tell which of them is new.
+    /// A line that may be written twice is of whoever wrote what stands beside it, or nobody's: of equal ones
+    /// a diff does not tell which is new.
     fn doubt_braces(&self, lines: &[&[u8]], found: &mut [Found]) {
-        let tells: Vec<bool> = lines.iter().map(|line| is_telling(line)).collect();
+        let tells: Vec<bool> =
+            lines.iter().map(|line| is_telling(line) && letters(line) >= LETTERS).collect();
         let scan = |order: &mut dyn Iterator<Item = usize>| -> Vec<Option<usize>> {
             let mut last = None;
             order

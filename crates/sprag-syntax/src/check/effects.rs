@@ -15,14 +15,18 @@ pub(super) enum Effect {
     Local,
     /// Reads what others may write, or what may run code of its own.
     Read,
-    /// May do anything.
+    /// May do anything, but to locals.
     Anything,
+    /// Assigns.
+    Assignment,
 }
 
 pub(super) fn effect(seen: &Seen<'_>, id: Id) -> Effect {
     let tree = seen.tree;
     if tree.is_leaf(id) {
         return match (tree.kind(id), seen.scopes.of_leaf(id)) {
+            // What a function inside may assign is not only read here.
+            (_, Use::Local(binding) | Use::Named(binding)) if is_shared(seen, binding) => Effect::Read,
             (_, Use::Local(_) | Use::Named(_)) => Effect::Local,
             (_, Use::Free) => Effect::Read,
             ("this" | "self" | "super" | "crate" | "Self", _) => Effect::Local,
@@ -93,7 +97,14 @@ pub(super) fn effect(seen: &Seen<'_>, id: Id) -> Effect {
         | "type_arguments"
         | "format_specifier"
         | "array_initializer" => kids(Effect::Nothing),
-        _ => Effect::Anything,
+        "named_expression"
+        | "assignment_expression"
+        | "augmented_assignment_expression"
+        | "update_expression"
+        | "assignment"
+        | "augmented_assignment"
+        | "compound_assignment_expr" => Effect::Assignment,
+        _ => kids(Effect::Anything),
     }
 }
 
@@ -106,6 +117,7 @@ pub(super) fn may_pass(lang: Lang, moved: Effect, passed: Effect) -> bool {
             passed <= if matches!(lang, Lang::Java | Lang::Go) { Effect::Read } else { Effect::Local }
         }
         Effect::Anything => passed <= Effect::Local,
+        Effect::Assignment => passed == Effect::Nothing,
     }
 }
 
@@ -135,7 +147,7 @@ pub(super) fn may_move_into(seen: &Seen<'_>, within: Id, place: Id, moved: Effec
             let passed = passed_effect(seen, above, *kid);
             let allowed = match is_lone {
                 true => may_pass(tree.lang, moved, passed),
-                false => passed <= Effect::Local,
+                false => passed <= Effect::Local && moved < Effect::Assignment,
             };
             if !allowed {
                 return false;
@@ -238,4 +250,70 @@ fn is_straight(seen: &Seen<'_>, above: Id, below: Id) -> bool {
         "for_statement" => field == "right" && tree.lang == Lang::Python,
         _ => false,
     }
+}
+
+/// Whether an identifier is a target of an assignment.
+pub(super) fn is_assigned(seen: &Seen<'_>, id: Id) -> bool {
+    let tree = seen.tree;
+    let mut below = id;
+    let mut above = seen.parent(id);
+    // Through patterns.
+    while matches!(
+        tree.kind(above),
+        "expression_list"
+            | "pattern_list"
+            | "tuple_pattern"
+            | "list_pattern"
+            | "list"
+            | "list_splat_pattern"
+            | "array_pattern"
+            | "object_pattern"
+            | "pair_pattern"
+            | "rest_pattern"
+            | "assignment_pattern"
+            | "parenthesized_expression"
+            | "as_pattern_target"
+    ) {
+        (below, above) = (above, seen.parent(above));
+    }
+    let (kind, field) = (tree.kind(above), tree.field(below));
+    match kind {
+        "update_expression" | "delete_statement" | "inc_statement" | "dec_statement" => true,
+        "as_pattern" => field == "alias",
+        "named_expression" => field == "name",
+        "for_statement" | "for_in_statement" | "for_in_clause" | "range_clause" | "receive_statement" => {
+            field == "left"
+        }
+        _ => kind.contains("assignment") && field == "left",
+    }
+}
+
+/// A local that is assigned again and that a function inside can see.
+pub(super) fn is_shared(seen: &Seen<'_>, binding: u32) -> bool {
+    const FUNCTIONS: &[&str] = &[
+        "function_definition",
+        "lambda",
+        "arrow_function",
+        "function_expression",
+        "function_declaration",
+        "method_definition",
+        "func_literal",
+        "closure_expression",
+        "lambda_expression",
+    ];
+    let shared = seen.shared.get_or_init(|| {
+        let homes: Vec<Option<Id>> =
+            seen.scopes.bindings.iter().map(|binding| seen.enclosing(binding.at, FUNCTIONS)).collect();
+        let mut captured = vec![false; homes.len()];
+        let mut reassigned = vec![false; homes.len()];
+        for id in seen.tree.walk(seen.tree.root) {
+            if let Use::Local(binding) | Use::Named(binding) = seen.scopes.of_leaf(id) {
+                let at = binding as usize;
+                captured[at] |= seen.enclosing(id, FUNCTIONS) != homes[at];
+                reassigned[at] |= seen.scopes.bindings[at].at != id && is_assigned(seen, id);
+            }
+        }
+        captured.into_iter().zip(reassigned).map(|(captured, reassigned)| captured && reassigned).collect()
+    });
+    shared[binding as usize]
 }

@@ -4,6 +4,8 @@
 mod declared;
 mod imports;
 
+use std::cell::OnceCell;
+
 use super::refused;
 use super::scope::{Scopes, Use};
 use super::{Loaded, Refused};
@@ -19,6 +21,8 @@ pub(crate) struct Seen<'a> {
     pub scopes: &'a Scopes,
     pub parents: Vec<Id>,
     pub path: &'a str,
+    /// By binding: whether it is assigned again and a function inside can see it.
+    pub shared: OnceCell<Vec<bool>>,
 }
 
 impl<'a> Seen<'a> {
@@ -29,7 +33,7 @@ impl<'a> Seen<'a> {
                 parents[*kid as usize] = node;
             }
         }
-        Seen { tree, symbols, scopes, parents, path }
+        Seen { tree, symbols, scopes, parents, path, shared: OnceCell::new() }
     }
 
     pub fn parent(&self, id: Id) -> Id {
@@ -79,6 +83,9 @@ pub(crate) const CLASSES: &[&str] = &[
     "enum_declaration",
     "record_declaration",
 ];
+
+/// More uses of a name are not looked at.
+const MANY: usize = 2000;
 
 /// Where a renamed name is declared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -131,6 +138,11 @@ pub(crate) fn check_rename(
             }
         }
     }
+    // Beyond that looking at each would cost too much, and nobody renames so much at once.
+    if seen.iter().flatten().map(|seen| occurrences(seen, from_sym).take(MANY).count()).sum::<usize>() >= MANY
+    {
+        return Err(escapes("it occurs too often"));
+    }
     let mut declaration: Option<Declaration> = None;
     for (file, seen) in seen.iter().enumerate() {
         let Some(seen) = seen else { continue };
@@ -181,7 +193,7 @@ fn is_ours(
         Use::Named(_) => return Ok(false),
         Use::Free | Use::Text => {}
     }
-    if tree.kind(id).starts_with("shorthand") {
+    if tree.kind(id).starts_with("shorthand") || is_embedded(seen, id) {
         return Ok(false);
     }
     if imports::is_import(seen, id) {
@@ -209,6 +221,12 @@ fn is_ours(
             && seen.class_of(id) == of.owner
             && is_kind_of_use(seen, id, of)),
     }
+}
+
+/// An embedded type of Go gives its name to a field.
+fn is_embedded(seen: &Seen<'_>, id: Id) -> bool {
+    let field = seen.enclosing(id, &["field_declaration"]);
+    seen.tree.lang == Lang::Go && field.is_some_and(|field| seen.tree.child(field, "name").is_none())
 }
 
 /// A call is of a method, anything else of a field.

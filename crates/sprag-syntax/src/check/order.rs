@@ -2,7 +2,7 @@
 //! one name keep theirs, because the last of them may be the one that counts.
 
 use crate::lang::Lang;
-use crate::symbol::{Sym, Symbols};
+use crate::symbol::{QuickSet, Sym, Symbols};
 use crate::tree::{Id, Tree};
 
 /// The children of a container in the order that stands for all equal ones, or `None` where order counts. `parent`
@@ -16,6 +16,7 @@ pub(crate) fn arrange(
 ) -> Option<Vec<Id>> {
     let reach = reach(tree.lang, tree.kind(id), parent)?;
     let kids = tree.kids(id);
+    let defined = if tree.lang == Lang::Python { defined(tree, id) } else { QuickSet::default() };
     let mut slots: Vec<Slot> = Vec::new();
     let mut from = 0;
     for (at, kid) in kids.iter().enumerate() {
@@ -26,7 +27,7 @@ pub(crate) fn arrange(
             continue;
         }
         let has_lead = from < at;
-        let key = key(tree, symbols, id, *kid, has_lead, name_of);
+        let key = key(tree, symbols, &defined, *kid, has_lead, name_of);
         slots.push(Slot { kids: from..at + 1, key });
         from = at + 1;
     }
@@ -93,7 +94,7 @@ fn reach(lang: Lang, kind: &str, parent: &str) -> Option<Reach> {
 fn key(
     tree: &Tree,
     symbols: &Symbols,
-    container: Id,
+    defined: &QuickSet<Sym>,
     id: Id,
     has_lead: bool,
     name_of: &dyn Fn(Sym) -> Sym,
@@ -157,7 +158,7 @@ fn key(
             _ => None,
         },
         Lang::Python => match kind {
-            "function_definition" if is_inert(tree, symbols, container, id) => named(id),
+            "function_definition" if is_inert(tree, symbols, defined, id) => named(id),
             "decorated_definition" => {
                 let definition = tree.child(id, "definition")?;
                 let harmless =
@@ -174,7 +175,7 @@ fn key(
                     });
                 // A property may be taken up again by a later `@name.setter`.
                 let inert = tree.kind(definition) == "function_definition"
-                    && is_inert(tree, symbols, container, definition);
+                    && is_inert(tree, symbols, defined, definition);
                 (harmless && inert).then(|| named(definition)).flatten()
             }
             _ => None,
@@ -208,17 +209,17 @@ fn says_whom(tree: &Tree, symbols: &Symbols, id: Id) -> bool {
     tree.kind(id) == "directive" && symbols.text(tree.sym(id)).starts_with("//go:linkname ")
 }
 
+/// The names that the statements of a container define.
+fn defined(tree: &Tree, container: Id) -> QuickSet<Sym> {
+    let statements = tree.kids(container).iter().filter_map(|kid| match tree.kind(*kid) {
+        "decorated_definition" => tree.child(*kid, "definition"),
+        _ => Some(*kid),
+    });
+    statements.filter_map(|kid| tree.child(kid, "name").map(|name| tree.sym(name))).collect()
+}
+
 /// Whether defining a function evaluates nothing that could tell where it stands.
-fn is_inert(tree: &Tree, symbols: &Symbols, container: Id, id: Id) -> bool {
-    let defined: Vec<Sym> = tree
-        .kids(container)
-        .iter()
-        .filter_map(|kid| match tree.kind(*kid) {
-            "decorated_definition" => tree.child(*kid, "definition"),
-            _ => Some(*kid),
-        })
-        .filter_map(|kid| tree.child(kid, "name").map(|name| tree.sym(name)))
-        .collect();
+fn is_inert(tree: &Tree, symbols: &Symbols, defined: &QuickSet<Sym>, id: Id) -> bool {
     let evaluated = ["parameters", "return_type"].into_iter().filter_map(|field| tree.child(id, field));
     evaluated.flat_map(|part| tree.walk(part)).all(|node| match tree.kind(node) {
         // A parameter of the same name as a function is no use of it, but it costs nothing to be strict.

@@ -1,17 +1,25 @@
 //! What others can see of a change: public units that came, went or are called otherwise.
 
+use std::collections::HashSet;
+
 use crate::change::Api;
 use crate::check::Loaded;
 use crate::lang::Lang;
 use crate::proof::{Side, Step};
-use crate::symbol::Symbols;
+use crate::symbol::{QuickSet, Symbols};
 use crate::tree::{Id, Tree};
 use crate::units::outline;
 
+/// More names are not told.
+const MANY: usize = 200;
+
 pub(super) fn of(loaded: &Loaded, steps: &[Step]) -> Api {
     let (before, after) = (public(loaded, Side::Before), public(loaded, Side::After));
-    let mut added: Vec<String> = after.iter().filter(|name| !before.contains(name)).cloned().collect();
-    let mut removed: Vec<String> = before.iter().filter(|name| !after.contains(name)).cloned().collect();
+    let (old, new): (HashSet<&String>, HashSet<&String>) = (before.iter().collect(), after.iter().collect());
+    let mut added: Vec<String> =
+        after.iter().filter(|name| !old.contains(name)).take(MANY).cloned().collect();
+    let mut removed: Vec<String> =
+        before.iter().filter(|name| !new.contains(name)).take(MANY).cloned().collect();
     let mut renamed = Vec::new();
     for step in steps {
         let Step::Rename { from, to } = step else { continue };
@@ -50,12 +58,12 @@ fn public(loaded: &Loaded, side: Side) -> Vec<String> {
 }
 
 /// What stands in an `export` statement.
-fn exports(tree: &Tree) -> Vec<Id> {
+fn exports(tree: &Tree) -> QuickSet<Id> {
     let statements = tree.walk(tree.root).filter(|id| tree.kind(*id) == "export_statement");
     statements.flat_map(|statement| tree.walk(statement)).collect()
 }
 
-fn is_public(tree: &Tree, symbols: &Symbols, name: &str, id: Id, exported: &[Id]) -> bool {
+fn is_public(tree: &Tree, symbols: &Symbols, name: &str, id: Id, exported: &QuickSet<Id>) -> bool {
     let last = name.rsplit('.').next().unwrap_or(name);
     match tree.lang {
         Lang::Rust => tree

@@ -43,6 +43,8 @@ pub fn classify(change: &Change<'_>, budget: Budget) -> Judgement {
         }
     }
     let api = api::of(&loaded, &[]);
+    // A literal that came or went is a difference, whatever else was refused.
+    let refusal = refusal.filter(|_| !witness::has_other_literals(&loaded));
     let verdict = match (refusal, witness::find(change, &loaded, &api)) {
         (Some(reason), _) => Verdict::Unproven(reason),
         (None, Some(witness)) => Verdict::Changed(witness),

@@ -17,11 +17,18 @@ pub(super) fn moves(change: &Change<'_>) -> Vec<Step> {
     moved.map(|(file, _)| Step::Move { file }).collect()
 }
 
-/// What a refusal says about the change, if it says something.
+/// What a refusal says about the change: that a step was there, and may not be taken. That there was no such step at all
+/// says nothing.
 pub(super) fn reason(refused: &Refused) -> Option<Reason> {
+    const EFFECTS: &[&str] =
+        &["effect", "run before", "evaluated", "change meanwhile", "captured", "dropped", "type may count"];
     match refused.why.as_str() {
-        why if why.starts_with("rename of") => Some(Reason::RenameEscapes),
-        why if why.starts_with("inlining of") => Some(Reason::EffectOrder),
+        why if why.starts_with("rename of") => {
+            (!why.ends_with("not in the change")).then_some(Reason::RenameEscapes)
+        }
+        why if why.starts_with("inlining of") => {
+            EFFECTS.iter().any(|word| why.contains(word)).then_some(Reason::EffectOrder)
+        }
         _ => None,
     }
 }

@@ -1,8 +1,12 @@
 //! The first place where both sides differ for sure: a unit of one name with two contents, or a public name that
 //! came or went.
 
+use std::collections::{BTreeSet, HashMap};
+
 use crate::change::{Api, Change, Excerpt, Witness};
 use crate::check::Loaded;
+use crate::proof::Side;
+use crate::symbol::Sym;
 use crate::tree::{Id, Tree};
 use crate::units::{Entry, Lines, outline};
 
@@ -25,14 +29,17 @@ pub(super) fn find(change: &Change<'_>, loaded: &Loaded, api: &Api) -> Option<Wi
             continue;
         }
         let (left, right) = (outline(before, &loaded.symbols), outline(after, &loaded.symbols));
-        let of_name = |list: &[Entry], name: &str| list.iter().filter(|entry| entry.name == name).count();
+        let (left_names, right_names) = (by_name(&left), by_name(&right));
         // Innermost units last: the smallest one that differs says most.
         let mut found = None;
         for entry in &left {
-            let Some(twin) = right.iter().find(|twin| twin.name == entry.name) else { continue };
-            if of_name(&left, &entry.name) != 1 || of_name(&right, &entry.name) != 1 {
+            // Only names that stand for one thing on each side can be compared.
+            let (Some([_]), Some([twin])) = (
+                left_names.get(entry.name.as_str()).map(Vec::as_slice),
+                right_names.get(entry.name.as_str()).map(Vec::as_slice),
+            ) else {
                 continue;
-            }
+            };
             if let Some((old, new)) = differing(before, entry.id, after, twin.id) {
                 let inner = Witness {
                     path: path.clone(),
@@ -69,6 +76,32 @@ pub(super) fn find(change: &Change<'_>, loaded: &Loaded, api: &Api) -> Option<Wi
         }
     }
     None
+}
+
+/// Whether one side has a literal that the other has not.
+pub(super) fn has_other_literals(loaded: &Loaded) -> bool {
+    let literals = |side: Side| -> BTreeSet<Sym> {
+        let trees = loaded.side(side).iter().flatten();
+        trees
+            .flat_map(|tree| {
+                let leaves = tree.walk(tree.root).filter(|id| tree.is_leaf(*id));
+                leaves.filter(|id| is_literal(tree.kind(*id))).map(|id| tree.sym(id)).collect::<Vec<_>>()
+            })
+            .collect()
+    };
+    literals(Side::Before) != literals(Side::After)
+}
+
+fn is_literal(kind: &str) -> bool {
+    ["string", "literal", "number", "integer", "float", "regex"].iter().any(|part| kind.contains(part))
+}
+
+fn by_name(entries: &[Entry]) -> HashMap<&str, Vec<&Entry>> {
+    let mut found: HashMap<&str, Vec<&Entry>> = HashMap::new();
+    for entry in entries {
+        found.entry(entry.name.as_str()).or_default().push(entry);
+    }
+    found
 }
 
 /// The first nodes at which two trees part.

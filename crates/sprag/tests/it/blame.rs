@@ -10,11 +10,11 @@ use std::collections::BTreeMap;
 
 use repository::{By, Repository, intent};
 use rewrite::Rewrite;
-use sprag_core::trace::anchor::telling::is_telling;
+use sprag_core::trace::anchor::telling::{LETTERS, is_telling, letters};
 use sprag_core::trace::blocks;
 
-/// What blame said of all lines that intents wrote, and of those that they did not. Lines that tell nothing
-/// are counted apart: where equal braces follow one another, nobody knows which of them is new.
+/// What blame said of all lines that intents wrote, and of those that they did not. Lines that are everywhere
+/// are counted apart: of equal ones nobody knows which is new.
 #[derive(Clone, Copy, Debug, Default)]
 struct Score {
     right: usize,
@@ -38,10 +38,13 @@ impl Score {
     }
 }
 
-/// More of them where somebody has the time.
+/// More of them where somebody has the time: `SPRAG_BLAME_SEEDS=50`, or `7-7` for one alone.
 fn seeds(usual: u64) -> std::ops::Range<u64> {
-    let wanted = std::env::var("SPRAG_BLAME_SEEDS").ok().and_then(|text| text.parse().ok());
-    1..1 + wanted.unwrap_or(usual)
+    let wanted = std::env::var("SPRAG_BLAME_SEEDS").unwrap_or_default();
+    match wanted.split_once('-') {
+        Some((first, last)) => first.parse().unwrap()..last.parse::<u64>().unwrap() + 1,
+        None => 1..1 + wanted.parse().unwrap_or(usual),
+    }
 }
 
 fn base(seed: u64) -> Repository {
@@ -67,19 +70,17 @@ fn score(repository: &mut Repository, what: &str) -> Score {
             let may = who_may(repository, &lines, at);
             let names: Vec<Option<String>> = may.iter().map(|by| by.map(intent)).collect();
             match said {
-                Some(said) if names.iter().flatten().any(|name| name == said) => {
-                    match is_telling(lines[at]) {
-                        true => score.right += 1,
-                        false => score.braces += 1,
-                    }
-                }
+                Some(said) if names.iter().flatten().any(|name| name == said) => match is_long(lines[at]) {
+                    true => score.right += 1,
+                    false => score.braces += 1,
+                },
                 Some(said) => {
                     score.wrong += 1;
                     eprintln!("{what}: {path}:{}: {said} and not {names:?}: {told}", at + 1);
                     eprintln!("    {}", String::from_utf8_lossy(lines[at]).trim_end());
                 }
                 None if names.iter().all(|name| *name == names[0] && name.is_some()) => {
-                    match is_telling(lines[at]) {
+                    match is_long(lines[at]) {
                         true => score.lost += 1,
                         false => score.lost_braces += 1,
                     }
@@ -93,6 +94,11 @@ fn score(repository: &mut Repository, what: &str) -> Score {
         }
     }
     score
+}
+
+/// Whether a line is not likely to be written twice.
+fn is_long(line: &[u8]) -> bool {
+    is_telling(line) && letters(line) >= LETTERS
 }
 
 /// Who wrote a line. A line that is everywhere is of whoever wrote the function it is in or ends, or the lines

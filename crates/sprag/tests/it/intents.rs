@@ -32,8 +32,10 @@ active_intents:
     owned_scope: ['care/**']
 ";
 
+/// Whether a file was read before is another gate's business.
 pub fn sandbox() -> Sandbox {
-    let sandbox = Sandbox::new().of_a_person();
+    let mut sandbox = Sandbox::new().of_a_person();
+    sandbox.vars.push(("SPRAG_STALE__MODE".to_owned(), "off".to_owned()));
     sandbox.write(".sprag/intents.yaml", INTENTS);
     // What was read before is another gate's to ask.
     fs::create_dir_all(sandbox.home.join(".config/sprag")).unwrap();

@@ -177,11 +177,11 @@ fn a_verification_that_failed_and_passes_is_written_down_and_offered() {
 fn a_lesson_is_tied_to_the_intent_of_its_session_and_offered_when_a_command_works_again() {
     let work = Work::new();
     work.sandbox.write("crates/pay/src/retry.rs", "fn charge_card() {}\n");
-    work.session("s1", "INT-7");
+    work.session("s1", "INT-1");
     let kept = lesson(&work.sandbox, LESSON, &["--check", "cargo test"]);
-    assert_eq!(kept["intent"], "INT-7", "{kept}");
+    assert_eq!(kept["intent"], "INT-1", "{kept}");
     let tags = learnings(&work.sandbox)[0]["tags"].clone();
-    assert!(tags.as_array().unwrap().contains(&json!("intent:INT-7")), "{tags}");
+    assert!(tags.as_array().unwrap().contains(&json!("intent:INT-1")), "{tags}");
     let failed = json!({"tool_name": "Bash", "tool_input": {"command": "cargo test"}, "error": "error: test failed: assertion `left == right`"});
     work.sandbox.event("s1", "PostToolUseFailure", failed);
     work.edit("s1", "notes.txt", "second\n", "2nd\n");

@@ -1,7 +1,9 @@
 //! Lines that were only laid out anew: the same tokens, broken and indented otherwise. Only whole lines that
 //! became whole lines count; a word that somebody kept while rewriting a line is theirs.
 
-use super::telling::is_telling;
+use std::collections::{HashMap, HashSet};
+
+use super::telling::letters;
 use crate::trace::blocks;
 
 /// For each new line, the old lines it is made of; none where more than the layout changed.
@@ -12,10 +14,11 @@ pub fn made_of(old: &[&[u8]], new: &[&[u8]]) -> Vec<Vec<usize>> {
         return made;
     }
     let hunks = blocks::diff(&from.texts(), &to.texts());
+    let own = own_words(&from, &to);
     let (mut at, mut there) = (0, 0);
     let ends = (from.tokens.len()..from.tokens.len(), to.tokens.len()..to.tokens.len());
     for (gone, come) in hunks.iter().map(|hunk| (hunk.old.clone(), hunk.new.clone())).chain([ends]) {
-        same(&from, at, &to, there, gone.start - at, old, &mut made);
+        same(&from, at, &to, there, gone.start - at, &own, &mut made);
         (at, there) = (gone.end, come.end);
     }
     made
@@ -24,21 +27,37 @@ pub fn made_of(old: &[&[u8]], new: &[&[u8]]) -> Vec<Vec<usize>> {
 /// Longer texts are not compared by their tokens.
 const MOST: usize = 100_000;
 
-/// Tokens `at..at + count` are `there..there + count`: the lines that begin and end together are of each other.
+/// Letters of a word that tells one line from the others.
+const WORD: usize = 6;
+
+/// Words that are only once on each side.
+fn own_words(from: &Tokens, to: &Tokens) -> HashSet<Vec<u8>> {
+    let once = |tokens: &Tokens| {
+        let mut counts: HashMap<Vec<u8>, usize> = HashMap::new();
+        let words = tokens.tokens.iter().filter(|token| letters(&token.text) >= WORD);
+        words.for_each(|token| *counts.entry(token.text.clone()).or_default() += 1);
+        counts.into_iter().filter(|(_, count)| *count == 1).map(|(word, _)| word).collect::<HashSet<_>>()
+    };
+    once(from).intersection(&once(to)).cloned().collect()
+}
+
+/// Tokens `at..at + count` are `there..there + count`: the lines that begin and end together are of each
+/// other, if they have a word of their own or follow ones that have.
 fn same(
     from: &Tokens,
     at: usize,
     to: &Tokens,
     there: usize,
     count: usize,
-    old: &[&[u8]],
+    own: &HashSet<Vec<u8>>,
     made: &mut [Vec<usize>],
 ) {
     let begins: Vec<usize> =
         (0..=count).filter(|&on| from.is_start(at + on) && to.is_start(there + on)).collect();
+    let mut is_known = false;
     for pair in begins.windows(2) {
-        let old_lines = from.lines(at + pair[0]..at + pair[1]);
-        if !old_lines.iter().any(|&line| is_telling(old[line])) {
+        is_known |= from.tokens[at + pair[0]..at + pair[1]].iter().any(|token| own.contains(&token.text));
+        if !is_known {
             continue;
         }
         for on in pair[0]..pair[1] {
@@ -86,12 +105,6 @@ impl Tokens {
     fn is_start(&self, at: usize) -> bool {
         let line = |at: usize| self.tokens.get(at).map(|token| token.line);
         at == 0 || line(at) != line(at - 1)
-    }
-
-    fn lines(&self, tokens: std::ops::Range<usize>) -> Vec<usize> {
-        let mut lines: Vec<usize> = self.tokens[tokens].iter().map(|token| token.line).collect();
-        lines.dedup();
-        lines
     }
 }
 
@@ -143,9 +156,12 @@ mod tests {
 
     #[test]
     fn indentation_and_breaks_are_layout() {
-        assert_eq!(made("call(alpha, beta)", "  call(\n    alpha,\n    beta,\n  )"), [[0], [0], [0], [0]]);
-        assert_eq!(made("call(\n  alpha,\n  beta,\n)", "call(alpha, beta)"), [[0, 1, 2, 3]]);
-        assert_eq!(made("x = 'one'", "x   =  \"one\""), [[0]]);
+        assert_eq!(
+            made("call_it(alpha, beta)", "  call_it(\n    alpha,\n    beta,\n  )"),
+            [[0], [0], [0], [0]]
+        );
+        assert_eq!(made("call_it(\n  alpha,\n  beta,\n)", "call_it(alpha, beta)"), [[0, 1, 2, 3]]);
+        assert_eq!(made("number = 'one'", "number   =  \"one\""), [[0]]);
     }
 
     #[test]
@@ -157,8 +173,14 @@ mod tests {
 
     #[test]
     fn a_new_line_between_reformatted_ones_is_nobodys() {
-        let made = made("first(one)\nsecond(two)", "  first(one)\n  third(three)\n  second(two)");
+        let made = made("first_of(one)\nsecond(two)", "  first_of(one)\n  third_of(three)\n  second(two)");
         assert_eq!(made, [vec![0], vec![], vec![1]]);
+    }
+
+    #[test]
+    fn what_every_call_has_is_not_known_by_itself() {
+        let made = made("old_call(\n  alpha,\n)", "  new_call(\n    alpha,\n  )");
+        assert_eq!(made, vec![Vec::<usize>::new(); 3]);
     }
 
     #[test]

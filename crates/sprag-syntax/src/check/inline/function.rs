@@ -1,12 +1,15 @@
 //! A private function that is only called: its body takes the place of the calls.
 
-use super::super::effects::{Effect, effect};
+use super::super::effects::{Effect, effect, is_assigned, is_shared};
 use super::super::names::Seen;
 use super::super::scope::Use;
 use super::{Edit, Put, runs_before};
 use crate::lang::Lang;
 use crate::symbol::{QuickMap, Sym};
 use crate::tree::Id;
+
+/// More calls are not looked at.
+const MANY: usize = 64;
 
 pub(super) fn is_function(seen: &Seen<'_>, name: Id) -> bool {
     matches!(
@@ -72,6 +75,9 @@ pub(super) fn plan(seen: &Seen<'_>, name: Id) -> Result<Edit, &'static str> {
             Shape::Returns | Shape::Statements => return Err("its value is used"),
         }
         count += 1;
+        if count > MANY {
+            return Err("it is called too often");
+        }
     }
     if count == 0 {
         return Err("it is not called");
@@ -326,41 +332,6 @@ fn outermost(seen: &Seen<'_>, id: Id) -> Id {
         at = seen.parent(at);
     }
     found
-}
-
-fn is_assigned(seen: &Seen<'_>, id: Id) -> bool {
-    let parent = seen.parent(id);
-    let kind = seen.tree.kind(parent);
-    (seen.tree.field(id) == "left" && kind.contains("assignment"))
-        || matches!(
-            kind,
-            "update_expression" | "delete_statement" | "for_in_statement" | "pattern_list" | "array_pattern"
-        ) && seen.tree.field(id) != "right"
-        || (kind == "expression_list"
-            && matches!(seen.tree.kind(seen.parent(parent)), "assignment")
-            && seen.tree.field(parent) == "left")
-}
-
-/// A local that is assigned again and that a function inside can see.
-fn is_shared(seen: &Seen<'_>, binding: u32) -> bool {
-    let tree = seen.tree;
-    let functions = [
-        "function_definition",
-        "lambda",
-        "arrow_function",
-        "function_expression",
-        "function_declaration",
-        "method_definition",
-    ];
-    let declared = seen.scopes.bindings[binding as usize].at;
-    let home = seen.enclosing(declared, &functions);
-    let uses: Vec<Id> = tree
-        .walk(tree.root)
-        .filter(|id| matches!(seen.scopes.of_leaf(*id), Use::Local(other) | Use::Named(other) if other == binding))
-        .collect();
-    let is_captured = uses.iter().any(|id| seen.enclosing(*id, &functions) != home);
-    let is_reassigned = uses.iter().any(|id| *id != declared && is_assigned(seen, *id));
-    is_captured && is_reassigned
 }
 
 fn clone_fill(fill: &QuickMap<Id, Id>) -> QuickMap<Id, Id> {

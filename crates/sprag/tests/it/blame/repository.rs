@@ -333,7 +333,11 @@ fn inserted(item: &str, line: &str, after: usize) -> String {
     }
     let mut at = (after + 1).min(lines.len() - 1);
     // What is not told by its own words is told by the line before it.
-    at -= usize::from(lines[at].ends_with("step();"));
+    let is_told_by_another =
+        |line: &str| ["step();", "alpha,", "beta,", "gamma,", ");"].contains(&line.trim());
+    while is_told_by_another(lines[at]) {
+        at -= 1;
+    }
     lines.insert(at, line);
     lines.join("\n") + "\n"
 }

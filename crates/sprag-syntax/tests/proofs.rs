@@ -1,0 +1,137 @@
+//! Proofs that somebody has tampered with, changes over several files, budgets, and units.
+
+use sprag_syntax::{
+    Budget, Change, File, Lang, Proof, Reason, Step, UnitKind, Verdict, check, classify, units,
+};
+
+fn one<'a>(path: &'a str, before: &'a str, after: &'a str) -> Change<'a> {
+    Change { files: vec![file(path, before, after)] }
+}
+
+fn file<'a>(path: &'a str, before: &'a str, after: &'a str) -> File<'a> {
+    File {
+        path_before: Some(path),
+        path_after: Some(path),
+        before: Some(before.as_bytes()),
+        after: Some(after.as_bytes()),
+    }
+}
+
+fn proof(change: &Change<'_>) -> Proof {
+    match classify(change, Budget::COMMIT).verdict {
+        Verdict::Proved(proof) => proof,
+        other => panic!("not proved: {other:?}"),
+    }
+}
+
+const BEFORE: &str = "def _load(x):\n    return x\n\n\ndef f():\n    return _load(1)\n";
+const AFTER: &str = "def _fetch(x):\n    return x\n\n\ndef f():\n    return _fetch(1)\n";
+
+#[test]
+fn a_proof_is_about_these_sources_and_no_others() {
+    let change = one("a.py", BEFORE, AFTER);
+    let proof = proof(&change);
+    assert_eq!(check(&change, &proof), Ok(()));
+    assert!(check(&one("a.py", BEFORE, &AFTER.replace('1', "2")), &proof).is_err());
+    assert!(check(&one("b.py", BEFORE, AFTER), &proof).is_err());
+    assert!(check(&Change::default(), &proof).is_err());
+}
+
+#[test]
+fn a_proof_without_its_steps_or_with_forged_ones_is_refused() {
+    let change = one("a.py", BEFORE, AFTER);
+    let honest = proof(&change);
+    let forged = |tamper: &dyn Fn(&mut Proof)| {
+        let mut proof = honest.clone();
+        tamper(&mut proof);
+        check(&change, &proof).is_err()
+    };
+    assert!(forged(&|proof| proof.steps.clear()));
+    assert!(forged(&|proof| proof.level = "L1".to_owned()));
+    assert!(forged(&|proof| proof.level = "L9".to_owned()));
+    assert!(forged(&|proof| proof.rules = "other".to_owned()));
+    assert!(forged(&|proof| proof.before_root = "00".to_owned()));
+    assert!(forged(&|proof| proof.steps = vec![Step::Rename { from: "f".to_owned(), to: "g".to_owned() }]));
+    // The checker itself refuses a rename that reaches a stranger, whoever asks for it.
+    let (before, after) = ("def _run(j):\n    return j._run()\n", "def _go(j):\n    return j._go()\n");
+    let mut claim = honest.clone();
+    claim.steps = vec![Step::Rename { from: "_run".to_owned(), to: "_go".to_owned() }];
+    claim.files = proof(&one("a.py", before, before)).files;
+    claim.files[0].after = proof(&one("a.py", after, after)).files[0].after.clone();
+    let refused = check(&one("a.py", before, after), &claim).expect_err("a use is a stranger's");
+    assert_eq!(refused.why, "rename of `_run`: a use of it may be somebody else's");
+}
+
+#[test]
+fn a_name_is_followed_through_an_import_of_the_change() {
+    let library =
+        ("src/a.ts", "export function load() { return 1; }\n", "export function fetch1() { return 1; }\n");
+    let user = (
+        "src/b.ts",
+        "import {load} from './a';\nexport const x = load();\n",
+        "import {fetch1} from './a';\nexport const x = fetch1();\n",
+    );
+    let other = (
+        "src/b.ts",
+        "import {load} from './c';\nexport const x = load();\n",
+        "import {fetch1} from './c';\nexport const x = fetch1();\n",
+    );
+    let both = |user: (&'static str, &'static str, &'static str)| Change {
+        files: vec![file(library.0, library.1, library.2), file(user.0, user.1, user.2)],
+    };
+    let judged = classify(&both(user), Budget::COMMIT);
+    assert!(matches!(judged.verdict, Verdict::Proved(_)), "{:?}", judged.verdict);
+    assert_eq!(judged.api.renamed, [("load".to_owned(), "fetch1".to_owned())]);
+    // Another module has a function of that name, too.
+    assert_eq!(classify(&both(other), Budget::COMMIT).verdict, Verdict::Unproven(Reason::RenameEscapes));
+}
+
+#[test]
+fn a_budget_is_counted_in_nodes() {
+    let many = "def f():\n    return 1\n".repeat(2000);
+    let changed = format!("{many}# more\n");
+    let change = one("a.py", &many, &changed);
+    assert_eq!(classify(&change, Budget::WRITE).verdict, Verdict::Unproven(Reason::TooLarge));
+    assert!(matches!(classify(&change, Budget::COMMIT).verdict, Verdict::Proved(_)));
+    // A single write is looked at without looking for steps.
+    let renamed = one("a.py", BEFORE, AFTER);
+    assert_eq!(classify(&renamed, Budget::WRITE).verdict, Verdict::Unproven(Reason::Ambiguous));
+}
+
+#[test]
+fn units_keep_their_hash_through_formatting_and_comments() {
+    let source = "struct S;\n\nimpl S {\n    /// Says.\n    fn open(&self) -> u8 {\n        1\n    }\n}\n";
+    let formatted = "struct S;\nimpl S {\n    // said\n    fn open(&self) -> u8 { (1) }\n}\n";
+    let (left, right) = (units(Lang::Rust, source.as_bytes()), units(Lang::Rust, formatted.as_bytes()));
+    let shown: Vec<(&str, UnitKind, u32, u32)> = left
+        .iter()
+        .map(|unit| (unit.name.as_str(), unit.kind, *unit.lines.start(), *unit.lines.end()))
+        .collect();
+    assert_eq!(shown, [("S", UnitKind::Type, 1, 1), ("S.open", UnitKind::Function, 5, 7)]);
+    let hashes = |list: &[sprag_syntax::Unit]| list.iter().map(|unit| unit.hash.clone()).collect::<Vec<_>>();
+    assert_eq!(hashes(&left), hashes(&right));
+    assert!(left[0].hash.starts_with("unit1:"));
+    let other = units(Lang::Rust, source.replace('1', "2").as_bytes());
+    assert_ne!(other[1].hash, left[1].hash);
+    assert!(units(Lang::Rust, b"fn (").is_empty());
+}
+
+#[test]
+fn trees_as_deep_as_they_may_be_are_walked_on_a_usual_stack() {
+    for (path, open, close) in [("a.js", "[", "]"), ("a.py", "[", "]"), ("a.rs", "[", "]")] {
+        let source = |depth: usize, value: &str| {
+            let nested = format!("{}{value}{}", open.repeat(depth), close.repeat(depth));
+            match path {
+                "a.rs" => format!("fn f(a: u8) -> T {{ let b = a; return {nested}; }}"),
+                "a.py" => format!("def f(a):\n    b = a\n    return {nested}\n"),
+                _ => format!("function f(a) {{ const b = a; return {nested}; }}"),
+            }
+        };
+        let (before, after) = (source(380, "b"), source(380, "b").replace('b', "c"));
+        let judged = classify(&one(path, &before, &after), Budget::COMMIT);
+        assert!(matches!(judged.verdict, Verdict::Proved(_)), "{path}: {:?}", judged.verdict);
+        let deep = source(20_000, "b");
+        let verdict = classify(&one(path, &deep, &deep.replace('b', "c")), Budget::COMMIT).verdict;
+        assert_eq!(verdict, Verdict::Unproven(Reason::TooLarge), "{path}");
+    }
+}
