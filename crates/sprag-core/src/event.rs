@@ -334,9 +334,6 @@ impl Report {
             | Report::Verified
             | Report::Misdirected { .. }
             | Report::ReviewerStarted { .. }
-            | Report::Rejected { .. }
-            | Report::IntentSelected { .. }
-            | Report::IntentDone { .. }
             | Report::ReviewerEnded { .. } => {}
         }
         report

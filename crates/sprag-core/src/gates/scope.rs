@@ -18,7 +18,7 @@ use crate::policy::Section;
 use crate::text::Text;
 use crate::time::Timestamp;
 use crate::tool::ToolCall;
-use crate::verdict::Vote;
+use crate::verdict::{Reason, Vote};
 
 pub use judged::relative;
 pub use policy::{Found, Policy, Required};
@@ -130,7 +130,7 @@ impl Scope {
     fn judge(&mut self, call: &ToolCall, wanted: &[Wanted], intents: &Intents, input: &Input) -> Vote {
         let set = match &intents.read {
             Read::Good(set) => set,
-            Read::Bad(bad) => return Vote::Ask(words::bad_intents(bad)),
+            Read::Bad(bad) => return in_doubt(words::bad_intents(bad), input),
         };
         let paths = judged::named(intents);
         let Some(chosen) = &self.chosen else {
@@ -155,7 +155,7 @@ impl Scope {
             Wanted::At { .. } => None,
         });
         if let Some(what) = unknown {
-            return Vote::Ask(words::unknown(what, intent));
+            return in_doubt(words::unknown(what, intent), input);
         }
         if intents.ignored.names(intent.id.as_str()) {
             return self.ask_for(call, intent, input);
@@ -236,6 +236,15 @@ impl Scope {
         );
         self.chosen = Some(chosen);
         Vote::Pass
+    }
+}
+
+/// A person's to answer. Where nobody can be asked it is refused here: another gate's refusal would be told in
+/// place of a question.
+fn in_doubt(reason: Reason, input: &Input) -> Vote {
+    match input.presence {
+        Presence::Attended => Vote::Ask(reason),
+        Presence::Headless => Vote::Hold(reason),
     }
 }
 

@@ -37,6 +37,9 @@ pub fn sandbox() -> Sandbox {
     let mut sandbox = Sandbox::new().of_a_person();
     sandbox.vars.push(("SPRAG_STALE__MODE".to_owned(), "off".to_owned()));
     sandbox.write(".sprag/intents.yaml", INTENTS);
+    // What was read before is another gate's to ask.
+    fs::create_dir_all(sandbox.home.join(".config/sprag")).unwrap();
+    fs::write(sandbox.home.join(".config/sprag/config.toml"), "[stale]\nmode = \"off\"\n").unwrap();
     for path in ["src/auth/a.rs", "src/auth/gen/g.rs", "src/other.rs", "docs/guide.md", "README.md"] {
         sandbox.write(path, "one\n");
     }

@@ -134,6 +134,8 @@ fn a_choice_comes_before_a_change() {
     assert_eq!(desk.session.about.intent.as_ref().map(|chosen| chosen.class), Some(Class::Refactor));
     assert_eq!(desk.write("a/x"), "");
     assert_eq!(desk.write("b/x"), "scope_violation");
+    assert_eq!(desk.bash("echo x > $X"), "scope_unknown", "nobody can be asked");
+    desk.presence = Presence::Attended;
     assert_eq!(desk.bash("echo x > $X"), "ask scope_unknown");
     desk.policy.gates.scope.required = Required::Never;
     assert_eq!(desk.write("b/x"), "", "nobody asked for intents");
