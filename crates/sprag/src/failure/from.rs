@@ -1,0 +1,140 @@
+//! What other parts of the program call their failures, as what a user is told.
+
+use std::io;
+
+use sprag_core::event::SessionId;
+use sprag_host::config::edit::EditError;
+use sprag_host::install::InstallError;
+use sprag_host::learnings::hand_in::HandInError;
+use sprag_host::person::NotAPerson;
+use sprag_host::places::NoHome;
+use sprag_host::policy::import::ImportError;
+use sprag_host::reports::ReportError;
+
+use super::{Failure, Kind};
+
+impl From<NoHome> for Failure {
+    fn from(_: NoHome) -> Self {
+        Failure::new(
+            Kind::Usage,
+            "no_home",
+            "there is no home directory, and outside git the records live there",
+        )
+        .next("export SPRAG_HOME=/a/directory")
+    }
+}
+
+impl From<NotAPerson> for Failure {
+    fn from(reason: NotAPerson) -> Self {
+        match reason {
+            NotAPerson::NoTerminal => Failure::new(
+                Kind::No,
+                "not_a_person",
+                "this is for a person at a terminal, and there is none",
+            )
+            .next("run it yourself in a terminal"),
+            NotAPerson::BelowAgent { pid } => Failure::new(
+                Kind::No,
+                "not_a_person",
+                format!("this is for a person, and it was started below an agent (process {pid})"),
+            )
+            .next("run it yourself in a terminal of your own"),
+        }
+    }
+}
+
+impl From<ReportError> for Failure {
+    fn from(error: ReportError) -> Self {
+        let list = |ids: &[SessionId]| {
+            ids.iter().map(|id| format!("`{}`", id.as_str())).collect::<Vec<_>>().join(", ")
+        };
+        match error {
+            ReportError::NoSession => {
+                Failure::new(Kind::No, "no_session", "no session is live in this worktree")
+                    .next("sprag sessions")
+            }
+            ReportError::Unknown(id) => {
+                Failure::new(Kind::No, "not_found", format!("there is no session `{}`", id.as_str()))
+                    .next("sprag sessions")
+            }
+            ReportError::Ambiguous(ids) => {
+                let failure = Failure::new(
+                    Kind::No,
+                    "ambiguous",
+                    format!("which session is meant: {}? name one by its id", list(&ids)),
+                );
+                failure.next("sprag sessions")
+            }
+            ReportError::Io(error) => Failure::from(error),
+        }
+    }
+}
+
+impl From<HandInError> for Failure {
+    fn from(error: HandInError) -> Self {
+        match error {
+            HandInError::Unreadable(unreadable) => Failure::bad_reflection(&unreadable),
+            HandInError::Report(error) => Failure::from(error),
+        }
+    }
+}
+
+impl From<EditError> for Failure {
+    fn from(error: EditError) -> Self {
+        match error {
+            EditError::Wrong(problems) => Failure::config(&problems),
+            EditError::Io(error) => Failure::from(error),
+        }
+    }
+}
+
+impl From<InstallError> for Failure {
+    fn from(error: InstallError) -> Self {
+        match error {
+            InstallError::NotSettings { path, what } => Failure::new(
+                Kind::No,
+                "not_settings",
+                format!("`{}` is not a settings file: {what}", path.display()),
+            )
+            .next("sprag doctor"),
+            InstallError::Changed { path } => Failure::new(
+                Kind::No,
+                "changed",
+                format!("`{}` was changed by somebody else meanwhile; nothing was written", path.display()),
+            )
+            .next("sprag init"),
+            InstallError::Protected { path } => Failure::new(
+                Kind::No,
+                "protected",
+                format!("`{}` is protected against writing", path.display()),
+            )
+            .next(format!("ls -l {}", path.display())),
+            InstallError::Io(error) => Failure::from(error),
+        }
+    }
+}
+
+impl From<ImportError> for Failure {
+    fn from(error: ImportError) -> Self {
+        match error {
+            ImportError::NoFiles { title } => {
+                Failure::new(Kind::No, "not_found", format!("no permission rules of {title} were found"))
+                    .next("name the file yourself; `sprag policy import --help`")
+            }
+            ImportError::Unreadable { path, error } => {
+                Failure::new(Kind::Usage, "bad_import", format!("`{}`: {error}", path.display()))
+                    .next(format!("ls -l {}", path.display()))
+            }
+            ImportError::Broken { path, line, what } => {
+                Failure::new(Kind::Usage, "bad_import", format!("{}:{line}: {what}", path.display()))
+                    .next("mend the file, or name the ones to be imported")
+            }
+        }
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Failure::new(Kind::Ours, "io", error.to_string()).next("sprag doctor")
+    }
+}
