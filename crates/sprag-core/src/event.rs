@@ -3,7 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::intent::Class;
 use crate::memory::propose::Resolution;
+use crate::memory::redact;
 use crate::rules::Ground;
 use crate::shell::Start;
 use crate::text::Text;
@@ -181,6 +183,21 @@ pub enum Report {
     Approved {
         code: Text<16>,
     },
+    /// A person does not, and wants it done in another way.
+    Rejected {
+        code: Text<16>,
+    },
+    /// An agent says what it works for from here on.
+    IntentSelected {
+        id: Text<64>,
+        class: Class,
+    },
+    /// An intent is reached: its checks were run, and passed. Whoever says so has run them.
+    IntentDone {
+        id: Text<64>,
+        /// What it meant when they were.
+        fingerprint: Text<64>,
+    },
     /// What was learned, as JSON: a submission of candidates. It is read again here, whoever sent it.
     Reflected {
         submission: String,
@@ -286,6 +303,45 @@ impl ReviewWord {
 }
 
 impl Report {
+    /// Without secrets in what is said: parts of it are kept in the state of a session. What a secret is there for
+    /// stays, and a submission is read as it is, to be redacted when it is known what is in it.
+    #[must_use]
+    pub fn redacted(self) -> Report {
+        fn clean<const N: usize>(text: &mut Text<N>) {
+            *text = redact::short(text.as_str());
+        }
+        let mut report = self;
+        match &mut report {
+            Report::Observed { note } => clean(note),
+            Report::Skipped { reason, .. } => clean(reason),
+            Report::Referred { how, .. } => clean(how),
+            Report::Went { what, .. } => clean(what),
+            Report::Answered(answered) => {
+                clean(&mut answered.question);
+                clean(&mut answered.answer);
+                clean(&mut answered.source);
+            }
+            Report::Decided(decided) => {
+                clean(&mut decided.summary);
+                clean(&mut decided.message);
+                decided.opinions.iter_mut().for_each(clean);
+            }
+            Report::Approved { .. }
+            | Report::Rejected { .. }
+            | Report::IntentSelected { .. }
+            | Report::IntentDone { .. }
+            | Report::Reflected { .. }
+            | Report::Verified
+            | Report::Misdirected { .. }
+            | Report::ReviewerStarted { .. }
+            | Report::Rejected { .. }
+            | Report::IntentSelected { .. }
+            | Report::IntentDone { .. }
+            | Report::ReviewerEnded { .. } => {}
+        }
+        report
+    }
+
     /// Whether an agent may say it too.
     pub fn is_anyones(&self) -> bool {
         match self {
@@ -295,12 +351,16 @@ impl Report {
             | Report::Referred { .. }
             | Report::Went { .. }
             | Report::Answered(_)
+            | Report::IntentSelected { .. }
             | Report::Misdirected { .. } => true,
             // With a token it is the gate that tells.
             Report::Decided(decided) => decided.token.is_some(),
             // Checks are not run for a file that somebody left: the next stop does that.
-            Report::Verified => false,
-            Report::Approved { .. } | Report::ReviewerStarted { .. } | Report::ReviewerEnded { .. } => false,
+            Report::Verified | Report::IntentDone { .. } => false,
+            Report::Approved { .. }
+            | Report::Rejected { .. }
+            | Report::ReviewerStarted { .. }
+            | Report::ReviewerEnded { .. } => false,
         }
     }
 }

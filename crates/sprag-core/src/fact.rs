@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::check::Results;
 use crate::digest::Digest;
+use crate::gates::stale::look::Seen;
+use crate::intent::Intents;
 use crate::judge::Judgement;
 use crate::memory::episode::Patterns;
 use crate::memory::propose::Around;
@@ -15,6 +17,7 @@ use crate::memory::recall::Recalled;
 use crate::obligation::OpenDebt;
 use crate::rules::RuleSet;
 use crate::text::Text;
+use crate::trace::look::Changed;
 use crate::trackers::{Item, Ticket};
 
 /// A set of questions to the host.
@@ -76,8 +79,10 @@ impl Needs {
     pub const WRITTEN: Needs = Needs(1 << 27);
     /// What the files of a call are like now, and who else is at work on them.
     pub const SEEN: Needs = Needs(1 << 28);
-    /// What a call, or the session, has changed.
+    /// What a call has changed.
     pub const CHANGED: Needs = Needs(1 << 29);
+    /// What else has changed that no record tells of, and what commits have of all of it.
+    pub const UNTRACED: Needs = Needs(1 << 30);
 
     /// What is known of the candidates that are handed in.
     pub const PROPOSED: Needs = Needs(1 << 21);
@@ -95,6 +100,7 @@ impl Needs {
             Needs::CLOSED,
             Needs::UNCOMMITTED,
             Needs::PROPOSED,
+            Needs::UNTRACED,
         ]);
         !self.only(SLOW).is_none()
     }
@@ -154,6 +160,7 @@ impl Needs {
             (Needs::WRITTEN, "written"),
             (Needs::SEEN, "seen"),
             (Needs::CHANGED, "changed"),
+            (Needs::UNTRACED, "untraced"),
         ]
         .into_iter()
         .filter(|&(need, _)| self.has(need))
@@ -210,6 +217,10 @@ pub struct Facts {
     pub recalled: Option<Recalled>,
     pub episodes: Option<Patterns>,
     pub answers: Option<Vec<Match>>,
+    pub seen: Option<Seen>,
+    pub changed: Option<Changed>,
+    /// Where the repository has some.
+    pub intents: Option<Intents>,
 }
 
 /// The tracker that is used here.

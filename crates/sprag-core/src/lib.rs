@@ -3,6 +3,7 @@
 //!
 //! Start at [`decide`]: the two functions there are the whole governor.
 
+pub mod approval;
 pub mod backends;
 pub mod breaker;
 pub mod check;
@@ -26,6 +27,7 @@ pub mod tasks;
 pub mod text;
 pub mod time;
 pub mod tool;
+pub mod trace;
 pub mod trackers;
 pub mod verdict;
 pub mod view;

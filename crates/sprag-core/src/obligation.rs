@@ -28,6 +28,9 @@ pub enum Duty {
     Commit,
     Handoff,
     Integrity,
+    /// What was declared is what was done.
+    Trace,
+    Scope,
 }
 
 impl Duty {
@@ -39,6 +42,8 @@ impl Duty {
             Duty::Commit => "commit",
             Duty::Handoff => "handoff",
             Duty::Integrity => "integrity",
+            Duty::Trace => "trace",
+            Duty::Scope => "scope",
         }
     }
 }

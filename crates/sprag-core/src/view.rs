@@ -163,6 +163,12 @@ pub fn sentence(record: &Record) -> Option<String> {
         "learning.stale" => format!("what learnings {} rest on has changed", list(&body["ids"])),
         "reflection.skipped" | "reflection.done" => return None,
         "approved" => format!("a person let one refused call through (`{}`)", text("code")),
+        "rejected" => format!("a person refused one call for good (`{}`)", text("code")),
+        "selected" => format!("{who} works for intent `{}` ({})", text("intent"), text("class")),
+        "done" => format!("{who} calls intent `{}` done", text("intent")),
+        // Told by what was reported.
+        "intent.selected" | "intent.done" => return None,
+        "intent.strayed" => format!("a command changed what no intent owns: {}", list(&body["paths"])),
         "debt.opened" => format!("debt `{}` was opened: {}", text("id"), text("why")),
         "debt.shown" => format!("debts {} were shown", list(&body["ids"])),
         "debt.met" => format!("debts {} were met", list(&body["ids"])),

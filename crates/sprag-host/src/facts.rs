@@ -19,12 +19,14 @@ use sprag_core::text::Text;
 use sprag_core::time::Timestamp;
 
 use crate::answers;
+use crate::claims;
 use crate::clients::CLIENTS;
 use crate::disk::{open_regular, read_small};
 use crate::env::Env;
 use crate::exec::{on_path, read_capped};
 use crate::git;
 use crate::guarded;
+use crate::intents;
 use crate::judge;
 use crate::keep;
 use crate::learnings::around;
@@ -35,6 +37,7 @@ use crate::records;
 use crate::staged;
 use crate::start;
 use crate::store::Store;
+use crate::trace;
 use crate::trackers;
 use crate::transcript;
 use crate::tree;
@@ -57,15 +60,16 @@ const OF_SESSION: Needs = Needs::of(&[
     Needs::TRACKER,
     Needs::CLOSED,
     Needs::UNCOMMITTED,
+    Needs::UNTRACED,
 ]);
 
 pub fn gather(needs: Needs, world: &World<'_>, input: &Input, session: &Session) -> Facts {
     let asked = needs.only(OF_SESSION);
     let Some(own) = started_elsewhere(world, session).filter(|_| !asked.is_none()) else {
-        return look(needs, world, input, session);
+        return with_strays(look(needs, world, input, session), needs, world, input, session);
     };
     let found = look(asked | needs.only(Needs::DEBTS), &own, input, session);
-    Facts {
+    let facts = Facts {
         start: found.start,
         changes: found.changes,
         conflicts: found.conflicts,
@@ -76,8 +80,20 @@ pub fn gather(needs: Needs, world: &World<'_>, input: &Input, session: &Session)
         closed: found.closed,
         uncommitted: found.uncommitted,
         stash: found.stash,
+        changed: found.changed,
         ..look(needs.without(OF_SESSION), world, input, session)
+    };
+    with_strays(facts, needs, &own, input, session)
+}
+
+/// What calls have changed that nobody could read beforehand. It takes both the intents and the changes.
+fn with_strays(mut facts: Facts, needs: Needs, own: &World<'_>, input: &Input, session: &Session) -> Facts {
+    if needs.has(Needs::INTENTS | Needs::CHANGES)
+        && let (Some(intents), Some(root)) = (&mut facts.intents, &own.places.worktree)
+    {
+        intents.strays = intents::strays(own, root, session, facts.changes.as_ref(), input);
     }
+    facts
 }
 
 /// The worktree of the session, if this event comes from another one of the same clone.
@@ -170,8 +186,14 @@ fn look(needs: Needs, world: &World<'_>, input: &Input, session: &Session) -> Fa
     if needs.has(Needs::PROPOSED) {
         facts.proposed = around::look(world, input, session);
     }
+    if needs.has(Needs::INTENTS) {
+        facts.intents = intents::look(world, input, session);
+    }
     if needs.has(Needs::CLOSED) {
         facts.closed = Some(closed(world, input, session));
+    }
+    if needs.has(Needs::CHANGED) || needs.has(Needs::UNTRACED) {
+        facts.changed = trace::look(needs, world, input, session);
     }
     if needs.has(Needs::CONFLICTS)
         && let (Some(worktree), Some(started)) = (&places.worktree, session.about.started)
@@ -190,6 +212,10 @@ fn look(needs: Needs, world: &World<'_>, input: &Input, session: &Session) -> Fa
     } else if needs.has(Needs::CONFLICTS) {
         // Outside git nothing can be in conflict.
         facts.conflicts = Some(Vec::new());
+    }
+    if needs.has(Needs::SEEN) {
+        // Last: a claim does not hold for long, and what is found out before it may take its time.
+        facts.seen = claims::look(world, input, session);
     }
     facts
 }

@@ -1,5 +1,8 @@
 //! Asking git. The only file that starts it; most questions are answered by looking (`places.rs`).
 
+pub mod blobs;
+pub mod history;
+
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::Path;
@@ -425,25 +428,39 @@ fn run(worktree: &Path, args: &[&str], more: &[(&str, &OsStr)]) -> Option<Ran> {
 }
 
 fn run_within(worktree: &Path, args: &[&str], more: &[(&str, &OsStr)], deadline: Duration) -> Option<Ran> {
+    ask(worktree, &Question { args, env: more, stdin: b"", deadline, cap: CAP })
+}
+
+/// What git is asked, and how much of an answer is wanted.
+struct Question<'a> {
+    args: &'a [&'a str],
+    env: &'a [(&'a str, &'a OsStr)],
+    /// Less than a pipe holds.
+    stdin: &'a [u8],
+    deadline: Duration,
+    cap: usize,
+}
+
+fn ask(worktree: &Path, question: &Question<'_>) -> Option<Ran> {
     // Asking must not write into the repository, nor start its monitor or fetch from its remote. What
     // its own configuration names as a filter, git runs as it does for everybody.
     let quiet = ["-c", "core.fsmonitor=false", "--no-optional-locks"];
-    let args: Vec<&OsStr> = quiet.iter().chain(args).map(OsStr::new).collect();
+    let args: Vec<&OsStr> = quiet.iter().chain(question.args).map(OsStr::new).collect();
     let mut env = vec![
         ("LC_ALL", OsStr::new("C")),
         ("GIT_TERMINAL_PROMPT", OsStr::new("0")),
         ("GIT_NO_LAZY_FETCH", OsStr::new("1")),
     ];
-    env.extend(more);
+    env.extend(question.env);
     let run = Run {
         program: OsStr::new("git"),
         args: &args,
         dir: worktree,
         env: &env,
         unset: ELSEWHERE,
-        stdin: b"",
-        deadline,
-        cap: CAP,
+        stdin: question.stdin,
+        deadline: question.deadline,
+        cap: question.cap,
     };
     exec::run(&run).ok()
 }

@@ -127,12 +127,12 @@ pub fn written(input: &Input) -> Vec<Written> {
 
 /// Paths with their links followed. Most of one call are in few directories.
 #[derive(Default)]
-struct Followed {
+pub struct Followed {
     dirs: BTreeMap<String, PathBuf>,
 }
 
 impl Followed {
-    fn path(&mut self, path: &str) -> String {
+    pub fn path(&mut self, path: &str) -> String {
         // A longer one leads nowhere: the system takes none of it.
         let (Some((dir, name)), true) = (path.rsplit_once('/'), path.len() <= LONGEST) else {
             return path.to_owned();
@@ -151,7 +151,7 @@ impl Followed {
     }
 }
 
-fn expanded(path: &str, home: &str) -> String {
+pub(crate) fn expanded(path: &str, home: &str) -> String {
     match path.strip_prefix("~/") {
         Some(rest) if !home.is_empty() => format!("{home}/{rest}"),
         _ => path.to_owned(),
@@ -160,7 +160,7 @@ fn expanded(path: &str, home: &str) -> String {
 
 /// A path with its links followed, as far as it exists. A link that leads nowhere yet is followed
 /// too: what is written through it will be there.
-fn real(path: &Path) -> PathBuf {
+pub(crate) fn real(path: &Path) -> PathBuf {
     let mut path = path.to_path_buf();
     for _ in 0..LINKS {
         match follow(&path) {

@@ -19,11 +19,13 @@ use crate::disk::{self, Disk};
 use crate::places::UserPlaces;
 
 pub mod agent;
+pub mod git_hook;
 pub mod server;
 
 /// Commands an agent may run on its own: what it tells us about its work, and what it looks up.
 /// None of them approves anything or changes what Sprag does; a verdict takes a reviewer's token.
-pub const AGENT_COMMANDS: &[&str] = &["reflect", "skip", "observe", "ref", "decide", "review context"];
+pub const AGENT_COMMANDS: &[&str] =
+    &["reflect", "skip", "observe", "ref", "decide", "review context", "intent select"];
 
 /// The rule that lets an agent use all tools of the broker.
 const TOOLS_RULE: &str = "mcp__sprag";

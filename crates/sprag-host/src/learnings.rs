@@ -25,6 +25,7 @@ pub use crate::memory::ask::personal;
 use crate::places::Places;
 use crate::projections;
 use crate::store::{Store, files_with_ending, lock_within};
+use crate::trace;
 use crate::walk::World;
 
 /// All that somebody at this place may know of.
@@ -185,6 +186,7 @@ pub fn maintain(world: &World<'_>, now: Timestamp) -> io::Result<Maintained> {
             learnings = projections::load::<Learnings>(&store)?.state;
         }
         done.published = share::publish(&store, &project, disk)?;
+        done.published += trace::share::publish(&store, &project, disk)?;
         if problems.is_empty() {
             render::project(&project, &learnings, disk)?;
         }

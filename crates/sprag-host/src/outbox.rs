@@ -10,10 +10,12 @@ use memchr::memmem;
 use serde::{Deserialize, Serialize};
 use sprag_core::log::Record;
 use sprag_core::time::Timestamp;
+use sprag_core::trace;
 
 use crate::backends;
 use crate::disk::{self, Disk};
 use crate::store::{self, Store, files_with_ending};
+use crate::trace::book;
 use crate::walk::World;
 
 /// Where records go that could not be appended at once.
@@ -165,6 +167,9 @@ fn deliver(store: &Store, disk: &dyn Disk, entry: &Entry) -> io::Result<bool> {
     let Ok(record) = serde_json::from_value::<Record>(entry.payload.clone()) else {
         return Ok(false);
     };
+    if trace::is_trace(&record.kind) {
+        return book::deliver(store, disk, &record);
+    }
     let mut log = store::open_log(store, disk, &record.at.month())?;
     if !log.is_locked {
         return Ok(false);

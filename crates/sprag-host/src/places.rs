@@ -126,6 +126,11 @@ pub fn common_dir(dir: &Path) -> Option<PathBuf> {
     find_git(dir).map(|git| git.common)
 }
 
+/// The worktree around `dir`, and that directory.
+pub fn worktree_of(dir: &Path) -> Option<(PathBuf, PathBuf)> {
+    find_git(dir).map(|git| (git.worktree, git.common))
+}
+
 /// The user's home, for the settings of clients.
 pub fn home(env: &Env) -> Option<PathBuf> {
     env.get("HOME").map(PathBuf::from).filter(|path| path.is_absolute())

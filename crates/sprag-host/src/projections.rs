@@ -67,6 +67,15 @@ pub fn refresh<P: Projection>(store: &Store, disk: &dyn Disk) -> io::Result<()> 
     save(store, disk, &load::<P>(store)?)
 }
 
+/// Fresh log bytes after which a stored fold is renewed.
+const RENEW: u64 = 64 * 1024;
+
+/// Stores the fold if much was written since: what hooks fold while somebody waits must not grow with the log.
+pub fn renew<P: Projection>(store: &Store, disk: &dyn Disk) -> io::Result<()> {
+    let folded = load::<P>(store)?;
+    if folded.fresh_bytes > RENEW { save(store, disk, &folded) } else { Ok(()) }
+}
+
 pub fn save<P: Projection>(store: &Store, disk: &dyn Disk, folded: &Folded<P>) -> io::Result<()> {
     disk.make_dirs(&store.cache_dir())?;
     let stored = Stored { version: P::VERSION, seen: folded.seen.clone(), state: &folded.state };

@@ -121,6 +121,15 @@ pub fn is_kept(places: &Places, name: &str) -> bool {
     session_part(name).is_some() && dir(&places.store, name).is_dir()
 }
 
+/// What was unfinished then. `None`: nothing was noted, or not all of it.
+pub fn dirty_paths(places: &Places, name: &str) -> Option<Vec<String>> {
+    session_part(name)?;
+    let path = dir(&places.store, name).join("dirty.json");
+    let note: Note = serde_json::from_str(&read_small(&path, NOTE_BYTES).ok()?).ok()?;
+    let paths = note.files.iter().map(|entry| Some(String::from_utf8_lossy(&entry.path()?).into_owned()));
+    paths.collect::<Option<Vec<String>>>().filter(|_| note.v == 1 && note.is_whole)
+}
+
 /// What has changed since, by one child. `None`: nothing was noted, or git cannot say.
 pub fn since(places: &Places, name: &str) -> Option<Since> {
     let worktree = places.worktree.as_ref()?;

@@ -9,9 +9,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use sprag_core::log::{self, Record};
+use sprag_core::trace;
 
 use crate::disk::{self, Disk};
 use crate::outbox;
+use crate::trace::book;
 
 /// How long anyone waits for anyone else.
 pub const LOCK_WAIT: Duration = Duration::from_secs(2);
@@ -53,7 +55,16 @@ impl Store {
     /// Appends records to the log, on disk when this returns. If somebody keeps the log locked,
     /// they wait in the outbox, where the next hook takes them from.
     pub fn log(&self, disk: &dyn Disk, records: &[Record]) -> io::Result<()> {
-        for group in records.chunk_by(|a, b| a.at.month() == b.at.month()) {
+        let is_chained = |record: &Record| trace::is_trace(&record.kind);
+        let is_one_group =
+            |a: &Record, b: &Record| a.at.month() == b.at.month() && is_chained(a) == is_chained(b);
+        for group in records.chunk_by(is_one_group) {
+            if is_chained(&group[0]) {
+                if !book::append(self, disk, group)? {
+                    group.iter().try_for_each(|record| outbox::put_record(self, disk, record))?;
+                }
+                continue;
+            }
             let mut lines = open_log(self, disk, &group[0].at.month())?;
             if !lines.is_locked {
                 for record in group {

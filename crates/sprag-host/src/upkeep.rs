@@ -21,6 +21,7 @@ mod decay;
 mod deliveries;
 mod folds;
 mod index;
+mod lessons;
 mod lost;
 mod mirrors;
 mod negative;
@@ -37,6 +38,7 @@ pub const STEPS: &[&Step] = &[
     &tiers::STEP,
     // What has left is not rendered any more.
     &shared::STEP,
+    &lessons::STEP,
     &mirrors::STEP,
     &deliveries::STEP,
     &index::STEP,

@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use sprag_core::check::{Check, Results};
+use sprag_core::check::{Check, Profile, Results};
 use sprag_core::event::{Event, Input, Report, SessionId};
 use sprag_core::fact::{Changes, Needs};
 use sprag_core::gates::completion::Plan;
@@ -19,6 +19,19 @@ use crate::{checks, facts, journal, runs, tree};
 /// Runs what is planned in the worktree, or outside git in this directory. There the tree has no name, and
 /// nothing that was found out is kept.
 pub fn run(world: &World<'_>, dir: &Path, plan: Plan, watch: &dyn Fn(&Check)) -> io::Result<Results> {
+    let checks = &world.config.policy.gates.completion.check;
+    run_these(world, dir, checks, plan.profile, plan.budget_seconds, watch)
+}
+
+/// The same with checks from elsewhere.
+pub(crate) fn run_these(
+    world: &World<'_>,
+    dir: &Path,
+    checks: &[Check],
+    profile: Profile,
+    budget_seconds: u32,
+    watch: &dyn Fn(&Check),
+) -> io::Result<Results> {
     let Some(user) = &world.places.user else {
         return Err(io::Error::new(io::ErrorKind::NotFound, "there is no home to keep the run in"));
     };
@@ -32,8 +45,7 @@ pub fn run(world: &World<'_>, dir: &Path, plan: Plan, watch: &dyn Fn(&Check)) ->
         run: &run.token,
         watch,
     };
-    let budget = Duration::from_secs(u64::from(plan.budget_seconds));
-    Ok(checks::run(&site, &world.config.policy.gates.completion.check, plan.profile, budget))
+    Ok(checks::run(&site, checks, profile, Duration::from_secs(u64::from(budget_seconds))))
 }
 
 /// For a gate that asks. `None`: nothing could be run.

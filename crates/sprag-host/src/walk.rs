@@ -13,7 +13,8 @@ use sprag_core::event::{Actor, Author, Event, EventKind, Input, Report, Source, 
 use sprag_core::fact::{Facts, Needs};
 use sprag_core::gates::Effect;
 use sprag_core::gates::review::case::Seat;
-use sprag_core::log::{Projection, Record};
+use sprag_core::intent::Standings;
+use sprag_core::log::Record;
 use sprag_core::memory::episode::Patterns;
 use sprag_core::memory::qa::Answers;
 use sprag_core::memory::redact;
@@ -31,8 +32,8 @@ use crate::journal::{self, Journal};
 use crate::places::Places;
 use crate::store::{LOCK_WAIT, Store};
 use crate::{
-    backends, facts, inbox, learnings, memory, outbox, person, projections, records, reports, seen, staged,
-    start, trackers, upkeep,
+    backends, claims, facts, inbox, learnings, memory, outbox, person, projections, records, reports, seen,
+    staged, start, trace, trackers, upkeep,
 };
 
 /// Where a walk takes place.
@@ -62,6 +63,7 @@ struct Chores {
     moves_journal: bool,
     looks_around: bool,
     asks_tracker: bool,
+    sweeps_claims: bool,
 }
 
 impl Walked {
@@ -71,13 +73,10 @@ impl Walked {
     }
 
     pub fn has_chores(&self) -> bool {
-        let Chores { mirrors, moves_journal, looks_around, asks_tracker } = &self.chores;
-        !mirrors.is_empty() || *moves_journal || *looks_around || *asks_tracker
+        let Chores { mirrors, moves_journal, looks_around, asks_tracker, sweeps_claims } = &self.chores;
+        !mirrors.is_empty() || *moves_journal || *looks_around || *asks_tracker || *sweeps_claims
     }
 }
-
-/// Fresh log bytes after which a stored fold is renewed.
-const RENEW: u64 = 64 * 1024;
 
 /// How long a report waits for others of its session.
 const REPORT_WAIT: Duration = Duration::from_secs(30);
@@ -140,6 +139,7 @@ pub fn walk(world: &World<'_>, input: &Input) -> io::Result<Walked> {
         start::drop_taken(&world.places, world.disk, taken.as_str()).unwrap_or_default();
     }
     walked.verdict = step.verdict;
+    claims::release(world, input, &gathered, &walked.verdict.ruling);
     if !journal.keeps_state() {
         bound_without_count(world, input, &mut walked)?;
     }
@@ -158,6 +158,7 @@ pub fn walk(world: &World<'_>, input: &Input) -> io::Result<Walked> {
             input.event,
             Event::SessionStarted { .. } | Event::StopRequested(_) | Event::SessionEnded { .. }
         ),
+        sweeps_claims: claims::is_due(input, &gathered),
         mirrors: Vec::new(),
     };
     walked.is_kept = journal.is_locked();
@@ -193,6 +194,9 @@ pub fn chores(world: &World<'_>, input: &Input, walked: &Walked) -> io::Result<(
     if walked.chores.asks_tracker {
         trackers::ask_active(world)?;
     }
+    if walked.chores.sweeps_claims {
+        claims::sweep(world, input)?;
+    }
     if !walked.chores.mirrors.is_empty() {
         backends::enqueue(world, &walked.chores.mirrors, input.at)?;
     }
@@ -203,10 +207,12 @@ pub fn chores(world: &World<'_>, input: &Input, walked: &Walked) -> io::Result<(
         if let Some(personal) = learnings::personal(&world.places) {
             outbox::replay_log(&personal, world.disk, input.at, outbox::PER_HOOK)?;
         }
-        renew::<Debts>(&store, world.disk)?;
-        renew::<Patterns>(&store, world.disk)?;
-        renew::<Answers>(&store, world.disk)?;
-        renew::<Summaries>(&store, world.disk)?;
+        projections::renew::<Debts>(&store, world.disk)?;
+        projections::renew::<Standings>(&store, world.disk)?;
+        projections::renew::<Patterns>(&store, world.disk)?;
+        projections::renew::<Answers>(&store, world.disk)?;
+        projections::renew::<Summaries>(&store, world.disk)?;
+        trace::after_reply(&store, world.disk, input.at)?;
         if matches!(input.event, Event::SessionStarted { .. } | Event::SessionEnded { .. }) {
             learnings::after_hook(world, input.at)?;
             upkeep::in_hook(world, input.at)?;
@@ -217,12 +223,6 @@ pub fn chores(world: &World<'_>, input: &Input, walked: &Walked) -> io::Result<(
         }
     }
     Ok(())
-}
-
-/// What hooks fold while somebody waits must not grow with the log.
-fn renew<P: Projection>(store: &Store, disk: &dyn Disk) -> io::Result<()> {
-    let folded = projections::load::<P>(store)?;
-    if folded.fresh_bytes > RENEW { projections::save(store, disk, &folded) } else { Ok(()) }
 }
 
 /// A prompt is when work starts; the answer is there for a later event.
@@ -277,7 +277,7 @@ fn take_in(
         if !is_known {
             let report = Input {
                 at: drop.at.min(input.at).max(session.about.started.unwrap_or(input.at)),
-                event: Event::Reported(drop.report),
+                event: Event::Reported(drop.report.redacted()),
                 // Whoever's call it is that takes it in, it is not theirs.
                 actor: Actor::Main,
                 ..input.clone()
@@ -335,7 +335,6 @@ fn bound_without_count(world: &World<'_>, input: &Input, walked: &mut Walked) ->
     Ok(())
 }
 
-/// Gives back what of it backends want to hear of.
 /// Writes everything down. Gives back what outlives the event, and what of that backends want to hear of.
 fn commit(
     world: &World<'_>,
@@ -414,6 +413,9 @@ fn reported(report: &Report) -> (&'static str, Value) {
     match report {
         Report::Observed { note } => ("observed", json!({ "note": note })),
         Report::Approved { code } => ("approved", json!({ "code": code })),
+        Report::Rejected { code } => ("rejected", json!({ "code": code })),
+        Report::IntentSelected { id, class } => ("selected", json!({"intent": id, "class": class})),
+        Report::IntentDone { id, fingerprint } => ("done", json!({"intent": id, "fingerprint": fingerprint})),
         Report::Reflected { ids, .. } => ("reflected", json!({ "candidates": ids.len() })),
         Report::Skipped { reason, decider } => ("skipped", json!({"why": reason, "decider": decider})),
         Report::Verified => ("verification.asked", json!({})),

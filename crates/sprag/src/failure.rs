@@ -7,8 +7,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use sprag_core::event::SessionId;
+use sprag_core::intent::{Bad, BadGlob, Intent};
 use sprag_core::memory::learning::{Faults, Unreadable};
-use sprag_core::text::quoted;
+use sprag_core::text::{quoted, shell_word};
 use sprag_core::verdict::Reason;
 use sprag_host::config::Problem;
 use sprag_host::config::edit::EditError;
@@ -138,6 +139,71 @@ impl Failure {
         Failure::new(Kind::Usage, "same_code", message).next(format!("sprag approve {code} --session ID"))
     }
 
+    pub fn no_intents() -> Failure {
+        Failure::new(Kind::No, "no_intents", "this repository has no intents")
+            .next("sprag intent new ID --name TEXT --scope 'src/**'")
+    }
+
+    pub fn no_repository() -> Failure {
+        Failure::new(Kind::No, "no_repository", "intents belong to a git repository, and this is none")
+            .next("git init")
+    }
+
+    pub fn bad_intents(bad: &[Bad]) -> Failure {
+        let told: Vec<String> = bad.iter().map(ToString::to_string).collect();
+        Failure::new(Kind::No, "bad_intents", told.join("\n       ")).next("mend the file")
+    }
+
+    pub fn no_intent(id: &str, near: &[&Intent]) -> Failure {
+        let failure =
+            Failure::new(Kind::No, "intent_not_found", format!("there is no intent `{}`", quoted(id)));
+        match near.first() {
+            Some(near) => failure.next(format!("sprag intent show {}", near.id)),
+            None => failure.next("sprag intent list"),
+        }
+    }
+
+    pub fn no_criterion(id: &str, key: &str) -> Failure {
+        let message = format!("intent `{id}` has no criterion `{}` that wants a person's word", quoted(key));
+        Failure::new(Kind::No, "not_found", message).next(format!("sprag intent show {id}"))
+    }
+
+    pub fn bad_pattern(pattern: &str, bad: &BadGlob) -> Failure {
+        Failure::new(Kind::Usage, "bad_pattern", format!("`{}`: {bad}", quoted(pattern)))
+            .next("give a path or pattern relative to the repository, as in 'src/**'")
+    }
+
+    pub fn bad_intent_id(id: &str) -> Failure {
+        let message = format!("`{}` is no id: 1 to 64 of letters, digits, `.`, `_` and `-`", quoted(id));
+        Failure::new(Kind::Usage, "bad_id", message).next("sprag intent new INT-1 --name TEXT")
+    }
+
+    pub fn intent_exists(id: &str) -> Failure {
+        Failure::new(Kind::No, "intent_exists", format!("there is an intent `{id}` already"))
+            .next(format!("sprag intent show {id}"))
+    }
+
+    /// The file is written in a way that would have to be written anew.
+    pub fn not_editable(path: &str) -> Failure {
+        let message = format!("`{path}` is written in a way that cannot be changed in place");
+        Failure::new(Kind::No, "not_editable", message)
+            .next("change it in an editor, then `sprag intent check`")
+    }
+
+    pub fn checks_failed(id: &str, told: &[String]) -> Failure {
+        let message = format!("intent `{id}` is not reached: {}", told.join("; "));
+        Failure::new(Kind::No, "checks_failed", message).next(format!("sprag intent done {id}"))
+    }
+
+    pub fn check_forbidden(id: &str, command: &str, rule: &str) -> Failure {
+        let message = format!(
+            "a check of intent `{id}` is not run: rule `{}` is against `{}`",
+            quoted(rule),
+            quoted(command)
+        );
+        Failure::new(Kind::No, "check_forbidden", message).next(format!("sprag intent show {id}"))
+    }
+
     pub fn rules(error: &RulesError) -> Failure {
         Failure::new(Kind::Usage, "bad_rules", error.to_string()).next("sprag policy list --packs all")
     }
@@ -232,6 +298,12 @@ impl Failure {
         Failure::new(Kind::Ours, "busy", "another process is at it").next(format!("sprag {command}"))
     }
 
+    pub fn no_store(path: &Path) -> Failure {
+        let message = format!("there is no store in `{}`", path.display());
+        let load = format!("sprag memory load --store {} --jsonl", shell_word(&path.to_string_lossy()));
+        Failure::new(Kind::Usage, "no_store", message).next(load)
+    }
+
     pub fn no_data(path: &Path) -> Failure {
         let message = format!("there is no data to measure on in `{}`", path.display());
         Failure::new(Kind::Usage, "no_data", message).next("sprag help eval")
@@ -268,6 +340,28 @@ impl Failure {
         Failure::new(Kind::No, "not_confirmed", "nothing was changed").next(command)
     }
 
+    pub fn hook_taken(path: &Path) -> Failure {
+        let message = format!("`{}` is somebody else's", path.display());
+        Failure::new(Kind::No, "hook_taken", message)
+            .next("let that hook run `sprag trace rewritten` with what it reads from its stdin")
+    }
+
+    pub fn no_such_file(file: &Path) -> Failure {
+        let name = quoted(&file.display().to_string());
+        Failure::new(Kind::No, "no_file", format!("there is no file `{name}` in this worktree"))
+            .next("git ls-files")
+    }
+
+    pub fn not_blamed(file: &Path, why: &str) -> Failure {
+        let name = quoted(&file.display().to_string());
+        Failure::new(Kind::No, "not_blamed", format!("`{name}` {why}")).next("sprag trace blame FILE")
+    }
+
+    pub fn bad_lines(lines: &str, count: usize) -> Failure {
+        let message = format!("`{}` names no lines of a file that has {count}", quoted(lines));
+        Failure::new(Kind::Usage, "bad_lines", message).next("sprag trace blame FILE -L 1,10")
+    }
+
     pub fn not_in_git(what: &str) -> Failure {
         Failure::new(Kind::No, "not_in_git", format!("{what} needs a git repository")).next("git init")
     }
@@ -288,6 +382,15 @@ impl Failure {
     pub fn no_memory(title: &str, path: &Path) -> Failure {
         let message = format!("no memory of {title} was found in `{}`", path.display());
         Failure::new(Kind::No, "not_found", message).next("name the file itself; `sprag help import`")
+    }
+
+    pub fn no_trace(id: &str) -> Failure {
+        Failure::new(Kind::No, "not_found", format!("there is no record `{id}`")).next("sprag trace log")
+    }
+
+    pub fn ambiguous_trace(id: &str, count: usize) -> Failure {
+        Failure::new(Kind::No, "ambiguous", format!("`{id}` stands for {count} records; name more of it"))
+            .next("sprag trace log")
     }
 
     pub fn demo(what: impl Into<String>) -> Failure {

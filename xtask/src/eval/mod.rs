@@ -1,5 +1,6 @@
-//! `cargo xtask eval policy|retrieval|trace`: the figures of the policy on labelled commands, of the memory on sets
-//! with a key, and of proofs of refactoring on labelled changes. The data is no part of this repository; without it there is nothing to do. No command is ever
+//! `cargo xtask eval policy|retrieval|trace|trace-export`: the figures of the policy on labelled commands, of the
+//! memory on sets with a key, of proofs of refactoring on labelled changes, and exported records against the schemas of
+//! their form. The data is no part of this repository; without it there is nothing to do. No command is ever
 //! run: each is handed to `sprag policy check --jsonl` as text.
 
 use std::path::Path;
@@ -16,18 +17,21 @@ mod gates;
 mod options;
 mod retrieval;
 mod rows;
+mod schema;
 mod share;
 mod trace;
+mod trace_export;
 
 use options::Options;
 
 pub fn run(args: &[String]) -> anyhow::Result<()> {
     let named = args.split_first().map(|(name, rest)| (name.as_str(), rest));
-    let Some((name @ ("policy" | "retrieval" | "trace"), rest)) = named else {
+    let Some((name @ ("policy" | "retrieval" | "trace" | "trace-export"), rest)) = named else {
         return Err(Usage(options::USAGE.to_owned()).into());
     };
     let options = Options::read(rest)?;
-    let usual = || workspace::root().join("../shared/data").join(name);
+    let folder = if name == "trace-export" { "trace/agent-trace" } else { name };
+    let usual = || workspace::root().join("../shared/data").join(folder);
     let data = options.data.clone().unwrap_or_else(usual);
     if !data.is_dir() {
         println!("no {name} data at `{}`: skipped", data.display());
@@ -37,6 +41,7 @@ pub fn run(args: &[String]) -> anyhow::Result<()> {
     let report = match name {
         "policy" => policy(&sprag, &data)?,
         "trace" => trace::score(&sprag, &data)?,
+        "trace-export" => trace_export::score(&sprag, &data)?,
         _ => retrieval::score(&sprag, &data)?,
     };
     for line in &report.lines {

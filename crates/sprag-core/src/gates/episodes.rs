@@ -9,9 +9,10 @@ use crate::event::Event;
 use crate::fact::Needs;
 use crate::gates::{Asked, Cx, Gate};
 use crate::memory::episode::{self, ALIKE, Class, EPISODE, Episode};
+use crate::memory::lesson;
 use crate::memory::redact;
 use crate::policy::{Key, Section, Tighten};
-use crate::text::{Text, one_line, quoted, shell_word};
+use crate::text::{Text, quoted, said, shell_word};
 use crate::time::Timestamp;
 use crate::tool::{Effect, Outcome, ToolCall};
 use crate::verdict::Vote;
@@ -92,8 +93,7 @@ notes = true
                 self.has_failed(call, error.as_str(), cx)
             }
             Event::ToolFinished { call, outcome: Outcome::Ok } if !self.failed.is_empty() => {
-                self.has_worked(call, cx);
-                Vote::Pass
+                self.has_worked(call, cx)
             }
             Event::SessionEnded { .. } => {
                 self.failed.clear();
@@ -136,9 +136,9 @@ impl Episodes {
         self.told.push(key);
         let mut told = format!(
             "`{}` failed like this {} before; what helped then, as it was noted: {}",
-            quoted(pattern.command.as_str()),
+            quoted(&said(pattern.command.as_str())),
             if pattern.count == 1 { "once".to_owned() } else { format!("{} times", pattern.count) },
-            one_line(pattern.fix.as_str())
+            said(pattern.fix.as_str())
         );
         if pattern.count >= ALIKE {
             told.push_str("; it may be worth a learning when you reflect");
@@ -146,7 +146,7 @@ impl Episodes {
         Vote::Note(Text::new(told))
     }
 
-    fn has_worked(&mut self, call: &ToolCall, cx: &mut Cx<'_, Policy>) {
+    fn has_worked(&mut self, call: &ToolCall, cx: &mut Cx<'_, Policy>) -> Vote {
         if call.effect == Effect::Write {
             for failed in &mut self.failed {
                 let new = call.paths.iter().map(|path| Text::from(below(path, &cx.input.root)));
@@ -155,13 +155,25 @@ impl Episodes {
                 failed.files.truncate(FILES);
             }
         }
-        let Some((line, command)) = named(call) else { return };
-        let Some(at) = self.failed.iter().position(|failed| failed.command == command) else { return };
+        let Some((line, command)) = named(call) else { return Vote::Pass };
+        let Some(at) = self.failed.iter().position(|failed| failed.command == command) else {
+            return Vote::Pass;
+        };
         let failed = self.failed.remove(at);
-        if is_together(&failed, cx.input.at) {
-            let episode = failed.into_episode(call, line);
-            cx.log(EPISODE, json!(episode));
+        if !is_together(&failed, cx.input.at) {
+            return Vote::Pass;
         }
+        let intent = cx.about.intent.as_ref().map(|intent| Text::from(intent.id.as_str()));
+        let episode = Episode { task: intent.clone().unwrap_or_default(), ..failed.into_episode(call, line) };
+        cx.log(EPISODE, json!(episode));
+        // A verification that was mended for an intent is offered as a lesson, once for each command.
+        let is_check = matches!(episode.class, Class::Test | Class::Compile) && episode.outcome == episode::Outcome::Fixed;
+        let key = Digest::of(["lesson", episode.command.as_str()]);
+        if intent.is_none() || !is_check || !cx.policy.notes || self.told.contains(&key) || self.told.len() >= TOLD {
+            return Vote::Pass;
+        }
+        self.told.push(key);
+        Vote::Note(lesson::offer(&episode, &cx.input.session))
     }
 }
 

@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use crate::approval::{Refusals, Refused, Word, digest_of};
 use crate::digest::Digest;
 use crate::event::{Event, EventKind, Input, Report};
 use crate::fact::{Facts, Needs};
@@ -12,43 +13,14 @@ use crate::gates::{Asked, Cx, Gate, OnFault};
 use crate::judge::{ANSWERED, Answer, FAILED, Judgement, Opinion};
 use crate::policy::{Key, Name, Section, Tighten};
 use crate::rules::{Concern, Decision, Judged, RuleSet, Said, Subject, Watch};
-use crate::text::Text;
-use crate::time::Timestamp;
 use crate::tool::ToolCall;
 use crate::verdict::{Reason, Vote};
-
-/// Refused calls that a person may still let through.
-const KEPT: usize = 16;
-/// How long an approval waits to be used.
-const APPROVAL_SECONDS: i64 = 600;
 
 /// The calls that were refused, and what became of them since.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Permission {
-    refused: Vec<Refused>,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Refused {
-    call: Digest,
-    pub code: Text<16>,
-    pub rule: Text<64>,
-    /// What it was about, without secrets.
-    pub what: Text<200>,
-    standing: Standing,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Standing {
-    Refused,
-    /// By a person, for one call.
-    Approved {
-        until: Timestamp,
-    },
-    /// The one call was made; the client may still ask about it.
-    Used,
+    refused: Refusals,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -147,7 +119,7 @@ judge_confidence = 0.7
     }
 
     fn forget_single_use(&mut self) {
-        self.refused.retain(|refused| refused.standing == Standing::Refused);
+        self.refused.forget_single_use();
     }
 
     fn step(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
@@ -155,7 +127,7 @@ judge_confidence = 0.7
             Event::ToolRequested { call } => self.requested(call, cx),
             Event::PermissionAsked { call } => self.asked(call, cx),
             Event::Reported(Report::Approved { code }) => {
-                self.approve(code.as_str(), cx.input.at);
+                self.refused.approve(code.as_str(), cx.input.at);
                 Vote::Pass
             }
             _ => Vote::Pass,
@@ -166,18 +138,10 @@ judge_confidence = 0.7
 impl Permission {
     /// The calls a person may let through now.
     pub fn open(self) -> impl Iterator<Item = Refused> {
-        self.refused.into_iter().filter(|refused| refused.standing == Standing::Refused)
-    }
-
-    fn approve(&mut self, code: &str, now: Timestamp) {
-        let until = now.plus_seconds(APPROVAL_SECONDS);
-        for refused in self.refused.iter_mut().filter(|refused| refused.code.as_str() == code) {
-            refused.standing = Standing::Approved { until };
-        }
+        self.refused.open()
     }
 
     fn requested(&mut self, call: &ToolCall, cx: &mut Cx<'_, Policy>) -> Vote {
-        let digest = || digest_of(cx.input, call);
         let Some(rules) = &cx.facts.rules else {
             return Vote::Ask(without_rules());
         };
@@ -194,7 +158,8 @@ impl Permission {
             Said::Ask => false,
             Said::Deny => true,
         };
-        if !judged.is_final && self.uses_approval(digest(), cx.input.at) {
+        let mut is_approved = || self.refused.take(digest_of(cx.input, call), cx.input.at) == Word::Yes;
+        if !judged.is_final && is_approved() {
             return Vote::Pass;
         }
         let code = (!judged.is_final).then(|| self.refuse(call, &judged, cx.input));
@@ -204,7 +169,6 @@ impl Permission {
 
     /// The client is about to ask its user.
     fn asked(&mut self, call: &ToolCall, cx: &mut Cx<'_, Policy>) -> Vote {
-        let is_approved = |refused: &Refused| refused.standing == Standing::Used;
         let digest = digest_of(cx.input, call);
         let Some(rules) = &cx.facts.rules else {
             return Vote::Pass;
@@ -212,8 +176,7 @@ impl Permission {
         let judged = judge(rules, cx.input, call);
         match judged.verdict {
             Said::Deny if judged.decision == Some(Decision::Deny) => {
-                let waits = self.refused.iter().any(|refused| refused.call == digest && is_approved(refused));
-                if waits && !judged.is_final {
+                if self.refused.was_used(digest) && !judged.is_final {
                     return Vote::Pass;
                 }
                 let code = (!judged.is_final).then(|| self.refuse(call, &judged, cx.input));
@@ -232,39 +195,8 @@ impl Permission {
         }
     }
 
-    fn uses_approval(&mut self, call: Digest, now: Timestamp) -> bool {
-        let Some(at) = self.refused.iter().position(|refused| refused.call == call) else {
-            return false;
-        };
-        match self.refused[at].standing {
-            Standing::Approved { until } if now < until => {
-                self.refused[at].standing = Standing::Used;
-                true
-            }
-            Standing::Approved { .. } | Standing::Used => {
-                self.refused.remove(at);
-                false
-            }
-            Standing::Refused => false,
-        }
-    }
-
-    /// Notes a refusal and gives the code under which a person may lift it.
     fn refuse(&mut self, call: &ToolCall, judged: &Judged, input: &Input) -> String {
-        let digest = digest_of(input, call);
-        let code = code_of(digest, input.session.as_str());
-        self.refused.retain(|refused| refused.call != digest);
-        if self.refused.len() >= KEPT {
-            self.refused.remove(0);
-        }
-        self.refused.push(Refused {
-            call: digest,
-            code: Text::from(code.as_str()),
-            rule: Text::from(judged.rule.as_deref().unwrap_or_default()),
-            what: call.summary(),
-            standing: Standing::Refused,
-        });
-        code
+        self.refused.refuse(call, "permission", judged.rule.as_deref().unwrap_or_default(), input)
     }
 }
 
@@ -277,6 +209,13 @@ pub fn concern(policy: &Policy, input: &Input, call: &ToolCall) -> Concern {
 pub(super) fn judge(rules: &RuleSet, input: &Input, call: &ToolCall) -> Judged {
     let ground = input.ground();
     rules.judge(&Subject::call(call, call.script(&input.start()), &ground))
+}
+
+/// The rule that is against a call, or wants somebody asked about it first.
+pub fn objection(rules: &RuleSet, input: &Input, call: &ToolCall) -> Option<String> {
+    let judged = judge(rules, input, call);
+    let objects = matches!(judged.verdict, Said::Deny | Said::Ask);
+    objects.then(|| judged.rule.unwrap_or_else(|| "policy".to_owned()))
 }
 
 fn covered(facts: &Facts, input: &Input, call: &ToolCall) -> Option<Judged> {
@@ -333,17 +272,6 @@ fn opinion(cx: &mut Cx<'_, Policy>, call: Digest) -> Vote {
             }
         }
     }
-}
-
-/// The same call: of a shell its line and where it runs, whatever else the agent says about it.
-fn digest_of(input: &Input, call: &ToolCall) -> Digest {
-    let what = call.command.clone().unwrap_or_else(|| call.input.to_string());
-    Digest::of([call.name.as_str(), &input.cwd, &what])
-}
-
-/// Short enough to be typed. It opens nothing by itself: only a person's word does.
-fn code_of(call: Digest, session: &str) -> String {
-    Digest::of([session, &call.to_string()]).short()[..6].to_owned()
 }
 
 fn refusal(judged: &Judged, code: Option<&str>) -> Reason {

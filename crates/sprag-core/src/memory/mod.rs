@@ -13,6 +13,7 @@ pub mod insight;
 pub mod judge;
 pub mod kinds;
 pub mod learning;
+pub mod lesson;
 pub mod markdown;
 pub mod negative;
 pub mod plausible;

@@ -171,7 +171,7 @@ pub enum Carrier {
 pub struct PathUse {
     pub path: Word,
     pub cwd: Place,
-    /// The program, or `>` for a redirection.
+    /// The program, or `>`, `>>`, `<` for a redirection.
     pub by: String,
     /// Index into `Script::commands`.
     pub command: Option<usize>,

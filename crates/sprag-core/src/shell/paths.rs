@@ -84,7 +84,7 @@ const ROWS: &[Row] = &[
         &["--exclude", "--include", "--filter", "--rsh", "--exclude-from", "--include-from"],
     ),
     row(&["scp"], Which::ButLast, Which::Last, "cFiJloPSX", &[]),
-    row(&["tee"], Which::None, Which::All, "", &[]),
+    row(&["tee", "sponge"], Which::None, Which::All, "", &[]),
     row(&["touch"], Which::None, Which::All, "drt", &["--date", "--reference"]),
     row(&["truncate"], Which::None, Which::All, "sr", &["--size", "--reference"]),
     row(&["rm", "unlink", "rmdir", "shred", "srm", "trash", "grm"], Which::None, Which::All, "ns", &[]),
@@ -385,6 +385,7 @@ impl Walk {
             "tar" | "bsdtar" | "gtar" => self.tar(words),
             "git" => self.git_paths(words),
             "tree" => self.tree(words),
+            "unzip" | "wget" | "cpio" => self.unnamed(name, words),
             "7z" | "7za" | "7zr" | "7zz" => self.seven_zip(words),
             "docker" | "podman" | "nerdctl" | "kubectl" => self.container_copy(name, words),
             "sed" | "gsed" => self.sed(words),
@@ -401,7 +402,7 @@ impl Walk {
         }
     }
 
-    fn by_row(&mut self, name: &str, words: &[String]) {
+    pub(super) fn by_row(&mut self, name: &str, words: &[String]) {
         let Some(row) = ROWS.iter().find(|row| row.names.contains(&name)) else { return };
         let (split, operands) = options::anywhere(words, 1, &row.options);
         let targets = split.may_values(row.writes_at);

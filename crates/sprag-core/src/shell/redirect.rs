@@ -181,7 +181,7 @@ impl Walk {
             }
             ast::IoRedirect::OutputAndError(word, append) => {
                 let path = self.single(&word.value);
-                self.writes(&path, ">");
+                self.writes(&path, if *append { ">>" } else { ">" });
                 Some(Sink::File { path, append: *append })
             }
             ast::IoRedirect::File(fd, kind, target) => self.file_redirect(*fd, kind, target),
@@ -222,8 +222,9 @@ impl Walk {
                     }
                     return None;
                 }
-                self.writes(&path, ">");
-                is_stdout.then_some(Sink::File { path, append: matches!(kind, Kind::Append) })
+                let append = matches!(kind, Kind::Append);
+                self.writes(&path, if append { ">>" } else { ">" });
+                is_stdout.then_some(Sink::File { path, append })
             }
             Target::ProcessSubstitution(ast::ProcessSubstitutionKind::Read, inner) => {
                 let output = self.captured(|walk| {

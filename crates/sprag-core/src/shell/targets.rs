@@ -69,6 +69,55 @@ impl Walk {
         }
     }
 
+    /// What is written though nobody names it.
+    pub(super) fn unnamed(&mut self, name: &str, words: &[String]) {
+        match name {
+            "unzip" => self.unzip(words),
+            "wget" => self.wget(words),
+            _ => self.cpio(words),
+        }
+        self.by_row(name, words);
+    }
+
+    /// Without a place of its own it unpacks where it is.
+    fn unzip(&mut self, words: &[String]) {
+        const OPTIONS: Options = Options { letters: "dxP", long: &[] };
+        let (split, operands) = options::anywhere(words, 1, &OPTIONS);
+        let looks = ["-l", "-t", "-v", "-p", "-c", "-z", "-Z"];
+        if !operands.is_empty() && !split.may_have(&["-d"]) && !split.has(&looks) {
+            self.writes(".", "unzip");
+        }
+    }
+
+    fn cpio(&mut self, words: &[String]) {
+        let (split, _) = options::anywhere(words, 1, &Options { letters: "DEFHIOR", long: &[] });
+        if split.may_have(&["-i", "--extract", "-p", "--pass-through"]) && !split.has(&["-t", "--list"]) {
+            self.writes(".", "cpio");
+        }
+    }
+
+    /// Without a name it keeps the one of the address.
+    fn wget(&mut self, words: &[String]) {
+        const OPTIONS: Options = Options {
+            letters: "OPoaUeBtTwQi",
+            long: &["--output-document", "--directory-prefix", "--header", "--user-agent", "--post-data"],
+        };
+        let (split, operands) = options::anywhere(words, 1, &OPTIONS);
+        let named = ["-O", "--output-document", "-P", "--directory-prefix", "--spider"];
+        if split.may_have(&named) {
+            return;
+        }
+        for address in operands {
+            let path = address.split(['?', '#']).next().unwrap_or_default();
+            let file = match hole::base_name(path.split_once("://").map_or(path, |(_, rest)| rest)) {
+                "" => "index.html".to_owned(),
+                file => file.to_owned(),
+            };
+            self.write_file(&file, &hole::HOLE.to_string(), false);
+            self.writes(&file, "wget");
+        }
+    }
+
     /// `docker cp CONTAINER:PATH PATH`.
     pub(super) fn container_copy(&mut self, name: &str, words: &[String]) {
         let is_copy = words.get(1).is_some_and(|word| word == "cp");
@@ -119,6 +168,11 @@ impl Walk {
         let (split, operands) = options::anywhere(words, 2, &OPTIONS);
         let dashes = words.iter().position(|word| word == "--");
         let written: Vec<String> = match verb {
+            // Of the index alone nothing is written.
+            "restore" if split.has(&["--staged", "-S"]) && !split.may_have(&["--worktree", "-W"]) => {
+                Vec::new()
+            }
+            "rm" if split.has(&["--cached"]) => Vec::new(),
             "restore" | "rm" | "mv" | "apply-to" => operands,
             "checkout" => match dashes {
                 Some(at) => words[at + 1..].to_vec(),
@@ -131,7 +185,11 @@ impl Walk {
             "checkout-index" => split.may_values(&["--prefix"]),
             "init" | "clone" => {
                 let mut written = split.may_values(&["--separate-git-dir"]);
-                let place = operands.get(usize::from(verb == "clone"));
+                let place = operands.get(usize::from(verb == "clone")).cloned().or_else(|| {
+                    let address = operands.first().filter(|_| verb == "clone")?.trim_end_matches('/');
+                    Some(hole::base_name(address).trim_end_matches(".git").to_owned())
+                });
+                let place = place.as_ref();
                 // Hooks come with a template.
                 if split.may_have(&["--template"]) {
                     written.push(format!("{}/.git/hooks", place.map_or(".", String::as_str)));

@@ -33,6 +33,7 @@ pub enum Right {
     Observe,
     Answer,
     Outcome,
+    Select,
 }
 
 impl Role {
@@ -49,7 +50,11 @@ impl Role {
     pub fn may(self, right: Right) -> bool {
         match self {
             Role::Main => true,
-            Role::Subagent | Role::Reviewer | Role::Merge => {
+            // It works for what its session works for, and may say so.
+            Role::Subagent => {
+                matches!(right, Right::Search | Right::Observe | Right::Outcome | Right::Select)
+            }
+            Role::Reviewer | Role::Merge => {
                 matches!(right, Right::Search | Right::Observe | Right::Outcome)
             }
             Role::Unknown => matches!(right, Right::Search | Right::Observe),
@@ -236,12 +241,14 @@ mod tests {
 
     #[test]
     fn who_writes_what() {
-        let all = [Right::Search, Right::Record, Right::Observe, Right::Answer, Right::Outcome];
+        let all =
+            [Right::Search, Right::Record, Right::Observe, Right::Answer, Right::Outcome, Right::Select];
         let may = |role: Role| all.map(|right| role.may(right));
-        assert_eq!(may(Role::Main), [true; 5]);
-        assert_eq!(may(Role::Subagent), [true, false, true, false, true]);
+        assert_eq!(may(Role::Main), [true; 6]);
+        assert_eq!(may(Role::Subagent), [true, false, true, false, true, true]);
+        assert_eq!(may(Role::Reviewer), [true, false, true, false, true, false]);
         assert_eq!(may(Role::Reviewer), may(Role::Merge));
-        assert_eq!(may(Role::Unknown), [true, false, true, false, false]);
+        assert_eq!(may(Role::Unknown), [true, false, true, false, false, false]);
     }
 
     #[test]

@@ -5,12 +5,15 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 use sprag_core::event::{Answered, Report};
+use sprag_core::intent::Class;
 use sprag_core::memory::learning::{self, Category};
 use sprag_core::text::Text;
 
 use super::role::{Right, Role};
 use super::{Desk, Said, find, words};
+use crate::intents;
 use crate::learnings::hand_in::{Hand, HandInError, hand_in};
+use crate::lessons;
 use crate::records;
 use crate::reports::{self, Delivery};
 
@@ -39,6 +42,13 @@ pub const TOOLS: &[Tool] = &[
         call: record,
     },
     Tool {
+        name: "record_lesson",
+        about: "Keep a lesson: what went wrong, what to do about it, and the command that tells. It is a learning.",
+        right: Right::Record,
+        schema: lesson_schema,
+        call: record_lesson,
+    },
+    Tool {
         name: "observe",
         about: "Note something for the session: whoever reflects on the work will see it.",
         right: Right::Observe,
@@ -59,12 +69,21 @@ pub const TOOLS: &[Tool] = &[
         schema: outcome_schema,
         call: outcome,
     },
+    Tool {
+        name: "select_active_intent",
+        about: "Choose the intent that the changes to come serve. Returns what it means and what may be changed.",
+        right: Right::Select,
+        schema: select_schema,
+        call: select,
+    },
 ];
 
 const QUERY: usize = 1000;
 const LIMIT: u64 = 5;
 const LIMIT_MOST: u64 = 10;
 const IDS: usize = 20;
+const LESSON: usize = 1500;
+const CHECK: usize = 150;
 
 fn search_schema() -> Map<String, Value> {
     object(
@@ -80,10 +99,17 @@ fn search_schema() -> Map<String, Value> {
 }
 
 fn search(desk: &Desk<'_>, arguments: &Map<String, Value>) -> Said {
+    let category = match arguments.get("category").filter(|category| !category.is_null()) {
+        None => None,
+        Some(given) => Some(given.as_str().and_then(Category::read).ok_or_else(|| {
+            let known: Vec<&str> = Category::ALL.iter().map(|category| category.name()).collect();
+            format!("`category` is one of {}", known.join(", "))
+        })?),
+    };
     let query = find::Query {
         text: text::<QUERY>(arguments, "query")?.to_string(),
         limit: arguments.get("limit").and_then(Value::as_u64).unwrap_or(LIMIT).clamp(1, LIMIT_MOST) as usize,
-        category: arguments.get("category").and_then(Value::as_str).and_then(Category::read),
+        category,
         tag: arguments.get("tag").and_then(Value::as_str).map(str::to_owned),
         files: texts::<300>(arguments, "files", 20)?.iter().map(ToString::to_string).collect(),
     };
@@ -106,12 +132,40 @@ fn record(desk: &Desk<'_>, arguments: &Map<String, Value>) -> Said {
     let submission = Value::Object(arguments.clone()).to_string();
     let (world, caller) = (desk.world, desk.caller);
     let hand = Hand { session: &caller.session, actor: &caller.actor, cwd: place(desk), now: desk.now };
-    let handed_in = hand_in(world, &hand, &submission, None).map_err(|error| match error {
-        HandInError::Unreadable(unreadable) => unreadable.to_string(),
-        HandInError::Report(error) => format!("it cannot be written down: {error:?}"),
-    })?;
+    let handed_in = hand_in(world, &hand, &submission, None).map_err(in_words)?;
     let how = delivered(&handed_in.delivery)?;
     Ok(handed_in.lines(how).join("\n"))
+}
+
+fn lesson_schema() -> Map<String, Value> {
+    object(
+        json!({
+            "text": {"type": "string", "maxLength": LESSON, "description": "what went wrong, and what to do about it"},
+            "check": {"type": "string", "maxLength": CHECK, "description": "the command that failed, and passes now"},
+        }),
+        &["text"],
+    )
+}
+
+fn record_lesson(desk: &Desk<'_>, arguments: &Map<String, Value>) -> Said {
+    let lesson: Text<LESSON> = text(arguments, "text")?;
+    let check = match arguments.get("check") {
+        None | Some(Value::Null) => None,
+        Some(_) => Some(text::<CHECK>(arguments, "check")?),
+    };
+    let (world, caller) = (desk.world, desk.caller);
+    let hand = Hand { session: &caller.session, actor: &caller.actor, cwd: place(desk), now: desk.now };
+    let check = check.as_ref().map(|check| check.as_str());
+    let recorded = lessons::record(world, &hand, lesson.as_str(), check).map_err(in_words)?;
+    let how = delivered(&recorded.handed_in.delivery)?;
+    Ok([recorded.handed_in.lines(how), recorded.warnings].concat().join("\n"))
+}
+
+fn in_words(error: HandInError) -> String {
+    match error {
+        HandInError::Unreadable(unreadable) => unreadable.to_string(),
+        HandInError::Report(error) => format!("it cannot be written down: {error:?}"),
+    }
 }
 
 fn observe_schema() -> Map<String, Value> {
@@ -184,6 +238,37 @@ fn outcome(desk: &Desk<'_>, arguments: &Map<String, Value>) -> Said {
         how = send(desk, Report::Went { ids, is_success, what })?;
     }
     Ok(format!("noted ({how})"))
+}
+
+fn select_schema() -> Map<String, Value> {
+    object(
+        json!({
+            "intent_id": {"type": "string", "maxLength": 64, "description": "its id, as `sprag intent list` shows it"},
+            "mutation_class": {"type": "string", "enum": Class::ALL.map(Class::name)},
+        }),
+        &["intent_id"],
+    )
+}
+
+fn select(desk: &Desk<'_>, arguments: &Map<String, Value>) -> Said {
+    let id: Text<64> = text(arguments, "intent_id")?;
+    let class = match arguments.get("mutation_class") {
+        None | Some(Value::Null) => Class::default(),
+        Some(named) => named
+            .as_str()
+            .and_then(Class::read)
+            .ok_or("`mutation_class` is AST_REFACTOR or INTENT_EVOLUTION")?,
+    };
+    let (world, caller) = (desk.world, desk.caller);
+    let report = Report::IntentSelected { id: id.clone(), class };
+    let delivery = reports::send_as(world, &caller.session, &caller.actor, report, place(desk), desk.now)
+        .map_err(|error| format!("it cannot be written down: {error:?}"))?;
+    if let Delivery::Refused(reason) = delivery {
+        return Err(reason.refusal_text().to_string());
+    }
+    let context = intents::context_of(world, id.as_str(), &caller.session, desk.now)
+        .map_err(|error| format!("the records cannot be read: {error}"))?;
+    context.map(|context| context.to_string()).ok_or_else(|| format!("there is no intent `{id}`"))
 }
 
 fn send(desk: &Desk<'_>, report: Report) -> Result<&'static str, String> {

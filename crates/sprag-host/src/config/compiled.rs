@@ -9,6 +9,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use sprag_core::gates::scope::Found;
 use sprag_core::policy::Policy;
 use sprag_core::rules::packs::PACKS;
 use sprag_core::rules::{Concern, Decision, RuleSet, Strictness, Watch};
@@ -17,11 +18,15 @@ use crate::config::kept::{Kept, Sorted};
 use crate::config::{self, Good, rules, switch, templates};
 use crate::disk::{self, Disk};
 use crate::env::Env;
+use crate::intents;
 use crate::places::Places;
 use crate::policy::Sourced;
 
 /// Another build may mean something else by the same bytes.
-const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "/14");
+const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "/16");
+
+/// Warnings about intents that are told; `sprag intent check` has all of them.
+const SHOWN: usize = 3;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Compiled {
@@ -35,8 +40,12 @@ pub struct Compiled {
     pub warnings: Vec<String>,
     /// Where the rules are kept: most calls need none of them.
     rules: PathBuf,
+    /// The same for the intents of the repository, where it has any.
+    intents: Option<PathBuf>,
     #[serde(skip)]
     fresh: Option<Kept>,
+    #[serde(skip)]
+    fresh_intents: Option<intents::Loaded>,
 }
 
 impl Compiled {
@@ -47,6 +56,16 @@ impl Compiled {
 
     pub fn allowing(&self) -> Option<RuleSet> {
         self.kept()?.allowing()
+    }
+
+    /// The intents of the repository. What is kept of them is as good as the files: all were looked at when
+    /// this was found valid.
+    pub fn intents(&self, worktree: &Path) -> Option<intents::Loaded> {
+        if let Some(fresh) = &self.fresh_intents {
+            return Some(fresh.clone());
+        }
+        let kept = fs::read(self.intents.as_ref()?).ok();
+        kept.and_then(|bytes| postcard::from_bytes(&bytes).ok()).or_else(|| intents::load(worktree))
     }
 
     fn kept(&self) -> Option<Cow<'_, Kept>> {
@@ -113,7 +132,23 @@ fn compile(places: &Places, env: &Env, last_good: &Good, rules: PathBuf) -> Comp
         }
     };
     let off = places.user.as_ref().map(switch::read_off).unwrap_or_default();
-    Compiled { build: BUILD.to_owned(), packs: packs_size(), made_from, policy, off, warnings, rules, fresh }
+    let fresh_intents = places.worktree.as_deref().and_then(intents::load);
+    if let Some(loaded) = &fresh_intents {
+        policy.gates.scope.found = Found::Intents;
+        warnings.extend(loaded.warnings.iter().take(SHOWN).map(ToString::to_string));
+    }
+    Compiled {
+        build: BUILD.to_owned(),
+        packs: packs_size(),
+        made_from,
+        policy,
+        off,
+        warnings,
+        intents: fresh_intents.as_ref().map(|_| rules.with_extension("intents")),
+        rules,
+        fresh,
+        fresh_intents,
+    }
 }
 
 /// What the rules that want a review are about; most projects have none.
@@ -134,6 +169,7 @@ fn sources(places: &Places) -> Vec<PathBuf> {
     let rules = rules::dirs(places).into_iter().chain(rules::files(places));
     let rules = rules.chain(templates::dirs(places)).chain(templates::files(places));
     let layers = config::files(places).into_iter().chain(rules).map(|(_, path)| path);
+    let layers = layers.chain(places.worktree.iter().flat_map(|worktree| intents::files(worktree)));
     let mut watched: Vec<PathBuf> = Vec::new();
     for path in layers {
         let missing = path.parent().filter(|parent| !parent.exists()).map(Path::to_path_buf);
@@ -141,6 +177,12 @@ fn sources(places: &Places) -> Vec<PathBuf> {
         if !watched.contains(&path) {
             watched.push(path);
         }
+    }
+    // Of intents, all that counts is looked at only where there are any.
+    if let Some(worktree) = &places.worktree
+        && intents::files(worktree).any(|path| fs::symlink_metadata(path).is_ok())
+    {
+        watched.extend(intents::ignore_files(worktree));
     }
     // These lie beside what we write ourselves.
     watched.extend(places.user.iter().flat_map(|user| [switch::off_path(user), switch::trust_path(user)]));
@@ -179,6 +221,10 @@ fn store(disk: &dyn Disk, path: &Path, compiled: &mut Compiled) -> std::io::Resu
         disk::replace_derived(disk, &compiled.rules, &fresh.0)?;
     }
     compiled.made_from.push((compiled.rules.clone(), look(&compiled.rules)));
+    if let (Some(path), Some(loaded)) = (&compiled.intents, &compiled.fresh_intents) {
+        disk::replace_derived(disk, path, &postcard::to_allocvec(loaded).map_err(std::io::Error::other)?)?;
+        compiled.made_from.push((path.clone(), look(path)));
+    }
     let bytes = postcard::to_allocvec(compiled).map_err(std::io::Error::other)?;
     disk::replace_derived(disk, path, &bytes)
 }

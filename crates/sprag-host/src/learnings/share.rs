@@ -56,6 +56,24 @@ pub fn clone_id(store: &Store, disk: &dyn Disk) -> io::Result<String> {
     Ok(id)
 }
 
+/// The same, if it has one yet. Nothing is written for it.
+pub fn known_clone_id(store: &Store) -> Option<String> {
+    let text = disk::read_small(&store.dir.join("clone"), 4096).ok()?;
+    let is_id = |line: &&str| line.len() == 16 && line.bytes().all(|byte| byte.is_ascii_hexdigit());
+    text.lines().last().filter(is_id).map(str::to_owned)
+}
+
+/// The file of this clone, in a directory that is made for it.
+pub fn own_file(store: &Store, project: &Path, disk: &dyn Disk) -> io::Result<PathBuf> {
+    let dir = project.join("share");
+    disk::make_dirs_within(disk, project, &dir)?;
+    let attributes = dir.join(".gitattributes");
+    if !attributes.exists() {
+        disk::replace_derived(disk, &attributes, ATTRIBUTES.as_bytes())?;
+    }
+    Ok(dir.join(format!("{}.jsonl", clone_id(store, disk)?)))
+}
+
 /// Appends to the file of this clone what it does not have yet. Gives back how many records that were.
 pub fn publish(store: &Store, project: &Path, disk: &dyn Disk) -> io::Result<usize> {
     let own = content(store)?;
@@ -66,13 +84,7 @@ pub fn publish(store: &Store, project: &Path, disk: &dyn Disk) -> io::Result<usi
     if wanted.is_empty() {
         return Ok(0);
     }
-    let dir = project.join("share");
-    disk.make_dirs(&dir)?;
-    let attributes = dir.join(".gitattributes");
-    if !attributes.exists() {
-        disk::replace_derived(disk, &attributes, ATTRIBUTES.as_bytes())?;
-    }
-    let path = dir.join(format!("{}.jsonl", clone_id(store, disk)?));
+    let path = own_file(store, project, disk)?;
     if fs::symlink_metadata(&path).is_ok_and(|found| !found.is_file()) {
         return Err(io::ErrorKind::InvalidInput.into());
     }
@@ -124,6 +136,10 @@ pub fn take_in(store: &Store, project: &Path, disk: &dyn Disk, now: Timestamp) -
         return Ok(0);
     }
     new.sort_by(|a, b| (a.at, &a.id).cmp(&(b.at, &b.id)));
+    union::retain_honest(&known, &mut new);
+    if new.is_empty() {
+        return Ok(0);
+    }
     let about = new.iter().flat_map(union::ids).collect();
     known.extend(new.iter().cloned());
     let settling = union::settling(&known, &about).into_iter().map(|(kind, body)| {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use sprag_core::event::{Report, SessionId};
-use sprag_core::gates::permission::Refused;
+use sprag_core::approval::Refused;
 use sprag_core::text::Text;
 use sprag_host::{journal, reports};
 
@@ -18,6 +18,9 @@ use crate::output;
 pub struct Args {
     /// The code the refusal named
     code: Option<String>,
+    /// Say no for good: the agent is told to make another plan
+    #[arg(long, requires = "code")]
+    reject: bool,
     /// Its session, by the start of its id, should two have the same code
     #[arg(long)]
     session: Option<String>,
@@ -42,7 +45,16 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
         (None, _) => return Err(Failure::no_refusal(&code)),
         (Some(_), Some(_)) => return Err(Failure::same_code(&code)),
     };
-    reports::send(&world, session, Report::Approved { code: Text::from(code.as_str()) }, &cx.cwd, cx.now)?;
+    let named = Text::from(code.as_str());
+    if args.reject {
+        reports::send(&world, session, Report::Rejected { code: named }, &cx.cwd, cx.now)?;
+        return show(
+            args.json,
+            || json!({"rejected": code, "session": session, "rule": call.rule, "call": call.what}),
+            || output::line(format!("`{}` stays refused", call.what)),
+        );
+    }
+    reports::send(&world, session, Report::Approved { code: named }, &cx.cwd, cx.now)?;
     show(
         args.json,
         || json!({"approved": code, "session": session, "rule": call.rule, "call": call.what}),
@@ -80,11 +92,12 @@ fn refused(store: &sprag_host::store::Store) -> Vec<(SessionId, Refused)> {
     let journals = journal::all(store).into_iter().filter_map(|path| journal::read(&path).ok());
     let of_session = journals.filter_map(|(loaded, records)| {
         let session = records.iter().rev().find_map(|record| record.session.clone())?;
-        Some((session, loaded.session.gates.permission))
+        let gates = loaded.session.gates;
+        Some((session, gates.permission.open().chain(gates.scope.open()).collect::<Vec<_>>()))
     });
     of_session
-        .flat_map(|(session, gate)| {
-            gate.open().map(move |refused| (session.clone(), refused)).collect::<Vec<_>>()
+        .flat_map(|(session, refused)| {
+            refused.into_iter().map(move |refused| (session.clone(), refused)).collect::<Vec<_>>()
         })
         .collect()
 }

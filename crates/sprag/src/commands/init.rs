@@ -43,12 +43,15 @@ pub struct Args {
     /// Write the hooks alone: no reviewer agent, and no `.sprag/` in this repository
     #[arg(long)]
     hooks_only: bool,
-    /// Also let the agent run its own commands without asking: reflect, skip, observe, ref, decide, review context
+    /// Also let the agent run its own commands without asking: reflect, skip, observe, ref, decide, review context, intent select
     #[arg(long)]
     permissions: bool,
     /// Also tell the clients of the memory's server, `sprag mcp` (Claude Code: in this repository's `.mcp.json`)
     #[arg(long)]
     mcp: bool,
+    /// Also write a `post-rewrite` hook of git into this clone, so that records follow amended and rebased commits
+    #[arg(long)]
+    git_hook: bool,
     /// Let the client refuse tool calls when Sprag is missing or too slow
     #[arg(long)]
     fail_closed: bool,
@@ -94,6 +97,16 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
             }
         }
     }
+    let common = places.as_ref().and_then(|places| places.common.clone());
+    match &common {
+        Some(common) if args.remove => changes.push(install::git_hook::plan_removal(common)?),
+        Some(common) if args.git_hook => {
+            let change = install::git_hook::plan(common, &program)?;
+            changes.push(change.ok_or_else(|| Failure::hook_taken(&install::git_hook::path(common)))?);
+        }
+        None if args.git_hook => return Err(Failure::not_in_git("a hook of git")),
+        Some(_) | None => {}
+    }
     if !args.json {
         tell(&args, &changes, &program, is_on_path);
     }
@@ -112,6 +125,9 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
                 remove_empty(&change.path);
             }
         }
+    }
+    if let Some(common) = common.filter(|_| args.git_hook && !args.remove && !args.dry_run) {
+        install::git_hook::make_program(&common)?;
     }
     let project = if args.dry_run || args.hooks_only || args.remove {
         None

@@ -8,8 +8,8 @@ use super::{Cx, Ending, Outcome};
 /// Serve the memory of this project to an agent, over MCP on stdin and stdout
 ///
 /// Started by clients: `sprag init --mcp` tells them. It ends when its input does. Tools: search, record,
-/// observe, answer, outcome. What an agent may do depends on its role: the session's own agent all of it,
-/// one that was started for a purpose searches, observes and tells outcomes.
+/// record_lesson, observe, answer, outcome. What an agent may do depends on its role: the session's own agent
+/// all of it, one that was started for a purpose searches, observes and tells outcomes.
 #[derive(clap::Args)]
 pub struct Args {
     /// What tells the role of an agent that Sprag has started

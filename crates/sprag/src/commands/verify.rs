@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use sprag_core::check::{Profile, Ran, Results, Status};
-use sprag_core::event::{Report, SessionId};
+use sprag_core::event::{Actor, Report, SessionId};
 use sprag_core::gates::completion::Plan;
 use sprag_core::text::one_line;
 use sprag_host::reports::{self, ReportError};
@@ -96,7 +96,7 @@ fn with_progress(world: &World<'_>, cx: &Cx, profile: Profile) -> Result<Results
 /// What became of the report.
 enum Told {
     Nobody,
-    Session(SessionId),
+    Session { session: SessionId, notes: Vec<String> },
     Not { session: SessionId, why: String },
 }
 
@@ -121,8 +121,8 @@ fn tell_session(
     if results.tree.is_none() || !results.ran.iter().all(|ran| ran.outcome.is_lasting()) {
         return Told::Not { session, why: "not all results last; its next stop finds out".to_owned() };
     }
-    match reports::send(world, &session, Report::Verified, &cx.cwd, cx.now) {
-        Ok(_) => Told::Session(session),
+    match reports::tell(world, &session, &Actor::Main, Report::Verified, &cx.cwd, cx.now) {
+        Ok(told) => Told::Session { session, notes: told.notes },
         Err(ReportError::Io(error)) => Told::Not { session, why: error.to_string() },
         Err(ReportError::NoSession | ReportError::Ambiguous(_) | ReportError::Unknown(_)) => {
             Told::Not { session, why: "it is not there any more".to_owned() }
@@ -136,8 +136,11 @@ fn object(results: &Results, told: &Told) -> Value {
     object["tree"] = json!(results.tree);
     object["session"] = match told {
         Told::Nobody | Told::Not { .. } => Value::Null,
-        Told::Session(session) => json!(session),
+        Told::Session { session, .. } => json!(session),
     };
+    if let Told::Session { notes, .. } = told {
+        object["notes"] = json!(notes);
+    }
     object
 }
 
@@ -157,7 +160,10 @@ fn show(results: &Results, told: &Told) {
     }
     match told {
         Told::Nobody => {}
-        Told::Session(session) => output::line(format!("told session `{}`", one_line(session.as_str()))),
+        Told::Session { session, notes } => {
+            output::line(format!("told session `{}`", one_line(session.as_str())));
+            notes.iter().for_each(output::line);
+        }
         Told::Not { session, why } => {
             output::line(format!("did not tell session `{}`: {}", one_line(session.as_str()), one_line(why)));
         }

@@ -103,6 +103,36 @@ fn count(sandbox: &Sandbox, kind: &str) -> usize {
 }
 
 #[test]
+fn an_intent_is_selected_through_the_broker() {
+    let sandbox = started("s1");
+    sandbox.write(
+        ".sprag/intents.yaml",
+        "active_intents:\n  - id: A\n    name: first\n    owned_scope: ['src/**']\n  - id: B\n    status: DONE\n",
+    );
+    let write = || {
+        let input = json!({"file_path": "src/a", "content": "x"});
+        sandbox.event("s1", "PreToolUse", json!({"tool_name": "Write", "tool_input": input}))
+    };
+    assert!(write().to_string().contains("intent_required"));
+    let mut talk = Talk::begun(&sandbox, &[]);
+    let mut select = |arguments: Value| talk.call("select_active_intent", arguments);
+    let (why, is_error) = select(json!({"intent_id": "Z"}));
+    assert!(is_error && why.contains("intent_not_found") && why.contains("near it are `A`"), "{why}");
+    let (why, is_error) = select(json!({"intent_id": "B"}));
+    assert!(is_error && why.contains("intent_closed"), "{why}");
+    assert!(select(json!({"intent_id": "A", "mutation_class": "X"})).1);
+    let (context, is_error) = select(json!({"intent_id": "A", "mutation_class": "AST_REFACTOR"}));
+    assert!(
+        !is_error && context.starts_with("<intent_context>") && context.contains("- src/**"),
+        "{context}"
+    );
+    assert_eq!(write(), json!({}));
+    let selected =
+        stored_lines(&sandbox.store()).into_iter().find(|line| line.contains("\"intent.selected\""));
+    assert!(selected.unwrap().contains("AST_REFACTOR"));
+}
+
+#[test]
 fn a_session_records_and_finds_again() {
     let sandbox = started("s1");
     let mut talk = Talk::begun(&sandbox, &[]);
@@ -113,7 +143,10 @@ fn a_session_records_and_finds_again() {
         .iter()
         .map(|tool| tool["name"].as_str().unwrap())
         .collect();
-    assert_eq!(names, ["search", "record", "observe", "answer", "outcome"]);
+    assert_eq!(
+        names,
+        ["search", "record", "record_lesson", "observe", "answer", "outcome", "select_active_intent"]
+    );
 
     let (nothing, _) = talk.call("search", json!({"query": "lexer newline"}));
     assert_eq!(nothing, "sprag: nothing is known about this");
@@ -127,6 +160,13 @@ fn a_session_records_and_finds_again() {
     assert!(found.contains(&id) && found.contains(&format!("> {summary}")), "{found}");
     assert!(found.contains("never instructions"), "{found}");
 
+    let lesson =
+        "Never pass `Lexer::feed` in src/lexer.rs a buffer of 0 bytes, because it waits for 30 s then";
+    let (kept, is_error) = talk.call("record_lesson", json!({"text": lesson, "check": "cargo test lexer"}));
+    assert!(!is_error && kept.contains("kept `"), "{kept}");
+    let (refused, is_error) = talk.call("record_lesson", json!({"check": "cargo test"}));
+    assert!(is_error && refused.contains("`text` is no text"), "{refused}");
+
     let (noted, is_error) = talk.call("outcome", json!({"ids": [id], "success": true, "what": "fixed it"}));
     assert_eq!((noted.as_str(), is_error), ("noted (recorded)", false));
     let (noted, is_error) = talk.call("observe", json!({"note": "the tests need a terminal"}));
@@ -135,7 +175,8 @@ fn a_session_records_and_finds_again() {
         json!({"question": "which port?", "answer": "8080", "source": "README.md", "confidence": 0.9});
     assert_eq!(talk.call("answer", answer), ("kept (recorded)".to_owned(), false));
     assert_eq!(talk.end(), 0);
-    for kind in ["learning.accepted", "learning.referred", "learning.outcome", "observed", "qa.answered"] {
+    assert_eq!(count(&sandbox, "learning.accepted"), 2);
+    for kind in ["learning.referred", "learning.outcome", "observed", "qa.answered"] {
         assert_eq!(count(&sandbox, kind), 1, "{kind}");
     }
 }

@@ -255,7 +255,9 @@ fn configuration_shows_where_every_value_comes_from() {
     gate.write_gate.quality_check       default      "enforce"
     integrity.conflict_markers          default      "hold"
     integrity.ignore                    environment  ["tests/merge/", "docs/"]
+    intent.readers                      default      []
     intent.required                     default      "auto"
+    intent.writers                      default      []
     memory.judge                        default      []
     memory.judge_seconds                default      120
     notes.debts                         default      true
@@ -288,7 +290,9 @@ fn configuration_shows_where_every_value_comes_from() {
     ticketing.overrides.session         default      true
     ticketing.overrides.tasks           default      true
     ticketing.overrides.tissue          default      true
+    trace.class_mismatch                default      "hold"
     trace.docs_are_behaviour            default      false
+    trace.mode                          default      "auto"
     --- stderr
     sprag: `notes.debts` in `ROOT/project/.sprag/config.toml` is ignored: an untrusted project may set it towards `true`
       next: sprag trust

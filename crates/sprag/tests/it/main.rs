@@ -7,6 +7,7 @@
 )]
 
 mod bad_input;
+mod blame;
 mod broker;
 mod bypasses;
 mod checked;
@@ -19,9 +20,11 @@ mod docs;
 mod fuzzed;
 mod hostile;
 mod imports;
+mod intents;
 mod killed;
 mod laws;
 mod learnings;
+mod lessons;
 mod memory;
 mod packs;
 mod parallel;
@@ -35,12 +38,16 @@ mod recall;
 mod reflection;
 mod review;
 mod reviewers;
+mod scoped;
 mod scripts;
 mod settings;
 mod shell;
+mod stale;
+mod stale_laws;
 mod states;
 mod stories;
 mod support;
+mod trace;
 mod unfinished;
 mod upkeep;
 mod write_gate;

@@ -19,6 +19,7 @@ mod denied_command;
 mod denied_tool;
 mod held_stop;
 mod ignored;
+mod intent;
 mod memory;
 mod memory_server;
 mod permission;
@@ -48,6 +49,7 @@ pub const CASES: &[&Case] = &[
     &user_prompt_stays::CASE,
     &sandboxed_report::CASE,
     &subagent::CASE,
+    &intent::CASE,
     &plugin::CASE,
     &broker::CASE,
     &memory::CASE,

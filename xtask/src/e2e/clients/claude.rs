@@ -101,7 +101,7 @@ fn arguments(errand: &Errand) -> Vec<String> {
     }
     match errand.grant {
         Grant::Usual | Grant::Everything => {
-            arguments.extend(["--allowedTools", "Bash,Read,Write,Agent"].map(str::to_owned));
+            arguments.extend(["--allowedTools", "Bash,Read,Write,Edit,Agent"].map(str::to_owned));
         }
         Grant::Nothing => {}
     }

@@ -4,7 +4,10 @@ use serde_json::{Value, json};
 
 use super::{BuiltIn, Completion, Failing, Occasion, Policy, Standing, Unmet};
 use crate::check::{self, Profile, Results};
+use crate::digest::Digest;
 use crate::gates::Cx;
+use crate::memory::episode::{self, Class, EPISODE, Episode, Outcome};
+use crate::memory::lesson;
 use crate::obligation::{DEBT_MET, Debt, Duty};
 use crate::text::{Text, quoted};
 use crate::verdict::Vote;
@@ -16,6 +19,8 @@ pub const VERIFIED: &str = "verified";
 const UNMET: usize = 20;
 /// Characters of an output that are kept for good.
 const KEPT: usize = 500;
+/// Files that are named as what helped.
+const FILES: usize = 5;
 /// Places a hold names.
 const NAMED: usize = 3;
 
@@ -71,6 +76,8 @@ impl Completion {
                 unmet: unmet.iter().take(UNMET).map(|finding| finding.unmet()).collect(),
             }),
         };
+        let mended = before.filter(|_| is_passed).map(|failing| failing.mended(cx)).unwrap_or_default();
+        let offer = mended.first().map(|episode| lesson::offer(episode, &cx.input.session));
         if standing != self.standing || !cx.is_stop() {
             let body = record(is_passed, profile, tree.as_ref(), &findings);
             cx.log(VERIFIED, body);
@@ -84,7 +91,44 @@ impl Completion {
             let met = met(&findings, cx);
             cx.debts(DEBT_MET, met);
         }
-        if cx.is_stop() { self.owe(&cx.input.session) } else { Vote::Pass }
+        for episode in mended {
+            cx.log(EPISODE, json!(episode));
+        }
+        // Whoever stops is not asked to go on for a lesson; what helped is written down either way.
+        match (cx.is_stop(), offer) {
+            (true, _) => self.owe(&cx.input.session),
+            (false, Some(offer)) => Vote::Note(offer),
+            (false, None) => Vote::Pass,
+        }
+    }
+}
+
+impl Failing {
+    /// What helped against each check that failed and passes now.
+    fn mended(&self, cx: &Cx<'_, Policy>) -> Vec<Episode> {
+        let paths = cx.facts.changes.as_ref().map(|changes| changes.paths.as_slice()).unwrap_or_default();
+        let files: Vec<String> = paths.iter().take(FILES).map(|path| format!("`{}`", quoted(path))).collect();
+        let (outcome, fix, confidence) = match files.is_empty() {
+            true => (Outcome::Passed, "it passed when it was run again".to_owned(), 0.3),
+            false => (Outcome::Fixed, format!("changing {}", files.join(", ")), 0.6),
+        };
+        let intent = cx.about.intent.as_ref();
+        let of = |unmet: &Unmet| {
+            let said = if unmet.tail.is_empty() { unmet.issue.as_str() } else { unmet.tail.as_str() };
+            Episode {
+                task: intent.map(|intent| Text::from(intent.id.as_str())).unwrap_or_default(),
+                tool: Text::from("check"),
+                command: Text::from(unmet.name.as_str()),
+                input: Digest::of([unmet.name.as_str()]),
+                outcome,
+                class: Class::of(said),
+                error: episode::gist(said),
+                fix: Text::from(fix.as_str()),
+                tries: self.times.saturating_add(1),
+                confidence,
+            }
+        };
+        self.unmet.iter().map(of).collect()
     }
 }
 

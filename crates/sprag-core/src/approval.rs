@@ -1,0 +1,135 @@
+//! Calls that were refused and that a person may let through: each by a code, once, within ten minutes.
+
+use serde::{Deserialize, Serialize};
+
+use crate::digest::Digest;
+use crate::event::Input;
+use crate::text::Text;
+use crate::time::Timestamp;
+use crate::tool::ToolCall;
+
+/// Refused calls that a person may still let through.
+const KEPT: usize = 16;
+/// How long an approval waits to be used.
+const APPROVAL_SECONDS: i64 = 600;
+
+/// The calls that were refused, and what became of them since.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Refusals(Vec<Refused>);
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Refused {
+    call: Digest,
+    pub code: Text<16>,
+    pub rule: Text<64>,
+    /// What it was about, without secrets.
+    pub what: Text<200>,
+    standing: Standing,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Standing {
+    Refused,
+    /// By a person, for one call.
+    Approved {
+        until: Timestamp,
+    },
+    /// By a person, who wants something else.
+    Rejected,
+    /// The one call was made; the client may still ask about it.
+    Used,
+}
+
+/// What a person has said of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Word {
+    None,
+    /// Yes, and it is used up now.
+    Yes,
+    No,
+}
+
+impl Refusals {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The calls a person may let through now.
+    pub fn open(self) -> impl Iterator<Item = Refused> {
+        self.0.into_iter().filter(|refused| refused.standing == Standing::Refused)
+    }
+
+    pub fn approve(&mut self, code: &str, now: Timestamp) {
+        self.stand(code, &Standing::Approved { until: now.plus_seconds(APPROVAL_SECONDS) });
+    }
+
+    pub fn reject(&mut self, code: &str) {
+        self.stand(code, &Standing::Rejected);
+    }
+
+    fn stand(&mut self, code: &str, standing: &Standing) {
+        let meant = self.0.iter_mut().filter(|refused| refused.code.as_str() == code);
+        meant.for_each(|refused| refused.standing = standing.clone());
+    }
+
+    /// What cannot be marked as used must not be used.
+    pub fn forget_single_use(&mut self) {
+        self.0.retain(|refused| matches!(refused.standing, Standing::Refused | Standing::Rejected));
+    }
+
+    /// Whether the one call that was let through is this one.
+    pub fn was_used(&self, call: Digest) -> bool {
+        self.0.iter().any(|refused| refused.call == call && refused.standing == Standing::Used)
+    }
+
+    /// Takes a person's word on a call: a yes counts once.
+    pub fn take(&mut self, call: Digest, now: Timestamp) -> Word {
+        let Some(at) = self.0.iter().position(|refused| refused.call == call) else {
+            return Word::None;
+        };
+        match self.0[at].standing {
+            Standing::Approved { until } if now < until => {
+                self.0[at].standing = Standing::Used;
+                Word::Yes
+            }
+            Standing::Approved { .. } | Standing::Used => {
+                self.0.remove(at);
+                Word::None
+            }
+            Standing::Rejected => Word::No,
+            Standing::Refused => Word::None,
+        }
+    }
+
+    /// Notes a refusal and gives the code under which a person may lift it. `gate` tells the codes of two
+    /// gates apart that refuse the same call.
+    pub fn refuse(&mut self, call: &ToolCall, gate: &str, rule: &str, input: &Input) -> String {
+        let digest = digest_of(input, call);
+        let code = code_of(digest, gate, input.session.as_str());
+        self.0.retain(|refused| refused.call != digest);
+        if self.0.len() >= KEPT {
+            self.0.remove(0);
+        }
+        self.0.push(Refused {
+            call: digest,
+            code: Text::from(code.as_str()),
+            rule: Text::from(rule),
+            what: call.summary(),
+            standing: Standing::Refused,
+        });
+        code
+    }
+}
+
+/// The same call: of a shell its line and where it runs, whatever else the agent says about it.
+pub fn digest_of(input: &Input, call: &ToolCall) -> Digest {
+    let what = call.command.clone().unwrap_or_else(|| call.input.to_string());
+    Digest::of([call.name.as_str(), &input.cwd, &what])
+}
+
+/// Short enough to be typed. It opens nothing by itself: only a person's word does.
+fn code_of(call: Digest, gate: &str, session: &str) -> String {
+    Digest::of([session, gate, &call.to_string()]).short()[..6].to_owned()
+}

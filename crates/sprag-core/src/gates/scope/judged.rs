@@ -1,0 +1,127 @@
+//! Whether what a call would change is in the scope of an intent: as it is named, and where links lead.
+
+use crate::intent::{Folding, Intent, Intents, Reach, Target};
+use crate::text::Text;
+
+/// What is protected whatever a scope says, relative to the worktree.
+const PROTECTED: &[&str] = &[".sprag", ".orchestration", ".intentignore"];
+
+/// Written to without anything being changed.
+const SINKS: &[&str] =
+    &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero", "/dev/full", "/dev/fd"];
+
+/// Programs that put back or take away what should not be there.
+const UNDOING: &[&str] = &["git", "rm", "unlink"];
+
+/// Programs that leave nothing of what is below a place.
+const REMOVING: &[&str] = &["rm", "shred", "trash", "mv"];
+
+/// Why a call is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault<'a> {
+    Protected { named: &'a str },
+    Outside { named: &'a str, at: Where },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Where {
+    /// Relative to the worktree.
+    Here(String),
+    /// By this path, out of the repository.
+    Elsewhere(String),
+    /// It is there, and no file.
+    Special,
+}
+
+/// The first thing that a call would change and must not. What is protected goes before all else.
+pub fn first<'a>(intent: &Intent, intents: &'a Intents, strays: &[Text<200>]) -> Option<Fault<'a>> {
+    let protected = intents.targets.iter().find(|target| {
+        target.paths.iter().any(|path| {
+            relative(path, intents).is_some_and(|path| is_protected(&path, target, intents.folding))
+        })
+    });
+    if let Some(target) = protected {
+        return Some(Fault::Protected { named: &target.named });
+    }
+    intents.targets.iter().find_map(|target| outside(target, intent, intents, strays))
+}
+
+fn outside<'a>(
+    target: &'a Target,
+    intent: &Intent,
+    intents: &Intents,
+    strays: &[Text<200>],
+) -> Option<Fault<'a>> {
+    let named = target.named.as_str();
+    for path in &target.paths {
+        let at = match relative(path, intents) {
+            _ if is_sink(path) => continue,
+            Some(_) if target.reach == Reach::Special => Where::Special,
+            Some(path) => {
+                let is_undone = UNDOING.contains(&target.by.as_str())
+                    && strays.iter().any(|stray| stray.as_str() == path);
+                if is_undone || intent.owned.holds(&path, target.reach, intents.folding) {
+                    continue;
+                }
+                Where::Here(path)
+            }
+            None if is_scratch(path, intents) => continue,
+            None => Where::Elsewhere(path.clone()),
+        };
+        return Some(Fault::Outside { named, at });
+    }
+    None
+}
+
+/// Paths a call would change, relative to the worktree.
+pub fn named(intents: &Intents) -> Vec<String> {
+    intents.targets.iter().filter_map(|target| relative(&target.paths[0], intents)).collect()
+}
+
+/// A path seen from the worktree; none if it is out of it.
+pub fn relative(path: &str, intents: &Intents) -> Option<String> {
+    let below = intents.roots.iter().filter(|root| !root.is_empty()).find_map(|root| {
+        let root = root.trim_end_matches('/');
+        let start = path.get(..root.len())?;
+        let is_root = match intents.folding {
+            Folding::Exact => start == root,
+            Folding::Folded => start.to_lowercase() == root.to_lowercase(),
+        };
+        let rest = &path[root.len()..];
+        (is_root && (rest.is_empty() || rest.starts_with('/'))).then(|| rest.trim_start_matches('/'))
+    });
+    below.map(str::to_owned)
+}
+
+fn is_protected(path: &str, target: &Target, folding: Folding) -> bool {
+    // Whoever takes away the whole worktree takes them, too.
+    let takes_all = target.reach == Reach::Tree && REMOVING.contains(&target.by.as_str());
+    is_ours(path, folding) || path.is_empty() && takes_all
+}
+
+/// Whether a path of the worktree is protected whatever a scope says.
+pub fn is_ours(path: &str, folding: Folding) -> bool {
+    let first = path.split('/').next().unwrap_or_default();
+    let is_it = |name: &&str| match folding {
+        Folding::Exact => first == *name,
+        Folding::Folded => first.to_lowercase() == **name,
+    };
+    PROTECTED.iter().any(is_it)
+}
+
+fn is_sink(path: &str) -> bool {
+    SINKS.iter().any(|sink| path == *sink || path.strip_prefix(sink).is_some_and(|rest| rest.starts_with('/')))
+}
+
+/// Below the system's place for temporary files. A repository that lies there itself does not make its
+/// neighbours scratch.
+fn is_scratch(path: &str, intents: &Intents) -> bool {
+    let below = |path: &'_ str, dir: &str| {
+        let rest = path.strip_prefix(dir.trim_end_matches('/'))?.strip_prefix('/')?;
+        (!rest.is_empty()).then(|| rest.split('/').next().unwrap_or_default().to_owned())
+    };
+    intents.temp.iter().any(|dir| {
+        let Some(first) = below(path, dir) else { return false };
+        !intents.roots.iter().any(|root| below(root, dir).as_ref() == Some(&first))
+    })
+}

@@ -1,0 +1,86 @@
+//! What the scope gate is told.
+
+use serde::{Deserialize, Serialize};
+
+use crate::policy::{Key, Section, Tighten};
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Policy {
+    pub required: Required,
+    /// Tools that write, each with the members of its input that name what.
+    pub writers: Vec<String>,
+    /// Tools that change nothing.
+    pub readers: Vec<String>,
+    /// Whether the repository has intents. Found by looking, not written by anyone.
+    #[serde(default)]
+    pub found: Found,
+}
+
+/// When a change needs an intent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Required {
+    Never,
+    /// Where the repository has a file of intents.
+    #[default]
+    Auto,
+    Always,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Found {
+    #[default]
+    Nothing,
+    Intents,
+}
+
+pub const SECTION: Section = Section {
+    name: "intent",
+    defaults: "\
+# Intents: why a change is made, and where it may be made.
+[intent]
+# A change needs one: `auto` where there is a file of intents, `always`, or `never`.
+required = \"auto\"
+# Tools of other servers that write files, each with the members of its input that name them:
+# `mcp__files__move source destination`.
+writers = []
+# Such tools that change nothing (`mcp__docs__*`). All others may change anything: they need an intent, and what
+# they have changed is looked at afterwards.
+readers = []
+",
+    keys: &[
+        Key { name: "required", tighten: Tighten::Ranked(&["never", "auto", "always"]) },
+        Key { name: "writers", tighten: Tighten::More },
+        Key { name: "readers", tighten: Tighten::Never },
+    ],
+};
+
+impl Policy {
+    pub fn is_on(&self) -> bool {
+        match (self.required, self.found) {
+            (Required::Never, _) | (Required::Auto, Found::Nothing) => false,
+            (Required::Auto, Found::Intents) | (Required::Always, _) => true,
+        }
+    }
+
+    /// Members of its input that name what a tool writes, if it is one that is known to write.
+    pub(super) fn members_of(&self, tool: &str) -> Option<&str> {
+        self.writers.iter().find_map(|writer| {
+            let (name, members) = writer.split_once(' ').unwrap_or((writer.as_str(), ""));
+            fits(name, tool).then_some(members)
+        })
+    }
+
+    pub(super) fn only_reads(&self, tool: &str) -> bool {
+        self.members_of(tool).is_none() && self.readers.iter().any(|reader| fits(reader, tool))
+    }
+}
+
+/// A name, or the start of one.
+fn fits(pattern: &str, tool: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(start) => tool.starts_with(start),
+        None => pattern == tool,
+    }
+}

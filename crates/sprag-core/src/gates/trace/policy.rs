@@ -1,0 +1,52 @@
+//! When changes are written down, and what is made of a declaration that does not hold.
+
+use serde::{Deserialize, Serialize};
+
+use crate::policy::{Key, Section, Tighten};
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Policy {
+    pub mode: Mode,
+    pub class_mismatch: Mismatch,
+    pub docs_are_behaviour: bool,
+}
+
+/// Where changes are written down.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    Off,
+    /// Where there are intents, or a project directory of ours.
+    #[default]
+    Auto,
+    Always,
+}
+
+/// What is done about a refactoring that is none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mismatch {
+    Off,
+    Note,
+    #[default]
+    Hold,
+}
+
+pub const SECTION: Section = Section {
+    name: "trace",
+    defaults: "\
+# Records of what was changed, and why.
+[trace]
+# They are written: `auto` where there are intents or a `.sprag` directory, `always`, or `off`.
+mode = \"auto\"
+# A change that was declared a refactoring and is seen to change behaviour: `hold` the stop, `note` it, or `off`.
+class_mismatch = \"hold\"
+# A changed comment or docstring counts as changed behaviour.
+docs_are_behaviour = false
+",
+    keys: &[
+        Key { name: "mode", tighten: Tighten::Ranked(&["off", "auto", "always"]) },
+        Key { name: "class_mismatch", tighten: Tighten::Ranked(&["off", "note", "hold"]) },
+        Key { name: "docs_are_behaviour", tighten: Tighten::Ranked(&["false", "true"]) },
+    ],
+};

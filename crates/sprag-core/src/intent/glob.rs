@@ -1,0 +1,239 @@
+//! Patterns of paths: `*` and `?` within one directory, `**` across them, `{a,b}` for either. Work is bounded
+//! by the lengths of pattern and path, whatever both look like.
+
+use std::fmt;
+
+/// Whether `A` and `a` are one name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Folding {
+    #[default]
+    Exact,
+    /// As the file system has it.
+    Folded,
+}
+
+/// What a pattern may at most come to: braces multiply.
+const ALTERNATIVES: usize = 64;
+const LONGEST: usize = 1000;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Glob {
+    /// Each as its directories.
+    alternatives: Vec<Vec<Part>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Part {
+    /// `**`: any number of directories, none included.
+    Any,
+    /// `**` at the end: at least one name.
+    Below,
+    Name(Vec<Sign>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sign {
+    Char(char),
+    One,
+    Many,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BadGlob {
+    Empty,
+    TooLong,
+    TooMany,
+    Unclosed,
+    /// It would lead out of the repository, or names it in a way of its own.
+    Outside,
+}
+
+impl fmt::Display for BadGlob {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BadGlob::Empty => f.write_str("the pattern is empty"),
+            BadGlob::TooLong => write!(f, "the pattern is longer than {LONGEST} bytes"),
+            BadGlob::TooMany => write!(f, "the braces come to more than {ALTERNATIVES} patterns"),
+            BadGlob::Unclosed => f.write_str("a brace is not closed"),
+            BadGlob::Outside => f.write_str("a pattern is relative to the repository, and has no `..`"),
+        }
+    }
+}
+
+impl Glob {
+    pub fn parse(text: &str) -> Result<Glob, BadGlob> {
+        if text.len() > LONGEST {
+            return Err(BadGlob::TooLong);
+        }
+        let alternatives: Result<Vec<_>, _> = braces(text)?.iter().map(|text| parts(text)).collect();
+        Ok(Glob { alternatives: alternatives? })
+    }
+
+    /// Whether a path fits: relative to the repository, without `.` and `..`.
+    pub fn fits(&self, path: &str, folding: Folding) -> bool {
+        let names: Vec<Vec<char>> = names(path, folding);
+        self.alternatives.iter().any(|parts| fits(parts, &names, folding))
+    }
+
+    /// Whether all that could be below a directory fits, whatever its name.
+    pub fn fits_tree(&self, dir: &str, folding: Folding) -> bool {
+        let names = names(dir, folding);
+        // Only what ends in `**` takes names of any depth.
+        let takes_all = |parts: &Vec<Part>| {
+            parts.last() == Some(&Part::Below) && states(parts, &names, folding).last() == Some(&true)
+        };
+        self.alternatives.iter().any(takes_all)
+    }
+
+    /// Whether something below a directory could fit.
+    pub fn may_fit_below(&self, dir: &str, folding: Folding) -> bool {
+        let names = names(dir, folding);
+        self.alternatives.iter().any(|parts| states(parts, &names, folding).iter().any(|&is_open| is_open))
+    }
+}
+
+fn names(path: &str, folding: Folding) -> Vec<Vec<char>> {
+    let names = path.split('/').filter(|name| !name.is_empty());
+    names.map(|name| name.chars().map(|c| folded(c, folding)).collect()).collect()
+}
+
+fn folded(c: char, folding: Folding) -> char {
+    match folding {
+        Folding::Exact => c,
+        Folding::Folded => c.to_lowercase().next().unwrap_or(c),
+    }
+}
+
+/// Which parts could come next once all names are used up: one flag for each part that is left to fit.
+fn states(parts: &[Part], names: &[Vec<char>], folding: Folding) -> Vec<bool> {
+    let mut open = vec![false; parts.len() + 1];
+    open[0] = true;
+    skip(parts, &mut open);
+    for name in names {
+        let mut next = vec![false; parts.len() + 1];
+        for (at, part) in parts.iter().enumerate().filter(|&(at, _)| open[at]) {
+            match part {
+                Part::Any => next[at] = true,
+                Part::Below => (next[at], next[at + 1]) = (true, true),
+                Part::Name(signs) => next[at + 1] |= fits_name(signs, name, folding),
+            }
+        }
+        skip(parts, &mut next);
+        open = next;
+    }
+    // Where all is used up nothing can follow.
+    open.truncate(parts.len());
+    open
+}
+
+fn skip(parts: &[Part], open: &mut [bool]) {
+    for (at, part) in parts.iter().enumerate() {
+        if open[at] && *part == Part::Any {
+            open[at + 1] = true;
+        }
+    }
+}
+
+fn fits(parts: &[Part], names: &[Vec<char>], folding: Folding) -> bool {
+    let Some((last, front)) = names.split_last() else { return false };
+    let open = states(parts, front, folding);
+    let ends = |at: usize, part: &Part| {
+        let fits = match part {
+            Part::Any => false,
+            Part::Below => true,
+            Part::Name(signs) => fits_name(signs, last, folding),
+        };
+        fits && at + 1 == parts.len()
+    };
+    parts.iter().enumerate().any(|(at, part)| open[at] && ends(at, part))
+}
+
+/// The usual two hands: a star takes as little as it can, and one more each time the rest does not fit.
+fn fits_name(signs: &[Sign], name: &[char], folding: Folding) -> bool {
+    let (mut at, mut read) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while read < name.len() {
+        match signs.get(at) {
+            Some(Sign::Many) => {
+                star = Some((at, read));
+                at += 1;
+            }
+            Some(Sign::One) => (at, read) = (at + 1, read + 1),
+            Some(Sign::Char(c)) if folded(*c, folding) == name[read] => (at, read) = (at + 1, read + 1),
+            _ => match star {
+                Some((from, taken)) => {
+                    star = Some((from, taken + 1));
+                    (at, read) = (from + 1, taken + 1);
+                }
+                None => return false,
+            },
+        }
+    }
+    signs[at..].iter().all(|sign| *sign == Sign::Many)
+}
+
+fn parts(text: &str) -> Result<Vec<Part>, BadGlob> {
+    let trimmed = text.strip_prefix("./").unwrap_or(text);
+    if trimmed.starts_with('/') || trimmed.starts_with('~') || trimmed.split('/').any(|part| part == "..") {
+        return Err(BadGlob::Outside);
+    }
+    let is_dir = trimmed.ends_with('/');
+    let names = trimmed.split('/').filter(|name| !name.is_empty() && *name != ".");
+    let mut parts: Vec<Part> = names
+        .map(|name| match name {
+            "**" => Part::Any,
+            name => Part::Name(signs(name)),
+        })
+        .collect();
+    if is_dir {
+        parts.push(Part::Any);
+    }
+    // `a/**/**` is `a/**`.
+    parts.dedup_by(|one, other| *one == Part::Any && *other == Part::Any);
+    match parts.last_mut() {
+        None => Err(BadGlob::Empty),
+        Some(last) => {
+            if *last == Part::Any {
+                *last = Part::Below;
+            }
+            Ok(parts)
+        }
+    }
+}
+
+fn signs(name: &str) -> Vec<Sign> {
+    let mut signs: Vec<Sign> = name
+        .chars()
+        .map(|c| match c {
+            '*' => Sign::Many,
+            '?' => Sign::One,
+            c => Sign::Char(c),
+        })
+        .collect();
+    signs.dedup_by(|one, other| *one == Sign::Many && *other == Sign::Many);
+    signs
+}
+
+/// Every text that braces stand for. Nested ones, too.
+fn braces(text: &str) -> Result<Vec<String>, BadGlob> {
+    let mut done = Vec::new();
+    let mut open = vec![text.to_owned()];
+    while let Some(text) = open.pop() {
+        // The innermost pair: the last opening one before the first closing one.
+        let Some(end) = text.find('}') else {
+            if text.contains('{') {
+                return Err(BadGlob::Unclosed);
+            }
+            done.push(text);
+            continue;
+        };
+        let Some(start) = text[..end].rfind('{') else { return Err(BadGlob::Unclosed) };
+        for choice in text[start + 1..end].split(',') {
+            open.push(format!("{}{choice}{}", &text[..start], &text[end + 1..]));
+        }
+        if open.len() + done.len() > ALTERNATIVES {
+            return Err(BadGlob::TooMany);
+        }
+    }
+    Ok(done)
+}

@@ -1,0 +1,124 @@
+//! What became of intents: a fold of the records about them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Criterion, Intent, Proof, Status};
+use crate::digest::Digest;
+use crate::log::{Projection, Record};
+use crate::text::Text;
+
+/// Record kinds of an intent's life.
+pub const SELECTED: &str = "intent.selected";
+pub const DONE: &str = "intent.done";
+pub const REOPENED: &str = "intent.reopened";
+pub const ACCEPTED: &str = "intent.accepted";
+pub const EXPANDED: &str = "intent.expanded";
+pub const STRAYED: &str = "intent.strayed";
+
+/// By the id of the intent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Standings {
+    of: BTreeMap<String, Standing>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Standing {
+    /// `None`: nothing has happened yet, and the file tells.
+    status: Option<Status>,
+    /// Every meaning that was accepted for all that went before it.
+    accepted: BTreeSet<Text<64>>,
+    /// What an older meaning was taken over into.
+    #[serde(default)]
+    carried: BTreeMap<Text<64>, Text<64>>,
+    /// Meanings under which it was chosen.
+    seen: BTreeSet<Text<64>>,
+    /// Criteria that a person has called met, by their text.
+    met: BTreeSet<Digest>,
+}
+
+impl Standings {
+    pub fn status(&self, intent: &Intent) -> Status {
+        self.of.get(intent.id.as_str()).and_then(|standing| standing.status).unwrap_or(intent.status)
+    }
+
+    /// Criteria that only a person can call met, and that nobody has.
+    pub fn unmet<'a>(&self, intent: &'a Intent) -> Vec<&'a Criterion> {
+        let standing = self.of.get(intent.id.as_str());
+        let is_met =
+            |criterion: &Criterion| standing.is_some_and(|standing| standing.met.contains(&criterion.digest));
+        intent
+            .criteria
+            .iter()
+            .filter(|criterion| criterion.proof == Proof::Word && !is_met(criterion))
+            .collect()
+    }
+
+    /// Whether what was done under one meaning of an intent counts for what it means now.
+    pub fn carries(&self, id: &str, fingerprint: &str, now: &str) -> bool {
+        if fingerprint == now {
+            return true;
+        }
+        let Some(standing) = self.of.get(id) else { return false };
+        let mut at = Text::from(fingerprint);
+        // Each step leads to a meaning that was accepted later, so there are no more than are kept.
+        for _ in 0..=standing.carried.len() {
+            match standing.carried.get(&at) {
+                Some(next) if next.as_str() == now => return true,
+                Some(next) => at = next.clone(),
+                None => return false,
+            }
+        }
+        false
+    }
+}
+
+impl Standing {
+    fn carry(&mut self, from: &Text<64>, to: &Text<64>) {
+        if from != to {
+            self.carried.insert(from.clone(), to.clone());
+            // Back to an earlier meaning: it leads nowhere else any more.
+            self.carried.remove(to);
+        }
+    }
+}
+
+impl Projection for Standings {
+    const NAME: &'static str = "intents";
+    const VERSION: u32 = 1;
+    const KINDS: &'static [&'static str] = &["intent."];
+
+    fn apply(&mut self, record: &Record) {
+        let text = |name: &str| record.body[name].as_str().map(Text::<64>::from);
+        let Some(id) = record.body["id"].as_str().filter(|id| Intent::is_id(id)) else { return };
+        let standing = self.of.entry(id.to_owned()).or_default();
+        match record.kind.as_str() {
+            SELECTED => {
+                if standing.status != Some(Status::Done) {
+                    standing.status = Some(Status::InProgress);
+                }
+                standing.seen.extend(text("fingerprint"));
+            }
+            DONE => standing.status = Some(Status::Done),
+            REOPENED => standing.status = Some(Status::InProgress),
+            ACCEPTED => {
+                let met = record.body["met"].as_array().into_iter().flatten();
+                standing.met.extend(met.filter_map(|met| serde_json::from_value::<Digest>(met.clone()).ok()));
+                if let Some(now) = text("fingerprint") {
+                    let before: Vec<Text<64>> =
+                        standing.seen.iter().chain(standing.accepted.iter()).cloned().collect();
+                    before.iter().for_each(|from| standing.carry(from, &now));
+                    standing.accepted.insert(now);
+                }
+            }
+            EXPANDED => {
+                if let (Some(from), Some(to)) = (text("before"), text("fingerprint")) {
+                    standing.carry(&from, &to);
+                    standing.accepted.insert(to);
+                }
+            }
+            _ => {}
+        }
+    }
+}

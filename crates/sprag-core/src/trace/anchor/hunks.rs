@@ -1,0 +1,174 @@
+//! A commit's diff as git writes it without context: which lines it removed and which it added, and a digest
+//! that its copies share wherever they were applied.
+
+use crate::digest::Digest;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileDiff {
+    /// `None`: it was not there.
+    pub old: Option<String>,
+    pub new: Option<String>,
+    pub hunks: Vec<Hunk>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hunk {
+    /// Where the removed lines begin, from one on; where there are none, the line before.
+    pub old_start: usize,
+    pub removed: Vec<Vec<u8>>,
+    pub new_start: usize,
+    pub added: Vec<Vec<u8>>,
+}
+
+/// Which way a change is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    Forth,
+    /// As the change that takes it back.
+    Back,
+}
+
+/// Reads a diff with `a/` and `b/` before names. Files whose names git has to quote are left out.
+pub fn parse(diff: &[u8]) -> Vec<FileDiff> {
+    parse_many(diff).into_iter().flat_map(|(_, files)| files).collect()
+}
+
+/// Reads diffs of several commits, each behind a line with its name.
+pub fn parse_many(diff: &[u8]) -> Vec<(String, Vec<FileDiff>)> {
+    let mut all: Vec<(String, Vec<FileDiff>)> = vec![(String::new(), Vec::new())];
+    let mut lines = diff.split(|&byte| byte == b'\n');
+    'diff: while let Some(line) = lines.next() {
+        let Some((_, files)) = all.last_mut() else { break };
+        if line.starts_with(b"diff --git ") {
+            files.push(FileDiff::default());
+        } else if matches!(line.len(), 40 | 64) && line.iter().all(u8::is_ascii_hexdigit) {
+            all.push((String::from_utf8_lossy(line).into_owned(), Vec::new()));
+            continue;
+        }
+        let Some(file) = files.last_mut() else { continue };
+        if let Some(name) = line.strip_prefix(b"--- ") {
+            file.old = named(name, b"a/");
+        } else if let Some(name) = line.strip_prefix(b"+++ ") {
+            file.new = named(name, b"b/");
+        } else if let Some((old, new)) = line.strip_prefix(b"@@ -").and_then(spans) {
+            // Counted, so that no line of a file passes for one of the diff.
+            let mut hunk =
+                Hunk { old_start: old.0, removed: Vec::new(), new_start: new.0, added: Vec::new() };
+            while hunk.removed.len() < old.1 || hunk.added.len() < new.1 {
+                match lines.next().and_then(<[u8]>::split_first) {
+                    Some((b'-', text)) => hunk.removed.push(text.to_vec()),
+                    Some((b'+', text)) => hunk.added.push(text.to_vec()),
+                    Some((b'\\', _)) => {}
+                    _ => break 'diff,
+                }
+            }
+            file.hunks.push(hunk);
+        }
+    }
+    for (_, files) in &mut all {
+        files.retain(|file| file.old.is_some() || file.new.is_some());
+    }
+    all.retain(|(name, files)| !name.is_empty() || !files.is_empty());
+    all
+}
+
+/// Git puts a tab behind names with blanks.
+fn named(name: &[u8], prefix: &[u8]) -> Option<String> {
+    let name = name.strip_suffix(b"\t").unwrap_or(name);
+    String::from_utf8(name.strip_prefix(prefix)?.to_vec()).ok()
+}
+
+/// `12,3 +14,0 @@ fn x()` after `@@ -`.
+fn spans(text: &[u8]) -> Option<((usize, usize), (usize, usize))> {
+    let text = String::from_utf8_lossy(text);
+    let (old, rest) = text.split_once(" +")?;
+    let (new, _) = rest.split_once(" @@")?;
+    let span = |text: &str| match text.split_once(',') {
+        Some((start, count)) => Some((start.parse().ok()?, count.parse().ok()?)),
+        None => Some((text.parse().ok()?, 1)),
+    };
+    Some((span(old)?, span(new)?))
+}
+
+/// The same for all copies of a change, wherever in its files it was applied. `None`: it changes no line.
+pub fn digest(files: &[FileDiff], direction: Direction) -> Option<Digest> {
+    let mut parts: Vec<&[u8]> = Vec::new();
+    let mut files: Vec<&FileDiff> = files.iter().filter(|file| !file.hunks.is_empty()).collect();
+    files.sort_by(|a, b| name(a).cmp(name(b)));
+    for file in &files {
+        let (gone, come): (&[u8], &[u8]) = match direction {
+            Direction::Forth => (b"-", b"+"),
+            Direction::Back => (b"+", b"-"),
+        };
+        parts.extend([b"file".as_slice(), name(file).as_bytes()]);
+        for hunk in &file.hunks {
+            parts.push(b"hunk");
+            let removed = hunk.removed.iter().flat_map(|line| [gone, line]);
+            let added = hunk.added.iter().flat_map(|line| [come, line]);
+            match direction {
+                Direction::Forth => parts.extend(removed.chain(added)),
+                Direction::Back => parts.extend(added.chain(removed)),
+            }
+        }
+    }
+    (!files.is_empty()).then(|| Digest::of(parts))
+}
+
+fn name(file: &FileDiff) -> &str {
+    file.new.as_deref().or(file.old.as_deref()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DIFF: &[u8] = b"diff --git a/x y b/x y
+index 1..2 100644
+--- a/x y\t
++++ b/x y\t
+@@ -2,2 +2 @@ fn a()
+-one
+---- a/z
++two
+@@ -9,0 +9,2 @@
+++++ b/q
++four
+\\ No newline at end of file
+diff --git a/new b/new
+new file mode 100644
+--- /dev/null
++++ b/new
+@@ -0,0 +1 @@
++five
+";
+
+    #[test]
+    fn lines_are_what_the_counts_say() {
+        let files = parse(DIFF);
+        assert_eq!(files.len(), 2);
+        assert_eq!((files[0].old.as_deref(), files[0].new.as_deref()), (Some("x y"), Some("x y")));
+        assert_eq!(files[0].hunks[0].removed, [b"one".to_vec(), b"--- a/z".to_vec()]);
+        assert_eq!(files[0].hunks[1].added, [b"+++ b/q".to_vec(), b"four".to_vec()]);
+        assert_eq!((files[0].hunks[1].old_start, files[0].hunks[1].new_start), (9, 9));
+        assert_eq!((files[1].old.as_deref(), files[1].new.as_deref()), (None, Some("new")));
+    }
+
+    #[test]
+    fn a_copy_elsewhere_has_the_same_digest_and_a_revert_the_one_read_back() {
+        let forth = |diff: &str| digest(&parse(diff.as_bytes()), Direction::Forth);
+        let change = "diff --git a/f b/f\n--- a/f\n+++ b/f\n@@ -2 +2,2 @@\n-one\n+two\n+three\n";
+        let copy = change.replace("-2 +2,2", "-40 +41,2");
+        let revert = "diff --git a/f b/f\n--- a/f\n+++ b/f\n@@ -2,2 +2 @@\n-two\n-three\n+one\n";
+        assert!(forth(change).is_some());
+        assert_eq!(forth(change), forth(&copy));
+        assert_ne!(forth(change), forth(revert));
+        assert_eq!(forth(change), digest(&parse(revert.as_bytes()), Direction::Back));
+    }
+
+    #[test]
+    fn a_diff_that_is_cut_off_ends_there() {
+        for end in 0..DIFF.len() {
+            parse(&DIFF[..end]);
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! What a look at the files has found: the fact that the gate writes records of.
+
+use super::{Trace, Verdict};
+use crate::digest::Digest;
+use crate::text::Text;
+
+/// What there is to be written down of changes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Changed {
+    /// In their order, each with the kind of its record. Whose intent they serve is not the host's to say,
+    /// but of what others have written.
+    pub traces: Vec<(&'static str, Trace)>,
+    /// What was checked out when it was looked at.
+    pub head: Option<Text<64>>,
+    /// All that the session has changed and not committed.
+    pub judged: Option<Judged>,
+}
+
+/// It, as it was judged: the same digest is the same work.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judged {
+    pub digest: Digest,
+    pub verdict: Verdict,
+}

@@ -1,0 +1,244 @@
+//! Asking git for what commits have changed and for the bytes of files in them. By whole names alone, in
+//! bounded portions; an answer that is cut off is none.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::{Question, Ran, ask, is_object_name};
+use crate::places::Places;
+
+/// Bytes of one answer.
+const CAP: usize = 64 * 1024 * 1024;
+/// Names that are asked for at once: more would not fit into a pipe.
+const AT_ONCE: usize = 400;
+const DEADLINE: Duration = Duration::from_secs(10);
+
+/// A commit with what it has changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Committed {
+    pub name: String,
+    pub parents: Vec<String>,
+    pub files: Vec<Changed>,
+}
+
+/// One file of it. `None`: there is no such file on that side.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Changed {
+    pub from: Option<Blob>,
+    pub to: Option<Blob>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Blob {
+    pub path: String,
+    pub name: String,
+    /// A link, whose bytes are where it leads.
+    pub is_link: bool,
+}
+
+/// Commits that `to` has and `from` has not, oldest first; of more than `most` the latest. Of a merge nothing
+/// is told. `None`: git could not say.
+pub fn commits(places: &Places, from: Option<&str>, to: &str, most: usize) -> Option<Vec<Committed>> {
+    if !is_object_name(to) || from.is_some_and(|from| !is_object_name(from)) {
+        return None;
+    }
+    let range = from.map_or_else(|| to.to_owned(), |from| format!("{from}..{to}"));
+    let count = format!("--max-count={most}");
+    let args = [
+        "-c",
+        "log.showRoot=true",
+        "-c",
+        "log.showSignature=false",
+        "-c",
+        "diff.orderFile=/dev/null",
+        "--no-replace-objects",
+        "log",
+        "--no-merges",
+        "--no-notes",
+        "--no-mailmap",
+        "--no-ext-diff",
+        "--no-color",
+        "--topo-order",
+        "--reverse",
+        "--format=%x01%H %P",
+        "--raw",
+        "--no-abbrev",
+        "--find-renames",
+        "--ignore-submodules=all",
+        "--no-relative",
+        "-z",
+        &count,
+        &range,
+        "--",
+    ];
+    let question = Question { args: &args, env: &[], stdin: b"", deadline: DEADLINE, cap: CAP };
+    let ran = ask(places.worktree.as_ref()?, &question).filter(is_whole)?;
+    Some(read_commits(&ran.stdout))
+}
+
+fn read_commits(bytes: &[u8]) -> Vec<Committed> {
+    let mut commits: Vec<Committed> = Vec::new();
+    let mut words = bytes.split(|&byte| byte == 0);
+    while let Some(word) = words.next() {
+        let word = word.strip_prefix(b"\n").unwrap_or(word);
+        if let Some(head) = word.strip_prefix(b"\x01") {
+            let text = String::from_utf8_lossy(head).into_owned();
+            let mut names = text.split_whitespace().map(str::to_owned);
+            let name = names.next().unwrap_or_default();
+            commits.push(Committed { name, parents: names.collect(), files: Vec::new() });
+        } else if let Some(entry) = word.strip_prefix(b":") {
+            let Some(changed) = read_entry(entry, &mut words) else {
+                return commits;
+            };
+            if let Some(commit) = commits.last_mut() {
+                commit.files.push(changed);
+            }
+        }
+    }
+    commits
+}
+
+/// `100644 100644 OLD NEW M`, then one path, or two of a rename.
+fn read_entry<'a>(entry: &[u8], words: &mut impl Iterator<Item = &'a [u8]>) -> Option<Changed> {
+    let entry = std::str::from_utf8(entry).ok()?;
+    let [mode_from, mode_to, from, to, status] = entry.split(' ').collect::<Vec<_>>()[..] else {
+        return None;
+    };
+    let path = String::from_utf8_lossy(words.next()?).into_owned();
+    let target = match status.starts_with(['R', 'C']) {
+        true => String::from_utf8_lossy(words.next()?).into_owned(),
+        false => path.clone(),
+    };
+    let blob = |path: String, mode: &str, name: &str| {
+        // A directory of another repository has no bytes here.
+        let is_file = mode.starts_with("100") || mode == "120000";
+        is_file.then(|| Blob { path, name: name.to_owned(), is_link: mode == "120000" })
+    };
+    Some(Changed { from: blob(path, mode_from, from), to: blob(target, mode_to, to) })
+}
+
+/// The bytes that these names stand for, in their order. What is no file, or not there, is none.
+pub fn blobs(worktree: &Path, names: &[String]) -> Option<Vec<Option<Vec<u8>>>> {
+    let mut found = Vec::with_capacity(names.len());
+    let mut at = 0;
+    while at < names.len() {
+        let mut stdin = Vec::new();
+        let mut count = 0;
+        for name in &names[at..] {
+            // A name that has a line feed in it would be two.
+            let name = if name.contains('\n') { "" } else { name.as_str() };
+            if count == AT_ONCE || (count > 0 && stdin.len() + name.len() > 48 * 1024) {
+                break;
+            }
+            stdin.extend_from_slice(name.as_bytes());
+            stdin.push(b'\n');
+            count += 1;
+        }
+        let args = ["--no-replace-objects", "cat-file", "--batch"];
+        let question = Question { args: &args, env: &[], stdin: &stdin, deadline: DEADLINE, cap: CAP };
+        let ran = ask(worktree, &question).filter(is_whole)?;
+        let read = read_blobs(&ran.stdout, count)?;
+        found.extend(read);
+        at += count;
+    }
+    Some(found)
+}
+
+fn read_blobs(mut bytes: &[u8], count: usize) -> Option<Vec<Option<Vec<u8>>>> {
+    let mut found = Vec::with_capacity(count);
+    for _ in 0..count {
+        let end = memchr::memchr(b'\n', bytes)?;
+        let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
+        bytes = &bytes[end + 1..];
+        let words: Vec<&str> = head.rsplitn(3, ' ').collect();
+        let size = match words[..] {
+            [size, kind, name] if is_object_name(name) => size.parse::<usize>().ok().map(|size| (size, kind)),
+            _ => None,
+        };
+        let Some((size, kind)) = size else {
+            found.push(None);
+            continue;
+        };
+        let content = bytes.get(..size)?;
+        bytes = bytes.get(size + 1..)?;
+        found.push((kind == "blob").then(|| content.to_vec()));
+    }
+    Some(found)
+}
+
+/// Every version of a file that some commit has, oldest first: the commit, its parents and the blob.
+pub fn versions(places: &Places, path: &str, most: usize) -> Option<Vec<Committed>> {
+    let count = format!("--max-count={most}");
+    let args = [
+        "-c",
+        "log.showRoot=true",
+        "-c",
+        "log.showSignature=false",
+        "--no-replace-objects",
+        "log",
+        "--all",
+        "--no-notes",
+        "--no-ext-diff",
+        "--no-color",
+        "--topo-order",
+        "--reverse",
+        "--full-history",
+        "--diff-merges=first-parent",
+        "--format=%x01%H %P",
+        "--raw",
+        "--no-abbrev",
+        "--no-renames",
+        "--no-relative",
+        "-z",
+        &count,
+        "--",
+        path,
+    ];
+    let question = Question { args: &args, env: &[], stdin: b"", deadline: DEADLINE, cap: CAP };
+    let ran = ask(places.worktree.as_ref()?, &question).filter(is_whole)?;
+    Some(read_commits(&ran.stdout))
+}
+
+fn is_whole(ran: &Ran) -> bool {
+    ran.succeeded() && ran.stdout.len() < CAP
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn what_a_commit_changed_is_read() {
+        let (a, b, zero) = ("a".repeat(40), "b".repeat(40), "0".repeat(40));
+        let text = format!(
+            "\x01{a} \0\n:000000 100644 {zero} {a} A\0x\0\x01{b} {a}\0\n:100644 100644 {a} {b} R050\0x\0:y z\0\
+             :100644 120000 {a} {b} T\0l\0:160000 160000 {a} {b} M\0sub\0"
+        );
+        let commits = read_commits(text.as_bytes());
+        assert_eq!((commits.len(), commits[0].parents.len()), (2, 0));
+        assert_eq!(commits[0].files[0].from, None);
+        let files = &commits[1].files;
+        assert_eq!(files[0].to.as_ref().map(|blob| blob.path.as_str()), Some(":y z"));
+        assert!(files[1].to.as_ref().is_some_and(|blob| blob.is_link));
+        assert_eq!((&files[2].from, &files[2].to), (&None, &None));
+    }
+
+    #[test]
+    fn bytes_are_told_from_what_is_missing() {
+        let name = "a".repeat(40);
+        let text = format!("{name} blob 3\na\nb\nHEAD:x missing\n{name} tree 0\n\n");
+        let found = read_blobs(text.as_bytes(), 3).unwrap();
+        assert_eq!(found, [Some(b"a\nb".to_vec()), None, None]);
+        assert_eq!(read_blobs(text.as_bytes(), 4), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_can_be_tried(bytes: Vec<u8>) {
+            read_commits(&bytes);
+            read_blobs(&bytes, 3);
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! Asking git for what was: who last touched a line, what commits are and what they changed. All of it by
+//! names of commits, so that nothing depends on settings of whoever asks; answers are capped and late ones
+//! are none.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use super::{Question, Ran, ask, borrowed, disarmed, is_object_name};
+use crate::places::Places;
+use crate::quoted;
+
+/// Bytes of one answer.
+const CAP: usize = 32 * 1024 * 1024;
+/// Names that are asked for at once: more would not fit into a pipe, in or out.
+const AT_ONCE: usize = 500;
+
+/// Where a line of a file comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Blamed {
+    /// All zeros: it is not committed.
+    pub commit: String,
+    /// What the file was called there.
+    pub path: String,
+    /// Which line it was there, from zero on.
+    pub line: usize,
+}
+
+/// Which state of a file is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum At<'a> {
+    Worktree,
+    Commit(&'a str),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Commit {
+    pub name: String,
+    pub tree: String,
+    pub parents: Vec<String>,
+    /// Who wrote it and when, which copies keep.
+    pub authored: String,
+}
+
+/// The lines of a file, each with where it comes from. `None`: git could not say.
+pub fn blame(places: &Places, at: At<'_>, path: &str, deadline: Duration) -> Option<Vec<Blamed>> {
+    // A list of commits to be passed over makes git guess.
+    let settings = ["-c", "blame.ignoreRevsFile=", "-c", "core.quotePath=false", "--no-replace-objects"];
+    let mut args: Vec<&str> = settings.to_vec();
+    args.extend(["blame", "--incremental", "--no-textconv"]);
+    let disarmed = match at {
+        Worktree => disarmed(places)?,
+        At::Commit(name) => {
+            args.push(Some(name).filter(|name| is_object_name(name))?);
+            Vec::new()
+        }
+    };
+    args.extend(["--", path]);
+    let env = borrowed(&disarmed);
+    let question = Question { args: &args, env: &env, stdin: b"", deadline, cap: CAP };
+    read_blame(&ask(places.worktree.as_ref()?, &question).filter(is_whole)?.stdout)
+}
+use At::Worktree;
+
+fn is_whole(ran: &Ran) -> bool {
+    ran.succeeded() && ran.stdout.len() < CAP
+}
+
+/// Entries of `name line-there line-here count`, some words about the commit, and the file's name.
+fn read_blame(text: &[u8]) -> Option<Vec<Blamed>> {
+    let mut lines: Vec<Option<Blamed>> = Vec::new();
+    let mut entry: Option<(String, usize, usize, usize)> = None;
+    for line in text.split(|&byte| byte == b'\n') {
+        let Some((name, there, here, count)) = entry.clone() else {
+            entry = head(line);
+            continue;
+        };
+        let Some(path) = line.strip_prefix(b"filename ") else { continue };
+        let path = match quoted::unquote(path) {
+            Some((path, _)) => String::from_utf8(path).ok()?,
+            None => String::from_utf8(path.to_vec()).ok()?,
+        };
+        if lines.len() < here + count {
+            lines.resize(here + count, None);
+        }
+        for on in 0..count {
+            lines[here + on] = Some(Blamed { commit: name.clone(), path: path.clone(), line: there + on });
+        }
+        entry = None;
+    }
+    lines.into_iter().collect()
+}
+
+fn head(line: &[u8]) -> Option<(String, usize, usize, usize)> {
+    let line = std::str::from_utf8(line).ok()?;
+    let mut words = line.split(' ');
+    let name = words.next().filter(|name| is_object_name(name))?;
+    let mut number = || words.next()?.parse::<usize>().ok().filter(|&number| number <= MOST_LINES);
+    let (there, here, count) = (number()?, number()?, number()?);
+    Some((name.to_owned(), there.checked_sub(1)?, here.checked_sub(1)?, count))
+}
+
+/// More lines than a file may have that is looked at.
+const MOST_LINES: usize = 4_000_000;
+
+/// What a file was in a commit. `None`: it was not there, or is no file, or too large.
+pub fn text(places: &Places, commit: &str, path: &str, deadline: Duration) -> Option<Vec<u8>> {
+    let name = format!("{}:{path}", Some(commit).filter(|name| is_object_name(name))?);
+    let args = ["--no-replace-objects", "cat-file", "blob", &name];
+    let question = Question { args: &args, env: &[], stdin: b"", deadline, cap: CAP };
+    Some(ask(places.worktree.as_ref()?, &question).filter(is_whole)?.stdout)
+}
+
+/// Those of these commits that are still there.
+pub fn existing(places: &Places, names: &[&str], deadline: Duration) -> Option<Vec<String>> {
+    let args = ["--no-replace-objects", "cat-file", "--batch-check=%(objectname) %(objecttype)"];
+    let mut found = Vec::new();
+    for names in names.chunks(AT_ONCE) {
+        let names: Vec<&str> = names.iter().copied().filter(|name| is_object_name(name)).collect();
+        let stdin = names.iter().map(|name| format!("{name}\n")).collect::<String>();
+        if stdin.is_empty() {
+            continue;
+        }
+        let question = Question { args: &args, env: &[], stdin: stdin.as_bytes(), deadline, cap: CAP };
+        let ran = ask(places.worktree.as_ref()?, &question).filter(is_whole)?;
+        let said = String::from_utf8_lossy(&ran.stdout).into_owned();
+        found.extend(said.lines().filter_map(|line| line.strip_suffix(" commit")).map(str::to_owned));
+    }
+    Some(found)
+}
+
+/// Which commits are meant by a list of names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Walk {
+    /// These alone.
+    Named,
+    /// These and all before them that what is checked out does not have; newest first.
+    NotInHead,
+    /// These and all before them that no branch or tag has.
+    NotInAny,
+    /// All that branches and tags have, newest first; no names are needed.
+    Everything,
+}
+
+/// What is known of commits, which must all be there; at most so many.
+pub fn commits(
+    places: &Places,
+    names: &[&str],
+    walk: Walk,
+    most: usize,
+    deadline: Duration,
+) -> Option<Vec<Commit>> {
+    let most = format!("--max-count={most}");
+    let mut args = vec!["--no-replace-objects", "log", "--stdin", "-s", "--no-show-signature", "--no-color"];
+    args.extend(["--topo-order", "--format=%H%x00%T%x00%P%x00%ae %at"]);
+    let (option, not) = match walk {
+        Walk::Named => ("--no-walk=unsorted", ""),
+        Walk::NotInHead => (most.as_str(), "^HEAD\n"),
+        Walk::NotInAny => (most.as_str(), "--not\n--all\nHEAD\n"),
+        Walk::Everything => (most.as_str(), "--all\nHEAD\n"),
+    };
+    args.push(option);
+    let mut found: Vec<Commit> = Vec::new();
+    let none: &[&str] = &[""];
+    let names = if walk == Walk::Everything { none } else { names };
+    for names in names.chunks(if walk == Walk::Named { AT_ONCE } else { usize::MAX }) {
+        let names: Vec<&str> =
+            names.iter().copied().filter(|name| is_object_name(name)).take(AT_ONCE).collect();
+        if names.is_empty() && walk != Walk::Everything {
+            continue;
+        }
+        let stdin = names.iter().map(|name| format!("{name}\n")).collect::<String>() + not;
+        let question = Question { args: &args, env: &[], stdin: stdin.as_bytes(), deadline, cap: CAP };
+        let ran = ask(places.worktree.as_ref()?, &question).filter(is_whole)?;
+        found.extend(String::from_utf8_lossy(&ran.stdout).lines().filter_map(commit));
+    }
+    Some(found)
+}
+
+fn commit(line: &str) -> Option<Commit> {
+    let mut parts = line.splitn(4, '\0');
+    let mut next = || parts.next();
+    let (name, tree, parents, authored) = (next()?, next()?, next()?, next()?);
+    let parents = parents.split(' ').filter(|name| !name.is_empty()).map(str::to_owned).collect();
+    is_object_name(name).then(|| Commit {
+        name: name.to_owned(),
+        tree: tree.to_owned(),
+        parents,
+        authored: authored.to_owned(),
+    })
+}
+
+/// All of a commit's message.
+pub fn message(places: &Places, commit: &str, deadline: Duration) -> Option<String> {
+    let name = Some(commit).filter(|name| is_object_name(name))?;
+    let args = ["--no-replace-objects", "cat-file", "commit", name];
+    let question = Question { args: &args, env: &[], stdin: b"", deadline, cap: CAP };
+    let ran = ask(places.worktree.as_ref()?, &question).filter(is_whole)?;
+    let text = String::from_utf8_lossy(&ran.stdout).into_owned();
+    text.split_once("\n\n").map(|(_, message)| message.to_owned())
+}
+
+/// How diffs are written, whatever the settings say.
+const DIFF: [&str; 12] = [
+    "-p",
+    "-r",
+    "--unified=0",
+    "--inter-hunk-context=0",
+    "--no-renames",
+    "--no-color",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--ignore-submodules=all",
+    "--no-relative",
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
+];
+const QUIET: [&str; 5] =
+    ["--no-replace-objects", "-c", "core.quotePath=false", "-c", "diff.orderFile=/dev/null"];
+
+/// What each of these commits changed, one after the other behind its name; merges changed nothing.
+pub fn changes(places: &Places, names: &[&str], deadline: Duration) -> Option<Vec<u8>> {
+    let mut args = QUIET.to_vec();
+    args.extend(["diff-tree", "--stdin", "--root"]);
+    args.extend(DIFF);
+    let names = names.iter().copied().filter(|name| is_object_name(name)).take(AT_ONCE);
+    let stdin = names.map(|name| format!("{name}\n")).collect::<String>();
+    let question = Question { args: &args, env: &[], stdin: stdin.as_bytes(), deadline, cap: CAP };
+    Some(ask(places.worktree.as_ref()?, &question).filter(is_whole)?.stdout)
+}
+
+/// The difference between two commits.
+pub fn between(places: &Places, from: &str, to: &str, deadline: Duration) -> Option<Vec<u8>> {
+    let mut args = QUIET.to_vec();
+    args.push("diff-tree");
+    args.extend(DIFF);
+    args.extend([from, to].iter().filter(|name| is_object_name(name)));
+    let question = Question { args: &args, env: &[], stdin: b"", deadline, cap: CAP };
+    Some(ask(places.worktree.as_ref()?, &question).filter(is_whole)?.stdout)
+}
+
+/// What is not committed of what git knows.
+pub fn uncommitted(places: &Places, deadline: Duration) -> Option<Vec<u8>> {
+    let mut args = QUIET.to_vec();
+    args.push("diff");
+    args.extend(DIFF.iter().filter(|option| **option != "-r"));
+    args.extend(["HEAD", "--"]);
+    let disarmed = disarmed(places)?;
+    let env = borrowed(&disarmed);
+    let question = Question { args: &args, env: &env, stdin: b"", deadline, cap: CAP };
+    Some(ask(places.worktree.as_ref()?, &question).filter(is_whole)?.stdout)
+}
+
+/// Commits that what is checked out has since this one. `None`: they are too many, or git could not say.
+pub fn since(places: &Places, base: &str, deadline: Duration) -> Option<HashSet<String>> {
+    let not = format!("^{}", Some(base).filter(|name| is_object_name(name))?);
+    let most = format!("--max-count={SINCE}");
+    let args = ["--no-replace-objects", "rev-list", &most, "HEAD", &not];
+    let question = Question { args: &args, env: &[], stdin: b"", deadline, cap: CAP };
+    let ran = ask(places.worktree.as_ref()?, &question).filter(is_whole)?;
+    let names: HashSet<String> = String::from_utf8_lossy(&ran.stdout).lines().map(str::to_owned).collect();
+    (names.len() < SINCE).then_some(names)
+}
+
+/// More commits are not told apart.
+const SINCE: usize = 20_000;
+
+/// The newest commit that two have in common.
+pub fn base(places: &Places, a: &str, b: &str, deadline: Duration) -> Option<String> {
+    let args = ["--no-replace-objects", "merge-base", a, b];
+    if !is_object_name(a) || !is_object_name(b) {
+        return None;
+    }
+    let question = Question { args: &args, env: &[], stdin: b"", deadline, cap: CAP };
+    super::object_name(ask(places.worktree.as_ref()?, &question).filter(Ran::succeeded)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blame_is_read_in_whatever_order_it_comes() {
+        let (a, b) = ("a".repeat(40), "b".repeat(40));
+        let text = format!(
+            "{a} 5 2 1\nauthor filename x\nfilename old name\n{b} 1 1 1\nsummary {a} 1 1 1\nfilename \"new\\tname\"\n"
+        );
+        let lines = read_blame(text.as_bytes()).unwrap();
+        let told: Vec<(&str, usize)> = lines.iter().map(|it| (it.path.as_str(), it.line)).collect();
+        assert_eq!(told, [("new\tname", 0), ("old name", 4)]);
+        assert_eq!(read_blame(format!("{a} 5 2 1\nfilename x\n").as_bytes()), None, "a line is missing");
+        assert_eq!(read_blame(format!("{a} 5 2 99999999999\nfilename x\n").as_bytes()), Some(Vec::new()));
+    }
+}

@@ -1,0 +1,42 @@
+//! Git's `post-rewrite` hook of one clone, for those who want commits followed by name when they are amended
+//! or rebased. One that somebody else wrote is left alone: it would have to share its input with ours.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use sprag_core::text::shell_word;
+
+use super::{Change, InstallError, read};
+
+const HEAD: &str = "#!/bin/sh\n# Written by sprag: which commits took the place of which.\n";
+
+pub fn path(common: &Path) -> PathBuf {
+    common.join("hooks/post-rewrite")
+}
+
+fn text(program: &str) -> String {
+    // A rebase does not fail because nobody took note of it.
+    format!("{HEAD}{} trace rewritten \"$@\" >/dev/null 2>&1 || true\n", shell_word(program))
+}
+
+/// `None`: there is a hook of somebody else.
+pub fn plan(common: &Path, program: &str) -> Result<Option<Change>, InstallError> {
+    let path = path(common);
+    let before = read(&path)?;
+    let is_free = before.as_ref().is_none_or(|text| text.starts_with(HEAD));
+    Ok(is_free.then(|| Change { path, before, after: Some(text(program)) }))
+}
+
+pub fn plan_removal(common: &Path) -> Result<Change, InstallError> {
+    let path = path(common);
+    let before = read(&path)?;
+    let after = before.clone().filter(|text| !text.starts_with(HEAD));
+    Ok(Change { path, before, after })
+}
+
+/// Git passes over hooks that are not programs.
+pub fn make_program(common: &Path) -> io::Result<()> {
+    fs::set_permissions(path(common), fs::Permissions::from_mode(0o755))
+}

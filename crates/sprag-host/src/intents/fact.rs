@@ -1,0 +1,308 @@
+//! The intents as hooks need them: what is kept of their files, what the records say, what a call would change.
+
+use std::fs;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+use std::path::Path;
+
+use sprag_core::event::{Event, Input, Report};
+use sprag_core::fact::Changes;
+use sprag_core::gates::scope::{Kind, Span, Wanted, wanted};
+use sprag_core::intent::{
+    Folding, Glob, Holder, IntentSet, Intents, Reach, Read, Sharing, Standings, Target, WILD,
+};
+use sprag_core::path::absolute;
+use sprag_core::session::Session;
+
+use super::Loaded;
+use crate::env::Env;
+use crate::guarded::{self, Followed};
+use crate::walk::World;
+use crate::{journal, projections, reports, tree};
+
+/// File times come from a clock that ticks coarsely.
+const SLACK_MILLIS: i64 = 20;
+/// Changed files that are looked at one by one.
+const LOOKED_AT: usize = 5000;
+
+pub fn look(world: &World<'_>, input: &Input, session: &Session) -> Option<Intents> {
+    let worktree = world.places.worktree.as_deref()?;
+    let loaded = world.config.intents(worktree).unwrap_or_else(nothing);
+    // Records that cannot be read leave the scope as it is: then nothing is known to be done.
+    let standings = projections::load::<Standings>(&world.store());
+    let standings = standings.map(|folded| folded.state).unwrap_or_default();
+    let holders =
+        if wants_holders(&loaded.read, input, session) { holders(world, input) } else { Vec::new() };
+    let root = worktree.to_string_lossy().into_owned();
+    Some(Intents {
+        holders,
+        standings,
+        folding: folding(worktree),
+        roots: [root, guarded::real(worktree).to_string_lossy().into_owned()],
+        temp: temp(world.env),
+        targets: targets(world, input),
+        ignored: loaded.ignored,
+        read: loaded.read,
+        strays: None,
+    })
+}
+
+/// Where intents are wanted and there is no file of them.
+fn nothing() -> Loaded {
+    let read = Read::Good(IntentSet::default());
+    Loaded { read, ignored: Default::default(), warnings: Vec::new() }
+}
+
+/// Whether another session may be in the way: that takes a look at every session.
+fn wants_holders(read: &Read, input: &Input, session: &Session) -> bool {
+    let Read::Good(set) = read else { return false };
+    let id = match (&input.event, &session.gates.scope.chosen) {
+        (Event::Reported(Report::IntentSelected { id, .. }), _) => id,
+        (Event::ToolRequested { .. }, Some(chosen)) => &chosen.id,
+        _ => return false,
+    };
+    set.find(id.as_str()).is_some_and(|intent| intent.sharing == Sharing::Exclusive)
+}
+
+/// Other live sessions that have chosen an intent.
+pub fn holders(world: &World<'_>, input: &Input) -> Vec<Holder> {
+    let mut holders = Vec::new();
+    for path in journal::all(&world.store()) {
+        let is_recent = fs::metadata(&path).is_ok_and(|found| {
+            input.at.millis() - found.mtime().saturating_mul(1000) < (reports::LIVE_SECONDS + 60) * 1000
+        });
+        if !is_recent || path == journal::path(&world.store(), &input.session) {
+            continue;
+        }
+        let Ok((loaded, records)) = journal::read(&path) else { continue };
+        let Some(last) = records.last() else { continue };
+        let about = &loaded.session.about;
+        let is_live = !about.ended && input.at.seconds_since(last.at) < reports::LIVE_SECONDS;
+        if let (true, Some(chosen), Some(session)) =
+            (is_live, &loaded.session.gates.scope.chosen, &last.session)
+        {
+            holders.push(Holder {
+                session: session.clone(),
+                intent: chosen.id.clone(),
+                since: loaded.session.gates.scope.since,
+                root: about.root.clone(),
+            });
+        }
+    }
+    holders
+}
+
+/// Where scratch files may go, as it is named and with links followed.
+fn temp(env: &Env) -> Vec<String> {
+    let own = env.text("TMPDIR").filter(|dir| dir.starts_with('/') && dir.len() > 1);
+    let mut all = Vec::new();
+    for dir in own.into_iter().chain(["/tmp".to_owned(), "/var/tmp".to_owned()]) {
+        let real = guarded::real(Path::new(&dir)).to_string_lossy().into_owned();
+        for dir in [absolute("/", &dir), real] {
+            if !all.contains(&dir) && dir != "/" {
+                all.push(dir);
+            }
+        }
+    }
+    all
+}
+
+/// Whether this file system takes both cases for one name.
+fn folding(worktree: &Path) -> Folding {
+    let same = |one: &Path, other: &Path| {
+        let stamp = |path: &Path| fs::symlink_metadata(path).ok().map(|found| (found.dev(), found.ino()));
+        stamp(one).is_some_and(|found| stamp(other) == Some(found))
+    };
+    match same(&worktree.join(".git"), &worktree.join(".GIT")) {
+        true => Folding::Folded,
+        false => Folding::Exact,
+    }
+}
+
+/// What the call of this event would change.
+fn targets(world: &World<'_>, input: &Input) -> Vec<Target> {
+    let Event::ToolRequested { call } = &input.event else { return Vec::new() };
+    let wanted = wanted(call, input, &world.config.policy.gates.scope).unwrap_or_default();
+    let mut followed = Followed::default();
+    let mut targets: Vec<Target> = Vec::new();
+    for wanted in wanted {
+        let Wanted::At { named, dir, by, kind } = wanted else { continue };
+        let plain = absolute(&dir, &guarded::expanded(&named, &input.home));
+        let found = fs::metadata(&plain).ok();
+        let is_dir = found.as_ref().is_some_and(fs::Metadata::is_dir);
+        let reach = match (&kind, &found) {
+            (_, Some(found)) if is_special(found) => Reach::Special,
+            (Kind::IfThere, _) if fs::symlink_metadata(&plain).is_err() => continue,
+            (Kind::Wild, _) => match expand(&plain) {
+                Some(found) => {
+                    for plain in found {
+                        let reach = if Path::new(&plain).is_dir() { Reach::Tree } else { Reach::Path };
+                        let real = followed.path(&plain);
+                        let target =
+                            Target { named: named.clone(), paths: [plain, real], reach, by: by.clone() };
+                        targets.push(target);
+                    }
+                    continue;
+                }
+                None => Reach::Wild,
+            },
+            (Kind::Directory, None) => Reach::Directory,
+            // What is there already stays as it is.
+            (Kind::Directory, Some(_)) => continue,
+            (Kind::Into(children), _) if is_dir && !children.is_empty() => {
+                for child in children {
+                    let plain = absolute(&plain, child);
+                    let reach = if Path::new(&plain).is_dir() { Reach::Tree } else { Reach::Path };
+                    let real = followed.path(&plain);
+                    targets.push(Target {
+                        named: format!("{named}/{child}"),
+                        paths: [plain, real],
+                        reach,
+                        by: by.clone(),
+                    });
+                }
+                continue;
+            }
+            _ if is_dir => Reach::Tree,
+            // What is unpacked makes its own directory.
+            (Kind::Tree, None) if UNPACKING.contains(&by.as_str()) => Reach::Tree,
+            _ => Reach::Path,
+        };
+        // A link that is taken away or replaced is itself what changes; what is written through it is
+        // where it leads.
+        let real = followed.path(&plain);
+        if !targets.iter().any(|known| known.paths[0] == plain && known.reach == reach) {
+            targets.push(Target { named, paths: [plain, real], reach, by });
+        }
+    }
+    targets
+}
+
+/// Paths that a pattern of the shell stands for now. `None`: there are too many to look at.
+fn expand(pattern: &str) -> Option<Vec<String>> {
+    let mut found = vec![String::new()];
+    let mut entries = 0;
+    for name in pattern.split('/').filter(|name| !name.is_empty()) {
+        if !name.contains(WILD) {
+            found.iter_mut().for_each(|dir| dir.extend(["/", name]));
+            continue;
+        }
+        // A set of characters is one of any.
+        let glob = Glob::parse(&without_sets(name).replace("**", "*")).ok()?;
+        let mut below = Vec::new();
+        for dir in &found {
+            let Ok(listed) = fs::read_dir(if dir.is_empty() { "/" } else { dir }) else { continue };
+            for entry in listed.flatten() {
+                entries += 1;
+                if entries > LISTED {
+                    return None;
+                }
+                let entry = entry.file_name().to_string_lossy().into_owned();
+                let is_hidden = entry.starts_with('.') && !name.starts_with('.');
+                if !is_hidden && glob.fits(&entry, Folding::Folded) {
+                    below.push(format!("{dir}/{entry}"));
+                }
+            }
+        }
+        found = below;
+    }
+    found.retain(|path| fs::symlink_metadata(path).is_ok());
+    // What fits nothing is taken as it is.
+    if found.is_empty() {
+        found.push(pattern.to_owned());
+    }
+    (found.len() <= EXPANDED).then_some(found)
+}
+
+fn without_sets(name: &str) -> String {
+    let mut out = String::new();
+    let mut rest = name;
+    while let Some((before, after)) = rest.split_once('[') {
+        out.push_str(before);
+        out.push('?');
+        rest = after.split_once(']').map_or("", |(_, rest)| rest);
+    }
+    out + rest
+}
+
+/// Entries of directories that are looked at for a pattern, and paths it may stand for.
+const LISTED: usize = 5000;
+const EXPANDED: usize = 500;
+
+const UNPACKING: &[&str] = &["tar", "bsdtar", "gtar", "unzip", "7z", "7za", "7zr", "7zz", "rsync", "cpio"];
+
+fn is_special(found: &fs::Metadata) -> bool {
+    let kind = found.file_type();
+    kind.is_fifo() || kind.is_socket() || kind.is_block_device() || kind.is_char_device()
+}
+
+/// Of what has changed since the session started, what changed while such calls ran. `None`: nobody can say.
+pub fn strays(
+    world: &World<'_>,
+    root: &Path,
+    session: &Session,
+    changes: Option<&Changes>,
+    input: &Input,
+) -> Option<Vec<String>> {
+    let changes = changes?;
+    let spans = session.gates.scope.spans(input.at);
+    if changes.paths.len() > LOOKED_AT {
+        return None;
+    }
+    let mut uncommitted: Option<Vec<String>> = None;
+    let mut strays = Vec::new();
+    for path in &changes.paths {
+        let within: Vec<&Span> = spans.iter().filter(|span| changed_in(&root.join(path), span)).collect();
+        if within.is_empty() {
+            continue;
+        }
+        if within.iter().all(|span| span.moves) {
+            let known = uncommitted
+                .get_or_insert_with(|| tree::changed_paths(&world.places, world.disk).unwrap_or_default());
+            if !known.contains(path) {
+                continue;
+            }
+        }
+        strays.push(path.clone());
+    }
+    Some(strays)
+}
+
+/// A file that is gone tells no time: it may have been then.
+fn changed_in(path: &Path, span: &Span) -> bool {
+    let Ok(found) = fs::symlink_metadata(path) else { return true };
+    let millis = |seconds: i64, nanos: i64| seconds.saturating_mul(1000).saturating_add(nanos / 1_000_000);
+    let times = [millis(found.mtime(), found.mtime_nsec()), millis(found.ctime(), found.ctime_nsec())];
+    let is_in = |time: i64| {
+        span.from.millis() - SLACK_MILLIS <= time && time <= span.to.millis().saturating_add(SLACK_MILLIS)
+    };
+    times.into_iter().any(is_in)
+}
+
+#[cfg(test)]
+mod tests {
+    use sprag_core::time::Timestamp;
+
+    use super::*;
+
+    /// What the user does while no such call runs is not the session's.
+    #[test]
+    fn a_file_is_a_calls_if_it_changed_while_it_ran() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a");
+        fs::write(&path, "x").unwrap();
+        let at = fs::metadata(&path).unwrap().ctime() * 1000;
+        let span = |from: i64, to: i64| Span {
+            from: Timestamp::from_millis(at + from),
+            to: Timestamp::from_millis(at + to),
+            moves: false,
+        };
+        assert!(changed_in(&path, &span(-1000, 2000)));
+        assert!(!changed_in(&path, &span(-9000, -1000)));
+        assert!(!changed_in(&path, &span(2000, 9000)));
+        // Its time can be set back, when it was changed cannot.
+        let old = fs::FileTimes::new().set_modified(std::time::SystemTime::UNIX_EPOCH);
+        fs::File::options().write(true).open(&path).unwrap().set_times(old).unwrap();
+        assert!(changed_in(&path, &span(-1000, 9000)));
+        assert!(changed_in(&dir.path().join("gone"), &span(2000, 9000)), "nobody knows when it went");
+    }
+}

@@ -1,0 +1,180 @@
+//! YAML as a tree that knows where each of its parts stands. What could make little text into much (aliases,
+//! depth, mass) is a mistake with its place, like any other.
+
+use saphyr_parser::{Event, Parser, ScalarStyle, Span};
+use serde_json::{Map, Value, json};
+
+/// Levels within each other, and parts altogether.
+const DEPTH: usize = 32;
+const PARTS: usize = 100_000;
+/// Of one map: each is compared with all.
+const NAMES: usize = 500;
+
+/// Where something stands, from 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct At {
+    pub line: u32,
+    pub column: u32,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    pub at: At,
+    /// Where it ends, as a number of characters from the start of the file.
+    pub span: (usize, usize),
+    pub what: What,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum What {
+    Text {
+        text: String,
+        is_plain: bool,
+    },
+    List(Vec<Node>),
+    /// In the order of the file; no name twice.
+    Map(Vec<(Name, Node)>),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Name {
+    pub at: At,
+    pub text: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadYaml {
+    pub at: At,
+    pub what: String,
+}
+
+impl Node {
+    /// Nothing is written there, or that it is nothing.
+    pub fn is_nothing(&self) -> bool {
+        matches!(&self.what, What::Text { text, is_plain: true } if matches!(text.as_str(), "" | "~" | "null"))
+    }
+
+    /// What keys that we do not know hold, for those who do.
+    pub fn value(&self) -> Value {
+        match &self.what {
+            What::List(items) => Value::Array(items.iter().map(Node::value).collect()),
+            What::Map(members) => {
+                let members = members.iter().map(|(name, node)| (name.text.clone(), node.value()));
+                Value::Object(members.collect::<Map<_, _>>())
+            }
+            What::Text { text, is_plain: false } => json!(text),
+            What::Text { text, is_plain: true } => match text.as_str() {
+                "" | "~" | "null" => Value::Null,
+                "true" => json!(true),
+                "false" => json!(false),
+                text => text.parse::<i64>().map_or_else(|_| json!(text), |number| json!(number)),
+            },
+        }
+    }
+}
+
+/// A list or map that is not at its end yet.
+struct Open {
+    node: Node,
+    /// Of a map: the name whose value comes next.
+    name: Option<Name>,
+}
+
+/// The one document of a text; `None` if there is nothing in it.
+pub fn parse(text: &str) -> Result<Option<Node>, BadYaml> {
+    let mut parser = Parser::new_from_str(text);
+    let mut open: Vec<Open> = Vec::new();
+    let mut root: Option<Node> = None;
+    let mut parts = 0;
+    let mut documents = 0;
+    while let Some(next) = parser.next_event() {
+        let (event, span) = next.map_err(|error| {
+            let mark = error.marker();
+            BadYaml { at: at(mark.line(), mark.col()), what: error.info().to_owned() }
+        })?;
+        let here = at(span.start.line(), span.start.col());
+        let bad = |what: &str| Err(BadYaml { at: here, what: what.to_owned() });
+        parts += 1;
+        if parts > PARTS {
+            return bad("there is more in it than anyone wrote");
+        }
+        let done = match event {
+            Event::Nothing | Event::StreamStart | Event::DocumentEnd => continue,
+            Event::StreamEnd => break,
+            Event::DocumentStart(_) => {
+                documents += 1;
+                if documents > 1 {
+                    return bad("a second document");
+                }
+                continue;
+            }
+            Event::Alias(_) => return bad("aliases (`*name`) are not taken: write it out"),
+            Event::Scalar(text, style, _, tag) => {
+                if tag.is_some() {
+                    return bad("a tag; what starts with `!` is put in quotes");
+                }
+                let is_plain = style == ScalarStyle::Plain;
+                node(here, &span, What::Text { text: text.into_owned(), is_plain })
+            }
+            Event::SequenceStart(_, tag) | Event::MappingStart(_, tag) if tag.is_some() => {
+                return bad("a tag; what starts with `!` is put in quotes");
+            }
+            Event::SequenceStart(..) | Event::MappingStart(..) if open.len() >= DEPTH => {
+                return bad("nested too deep");
+            }
+            Event::SequenceStart(..) => {
+                open.push(Open { node: node(here, &span, What::List(Vec::new())), name: None });
+                continue;
+            }
+            Event::MappingStart(..) => {
+                open.push(Open { node: node(here, &span, What::Map(Vec::new())), name: None });
+                continue;
+            }
+            Event::SequenceEnd | Event::MappingEnd => match open.pop() {
+                Some(mut ended) => {
+                    ended.node.span.1 = span.end.index();
+                    ended.node
+                }
+                None => continue,
+            },
+        };
+        match open.last_mut() {
+            None => root = Some(done),
+            Some(around) => around.take(done)?,
+        }
+    }
+    Ok(root.filter(|root| !root.is_nothing()))
+}
+
+impl Open {
+    fn take(&mut self, node: Node) -> Result<(), BadYaml> {
+        match (&mut self.node.what, self.name.take()) {
+            (What::List(items), _) => items.push(node),
+            (What::Map(members), Some(name)) => members.push((name, node)),
+            (What::Map(members), None) => {
+                let What::Text { text, .. } = node.what else {
+                    return Err(BadYaml { at: node.at, what: "a name that is no text".to_owned() });
+                };
+                if members.len() >= NAMES {
+                    return Err(BadYaml { at: node.at, what: format!("more than {NAMES} names in one map") });
+                }
+                if members.iter().any(|(known, _)| known.text == text) {
+                    return Err(BadYaml { at: node.at, what: format!("`{text}` stands here twice") });
+                }
+                self.name = Some(Name { at: node.at, text });
+            }
+            (What::Text { .. }, _) => {}
+        }
+        Ok(())
+    }
+}
+
+fn node(at: At, span: &Span, what: What) -> Node {
+    Node { at, span: (span.start.index(), span.end.index()), what }
+}
+
+/// Lines are counted from 1 there already, columns from 0.
+fn at(line: usize, column: usize) -> At {
+    let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+    At { line: number(line.max(1)), column: number(column).saturating_add(1) }
+}

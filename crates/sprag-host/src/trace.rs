@@ -1,0 +1,64 @@
+//! What has changed, found out: after a call by its own files, at a stop by all that differs from what was
+//! written down, after a commit by what it has of that. What comes of it is the gate's to write down.
+
+pub mod anchor;
+mod author;
+mod before;
+pub mod book;
+mod call;
+mod commit;
+mod ground;
+pub mod judge;
+mod kept;
+pub mod reading;
+pub mod share;
+mod state;
+mod stop;
+pub mod verify;
+
+use std::io;
+
+use sprag_core::event::{Event, Input};
+use sprag_core::fact::Needs;
+use sprag_core::session::Session;
+use sprag_core::time::Timestamp;
+use sprag_core::trace::look::Changed;
+use sprag_core::trace::open::Open;
+
+use crate::disk::Disk;
+use crate::projections;
+use crate::store::Store;
+use crate::walk::World;
+use ground::Ground;
+
+/// What there is to be written down of this event. `None`: nothing is written down here.
+pub fn look(needs: Needs, world: &World<'_>, input: &Input, session: &Session) -> Option<Changed> {
+    let ground = Ground::of(world, input, session)?;
+    match &input.event {
+        Event::ToolFinished { call, .. } if needs.has(Needs::CHANGED) => Some(call::look(&ground, call)),
+        Event::ToolFinished { .. } => commit::after_call(&ground),
+        Event::StopRequested(_) | Event::SessionEnded { .. } => Some(stop::look(&ground)),
+        _ => None,
+    }
+}
+
+/// Looks for commits again, for a person that asks: what is found is to be logged.
+pub fn commits(world: &World<'_>, input: &Input) -> Option<Changed> {
+    let session = Session::default();
+    let ground = Ground::at(world, input, &session)?;
+    Some(commit::anew(&ground))
+}
+
+/// What no commit has yet.
+fn open(store: &Store) -> Open {
+    projections::load::<Open>(store).map(|folded| folded.state).unwrap_or_default()
+}
+
+/// How long a state of a file is kept that nobody has written since.
+const KEPT_SECONDS: i64 = 14 * 24 * 60 * 60;
+
+/// What keeps a look short, for whoever comes next.
+pub fn after_reply(store: &Store, disk: &dyn Disk, now: Timestamp) -> io::Result<()> {
+    kept::sweep(store, disk, now.plus_seconds(-KEPT_SECONDS));
+    projections::renew::<Open>(store, disk)
+}

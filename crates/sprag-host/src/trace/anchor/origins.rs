@@ -1,0 +1,235 @@
+//! Commits that a commit may be a copy of. A copy by name, tree, change or author is kin, and so is a line of
+//! work that has most of what it adds: kin may be compared line by line. Any other line of work that is no
+//! longer part of the history is a stranger, and must have more in common to count.
+
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use sprag_core::digest::Digest;
+use sprag_core::trace::anchor::claims::Claims;
+use sprag_core::trace::anchor::hunks::{self, Direction, FileDiff};
+use sprag_core::trace::anchor::telling::{LETTERS, bare, is_telling, letters};
+
+use super::history::{History, is_uncommitted};
+use crate::git::history::{Commit, Walk};
+
+/// Commits that are looked at in all, and lines of work that no branch has any more.
+const MOST: usize = 2_000;
+const HEADS: usize = 24;
+
+/// Where lines of a commit may come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    pub commit: String,
+    pub kinship: Kinship,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kinship {
+    /// The very same change: what it added there, in that order, it added here.
+    Twin,
+    /// The same change over a whole line of work, as one.
+    Squash,
+    Kin,
+    Stranger,
+}
+
+/// What records know of and the history has no longer, found once.
+#[derive(Debug, Default)]
+pub struct Side {
+    /// Commits that records name and that are still there.
+    recorded: Vec<Rc<Commit>>,
+    /// Those that what is checked out does not have, with what lies between them.
+    lost: Vec<Rc<Commit>>,
+    names: HashSet<String>,
+    heads: Vec<Head>,
+    digests: HashMap<String, Option<Digest>>,
+}
+
+/// The end of a line of work that the history has no longer.
+#[derive(Debug)]
+struct Head {
+    name: String,
+    /// What the history has had since this work left it; `None`: that is too much, or they share nothing.
+    since: Option<HashSet<String>>,
+    /// All that the work changed.
+    work: Rc<Vec<FileDiff>>,
+}
+
+impl Side {
+    pub fn find(history: &mut History<'_>, claims: &Claims) -> Side {
+        let named: Vec<&str> = claims.revisions().collect();
+        let there = history.existing(&named);
+        let there: Vec<&str> = there.iter().map(String::as_str).collect();
+        if there.is_empty() {
+            return Side::default();
+        }
+        let recorded = history.commits(&there, Walk::Named, MOST);
+        let mut lost: Vec<Rc<Commit>> = Vec::new();
+        let mut names = HashSet::new();
+        for part in there.chunks(400) {
+            let found = history.commits(part, Walk::NotInHead, MOST);
+            lost.extend(found.into_iter().filter(|it| names.insert(it.name.clone())));
+        }
+        let parents: HashSet<&str> = lost.iter().flat_map(|it| &it.parents).map(String::as_str).collect();
+        let heads = lost.iter().filter(|it| !parents.contains(it.name.as_str())).take(HEADS);
+        let heads = heads.map(|it| Head::of(history, &it.name)).collect();
+        Side { recorded, lost, names, heads, digests: HashMap::new() }
+    }
+
+    /// All that a line of work changed.
+    pub fn work_of(&self, head: &str) -> Option<Rc<Vec<FileDiff>>> {
+        self.heads.iter().find(|it| it.name == head).map(|it| Rc::clone(&it.work))
+    }
+
+    /// Whether this commit is on a line of work that the history has no longer.
+    pub fn has(&self, commit: &str) -> bool {
+        self.names.contains(commit)
+    }
+
+    /// All that a commit may be a copy of, the surest first.
+    pub fn origins(
+        &mut self,
+        history: &mut History<'_>,
+        claims: &Claims,
+        told: &[String],
+        commit: &str,
+    ) -> Vec<Origin> {
+        if is_uncommitted(commit) || self.recorded.is_empty() {
+            return Vec::new();
+        }
+        let Some(own) = history.commit(commit) else { return Vec::new() };
+        let changes = history.changes(commit).unwrap_or_default();
+        let digest = hunks::digest(&changes, Direction::Forth);
+        self.learn_digests(history);
+        let added = Added::of(&changes);
+        let mut found: HashMap<String, Kinship> = HashMap::new();
+        let mut add = |name: &str, kinship: Kinship| {
+            let known = found.entry(name.to_owned()).or_insert(kinship);
+            *known = (*known).min(kinship);
+        };
+        for other in self.recorded.iter().chain(&self.lost).filter(|other| other.name != commit) {
+            if digest.is_some()
+                && added.is_own()
+                && self.digests.get(&other.name).copied().flatten() == digest
+            {
+                add(&other.name, Kinship::Twin);
+            }
+            // Scripts make several commits in a second.
+            let is_same_author = other.authored == own.authored
+                && history.changes(&other.name).is_some_and(|there| added.is_akin(&Added::of(&there)));
+            let is_like = other.tree == own.tree || is_same_author;
+            // What comes before a commit is no copy of it, however like it is.
+            let mut is_before =
+                || !self.names.contains(&other.name) && history.is_before(&other.name, commit);
+            if told.contains(&other.name) || is_like && !is_before() {
+                add(&other.name, Kinship::Kin);
+            }
+        }
+        let kin: HashSet<String> = found.keys().cloned().collect();
+        let paths: HashSet<&str> =
+            changes.iter().flat_map(|file| [&file.old, &file.new]).flatten().map(String::as_str).collect();
+        for head in &self.heads {
+            let is_before = head.since.as_ref().is_some_and(|since| !since.contains(commit));
+            if head.name == commit || is_before || found.contains_key(&head.name) {
+                continue;
+            }
+            let line = self.line_of(&head.name);
+            let is_near = line.iter().any(|it| kin.contains(*it))
+                || line.iter().flat_map(|it| claims.paths_at(it)).any(|path| paths.contains(path));
+            if !is_near {
+                continue;
+            }
+            let work = &head.work;
+            let kinship =
+                if digest.is_some() && added.is_own() && hunks::digest(work, Direction::Forth) == digest {
+                    Kinship::Squash
+                } else if line.iter().any(|it| kin.contains(*it)) || added.is_mostly_in(&Added::of(work)) {
+                    Kinship::Kin
+                } else {
+                    Kinship::Stranger
+                };
+            found.insert(head.name.clone(), kinship);
+        }
+        let mut origins: Vec<Origin> =
+            found.into_iter().map(|(commit, kinship)| Origin { commit, kinship }).collect();
+        origins.sort_by(|a, b| (a.kinship, &a.commit).cmp(&(b.kinship, &b.commit)));
+        origins
+    }
+
+    /// The same for one that need not be a head; none where the history has it.
+    pub fn line_before<'s>(&'s self, commit: &str) -> Vec<&'s str> {
+        match self.has(commit) {
+            true => self.line_of(commit),
+            false => Vec::new(),
+        }
+    }
+
+    fn learn_digests(&mut self, history: &mut History<'_>) {
+        if !self.digests.is_empty() {
+            return;
+        }
+        let all: Vec<Rc<Commit>> = self.lost.iter().take(MOST).cloned().collect();
+        let names: Vec<&str> = all.iter().map(|it| it.name.as_str()).collect();
+        history.learn_changes(&names);
+        for name in names {
+            let digest = history.changes(name).and_then(|changes| hunks::digest(&changes, Direction::Forth));
+            self.digests.insert(name.to_owned(), digest);
+        }
+    }
+
+    /// A commit and those before it that the history has no longer.
+    fn line_of<'s>(&'s self, head: &str) -> Vec<&'s str> {
+        let by_name: HashMap<&str, &Rc<Commit>> = self.lost.iter().map(|it| (it.name.as_str(), it)).collect();
+        let mut line: Vec<&str> = Vec::new();
+        let mut seen: HashSet<&str> = HashSet::new();
+        let mut next: Vec<&str> = by_name.get(head).map(|it| it.name.as_str()).into_iter().collect();
+        while let Some(name) = next.pop() {
+            if !seen.insert(name) {
+                continue;
+            }
+            line.push(name);
+            let parents = by_name.get(name).into_iter().flat_map(|it| &it.parents);
+            next.extend(parents.filter_map(|parent| by_name.get(parent.as_str())).map(|it| it.name.as_str()));
+        }
+        line
+    }
+}
+
+impl Head {
+    fn of(history: &mut History<'_>, name: &str) -> Head {
+        let base = history.places.head().and_then(|head| history.base(name, &head));
+        let since = base.as_ref().and_then(|base| history.since(base));
+        let work = base.as_ref().and_then(|base| history.between(base, name)).unwrap_or_default();
+        Head { name: name.to_owned(), since, work }
+    }
+}
+
+/// Telling lines that a change adds.
+struct Added<'a>(HashSet<&'a [u8]>);
+
+impl<'a> Added<'a> {
+    fn of(files: &'a [FileDiff]) -> Added<'a> {
+        let hunks = files.iter().flat_map(|file| &file.hunks);
+        let lines = hunks.flat_map(|hunk| &hunk.added).map(|line| bare(line));
+        Added(lines.filter(|line| is_telling(line)).collect())
+    }
+
+    /// Not what anybody might add.
+    fn is_own(&self) -> bool {
+        self.0.iter().any(|line| letters(line) >= LETTERS)
+    }
+
+    /// Half of what one of them has is in the other.
+    fn is_akin(&self, other: &Added<'_>) -> bool {
+        let shared = self.0.iter().filter(|line| other.0.contains(**line)).count();
+        shared > 0 && shared * 2 >= self.0.len().min(other.0.len())
+    }
+
+    /// Three in five, and three at least; or all that the other has, if that is more than a line.
+    fn is_mostly_in(&self, other: &Added<'_>) -> bool {
+        let shared = self.0.iter().filter(|line| other.0.contains(**line)).count();
+        let is_all = shared == other.0.len() && shared >= 2 && other.is_own();
+        is_all || shared >= 3 && shared * 5 >= self.0.len() * 3
+    }
+}

@@ -1,0 +1,373 @@
+//! Following a line from a commit that no record names to where it came from.
+
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use sprag_core::trace::anchor::claims::{LEAST, Said};
+use sprag_core::trace::anchor::hunks::FileDiff;
+use sprag_core::trace::anchor::reformat;
+use sprag_core::trace::anchor::runs::{Carried, Run, Tie, carry, runs};
+use sprag_core::trace::anchor::telling::{self, LETTERS, bare, is_telling, letters};
+use sprag_core::trace::anchor::windows::windows;
+use sprag_core::trace::anchor::{How, Lost};
+use sprag_core::trace::blocks;
+use sprag_core::trace::{Stage, Sum};
+
+use super::origins::{Kinship, Origin, Side};
+use super::{Found, Page, Tracer, is_uncommitted};
+
+/// Lines that a commit may have deleted for them to be looked at as moved.
+const DELETED: usize = 50_000;
+/// Files in which lines of another commit are looked for.
+const FILES: usize = 40;
+
+/// A line somewhere else: which file, and which line of it.
+type Spot = (Rc<str>, usize);
+
+impl Tracer<'_> {
+    /// All steps, the surest first.
+    pub(super) fn follow(&mut self, page: &mut Page<'_>) {
+        let steps: [fn(&mut Self, &mut Page<'_>); 6] = [
+            Tracer::by_copies,
+            Tracer::by_revert,
+            Tracer::by_whole_file,
+            Tracer::by_pending,
+            Tracer::by_move,
+            Tracer::by_layout,
+        ];
+        for step in steps {
+            if page.is_done() || self.known.claims.all.is_empty() {
+                return;
+            }
+            step(self, page);
+        }
+    }
+
+    /// The commit is a copy of others, or of several as one.
+    fn by_copies(&mut self, page: &mut Page<'_>) {
+        let told = self.known.told.sources_of(page.commit);
+        let mut side = match self.side.take() {
+            Some(side) => side,
+            None => Side::find(&mut self.history, &self.known.claims),
+        };
+        let origins = side.origins(&mut self.history, &self.known.claims, &told, page.commit);
+        self.side = Some(side);
+        for origin in origins.iter().filter(|it| it.kinship <= Kinship::Squash) {
+            self.by_twin(page, origin);
+        }
+        self.by_kin(page, &origins, Kinship::Kin);
+        self.by_kin(page, &origins, Kinship::Stranger);
+    }
+
+    /// The same hunks in the same order: lines are told by counting.
+    fn by_twin(&mut self, page: &mut Page<'_>, origin: &Origin) {
+        let there = match origin.kinship {
+            Kinship::Squash => self.side.as_ref().and_then(|side| side.work_of(&origin.commit)),
+            Kinship::Twin | Kinship::Kin | Kinship::Stranger => self.history.changes(&origin.commit),
+        };
+        let here = self.history.changes(page.commit);
+        let (Some(here), Some(there)) = (here, there) else { return };
+        let of = |files: &'_ [FileDiff]| files.iter().position(|file| file.new.as_deref() == Some(page.path));
+        let (Some(here), Some(there)) =
+            (of(&here).map(|at| here[at].clone()), of(&there).map(|at| there[at].clone()))
+        else {
+            return;
+        };
+        let Some(text) = self.history.text(&origin.commit, page.path) else { return };
+        let found = self.written(&origin.commit, page.path, blocks::lines(&text).len());
+        for (hunk, twin) in here.hunks.iter().zip(&there.hunks) {
+            for on in 0..hunk.added.len().min(twin.added.len()) {
+                let (at, to) = (hunk.new_start + on - 1, twin.new_start + on - 1);
+                if let Some(claim) = found.get(to).and_then(|it| it.claim()) {
+                    page.name(at, claim, How::Rewritten);
+                }
+            }
+        }
+    }
+
+    /// The same runs of lines. All origins of a kind are heard before anything is said.
+    fn by_kin(&mut self, page: &mut Page<'_>, origins: &[Origin], kinship: Kinship) {
+        let (least, tie) = match kinship {
+            Kinship::Twin | Kinship::Squash | Kinship::Kin => (1, Tie::Longest),
+            Kinship::Stranger => (LEAST, Tie::Agree),
+        };
+        let mut pool = Pool::default();
+        for origin in origins.iter().filter(|it| is_heard(it.kinship, kinship)) {
+            for path in self.paths_for(page, &origin.commit) {
+                let Some(text) = self.history.text(&origin.commit, &path) else { continue };
+                let lines = blocks::lines(&text);
+                let found = self.written(&origin.commit, &path, lines.len());
+                let blamed = self.history.blame(&origin.commit, &path);
+                // Only what was written on that side: what both sides had before is nothing they share by
+                // being copies.
+                let is_of_side = |at: usize| {
+                    let commit = blamed.as_ref().and_then(|all| all.get(at)).map(|it| it.commit.as_str());
+                    let side = self.side.as_ref();
+                    commit.is_some_and(|it| it == origin.commit || side.is_some_and(|side| side.has(it)))
+                };
+                let usable: Vec<bool> = (0..lines.len()).map(is_of_side).collect();
+                let old: Vec<&[u8]> = lines.iter().map(|line| bare(line)).collect();
+                let mut runs = runs(&page.bare, &page.open, &old, &usable);
+                runs.retain(|run| run.telling >= LEAST || is_own(run, &page.bare, &old));
+                pool.add(runs, &found);
+            }
+        }
+        pool.runs.retain(|run| run.telling >= least);
+        let claims = &self.known.claims;
+        let carried = carry(&pool.runs, page.lines.len(), tie, |to| self.writer(pool.found[to]));
+        for (at, carried) in carried.into_iter().enumerate() {
+            match carried {
+                Carried::Nowhere => {}
+                Carried::Unclear => page.give_up(at),
+                Carried::To(to, _) => {
+                    if let Some(claim) = pool.found[to].claim() {
+                        page.name_unrivalled(claims, at, claim, How::Rewritten);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Files of another commit in which lines of this page may be: the one of that name, and those that
+    /// records are about.
+    fn paths_for(&self, page: &Page<'_>, commit: &str) -> Vec<String> {
+        let claims = &self.known.claims;
+        let mut paths = vec![page.path.to_owned()];
+        let side = self.side.iter().flat_map(|side| side.line_before(commit));
+        let of_side: Vec<&str> = side.flat_map(|it| claims.paths_at(it)).collect();
+        let own = claims.paths_at(commit);
+        let mut seen: HashSet<&str> = HashSet::from([page.path]);
+        paths.extend(own.chain(of_side).filter(|path| seen.insert(path)).take(FILES).map(str::to_owned));
+        paths
+    }
+
+    /// The file is, byte for byte, one that a record has seen, though its commit is gone.
+    fn by_whole_file(&mut self, page: &mut Page<'_>) {
+        let claims = &self.known.claims;
+        let mut said: HashMap<usize, Vec<usize>> = HashMap::new();
+        for (revision, path) in claims.with_after(Sum::of(&page.lines.concat())) {
+            for (at, it) in claims.lines_at(revision, path, &page.lines).into_iter().enumerate() {
+                if let Said::By(claim) = it {
+                    said.entry(at).or_default().push(claim);
+                }
+            }
+        }
+        let count = page.bare.iter().filter(|line| is_telling(line)).count();
+        if count < LEAST {
+            return;
+        }
+        for (at, all) in said {
+            match claims.agreed(&all) {
+                Some(claim) => page.name(at, claim, How::Rewritten),
+                None => page.give_up(at),
+            }
+        }
+    }
+
+    /// Blocks of records that are bound to this commit though they do not name it: of commits it is told to
+    /// be a copy of, and of what was not committed when its parent was checked out.
+    fn by_pending(&mut self, page: &mut Page<'_>) {
+        let claims = &self.known.claims;
+        let told = self.known.told.sources_of(page.commit);
+        let parent = self.history.parent(page.commit);
+        let wanted = claims.wanted_of(|claim| match &claims.sources[claim.source].trace.stage {
+            Stage::Final { revision, .. } => told.iter().any(|it| it == revision.as_str()),
+            Stage::Provisional { base } => {
+                let base = base.as_ref().map(|it| it.as_str());
+                claim.path == page.path && base == parent.as_deref()
+            }
+        });
+        let Some(found) = windows(&page.lines, &page.open, &wanted, 1) else { return };
+        let mut count: HashMap<usize, usize> = HashMap::new();
+        found.iter().flat_map(|it| &it.owners).for_each(|owner| *count.entry(*owner).or_default() += 1);
+        let mut said: Vec<Vec<usize>> = vec![Vec::new(); page.lines.len()];
+        for window in &found {
+            let within = &page.bare[window.start..window.start + window.len];
+            let is_enough = telling::count(within) >= LEAST || within.iter().any(|line| is_long(line));
+            let is_open =
+                is_enough && page.open[window.start..window.start + window.len].iter().all(|it| *it);
+            // A block that is there twice is one of them, and nobody knows which.
+            let owners = window.owners.iter().filter(|owner| is_open && count[*owner] == 1);
+            let owners: Vec<usize> = owners.copied().collect();
+            (window.start..window.start + window.len).for_each(|at| said[at].extend(&owners));
+        }
+        for (at, all) in said.iter().enumerate().filter(|(_, all)| !all.is_empty()) {
+            match claims.agreed(all) {
+                Some(claim) => page.name_unrivalled(claims, at, claim, How::RangeHash),
+                None => page.give_up(at),
+            }
+        }
+    }
+
+    /// The commit says that it reverts another, and has lines that one deleted.
+    fn by_revert(&mut self, page: &mut Page<'_>) {
+        if is_uncommitted(page.commit) {
+            return;
+        }
+        let message = self.history.message(page.commit).unwrap_or_default();
+        let named = message.split("This reverts commit ").skip(1);
+        let named: Vec<String> =
+            named.map(|rest| rest.chars().take_while(char::is_ascii_hexdigit).collect()).take(20).collect();
+        for reverted in named {
+            self.by_deletion(page, &reverted, How::Reverted, |run, _| run.telling >= 1);
+        }
+    }
+
+    /// The commit deleted the same lines somewhere else.
+    fn by_move(&mut self, page: &mut Page<'_>) {
+        let (commit, own) = (page.commit.to_owned(), page.path.to_owned());
+        self.by_deletion(page, &commit, How::Moved, |run, path| {
+            let least = if path == own || run.telling >= 2 { 20 } else { 40 };
+            run.telling >= 1 && run.letters >= least
+        });
+    }
+
+    fn by_deletion(
+        &mut self,
+        page: &mut Page<'_>,
+        deleter: &str,
+        how: How,
+        is_enough: impl Fn(&Run, &str) -> bool,
+    ) {
+        let Some(changes) = self.history.changes(deleter) else { return };
+        let Some(parent) = self.history.parent(deleter) else { return };
+        let wanted: HashSet<&[u8]> = (0..page.bare.len())
+            .filter(|&at| page.open[at] && is_telling(page.bare[at]))
+            .map(|at| page.bare[at])
+            .collect();
+        let gone = Gone::of(&changes, &wanted);
+        if gone.lines.is_empty() || gone.lines.len() > DELETED {
+            return;
+        }
+        let found = self.found_at(&parent, &gone.spots);
+        let mut runs = runs(&page.bare, &page.open, &gone.lines, &gone.usable);
+        runs.retain(|run| gone.spots[run.old].as_ref().is_some_and(|(path, _)| is_enough(run, path)));
+        let claims = &self.known.claims;
+        let carried = carry(&runs, page.lines.len(), Tie::Agree, |to| self.writer(found[to]));
+        for (at, carried) in carried.into_iter().enumerate() {
+            match carried {
+                Carried::Nowhere => {}
+                Carried::Unclear => page.give_up(at),
+                Carried::To(to, _) => {
+                    if let Some(claim) = found[to].claim() {
+                        page.name_unrivalled(claims, at, claim, how);
+                    }
+                }
+            }
+        }
+    }
+
+    fn found_at(&mut self, commit: &str, spots: &[Option<Spot>]) -> Vec<Found> {
+        let mut files: HashMap<Rc<str>, Vec<Found>> = HashMap::new();
+        let lost = Found::Lost(Lost::Unrecorded);
+        let mut found = Vec::with_capacity(spots.len());
+        for spot in spots {
+            let Some((path, line)) = spot else {
+                found.push(lost);
+                continue;
+            };
+            if !files.contains_key(path) {
+                let count = self.history.text(commit, path).map_or(0, |text| blocks::lines(&text).len());
+                files.insert(Rc::clone(path), self.written(commit, path, count));
+            }
+            found.push(files[path].get(*line).copied().unwrap_or(lost));
+        }
+        found
+    }
+
+    /// The commit broke and indented lines otherwise.
+    fn by_layout(&mut self, page: &mut Page<'_>) {
+        let (Some(changes), Some(parent)) =
+            (self.history.changes(page.commit), self.history.parent(page.commit))
+        else {
+            return;
+        };
+        let claims = &self.known.claims;
+        for file in changes.iter().filter(|file| file.new.as_deref() == Some(page.path)) {
+            let Some(old) = &file.old else { continue };
+            let Some(text) = self.history.text(&parent, old) else { continue };
+            let found = self.written(&parent, old, blocks::lines(&text).len());
+            for hunk in file.hunks.iter().filter(|hunk| !hunk.removed.is_empty()) {
+                let removed: Vec<&[u8]> = hunk.removed.iter().map(Vec::as_slice).collect();
+                let added: Vec<&[u8]> = hunk.added.iter().map(Vec::as_slice).collect();
+                for (on, made) in reformat::made_of(&removed, &added).into_iter().enumerate() {
+                    let from = made.iter().map(|at| found.get(hunk.old_start - 1 + at).copied());
+                    let named: Option<Vec<usize>> = from.map(|it| it.and_then(Found::claim)).collect();
+                    let Some(named) = named.filter(|named| !named.is_empty()) else { continue };
+                    if let Some(claim) = claims.agreed(&named) {
+                        page.name_unrivalled(claims, hunk.new_start - 1 + on, claim, How::Reformatted);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Who is listened to when it is the turn of one kind: what is more than kin is kin.
+fn is_heard(origin: Kinship, turn: Kinship) -> bool {
+    match turn {
+        Kinship::Stranger => origin == Kinship::Stranger,
+        Kinship::Twin | Kinship::Squash | Kinship::Kin => origin <= Kinship::Kin,
+    }
+}
+
+/// Whether a single line is not likely to be written twice.
+fn is_long(line: &[u8]) -> bool {
+    is_telling(line) && letters(line) >= LETTERS
+}
+
+/// Whether a run has a line that is only once here and only once there.
+fn is_own(run: &Run, here: &[&[u8]], there: &[&[u8]]) -> bool {
+    let count = |lines: &[&[u8]], line: &[u8]| lines.iter().filter(|it| **it == line).count();
+    here[run.new..run.new + run.len]
+        .iter()
+        .filter(|line| is_long(line))
+        .any(|line| count(here, line) == 1 && count(there, line) == 1)
+}
+
+/// Runs over several texts as if they were one.
+#[derive(Default)]
+struct Pool {
+    runs: Vec<Run>,
+    found: Vec<Found>,
+}
+
+impl Pool {
+    fn add(&mut self, runs: Vec<Run>, found: &[Found]) {
+        let from = self.found.len();
+        self.runs.extend(runs.into_iter().map(|run| Run { old: run.old + from, ..run }));
+        self.found.extend(found);
+    }
+}
+
+/// Lines that a commit deleted, hunk after hunk with a line that fits nothing between them.
+#[derive(Default)]
+struct Gone<'a> {
+    lines: Vec<&'a [u8]>,
+    usable: Vec<bool>,
+    spots: Vec<Option<Spot>>,
+}
+
+impl<'a> Gone<'a> {
+    fn of(changes: &'a [FileDiff], wanted: &HashSet<&[u8]>) -> Gone<'a> {
+        let mut gone = Gone::default();
+        for file in changes {
+            let Some(path) = &file.old else { continue };
+            let path: Rc<str> = Rc::from(path.as_str());
+            for hunk in &file.hunks {
+                if !hunk.removed.iter().any(|line| wanted.contains(bare(line))) {
+                    continue;
+                }
+                for (on, line) in hunk.removed.iter().enumerate() {
+                    gone.lines.push(bare(line));
+                    gone.usable.push(true);
+                    gone.spots.push(Some((Rc::clone(&path), hunk.old_start - 1 + on)));
+                }
+                gone.lines.push(b"");
+                gone.usable.push(false);
+                gone.spots.push(None);
+            }
+        }
+        gone
+    }
+}

@@ -1,0 +1,139 @@
+//! Whose the new lines of a file are: lines between two states, told apart by the records of who wrote them.
+
+use std::collections::BTreeMap;
+
+use sprag_core::trace::blocks::{self, Hunk};
+use sprag_core::trace::open::{Author, Pending};
+use sprag_core::trace::{File, Form, Range};
+
+use super::state::State;
+use super::{judge, kept};
+use crate::store::Store;
+
+/// A file of a change, and what is known of it.
+pub struct Changed<'a> {
+    pub path: &'a str,
+    pub from: Option<&'a str>,
+    pub before: &'a State,
+    pub after: &'a State,
+    pub pending: &'a Pending,
+}
+
+/// The part of each author. Lines whose author nobody saw are nobody's.
+pub fn parts(store: &Store, changed: &Changed<'_>) -> BTreeMap<Author, File> {
+    let Changed { path, from, before, after, pending } = changed;
+    let file = |author: &Author| File {
+        path: (*path).to_owned(),
+        from: from.map(str::to_owned),
+        before: before.sum(),
+        after: after.sum(),
+        supersedes: pending.records_of(author).cloned().collect(),
+        ..File::default()
+    };
+    let mut parts: BTreeMap<Author, File> = BTreeMap::new();
+    if before.sum() == after.sum() {
+        return parts;
+    }
+    let (Some(old), Some(new)) = (lines_of(before), lines_of(after)) else {
+        // What has no lines is all of whoever wrote it last.
+        let last = pending.writers.last().filter(|_| pending.after == after.sum());
+        if let (Some(writer), Some((whole, _))) = (last, super::state::change(path, before, after)) {
+            let part = File {
+                ranges: whole.ranges,
+                deleted: whole.deleted,
+                form: whole.form,
+                ..file(&writer.author)
+            };
+            parts.insert(writer.author.clone(), part);
+        }
+        return parts;
+    };
+    let (old, new) = (blocks::lines(old), blocks::lines(new));
+    let Some(owners) = owners(store, after, pending, &new) else {
+        return parts;
+    };
+    for hunk in blocks::diff(&old, &new) {
+        let mut here: Vec<&Author> = Vec::new();
+        for (author, span) in runs(&owners, &hunk) {
+            let part = parts.entry(author.clone()).or_insert_with(|| file(author));
+            part.ranges.extend(blocks::block(&new, span));
+            if !here.contains(&author) {
+                here.push(author);
+            }
+        }
+        // Lines that are gone are of whoever wrote in their place, or of the only one who was there.
+        let remover = match here[..] {
+            [author] => Some(author),
+            [] => pending.only_author(),
+            _ => None,
+        };
+        if let (Some(author), Some(block)) = (remover, blocks::block(&old, hunk.old.clone())) {
+            parts.entry(author.clone()).or_insert_with(|| file(author)).deleted.push(block);
+        }
+    }
+    for part in parts.values_mut() {
+        cap(&mut part.ranges);
+        cap(&mut part.deleted);
+        if let Some(text) = after.text() {
+            judge::name_units(part, text);
+        }
+        part.form = Form::Text;
+    }
+    parts
+}
+
+fn cap(ranges: &mut Vec<Range>) {
+    ranges.truncate(sprag_core::trace::RANGES);
+}
+
+fn lines_of(state: &State) -> Option<&[u8]> {
+    if *state == State::Absent { Some(b"") } else { state.text() }
+}
+
+/// For each new line its author. `None`: nothing is known of this state.
+fn owners<'a>(
+    store: &Store,
+    after: &State,
+    pending: &'a Pending,
+    new: &[&[u8]],
+) -> Option<Vec<Option<&'a Author>>> {
+    let author = |line: usize| pending.owner(line).map(|writer| &writer.author);
+    if pending.after == after.sum() {
+        return Some((0..new.len()).map(author).collect());
+    }
+    // A part of it, or what a filter made of it: lines that are the same are the same.
+    let seen = kept::kept(store, pending.after.as_ref()?)?;
+    let seen_lines: Vec<&[u8]> = blocks::lines(seen.text()?).into_iter().map(trimmed).collect();
+    let new: Vec<&[u8]> = new.iter().copied().map(trimmed).collect();
+    let mut owners = vec![None; new.len()];
+    let (mut at, mut to) = (0, 0);
+    let end = Hunk { old: seen_lines.len()..seen_lines.len(), new: new.len()..new.len() };
+    for hunk in blocks::diff(&seen_lines, &new).into_iter().chain([end]) {
+        for (line, owner) in (at..hunk.old.start).zip(&mut owners[to..hunk.new.start]) {
+            *owner = author(line);
+        }
+        (at, to) = (hunk.old.end, hunk.new.end);
+    }
+    Some(owners)
+}
+
+/// A line as it is in any worktree: git may change how it ends.
+fn trimmed(line: &[u8]) -> &[u8] {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+/// Neighbouring lines of one author.
+fn runs<'a>(owners: &[Option<&'a Author>], hunk: &Hunk) -> Vec<(&'a Author, std::ops::Range<usize>)> {
+    let mut runs: Vec<(&Author, std::ops::Range<usize>)> = Vec::new();
+    for line in hunk.new.clone() {
+        let Some(author) = owners.get(line).copied().flatten() else {
+            continue;
+        };
+        match runs.last_mut() {
+            Some((last, span)) if *last == author && span.end == line => span.end += 1,
+            _ => runs.push((author, line..line + 1)),
+        }
+    }
+    runs
+}

@@ -1,0 +1,103 @@
+//! What a file was like before a call wrote it. Where nobody kept it, it is worked out: an edit is taken
+//! back, or else the file is taken to have been as it was last seen, or as the commit has it.
+
+use serde_json::Value;
+use sprag_core::tool::ToolCall;
+use sprag_core::trace::open::Pending;
+
+use super::ground::Ground;
+use super::kept;
+use super::state::State;
+use crate::claims::{self, Before};
+use crate::git;
+
+/// `None`: nobody knows.
+pub fn of_call(
+    ground: &Ground<'_>,
+    call: &ToolCall,
+    path: &str,
+    after: &State,
+    known: Option<&Pending>,
+) -> Option<State> {
+    let last = || match known?.after {
+        Some(sum) => kept::kept(&ground.store, &sum),
+        None => Some(State::Absent),
+    };
+    if let Some(before) = claimed(ground, call, path) {
+        return Some(before);
+    }
+    let undone = after.text().and_then(|text| undone(&call.input, text));
+    match undone {
+        Some(text) => Some(State::of_bytes(text)),
+        None => last().or_else(|| committed(ground, path)),
+    }
+}
+
+/// As it was kept when the call was let through.
+fn claimed(ground: &Ground<'_>, call: &ToolCall, path: &str) -> Option<State> {
+    let file = ground.file(path);
+    match claims::before(ground.world, &ground.input.session, call, file.to_str()?)? {
+        Before::Absent => Some(State::Absent),
+        Before::File { text, .. } => text.map(State::of_bytes),
+    }
+}
+
+/// The file as the commit has it that is checked out; what git does not know was not there.
+pub fn committed(ground: &Ground<'_>, path: &str) -> Option<State> {
+    let (Some(worktree), Some(head)) = (&ground.world.places.worktree, &ground.head) else {
+        return Some(State::Absent);
+    };
+    let found = git::blobs::blobs(worktree, &[format!("{head}:{path}")])?;
+    Some(match found.into_iter().next()? {
+        Some(bytes) => State::of_bytes(bytes),
+        None => State::Absent,
+    })
+}
+
+/// An edit taken back. `None`: the call is no edit, or it cannot be told where it was made.
+fn undone(input: &Value, after: &[u8]) -> Option<Vec<u8>> {
+    let edits: Vec<&Value> = match input.get("edits").and_then(Value::as_array) {
+        Some(edits) => edits.iter().rev().collect(),
+        None => vec![input],
+    };
+    let mut text = after.to_vec();
+    for edit in edits {
+        let (old, new) = (edit.get("old_string")?.as_str()?, edit.get("new_string")?.as_str()?);
+        let is_all = edit.get("replace_all").and_then(Value::as_bool).unwrap_or(false);
+        let places: Vec<usize> = match new.is_empty() {
+            true => return None,
+            false => memchr::memmem::find_iter(&text, new.as_bytes()).collect(),
+        };
+        // One that is there twice may have been there once before.
+        if places.is_empty() || (places.len() > 1 && !is_all) || (is_all && old.contains(new)) {
+            return None;
+        }
+        for at in places.into_iter().rev() {
+            text.splice(at..at + new.len(), old.bytes());
+        }
+    }
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_edit_is_taken_back_where_that_can_be_done() {
+        let undo = |input: Value, after: &str| {
+            undone(&input, after.as_bytes()).map(|text| String::from_utf8(text).unwrap())
+        };
+        let edit = |old: &str, new: &str| json!({"old_string": old, "new_string": new});
+        assert_eq!(undo(edit("a", "b"), "x b y").as_deref(), Some("x a y"));
+        assert_eq!(undo(edit("a", "b"), "b b"), None);
+        assert_eq!(undo(edit("a", ""), "x"), None);
+        assert_eq!(undo(json!({"content": "x"}), "x"), None);
+        let all = json!({"old_string": "a", "new_string": "b", "replace_all": true});
+        assert_eq!(undo(all, "b-b").as_deref(), Some("a-a"));
+        let several = json!({"edits": [edit("1", "2"), edit("2 x", "3 x")]});
+        assert_eq!(undo(several, "3 x").as_deref(), Some("1 x"));
+    }
+}

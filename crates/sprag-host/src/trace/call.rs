@@ -1,0 +1,56 @@
+//! After a call of a write tool: what it did to its files.
+
+use sprag_core::text::Text;
+use sprag_core::tool::ToolCall;
+use sprag_core::trace::look::Changed;
+use sprag_core::trace::{Contributor, SEEN, Source};
+
+use super::ground::{Change, Ground};
+use super::state::State;
+use super::{before, kept, open};
+use crate::guarded;
+
+/// Files of one call.
+const FILES: usize = 200;
+
+pub fn look(ground: &Ground<'_>, call: &ToolCall) -> Changed {
+    let mut paths: Vec<String> = Vec::new();
+    for written in guarded::written(ground.input) {
+        // What is written through a link is written where it leads.
+        let [_, real] = &written.paths;
+        let path = ground.relative(real);
+        paths.extend(path.filter(|path| !paths.contains(path)));
+    }
+    paths.truncate(FILES);
+    if paths.is_empty() {
+        return Changed::default();
+    }
+    let open = open(&ground.store);
+    let (mut found, mut made) = (Vec::new(), Vec::new());
+    for path in paths {
+        let known = open.get(ground.place(), &path);
+        let Some(after) = State::read(&ground.file(&path)) else {
+            continue;
+        };
+        // A second word on the same state says nothing new.
+        if known.is_some_and(|known| known.after == after.sum()) {
+            continue;
+        }
+        let Some(was) = before::of_call(ground, call, &path, &after, known) else {
+            continue;
+        };
+        let last = known.filter(|known| known.after != was.sum()).and_then(|known| known.after);
+        // Between the last record and this call somebody else was at it.
+        if let Some(last) = last.and_then(|sum| kept::kept(&ground.store, &sum)) {
+            found.push(Change { path: path.clone(), before: last, after: was.clone() });
+        }
+        made.push(Change { path, before: was, after });
+    }
+    let source = Source::Call { tool: Text::from(call.name.as_str()), id: call.id.clone() };
+    let found = ground.trace(Source::Found, Contributor::UNKNOWN, &found);
+    let made = if made.is_empty() { None } else { ground.trace(source, ground.agent(), &made) };
+    Changed {
+        traces: found.into_iter().chain(made).map(|trace| (SEEN, trace)).collect(),
+        ..Changed::default()
+    }
+}

@@ -1,0 +1,211 @@
+//! After a commit: what it has of the lines that were written down before. Whoever made it, in a session or
+//! not, the lines are known by what they are; a commit that has none of them is nobody's here.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sprag_core::text::Text;
+use sprag_core::trace::look::Changed;
+use sprag_core::trace::open::{Author, Open, Pending};
+use sprag_core::trace::{FILES, FINAL, File, Form, Source, Stage, Trace, Verdict};
+
+use super::author::{self, parts};
+use super::ground::Ground;
+use super::state::{State, TEXT_BYTES};
+use super::{judge, open};
+use crate::git::blobs::{self, Blob, Committed};
+
+/// Commits that are looked at, the latest ones.
+const COMMITS: usize = 100;
+/// Commits that lines were written on top of, at the same time.
+const BASES: usize = 4;
+
+/// After a command that may have committed. `None`: it has not.
+pub fn after_call(ground: &Ground<'_>) -> Option<Changed> {
+    has_moved(ground).then(|| anew(ground))
+}
+
+/// Looks at every commit that may have something.
+pub fn anew(ground: &Ground<'_>) -> Changed {
+    let traces = settled(ground, &open(&ground.store));
+    Changed {
+        traces: traces.into_iter().map(|trace| (FINAL, trace)).collect(),
+        head: ground.head.clone(),
+        judged: None,
+    }
+}
+
+/// Whether something else is checked out than when commits were last looked at.
+pub fn has_moved(ground: &Ground<'_>) -> bool {
+    let last = ground.session.gates.trace.head.as_ref().or(ground.session.about.head.as_ref());
+    ground.head.is_some() && last != ground.head.as_ref()
+}
+
+/// What commits have of what is open.
+pub fn settled(ground: &Ground<'_>, open: &Open) -> Vec<Trace> {
+    let Some(head) = &ground.head else {
+        return Vec::new();
+    };
+    let is_committed = |pending: &Pending| pending.base.as_ref() != Some(head);
+    let waiting: BTreeMap<&str, &Pending> =
+        open.of(ground.place()).filter(|(_, pending)| is_committed(pending)).collect();
+    let bases: BTreeSet<Option<&Text<64>>> = waiting.values().map(|pending| pending.base.as_ref()).collect();
+    let mut traces = Vec::new();
+    for base in bases.into_iter().take(BASES) {
+        let places = &ground.world.places;
+        let commits = blobs::commits(places, base.map(Text::as_str), head.as_str(), COMMITS);
+        let on_base = |path: &str| waiting.get(path).copied().filter(|it| it.base.as_ref() == base);
+        for commit in commits.unwrap_or_default() {
+            // The first that a shallow clone has only looks as if it had made everything.
+            let is_edge = commit.parents.is_empty()
+                && places.common.as_ref().is_some_and(|common| common.join("shallow").exists());
+            if !is_edge {
+                traces.extend(of_commit(ground, &commit, on_base));
+            }
+        }
+    }
+    traces
+}
+
+fn of_commit<'a>(
+    ground: &Ground<'_>,
+    commit: &Committed,
+    pending: impl Fn(&str) -> Option<&'a Pending>,
+) -> Vec<Trace> {
+    let known = |changed: &blobs::Changed| {
+        let paths = [changed.to.as_ref(), changed.from.as_ref()];
+        let found = paths.into_iter().flatten().find_map(|blob| pending(&blob.path));
+        found.filter(|pending| !pending.commits.iter().any(|done| done.as_str() == commit.name))
+    };
+    let ours = commit.files.iter().filter(|changed| known(changed).is_some()).count();
+    if ours == 0 {
+        return Vec::new();
+    }
+    // All of it is judged together; of a commit that is too large for that only ours is looked at.
+    let is_whole = commit.files.len() <= FILES;
+    let looked: Vec<&blobs::Changed> =
+        commit.files.iter().filter(|changed| is_whole || known(changed).is_some()).take(FILES).collect();
+    let Some(states) = states(ground, &looked) else {
+        return Vec::new();
+    };
+    let mut by_author: BTreeMap<Author, Vec<File>> = BTreeMap::new();
+    for (changed, (before, after)) in looked.iter().zip(&states) {
+        let (Some(pending), Some(path)) = (known(changed), path_of(changed)) else {
+            continue;
+        };
+        let from = changed.from.as_ref().map(|blob| blob.path.as_str()).filter(|from| *from != path);
+        let changed = author::Changed { path, from, before, after, pending };
+        for (author, file) in parts(&ground.store, &changed) {
+            by_author.entry(author).or_default().push(file);
+        }
+    }
+    if by_author.is_empty() {
+        return Vec::new();
+    }
+    let verdict = if is_whole { judged(&looked, &states) } else { Verdict::unproven("too_large") };
+    let stage = Stage::Final {
+        revision: Text::from(commit.name.as_str()),
+        base: commit.parents.first().map(|parent| Text::from(parent.as_str())),
+    };
+    by_author
+        .into_iter()
+        .map(|(author, files)| {
+            of_author(ground, author, files, stage.clone(), Source::Commit, verdict.clone())
+        })
+        .collect()
+}
+
+/// The record of one author's part.
+pub fn of_author(
+    ground: &Ground<'_>,
+    author: Author,
+    files: Vec<File>,
+    stage: Stage,
+    source: Source,
+    verdict: Verdict,
+) -> Trace {
+    Trace {
+        stage,
+        source,
+        place: ground.place.clone(),
+        session: author.session,
+        intent: author.intent,
+        declared: author.declared.map(Into::into),
+        contributor: author.contributor,
+        verdict,
+        files,
+        is_cut: false,
+        prev: None,
+    }
+}
+
+fn path_of(changed: &blobs::Changed) -> Option<&str> {
+    changed.to.as_ref().or(changed.from.as_ref()).map(|blob| blob.path.as_str())
+}
+
+/// Both sides of these files.
+fn states(ground: &Ground<'_>, files: &[&blobs::Changed]) -> Option<Vec<(State, State)>> {
+    let worktree = ground.world.places.worktree.as_ref()?;
+    let sides: Vec<Option<&Blob>> =
+        files.iter().flat_map(|changed| [changed.from.as_ref(), changed.to.as_ref()]).collect();
+    let names: Vec<String> = sides.iter().flatten().map(|blob| blob.name.clone()).collect();
+    let mut found = blobs::blobs(worktree, &names)?.into_iter();
+    let mut state = |blob: &Option<&Blob>| {
+        let Some(blob) = blob else {
+            return State::Absent;
+        };
+        let bytes = found.next().flatten().unwrap_or_default();
+        match State::of_bytes(bytes) {
+            State::Here { sum, bytes, .. } if blob.is_link => State::Here { form: Form::Link, sum, bytes },
+            State::Here { sum, bytes, .. } if bytes.len() as u64 > TEXT_BYTES => {
+                State::Here { form: Form::Large, sum, bytes: Vec::new() }
+            }
+            state => state,
+        }
+    };
+    Some(sides.chunks_exact(2).map(|pair| (state(&pair[0]), state(&pair[1]))).collect())
+}
+
+fn judged(files: &[&blobs::Changed], states: &[(State, State)]) -> Verdict {
+    let path = |blob: &'_ Option<Blob>| blob.as_ref().map(|blob| blob.path.clone());
+    let paths: Vec<(Option<String>, Option<String>)> =
+        files.iter().map(|changed| (path(&changed.from), path(&changed.to))).collect();
+    let has_bytes = |state: &State| *state == State::Absent || state.bytes().is_some();
+    if !states.iter().all(|(before, after)| has_bytes(before) && has_bytes(after)) {
+        return Verdict::unproven("binary");
+    }
+    let sides: Vec<judge::Side<'_>> = paths
+        .iter()
+        .zip(states)
+        .map(|((from, to), (before, after))| judge::Side {
+            path_before: from.as_deref(),
+            path_after: to.as_deref(),
+            before: before.bytes(),
+            after: after.bytes(),
+        })
+        .collect();
+    judge::whole(&sides)
+}
+
+/// Both sides of a commit's files, for whoever checks a proof again: paths and bytes in git's order.
+pub type Sides = Vec<(Option<String>, Option<String>, Option<Vec<u8>>, Option<Vec<u8>>)>;
+
+/// What a commit has changed, as it was judged.
+pub fn sides_of(places: &crate::places::Places, base: Option<&str>, revision: &str) -> Option<Sides> {
+    let commits = blobs::commits(places, base, revision, 1)?;
+    let commit = commits.into_iter().next().filter(|commit| commit.name == revision)?;
+    let worktree = places.worktree.as_ref()?;
+    let all: Vec<Option<&Blob>> =
+        commit.files.iter().flat_map(|changed| [changed.from.as_ref(), changed.to.as_ref()]).collect();
+    let names: Vec<String> = all.iter().flatten().map(|blob| blob.name.clone()).collect();
+    let mut found = blobs::blobs(worktree, &names)?.into_iter();
+    let mut bytes = |blob: &Option<&Blob>| blob.and_then(|_| found.next().flatten());
+    let path = |blob: &Option<&Blob>| blob.map(|blob| blob.path.clone());
+    Some(
+        all.chunks_exact(2)
+            .map(|pair| {
+                let (before, after) = (bytes(&pair[0]), bytes(&pair[1]));
+                (path(&pair[0]), path(&pair[1]), before, after)
+            })
+            .collect(),
+    )
+}

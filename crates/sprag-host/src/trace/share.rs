@@ -1,0 +1,58 @@
+//! What is final, told to other clones: the lines of the log as they are, in their order, so that the chain
+//! holds in the file too. Every version of the file that is ever committed begins as the one before did.
+
+use std::collections::HashSet;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use sprag_core::log::Record;
+use sprag_core::trace::FINAL;
+use sprag_core::trace::chain;
+
+use crate::disk::Disk;
+use crate::journal::lines_of;
+use crate::learnings::share;
+use crate::projections::each_line;
+use crate::store::{LOCK_WAIT, Lines, Store};
+
+/// Appends what the file of this clone does not have yet. Gives back how many lines that were.
+pub fn publish(store: &Store, project: &Path, disk: &dyn Disk) -> io::Result<usize> {
+    let own = lines(store)?;
+    if own.is_empty() {
+        return Ok(0);
+    }
+    let path = share::own_file(store, project, disk)?;
+    if fs::symlink_metadata(&path).is_ok_and(|found| !found.is_file()) {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let mut file = Lines::open(disk, &path, LOCK_WAIT)?;
+    if !file.is_locked {
+        return Ok(0);
+    }
+    let there: HashSet<_> = lines_of(&file.tail(u64::MAX)?).map(chain::sum_of).collect();
+    let new: Vec<&Vec<u8>> = own.iter().filter(|line| !there.contains(&chain::sum_of(line))).collect();
+    if !new.is_empty() {
+        let bytes: Vec<u8> = new.iter().flat_map(|line| line.iter().copied()).collect();
+        file.append_sealed(disk, &bytes)?;
+    }
+    file.unlock_and_sync(disk)?;
+    Ok(new.len())
+}
+
+/// The lines of the log that are final, as they are.
+pub fn lines(store: &Store) -> io::Result<Vec<Vec<u8>>> {
+    let mut found = Vec::new();
+    for path in store.log_files() {
+        each_line(&path, 0, |line| {
+            if is_final(line) {
+                found.push(line.to_vec());
+            }
+        })?;
+    }
+    Ok(found)
+}
+
+pub fn is_final(line: &[u8]) -> bool {
+    chain::mentions_trace(line) && Record::parse(line).is_ok_and(|record| record.kind == FINAL)
+}

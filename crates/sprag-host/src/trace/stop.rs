@@ -1,0 +1,336 @@
+//! At a stop: what differs from what was written down, by a look at all that git says has changed. What
+//! changed while a command of the session ran is the session's; whatever else did, nobody saw who made it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use sprag_core::digest::Digest;
+use sprag_core::log::{Projection as _, Record};
+use sprag_core::text::Text;
+use sprag_core::trace::look::{Changed, Judged};
+use sprag_core::trace::open::{Author, Open};
+use sprag_core::trace::{Contributor, FILES, FINAL, File, JUDGED, SEEN, Served, Source, Stage, Trace};
+
+use super::author::{self, parts};
+use super::ground::{Change, Ground, sides};
+use super::state::State;
+use super::{commit, judge, kept, open};
+use crate::git::blobs;
+use crate::journal;
+use crate::projections;
+use crate::start;
+use crate::tree;
+
+/// Bytes of all files that are read.
+const BYTES: usize = 64 * 1024 * 1024;
+/// File times come from a clock that ticks coarsely.
+const SLACK_MILLIS: i64 = 10;
+
+pub fn look(ground: &Ground<'_>) -> Changed {
+    let mut open = open(&ground.store);
+    let mut traces: Vec<(&'static str, Trace)> = Vec::new();
+    let is_first = ground.session.gates.trace.head.is_none();
+    if is_first || commit::has_moved(ground) {
+        traces.extend(commit::settled(ground, &open).into_iter().map(|trace| (FINAL, trace)));
+    }
+    for trace in strays(ground, &open) {
+        traces.push((SEEN, trace));
+    }
+    // What is judged is all of it, with what was only found now.
+    for (kind, trace) in &traces {
+        open.apply(&Record {
+            session: Some(ground.input.session.clone()),
+            ..Record::new(kind, ground.input.at, serde_json::json!(signed(trace, ground)))
+        });
+    }
+    let judged = judged(ground, &open, &mut traces);
+    Changed { traces, head: ground.head.clone(), judged }
+}
+
+/// As the gate will sign it.
+fn signed(trace: &Trace, ground: &Ground<'_>) -> Trace {
+    let mut trace = trace.clone();
+    if let (Source::Command, Some(chosen)) = (&trace.source, &ground.session.about.intent) {
+        trace.intent = Some(Served::from(chosen));
+        trace.declared = Some(chosen.class);
+    }
+    trace
+}
+
+/// What is not as the last record of it says.
+fn strays(ground: &Ground<'_>, open: &Open) -> Vec<Trace> {
+    let start = ground.session.about.started.map_or(0, |at| at.millis());
+    let is_since_start = |path: &Path| changed_at(path).is_some_and(|at| at >= start - SLACK_MILLIS);
+    let mut left = BYTES;
+    let mut now: Vec<(String, State)> = Vec::new();
+    for path in candidates(ground, open) {
+        let known = open.get(ground.place(), &path);
+        let file = ground.file(&path);
+        if known.is_none() && !is_since_start(&file) {
+            continue;
+        }
+        let Some(state) = State::read(&file) else {
+            continue;
+        };
+        if known.is_some_and(|known| known.after == state.sum()) {
+            continue;
+        }
+        let size = state.bytes().map_or(0, <[u8]>::len);
+        if size > left || now.len() >= FILES {
+            break;
+        }
+        left -= size;
+        now.push((path, state));
+    }
+    if now.is_empty() {
+        return Vec::new();
+    }
+    let times = Times::of(ground);
+    let before = befores(ground, open, &now);
+    let (mut ours, mut found) = (Vec::new(), Vec::new());
+    for ((path, after), before) in now.into_iter().zip(before) {
+        let Some((before, is_certain)) = before else {
+            continue;
+        };
+        let is_ours = is_certain && times.is_in_command(&ground.file(&path));
+        let list = if is_ours { &mut ours } else { &mut found };
+        list.push(Change { path, before, after });
+    }
+    let ours = if ours.is_empty() { None } else { ground.trace(Source::Command, ground.agent(), &ours) };
+    ours.into_iter().chain(ground.trace(Source::Found, Contributor::UNKNOWN, &found)).collect()
+}
+
+fn candidates(ground: &Ground<'_>, open: &Open) -> Vec<String> {
+    let places = &ground.world.places;
+    if places.worktree.is_none() {
+        let touched = ground.session.about.touched.iter().filter_map(|path| ground.relative(path.as_str()));
+        let mut paths: Vec<String> =
+            open.of(ground.place()).map(|(path, _)| path.to_owned()).chain(touched).collect();
+        paths.sort();
+        paths.dedup();
+        return paths;
+    }
+    let mut paths = tree::changed_paths(places, ground.world.disk).unwrap_or_default();
+    let is_file = |path: &String| {
+        let is_ours = path == ".sprag" || path.starts_with(".sprag/");
+        // A name that is no text cannot be told from another one here.
+        !is_ours && !path.ends_with('/') && !path.contains('\u{fffd}')
+    };
+    paths.retain(is_file);
+    paths
+}
+
+/// What these files were when they were last seen, and whether that is certain.
+fn befores(ground: &Ground<'_>, open: &Open, now: &[(String, State)]) -> Vec<Option<(State, bool)>> {
+    let kept_of = |path: &str| {
+        let known = open.get(ground.place(), path)?;
+        match known.after {
+            Some(sum) => kept::kept(&ground.store, &sum),
+            None => Some(State::Absent),
+        }
+    };
+    let mut before: Vec<Option<(State, bool)>> =
+        now.iter().map(|(path, _)| kept_of(path).map(|state| (state, true))).collect();
+    let (Some(worktree), Some(head)) = (&ground.world.places.worktree, &ground.head) else {
+        // There is no commit: what was not seen was not there, unless somebody has left it.
+        let dirty = Dirty::of(ground);
+        for (slot, (path, _)) in before.iter_mut().zip(now) {
+            if slot.is_none() {
+                *slot = Some((State::Absent, !dirty.has(path)));
+            }
+        }
+        return before;
+    };
+    let missing: Vec<usize> = (0..now.len()).filter(|&at| before[at].is_none()).collect();
+    let names: Vec<String> = missing.iter().map(|&at| format!("{head}:{}", now[at].0)).collect();
+    let Some(found) = blobs::blobs(worktree, &names) else {
+        return before;
+    };
+    let dirty = Dirty::of(ground);
+    for (at, bytes) in missing.into_iter().zip(found) {
+        let path = &now[at].0;
+        let is_certain = open.get(ground.place(), path).is_none() && !dirty.has(path);
+        before[at] = Some((bytes.map_or(State::Absent, State::of_bytes), is_certain));
+    }
+    before
+}
+
+/// What was unfinished before the session: which lines of that are new cannot be told.
+struct Dirty(Option<Vec<String>>);
+
+impl Dirty {
+    fn of(ground: &Ground<'_>) -> Dirty {
+        let start = ground.session.about.start.as_ref();
+        Dirty(start.and_then(|name| start::dirty_paths(&ground.world.places, name.as_str())))
+    }
+
+    fn has(&self, path: &str) -> bool {
+        self.0.as_ref().is_none_or(|paths| paths.iter().any(|dirty| dirty == path))
+    }
+}
+
+/// When commands of the session ran.
+struct Times {
+    commands: Vec<(i64, i64)>,
+}
+
+impl Times {
+    fn of(ground: &Ground<'_>) -> Times {
+        let is_alone = !others_at_work(ground);
+        let records = match is_alone {
+            true => projections::records_of(&ground.store, &ground.input.session).unwrap_or_default(),
+            // Whose command it was cannot be told by the time.
+            false => Vec::new(),
+        };
+        Times { commands: commands(&records, ground.input.at.millis()) }
+    }
+
+    fn is_in_command(&self, path: &Path) -> bool {
+        let Some(at) = changed_at(path) else {
+            return false;
+        };
+        let is_within = |(from, to): &(i64, i64)| (from - SLACK_MILLIS..=to + SLACK_MILLIS).contains(&at);
+        self.commands.iter().any(is_within)
+    }
+}
+
+/// When a file last changed; of one that is gone, its directory.
+fn changed_at(path: &Path) -> Option<i64> {
+    let found =
+        fs::symlink_metadata(path).or_else(|_| fs::symlink_metadata(path.parent().unwrap_or(path))).ok()?;
+    let millis = |seconds: i64, nanos: i64| seconds.saturating_mul(1000).saturating_add(nanos / 1_000_000);
+    Some(millis(found.mtime(), found.mtime_nsec()).max(millis(found.ctime(), found.ctime_nsec())))
+}
+
+/// From the request of a command to its end. One that only puts files back as some commit or stash has them
+/// has written nothing.
+fn commands(records: &[Record], now: i64) -> Vec<(i64, i64)> {
+    let mut open: BTreeMap<String, i64> = BTreeMap::new();
+    let mut times = Vec::new();
+    for record in records {
+        let name = record.body["call"].as_str().unwrap_or_default().to_owned();
+        let line = record.body["input"].as_str().unwrap_or_default();
+        if record.body["effect"] != "exec" || restores(line) {
+            continue;
+        }
+        match record.kind.as_str() {
+            "tool.requested" if record.body["verdict"] != "hold" => {
+                open.insert(name, record.at.millis());
+            }
+            "tool.finished" => {
+                if let Some(from) = open.remove(&name) {
+                    times.push((from, record.at.millis()));
+                }
+            }
+            _ => {}
+        }
+    }
+    // One whose end nobody told of has ended by now.
+    times.extend(open.into_values().map(|from| (from, now)));
+    times
+}
+
+fn restores(line: &str) -> bool {
+    const MOVES: &[&str] = &[
+        "checkout",
+        "switch",
+        "restore",
+        "reset",
+        "stash",
+        "pull",
+        "merge",
+        "rebase",
+        "cherry-pick",
+        "revert",
+        "bisect",
+        "am",
+        "worktree",
+    ];
+    let words: Vec<&str> = line.split(|c: char| c.is_whitespace() || ";|&()".contains(c)).collect();
+    words.contains(&"git") && words.iter().any(|word| MOVES.contains(word))
+}
+
+/// Whether another session of this worktree has done something since this one began to.
+fn others_at_work(ground: &Ground<'_>) -> bool {
+    let own = journal::path(&ground.store, &ground.input.session);
+    let since = ground.session.about.started.map_or(0, |at| at.millis());
+    let is_recent = |path: &&Path| changed_at(path).is_some_and(|at| at >= since);
+    let is_here = |path: &Path| {
+        journal::read(path).is_ok_and(|(loaded, _)| loaded.session.about.root == ground.session.about.root)
+    };
+    let journals = journal::all(&ground.store);
+    journals.iter().map(|path| path.as_path()).filter(|path| *path != own).filter(is_recent).any(is_here)
+}
+
+/// What the session has changed and not committed, for each intent it served, judged as a whole.
+fn judged(ground: &Ground<'_>, open: &Open, traces: &mut Vec<(&'static str, Trace)>) -> Option<Judged> {
+    let session = &ground.input.session;
+    let is_own = |author: &Author| author.session.as_ref() == Some(session);
+    let mine: Vec<(&str, &sprag_core::trace::open::Pending)> = open
+        .of(ground.place())
+        .filter(|(_, pending)| pending.writers.iter().any(|writer| is_own(&writer.author)))
+        .take(FILES)
+        .collect();
+    if mine.is_empty() {
+        return None;
+    }
+    let sums = mine.iter().map(|(path, pending)| format!("{path}\0{:?}", pending.after));
+    let head = ground.head.as_ref().map(Text::to_string).unwrap_or_default();
+    let intent = format!("{:?}", ground.session.about.intent);
+    let digest = Digest::of([head, intent].into_iter().chain(sums));
+    if ground.session.gates.trace.judged == Some(digest) {
+        return None;
+    }
+    let changes = whole(ground, &mine)?;
+    let mut by_author: BTreeMap<Author, Vec<File>> = BTreeMap::new();
+    for (change, (_, pending)) in changes.iter().zip(&mine) {
+        let Change { path, before, after } = change;
+        let changed = author::Changed { path, from: None, before, after, pending };
+        for (author, mut file) in parts(&ground.store, &changed) {
+            // What was only found now has no name yet.
+            file.supersedes.retain(|id| !id.is_empty());
+            if is_own(&author) && author.contributor.kind != sprag_core::trace::Who::Unknown {
+                by_author.entry(author).or_default().push(file);
+            }
+        }
+    }
+    let mut current = None;
+    for (author, files) in by_author {
+        let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
+        let part: Vec<Change> =
+            changes.iter().filter(|change| paths.contains(&change.path.as_str())).map(Change::copy).collect();
+        let verdict = judge::whole(&sides(&part));
+        let served = author.intent.as_ref().map(|served| &served.id);
+        if served == ground.session.about.intent.as_ref().map(|chosen| &chosen.id) {
+            current = Some(verdict.clone());
+        }
+        let stage = Stage::Provisional { base: ground.head.clone() };
+        traces.push((JUDGED, commit::of_author(ground, author, files, stage, Source::Stop, verdict)));
+    }
+    let verdict = current.unwrap_or_else(|| sprag_core::trace::Verdict::unproven("bad_input"));
+    Some(Judged { digest, verdict })
+}
+
+/// These files as the commit has them and as they are. `None`: git could not say.
+fn whole(ground: &Ground<'_>, files: &[(&str, &sprag_core::trace::open::Pending)]) -> Option<Vec<Change>> {
+    let before: Vec<Option<Vec<u8>>> = match (&ground.world.places.worktree, &ground.head) {
+        (Some(worktree), Some(head)) => {
+            let names: Vec<String> = files.iter().map(|(path, _)| format!("{head}:{path}")).collect();
+            blobs::blobs(worktree, &names)?
+        }
+        _ => vec![None; files.len()],
+    };
+    let mut changes = Vec::new();
+    for ((path, _), bytes) in files.iter().zip(before) {
+        let after = State::read(&ground.file(path)).unwrap_or(State::Absent);
+        let before = bytes.map_or(State::Absent, State::of_bytes);
+        changes.push(Change { path: (*path).to_owned(), before, after });
+    }
+    let size = |change: &Change| {
+        let length = |state: &State| state.bytes().map_or(0, <[u8]>::len);
+        length(&change.before) + length(&change.after)
+    };
+    (changes.iter().map(size).sum::<usize>() <= BYTES).then_some(changes)
+}

@@ -1,0 +1,22 @@
+//! Lessons in the files that agents read first. Only when somebody asks: those files are part of the work,
+//! and a hook that changed them would void what was reviewed.
+
+use std::io;
+
+use sprag_core::time::Timestamp;
+
+use super::{Done, Mode, Step, When};
+use crate::lessons;
+use crate::walk::World;
+
+pub const STEP: Step =
+    Step { name: "lessons", about: "files with lessons that could not be renewed", when: When::Asked, run };
+
+fn run(world: &World<'_>, mode: Mode, _now: Timestamp) -> io::Result<Done> {
+    let mut done = Done::default();
+    if mode != Mode::Rehearsal {
+        done.lines = lessons::render(world)?;
+        done.count = done.lines.len();
+    }
+    Ok(done)
+}

@@ -1,0 +1,75 @@
+//! `sprag intent`: what changes are made for, and where they may be made.
+
+mod done;
+mod edit;
+mod look;
+mod person;
+mod select;
+
+use std::path::PathBuf;
+
+use sprag_core::intent::{Intent, IntentSet, Read};
+use sprag_host::intents::{self, Loaded};
+use sprag_host::walk::World;
+
+use super::{Cx, Outcome};
+use crate::failure::Failure;
+
+/// What changes are made for, and where they may be made
+///
+/// Intents stand in `.sprag/intents.yaml`, and where it exists in `.orchestration/active_intents.yaml`. Where
+/// there are any, an agent chooses one before it changes anything.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    List(look::List),
+    Show(look::Show),
+    Check(look::Check),
+    Select(select::Args),
+    Done(done::Args),
+    New(edit::New),
+    Sync(edit::Sync),
+    Reopen(person::Reopen),
+    Accept(person::Accept),
+    Expand(person::Expand),
+}
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    match args.command {
+        Command::List(args) => look::list(args, cx),
+        Command::Show(args) => look::show_one(args, cx),
+        Command::Check(args) => look::check(args, cx),
+        Command::Select(args) => select::run(args, cx),
+        Command::Done(args) => done::run(args, cx),
+        Command::New(args) => edit::new(args, cx),
+        Command::Sync(args) => edit::sync(args, cx),
+        Command::Reopen(args) => person::reopen(args, cx),
+        Command::Accept(args) => person::accept(args, cx),
+        Command::Expand(args) => person::expand(args, cx),
+    }
+}
+
+fn worktree(world: &World<'_>) -> Result<PathBuf, Failure> {
+    world.places.worktree.clone().ok_or_else(Failure::no_repository)
+}
+
+fn loaded(world: &World<'_>) -> Result<Loaded, Failure> {
+    intents::load(&worktree(world)?).ok_or_else(Failure::no_intents)
+}
+
+/// All intents, or what is wrong with them.
+fn all(world: &World<'_>) -> Result<IntentSet, Failure> {
+    match loaded(world)?.read {
+        Read::Good(set) => Ok(set),
+        Read::Bad(bad) => Err(Failure::bad_intents(&bad)),
+    }
+}
+
+fn one<'a>(set: &'a IntentSet, id: &str) -> Result<&'a Intent, Failure> {
+    set.find(id).ok_or_else(|| Failure::no_intent(id, &set.nearest(id)))
+}

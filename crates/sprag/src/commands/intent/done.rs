@@ -1,0 +1,111 @@
+//! `sprag intent done`: an intent is reached, if its checks and a person say so.
+
+use serde_json::json;
+use sprag_core::check::{Outcome as Came, Ran};
+use sprag_core::event::Report;
+use sprag_core::intent::{DONE, Intent, Status};
+use sprag_core::text::quoted;
+use sprag_host::intents::{self, Checked};
+use sprag_host::reports::{self, ReportError};
+use sprag_host::verify;
+use sprag_host::walk::World;
+
+use super::super::{Cx, Outcome, check_person, delivered, show};
+use super::{all, one, worktree};
+use crate::failure::Failure;
+use crate::output;
+
+/// Close an intent: its checks are run, and criteria without one need a person's `accept`
+///
+/// In a session, or by a person. Only a person opens it again.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Its id
+    id: String,
+    /// The session, by id or its start (default: the one of this worktree)
+    #[arg(long)]
+    session: Option<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    let world = cx.world()?;
+    let set = all(&world)?;
+    let intent = one(&set, &args.id)?;
+    if verify::is_within_check(&world) {
+        return Err(Failure::verify_within_check());
+    }
+    let session = match reports::find_session(&world, args.session.as_deref(), cx.now) {
+        Ok(session) => Some(session),
+        Err(ReportError::NoSession) => {
+            check_person(&world.places)?;
+            None
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let standings = intents::standings(&world)?;
+    if standings.status(intent) != Status::Done {
+        // What a person has to say is known at once; checks may take long.
+        let unmet = standings.unmet(intent);
+        if !unmet.is_empty() {
+            let told: Vec<String> =
+                unmet.iter().map(|criterion| format!("`{}` wants a person's word", quoted(criterion.text.as_str()))).collect();
+            return Err(Failure::checks_failed(&args.id, &told).next(format!("sprag intent accept {}", args.id)));
+        }
+        check(&world, intent, cx)?;
+        match &session {
+            Some(session) => {
+                let report =
+                    Report::IntentDone { id: intent.id.clone(), fingerprint: intent.fingerprint.clone() };
+                delivered(&reports::send(&world, session, report, &cx.cwd, cx.now)?)?;
+            }
+            None => {
+                let body = json!({"id": intent.id, "fingerprint": intent.fingerprint});
+                intents::record(&world, DONE, body, cx.now)?;
+            }
+        }
+    }
+    show(
+        args.json,
+        || json!({"intent": intent.id, "status": Status::Done.name()}),
+        || output::line(format!("intent `{}` is done", intent.id)),
+    )
+}
+
+fn check(world: &World<'_>, intent: &Intent, cx: &Cx) -> Result<(), Failure> {
+    let watch = |check: &sprag_core::check::Check| {
+        output::note(format!("sprag: running {}: `{}`", check.name, quoted(&check.command)));
+    };
+    match intents::check(world, intent, &worktree(world)?, cx.now, &watch)? {
+        Checked::Passed => Ok(()),
+        Checked::Forbidden { command, rule } => {
+            Err(Failure::check_forbidden(intent.id.as_str(), &command, &rule))
+        }
+        Checked::Failed(results) => {
+            let failed = results.ran.iter().filter(|ran| !intents::is_passed(&ran.outcome));
+            let told = |ran: &Ran| format!("check `{}` {}{}", ran.check, how(&ran.outcome), last_line(&ran.outcome));
+            Err(Failure::checks_failed(intent.id.as_str(), &failed.map(told).collect::<Vec<_>>()))
+        }
+    }
+}
+
+fn how(outcome: &Came) -> String {
+    match outcome {
+        Came::Passed | Came::ChangedTree { code: Some(0), .. } => "passed".to_owned(),
+        Came::Failed { code: Some(code), .. } | Came::ChangedTree { code: Some(code), .. } => {
+            format!("ended with {code}")
+        }
+        Came::Failed { code: None, .. } | Came::ChangedTree { code: None, .. } => "was killed".to_owned(),
+        Came::TimedOut { seconds, .. } => format!("took longer than {seconds} s"),
+        Came::Unrunnable { why } => format!("could not be run ({})", quoted(why.as_str())),
+    }
+}
+
+fn last_line(outcome: &Came) -> String {
+    match outcome.tail().lines().rev().find(|line| !line.trim().is_empty()) {
+        Some(line) => format!(" (`{}`)", quoted(line.trim())),
+        None => String::new(),
+    }
+}

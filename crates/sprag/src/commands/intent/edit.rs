@@ -1,0 +1,110 @@
+//! Changing the file of intents: a new one, and what became of them.
+
+use serde_json::json;
+use sprag_core::intent::{Intent, IntentSet, Origin, Owned, Read};
+use sprag_host::intents;
+
+use super::super::{Cx, Outcome, check_not_agent, show};
+use super::{all, worktree};
+use crate::failure::Failure;
+use crate::output;
+
+/// Add an intent to `.sprag/intents.yaml` (not for agents)
+#[derive(clap::Args)]
+pub struct New {
+    /// Its id: 1 to 64 of letters, digits, `.`, `_` and `-`
+    id: String,
+    /// What is to be reached, in a few words
+    #[arg(long)]
+    name: String,
+    /// A pattern of paths that may be changed for it; may be given more than once
+    #[arg(long)]
+    scope: Vec<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn new(args: New, cx: &Cx) -> Outcome {
+    let world = cx.world()?;
+    // Whoever could make an intent could make one that owns everything.
+    check_not_agent(&world.places)?;
+    let root = worktree(&world)?;
+    if !Intent::is_id(&args.id) {
+        return Err(Failure::bad_intent_id(&args.id));
+    }
+    for pattern in &args.scope {
+        Owned::check(pattern).map_err(|bad| Failure::bad_pattern(pattern, &bad))?;
+    }
+    let known = match intents::load(&root).map(|loaded| loaded.read) {
+        Some(Read::Good(set)) => set,
+        Some(Read::Bad(bad)) => return Err(Failure::bad_intents(&bad)),
+        None => IntentSet::default(),
+    };
+    if known.find(&args.id).is_some() {
+        return Err(Failure::intent_exists(&args.id));
+    }
+    let path = Origin::Sprag.path();
+    let text = match root.join(path).exists() {
+        true => intents::text_of(&root, Origin::Sprag)?,
+        false => String::new(),
+    };
+    let new = intents::edit::with_intent(&text, &args.id, &args.name, &args.scope)
+        .ok_or_else(|| Failure::not_editable(path))?;
+    intents::replace(&world, &world.places, Origin::Sprag, &new)?;
+    show(
+        args.json,
+        || json!({"intent": args.id, "file": path}),
+        || output::line(format!("intent `{}` is in `{path}`", args.id)),
+    )
+}
+
+/// Write what became of the intents back into their files
+#[derive(clap::Args)]
+pub struct Sync {
+    /// Say what would be written, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn sync(args: Sync, cx: &Cx) -> Outcome {
+    let world = cx.world()?;
+    let root = worktree(&world)?;
+    let set = all(&world)?;
+    let standings = intents::standings(&world)?;
+    let mut changed: Vec<(&Intent, &str)> = Vec::new();
+    for origin in Origin::ALL {
+        let differs =
+            |intent: &&Intent| intent.origin == origin && standings.status(intent) != intent.status;
+        let differing: Vec<&Intent> = set.iter().filter(differs).collect();
+        if differing.is_empty() {
+            continue;
+        }
+        let mut text = intents::text_of(&root, origin)?;
+        for intent in differing {
+            let status = standings.status(intent);
+            text = intents::edit::with_status(&text, origin, intent.id.as_str(), status)
+                .ok_or_else(|| Failure::not_editable(origin.path()))?;
+            changed.push((intent, status.name()));
+        }
+        if !args.dry_run {
+            intents::replace(&world, &world.places, origin, &text)?;
+        }
+    }
+    let row = |(intent, status): &(&Intent, &str)| json!({"id": intent.id, "from": intent.status.name(), "to": status, "file": intent.origin.path()});
+    show(
+        args.json,
+        || json!({"changed": changed.iter().map(row).collect::<Vec<_>>(), "dry_run": args.dry_run}),
+        || {
+            if changed.is_empty() {
+                output::line("the files say what the records say");
+            }
+            for (intent, status) in &changed {
+                output::line(format!("{}: {} -> {status}", intent.id, intent.status.name()));
+            }
+        },
+    )
+}

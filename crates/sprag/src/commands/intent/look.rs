@@ -1,0 +1,114 @@
+//! Looking at intents.
+
+use serde_json::{Value, json};
+use sprag_core::event::SessionId;
+use sprag_core::intent::{Bad, IntentSet, Owned, Read};
+use sprag_host::intents;
+
+use super::super::{Cx, Ending, Outcome, show};
+use super::{all, one, worktree};
+use crate::failure::Failure;
+use crate::output;
+
+/// List the intents of this repository
+#[derive(clap::Args)]
+pub struct List {
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn list(args: List, cx: &Cx) -> Outcome {
+    let world = cx.world()?;
+    let set = match intents::load(&worktree(&world)?).map(|loaded| loaded.read) {
+        Some(Read::Good(set)) => set,
+        Some(Read::Bad(bad)) => return Err(Failure::bad_intents(&bad)),
+        None => IntentSet::default(),
+    };
+    let standings = intents::standings(&world)?;
+    show(
+        args.json,
+        || json!({"intents": set.iter().map(|intent| intents::json(intent, &standings)).collect::<Vec<_>>()}),
+        || {
+            if set.is_empty() {
+                return output::line("no intents");
+            }
+            let row = |intent: &sprag_core::intent::Intent| {
+                let owned = match &intent.owned {
+                    Owned::Nothing => "nothing".to_owned(),
+                    Owned::Everything => "everything".to_owned(),
+                    Owned::Globs(globs) => globs.join(" "),
+                };
+                vec![
+                    intent.id.to_string(),
+                    standings.status(intent).name().to_owned(),
+                    intent.name.to_string(),
+                    owned,
+                ]
+            };
+            output::table(&["ID", "STATUS", "NAME", "SCOPE"], &set.iter().map(row).collect::<Vec<_>>());
+        },
+    )
+}
+
+/// Show one intent as an agent sees it
+#[derive(clap::Args)]
+pub struct Show {
+    /// Its id
+    id: String,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn show_one(args: Show, cx: &Cx) -> Outcome {
+    let world = cx.world()?;
+    let set = all(&world)?;
+    let intent = one(&set, &args.id)?;
+    let standings = intents::standings(&world)?;
+    let context = intents::context_of(&world, &args.id, &SessionId::new(""), cx.now)?;
+    show(
+        args.json,
+        || json!({ "intent": intents::json(intent, &standings) }),
+        || output::line(context.map(|context| context.to_string()).unwrap_or_default()),
+    )
+}
+
+/// Tell what is wrong with the files of intents, by line and column
+#[derive(clap::Args)]
+pub struct Check {
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn check(args: Check, cx: &Cx) -> Outcome {
+    let world = cx.world()?;
+    let Some(loaded) = intents::load(&worktree(&world)?) else {
+        return show(
+            args.json,
+            || json!({"intents": 0, "problems": [], "warnings": []}),
+            || output::line("this repository has no intents"),
+        );
+    };
+    let (count, problems) = match &loaded.read {
+        Read::Good(set) => (set.len(), &[][..]),
+        Read::Bad(bad) => (0, bad.as_slice()),
+    };
+    let row = |bad: &Bad| -> Value {
+        json!({"file": bad.origin.path(), "line": bad.line, "column": bad.column, "what": bad.what})
+    };
+    let rows = |all: &[Bad]| all.iter().map(row).collect::<Vec<_>>();
+    show(
+        args.json,
+        || json!({"intents": count, "problems": rows(problems), "warnings": rows(&loaded.warnings)}),
+        || {
+            problems.iter().for_each(|bad| output::line(bad.to_string()));
+            loaded.warnings.iter().for_each(|warning| output::note(format!("sprag: warning: {warning}")));
+            if problems.is_empty() {
+                output::line(format!("{count} intents, nothing wrong"));
+            }
+        },
+    )?;
+    Ok(if problems.is_empty() { Ending::Done } else { Ending::No })
+}

@@ -1,0 +1,129 @@
+//! What only a person may say of an intent.
+
+use serde_json::json;
+use sprag_core::digest::Digest;
+use sprag_core::intent::{ACCEPTED, EXPANDED, Origin, Owned, Proof, REOPENED, Status};
+use sprag_host::intents;
+
+use super::super::{Cx, Outcome, check_person, show};
+use super::{all, one, worktree};
+use crate::failure::Failure;
+use crate::output;
+
+/// Open an intent again that is done (a person's)
+#[derive(clap::Args)]
+pub struct Reopen {
+    /// Its id
+    id: String,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn reopen(args: Reopen, cx: &Cx) -> Outcome {
+    let world = cx.world()?;
+    check_person(&world.places)?;
+    let set = all(&world)?;
+    let intent = one(&set, &args.id)?;
+    if intents::standings(&world)?.status(intent) == Status::Done {
+        intents::record(&world, REOPENED, json!({ "id": intent.id }), cx.now)?;
+    }
+    show(
+        args.json,
+        || json!({"intent": intent.id, "status": Status::InProgress.name()}),
+        || output::line(format!("intent `{}` is open", intent.id)),
+    )
+}
+
+/// Accept what was done for an intent as it reads now (a person's)
+///
+/// Criteria without a check count as met, and what was done while the intent said something else counts for
+/// what it says now. With `--criterion` only those criteria count as met.
+#[derive(clap::Args)]
+pub struct Accept {
+    /// Its id
+    id: String,
+    /// Only this criterion, by its id or its number; may be given more than once
+    #[arg(long)]
+    criterion: Vec<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn accept(args: Accept, cx: &Cx) -> Outcome {
+    let world = cx.world()?;
+    check_person(&world.places)?;
+    let set = all(&world)?;
+    let intent = one(&set, &args.id)?;
+    let words = || intent.criteria.iter().filter(|criterion| criterion.proof == Proof::Word);
+    let unknown = args.criterion.iter().find(|key| !words().any(|criterion| criterion.key.as_str() == *key));
+    if let Some(key) = unknown {
+        return Err(Failure::no_criterion(&args.id, key));
+    }
+    let is_meant =
+        |key: &str| args.criterion.is_empty() || args.criterion.iter().any(|meant| meant.as_str() == key);
+    let met: Vec<Digest> =
+        words().filter(|criterion| is_meant(criterion.key.as_str())).map(|criterion| criterion.digest).collect();
+    let mut body = json!({"id": intent.id, "met": met});
+    if args.criterion.is_empty() {
+        body["fingerprint"] = json!(intent.fingerprint);
+    }
+    intents::record(&world, ACCEPTED, body, cx.now)?;
+    show(
+        args.json,
+        || json!({"intent": intent.id, "met": met.len(), "links": args.criterion.is_empty()}),
+        || output::line(format!("accepted for intent `{}`: {} criteria", intent.id, met.len())),
+    )
+}
+
+/// Let an intent own more (a person's)
+#[derive(clap::Args)]
+pub struct Expand {
+    /// Its id
+    id: String,
+    /// Paths or patterns, relative to the repository
+    #[arg(required = true)]
+    patterns: Vec<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn expand(args: Expand, cx: &Cx) -> Outcome {
+    let world = cx.world()?;
+    check_person(&world.places)?;
+    let root = worktree(&world)?;
+    let set = all(&world)?;
+    let intent = one(&set, &args.id)?;
+    for pattern in &args.patterns {
+        Owned::check(pattern).map_err(|bad| Failure::bad_pattern(pattern, &bad))?;
+    }
+    let origin: Origin = intent.origin;
+    let mut text = intents::text_of(&root, origin)?;
+    for pattern in args.patterns.iter().filter(|pattern| !intent.owned.globs().contains(pattern)) {
+        text = intents::edit::with_pattern(&text, origin, &args.id, pattern)
+            .ok_or_else(|| Failure::not_editable(origin.path()))?;
+    }
+    intents::replace(&world, &world.places, origin, &text)?;
+    let after = all(&world)?;
+    let after = one(&after, &args.id)?;
+    let body = json!({
+        "id": intent.id,
+        "before": intent.fingerprint,
+        "fingerprint": after.fingerprint,
+        "patterns": args.patterns,
+    });
+    intents::record(&world, EXPANDED, body, cx.now)?;
+    show(
+        args.json,
+        || json!({"intent": intent.id, "owned_scope": after.owned.globs(), "fingerprint": after.fingerprint}),
+        || {
+            output::line(format!(
+                "intent `{}` owns {}: tell the agent to select it again",
+                intent.id,
+                after.owned.globs().join(" ")
+            ));
+        },
+    )
+}

@@ -1,0 +1,57 @@
+//! `sprag intent select`: an agent says what it works for.
+
+use serde_json::json;
+use sprag_core::event::Report;
+use sprag_core::intent::Class;
+use sprag_core::text::Text;
+use sprag_host::{intents, reports};
+
+use super::super::{Cx, Outcome, delivered, show};
+use super::{all, one};
+use crate::output;
+
+/// Choose the intent that the changes to come serve
+///
+/// Prints what the intent means, what may be changed for it, what was done for it lately and who else is at it.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Its id
+    id: String,
+    /// What the changes will be: nothing but another form of the same behaviour, or more than that
+    #[arg(long, value_parser = class, default_value = "INTENT_EVOLUTION")]
+    class: Class,
+    /// The session, by id or its start (default: the one of this worktree)
+    #[arg(long)]
+    session: Option<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+fn class(text: &str) -> Result<Class, String> {
+    Class::read(text).ok_or_else(|| "give AST_REFACTOR or INTENT_EVOLUTION".to_owned())
+}
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    let world = cx.world()?;
+    let set = all(&world)?;
+    let intent = one(&set, &args.id)?;
+    let session = reports::find_session(&world, args.session.as_deref(), cx.now)?;
+    let report = Report::IntentSelected { id: Text::from(args.id.as_str()), class: args.class };
+    let how = delivered(&reports::send(&world, &session, report, &cx.cwd, cx.now)?)?;
+    let context = intents::context_of(&world, intent.id.as_str(), &session, cx.now)?;
+    let context = context.map(|context| context.to_string()).unwrap_or_default();
+    show(
+        args.json,
+        || {
+            json!({
+                "session": session,
+                "intent": intent.id,
+                "class": args.class,
+                "delivery": how,
+                "context": context,
+            })
+        },
+        || output::line(&context),
+    )
+}

@@ -1,0 +1,165 @@
+//! `sprag trace blame`: which intent wrote each line of a file.
+
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use serde_json::{Value, json};
+use sprag_core::text::one_line;
+use sprag_core::trace::anchor::claims::{Origin, Writer};
+use sprag_host::trace::anchor::{FILE_BYTES, Found, Known, Line, PATIENCE, Tracer, is_uncommitted};
+
+use super::super::{Cx, Outcome, show};
+use crate::failure::Failure;
+use crate::output;
+
+/// Tell which intent wrote each line of a file
+///
+/// Follows lines through amended, rebased, squashed, picked, reverted and moved commits as far as
+/// that is beyond doubt. A line of which two intents may be meant, or that no record says anything
+/// of, is `lost`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The file
+    file: PathBuf,
+    /// Only these lines, as `FIRST,LAST` or `FIRST,+COUNT`
+    #[arg(short = 'L', value_name = "LINES")]
+    lines: Option<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: &Args, cx: &Cx) -> Outcome {
+    let places = cx.places()?;
+    let worktree = places.worktree.clone().ok_or_else(|| Failure::not_in_git("blame"))?;
+    let path = relative(&worktree, &cx.cwd, &args.file).ok_or_else(|| Failure::no_such_file(&args.file))?;
+    check(&worktree.join(&path))?;
+    let known = Known::load(&places).map_err(|error| Failure::io("read", &places.store, &error))?;
+    let bar = output::progress(0, "looking for who wrote the lines of");
+    bar.tick();
+    let lines = Tracer::new(&places, &known, PATIENCE).file(&path);
+    bar.finish_and_clear();
+    let wanted = span(args.lines.as_deref(), lines.len())?;
+    show(
+        args.json,
+        || {
+            let told = wanted.clone().map(|at| told(at + 1, &lines[at], &known));
+            json!({"file": path, "lines": told.collect::<Vec<_>>()})
+        },
+        || tell(wanted.clone(), &lines, &known),
+    )
+}
+
+/// The file's name within the worktree, by its words alone: what a link leads to is another file.
+fn relative(worktree: &Path, cwd: &Path, file: &Path) -> Option<String> {
+    let cwd = fs::canonicalize(cwd).ok()?;
+    let mut full = PathBuf::new();
+    for part in cwd.join(file).components() {
+        match part {
+            Component::ParentDir => {
+                full.pop();
+            }
+            Component::CurDir => {}
+            part => full.push(part),
+        }
+    }
+    let roots = [Some(worktree.to_owned()), fs::canonicalize(worktree).ok()];
+    let path = roots.iter().flatten().find_map(|root| full.strip_prefix(root).ok())?;
+    path.to_str().filter(|path| !path.is_empty()).map(str::to_owned)
+}
+
+fn check(file: &Path) -> Result<(), Failure> {
+    let found = fs::symlink_metadata(file).map_err(|_| Failure::no_such_file(file))?;
+    if !found.is_file() {
+        return Err(Failure::not_blamed(file, "is no regular file"));
+    }
+    if found.len() > FILE_BYTES {
+        return Err(Failure::not_blamed(file, "is too large"));
+    }
+    match fs::read(file) {
+        Ok(bytes) if bytes.iter().take(8_000).any(|&byte| byte == 0) => {
+            Err(Failure::not_blamed(file, "has no lines: it is binary"))
+        }
+        Ok(_) => Ok(()),
+        Err(error) => Err(Failure::io("read", file, &error)),
+    }
+}
+
+/// Which lines are meant, from zero on.
+fn span(text: Option<&str>, count: usize) -> Result<std::ops::Range<usize>, Failure> {
+    let Some(text) = text else { return Ok(0..count) };
+    let read = || {
+        let (first, last) = text.split_once(',').unwrap_or((text, text));
+        let first: usize = first.parse().ok()?;
+        let last = match last.strip_prefix('+') {
+            Some(more) => first.checked_add(more.parse().ok()?)?.checked_sub(1)?,
+            None => last.parse().ok()?,
+        };
+        (1 <= first && first <= last && last <= count).then(|| first - 1..last)
+    };
+    read().ok_or_else(|| Failure::bad_lines(text, count))
+}
+
+fn told(number: usize, line: &Line, known: &Known) -> Value {
+    let commit = Some(&line.commit).filter(|commit| !is_uncommitted(commit));
+    let mut told = json!({"line": number, "commit": commit, "intent": null, "state": "lost"});
+    match line.found {
+        Found::Lost(lost) => told["why"] = json!(lost),
+        Found::Named { claim, how } => {
+            let source = known.claims.source(claim);
+            told["state"] = json!("found");
+            told["how"] = json!(how);
+            told["record"] = json!(source.record);
+            told["revision"] = json!(source.trace.stage.revision());
+            told["contributor"] = json!(source.trace.contributor.kind);
+            match known.claims.writer(claim) {
+                Writer::Intent(id) => told["intent"] = json!(id),
+                Writer::Nobody(who) => told["contributor"] = json!(who),
+            }
+            if let Origin::Clone(clone) = &source.origin {
+                told["clone"] = json!(clone);
+            }
+        }
+    }
+    told
+}
+
+/// Neighbours of which the same is known are one row.
+fn tell(wanted: std::ops::Range<usize>, lines: &[Line], known: &Known) {
+    if wanted.is_empty() {
+        output::line("no lines");
+        return;
+    }
+    let words = |line: &Line| -> [String; 4] {
+        let commit = match is_uncommitted(&line.commit) {
+            true => "uncommitted".to_owned(),
+            false => line.commit.chars().take(12).collect(),
+        };
+        match line.found {
+            Found::Lost(lost) => ["lost".to_owned(), String::new(), commit, lost.why().to_owned()],
+            Found::Named { claim, how } => {
+                let source = known.claims.source(claim);
+                let from = match &source.origin {
+                    Origin::Own => String::new(),
+                    Origin::Clone(clone) => format!(" of clone {}", one_line(clone.as_str())),
+                };
+                let (who, by) = match known.claims.writer(claim) {
+                    Writer::Intent(id) => (one_line(id), source.trace.contributor.kind.name()),
+                    Writer::Nobody(who) => ("no intent".to_owned(), who.name()),
+                };
+                let record = one_line(source.record.as_str());
+                [who, by.to_owned(), commit, format!("{}, record {record}{from}", how.name())]
+            }
+        }
+    };
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    let mut at = wanted.start;
+    while at < wanted.end {
+        let row = words(&lines[at]);
+        let count = lines[at..wanted.end].iter().take_while(|line| words(line) == row).count();
+        let span = if count == 1 { format!("{}", at + 1) } else { format!("{}-{}", at + 1, at + count) };
+        rows.push([vec![span], row.to_vec()].concat());
+        at += count;
+    }
+    output::table(&["lines", "intent", "by", "commit", "how"], &rows);
+}

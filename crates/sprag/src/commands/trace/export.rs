@@ -1,0 +1,34 @@
+//! `sprag trace export`: records as Agent Trace, for other programs.
+
+use serde_json::json;
+use sprag_core::trace::export::{MEDIA_TYPE, VERSION};
+
+use super::found::{self, Which};
+use crate::commands::{Cx, Ending, Outcome, show};
+use crate::output;
+
+/// Print records as Agent Trace 0.1.0, one a line
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    which: Which,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: &Args, cx: &Cx) -> Outcome {
+    let records = args.which.of(&cx.world()?)?;
+    if args.json {
+        let records: Vec<_> = records.iter().map(found::rendered).collect();
+        return show(
+            true,
+            || json!({"media_type": MEDIA_TYPE, "version": VERSION, "records": records}),
+            || {},
+        );
+    }
+    for record in &records {
+        output::line(found::rendered(record).to_string());
+    }
+    Ok(Ending::Done)
+}

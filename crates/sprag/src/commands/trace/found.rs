@@ -1,0 +1,106 @@
+//! Which records are meant, and how one is told on a line.
+
+use serde_json::{Value, json};
+use sprag_core::trace::export::{self, Tool};
+use sprag_core::trace::{Source, Stage};
+use sprag_host::trace::reading::{self, Found, Origin, Standing};
+use sprag_host::walk::World;
+
+use crate::failure::Failure;
+
+/// Which records to look at
+#[derive(clap::Args)]
+pub struct Which {
+    /// Only what serves this intent
+    #[arg(long, value_name = "ID")]
+    intent: Option<String>,
+    /// Only what changed this file, or one below this directory
+    #[arg(long)]
+    path: Option<String>,
+    /// Only the work of this session
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    /// Only what is committed
+    #[arg(long = "final")]
+    is_final: bool,
+    /// Also what later records have taken the place of
+    #[arg(long)]
+    all: bool,
+}
+
+impl Which {
+    /// Those that are meant, in the order they were written.
+    pub fn of(&self, world: &World<'_>) -> Result<Vec<Found>, Failure> {
+        let all = reading::all(world)?;
+        let standing = Standing::of(&all);
+        Ok(all.into_iter().filter(|found| self.has(found, &standing)).collect())
+    }
+
+    fn has(&self, found: &Found, standing: &Standing) -> bool {
+        let Found { record, trace, .. } = found;
+        let serves = |id: &String| trace.intent.as_ref().is_some_and(|served| served.id.as_str() == id);
+        let is_at = |path: &String| {
+            let below = format!("{}/", path.trim_end_matches('/'));
+            trace.files.iter().any(|file| file.path == *path || file.path.starts_with(&below))
+        };
+        let is_of = |id: &String| trace.session(record).is_some_and(|session| session.as_str() == id);
+        self.intent.as_ref().is_none_or(serves)
+            && self.path.as_ref().is_none_or(is_at)
+            && self.session.as_ref().is_none_or(is_of)
+            && (!self.is_final || matches!(trace.stage, Stage::Final { .. }))
+            && (self.all || standing.is_any(found))
+    }
+}
+
+/// A record as other programs read it.
+pub fn rendered(found: &Found) -> Value {
+    let tool = Tool { name: "sprag", version: env!("CARGO_PKG_VERSION") };
+    export::render(&found.record, &tool).unwrap_or_default()
+}
+
+/// The same on few lines.
+pub fn row(found: &Found) -> Value {
+    let Found { record, trace, origin } = found;
+    let paths: Vec<&str> = trace.files.iter().map(|file| file.path.as_str()).collect();
+    json!({
+        "id": record.id,
+        "at": record.at,
+        "intent": trace.intent.as_ref().map(|served| &served.id),
+        "session": trace.session(record),
+        "contributor": trace.contributor.kind.name(),
+        "source": source(&trace.source),
+        "revision": trace.stage.revision(),
+        "provisional": matches!(trace.stage, Stage::Provisional { .. }),
+        "verdict": trace.verdict.name(),
+        "mutation_class": trace.verdict.class(),
+        "declared_class": trace.declared,
+        "clone": clone(origin),
+        "paths": paths,
+    })
+}
+
+pub fn source(source: &Source) -> &'static str {
+    match source {
+        Source::Call { .. } => "call",
+        Source::Command => "command",
+        Source::Found => "found",
+        Source::Stop => "stop",
+        Source::Commit => "commit",
+        Source::Rewrite => "rewrite",
+    }
+}
+
+fn clone(origin: &Origin) -> Option<&str> {
+    match origin {
+        Origin::Own => None,
+        Origin::Clone(name) => Some(name.as_str()),
+    }
+}
+
+/// Where it is: a commit, or nowhere yet.
+pub fn stage(stage: &Stage) -> String {
+    match stage.revision() {
+        Some(revision) => revision.chars().take(10).collect(),
+        None => "provisional".to_owned(),
+    }
+}

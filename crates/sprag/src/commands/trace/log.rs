@@ -1,0 +1,57 @@
+//! `sprag trace log`: what was changed, newest first.
+
+use serde_json::json;
+
+use super::found::{self, Which};
+use crate::commands::{Cx, Outcome, show};
+use crate::output;
+
+/// List what was changed, newest first
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    which: Which,
+    /// Records that are shown
+    #[arg(long, default_value_t = 50, value_name = "N")]
+    limit: usize,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: &Args, cx: &Cx) -> Outcome {
+    let mut records = args.which.of(&cx.world()?)?;
+    let count = records.len();
+    records.sort_by(|a, b| (b.record.at, &b.record.id).cmp(&(a.record.at, &a.record.id)));
+    records.truncate(args.limit);
+    show(
+        args.json,
+        || json!({"count": count, "records": records.iter().map(found::row).collect::<Vec<_>>()}),
+        || {
+            if records.is_empty() {
+                return output::line("no records\n  next: sprag intent list");
+            }
+            let rows: Vec<Vec<String>> = records
+                .iter()
+                .map(|it| {
+                    let trace = &it.trace;
+                    let paths: Vec<&str> = trace.files.iter().map(|file| file.path.as_str()).collect();
+                    let intent = trace.intent.as_ref().map_or("-", |served| served.id.as_str());
+                    vec![
+                        it.record.id.clone(),
+                        it.record.at.to_string().chars().take(19).collect(),
+                        intent.to_owned(),
+                        trace.contributor.kind.name().to_owned(),
+                        trace.verdict.name().to_owned(),
+                        found::stage(&trace.stage),
+                        paths.join(" "),
+                    ]
+                })
+                .collect();
+            output::table(&["id", "at", "intent", "by", "verdict", "commit", "files"], &rows);
+            if count > records.len() {
+                output::line(format!("{} more; --limit {count} shows all", count - records.len()));
+            }
+        },
+    )
+}

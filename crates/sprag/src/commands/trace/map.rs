@@ -1,0 +1,114 @@
+//! `sprag trace map`: from an intent to its files and what is in them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+use sprag_core::intent::{IntentSet, Link, LinkState, Read, Standings, link_state, links};
+use sprag_core::text::Text;
+use sprag_host::intents;
+use sprag_host::trace::reading::{self, Standing};
+use sprag_host::walk::World;
+
+use crate::commands::{Cx, Outcome, show};
+use crate::failure::Failure;
+use crate::output;
+
+/// Show what was done for each intent, and whether it still counts
+#[derive(clap::Args)]
+pub struct Args {
+    /// Only this intent
+    intent: Option<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// What was done for one intent.
+#[derive(Default)]
+struct Done {
+    files: BTreeMap<String, Part>,
+    records: usize,
+}
+
+struct Part {
+    symbols: BTreeSet<String>,
+    /// The worst of its records.
+    state: LinkState,
+}
+
+struct Row {
+    intent: Text<64>,
+    state: LinkState,
+    done: Done,
+}
+
+pub fn run(args: &Args, cx: &Cx) -> Outcome {
+    let world = cx.world()?;
+    let is_meant = |row: &Row| args.intent.as_ref().is_none_or(|id| id == row.intent.as_str());
+    let rows: Vec<Row> = rows(&world)?.into_iter().filter(is_meant).collect();
+    show(
+        args.json,
+        || {
+            let file = |(path, part): (&String, &Part)| {
+                json!({"path": path, "symbols": part.symbols, "state": part.state})
+            };
+            let row = |row: &Row| {
+                let files: Vec<Value> = row.done.files.iter().map(file).collect();
+                json!({"intent": row.intent, "state": row.state, "records": row.done.records, "files": files})
+            };
+            json!({ "intents": rows.iter().map(row).collect::<Vec<_>>() })
+        },
+        || tell(&rows),
+    )
+}
+
+fn rows(world: &World<'_>) -> Result<Vec<Row>, Failure> {
+    let loaded = world.places.worktree.as_ref().and_then(|worktree| intents::load(worktree));
+    let set = match loaded.map(|loaded| loaded.read) {
+        None => IntentSet::default(),
+        Some(Read::Good(set)) => set,
+        Some(Read::Bad(bad)) => return Err(Failure::bad_intents(&bad)),
+    };
+    let standings: Standings = intents::standings(world)?;
+    let all = reading::all(world)?;
+    let standing = Standing::of(&all);
+    let mut done: BTreeMap<Text<64>, Done> = BTreeMap::new();
+    let mut linked = Vec::new();
+    for found in all.iter().filter(|found| standing.is_any(found)) {
+        let Some(served) = &found.trace.intent else { continue };
+        let link = Link { intent: served.id.clone(), fingerprint: Text::from(served.fingerprint.as_str()) };
+        let state = link_state(&set, &standings, &link);
+        let entry = done.entry(served.id.clone()).or_default();
+        entry.records += 1;
+        for file in found.trace.files.iter().filter(|file| standing.holds(found, &file.path)) {
+            let part = entry
+                .files
+                .entry(file.path.clone())
+                .or_insert_with(|| Part { symbols: BTreeSet::new(), state });
+            part.state = part.state.max(state);
+            part.symbols.extend(file.units.iter().map(|unit| unit.unit.to_string()));
+        }
+        linked.push(link);
+    }
+    let rows = links(&set, &standings, &linked).into_iter().map(|linked| Row {
+        done: done.remove(&linked.intent).unwrap_or_default(),
+        intent: linked.intent,
+        state: linked.state,
+    });
+    Ok(rows.collect())
+}
+
+fn tell(rows: &[Row]) {
+    if rows.is_empty() {
+        output::line("there are no intents, and nothing was done for any\n  next: sprag intent list");
+    }
+    for row in rows {
+        output::heading(&format!("{}  {}  {} records", row.intent, row.state.name(), row.done.records));
+        for (path, part) in &row.done.files {
+            output::line(format!("  {path}  {}", part.state.name()));
+            for symbol in &part.symbols {
+                output::line(format!("    {symbol}"));
+            }
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! `sprag trace reindex`: what follows from the records and the commits, found out again.
+
+use serde_json::json;
+use sprag_core::event::{Event, Input, SessionId};
+use sprag_core::log::{By, Record};
+use sprag_core::text::Text;
+use sprag_core::trace::FINAL;
+use sprag_core::trace::open::Open;
+use sprag_host::disk::RealDisk;
+use sprag_host::places::Places;
+use sprag_host::trace::anchor::{Known, renew};
+use sprag_host::{learnings, projections, records, reports, trace};
+
+use crate::commands::{Cx, Outcome, show};
+use crate::failure::Failure;
+use crate::output;
+
+/// Look at the commits again for what was changed, and tell other clones
+#[derive(clap::Args)]
+pub struct Args {
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: &Args, cx: &Cx) -> Outcome {
+    let world = cx.world()?;
+    let store = world.store();
+    projections::refresh::<Open>(&store, &RealDisk)?;
+    let input = Input::new(cx.now, SessionId::new(reports::CLIENT), Event::Tick);
+    let found = trace::commits(&world, &input).map(|changed| changed.traces).unwrap_or_default();
+    let by = By { client: Text::from(reports::CLIENT), agent: None, role: None };
+    let records: Vec<_> = found
+        .iter()
+        .map(|(kind, trace)| records::record(kind, cx.now, None, Some(by.clone()), json!(trace)))
+        .collect();
+    store.log(&RealDisk, &records)?;
+    projections::refresh::<Open>(&store, &RealDisk)?;
+    let rewritten = renewed(&world.places, cx)?;
+    store.log(&RealDisk, &rewritten)?;
+    let published = match learnings::project_dir(&world.places) {
+        Some(project) => trace::share::publish(&store, &project, &RealDisk)?,
+        None => 0,
+    };
+    let (count, renewed) = (records.len(), rewritten.len());
+    show(
+        args.json,
+        || json!({"final": count, "rewritten": renewed, "published": published}),
+        || {
+            output::line(format!(
+                "{count} records of commits were added, {renewed} of rewritten ones, {published} told to other clones"
+            ));
+        },
+    )
+}
+
+/// Records for commits that took the place of others.
+fn renewed(places: &Places, cx: &Cx) -> Result<Vec<Record>, Failure> {
+    let known = Known::load(places)?;
+    let bar = output::progress(0, "looking for rewritten commits");
+    let traces = renew::renew(places, &known, renew::PATIENCE, |at, of| {
+        bar.set_length(of as u64);
+        bar.set_position(at as u64);
+    });
+    bar.finish_and_clear();
+    let by = By { client: Text::from(reports::CLIENT), agent: None, role: None };
+    Ok(traces.iter().map(|it| records::record(FINAL, cx.now, None, Some(by.clone()), json!(it))).collect())
+}

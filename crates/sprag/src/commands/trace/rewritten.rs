@@ -1,0 +1,36 @@
+//! `sprag trace rewritten`: what git's `post-rewrite` hook has to say.
+
+use std::io::{self, Read as _};
+
+use serde_json::json;
+use sprag_host::trace::anchor::rewrites;
+
+use super::super::{Cx, Outcome, show};
+use crate::failure::Failure;
+use crate::output;
+
+/// Note which commits took the place of which, from a `post-rewrite` hook of git
+#[derive(clap::Args)]
+pub struct Args {
+    /// What git says did it; not used
+    what: Option<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// More lines than a rebase has.
+const BYTES: u64 = 4 * 1024 * 1024;
+
+pub fn run(args: &Args, cx: &Cx) -> Outcome {
+    let world = cx.world()?;
+    let mut text = Vec::new();
+    io::stdin().lock().take(BYTES).read_to_end(&mut text).unwrap_or_default();
+    let noted = rewrites::note(&world.store(), world.disk, &String::from_utf8_lossy(&text), cx.now);
+    let count = noted.map_err(|error| Failure::io("write to", &world.places.store, &error))?;
+    show(
+        args.json,
+        || json!({"noted": count}),
+        || output::note(format!("sprag: noted {count} rewritten commits")),
+    )
+}

@@ -1,0 +1,92 @@
+//! `sprag trace show`: one record, with all that it says.
+
+use serde_json::json;
+use sprag_core::text::shell_word;
+use sprag_core::trace::{Range, Verdict};
+use sprag_host::learnings::PREFIX;
+use sprag_host::trace::reading::{self, Found, Standing};
+
+use super::found;
+use crate::commands::{Cx, Outcome, show};
+use crate::failure::Failure;
+use crate::output;
+
+/// Show one record
+#[derive(clap::Args)]
+pub struct Args {
+    /// Its id, or the start of it
+    id: String,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: &Args, cx: &Cx) -> Outcome {
+    let all = reading::all(&cx.world()?)?;
+    let named = |found: &&Found| found.record.id.starts_with(&args.id) && args.id.len() >= PREFIX;
+    let found: Vec<&Found> = all.iter().filter(named).collect();
+    let [one] = found[..] else {
+        return Err(match found.len() {
+            0 => Failure::no_trace(&args.id),
+            count => Failure::ambiguous_trace(&args.id, count),
+        });
+    };
+    let is_standing = Standing::of(&all).is_any(one);
+    show(
+        args.json,
+        || json!({"record": found::rendered(one), "summary": found::row(one), "superseded": !is_standing}),
+        || tell(one, is_standing),
+    )
+}
+
+fn tell(found: &Found, is_standing: bool) {
+    let Found { record, trace, .. } = found;
+    output::heading(&record.id);
+    output::line(format!("at        {}", record.at));
+    if let Some(served) = &trace.intent {
+        output::line(format!("intent    {} ({})", served.id, served.fingerprint));
+    }
+    if let Some(session) = trace.session(record) {
+        output::line(format!("session   {}", session.as_str()));
+    }
+    let model = trace.contributor.model.as_ref().map(|model| format!(" {model}")).unwrap_or_default();
+    output::line(format!("by        {}{model}", trace.contributor.kind.name()));
+    output::line(format!("seen by   {}", found::source(&trace.source)));
+    output::line(format!("commit    {}", trace.stage.revision().unwrap_or("none yet")));
+    let declared = trace.declared.map(|class| format!(", declared {}", class.name())).unwrap_or_default();
+    output::line(format!("class     {} ({}){declared}", trace.verdict.class().name(), trace.verdict.name()));
+    match &trace.verdict {
+        Verdict::Proved { level, .. } => output::line(format!("proof     {level}")),
+        Verdict::Unproven { reason } => output::line(format!("why       {reason}")),
+        Verdict::Changed { witness } => {
+            output::line(format!("witness   {}", witness.path));
+            for (sign, spot) in [("-", &witness.before), ("+", &witness.after)] {
+                if let Some(spot) = spot {
+                    output::line(format!("  {sign} {}: {}", spot.line, spot.text));
+                }
+            }
+        }
+    }
+    for file in &trace.files {
+        output::line(format!("file      {}", file.path));
+        let lines = |ranges: &[Range]| {
+            let told: Vec<String> =
+                ranges.iter().map(|range| format!("{}-{}", range.start, range.end)).collect();
+            told.join(" ")
+        };
+        if !file.ranges.is_empty() {
+            output::line(format!("  lines   {}", lines(&file.ranges)));
+        }
+        if !file.deleted.is_empty() {
+            output::line(format!("  gone    {}", lines(&file.deleted)));
+        }
+        for unit in &file.units {
+            output::line(format!("  in      {} {}", unit.unit, unit.hash));
+        }
+    }
+    if !is_standing {
+        output::line("a later record has taken its place");
+    }
+    let path = trace.files.first().map(|file| shell_word(&file.path)).unwrap_or_default();
+    output::line(format!("  next: sprag trace log --all --path {path}"));
+}

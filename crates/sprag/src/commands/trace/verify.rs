@@ -1,0 +1,47 @@
+//! `sprag trace verify`: whether the records are what was written.
+
+use serde_json::{Value, json};
+use sprag_host::trace::verify::{self, Problem};
+
+use crate::commands::{Cx, Ending, Outcome, show};
+use crate::output;
+
+/// Check that records are what was written, and that proofs hold
+#[derive(clap::Args)]
+pub struct Args {
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: &Args, cx: &Cx) -> Outcome {
+    let bar = output::progress(0, "records");
+    let report = verify::verify(&cx.world()?, || bar.inc(1))?;
+    bar.finish_and_clear();
+    let problem = |it: &Problem| json!({"id": it.id, "place": it.place, "why": it.why});
+    show(
+        args.json,
+        || {
+            let problems: Vec<Value> = report.problems.iter().map(problem).collect();
+            json!({
+                "ok": problems.is_empty(), "first_bad": report.problems.first().map(|it| &it.id),
+                "records": report.records, "shared": report.shared, "versions": report.versions,
+                "proofs": report.proofs, "unchecked_proofs": report.unchecked, "problems": problems,
+            })
+        },
+        || {
+            for it in &report.problems {
+                output::line(format!("bad: `{}` in {}: {}", it.id, it.place, it.why));
+            }
+            output::line(format!(
+                "{} records, {} shared, {} committed versions, {} proofs replayed, {} without sources",
+                report.records, report.shared, report.versions, report.proofs, report.unchecked
+            ));
+            match report.problems.first() {
+                None => output::line("all are as they were written"),
+                Some(first) => output::line(format!("  next: sprag trace show {}", first.id)),
+            }
+        },
+    )?;
+    Ok(if report.problems.is_empty() { Ending::Done } else { Ending::No })
+}

@@ -1,0 +1,109 @@
+//! Killed at every write that the records of changes take: none is lost that was acknowledged, what is said
+//! twice around a death counts once, and the chain holds.
+
+use std::fs;
+
+use serde_json::json;
+use sprag_core::event::{Event, Input, Presence, SessionId, Source, Stop};
+use sprag_core::tool::{Effect, Outcome, Tool, ToolCall, Whole};
+use sprag_host::disk::{Disk, RealDisk};
+use sprag_host::env::Env;
+use sprag_host::places::Places;
+use sprag_host::trace::reading::{self, Standing};
+use sprag_host::trace::verify;
+use sprag_host::walk::{self, World};
+
+use crate::killed::{Dying, Torn};
+use crate::support::Sandbox;
+
+const TOOLS: &[Tool] = &[
+    Tool { name: "Bash", effect: Effect::Exec, paths: &[], command: Some("command") },
+    Tool { name: "Write", effect: Effect::Write, paths: &["file_path"], command: None },
+];
+
+struct Run {
+    sandbox: Sandbox,
+    env: Env,
+}
+
+impl Run {
+    fn new() -> Run {
+        let sandbox = Sandbox::new();
+        fs::create_dir_all(sandbox.project.join(".sprag")).unwrap();
+        sandbox.write("a.txt", "one\n");
+        sandbox.git(&["add", "-A"]);
+        sandbox.git(&["commit", "-qm", "first"]);
+        let env = Env::Given([("SPRAG_HOME".to_owned(), sandbox.home.clone().into())].into());
+        Run { sandbox, env }
+    }
+
+    fn world<'a>(&'a self, disk: &'a dyn Disk) -> World<'a> {
+        World::new(&self.env, disk, Places::find(&self.sandbox.project, &self.env).unwrap())
+    }
+
+    /// Whoever is killed over an event is called again.
+    fn play(&self, disk: &Dying, event: &Event) {
+        let disks: [&dyn Disk; 2] = [disk, &RealDisk];
+        for disk in disks {
+            let world = self.world(disk);
+            let input = Input::new(sprag_host::env::now(), SessionId::new("s"), event.clone());
+            let input = input.within(&self.sandbox.project.display().to_string());
+            let input = Input { presence: Presence::Headless, ..input };
+            if let Ok(walked) = walk::walk(&world, &input) {
+                walk::chores(&world, &input, &walked).unwrap_or_default();
+                return;
+            }
+        }
+        panic!("after a kill the same event goes through");
+    }
+
+    fn call(&self, disk: &Dying, tool: &str, input: serde_json::Value, act: impl FnOnce()) {
+        let call = ToolCall::new(TOOLS, tool, input, Some("c"), Whole::Yes);
+        self.play(disk, &Event::ToolRequested { call: call.clone() });
+        act();
+        self.play(disk, &Event::ToolFinished { call, outcome: Outcome::Ok });
+    }
+
+    fn play_all(&self, disk: &Dying) {
+        let file = self.sandbox.project.join("a.txt");
+        self.play(disk, &Event::SessionStarted { source: Source::Startup });
+        let write = |text: &str| self.sandbox.write("a.txt", text);
+        let input = |text: &str| json!({"file_path": file, "content": text});
+        self.call(disk, "Write", input("one\ntwo\n"), || drop(write("one\ntwo\n")));
+        self.play(disk, &Event::StopRequested(Stop::default()));
+        self.call(disk, "Bash", json!({"command": "git commit -qam second"}), || {
+            self.sandbox.git(&["commit", "-qam", "second"]);
+        });
+    }
+
+    /// What stands in the end: which lines of which commit.
+    fn standing(&self) -> Vec<String> {
+        let world = self.world(&RealDisk);
+        let report = verify::verify(&world, || {}).unwrap();
+        assert_eq!(report.problems, []);
+        let all = reading::all(&world).unwrap();
+        let standing = Standing::of(&all);
+        let told = all.iter().filter(|found| standing.is_any(found)).map(|found| {
+            let ranges = found.trace.files.iter().flat_map(|file| &file.ranges);
+            let ranges: Vec<String> = ranges.map(|range| format!("{}-{}", range.start, range.end)).collect();
+            format!("{} {}", found.record.kind, ranges.join(" "))
+        });
+        told.collect()
+    }
+}
+
+#[test]
+fn killed_at_every_write_the_same_records_stand() {
+    let whole = Run::new();
+    let disk = Dying::at(usize::MAX, Torn::Nothing);
+    whole.play_all(&disk);
+    let operations = usize::MAX - disk.left();
+    assert_eq!(whole.standing(), ["trace.final 2-2"]);
+    assert!(operations > 20, "{operations}");
+    for at in 0..operations {
+        let torn = [Torn::Half, Torn::All][at % 2];
+        let run = Run::new();
+        run.play_all(&Dying::at(at, torn));
+        assert_eq!(run.standing(), ["trace.final 2-2"], "killed at operation {at}, {torn:?}");
+    }
+}
