@@ -36,11 +36,12 @@ impl Walk<'_> {
                 if let Some(parameter) = self.tree.child(id, "parameter") {
                     self.script_pattern(parameter, Binds::Here);
                 }
+                // Defaults do not see what the body declares.
+                self.fields(id, &["parameters", "parameter", "return_type", "type_parameters"]);
                 if let Some(body) = self.tree.child(id, "body") {
                     self.script_hoist(body, true);
                     self.script_block(body);
                 }
-                self.fields(id, &["parameters", "parameter", "return_type", "type_parameters"]);
                 match self.tree.child(id, "body") {
                     Some(body) if self.tree.kind(body) == "statement_block" => self.kids(body),
                     Some(body) => self.visit(body),
