@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::intent::Class;
 use crate::memory::propose::Resolution;
+use crate::memory::redact;
 use crate::rules::Ground;
 use crate::shell::Start;
 use crate::text::Text;
@@ -302,6 +303,42 @@ impl ReviewWord {
 }
 
 impl Report {
+    /// Without secrets in what is said: parts of it are kept in the state of a session. What a secret is there for
+    /// stays, and a submission is read as it is, to be redacted when it is known what is in it.
+    #[must_use]
+    pub fn redacted(self) -> Report {
+        fn clean<const N: usize>(text: &mut Text<N>) {
+            *text = redact::short(text.as_str());
+        }
+        let mut report = self;
+        match &mut report {
+            Report::Observed { note } => clean(note),
+            Report::Skipped { reason, .. } => clean(reason),
+            Report::Referred { how, .. } => clean(how),
+            Report::Went { what, .. } => clean(what),
+            Report::Answered(answered) => {
+                clean(&mut answered.question);
+                clean(&mut answered.answer);
+                clean(&mut answered.source);
+            }
+            Report::Decided(decided) => {
+                clean(&mut decided.summary);
+                clean(&mut decided.message);
+                decided.opinions.iter_mut().for_each(clean);
+            }
+            Report::Approved { .. }
+            | Report::Rejected { .. }
+            | Report::IntentSelected { .. }
+            | Report::IntentDone { .. }
+            | Report::Reflected { .. }
+            | Report::Verified
+            | Report::Misdirected { .. }
+            | Report::ReviewerStarted { .. }
+            | Report::ReviewerEnded { .. } => {}
+        }
+        report
+    }
+
     /// Whether an agent may say it too.
     pub fn is_anyones(&self) -> bool {
         match self {

@@ -69,6 +69,11 @@ pub fn quoted(text: &str) -> String {
     one_line(text).replace('`', "'")
 }
 
+/// The same for text that was said by others: it opens and closes no tag that means something to a model.
+pub fn said(text: &str) -> String {
+    one_line(text).replace('<', "‹").replace('>', "›").replace('"', "'")
+}
+
 /// The last so many characters of a text.
 pub fn ending(text: &str, characters: usize) -> &str {
     let from = characters.checked_sub(1).and_then(|last| text.char_indices().rev().nth(last));

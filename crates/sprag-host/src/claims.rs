@@ -78,7 +78,7 @@ pub fn look(world: &World<'_>, input: &Input, session: &Session) -> Option<Seen>
     };
     let mut followed = Followed::default();
     let now = now(world, input);
-    let cx = Looking { world, input, now, session, call, outcome, ledger };
+    let cx = Looking { world, input, now, guard, session, call, outcome, ledger };
     let files = touches.into_iter().map(|touch| {
         let real = followed.path(&touch.path);
         match touch.how {
@@ -141,6 +141,7 @@ struct Looking<'a> {
     world: &'a World<'a>,
     input: &'a Input,
     now: Timestamp,
+    guard: Guard,
     session: &'a Session,
     call: &'a ToolCall,
     outcome: Option<&'a Outcome>,
@@ -251,10 +252,17 @@ impl Looking<'_> {
         let base = before.content().and_then(|content| self.ledger.kept(content));
         let is_base_known = before == Was::Absent || base.is_some();
         let is_others = |turn: &Turn| turn.root == name.root && !turn.writer().is(&me);
-        let is_shared = page.turns[at + 1..].iter().any(is_others);
+        let overtaken = page.turns[at + 1..].iter().rev().find(|turn| is_others(turn));
         let planned =
             is_base_known.then(|| edits::planned(self.call, &file.touch.named, base.as_deref())).flatten();
         let fit = match (&planned, &looked.text) {
+            // What is there is its own, perhaps, and what it was written over is not.
+            _ if overtaken.is_some() && !before.is(after) => {
+                let theirs = overtaken.and_then(Turn::became).filter(|theirs| Some(*theirs) != after);
+                Fit::Shared {
+                    kept: theirs.and_then(|theirs| self.ledger.keep_theirs(&file.real, theirs, self.now)),
+                }
+            }
             (Some(planned), Some(text)) if edits::is_as_planned(&file.touch.named, planned, text) => {
                 Fit::Planned
             }
@@ -262,12 +270,11 @@ impl Looking<'_> {
             _ if before.is(after) => Fit::Unknown,
             (Some(planned), text) => {
                 let found = text.as_deref().unwrap_or_default();
-                let kept = (!self.has_failed())
+                let kept = (self.guard != Guard::Off && !self.has_failed())
                     .then(|| self.ledger.keep_lost(&file.real, planned, found, self.input.at))
                     .flatten();
                 Fit::Unplanned { kept }
             }
-            (None, _) if is_shared => Fit::Shared,
             (None, _) => Fit::Alone,
         };
         if let (Some(content), Some(text)) = (after, &looked.text) {

@@ -64,7 +64,7 @@ pub fn look(places: &Places, before: Timestamp) -> io::Result<Sweep> {
             sweep.sessions.push(id.clone());
         }
     }
-    for dir in ["journal", "cache", "outbox", "log", "crash"] {
+    for dir in ["journal", "cache", "outbox", "log", "crash", "claims", "claims/kept", "claims/lost"] {
         let entries = fs::read_dir(store.dir.join(dir)).into_iter().flatten().flatten();
         sweep.leftovers.extend(entries.map(|entry| entry.path()).filter(|path| is_leftover(path)));
     }

@@ -100,6 +100,20 @@ pub fn replace_by_pieces(disk: &dyn Disk, path: &Path, bytes: &[u8], size: usize
     sync_parent(disk, path)
 }
 
+/// Makes directories below a root that the repository brings along. A link among them leads who knows where:
+/// nothing is written through it.
+pub fn make_dirs_within(disk: &dyn Disk, root: &Path, dir: &Path) -> io::Result<()> {
+    let below = dir.strip_prefix(root).map_err(|_| io::ErrorKind::InvalidInput)?;
+    let mut at = root.to_path_buf();
+    for part in std::iter::once(None).chain(below.components().map(Some)) {
+        at.extend(part);
+        if fs::symlink_metadata(&at).is_ok_and(|found| !found.is_dir()) {
+            return Err(io::ErrorKind::NotADirectory.into());
+        }
+    }
+    disk.make_dirs(dir)
+}
+
 /// The same for what can be made again: a power cut may take it.
 pub fn replace_derived(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Result<()> {
     put(disk, path, [bytes], |_| Ok(()))

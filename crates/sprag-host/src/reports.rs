@@ -85,6 +85,7 @@ pub fn tell(
     cwd: &Path,
     now: Timestamp,
 ) -> Result<Told, ReportError> {
+    let report = report.redacted();
     let root = world.places.worktree.as_ref().map(|root| root.to_string_lossy().into_owned());
     let input = Input {
         client: CLIENT.to_owned(),
@@ -130,6 +131,7 @@ fn mirror(world: &World<'_>, session: &SessionId, logged: &[Record], now: Timest
 
 /// Leaves a report for somebody else to take in.
 pub fn leave(world: &World<'_>, session: &SessionId, report: Report, now: Timestamp) -> io::Result<Delivery> {
+    let report = report.redacted();
     let drop = inbox::Drop { v: 1, id: records::new_id(now), at: now, session: session.clone(), report };
     Ok(Delivery::Left(inbox::leave(&world.places, world.env, world.disk, &drop)?))
 }

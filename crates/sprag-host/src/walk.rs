@@ -277,7 +277,7 @@ fn take_in(
         if !is_known {
             let report = Input {
                 at: drop.at.min(input.at).max(session.about.started.unwrap_or(input.at)),
-                event: Event::Reported(drop.report),
+                event: Event::Reported(drop.report.redacted()),
                 // Whoever's call it is that takes it in, it is not theirs.
                 actor: Actor::Main,
                 ..input.clone()

@@ -37,7 +37,9 @@ pub(crate) fn is_directive(lang: Lang, text: &str) -> bool {
             ];
             MARKS.iter().any(|mark| body.starts_with(mark)) || text.contains("@jsx")
         }
-        Lang::Rust | Lang::Java => false,
+        // Code for a browser, kept in a comment.
+        Lang::Java => text.starts_with("/*-{"),
+        Lang::Rust => false,
     }
 }
 

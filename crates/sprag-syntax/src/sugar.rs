@@ -193,7 +193,6 @@ fn rust(tree: &mut Tree, symbols: &mut Symbols, name: &str, kids: &mut Vec<Id>) 
         | "field_declaration_list"
         | "field_initializer_list"
         | "enum_variant_list"
-        | "use_list"
         | "array_expression"
         | "struct_pattern"
         | "type_parameters"
@@ -215,6 +214,11 @@ fn rust(tree: &mut Tree, symbols: &mut Symbols, name: &str, kids: &mut Vec<Id>) 
             }
             unwrap_value(tree, "value", kids);
         }
+        // What one `use` names is brought in together.
+        "use_list" => {
+            drop_last_comma(tree, kids);
+            sort_elements(tree, symbols, kids);
+        }
         // `#[inline]` is a hint to the compiler and nothing else.
         "source_file" | "declaration_list" => kids.retain(|kid| !is_inline_hint(tree, symbols, *kid)),
         "closure_expression" => unwrap_value(tree, "body", kids),
@@ -223,10 +227,31 @@ fn rust(tree: &mut Tree, symbols: &mut Symbols, name: &str, kids: &mut Vec<Id>) 
             if let Some(last) = kids.last_mut().filter(|last| known && tree.kind(**last) == "token_tree") {
                 let mut inner = tree.kids(*last).to_vec();
                 drop_last_comma(tree, &mut inner);
+                trim_structs(tree, &mut inner);
                 *last = tree.with_kids(*last, &inner);
             }
         }
         _ => {}
+    }
+}
+
+/// `Name { a, b, }` among the tokens of a macro that takes expressions.
+fn trim_structs(tree: &mut Tree, tokens: &mut [Id]) {
+    for at in 0..tokens.len() {
+        if tree.kind(tokens[at]) != "token_tree" {
+            continue;
+        }
+        let mut inner = tree.kids(tokens[at]).to_vec();
+        let is_struct = tree.kind(inner[0]) == "{" && at > 0 && tree.kind(tokens[at - 1]) == "identifier";
+        if is_struct {
+            drop_last_comma(tree, &mut inner);
+        }
+        // Another macro may mean something else by its tokens.
+        let is_macro = at > 0 && tree.kind(tokens[at - 1]) == "!";
+        if !is_macro {
+            trim_structs(tree, &mut inner);
+        }
+        tokens[at] = tree.with_kids(tokens[at], &inner);
     }
 }
 

@@ -178,7 +178,12 @@ pub(crate) struct Parsed<'a> {
 
 /// Parses a source, with the help of another one that is nearly the same. Such help saves time; whether it gives the
 /// same tree is tree-sitter's promise, and no proof rests on it: the checker always parses anew.
-pub(crate) fn parse<'a>(lang: Lang, bytes: &'a [u8], like: Option<&Parsed<'_>>, left: usize) -> Result<Parsed<'a>, Reason> {
+pub(crate) fn parse<'a>(
+    lang: Lang,
+    bytes: &'a [u8],
+    like: Option<&Parsed<'_>>,
+    left: usize,
+) -> Result<Parsed<'a>, Reason> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let text = std::str::from_utf8(bytes).map_err(|_| Reason::Binary)?;
     if text.contains('\0') {
@@ -223,7 +228,12 @@ fn edited(like: &Parsed<'_>, text: &str) -> tree_sitter::Tree {
     tree
 }
 
-pub(crate) fn build(lang: Lang, parsed: &Parsed<'_>, symbols: &mut Symbols, left: &mut usize) -> Result<Tree, Reason> {
+pub(crate) fn build(
+    lang: Lang,
+    parsed: &Parsed<'_>,
+    symbols: &mut Symbols,
+    left: &mut usize,
+) -> Result<Tree, Reason> {
     let grammar = grammar(lang).ok_or(Reason::Language)?;
     let text = parsed.text;
     let mut build = Build {

@@ -1,6 +1,8 @@
 //! Every way in which a command can fail, what its user is told and what they can do next. All
 //! messages of the product are in this file or in a gate's reason.
 
+mod trace;
+
 use std::borrow::Cow;
 use std::io;
 use std::path::Path;
@@ -9,7 +11,7 @@ use serde_json::{Value, json};
 use sprag_core::event::SessionId;
 use sprag_core::intent::{Bad, BadGlob, Intent};
 use sprag_core::memory::learning::{Faults, Unreadable};
-use sprag_core::text::quoted;
+use sprag_core::text::{quoted, shell_word};
 use sprag_core::verdict::Reason;
 use sprag_host::config::Problem;
 use sprag_host::config::edit::EditError;
@@ -298,6 +300,12 @@ impl Failure {
         Failure::new(Kind::Ours, "busy", "another process is at it").next(format!("sprag {command}"))
     }
 
+    pub fn no_store(path: &Path) -> Failure {
+        let message = format!("there is no store in `{}`", path.display());
+        let load = format!("sprag memory load --store {} --jsonl", shell_word(&path.to_string_lossy()));
+        Failure::new(Kind::Usage, "no_store", message).next(load)
+    }
+
     pub fn no_data(path: &Path) -> Failure {
         let message = format!("there is no data to measure on in `{}`", path.display());
         Failure::new(Kind::Usage, "no_data", message).next("sprag help eval")
@@ -332,28 +340,6 @@ impl Failure {
 
     pub fn not_confirmed(command: &str) -> Failure {
         Failure::new(Kind::No, "not_confirmed", "nothing was changed").next(command)
-    }
-
-    pub fn hook_taken(path: &Path) -> Failure {
-        let message = format!("`{}` is somebody else's", path.display());
-        Failure::new(Kind::No, "hook_taken", message)
-            .next("let that hook run `sprag trace rewritten` with what it reads from its stdin")
-    }
-
-    pub fn no_such_file(file: &Path) -> Failure {
-        let name = quoted(&file.display().to_string());
-        Failure::new(Kind::No, "no_file", format!("there is no file `{name}` in this worktree"))
-            .next("git ls-files")
-    }
-
-    pub fn not_blamed(file: &Path, why: &str) -> Failure {
-        let name = quoted(&file.display().to_string());
-        Failure::new(Kind::No, "not_blamed", format!("`{name}` {why}")).next("sprag trace blame FILE")
-    }
-
-    pub fn bad_lines(lines: &str, count: usize) -> Failure {
-        let message = format!("`{}` names no lines of a file that has {count}", quoted(lines));
-        Failure::new(Kind::Usage, "bad_lines", message).next("sprag trace blame FILE -L 1,10")
     }
 
     pub fn not_in_git(what: &str) -> Failure {

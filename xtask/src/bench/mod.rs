@@ -23,6 +23,7 @@ use scene::Scene;
 mod append;
 mod budgets;
 mod cases;
+mod classify;
 mod empty;
 mod instructions;
 mod latency;
@@ -45,6 +46,10 @@ pub fn run(args: &[String]) -> anyhow::Result<()> {
         Options::PeakOf(command) => return memory::print_peak(&command),
         Options::Run(plan) => plan,
     };
+    if plan.parts == Parts::Classify {
+        let program = program::given_or_built(plan.sprag.as_deref())?;
+        return classify::run(&program, plan.rounds);
+    }
     let report = measure(&plan)?;
     print!("{report}");
     if let Some(file) = &plan.json {

@@ -10,6 +10,7 @@ usage: cargo xtask bench [FLAGS]
   --rounds N       how often each process is started for the latency (default: 500)
   --search         measure searching only
   --million        also search a million texts, which takes minutes to prepare
+  --classify       measure telling refactoring from new behaviour only
   --instructions   count instructions only, against `xtask/budgets.json`
   --save           write the counted instructions to `xtask/budgets.json` as the last known ones
   --strict         fail where a ratio or the memory breaks its contract; for a machine at rest
@@ -42,6 +43,7 @@ pub struct Plan {
 pub enum Parts {
     All,
     Search,
+    Classify,
     Instructions,
 }
 
@@ -62,6 +64,7 @@ pub fn parse(args: &[String]) -> Result<Options, Usage> {
             "--sprag" => plan.sprag = Some(PathBuf::from(value()?)),
             "--rounds" => plan.rounds = rounds(value()?)?,
             "--search" => plan.parts = Parts::Search,
+            "--classify" => plan.parts = Parts::Classify,
             "--million" => plan.sizes = 3,
             "--instructions" => plan.parts = Parts::Instructions,
             "--save" => plan.save = true,

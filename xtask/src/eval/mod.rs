@@ -1,5 +1,6 @@
-//! `cargo xtask eval policy|retrieval|trace-export`: the figures of the policy on labelled commands, of the memory
-//! on sets with a key, and exported records against the schemas of their form. The data is no part of this repository; without it there is nothing to do. No command is ever
+//! `cargo xtask eval policy|retrieval|trace|trace-export`: the figures of the policy on labelled commands, of the
+//! memory on sets with a key, of proofs of refactoring on labelled changes, and exported records against the schemas of
+//! their form. The data is no part of this repository; without it there is nothing to do. No command is ever
 //! run: each is handed to `sprag policy check --jsonl` as text.
 
 use std::path::Path;
@@ -18,13 +19,14 @@ mod retrieval;
 mod rows;
 mod schema;
 mod share;
+mod trace;
 mod trace_export;
 
 use options::Options;
 
 pub fn run(args: &[String]) -> anyhow::Result<()> {
     let named = args.split_first().map(|(name, rest)| (name.as_str(), rest));
-    let Some((name @ ("policy" | "retrieval" | "trace-export"), rest)) = named else {
+    let Some((name @ ("policy" | "retrieval" | "trace" | "trace-export"), rest)) = named else {
         return Err(Usage(options::USAGE.to_owned()).into());
     };
     let options = Options::read(rest)?;
@@ -38,6 +40,7 @@ pub fn run(args: &[String]) -> anyhow::Result<()> {
     let sprag = program::given_or_built(options.sprag.as_deref())?;
     let report = match name {
         "policy" => policy(&sprag, &data)?,
+        "trace" => trace::score(&sprag, &data)?,
         "trace-export" => trace_export::score(&sprag, &data)?,
         _ => retrieval::score(&sprag, &data)?,
     };

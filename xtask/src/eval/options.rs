@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::failure::Usage;
 
-pub const USAGE: &str = "usage: cargo xtask eval policy|retrieval|trace-export [--data DIR] [--sprag PATH] [--errors N] [--strict]";
+pub const USAGE: &str = "usage: cargo xtask eval policy|retrieval|trace|trace-export [--data DIR] [--sprag PATH] [--errors N] [--strict]";
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Options {

@@ -12,7 +12,7 @@ use crate::memory::episode::{self, ALIKE, Class, EPISODE, Episode};
 use crate::memory::lesson;
 use crate::memory::redact;
 use crate::policy::{Key, Section, Tighten};
-use crate::text::{Text, one_line, quoted, shell_word};
+use crate::text::{Text, quoted, said, shell_word};
 use crate::time::Timestamp;
 use crate::tool::{Effect, Outcome, ToolCall};
 use crate::verdict::Vote;
@@ -136,9 +136,9 @@ impl Episodes {
         self.told.push(key);
         let mut told = format!(
             "`{}` failed like this {} before; what helped then, as it was noted: {}",
-            quoted(pattern.command.as_str()),
+            quoted(&said(pattern.command.as_str())),
             if pattern.count == 1 { "once".to_owned() } else { format!("{} times", pattern.count) },
-            one_line(pattern.fix.as_str())
+            said(pattern.fix.as_str())
         );
         if pattern.count >= ALIKE {
             told.push_str("; it may be worth a learning when you reflect");

@@ -353,7 +353,7 @@ fn note_write(known: &mut ReadSet, file: &File, manner: Manner, outcome: &Outcom
     let is_own = match fit {
         Fit::Planned => true,
         Fit::Alone => !failed,
-        Fit::Shared | Fit::Unknown => false,
+        Fit::Shared { .. } | Fit::Unknown => false,
         Fit::Unplanned { .. } => return !failed,
     };
     let key = Key::new("", agent(input), &file.real);
@@ -371,7 +371,7 @@ fn note_write(known: &mut ReadSet, file: &File, manner: Manner, outcome: &Outcom
         Found::File(_) | Found::Absent | Found::Directory | Found::Odd | Found::Unknown => {}
     }
     // Somebody had the file while this call wrote it, and it was not said what it would be.
-    matches!(fit, Fit::Shared) && !failed
+    matches!(fit, Fit::Shared { .. }) && !failed
 }
 
 fn as_note(notes: &[String]) -> Vote {

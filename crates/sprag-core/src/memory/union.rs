@@ -49,6 +49,19 @@ pub fn taken(record: &Record, clone: &str, now: Timestamp) -> Option<Record> {
     Some(taken)
 }
 
+/// Leaves out of what is new what no honest clone writes: a second text under the name of a learning that is
+/// there, and one said to be superseded by what nobody has.
+pub fn retain_honest(known: &[Record], new: &mut Vec<Record>) {
+    let accepted = |record: &Record| {
+        let id = record.body["id"].as_str().filter(|_| record.kind == kinds::ACCEPTED);
+        id.map(str::to_owned)
+    };
+    let mut there: BTreeSet<String> = known.iter().filter_map(accepted).collect();
+    new.retain(|record| accepted(record).is_none_or(|id| there.insert(id)));
+    let is_there = |id: &Value| id.as_str().is_some_and(|id| there.contains(id));
+    new.retain(|record| record.kind != kinds::SUPERSEDED || is_there(&record.body["by"]));
+}
+
 /// Whether a record came from another clone, or sets right what did.
 pub fn is_foreign(record: &Record) -> bool {
     record.rest.contains_key(FROM)

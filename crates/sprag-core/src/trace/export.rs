@@ -86,7 +86,7 @@ fn ours(trace: &Trace) -> Map<String, Value> {
         }
     };
     put("intent_id", json!(trace.intent.as_ref().map(|served| &served.id)));
-    put("intent_fingerprint", json!(trace.intent.as_ref().map(|served| &served.fingerprint)));
+    put("intent_fingerprint", json!(trace.intent.as_ref().map(|served| named(served.fingerprint.as_str()))));
     put("provisional", json!(matches!(trace.stage, Stage::Provisional { .. })));
     put("base", json!(trace.stage.base()));
     let (source, call) = match &trace.source {
@@ -114,6 +114,12 @@ fn ours(trace: &Trace) -> Map<String, Value> {
     put("cut", json!(trace.is_cut.then_some(true)));
     put("prev", json!(trace.prev));
     out
+}
+
+/// A hash says how it was made.
+fn named(hash: &str) -> String {
+    let is_bare = hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if is_bare { format!("sha256:{hash}") } else { hash.to_owned() }
 }
 
 /// What each file has of something, with its path beside it.
@@ -215,6 +221,7 @@ mod tests {
         assert_eq!(ours["mutation_class"], "INTENT_EVOLUTION");
         assert_eq!(ours["units"][0]["path"], "src/a b.rs");
         assert_eq!(ours["provisional"], false);
+        assert_eq!(named(&"0a".repeat(32)), format!("sha256:{}", "0a".repeat(32)));
         assert!(ours.get("declared_class").is_none() && ours.get("proof").is_none());
     }
 }

@@ -99,10 +99,17 @@ fn search_schema() -> Map<String, Value> {
 }
 
 fn search(desk: &Desk<'_>, arguments: &Map<String, Value>) -> Said {
+    let category = match arguments.get("category").filter(|category| !category.is_null()) {
+        None => None,
+        Some(given) => Some(given.as_str().and_then(Category::read).ok_or_else(|| {
+            let known: Vec<&str> = Category::ALL.iter().map(|category| category.name()).collect();
+            format!("`category` is one of {}", known.join(", "))
+        })?),
+    };
     let query = find::Query {
         text: text::<QUERY>(arguments, "query")?.to_string(),
         limit: arguments.get("limit").and_then(Value::as_u64).unwrap_or(LIMIT).clamp(1, LIMIT_MOST) as usize,
-        category: arguments.get("category").and_then(Value::as_str).and_then(Category::read),
+        category,
         tag: arguments.get("tag").and_then(Value::as_str).map(str::to_owned),
         files: texts::<300>(arguments, "files", 20)?.iter().map(ToString::to_string).collect(),
     };

@@ -16,7 +16,7 @@ use sprag_core::time::Timestamp;
 use crate::disk::open_regular;
 
 /// Bytes from which on a file is told by its stamp alone.
-const HUGE: u64 = 256 * 1024 * 1024;
+const HUGE: u64 = 64 * 1024 * 1024;
 
 /// A file with what is in it, unless it is large.
 #[derive(Debug)]

@@ -1,12 +1,15 @@
 //! Whether there is anybody to guard a file against. It is asked with every write and every read, so it costs
 //! two looks for a file and one into the directory of journals.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use memchr::memmem;
+use rustix::fs::{AtFlags, FileType, Mode as RawMode, OFlags};
 use sprag_core::event::SessionId;
 use sprag_core::gates::stale::Mode;
 use sprag_core::gates::stale::look::Guard;
@@ -35,20 +38,28 @@ pub fn guard(world: &World<'_>, session: &SessionId, now: Timestamp) -> Guard {
 }
 
 fn is_other_live(store: &Path, session: &SessionId, now: Timestamp) -> bool {
-    let own = format!("{}.jsonl", journal::stem(session));
-    let entries = fs::read_dir(store.join("journal")).into_iter().flatten().flatten();
-    let others = entries.filter(|entry| {
-        let name = entry.file_name();
-        name.as_encoded_bytes().ends_with(b".jsonl") && name.as_encoded_bytes() != own.as_bytes()
-    });
-    others
-        .take(JOURNALS)
-        .any(|entry| is_recent(&entry.path(), now) && !has_ended(&entry.path()).unwrap_or(false))
+    find_live(store, &journal::stem(session), now).unwrap_or(false)
 }
 
-fn is_recent(path: &Path, now: Timestamp) -> bool {
-    fs::symlink_metadata(path)
-        .is_ok_and(|found| found.is_file() && (now.millis() / 1000 - found.mtime()).abs() < LIVE_SECONDS)
+/// One look into the directory, and one at each file in it by its name there: there may be hundreds.
+fn find_live(store: &Path, own: &str, now: Timestamp) -> rustix::io::Result<bool> {
+    let path = store.join("journal");
+    let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
+    let dir = rustix::fs::open(&path, flags, RawMode::empty())?;
+    for entry in rustix::fs::Dir::read_from(&dir)?.take(JOURNALS) {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes();
+        if name.strip_suffix(b".jsonl").is_none_or(|stem| stem == own.as_bytes()) {
+            continue;
+        }
+        let found = rustix::fs::statat(&dir, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW)?;
+        let is_file = FileType::from_raw_mode(found.st_mode).is_file();
+        let is_recent = (now.millis() / 1000 - found.st_mtime).abs() < LIVE_SECONDS;
+        if is_file && is_recent && !has_ended(&path.join(OsStr::from_bytes(name))).unwrap_or(false) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The last word of a journal on that. In a text the quotes would be escaped.

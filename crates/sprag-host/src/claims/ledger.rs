@@ -146,6 +146,13 @@ impl Turn {
         millis.div_euclid(1000).clamp(1, CLAIM_MILLIS / 1000)
     }
 
+    pub fn became(&self) -> Option<Content> {
+        match self.done.as_ref()?.after {
+            Became::Text(content) => Some(content),
+            Became::Absent | Became::Unclear => None,
+        }
+    }
+
     /// Whether it changed anything, seen by what is there now.
     pub fn has_written(&self, now: Option<Content>) -> bool {
         let after = match self.done.as_ref().map(|done| done.after) {
@@ -246,18 +253,24 @@ impl<'a> Ledger<'a> {
 
     /// The same by the part of a hash that a session remembers.
     pub fn kept_by(&self, page: &Page, short: Short) -> Option<Vec<u8>> {
-        let known = page.turns.iter().flat_map(|turn| {
-            let after = match turn.done.as_ref().map(|done| done.after) {
-                Some(Became::Text(content)) => Some(content),
-                Some(Became::Absent | Became::Unclear) | None => None,
-            };
-            [turn.before.content(), turn.planned, after].into_iter().flatten()
-        });
+        let known = page
+            .turns
+            .iter()
+            .flat_map(|turn| [turn.before.content(), turn.planned, turn.became()].into_iter().flatten());
         known.filter(|content| content.short() == short).find_map(|content| self.kept(content))
     }
 
     /// Keeps both versions of a file for its writer to compare, under these names.
     pub fn keep_lost(&self, real: &str, planned: &[u8], found: &[u8], now: Timestamp) -> Option<[String; 2]> {
+        Some([self.put_aside(real, "planned", planned, now)?, self.put_aside(real, "found", found, now)?])
+    }
+
+    /// Keeps what another wrote, and was written over.
+    pub fn keep_theirs(&self, real: &str, theirs: Content, now: Timestamp) -> Option<String> {
+        self.put_aside(real, "theirs", &self.kept(theirs)?, now)
+    }
+
+    fn put_aside(&self, real: &str, what: &str, text: &[u8], now: Timestamp) -> Option<String> {
         let dir = self.dir.join("lost");
         self.disk.make_dirs(&dir).ok()?;
         if fs::read_dir(&dir).ok()?.take(2 * LOST).count() >= 2 * LOST {
@@ -265,12 +278,9 @@ impl<'a> Ledger<'a> {
         }
         let name = Path::new(real).file_name()?.to_string_lossy().into_owned();
         let stem = format!("{}-{}", now.millis(), Digest::of([real]).short());
-        let put = |what: &str, text: &[u8]| {
-            let path = dir.join(format!("{stem}-{what}-{name}"));
-            disk::replace_derived(self.disk, &path, text).ok()?;
-            Some(path.to_string_lossy().into_owned())
-        };
-        Some([put("planned", planned)?, put("found", found)?])
+        let path = dir.join(format!("{stem}-{what}-{name}"));
+        disk::replace_derived(self.disk, &path, text).ok()?;
+        Some(path.to_string_lossy().into_owned())
     }
 
     fn page_path(&self, name: &Name) -> PathBuf {

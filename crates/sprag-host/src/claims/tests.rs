@@ -100,6 +100,24 @@ fn a_writer_that_died_stands_in_nobodys_way_for_long() {
 }
 
 #[test]
+fn whoever_takes_too_long_is_told_what_was_written_before_it() {
+    let desk = Desk::new();
+    assert_eq!(desk.asks("slow", "a", 0), Claim::Ours);
+    assert_eq!(desk.asks("two", "a", 10), Claim::Ours);
+    fs::write(desk.root().join("a"), "new\n").unwrap();
+    assert_eq!(desk.wrote("two", "a", 11).fit, Fit::Planned);
+    // What the slow one writes is what it was to write, and not what it may.
+    let call = desk.call("Write", json!({"file_path": desk.root().join("a"), "content": "late\n"}));
+    fs::write(desk.root().join("a"), "late\n").unwrap();
+    let event = Event::ToolFinished { call, outcome: Outcome::Ok };
+    let seen = look(&desk.world(), &desk.input("slow", event, 12), &Session::default()).unwrap();
+    let Some(Wrote { fit: Fit::Shared { kept: Some(kept) }, .. }) = &seen.files[0].wrote else {
+        panic!("{:?}", seen.files[0].wrote);
+    };
+    assert_eq!(fs::read_to_string(kept).unwrap(), "new\n");
+}
+
+#[test]
 fn what_a_file_was_like_is_known_after_it_was_written() {
     let desk = Desk::new();
     let path = desk.root().join("a");
@@ -176,6 +194,45 @@ fn kept_contents_are_what_their_name_says_or_nothing() {
     assert_eq!(ledger.kept(content).as_deref(), Some(&b"old\n"[..]));
     fs::write(&kept, "forged").unwrap();
     assert_eq!(ledger.kept(content), None);
+}
+
+#[test]
+fn alone_a_read_is_not_looked_at_before_it_is_made() {
+    let desk = Desk::new();
+    fs::write(desk.root().join("a"), "old\n").unwrap();
+    let looked = |name: &str| {
+        let call = desk.call(name, json!({"file_path": desk.root().join("a"), "command": "cat a"}));
+        let input = desk.input("one", Event::ToolRequested { call }, 0);
+        let seen = look(&desk.world(), &input, &Session::default()).unwrap();
+        (seen.guard, seen.files.len())
+    };
+    assert_eq!([looked("Read"), looked("Bash")], [(Guard::Off, 0); 2]);
+    fs::create_dir_all(desk.root().join(".sprag")).unwrap();
+    fs::write(desk.root().join(".sprag/intents.yaml"), "").unwrap();
+    assert_eq!([looked("Read"), looked("Bash")], [(Guard::Intents, 1); 2]);
+}
+
+#[test]
+fn a_session_is_at_work_until_it_ends_or_is_not_heard_of() {
+    let desk = Desk::new();
+    let journals = desk.root().join(".git/sprag/journal");
+    fs::create_dir_all(&journals).unwrap();
+    let at = Timestamp::from_millis(1_800_000_000_000);
+    let put = |name: &str, text: &str, minutes: u64| {
+        let file = fs::File::create(journals.join(name)).unwrap();
+        std::io::Write::write_all(&mut &file, text.as_bytes()).unwrap();
+        let then = Duration::from_secs(1_800_000_000 - 60 * minutes);
+        file.set_modified(SystemTime::UNIX_EPOCH + then).unwrap();
+    };
+    let guard = || guard::guard(&desk.world(), &SessionId::new("mine"), at);
+    put("mine.jsonl", "{}", 0);
+    put("notes.txt", "{}", 0);
+    put("idle.jsonl", r#"{"set":{"about":{"ended":false}}}"#, 31);
+    put("ended.jsonl", r#"{"set":{"about":{"ended":false}}} {"set":{"about":{"ended":true}}}"#, 0);
+    symlink("/dev/zero", journals.join("link.jsonl")).unwrap();
+    assert_eq!(guard(), Guard::Off);
+    put("other.jsonl", "not even a record", 29);
+    assert_eq!(guard(), Guard::Sessions);
 }
 
 #[test]

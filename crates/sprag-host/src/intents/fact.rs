@@ -27,8 +27,9 @@ const LOOKED_AT: usize = 5000;
 pub fn look(world: &World<'_>, input: &Input, session: &Session) -> Option<Intents> {
     let worktree = world.places.worktree.as_deref()?;
     let loaded = world.config.intents(worktree).unwrap_or_else(nothing);
-    // What the records say is needed to tell what is done: without it nothing is known.
-    let standings = projections::load::<Standings>(&world.store()).ok()?.state;
+    // Records that cannot be read leave the scope as it is: then nothing is known to be done.
+    let standings = projections::load::<Standings>(&world.store());
+    let standings = standings.map(|folded| folded.state).unwrap_or_default();
     let holders =
         if wants_holders(&loaded.read, input, session) { holders(world, input) } else { Vec::new() };
     let root = worktree.to_string_lossy().into_owned();

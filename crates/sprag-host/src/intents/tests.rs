@@ -1,5 +1,3 @@
-use std::time::Instant;
-
 use sprag_core::intent::{Intent, Origin, Owned, Proof, Sharing, Status};
 
 use super::edit;
@@ -130,11 +128,11 @@ fn hostile_files_are_mistakes_and_cost_little() {
         format!("#{}", "x".repeat(900_000)),
     ];
     for text in hostile {
-        let started = Instant::now();
         let entries = read(&text);
         let shown: String = text.chars().take(40).collect();
-        assert!(entries.intents.len() <= 1, "{shown}");
-        println!("{:?} {shown} {:?}", started.elapsed(), entries.bad.first().map(ToString::to_string));
+        // A long text and a long comment are no mistake.
+        let is_fine = text.contains("x: a a") || text.starts_with('#');
+        assert_eq!((entries.bad.is_empty(), entries.intents.len() <= 1), (is_fine, true), "{shown}");
     }
 }
 

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::json;
 use sprag_core::digest::Digest;
@@ -36,11 +36,11 @@ pub fn project(dir: &Path, learnings: &Learnings, disk: &dyn Disk) -> io::Result
     if shown.is_empty() && !dir.join("learnings.md").exists() {
         return Ok(());
     }
-    replace(disk, &dir.join("learnings.md"), &markdown::document(shown.iter().copied()))?;
+    replace(disk, dir, &dir.join("learnings.md"), &markdown::document(shown.iter().copied()))?;
     let files = knowledge(&shown);
     let knowledge = dir.join("knowledge");
     for (name, text) in &files {
-        replace(disk, &knowledge.join(name), text)?;
+        replace(disk, dir, &knowledge.join(name), text)?;
     }
     // A topic that is none any more. What others put there is theirs.
     for dir in [knowledge.clone(), knowledge.join("topics")] {
@@ -63,7 +63,7 @@ pub fn profile(state: &Path, learnings: &Learnings, disk: &dyn Disk) -> io::Resu
     if sections.is_empty() && !path.exists() {
         return Ok(());
     }
-    replace(disk, &path, &format!("{OURS}# Preferences\n\n{sections}"))
+    replace(disk, state, &path, &format!("{OURS}# Preferences\n\n{sections}"))
 }
 
 /// What was edited by hand, as records; and what could not be read of it.
@@ -191,9 +191,8 @@ fn file_name(tag: &str) -> String {
 }
 
 /// Written if it is another text. A link in its place leads who knows where, and is left alone.
-fn replace(disk: &dyn Disk, path: &Path, text: &str) -> io::Result<()> {
-    let parent: PathBuf = path.parent().map(Path::to_path_buf).ok_or(io::ErrorKind::InvalidInput)?;
-    disk.make_dirs(&parent)?;
+fn replace(disk: &dyn Disk, root: &Path, path: &Path, text: &str) -> io::Result<()> {
+    disk::make_dirs_within(disk, root, path.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
     match fs::symlink_metadata(path) {
         Ok(found) if !found.is_file() => return Err(io::ErrorKind::InvalidInput.into()),
         Ok(_) if fs::read(path).is_ok_and(|there| there == text.as_bytes()) => return Ok(()),

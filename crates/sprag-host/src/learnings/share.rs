@@ -66,7 +66,7 @@ pub fn known_clone_id(store: &Store) -> Option<String> {
 /// The file of this clone, in a directory that is made for it.
 pub fn own_file(store: &Store, project: &Path, disk: &dyn Disk) -> io::Result<PathBuf> {
     let dir = project.join("share");
-    disk.make_dirs(&dir)?;
+    disk::make_dirs_within(disk, project, &dir)?;
     let attributes = dir.join(".gitattributes");
     if !attributes.exists() {
         disk::replace_derived(disk, &attributes, ATTRIBUTES.as_bytes())?;
@@ -136,6 +136,10 @@ pub fn take_in(store: &Store, project: &Path, disk: &dyn Disk, now: Timestamp) -
         return Ok(0);
     }
     new.sort_by(|a, b| (a.at, &a.id).cmp(&(b.at, &b.id)));
+    union::retain_honest(&known, &mut new);
+    if new.is_empty() {
+        return Ok(0);
+    }
     let about = new.iter().flat_map(union::ids).collect();
     known.extend(new.iter().cloned());
     let settling = union::settling(&known, &about).into_iter().map(|(kind, body)| {

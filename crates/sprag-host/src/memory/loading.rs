@@ -8,7 +8,7 @@ use std::thread;
 use serde_json::{Value, json};
 use sprag_core::log::{self, Record};
 use sprag_core::memory::document::{self, Loaded};
-use sprag_core::memory::kinds;
+use sprag_core::memory::{kinds, redact};
 use sprag_core::time::Timestamp;
 use sprag_index::build;
 
@@ -93,6 +93,8 @@ impl<'a> Loader<'a> {
 
     /// Brings the index of every pool that was written to up to date.
     pub fn finish(&self) -> io::Result<Vec<PathBuf>> {
+        // Nothing is something, too: whoever searches it finds no mistake.
+        self.disk.make_dirs(self.dir)?;
         let mut dirs = Vec::new();
         for pool in &self.pools {
             let store = pools::store(self.dir, pool.as_deref());
@@ -144,6 +146,10 @@ fn read(line: &[u8], now: Timestamp) -> Result<Read, Bad> {
         Some(_) => return Err(bad(&format!("`id` is no string of 1 to {ID} bytes"))),
         None => return Err(bad("`id` is missing")),
     };
+    // What is taken out of it would make one name of many.
+    if let Some(kind) = redact::kind(&id) {
+        return Err(bad(&format!("`id` looks like a secret ({kind})")));
+    }
     let (whole, summary, detail) = (text("text")?, text("summary")?, text("detail")?);
     if whole.trim().is_empty() && summary.trim().is_empty() && detail.trim().is_empty() {
         return Err(bad("neither `text` nor `summary` and `detail`"));

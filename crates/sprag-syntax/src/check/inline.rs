@@ -5,7 +5,7 @@ mod constant;
 mod function;
 mod variable;
 
-use super::names::Seen;
+use super::names::{self, Seen};
 use super::scope::Use;
 use super::{Loaded, Refused, refused};
 use crate::proof::Side;
@@ -27,6 +27,8 @@ pub(crate) fn apply(
     let Some(sym) = loaded.symbols.find(name) else { return Err(escapes("the name does not occur")) };
     let is_elsewhere =
         others.into_iter().any(|tree| tree.walk(tree.root).any(|id| tree.is_leaf(id) && tree.sym(id) == sym));
+    let all = loaded.before.iter().chain(&loaded.after).flatten();
+    let is_spelled = all.into_iter().any(|tree| names::is_spelled(tree, &loaded.symbols, name));
     let tree = trees.get(file).and_then(Option::as_deref).ok_or_else(|| escapes("no such file"))?;
     let edit = {
         let scopes = loaded.known(side).scopes[file].as_ref().ok_or_else(|| escapes("no such file"))?;
@@ -38,6 +40,7 @@ pub(crate) fn apply(
         let edit = match scopes.of_leaf(id) {
             Use::Local(binding) => variable::plan(&seen, id, binding),
             Use::Free | Use::Text if is_elsewhere => Err("another file names it"),
+            Use::Free | Use::Text if is_spelled => Err("a text spells it"),
             Use::Free | Use::Text => match function::is_function(&seen, id) {
                 true => function::plan(&seen, id),
                 false => constant::plan(&seen, id),

@@ -91,7 +91,13 @@ impl Loaded {
             after.push(right_tree);
             paths.push((file.path_before.map(str::to_owned), file.path_after.map(str::to_owned)));
         }
-        Ok(Loaded { symbols: Rc::new(symbols), before, after, paths: Rc::new(paths), known: Default::default() })
+        Ok(Loaded {
+            symbols: Rc::new(symbols),
+            before,
+            after,
+            paths: Rc::new(paths),
+            known: Default::default(),
+        })
     }
 
     pub fn path_before(&self, file: usize) -> Option<&str> {

@@ -128,8 +128,11 @@ fn says_where(tree: &Tree, symbols: &Symbols) -> bool {
                         ))
             }
             Lang::JavaScript | Lang::TypeScript | Lang::Tsx => {
-                let is_relative = |text: &str| text.trim_start_matches(['\'', '"', '`']).starts_with('.');
-                (kind == "string" && is_relative(text()) && text().contains('/'))
+                let is_relative = |text: &str| {
+                    let text = text.trim_matches(['\'', '"', '`']);
+                    text == "." || text == ".." || text.starts_with("./") || text.starts_with("../")
+                };
+                (kind == "string" && is_relative(text()))
                     || (kind == "identifier" && matches!(text(), "__dirname" | "__filename"))
                     || kind == "meta_property"
             }

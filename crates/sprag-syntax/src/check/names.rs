@@ -125,9 +125,7 @@ pub(crate) fn check_rename(
             if has_stranger {
                 return Err(escapes(why));
             }
-            let is_spelled = tree
-                .walk(tree.root)
-                .any(|id| is_text(tree.kind(id)) && spells(symbols.text(tree.sym(id)), from));
+            let is_spelled = is_spelled(tree, symbols, from);
             if is_spelled {
                 return Err(escapes("a text spells it"));
             }
@@ -244,6 +242,15 @@ fn is_own_receiver(seen: &Seen<'_>, id: Id, receiver: Id, of: &Declaration) -> b
     }
 }
 
+/// Whether `object` is the very object whose method of `class` is running.
+pub(crate) fn is_own_object(seen: &Seen<'_>, id: Id, object: Id, class: Id) -> bool {
+    let inside = seen.class_of(id) == Some(class);
+    match seen.tree.lang {
+        Lang::Python => inside && is_first_parameter(seen, id, object),
+        _ => inside && seen.tree.kind(object) == "this" && !in_plain_function(seen, id, class),
+    }
+}
+
 /// A `function` inside of a method has a `this` of its own.
 fn in_plain_function(seen: &Seen<'_>, id: Id, owner: Id) -> bool {
     let functions = [
@@ -299,22 +306,26 @@ impl Seen<'_> {
     }
 }
 
+/// Whether a text of the tree may be a use of the name.
+pub(crate) fn is_spelled(tree: &Tree, symbols: &Symbols, name: &str) -> bool {
+    tree.walk(tree.root).any(|id| is_text(tree.kind(id)) && spells(symbols.text(tree.sym(id)), name))
+}
+
 fn is_text(kind: &str) -> bool {
     kind.contains("string") || kind == "template_string" || kind == "jsx_text" || kind == "directive"
 }
 
-/// Whether a text is the name, or a path that ends with it.
+/// Whether a text is the name, a path that ends with it, a call of it, or a list with it.
 fn spells(text: &str, name: &str) -> bool {
-    let text = text.trim_matches(|c: char| !c.is_alphanumeric() && c != '_' && c != '$');
-    text == name
-        || text
-            .strip_suffix(name)
-            .is_some_and(|rest| rest.ends_with(['.', '#', ':', '/', '@']) && !rest.contains(' '))
-        || text.split(|c: char| c == ',' || c.is_whitespace()).all(|word| word.len() < 64) && {
-            // A list of names.
-            let words: Vec<&str> = text.split([',', ' ']).filter(|word| !word.is_empty()).collect();
-            words.len() > 1 && text.contains(',') && words.contains(&name)
-        }
+    let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+    let text = text.trim_matches(|c: char| !is_part(c) && c != '(' && c != ')');
+    let is_list = text.contains(',') || text.starts_with("go:") || text.starts_with("export ");
+    text.match_indices(name).any(|(at, _)| {
+        let (before, after) = (&text[..at], &text[at + name.len()..]);
+        let is_word = !before.ends_with(is_part) && !after.starts_with(is_part);
+        let is_path = after.is_empty() && before.ends_with(['.', '#', ':', '/', '@']);
+        is_word && (before.is_empty() && after.is_empty() || is_path || after.starts_with('(') || is_list)
+    })
 }
 
 /// Names that a language, a runtime or a tool knows.

@@ -134,6 +134,10 @@ impl Walk<'_> {
         match self.tree.kind(id) {
             "identifier" => self.reference(id),
             "shorthand_property_identifier" | "shorthand_field_identifier" => self.named_reference(id),
+            // An assignment to a pattern; a declaration has bound it already.
+            "shorthand_property_identifier_pattern" if self.uses[id as usize] == Use::Text => {
+                self.named_reference(id);
+            }
             _ => {}
         }
     }

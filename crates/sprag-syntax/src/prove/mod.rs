@@ -39,12 +39,7 @@ pub fn classify(change: &Change<'_>, budget: Budget) -> Judgement {
         let steps: Vec<Step> = moves.iter().cloned().chain(attempt).collect();
         match replay(&loaded, level, &steps) {
             Ok(roots) => return proved(change, &loaded, level, roots, steps),
-            Err(refused) => {
-                if cfg!(debug_trace) {
-                    eprintln!("{refused:?} {steps:?}");
-                }
-                refusal = refusal.or_else(|| steps::reason(&refused))
-            }
+            Err(refused) => refusal = refusal.or_else(|| steps::reason(&refused)),
         }
     }
     let api = api::of(&loaded, &[]);

@@ -61,7 +61,7 @@ pub struct Args {
     #[arg(long, value_name = "DIR")]
     store: Option<PathBuf>,
     /// Read questions from stdin, one JSON object a line: `query_id`, `text`; `pool`, `files`, `tags`, `limit`
-    #[arg(long, requires = "store", conflicts_with = "query")]
+    #[arg(long, requires = "store", conflicts_with_all = ["query", "scope", "category", "tag", "file", "since", "archived"])]
     jsonl: bool,
     /// Print one JSON object
     #[arg(long)]
@@ -77,7 +77,7 @@ const LINE: usize = 16 * 1024 * 1024;
 pub fn run(args: Args, cx: &Cx) -> Outcome {
     if args.jsonl {
         let dir = cx.cwd.join(args.store.unwrap_or_default());
-        return answer_lines(&dir, if args.all { 0.0 } else { FLOOR }, cx.now);
+        return answer_lines(&dir, if args.all { 0.0 } else { FLOOR }, args.limit, cx.now);
     }
     let question = question(&args, cx)?;
     // What others have is kept as long as it is looked at.
@@ -136,10 +136,15 @@ fn moment(text: &str, now: Timestamp) -> Result<Timestamp, Failure> {
     }
 }
 
+/// A name that was mistyped is no empty store.
+fn is_there(dir: PathBuf) -> Result<PathBuf, Failure> {
+    if dir.is_dir() { Ok(dir) } else { Err(Failure::no_store(&dir)) }
+}
+
 /// Everything that is asked here.
 fn memory(args: &Args, foreign: &Path, cx: &Cx) -> Result<Memory, Failure> {
     if let Some(dir) = &args.store {
-        return loaded(&cx.cwd.join(dir), None);
+        return loaded(&is_there(cx.cwd.join(dir))?, None);
     }
     let places = cx.places()?;
     let project = open(&Store::at(&places.store), &[])?;
@@ -201,7 +206,7 @@ fn told(hit: &Answer) -> Value {
     told
 }
 
-fn answer_lines(dir: &Path, floor: f32, now: Timestamp) -> Outcome {
+fn answer_lines(dir: &Path, floor: f32, limit: usize, now: Timestamp) -> Outcome {
     let mut input = io::BufReader::new(io::stdin().lock());
     let mut stdout = io::stdout().lock();
     let mut pools: HashMap<Option<String>, Memory> = HashMap::new();
@@ -210,7 +215,7 @@ fn answer_lines(dir: &Path, floor: f32, now: Timestamp) -> Outcome {
         let asked = match &line {
             Line::Long => Err((None, "limit: the line is longer than 16 MB".to_owned())),
             Line::Whole(line) if line.trim_ascii().is_empty() => continue,
-            Line::Whole(line) => asked(line),
+            Line::Whole(line) => asked(line, limit),
         };
         let answer = match asked {
             Err((id, what)) => {
@@ -251,7 +256,7 @@ fn answer(asked: &Asked, memory: &Memory, floor: f32, now: Timestamp) -> Value {
     json!({"query_id": asked.id, "ids": ids, "hits": told})
 }
 
-fn asked(line: &[u8]) -> Result<Asked, (Option<Value>, String)> {
+fn asked(line: &[u8], limit: usize) -> Result<Asked, (Option<Value>, String)> {
     let value: Value = serde_json::from_slice(line).map_err(|error| (None, format!("not JSON: {error}")))?;
     let id = value.get("query_id").cloned();
     let bad = |what: &str| (id.clone(), what.to_owned());
@@ -276,7 +281,7 @@ fn asked(line: &[u8]) -> Result<Asked, (Option<Value>, String)> {
     let mut files = list("files")?;
     files.extend(text("file")?);
     let limit = match value.get("limit") {
-        None | Some(Value::Null) => LIMIT,
+        None | Some(Value::Null) => limit,
         Some(limit) => limit
             .as_u64()
             .and_then(|limit| usize::try_from(limit).ok())

@@ -316,3 +316,27 @@ fn what_is_said_after_the_end_does_not_begin_a_session_again() {
     assert_eq!(sandbox.json(&["status", "--json"])["sessions"], json!([]));
     assert!(sandbox.run(&["skip", "which one?"]).stderr.contains("no session"), "it is over");
 }
+
+#[test]
+fn an_agent_of_the_agent_speaks_for_nobody() {
+    let sandbox = Sandbox::new();
+    sandbox.event("s", "SessionStart", json!({"source": "startup"}));
+    let says = |command: &str| {
+        let call = json!({"tool_name": "Bash", "tool_input": {"command": command}, "agent_id": "a1", "agent_type": "worker"});
+        sandbox.event("s", "PreToolUse", call)["hookSpecificOutput"]["permissionDecision"].clone()
+    };
+    for command in [
+        "sprag mcp < calls.jsonl",
+        "echo x | sprag mcp",
+        "sprag answer q a",
+        "sprag skip 'nothing'",
+        "sprag import mcp x.json",
+        "sprag reflect < x.json",
+        "sprag learnings archive abc",
+    ] {
+        assert_eq!(says(command), "deny", "{command}");
+    }
+    for command in ["sprag observe 'a note'", "sprag search x", "sprag learnings list"] {
+        assert_ne!(says(command), "deny", "{command}");
+    }
+}

@@ -66,6 +66,12 @@ pub enum Step {
         plan: bool,
     },
     SubagentStop,
+    /// The repository has this intent from here on.
+    Intent {
+        id: String,
+        globs: Vec<String>,
+    },
+    Select(String),
     /// Gives work to another agent.
     Delegate,
     /// What `AGENT_ROLE` says from here on.
@@ -177,6 +183,11 @@ fn read_step(text: &str) -> Step {
             }
         }
         "subagent-stop" => Step::SubagentStop,
+        "intent" => {
+            let (id, globs) = rest.split_once(' ').unwrap();
+            Step::Intent { id: id.to_owned(), globs: globs.split(' ').map(str::to_owned).collect() }
+        }
+        "select" => Step::Select(rest.to_owned()),
         "delegate" => Step::Delegate,
         "role" => Step::Role(rest.to_owned()),
         "marker" => Step::Marker(rest.to_owned()),

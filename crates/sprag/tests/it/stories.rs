@@ -16,14 +16,30 @@ fn scripts_are_played_by_the_core() {
 #[test]
 fn scripts_are_played_by_the_program_as_claude() {
     for script in scripts().into_iter().filter(Script::runs_in_real_time) {
-        play(&script, &mut Program { sandbox: Sandbox::new(), client: "claude", token: String::new() });
+        play(
+            &script,
+            &mut Program {
+                sandbox: Sandbox::new(),
+                client: "claude",
+                token: String::new(),
+                intents: Vec::new(),
+            },
+        );
     }
 }
 
 #[test]
 fn scripts_are_played_by_the_program_as_codex() {
     for script in scripts().into_iter().filter(Script::runs_in_real_time).filter(|it| it.suits("codex")) {
-        play(&script, &mut Program { sandbox: Sandbox::new(), client: "codex", token: String::new() });
+        play(
+            &script,
+            &mut Program {
+                sandbox: Sandbox::new(),
+                client: "codex",
+                token: String::new(),
+                intents: Vec::new(),
+            },
+        );
     }
 }
 

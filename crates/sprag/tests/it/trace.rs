@@ -120,7 +120,7 @@ fn what_a_command_did_is_the_sessions_and_what_nobody_saw_is_nobodys() {
     let records = work.records();
     let of = |source: &str| -> Vec<String> {
         let found = records.iter().filter(|record| ours(record)["source"] == source);
-        let mut claimed: Vec<String> = found.flat_map(|record| claims(record)).collect();
+        let mut claimed: Vec<String> = found.flat_map(claims).collect();
         claimed.sort();
         claimed
     };

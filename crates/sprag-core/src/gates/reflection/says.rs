@@ -23,6 +23,8 @@ fn changes_memory(words: &[String]) -> bool {
     let has = |option: &str| words.iter().any(|word| word == option);
     match words.first().map(String::as_str) {
         Some("reflect") => !has("--schema") && !has("--help"),
+        // Whoever starts the broker by hand speaks for the session.
+        Some("mcp" | "answer" | "skip" | "import") => !has("--help"),
         Some("learnings") => {
             words.get(1).is_some_and(|verb| !["list", "show", "--help"].contains(&verb.as_str()))
         }

@@ -100,7 +100,7 @@ fn is_protected(path: &str, target: &Target, folding: Folding) -> bool {
         Folding::Folded => first.to_lowercase() == **name,
     };
     // Whoever takes away the whole worktree takes them, too.
-    PROTECTED.iter().any(|name| is_it(&name))
+    PROTECTED.iter().any(is_it)
         || path.is_empty() && target.reach == Reach::Tree && REMOVING.contains(&target.by.as_str())
 }
 

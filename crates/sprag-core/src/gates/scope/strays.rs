@@ -46,6 +46,8 @@ pub struct Span {
     pub moves: bool,
 }
 
+const GIT: &str = "git";
+
 /// Verbs of git that bring in what others have made.
 const MOVING: &[&str] = &["switch", "checkout", "pull", "merge", "rebase", "stash", "cherry-pick", "reset", "revert", "am"];
 
@@ -169,9 +171,8 @@ fn met(cx: &mut Cx<'_, Policy>, strays: &[String]) {
 }
 
 fn moves_trees(command: &Command) -> bool {
-    let verb = command.argv.get(1);
-    command.program() == Some("git")
-        && matches!(verb, Some(Word::Known(verb)) if MOVING.contains(&verb.as_str()))
+    let is_git = command.program() == Some(GIT);
+    is_git && matches!(command.argv.get(1), Some(Word::Known(verb)) if MOVING.contains(&verb.as_str()))
 }
 
 /// Nothing else is done besides moving trees and looking.

@@ -133,8 +133,8 @@ pub enum Fit {
     Alone,
     /// It is something else. Where both are kept, if they are.
     Unplanned { kept: Option<[String; 2]> },
-    /// Somebody else had the file meanwhile.
-    Shared,
+    /// Somebody else had the file meanwhile. Where what they wrote is kept, if it is.
+    Shared { kept: Option<String> },
     /// Nothing was done, or nobody can tell.
     Unknown,
 }

@@ -94,21 +94,27 @@ pub fn touches(call: &ToolCall, input: &Input) -> Vec<Touch> {
 pub fn may_touch(call: &ToolCall) -> bool {
     match &call.command {
         None => !call.paths.is_empty() && !matches!(call.effect, Effect::Net | Effect::Delegate),
-        Some(command) => MARKS.iter().any(|mark| command.contains(mark)),
+        Some(command) => {
+            let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_".contains(byte);
+            let mut words = command.as_bytes().split(|byte| !is_part(byte)).filter(|word| word.len() > 1);
+            command.contains(['>', '<']) || words.any(|word| MARKS.iter().any(|mark| mark.as_bytes() == word))
+        }
     }
 }
 
 /// One of them is in every command that reads or writes a file we can tell, or has git move the tree.
 const MARKS: &[&str] = &[
-    ">", "<", "cat", "head", "tail", "sed", "awk", "grep", "rg", "less", "more", "nl", "tac", "bat", "jq",
-    "tee", "cp", "mv", "rm", "ln", "install", "rsync", "dd", "truncate", "patch", "tar", "zip", "curl",
-    "wget", "git", "perl", "ruby", "find", "sort", "diff", "yq", "unlink", "shred", "trash", "split", "-o",
-    "xxd", "uniq", "cut",
+    "cat", "head", "tail", "sed", "gsed", "awk", "gawk", "mawk", "nawk", "grep", "egrep", "fgrep", "rg",
+    "less", "more", "nl", "tac", "bat", "batcat", "jq", "tee", "cp", "mv", "rm", "ln", "install", "rsync",
+    "dd", "truncate", "patch", "tar", "zip", "unzip", "curl", "wget", "git", "perl", "ruby", "find", "sort",
+    "diff", "yq", "unlink", "shred", "trash", "split", "-o", "--output", "xxd", "uniq", "cut", "wc", "eval",
 ];
+
+const GIT: &str = "git";
 
 /// Whether git moves the whole tree: nobody wrote what is there then.
 pub fn moves_tree(call: &ToolCall, input: &Input) -> bool {
-    let is_git = call.command.as_ref().is_some_and(|command| command.contains("git"));
+    let is_git = call.command.as_ref().is_some_and(|command| command.contains(GIT));
     is_git && call.script(&input.start()).is_some_and(|script| script.commands.iter().any(moves))
 }
 
@@ -120,7 +126,7 @@ fn moves(command: &Command) -> bool {
         Some(Word::Partly(_) | Word::Many) | None => None,
     };
     let has_paths = command.argv.iter().any(|word| matches!(word, Word::Known(word) if word == "--"));
-    command.program() == Some("git") && !has_paths && word(1).is_some_and(|verb| VERBS.contains(&verb))
+    command.program() == Some(GIT) && !has_paths && word(1).is_some_and(|verb| VERBS.contains(&verb))
 }
 
 fn place(used: &PathUse, cwd: &str) -> Option<(String, String)> {
@@ -231,10 +237,14 @@ mod tests {
         found.into_iter().map(|touch| (touch.path, touch.how)).collect()
     }
 
+    /// What it does to `a`.
     fn one(command: &str) -> How {
         let found = told(command);
-        assert_eq!(found.len(), 1, "{command}: {found:?}");
-        found[0].1
+        found
+            .iter()
+            .find(|(path, _)| path.ends_with("/a"))
+            .unwrap_or_else(|| panic!("{command}: {found:?}"))
+            .1
     }
 
     #[test]
@@ -251,6 +261,8 @@ mod tests {
             ("git checkout -- a", Manner::Remove),
             ("truncate -s 0 a", Manner::Overwrite),
             ("echo x >> a; echo y > a", Manner::Overwrite),
+            ("/usr/bin/env cp b a", Manner::Overwrite),
+            ("bash -c 'truncate -s 0 a'", Manner::Overwrite),
         ] {
             assert_eq!(one(command), How::Writes(manner), "{command}");
         }
@@ -265,6 +277,15 @@ mod tests {
         assert!(copied.contains(&("/home/u/b".to_owned(), How::Writes(Manner::Overwrite))), "{copied:?}");
         for command in ["touch a", "mkdir a", "chmod +x a", "make", "echo x > /dev/null", "echo x > $F"] {
             assert_eq!(told(command), [], "{command}");
+        }
+    }
+
+    #[test]
+    fn most_commands_are_not_even_read() {
+        for command in
+            ["cargo test --package parser --quiet", "make -j4", "ls -la", "npm run build", "echo more-or"]
+        {
+            assert!(!may_touch(&call("Bash", json!({ "command": command })).0), "{command}");
         }
     }
 

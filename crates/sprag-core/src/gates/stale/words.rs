@@ -100,6 +100,11 @@ pub fn lost(file: &File) -> String {
             quoted(planned),
             quoted(found),
         ),
+        Some(Wrote { fit: Fit::Shared { kept: Some(theirs) }, .. }) => format!(
+            "lost_update: this call took so long that somebody else wrote `{named}` before it; what they wrote is \
+             kept in `{}`; next: read both and see that nothing is missing",
+            quoted(theirs),
+        ),
         _ => format!(
             "lost_update: somebody else had `{named}` while this call wrote it; next: read it again and see that \
              nothing is missing"

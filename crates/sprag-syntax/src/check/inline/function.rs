@@ -9,59 +9,67 @@ use crate::symbol::{QuickMap, Sym};
 use crate::tree::Id;
 
 pub(super) fn is_function(seen: &Seen<'_>, name: Id) -> bool {
-    matches!(seen.tree.kind(seen.parent(name)), "function_declaration" | "function_definition")
+    matches!(
+        seen.tree.kind(seen.parent(name)),
+        "function_declaration" | "function_definition" | "method_definition"
+    )
 }
 
 pub(super) fn plan(seen: &Seen<'_>, name: Id) -> Result<Edit, &'static str> {
     let tree = seen.tree;
     let function = seen.parent(name);
-    let is_private = match tree.lang {
-        Lang::Python => seen.text(name).starts_with('_') && tree.kind(seen.parent(function)) == "module",
-        _ if tree.lang.is_script() => tree.kind(seen.parent(function)) == "program",
-        _ => false,
-    };
-    if !is_private || tree.has_token(function, "async") || tree.has_token(function, "*") {
-        return Err("not a private function");
+    let owner = owner(seen, name, function)?;
+    if tree.has_token(function, "async") || tree.has_token(function, "*") {
+        return Err("not a plain function");
     }
     if tree.lang == Lang::Python && runs_before(seen, function) {
         return Err("something may run before it");
     }
-    let parameters = parameters(seen, function)?;
+    let mut parameters = parameters(seen, function)?;
+    // A method of Python is given its object first.
+    let receiver = match (tree.lang, owner) {
+        (Lang::Python, Some(_)) if parameters.is_empty() => return Err("a method without an object"),
+        (Lang::Python, Some(_)) => Some(parameters.remove(0)),
+        _ => None,
+    };
     let body = tree.child(function, "body").ok_or("no body")?;
     let shape = shape(seen, body)?;
-    check_body(seen, body)?;
+    check_body(seen, body, owner)?;
     let mut edit = Edit::default();
     let mut count = 0;
     for id in
         tree.walk(tree.root).filter(|id| tree.is_leaf(*id) && *id != name && tree.sym(*id) == tree.sym(name))
     {
-        let call = seen.parent(id);
-        let is_call = matches!(tree.kind(call), "call_expression" | "call") && tree.field(id) == "function";
-        if !is_call || seen.scopes.of_leaf(id) != Use::Free {
-            return Err("it is used in another way");
-        }
+        let (call, object) = called(seen, id, owner)?;
         if tree.walk(function).any(|inner| inner == id) {
             return Err("it calls itself");
         }
-        let fill = arguments(seen, call, &parameters, body)?;
+        let mut fill = arguments(seen, call, &parameters, body)?;
+        if let (Some(receiver), Some(object)) = (receiver, object) {
+            for leaf in tree.walk(body).filter(|leaf| seen.scopes.of_leaf(*leaf) == Use::Local(receiver)) {
+                fill.insert(leaf, object);
+            }
+        }
         check_names(seen, call, body)?;
+        let statement = seen.parent(call);
+        let holder = seen.parent(statement);
+        let is_listed = matches!(tree.kind(holder), "statement_block" | "block" | "program" | "module");
+        let is_alone = tree.named_kids(statement).count() == 1;
+        let statements =
+            || tree.named_kids(body).map(|kid| Put::Filled(kid, clone_fill(&fill))).collect::<Vec<_>>();
         match shape {
             Shape::Value(value) => edit.put(call, vec![Put::Filled(value, fill)]),
-            Shape::Statements => {
-                let statement = seen.parent(call);
-                let holder = seen.parent(statement);
-                let is_statement = tree.kind(statement) == "expression_statement"
-                    && tree.named_kids(statement).count() == 1
-                    && matches!(tree.kind(holder), "statement_block" | "block" | "program" | "module");
-                let is_lone =
-                    tree.kind(statement) == "expression_statement" && tree.named_kids(body).count() == 1;
-                if !is_statement && !is_lone {
-                    return Err("its value is used");
-                }
-                let statements =
-                    tree.named_kids(body).map(|kid| Put::Filled(kid, clone_fill(&fill))).collect();
-                edit.put(statement, statements);
+            // Returning from the function is returning from the caller.
+            Shape::Returns if tree.kind(statement) == "return_statement" && is_alone && is_listed => {
+                edit.put(statement, statements());
             }
+            Shape::Statements if tree.kind(statement) == "expression_statement" && is_alone => {
+                if !is_listed && tree.named_kids(body).count() != 1 {
+                    return Err("there is no room for its body");
+                }
+                edit.put(statement, statements());
+            }
+            Shape::Returns | Shape::Statements => return Err("its value is used"),
         }
         count += 1;
     }
@@ -72,12 +80,76 @@ pub(super) fn plan(seen: &Seen<'_>, name: Id) -> Result<Edit, &'static str> {
     Ok(edit)
 }
 
+/// The class of a private method, `None` for a private function of a module.
+fn owner(seen: &Seen<'_>, name: Id, function: Id) -> Result<Option<Id>, &'static str> {
+    let tree = seen.tree;
+    let holder = seen.parent(function);
+    match (tree.lang, tree.kind(holder)) {
+        (Lang::Python, "module") if seen.text(name).starts_with('_') => Ok(None),
+        (Lang::Python, "block") if seen.text(name).starts_with('_') && !seen.text(name).starts_with("__") => {
+            let class = seen.parent(holder);
+            if tree.kind(class) == "class_definition" {
+                Ok(Some(class))
+            } else {
+                Err("not a private function")
+            }
+        }
+        (_, "program") if tree.lang.is_script() => Ok(None),
+        (_, "class_body") if tree.lang.is_script() => {
+            let modifiers =
+                tree.kids(function).iter().filter(|kid| tree.kind(**kid) == "accessibility_modifier");
+            let is_private = seen.text(name).starts_with('#')
+                || modifiers.into_iter().any(|kid| tree.has_token(*kid, "private"));
+            let is_plain = !["get", "set", "static"].iter().any(|token| tree.has_token(function, token));
+            let siblings = tree.kids(holder);
+            let at = siblings.iter().position(|kid| *kid == function).unwrap_or(0);
+            let is_decorated = at > 0 && tree.kind(siblings[at - 1]) == "decorator";
+            if is_private && is_plain && !is_decorated {
+                Ok(Some(seen.parent(holder)))
+            } else {
+                Err("not a private function")
+            }
+        }
+        _ => Err("not a private function"),
+    }
+}
+
+/// The call that `id` names the function of, and the object it is called on.
+fn called(seen: &Seen<'_>, id: Id, owner: Option<Id>) -> Result<(Id, Option<Id>), &'static str> {
+    let tree = seen.tree;
+    let is_call = |id: Id| {
+        let call = seen.parent(id);
+        matches!(tree.kind(call), "call_expression" | "call") && tree.field(id) == "function"
+    };
+    match owner {
+        None if is_call(id) && seen.scopes.of_leaf(id) == Use::Free => Ok((seen.parent(id), None)),
+        None => Err("it is used in another way"),
+        Some(class) => {
+            let member = seen.parent(id);
+            let object = tree
+                .child(member, "object")
+                .filter(|object| *object != id)
+                .ok_or("it is used in another way")?;
+            let is_member = matches!(tree.kind(member), "attribute" | "member_expression")
+                && tree.kids(member).len() == 3;
+            let is_own = super::super::names::is_own_object(seen, id, object, class);
+            if is_member && is_own && is_call(member) {
+                Ok((seen.parent(member), Some(object)))
+            } else {
+                Err("it is used in another way")
+            }
+        }
+    }
+}
+
 #[derive(Clone, Copy)]
 enum Shape {
     /// Nothing but a `return` of this.
     Value(Id),
     /// Statements, none of which returns.
     Statements,
+    /// Statements of which the last one returns, and others may.
+    Returns,
 }
 
 fn shape(seen: &Seen<'_>, body: Id) -> Result<Shape, &'static str> {
@@ -89,9 +161,16 @@ fn shape(seen: &Seen<'_>, body: Id) -> Result<Shape, &'static str> {
         let value = tree.kids(only).get(1).copied().ok_or("it returns nothing")?;
         return Ok(Shape::Value(value));
     }
-    match tree.walk(body).any(|id| tree.kind(id) == "return_statement") || statements.is_empty() {
-        true => Err("it returns from the middle"),
-        false => Ok(Shape::Statements),
+    let returns = tree.walk(body).any(|id| tree.kind(id) == "return_statement");
+    match statements.last() {
+        None => Err("it does nothing"),
+        Some(_) if !returns => Ok(Shape::Statements),
+        Some(last)
+            if matches!(tree.kind(*last), "return_statement" | "raise_statement" | "throw_statement") =>
+        {
+            Ok(Shape::Returns)
+        }
+        Some(_) => Err("it returns from the middle"),
     }
 }
 
@@ -117,7 +196,7 @@ fn parameters(seen: &Seen<'_>, function: Id) -> Result<Vec<u32>, &'static str> {
 }
 
 /// What would mean something else in another function.
-fn check_body(seen: &Seen<'_>, body: Id) -> Result<(), &'static str> {
+fn check_body(seen: &Seen<'_>, body: Id, owner: Option<Id>) -> Result<(), &'static str> {
     let tree = seen.tree;
     for id in tree.walk(body) {
         let is_bound = matches!(
@@ -141,6 +220,8 @@ fn check_body(seen: &Seen<'_>, body: Id) -> Result<(), &'static str> {
                 | "variable_declaration"
                 | "decorator"
         );
+        // In a method of the same class it is the same object.
+        let is_bound = is_bound && !(tree.kind(id) == "this" && owner.is_some());
         let is_named = tree.is_leaf(id)
             && matches!(
                 seen.text(id),

@@ -37,6 +37,10 @@ pub(super) fn plan(seen: &Seen<'_>, name: Id, binding: u32) -> Result<Edit, &'st
     {
         return Err("it is assigned");
     }
+    // What is called through a member is called on its object.
+    if tree.lang.is_script() && tree.field(place) == "function" {
+        return Err("it is called");
+    }
     let moved = effect(seen, value);
     if !may_move_into(seen, next, place, moved) && place != next {
         return Err("an effect would move");
@@ -152,14 +156,12 @@ fn typed(
         }
         // A constant without a type takes that of its place.
         Lang::Go if moved == Effect::Nothing && !is_returned => Err("its type may count"),
-        Lang::Go => match is_returned
-            || matches!(
-                tree.kind(value),
-                "call_expression" | "selector_expression" | "identifier" | "index_expression"
-            ) {
-            true => Ok(()),
-            false => Err("its type may count"),
-        },
+        Lang::Go => {
+            match is_returned || (tree.kind(value) == "call_expression" || is_local_value(seen, value)) {
+                true => Ok(()),
+                false => Err("its type may count"),
+            }
+        }
         Lang::JavaScript | Lang::TypeScript | Lang::Tsx | Lang::Python => {
             // A function takes the name of the variable it is given to.
             let takes_name = matches!(
@@ -172,6 +174,13 @@ fn typed(
             }
         }
     }
+}
+
+/// A local or a part of one has a type; a name from elsewhere may be a constant without.
+fn is_local_value(seen: &Seen<'_>, value: Id) -> bool {
+    let is_path = matches!(seen.tree.kind(value), "identifier" | "selector_expression" | "index_expression");
+    let first = seen.tree.walk(value).find(|id| seen.tree.is_leaf(*id));
+    is_path && first.is_some_and(|first| matches!(seen.scopes.of_leaf(first), Use::Local(_)))
 }
 
 fn is_constructor(seen: &Seen<'_>, call: Id) -> bool {

@@ -34,6 +34,10 @@ pub(super) fn declares(seen: &Seen<'_>, file: usize, id: Id) -> Result<Option<De
             "function_signature_item" | "trait_item" | "mod_item" | "macro_definition" | "associated_type",
         ) => Err("others may implement or import it"),
         (Lang::Rust, "field_declaration" | "enum_variant") => Err("it is part of a shape"),
+        // A function without a body is written in another language.
+        (Lang::Go, "function_declaration") if tree.child(node, "body").is_none() => {
+            Err("it is linked by that name")
+        }
         (Lang::Go, "function_declaration" | "type_spec" | "type_alias") => found(Declares::Top, None),
         (Lang::Go, "const_spec" | "var_spec") if seen.enclosing(node, &["block"]).is_none() => {
             found(Declares::Top, None)
@@ -55,7 +59,9 @@ pub(super) fn declares(seen: &Seen<'_>, file: usize, id: Id) -> Result<Option<De
             }
             let owner = seen.class_of(field);
             let class_is_plain = owner.is_some_and(|owner| !has_annotation(seen, owner));
-            match has_modifier(seen, field, "private") && !has_annotation(seen, field) && class_is_plain {
+            // The names of an object's fields are what serialisers write.
+            let is_own = has_modifier(seen, field, "private") && has_modifier(seen, field, "static");
+            match is_own && !has_annotation(seen, field) && class_is_plain {
                 true => found(Declares::Field, owner),
                 false => Err("a field that others may see"),
             }
@@ -119,22 +125,30 @@ fn script(
             let is_decorated = at > 0 && tree.kind(tree.kids(body)[at - 1]) == "decorator"
                 || tree.kids(node).iter().any(|kid| tree.kind(*kid) == "decorator");
             let is_accessor = tree.has_token(node, "get") || tree.has_token(node, "set");
-            match (is_private || !has_heritage) && !is_decorated && !is_accessor {
+            let is_plain_class = is_private || !has_decorator(seen, owner);
+            match (is_private || !has_heritage) && !is_decorated && !is_accessor && is_plain_class {
                 true => found(Declares::Method, Some(owner)),
                 false => Err("a class further up may know it by that name"),
             }
         }
         "public_field_definition" | "field_definition" => {
             let owner = seen.class_of(node);
-            let is_private = seen.text(id).starts_with('#') || has_modifier(seen, node, "private");
+            // Only these are hidden from whatever lists the fields of an object.
+            let is_hidden = seen.text(id).starts_with('#');
             let is_decorated = tree.kids(node).iter().any(|kid| tree.kind(*kid) == "decorator");
-            match is_private && !is_decorated {
+            match is_hidden && !is_decorated {
                 true => found(Declares::Field, owner),
                 false => Err("a field that others may see"),
             }
         }
         _ => Ok(None),
     }
+}
+
+fn has_decorator(seen: &Seen<'_>, class: Id) -> bool {
+    [class, seen.parent(class)]
+        .iter()
+        .any(|node| seen.tree.kids(*node).iter().any(|kid| seen.tree.kind(*kid) == "decorator"))
 }
 
 fn python_function(seen: &Seen<'_>, file: usize, node: Id) -> Result<Option<Declaration>, &'static str> {

@@ -7,6 +7,8 @@ use sprag_core::decide;
 use sprag_core::digest::Digest;
 use sprag_core::event::{Actor, Author, Decider, Event, Input, Report, SessionId, Source, Stop, Waiting};
 use sprag_core::fact::{Changes, Conflict, Facts, Found, Needs, RoleMarks, Size};
+use sprag_core::gates::scope;
+use sprag_core::intent::{Class, Standings};
 use sprag_core::log::{Projection as _, Record};
 use sprag_core::obligation::Debts;
 use sprag_core::policy::Policy;
@@ -17,7 +19,7 @@ use sprag_core::time::Timestamp;
 use sprag_core::tool::{Effect, Outcome, Tool, ToolCall, Whole};
 use sprag_core::verdict::Ruling;
 
-use super::{BAD, GOOD, Player, Told, review};
+use super::{BAD, GOOD, Player, Told, intents, review};
 use crate::checked::Checks;
 use crate::scripts::Step;
 
@@ -38,6 +40,8 @@ pub struct Core {
     /// What has been written, by whomever.
     pub(super) files: BTreeMap<String, String>,
     pub(super) checks: Checks,
+    intents: intents::Known,
+    standings: Standings,
 }
 
 impl Core {
@@ -176,6 +180,15 @@ impl Player for Core {
                 actor = Actor::Subagent { id: Text::from("a1"), kind: Text::from("helper") };
                 Event::SubagentStopped(Stop::default())
             }
+            Step::Intent { id, globs } => {
+                self.intents.push((id.clone(), globs.clone()));
+                self.policy.gates.scope.found = scope::Found::Intents;
+                return Told::Nothing;
+            }
+            Step::Select(id) => Event::Reported(Report::IntentSelected {
+                id: Text::from(id.as_str()),
+                class: Class::default(),
+            }),
             Step::Delegate => Event::ToolRequested { call: call("Agent", json!({ "prompt": "do it" })) },
             Step::Role(role) => {
                 self.role.environment = Some(Text::from(role.as_str()));
@@ -241,6 +254,9 @@ impl Core {
             token: Some(Text::from(review::TOKEN)),
             start: Some(Text::from("start")),
             changes: Some(changes),
+            intents: needs
+                .has(Needs::INTENTS)
+                .then(|| intents::fact(&self.intents, &self.standings, &input, &self.policy.gates.scope)),
             tracker: self.tracker.as_ref().map(|name| Found {
                 name: Text::from(name.as_str()),
                 is_for_tickets: true,
@@ -251,7 +267,9 @@ impl Core {
         let step = decide::decide(state, &input, &facts, &self.policy, None);
         for effect in step.effects {
             let body = effect.body;
-            self.debts.apply(&Record::new(effect.kind, at, body));
+            let record = Record::new(effect.kind, at, body);
+            self.debts.apply(&record);
+            self.standings.apply(&record);
         }
         self.sessions.insert(name.to_owned(), step.session);
         match &step.verdict.ruling {

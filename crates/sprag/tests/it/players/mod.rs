@@ -1,6 +1,7 @@
 //! Who plays a story: the core with a world of its own, and the program as its clients call it.
 
 mod core;
+mod intents;
 mod program;
 mod review;
 

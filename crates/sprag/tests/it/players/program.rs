@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::{BAD, GOOD, Player, Told};
+use super::{BAD, GOOD, Player, Told, intents};
 use crate::scripts::Step;
 use crate::support::{CONFLICT, Sandbox, payload};
 
@@ -14,6 +14,7 @@ pub struct Program {
     pub client: &'static str,
     /// What the last reviewer was given.
     pub token: String,
+    pub intents: intents::Known,
 }
 
 impl Player for Program {
@@ -140,6 +141,12 @@ impl Player for Program {
                 more = json!({"agent_id": "a1", "agent_type": "helper"});
                 "SubagentStop"
             }
+            Step::Intent { id, globs } => {
+                self.intents.push((id.clone(), globs.clone()));
+                self.sandbox.write(".sprag/intents.yaml", &intents::file(&self.intents));
+                return Told::Nothing;
+            }
+            Step::Select(id) => return self.command(&["intent", "select", id, "--session", session], ""),
             Step::Delegate => {
                 let tool = if self.client == "codex" { "spawn_agent" } else { "Agent" };
                 more = json!({"tool_name": tool, "tool_input": {"prompt": "do it"}, "tool_use_id": "t1"});
