@@ -2,6 +2,7 @@
 //! messages of the product are in this file or in a gate's reason.
 
 mod from;
+mod trace;
 
 use std::borrow::Cow;
 use std::io;
@@ -333,28 +334,6 @@ impl Failure {
 
     pub fn not_confirmed(command: &str) -> Failure {
         Failure::new(Kind::No, "not_confirmed", "nothing was changed").next(command)
-    }
-
-    pub fn hook_taken(path: &Path) -> Failure {
-        let message = format!("`{}` is somebody else's", path.display());
-        Failure::new(Kind::No, "hook_taken", message)
-            .next("let that hook run `sprag trace rewritten` with what it reads from its stdin")
-    }
-
-    pub fn no_such_file(file: &Path) -> Failure {
-        let name = quoted(&file.display().to_string());
-        Failure::new(Kind::No, "no_file", format!("there is no file `{name}` in this worktree"))
-            .next("git ls-files")
-    }
-
-    pub fn not_blamed(file: &Path, why: &str) -> Failure {
-        let name = quoted(&file.display().to_string());
-        Failure::new(Kind::No, "not_blamed", format!("`{name}` {why}")).next("sprag trace blame FILE")
-    }
-
-    pub fn bad_lines(lines: &str, count: usize) -> Failure {
-        let message = format!("`{}` names no lines of a file that has {count}", quoted(lines));
-        Failure::new(Kind::Usage, "bad_lines", message).next("sprag trace blame FILE -L 1,10")
     }
 
     pub fn not_in_git(what: &str) -> Failure {

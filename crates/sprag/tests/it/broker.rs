@@ -143,10 +143,8 @@ fn a_session_records_and_finds_again() {
         .iter()
         .map(|tool| tool["name"].as_str().unwrap())
         .collect();
-    assert_eq!(
-        names,
-        ["search", "record", "record_lesson", "observe", "answer", "outcome", "select_active_intent"]
-    );
+    let all = ["search", "record", "record_lesson", "observe", "answer", "outcome", "select_active_intent"];
+    assert_eq!(names, all);
 
     let (nothing, _) = talk.call("search", json!({"query": "lexer newline"}));
     assert_eq!(nothing, "sprag: nothing is known about this");

@@ -125,10 +125,7 @@ fn what_is_over_stays_so() {
 fn checks_send_back_three_times() {
     let mut stage = Stage::Running(work(Phase::Verify));
     let mut sent = 0;
-    loop {
-        let Stepped::To(failing) = step(&stage, &Happened::Red { report: Text::new("red") }) else {
-            break;
-        };
+    while let Stepped::To(failing) = step(&stage, &Happened::Red { report: Text::new("red") }) {
         let session = Key(Text::new("r/s/1/1"));
         let Stepped::To(again) = step(&failing, &Happened::SentBack { session }) else { break };
         let Stepped::To(claimed) = step(&again, &Happened::Claimed) else { break };
