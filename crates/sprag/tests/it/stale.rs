@@ -36,8 +36,10 @@ impl Desk {
         Desk { sandbox: Sandbox::new(), calls: AtomicUsize::new(0) }
     }
 
+    /// There are some, and which of them a change is for is another gate's business.
     fn with_intents() -> Desk {
-        let desk = Desk::alone();
+        let mut desk = Desk::alone();
+        desk.sandbox.vars.push(("SPRAG_INTENT__REQUIRED".to_owned(), "never".to_owned()));
         desk.sandbox.write(".orchestration/active_intents.yaml", "active_intents: []\n");
         desk
     }

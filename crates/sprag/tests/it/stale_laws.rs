@@ -73,7 +73,9 @@ struct Play {
 impl Play {
     fn new(agents: usize, has_intents: bool) -> Play {
         let sandbox = Sandbox::new();
-        let env = Env::Given([("HOME".to_owned(), sandbox.home.clone().into_os_string())].into());
+        let vars =
+            [("HOME", sandbox.home.clone().into_os_string()), ("SPRAG_INTENT__REQUIRED", "never".into())];
+        let env = Env::Given(vars.map(|(name, value)| (name.to_owned(), value)).into());
         if has_intents {
             sandbox.write(".orchestration/active_intents.yaml", "active_intents: []\n");
             sandbox.write("a", "line of nobody\n");
