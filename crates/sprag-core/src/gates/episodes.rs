@@ -167,9 +167,15 @@ impl Episodes {
         let episode = Episode { task: intent.clone().unwrap_or_default(), ..failed.into_episode(call, line) };
         cx.log(EPISODE, json!(episode));
         // A verification that was mended for an intent is offered as a lesson, once for each command.
-        let is_check = matches!(episode.class, Class::Test | Class::Compile) && episode.outcome == episode::Outcome::Fixed;
+        let is_check = matches!(episode.class, Class::Test | Class::Compile)
+            && episode.outcome == episode::Outcome::Fixed;
         let key = Digest::of(["lesson", episode.command.as_str()]);
-        if intent.is_none() || !is_check || !cx.policy.notes || self.told.contains(&key) || self.told.len() >= TOLD {
+        if intent.is_none()
+            || !is_check
+            || !cx.policy.notes
+            || self.told.contains(&key)
+            || self.told.len() >= TOLD
+        {
             return Vote::Pass;
         }
         self.told.push(key);

@@ -48,7 +48,9 @@ impl Gate for Trace {
             return Needs::NONE;
         }
         match &asked.input.event {
-            Event::ToolFinished { call, outcome } if !matches!(outcome, Outcome::Failed { .. }) => of_call(call),
+            Event::ToolFinished { call, outcome } if !matches!(outcome, Outcome::Failed { .. }) => {
+                of_call(call)
+            }
             // A command that failed may have written before.
             Event::ToolFinished { call, .. } if call.effect == Effect::Exec => of_call(call),
             Event::StopRequested(_) | Event::SessionEnded { .. } if asked.about.changed => Needs::UNTRACED,
@@ -159,7 +161,11 @@ fn owe(witness: &Witness, chosen: &Chosen, cx: &Cx<'_, Policy>) -> Obligation {
     Obligation {
         duty: Duty::Trace,
         digest: Digest::of([format!("{witness:?}")]),
-        reason: Reason::new("class_mismatch", told(witness), format!("take it back, or say what it is: {select}")),
+        reason: Reason::new(
+            "class_mismatch",
+            told(witness),
+            format!("take it back, or say what it is: {select}"),
+        ),
         items: vec![Text::from(witness.path.as_str())],
     }
 }

@@ -99,7 +99,9 @@ fn settles(debt: &Debt) -> String {
         Duty::Commit => "commit the files".to_owned(),
         Duty::Handoff => "write the handoff".to_owned(),
         Duty::Integrity => "mend the files in a session".to_owned(),
-        Duty::Trace => "say what the change is in a session: sprag intent select ID --class INTENT_EVOLUTION".to_owned(),
+        Duty::Trace => {
+            "say what the change is in a session: sprag intent select ID --class INTENT_EVOLUTION".to_owned()
+        }
         Duty::Scope => "put the files back, or have an intent own them in a session".to_owned(),
     }
 }

@@ -110,7 +110,9 @@ pub fn is_ours(path: &str, folding: Folding) -> bool {
 }
 
 fn is_sink(path: &str) -> bool {
-    SINKS.iter().any(|sink| path == *sink || path.strip_prefix(sink).is_some_and(|rest| rest.starts_with('/')))
+    SINKS
+        .iter()
+        .any(|sink| path == *sink || path.strip_prefix(sink).is_some_and(|rest| rest.starts_with('/')))
 }
 
 /// Below the system's place for temporary files. A repository that lies there itself does not make its

@@ -9,7 +9,7 @@ use crate::approval::digest_of;
 use crate::digest::Digest;
 use crate::event::{Event, Input};
 use crate::gates::Cx;
-use crate::intent::{self, Intent, Intents, Read, Reach};
+use crate::intent::{self, Intent, Intents, Reach, Read};
 use crate::obligation::{DEBT_MET, Duty, Obligation};
 use crate::shell::{Command, Script, Word};
 use crate::text::{Text, quoted, shell_word};
@@ -49,7 +49,8 @@ pub struct Span {
 const GIT: &str = "git";
 
 /// Verbs of git that bring in what others have made.
-const MOVING: &[&str] = &["switch", "checkout", "pull", "merge", "rebase", "stash", "cherry-pick", "reset", "revert", "am"];
+const MOVING: &[&str] =
+    &["switch", "checkout", "pull", "merge", "rebase", "stash", "cherry-pick", "reset", "revert", "am"];
 
 impl Scope {
     pub(super) fn looks_for_strays(&self) -> bool {
@@ -58,7 +59,8 @@ impl Scope {
 
     /// When calls ran whose changes have to be looked for.
     pub fn spans(&self, now: Timestamp) -> Vec<Span> {
-        let span = |window: &Window| Span { from: window.from, to: window.to.unwrap_or(now), moves: window.moves };
+        let span =
+            |window: &Window| Span { from: window.from, to: window.to.unwrap_or(now), moves: window.moves };
         self.windows.iter().map(span).collect()
     }
 
@@ -133,7 +135,8 @@ impl Scope {
     }
 
     fn owe(&self, strays: &[String], items: Vec<Text<200>>, input: &Input) -> Obligation {
-        let named: Vec<String> = strays.iter().take(NAMED).map(|path| format!("`{}`", quoted(path))).collect();
+        let named: Vec<String> =
+            strays.iter().take(NAMED).map(|path| format!("`{}`", quoted(path))).collect();
         let more = match strays.len().saturating_sub(NAMED) {
             0 => String::new(),
             more => format!(" and {more} more"),

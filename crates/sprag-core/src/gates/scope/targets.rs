@@ -40,8 +40,10 @@ pub enum Kind {
 }
 
 /// Programs that change what is below a place.
-const TREES: &[&str] =
-    &["tar", "bsdtar", "gtar", "unzip", "7z", "7za", "7zr", "7zz", "rsync", "cpio", "rm", "shred", "trash", "find"];
+const TREES: &[&str] = &[
+    "tar", "bsdtar", "gtar", "unzip", "7z", "7za", "7zr", "7zz", "rsync", "cpio", "rm", "shred", "trash",
+    "find",
+];
 const COPYING: &[&str] = &["cp", "gcp", "mv", "gmv", "ln", "gln", "install", "scp"];
 
 /// `None`: the call changes nothing that needs an intent.
@@ -146,7 +148,8 @@ fn of_script(script: &Script, input: &Input) -> Vec<Wanted> {
     }
     for command in script.commands.iter().filter(|command| command.host == Host::Local) {
         let is_told = |by: &str| {
-            let of_this = |at: usize| script.commands.get(at).is_some_and(|other| std::ptr::eq(other, command));
+            let of_this =
+                |at: usize| script.commands.get(at).is_some_and(|other| std::ptr::eq(other, command));
             script.writes.iter().any(|used| used.by == by && used.command.is_some_and(of_this))
         };
         match command.program() {
@@ -159,9 +162,7 @@ fn of_script(script: &Script, input: &Input) -> Vec<Wanted> {
 }
 
 fn is_found(command: &Command) -> bool {
-    let is_finder = |carrier: &Carrier| {
-        matches!(carrier, Carrier::Program(name) if matches!(name.as_str(), "find" | "gfind" | "fd"))
-    };
+    let is_finder = |carrier: &Carrier| matches!(carrier, Carrier::Program(name) if matches!(name.as_str(), "find" | "gfind" | "fd"));
     command.via.iter().any(is_finder)
 }
 
@@ -169,7 +170,9 @@ fn is_found(command: &Command) -> bool {
 fn sources(script: &Script, command: Option<usize>, target: &str) -> Vec<String> {
     let of_command = script.reads.iter().filter(|used| used.command == command && command.is_some());
     let names = of_command.map(|used| match &used.path {
-        Word::Known(path) if path != target => path.trim_end_matches('/').rsplit('/').next().map(str::to_owned),
+        Word::Known(path) if path != target => {
+            path.trim_end_matches('/').rsplit('/').next().map(str::to_owned)
+        }
         _ => None,
     });
     names.collect::<Option<Vec<String>>>().unwrap_or_default()
@@ -177,12 +180,9 @@ fn sources(script: &Script, command: Option<usize>, target: &str) -> Vec<String>
 
 fn place_of(named: &str, cwd: &Place, by: &str, kind: Kind, input: &Input) -> Wanted {
     match cwd {
-        Place::At(dir) => Wanted::At {
-            named: named.to_owned(),
-            dir: absolute(&input.cwd, dir),
-            by: by.to_owned(),
-            kind,
-        },
+        Place::At(dir) => {
+            Wanted::At { named: named.to_owned(), dir: absolute(&input.cwd, dir), by: by.to_owned(), kind }
+        }
         Place::Unknown if named.starts_with('/') => {
             Wanted::At { named: named.to_owned(), dir: input.cwd.clone(), by: by.to_owned(), kind }
         }
@@ -204,7 +204,9 @@ fn git(command: &Command, input: &Input) -> Vec<Wanted> {
             operands().map(|named| at(named, Kind::IfThere)).collect()
         }
         "stash" => after_dashes().map(|named| at(named, Kind::Tree)).collect(),
-        "apply" if !has(&["--check", "--stat", "--numstat", "--summary", "--cached"]) || has(&["--apply"]) => {
+        "apply"
+            if !has(&["--check", "--stat", "--numstat", "--summary", "--cached"]) || has(&["--apply"]) =>
+        {
             patched(command, "git apply", input)
         }
         "am" if !has(&["--abort", "--quit", "--skip", "--show-current-patch"]) => {

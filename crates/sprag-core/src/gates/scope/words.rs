@@ -107,10 +107,12 @@ pub fn outside(
     let (why, next) = match at {
         Where::Special => (format!("`{named}` is there and is no file"), "write to a file".to_owned()),
         Where::Elsewhere(path) => {
-            let leads = if quoted(path) == named { String::new() } else { format!(", which is `{}`,", quoted(path)) };
+            let leads =
+                if quoted(path) == named { String::new() } else { format!(", which is `{}`,", quoted(path)) };
             (
                 format!("`{named}`{leads} is outside the repository. Request scope expansion."),
-                "write below the repository or to the system's temporary directory, or ask the user".to_owned(),
+                "write below the repository or to the system's temporary directory, or ask the user"
+                    .to_owned(),
             )
         }
         Where::Here(path) => {

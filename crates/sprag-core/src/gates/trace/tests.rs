@@ -40,7 +40,7 @@ fn trace(source: Source, verdict: Verdict) -> Record {
         stage: Stage::Provisional { base: None },
         source,
         place: None,
-session: None,
+        session: None,
         intent: None,
         declared: None,
         contributor: Contributor::UNKNOWN,
@@ -112,7 +112,9 @@ fn a_refactoring_that_changes_behaviour_holds_the_stop_until_it_is_declared() {
     // Nothing was looked at since, and it is still so.
     assert!(matches!(step(&mut gate, &about(Class::Refactor), &stop(), &Facts::default()).0, Vote::Owe(_)));
     assert_eq!(step(&mut gate, &about(Class::Evolution), &stop(), &Facts::default()).0, Vote::Pass);
-    for other in [Verdict::unproven("ambiguous"), Verdict::Proved { level: Text::from("L1"), proof: json!({}) }] {
+    for other in
+        [Verdict::unproven("ambiguous"), Verdict::Proved { level: Text::from("L1"), proof: json!({}) }]
+    {
         assert_eq!(step(&mut gate, &about(Class::Refactor), &stop(), &judged(other)).0, Vote::Pass);
     }
 }

@@ -50,9 +50,13 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
         // What a person has to say is known at once; checks may take long.
         let unmet = standings.unmet(intent);
         if !unmet.is_empty() {
-            let told: Vec<String> =
-                unmet.iter().map(|criterion| format!("`{}` wants a person's word", quoted(criterion.text.as_str()))).collect();
-            return Err(Failure::checks_failed(&args.id, &told).next(format!("sprag intent accept {}", args.id)));
+            let told: Vec<String> = unmet
+                .iter()
+                .map(|criterion| format!("`{}` wants a person's word", quoted(criterion.text.as_str())))
+                .collect();
+            return Err(
+                Failure::checks_failed(&args.id, &told).next(format!("sprag intent accept {}", args.id))
+            );
         }
         check(&world, intent, cx)?;
         match &session {
@@ -85,7 +89,8 @@ fn check(world: &World<'_>, intent: &Intent, cx: &Cx) -> Result<(), Failure> {
         }
         Checked::Failed(results) => {
             let failed = results.ran.iter().filter(|ran| !intents::is_passed(&ran.outcome));
-            let told = |ran: &Ran| format!("check `{}` {}{}", ran.check, how(&ran.outcome), last_line(&ran.outcome));
+            let told =
+                |ran: &Ran| format!("check `{}` {}{}", ran.check, how(&ran.outcome), last_line(&ran.outcome));
             Err(Failure::checks_failed(intent.id.as_str(), &failed.map(told).collect::<Vec<_>>()))
         }
     }

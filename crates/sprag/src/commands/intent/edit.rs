@@ -77,8 +77,7 @@ pub fn sync(args: Sync, cx: &Cx) -> Outcome {
     let standings = intents::standings(&world)?;
     let mut changed: Vec<(&Intent, &str)> = Vec::new();
     for origin in Origin::ALL {
-        let differs =
-            |intent: &&Intent| intent.origin == origin && standings.status(intent) != intent.status;
+        let differs = |intent: &&Intent| intent.origin == origin && standings.status(intent) != intent.status;
         let differing: Vec<&Intent> = set.iter().filter(differs).collect();
         if differing.is_empty() {
             continue;

@@ -63,8 +63,10 @@ pub fn accept(args: Accept, cx: &Cx) -> Outcome {
     }
     let is_meant =
         |key: &str| args.criterion.is_empty() || args.criterion.iter().any(|meant| meant.as_str() == key);
-    let met: Vec<Digest> =
-        words().filter(|criterion| is_meant(criterion.key.as_str())).map(|criterion| criterion.digest).collect();
+    let met: Vec<Digest> = words()
+        .filter(|criterion| is_meant(criterion.key.as_str()))
+        .map(|criterion| criterion.digest)
+        .collect();
     let mut body = json!({"id": intent.id, "met": met});
     if args.criterion.is_empty() {
         body["fingerprint"] = json!(intent.fingerprint);

@@ -49,9 +49,7 @@ pub fn run(args: &Args, cx: &Cx) -> Outcome {
     show(
         args.json,
         || {
-            let file = |(path, part): (&String, &Part)| {
-                json!({"path": path, "symbols": part.symbols, "state": part.state})
-            };
+            let file = |(path, part): (&String, &Part)| json!({"path": path, "symbols": part.symbols, "state": part.state});
             let row = |row: &Row| {
                 let files: Vec<Value> = row.done.files.iter().map(file).collect();
                 json!({"intent": row.intent, "state": row.state, "records": row.done.records, "files": files})
