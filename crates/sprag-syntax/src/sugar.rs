@@ -85,7 +85,8 @@ fn python(tree: &mut Tree, kind: u16, _field: u16, name: &str, kids: &mut Vec<Id
         // One kind for `a, b` and `(a, b)`; the kind tells a tuple of one from its element.
         "tuple" | "expression_list" | "pattern_list" | "tuple_pattern" => {
             kids.retain(|kid| !matches!(tree.kind(*kid), "(" | ")"));
-            if kids.last().is_some_and(|last| tree.kind(*last) == ",") {
+            // The comma after the only one makes a tuple of it.
+            if kids.len() > 2 && kids.last().is_some_and(|last| tree.kind(*last) == ",") {
                 kids.pop();
             }
             return Some(tree.kind_number("expression_list").unwrap_or(kind));

@@ -130,6 +130,14 @@ impl Tree {
         self.push(node)
     }
 
+    /// A source without anything in it has a root all the same.
+    fn root_if_empty(&mut self) {
+        if self.nodes.is_empty() {
+            self.root =
+                self.push(Node { kind: 0, field: 0, sym: Sym::NONE, start: 0, end: 0, kids_at: 0, kids: 0 });
+        }
+    }
+
     fn push(&mut self, node: Node) -> Id {
         self.nodes.push(node);
         (self.nodes.len() - 1) as Id

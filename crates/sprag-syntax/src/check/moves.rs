@@ -16,6 +16,19 @@ pub(super) fn check_paths(loaded: &Loaded, file: usize) -> Result<(), Refused> {
     }
     let base = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
     let (old, new) = (base(before), base(after));
+    let ending = |name: &str| name.split_once('.').map(|(_, ending)| ending.to_owned());
+    if ending(&old) != ending(&new) {
+        return Err(refused("an ending that says what a file is"));
+    }
+    if places(before) != places(after) {
+        return Err(refused("a directory with a meaning of its own"));
+    }
+    let takes_place = |other: &(Option<String>, Option<String>)| {
+        other.0.as_ref() == Some(after) || other.1.as_ref() == Some(before)
+    };
+    if loaded.paths.iter().enumerate().any(|(number, other)| number != file && takes_place(other)) {
+        return Err(refused("one file in the place of another"));
+    }
     if left.lang == Lang::Go && go_tail(&old) != go_tail(&new) {
         return Err(refused("a file name that says where it is built"));
     }
@@ -29,6 +42,31 @@ pub(super) fn check_paths(loaded: &Loaded, file: usize) -> Result<(), Refused> {
         true => Err(refused("a moved file that refers to its neighbours")),
         false => Ok(()),
     }
+}
+
+/// Directories that decide what becomes of a file, in which a path is.
+fn places(path: &str) -> Vec<&str> {
+    const SPOKEN: &[&str] = &[
+        "test",
+        "tests",
+        "__tests__",
+        "__mocks__",
+        "testdata",
+        "fixtures",
+        "main",
+        "examples",
+        "benches",
+        "bin",
+        "pages",
+        "app",
+        "routes",
+        "migrations",
+        "vendor",
+        "internal",
+        "cmd",
+    ];
+    let dir = path.rsplit_once('/').map_or("", |(dir, _)| dir);
+    dir.split('/').filter(|part| SPOKEN.contains(part)).collect()
 }
 
 /// What a Go file's name says of systems and tests.
@@ -116,7 +154,8 @@ fn says_where(tree: &Tree, symbols: &Symbols) -> bool {
         match tree.lang {
             Lang::Python => {
                 kind == "relative_import"
-                    || (kind == "identifier" && matches!(text(), "__file__" | "__path__"))
+                    || (kind == "identifier"
+                        && matches!(text(), "__file__" | "__path__" | "__package__" | "__spec__"))
             }
             Lang::Rust => {
                 matches!(kind, "super" | "self") && tree.is_leaf(id) && text() == "super"

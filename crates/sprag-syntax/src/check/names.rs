@@ -121,6 +121,10 @@ pub(crate) fn check_rename(
     if is_spoken(from) || is_spoken(to) {
         return Err(escapes("the name has a meaning of its own"));
     }
+    let langs = loaded.before.iter().flatten().map(|tree| tree.lang);
+    if langs.into_iter().any(|lang| is_open(lang, from) != is_open(lang, to)) {
+        return Err(escapes("it becomes public or private by its name"));
+    }
     for (trees, stranger, why) in [
         (&loaded.before, to_sym, "the new name was there before"),
         (&loaded.after, from_sym, "the old name is still there"),
@@ -330,20 +334,23 @@ pub(crate) fn is_spelled(tree: &Tree, symbols: &Symbols, name: &str) -> bool {
 }
 
 fn is_text(kind: &str) -> bool {
-    kind.contains("string") || kind == "template_string" || kind == "jsx_text" || kind == "directive"
+    kind.contains("string") || matches!(kind, "template_string" | "jsx_text" | "directive" | "interpolation")
 }
 
-/// Whether a text is the name, a path that ends with it, a call of it, or a list with it.
+/// Whether a name stands in a text as a word. Who reads the text may take it for the name.
 fn spells(text: &str, name: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
-    let text = text.trim_matches(|c: char| !is_part(c) && c != '(' && c != ')');
-    let is_list = text.contains(',') || text.starts_with("go:") || text.starts_with("export ");
-    text.match_indices(name).any(|(at, _)| {
-        let (before, after) = (&text[..at], &text[at + name.len()..]);
-        let is_word = !before.ends_with(is_part) && !after.starts_with(is_part);
-        let is_path = after.is_empty() && before.ends_with(['.', '#', ':', '/', '@']);
-        is_word && (before.is_empty() && after.is_empty() || is_path || after.starts_with('(') || is_list)
-    })
+    text.match_indices(name)
+        .any(|(at, _)| !text[..at].ends_with(is_part) && !text[at + name.len()..].starts_with(is_part))
+}
+
+/// Whether others may see what goes by this name, where the name itself says so.
+fn is_open(lang: Lang, name: &str) -> bool {
+    match lang {
+        Lang::Python => !name.starts_with('_'),
+        Lang::Go => name.starts_with(char::is_uppercase),
+        Lang::Rust | Lang::Java | Lang::JavaScript | Lang::TypeScript | Lang::Tsx => true,
+    }
 }
 
 /// Names that a language, a runtime or a tool knows.

@@ -100,6 +100,7 @@ pub(crate) fn build(
     build.run(&mut parsed.tree.walk(), left)?;
     let mut tree = build.tree;
     tree.plain = sha256(&build.plain);
+    tree.root_if_empty();
     Ok(tree)
 }
 
