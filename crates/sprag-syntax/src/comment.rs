@@ -11,13 +11,18 @@ pub(crate) fn is_directive(lang: Lang, text: &str) -> bool {
         }
         Lang::Python => {
             text.starts_with("#!")
+                || body.starts_with("///")
+                || body.starts_with("dependencies =")
+                || body.starts_with("requires-python =")
                 || body.starts_with("type:")
                 || body.starts_with("cython:")
                 || body.contains("coding:")
                 || body.contains("coding=")
         }
         Lang::JavaScript | Lang::TypeScript | Lang::Tsx => {
-            const MARKS: [&str; 16] = [
+            const MARKS: [&str; 18] = [
+                "@vitest-environment",
+                "turbopack",
                 "@ts-",
                 "@jsx",
                 "@flow",
@@ -35,7 +40,11 @@ pub(crate) fn is_directive(lang: Lang, text: &str) -> bool {
                 "@preserve",
                 "@jest-environment",
             ];
-            MARKS.iter().any(|mark| body.starts_with(mark)) || text.contains("@jsx")
+            let starts = |line: &str| {
+                let line = line.trim_start().trim_start_matches(['/', '*', '!']).trim_start();
+                MARKS.iter().any(|mark| line.starts_with(mark))
+            };
+            text.lines().any(starts) || text.contains("@jsx")
         }
         // Code for a browser, kept in a comment.
         Lang::Java => text.starts_with("/*-{"),

@@ -60,15 +60,17 @@ pub(super) fn effect(seen: &Seen<'_>, id: Id) -> Effect {
         | "unary_operator"
         | "not_operator"
         | "binary_expression"
-        | "unary_expression" => match kids(Effect::Nothing) {
+        | "unary_expression"
+        // What is put into a text or asked whether it is true may be asked by a function of its own.
+        | "interpolation"
+        | "template_substitution"
+        | "conditional_expression" => match kids(Effect::Nothing) {
             Effect::Nothing => Effect::Nothing,
             Effect::Local if matches!(tree.lang, Lang::Go | Lang::Java) => Effect::Local,
             other => other.max(Effect::Read),
         },
         "string"
         | "template_string"
-        | "interpolation"
-        | "template_substitution"
         | "list"
         | "expression_list"
         | "array"
@@ -79,7 +81,6 @@ pub(super) fn effect(seen: &Seen<'_>, id: Id) -> Effect {
         | "parenthesized_expression"
         | "tuple_expression"
         | "array_expression"
-        | "conditional_expression"
         | "ternary_expression"
         | "scoped_identifier"
         | "argument_list"

@@ -142,6 +142,12 @@ pub(crate) fn check_rename(
             }
         }
     }
+    let reads_names = |tree: &Tree| {
+        tree.walk(tree.root).any(|id| tree.is_leaf(id) && READERS.contains(&symbols.text(tree.sym(id))))
+    };
+    if loaded.before.iter().flatten().any(|tree| reads_names(tree)) {
+        return Err(escapes("something asks for names"));
+    }
     // Beyond that looking at each would cost too much, and nobody renames so much at once.
     if seen.iter().flatten().map(|seen| occurrences(seen, from_sym).take(MANY).count()).sum::<usize>() >= MANY
     {
@@ -336,6 +342,36 @@ pub(crate) fn is_spelled(tree: &Tree, symbols: &Symbols, name: &str) -> bool {
 fn is_text(kind: &str) -> bool {
     kind.contains("string") || matches!(kind, "template_string" | "jsx_text" | "directive" | "interpolation")
 }
+
+/// What finds things by their names, or tells what they are called.
+const READERS: &[&str] = &[
+    "__name__",
+    "__qualname__",
+    "__dict__",
+    "getattr",
+    "hasattr",
+    "setattr",
+    "globals",
+    "locals",
+    "vars",
+    "dir",
+    "eval",
+    "exec",
+    "getmembers",
+    "_getframe",
+    "Reflect",
+    "globalThis",
+    "getOwnPropertyNames",
+    "getSimpleName",
+    "getMethod",
+    "getDeclaredMethod",
+    "getMethods",
+    "getDeclaredMethods",
+    "forName",
+    "MethodByName",
+    "type_name",
+    "stringify",
+];
 
 /// Whether a name stands in a text as a word. Who reads the text may take it for the name.
 fn spells(text: &str, name: &str) -> bool {

@@ -171,8 +171,7 @@ fn is_read(seen: &Seen<'_>, id: Id) -> bool {
     // A method of a text is the same method, whatever holds the text.
     let is_receiver = matches!(tree.field(id), "object" | "value" | "operand")
         && matches!(kind, "member_expression" | "attribute" | "field_expression" | "method_invocation");
-    let is_known =
-        seen.scopes.of_leaf(id) == Use::Free || (in_token_tree && seen.scopes.of_leaf(id) == Use::Text);
+    let is_known = seen.scopes.of_leaf(id) == Use::Free;
     let is_strange = kind.contains("pattern")
         || kind.contains("import")
         || kind.contains("export")
@@ -203,7 +202,8 @@ fn is_read(seen: &Seen<'_>, id: Id) -> bool {
                 | "selector_expression"
                 | "reference_expression"
         ) && !(kind == "keyword_argument" && tree.field(id) == "value");
-    is_known && !is_target && (!is_strange || is_receiver)
+    // A macro sees what is written, not what it is worth.
+    is_known && !is_target && !in_token_tree && (!is_strange || is_receiver)
 }
 
 /// Places in Rust that give a bare number the type it had.

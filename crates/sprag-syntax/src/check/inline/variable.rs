@@ -41,6 +41,7 @@ pub(super) fn plan(seen: &Seen<'_>, name: Id, binding: u32) -> Result<Edit, &'st
     if tree.lang.is_script() && tree.field(place) == "function" {
         return Err("it is called");
     }
+    is_the_same_there(seen, next, place, value)?;
     let moved = effect(seen, value);
     if !may_move_into(seen, next, place, moved) && place != next {
         return Err("an effect would move");
@@ -50,6 +51,27 @@ pub(super) fn plan(seen: &Seen<'_>, name: Id, binding: u32) -> Result<Edit, &'st
     edit.remove(statement);
     edit.put(place, vec![Put::Node(value)]);
     Ok(edit)
+}
+
+/// Some places take an expression for more than its value.
+fn is_the_same_there(seen: &Seen<'_>, next: Id, place: Id, value: Id) -> Result<(), &'static str> {
+    let tree = seen.tree;
+    let parent = seen.parent(place);
+    let is_chained = |id: Id| tree.kind(id) == "optional_chain";
+    if tree.lang.is_script() && tree.walk(next).chain(tree.walk(value)).any(is_chained) {
+        return Err("a chain may end early");
+    }
+    if tree.lang.is_script() && (tree.has_token(parent, "typeof") || tree.has_token(parent, "delete")) {
+        return Err("a name that is not there counts");
+    }
+    let is_variable = matches!(tree.kind(value), "identifier" | "selector_expression" | "index_expression")
+        || (tree.kind(value) == "unary_expression" && tree.has_token(value, "*"));
+    let takes_address =
+        matches!(tree.kind(parent), "unary_expression" | "selector_expression" | "slice_expression");
+    match tree.lang == Lang::Go && is_variable && takes_address {
+        true => Err("a variable is no copy of itself"),
+        false => Ok(()),
+    }
 }
 
 /// The statement that declares a local, and what it is declared to be.

@@ -11,6 +11,9 @@ pub(super) fn declares(seen: &Seen<'_>, file: usize, id: Id) -> Result<Option<De
         return Ok(None);
     }
     let node = seen.parent(id);
+    if seen.enclosing(node, &["ambient_declaration"]).is_some() {
+        return Err("it is declared elsewhere");
+    }
     let found = |kind, owner| Ok(Some(Declaration { file, kind, owner }));
     match (tree.lang, tree.kind(node)) {
         (Lang::Rust, "function_item" | "const_item" | "static_item") => {
