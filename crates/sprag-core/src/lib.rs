@@ -5,6 +5,7 @@
 
 pub mod approval;
 pub mod backends;
+mod base64;
 pub mod breaker;
 pub mod check;
 pub mod decide;

@@ -11,6 +11,7 @@ use super::options::Options;
 use super::walk::Input;
 use super::walk::TEXT;
 use super::walk::Walk;
+use crate::base64;
 
 /// `None` if the text is not of its kind.
 type Decoder = fn(&str) -> Option<Vec<u8>>;
@@ -114,13 +115,13 @@ impl Walk {
                             && word.starts_with('-')
                             && word.contains(['d', 'D'])
                 });
-                self.decoded(arguments, decodes.then_some(base64))
+                self.decoded(arguments, decodes.then_some(base64::decoded as fn(&str) -> Option<Vec<u8>>))
             }
             "openssl" => {
                 let base64_decode =
                     arguments.iter().any(|word| matches!(word.as_str(), "base64" | "-base64" | "-a"))
                         && arguments.iter().any(|word| word == "-d");
-                self.decoded(&[], base64_decode.then_some(base64))
+                self.decoded(&[], base64_decode.then_some(base64::decoded as fn(&str) -> Option<Vec<u8>>))
             }
             "xxd" => {
                 let letters: String =
@@ -311,35 +312,11 @@ pub(super) fn printf(format: &str, arguments: &[String]) -> Option<String> {
 }
 
 pub(super) fn base64_text(text: &str) -> Option<String> {
-    base64(text).map(|bytes| hole::without_marks(&escapes::text_of(bytes)))
+    base64::decoded(text).map(|bytes| hole::without_marks(&escapes::text_of(bytes)))
 }
 
 pub(super) fn hex_text(text: &str) -> Option<String> {
     hex(text).map(|bytes| hole::without_marks(&escapes::text_of(bytes)))
-}
-
-fn base64(text: &str) -> Option<Vec<u8>> {
-    let mut out = Vec::with_capacity(text.len() / 4 * 3);
-    let (mut bits, mut count) = (0_u32, 0);
-    for byte in text.bytes() {
-        let value = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' | b'-' => 62,
-            b'/' | b'_' => 63,
-            b'=' => break,
-            _ if byte.is_ascii_whitespace() => continue,
-            _ => return None,
-        };
-        bits = bits << 6 | u32::from(value);
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            out.push(u8::try_from(bits >> count & 0xff).ok()?);
-        }
-    }
-    Some(out)
 }
 
 fn hex(text: &str) -> Option<Vec<u8>> {
@@ -365,9 +342,9 @@ mod tests {
         assert_eq!(printf("%b", &words(&["\\0147h"])).as_deref(), Some("gh"));
         assert_eq!(printf("100%%", &[]).as_deref(), Some("100%"));
         assert_eq!(printf("%z", &words(&["a"])), None);
-        assert_eq!(base64("Z2gK").unwrap(), b"gh\n");
+        assert_eq!(base64::decoded("Z2gK").unwrap(), b"gh\n");
         assert_eq!(hex("67 68").unwrap(), b"gh");
-        assert_eq!(base64("*"), None);
+        assert_eq!(base64::decoded("*"), None);
         assert_eq!(set("a-c").unwrap(), ['a', 'b', 'c']);
     }
 }

@@ -8,7 +8,6 @@ use crate::policy::{Key, Section, Tighten};
 pub struct Policy {
     pub mode: Mode,
     pub class_mismatch: Mismatch,
-    pub docs_are_behaviour: bool,
 }
 
 /// Where changes are written down.
@@ -41,12 +40,9 @@ pub const SECTION: Section = Section {
 mode = \"auto\"
 # A change that was declared a refactoring and is seen to change behaviour: `hold` the stop, `note` it, or `off`.
 class_mismatch = \"hold\"
-# A changed comment or docstring counts as changed behaviour.
-docs_are_behaviour = false
 ",
     keys: &[
         Key { name: "mode", tighten: Tighten::Ranked(&["off", "auto", "always"]) },
         Key { name: "class_mismatch", tighten: Tighten::Ranked(&["off", "note", "hold"]) },
-        Key { name: "docs_are_behaviour", tighten: Tighten::Ranked(&["false", "true"]) },
     ],
 };

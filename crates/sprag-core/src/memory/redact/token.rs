@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::base64;
+
 use super::{Found, has_digit, is_token, is_word, run_end, starts_like, starts_word, whole_run};
 
 /// What follows a prefix.
@@ -103,7 +105,7 @@ fn credentials(text: &str, at: usize) -> Found {
     let is_in = |byte: u8| is_word(byte) || b"-._~+/=".contains(&byte);
     let value = &text[from..run_end(text, from, is_in)];
     let is_one = match scheme {
-        b"basic" => base64(value.trim_end_matches('=').as_bytes()).is_some_and(|it| it.contains(&b':')),
+        b"basic" => base64::decoded(value).is_some_and(|it| it.contains(&b':')),
         _ => has_digit(value),
     };
     (value.len() >= 12 && is_one).then(|| (from, whole_run(text, from, is_in), "bearer"))
@@ -125,29 +127,6 @@ pub fn jwt(text: &str, at: usize) -> Found {
         let gap = bytes[end + 1..].iter().take_while(|byte| matches!(byte, b'\n' | b'\r')).count();
         end = run_end(text, end + 1 + gap, is_token);
     }
-    let header: Value = serde_json::from_slice(&base64(&bytes[at..header])?).ok()?;
+    let header: Value = serde_json::from_slice(&base64::decoded(&text[at..header])?).ok()?;
     header.get("alg").map(|_| (at, whole_run(text, end, is_token), "jwt"))
-}
-
-/// Either alphabet, without padding.
-fn base64(text: &[u8]) -> Option<Vec<u8>> {
-    let mut out = Vec::with_capacity(text.len());
-    let (mut bits, mut count) = (0u32, 0);
-    for &byte in text {
-        let value = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'-' | b'+' => 62,
-            b'_' | b'/' => 63,
-            _ => return None,
-        };
-        bits = bits << 6 | u32::from(value);
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            out.push((bits >> count) as u8);
-        }
-    }
-    Some(out)
 }
