@@ -126,6 +126,11 @@ pub fn common_dir(dir: &Path) -> Option<PathBuf> {
     find_git(dir).map(|git| git.common)
 }
 
+/// The git directory of the worktree around `dir` alone.
+pub fn git_dir(dir: &Path) -> Option<PathBuf> {
+    find_git(dir).map(|git| git.git_dir)
+}
+
 /// The worktree around `dir`, and that directory.
 pub fn worktree_of(dir: &Path) -> Option<(PathBuf, PathBuf)> {
     find_git(dir).map(|git| (git.worktree, git.common))
