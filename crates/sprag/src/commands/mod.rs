@@ -65,6 +65,7 @@ commands! {
     Completions: completions,
     Demo: demo,
     Hook: hook,
+    Supervise: supervise,
 }
 
 /// Governs, remembers for, traces and orchestrates coding agents.
