@@ -10,6 +10,7 @@ pub mod clean;
 pub mod clients;
 pub mod config;
 pub mod consult;
+pub mod daemon;
 pub mod disk;
 pub mod doctor;
 pub mod env;

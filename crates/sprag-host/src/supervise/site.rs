@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use sprag_core::plan::exit::Exit;
 use sprag_core::session::Process;
 
+use crate::daemon::reign;
 use crate::disk::{self, Disk};
 use crate::processes;
 
@@ -116,14 +117,9 @@ impl Site {
         read(&self.dir.join("spawn.json"))
     }
 
-    /// The youngest daemon there was; none has left its number in a folder that stands by itself.
+    /// The youngest reign there was; a folder that stands by itself knows of none.
     pub fn epoch(&self) -> io::Result<u64> {
-        let Some(run) = self.dir.parent().and_then(Path::parent) else { return Ok(0) };
-        match disk::read_small(&run.join("epoch"), 64) {
-            Ok(text) => text.trim().parse().map_err(io::Error::other),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
-            Err(error) => Err(error),
-        }
+        self.dir.parent().and_then(Path::parent).map_or(Ok(0), reign::last)
     }
 
     /// `None`: somebody else has it.
