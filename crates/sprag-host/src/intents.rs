@@ -5,7 +5,6 @@ mod done;
 pub mod edit;
 mod fact;
 pub mod file;
-mod yaml;
 
 use std::fs;
 use std::io;

@@ -34,6 +34,7 @@ commands! {
     Review: review,
     Verify: verify,
     Intent: intent,
+    Plan: plan,
     Ref: refer,
     Answer: answer,
     Search: search,
