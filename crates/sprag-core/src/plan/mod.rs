@@ -13,6 +13,8 @@ mod reading;
 pub mod scope;
 pub mod spec;
 pub mod stage;
+pub mod stub;
 pub mod template;
 pub mod validate;
 pub mod values;
+pub mod verify;
