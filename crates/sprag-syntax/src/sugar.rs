@@ -2,7 +2,7 @@
 //! and semicolons say in a source, so that these can go, with the exceptions that are listed where they apply.
 
 use crate::lang::Lang;
-use crate::symbol::Symbols;
+use crate::symbol::{QuickSet, Symbols};
 use crate::tree::{Id, Tree};
 
 /// Removes the sugar among the children of a node that is about to be made. Gives the kind it is made with, `None`
@@ -63,7 +63,9 @@ fn may_unwrap(tree: &Tree, parent: &str, kid: Id, inner: Id) -> bool {
                 && parent != "decorator"
         }
         Lang::Go => !matches!(tree.kind(inner), "parenthesized_type" | "pointer_type"),
-        Lang::Python | Lang::Java => true,
+        // `f"{(x := 1)}"` assigns, `f"{x := 1}"` formats.
+        Lang::Python => parent != "interpolation",
+        Lang::Java => true,
     }
 }
 
@@ -116,7 +118,13 @@ fn script(tree: &mut Tree, symbols: &mut Symbols, name: &str, kids: &mut Vec<Id>
     match name {
         "program" | "statement_block" | "class_body" | "switch_case" | "switch_default"
         | "class_static_block" => {
-            kids.retain(|kid| !matches!(tree.kind(*kid), ";" | "empty_statement"));
+            let mut before = None;
+            kids.retain(|kid| {
+                // `get; x() {}` has a field and a method, `get x() {}` a method.
+                let is_needed = before.is_some_and(|before| is_open_field(tree, symbols, before));
+                before = Some(*kid);
+                is_needed || !matches!(tree.kind(*kid), ";" | "empty_statement")
+            });
         }
         "interface_body" | "object_type" => kids.retain(|kid| !matches!(tree.kind(*kid), ";" | ",")),
         "object" | "array" | "arguments" | "formal_parameters" | "object_pattern" | "array_pattern"
@@ -150,7 +158,8 @@ fn script(tree: &mut Tree, symbols: &mut Symbols, name: &str, kids: &mut Vec<Id>
         && let Some(key) = kids.first().copied().filter(|key| tree.kind(*key) == "string")
     {
         // `{"a": 1}` is `{a: 1}`.
-        let text = symbols.text(tree.sym(key)).trim_start_matches('\'').to_owned();
+        let text = symbols.text(tree.sym(key));
+        let text = text.strip_prefix('\'').unwrap_or(text).to_owned();
         let is_name = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '$')
             && text.starts_with(|c: char| !c.is_ascii_digit());
         if is_name {
@@ -159,6 +168,29 @@ fn script(tree: &mut Tree, symbols: &mut Symbols, name: &str, kids: &mut Vec<Id>
             kids[0] = tree.with_kind(plain, "property_identifier");
         }
     }
+}
+
+/// `get`, `static` and such as the name of a field without a value: the next member may belong to it.
+pub(crate) fn is_open_field(tree: &Tree, symbols: &Symbols, member: Id) -> bool {
+    let last = tree.walk(member).filter(|node| tree.is_leaf(*node)).last();
+    tree.kind(member).ends_with("field_definition")
+        && last.is_some_and(|last| {
+            matches!(
+                symbols.text(tree.sym(last)),
+                "get"
+                    | "set"
+                    | "static"
+                    | "async"
+                    | "accessor"
+                    | "declare"
+                    | "readonly"
+                    | "abstract"
+                    | "override"
+                    | "public"
+                    | "private"
+                    | "protected"
+            )
+        })
 }
 
 /// `x => 1` as `(x) => 1`.
@@ -221,38 +253,59 @@ fn rust(tree: &mut Tree, symbols: &mut Symbols, name: &str, kids: &mut Vec<Id>) 
         // `#[inline]` is a hint to the compiler and nothing else.
         "source_file" | "declaration_list" => kids.retain(|kid| !is_inline_hint(tree, symbols, *kid)),
         "closure_expression" => unwrap_value(tree, "body", kids),
-        "macro_invocation" => {
-            let known = kids.first().is_some_and(|first| is_std_macro(symbols.text(tree.sym(*first))));
-            if let Some(last) = kids.last_mut().filter(|last| known && tree.kind(**last) == "token_tree") {
-                let mut inner = tree.kids(*last).to_vec();
-                drop_last_comma(tree, &mut inner);
-                trim_structs(tree, &mut inner);
-                *last = tree.with_kids(*last, &inner);
-            }
-        }
         _ => {}
     }
 }
 
+/// The commas that say nothing among the tokens of the standard library's macros, if the file has none of its own by
+/// that name. Not left out when a tree is made, because such a macro may be defined further down.
+pub(crate) fn idle_commas(tree: &Tree, symbols: &Symbols) -> QuickSet<Id> {
+    let mut idle = QuickSet::default();
+    if tree.lang != Lang::Rust {
+        return idle;
+    }
+    let mut own = QuickSet::default();
+    for id in tree.walk(tree.root) {
+        match tree.kind(id) {
+            "macro_definition" => own.extend(tree.child(id, "name").map(|name| tree.sym(name))),
+            "use_declaration" => {
+                own.extend(tree.walk(id).filter(|leaf| tree.is_leaf(*leaf)).map(|leaf| tree.sym(leaf)));
+            }
+            // Macros of anybody's come with it.
+            "attribute_item" if tree.walk(id).any(|leaf| symbols.text(tree.sym(leaf)) == "macro_use") => {
+                return idle;
+            }
+            _ => {}
+        }
+    }
+    for id in tree.walk(tree.root).filter(|id| tree.kind(*id) == "macro_invocation") {
+        let kids = tree.kids(id);
+        let (Some(first), Some(last)) = (kids.first(), kids.last()) else { continue };
+        let name = tree.sym(*first);
+        if is_std_macro(symbols.text(name)) && !own.contains(&name) && tree.kind(*last) == "token_tree" {
+            idle.extend(last_comma(tree, tree.kids(*last)));
+            commas_of_structs(tree, *last, &mut idle);
+        }
+    }
+    idle
+}
+
 /// `Name { a, b, }` among the tokens of a macro that takes expressions.
-fn trim_structs(tree: &mut Tree, tokens: &mut [Id]) {
+fn commas_of_structs(tree: &Tree, tokens: Id, idle: &mut QuickSet<Id>) {
+    let tokens = tree.kids(tokens);
     for at in 0..tokens.len() {
         if tree.kind(tokens[at]) != "token_tree" {
             continue;
         }
-        let mut inner = tree.kids(tokens[at]).to_vec();
-        let is_struct = inner.first().is_some_and(|open| tree.kind(*open) == "{")
-            && at > 0
-            && tree.kind(tokens[at - 1]) == "identifier";
-        if is_struct {
-            drop_last_comma(tree, &mut inner);
+        let inner = tree.kids(tokens[at]);
+        let before = at.checked_sub(1).map_or("", |before| tree.kind(tokens[before]));
+        if before == "identifier" && inner.first().is_some_and(|open| tree.kind(*open) == "{") {
+            idle.extend(last_comma(tree, inner));
         }
         // Another macro may mean something else by its tokens.
-        let is_macro = at > 0 && tree.kind(tokens[at - 1]) == "!";
-        if !is_macro {
-            trim_structs(tree, &mut inner);
+        if before != "!" {
+            commas_of_structs(tree, tokens[at], idle);
         }
-        tokens[at] = tree.with_kids(tokens[at], &inner);
     }
 }
 
@@ -364,16 +417,16 @@ pub(crate) fn lone_statement(tree: &Tree, parent: &str, block: Id) -> Option<Id>
 
 /// A comma before the closing bracket says nothing, unless it stands for a hole or makes a tuple.
 fn drop_last_comma(tree: &Tree, kids: &mut Vec<Id>) {
-    let count = kids.len();
-    if count < 3 {
-        return;
+    if last_comma(tree, kids).is_some() {
+        kids.remove(kids.len() - 2);
     }
-    let (last, comma, before) = (kids[count - 1], kids[count - 2], kids[count - 3]);
+}
+
+fn last_comma(tree: &Tree, kids: &[Id]) -> Option<Id> {
+    let &[.., before, comma, last] = kids else { return None };
     let closes = matches!(tree.kind(last), ")" | "]" | "}" | ">");
     let is_element = !matches!(tree.kind(before), "," | "(" | "[" | "{" | "<");
-    if closes && tree.kind(comma) == "," && is_element {
-        kids.remove(count - 2);
-    }
+    (closes && tree.kind(comma) == "," && is_element).then_some(comma)
 }
 
 /// Elements between commas in the order of their texts.

@@ -149,9 +149,9 @@ impl Loaded {
         trees
             .map(|(file, (tree, scopes))| {
                 let base = |side| self.path_of(side, file).and_then(|path| path.rsplit('/').next());
-                let place = match base(Side::Before) == base(Side::After) {
-                    true => Place::Same,
-                    false => Place::Other,
+                let place = match (base(Side::Before), base(Side::After)) {
+                    (Some(before), Some(after)) if before != after => Place::Other { before, after },
+                    _ => Place::Same,
                 };
                 Some(canon(tree.as_ref()?, &self.symbols, scopes.as_ref()?, renames, place))
             })

@@ -3,7 +3,7 @@
 use super::super::effects::{Effect, effect, is_assigned, is_shared};
 use super::super::names::Seen;
 use super::super::scope::Use;
-use super::{Edit, Put, runs_before};
+use super::{Edit, Put, is_special_place, runs_before};
 use crate::lang::Lang;
 use crate::symbol::{QuickMap, Sym};
 use crate::tree::Id;
@@ -54,6 +54,7 @@ pub(super) fn plan(seen: &Seen<'_>, name: Id) -> Result<Edit, &'static str> {
             }
         }
         check_names(seen, call, body)?;
+        check_place(seen, call, body, shape)?;
         let statement = seen.parent(call);
         let holder = seen.parent(statement);
         let is_listed = matches!(tree.kind(holder), "statement_block" | "block" | "program" | "module");
@@ -86,6 +87,45 @@ pub(super) fn plan(seen: &Seen<'_>, name: Id) -> Result<Edit, &'static str> {
     Ok(edit)
 }
 
+/// What the place of a call would make of a body.
+fn check_place(seen: &Seen<'_>, call: Id, body: Id, shape: Shape) -> Result<(), &'static str> {
+    const SCOPES: &[&str] = &[
+        "function_definition",
+        "lambda",
+        "class_definition",
+        "function_declaration",
+        "function_expression",
+        "generator_function",
+        "generator_function_declaration",
+        "arrow_function",
+        "method_definition",
+        "class_static_block",
+    ];
+    let tree = seen.tree;
+    let scope = seen.enclosing(call, SCOPES);
+    // Names of a class's body are looked up in the class first.
+    if scope.is_some_and(|scope| tree.kind(scope) == "class_definition") {
+        return Err("a name may be captured by a class");
+    }
+    let binds = tree.walk(body).any(|id| {
+        matches!(seen.scopes.of_leaf(id), Use::Local(binding) | Use::Named(binding)
+            if seen.scopes.bindings[binding as usize].at == id)
+    });
+    if scope.is_none() && binds && !matches!(shape, Shape::Value(_)) {
+        return Err("its names would be the module's");
+    }
+    // What locals hold is dropped when a function of Python ends.
+    if tree.lang == Lang::Python && binds && matches!(shape, Shape::Statements) {
+        return Err("its values would be dropped later");
+    }
+    match shape {
+        Shape::Value(value) if is_special_place(seen, call, value) => {
+            Err("its place takes more than a value")
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The class of a private method, `None` for a private function of a module.
 fn owner(seen: &Seen<'_>, name: Id, function: Id) -> Result<Option<Id>, &'static str> {
     let tree = seen.tree;
@@ -94,10 +134,12 @@ fn owner(seen: &Seen<'_>, name: Id, function: Id) -> Result<Option<Id>, &'static
         (Lang::Python, "module") if seen.text(name).starts_with('_') => Ok(None),
         (Lang::Python, "block") if seen.text(name).starts_with('_') && !seen.text(name).starts_with("__") => {
             let class = seen.parent(holder);
-            if tree.kind(class) == "class_definition" {
-                Ok(Some(class))
-            } else {
-                Err("not a private function")
+            let is_heir = tree.child(class, "superclasses").is_some();
+            match tree.kind(class) {
+                // A class may inherit a method of that name, and call it.
+                "class_definition" if is_heir => Err("it may override another"),
+                "class_definition" => Ok(Some(class)),
+                _ => Err("not a private function"),
             }
         }
         (_, "program") if tree.lang.is_script() => Ok(None),
@@ -225,7 +267,32 @@ fn check_body(seen: &Seen<'_>, body: Id, owner: Option<Id>) -> Result<(), &'stat
                 | "function_expression"
                 | "variable_declaration"
                 | "decorator"
+                | "generator_expression"
+                | "generator_function"
+                | "generator_function_declaration"
+                | "method_definition"
+                | "class"
+                | "labeled_statement"
+                | "interpolation"
+                | "import_statement"
+                | "import_from_statement"
         );
+        // `f"{x}"` is as good as any expression; `f"{x=}"` is one leaf and prints itself.
+        let is_bound = is_bound && !(tree.kind(id) == "interpolation" && !tree.is_leaf(id));
+        let is_directive =
+            tree.kind(id) == "expression_statement" && tree.named_kids(id).all(|kid| tree.is_leaf(kid));
+        let is_mangled = tree.is_leaf(id)
+            && owner.is_none()
+            && tree.lang == Lang::Python
+            && seen.text(id).starts_with("__")
+            && !seen.text(id).ends_with("__");
+        let is_tag = tree.is_leaf(id)
+            && tree.kind(seen.parent(id)).starts_with("jsx_")
+            && tree.kind(seen.parent(id)) != "jsx_expression"
+            && matches!(seen.scopes.of_leaf(id), Use::Local(_));
+        if is_directive || is_mangled || is_tag {
+            return Err("its body means something else elsewhere");
+        }
         // In a method of the same class it is the same object.
         let is_bound = is_bound && !(tree.kind(id) == "this" && owner.is_some());
         let is_named = tree.is_leaf(id)
