@@ -1,9 +1,13 @@
 //! Sugar: what a formatter may write in one way or the other. A tree says by its structure what parentheses, commas
 //! and semicolons say in a source, so that these can go, with the exceptions that are listed where they apply.
 
+mod rust;
+
 use crate::lang::Lang;
-use crate::symbol::{QuickSet, Symbols};
+use crate::symbol::Symbols;
 use crate::tree::{Id, Tree};
+
+pub(crate) use rust::{idle_blocks, idle_commas, is_std_macro};
 
 /// Removes the sugar among the children of a node that is about to be made. Gives the kind it is made with, `None`
 /// if it is not made at all.
@@ -19,7 +23,7 @@ pub(crate) fn settle(
     match tree.lang {
         Lang::Python => return python(tree, kind, field, name, kids),
         Lang::JavaScript | Lang::TypeScript | Lang::Tsx => script(tree, symbols, name, kids),
-        Lang::Rust => rust(tree, symbols, name, kids),
+        Lang::Rust => rust::settle(tree, symbols, name, kids),
         Lang::Go => go(tree, name, kids),
         Lang::Java => java(tree, name, kids),
     }
@@ -215,149 +219,6 @@ fn as_parameters(tree: &mut Tree, symbols: &mut Symbols, name: Id) -> Id {
     let list = tree.with_sym(list, crate::symbol::Sym::NONE);
     let list = tree.with_kind(list, "formal_parameters");
     tree.with_field_named(list, "parameters")
-}
-
-fn rust(tree: &mut Tree, symbols: &mut Symbols, name: &str, kids: &mut Vec<Id>) {
-    match name {
-        "arguments"
-        | "parameters"
-        | "field_declaration_list"
-        | "field_initializer_list"
-        | "enum_variant_list"
-        | "array_expression"
-        | "struct_pattern"
-        | "type_parameters"
-        | "type_arguments"
-        | "tuple_struct_pattern"
-        | "slice_pattern"
-        | "ordered_field_declaration_list" => drop_last_comma(tree, kids),
-        "tuple_expression" | "tuple_type" | "tuple_pattern"
-            if kids.iter().filter(|kid| tree.kind(**kid) == ",").count() > 1 =>
-        {
-            drop_last_comma(tree, kids);
-        }
-        "where_clause" if kids.last().is_some_and(|last| tree.kind(*last) == ",") => {
-            kids.pop();
-        }
-        "match_arm" => {
-            if kids.last().is_some_and(|last| tree.kind(*last) == ",") {
-                kids.pop();
-            }
-            unwrap_value(tree, "value", kids);
-        }
-        // What one `use` names is brought in together.
-        "use_list" => {
-            drop_last_comma(tree, kids);
-            sort_elements(tree, symbols, kids);
-        }
-        // `#[inline]` is a hint to the compiler and nothing else.
-        "source_file" | "declaration_list" => kids.retain(|kid| !is_inline_hint(tree, symbols, *kid)),
-        "closure_expression" => unwrap_value(tree, "body", kids),
-        _ => {}
-    }
-}
-
-/// The commas that say nothing among the tokens of the standard library's macros, if the file has none of its own by
-/// that name. Not left out when a tree is made, because such a macro may be defined further down.
-pub(crate) fn idle_commas(tree: &Tree, symbols: &Symbols) -> QuickSet<Id> {
-    let mut idle = QuickSet::default();
-    if tree.lang != Lang::Rust {
-        return idle;
-    }
-    let mut own = QuickSet::default();
-    for id in tree.walk(tree.root) {
-        match tree.kind(id) {
-            "macro_definition" => own.extend(tree.child(id, "name").map(|name| tree.sym(name))),
-            "use_declaration" => {
-                own.extend(tree.walk(id).filter(|leaf| tree.is_leaf(*leaf)).map(|leaf| tree.sym(leaf)));
-            }
-            // Macros of anybody's come with it.
-            "attribute_item" if tree.walk(id).any(|leaf| symbols.text(tree.sym(leaf)) == "macro_use") => {
-                return idle;
-            }
-            _ => {}
-        }
-    }
-    for id in tree.walk(tree.root).filter(|id| tree.kind(*id) == "macro_invocation") {
-        let kids = tree.kids(id);
-        let (Some(first), Some(last)) = (kids.first(), kids.last()) else { continue };
-        let name = tree.sym(*first);
-        if is_std_macro(symbols.text(name)) && !own.contains(&name) && tree.kind(*last) == "token_tree" {
-            idle.extend(last_comma(tree, tree.kids(*last)));
-            commas_of_structs(tree, *last, &mut idle);
-        }
-    }
-    idle
-}
-
-/// `Name { a, b, }` among the tokens of a macro that takes expressions.
-fn commas_of_structs(tree: &Tree, tokens: Id, idle: &mut QuickSet<Id>) {
-    let tokens = tree.kids(tokens);
-    for at in 0..tokens.len() {
-        if tree.kind(tokens[at]) != "token_tree" {
-            continue;
-        }
-        let inner = tree.kids(tokens[at]);
-        let before = at.checked_sub(1).map_or("", |before| tree.kind(tokens[before]));
-        if before == "identifier" && inner.first().is_some_and(|open| tree.kind(*open) == "{") {
-            idle.extend(last_comma(tree, inner));
-        }
-        // Another macro may mean something else by its tokens.
-        if before != "!" {
-            commas_of_structs(tree, tokens[at], idle);
-        }
-    }
-}
-
-fn is_inline_hint(tree: &Tree, symbols: &Symbols, id: Id) -> bool {
-    let leaves = || tree.walk(id).filter(|node| tree.is_leaf(*node)).map(|node| symbols.text(tree.sym(node)));
-    tree.kind(id) == "attribute_item" && leaves().eq(["#", "[", "inline", "]"])
-}
-
-/// Macros whose arguments are expressions and may end with a comma.
-pub(crate) fn is_std_macro(name: &str) -> bool {
-    matches!(
-        name,
-        "format"
-            | "print"
-            | "println"
-            | "eprint"
-            | "eprintln"
-            | "write"
-            | "writeln"
-            | "panic"
-            | "vec"
-            | "assert"
-            | "assert_eq"
-            | "assert_ne"
-            | "debug_assert"
-            | "debug_assert_eq"
-            | "debug_assert_ne"
-            | "unreachable"
-            | "todo"
-            | "unimplemented"
-            | "format_args"
-    )
-}
-
-/// `{ x }` as the whole value of an arm or a closure is `x`.
-fn unwrap_value(tree: &mut Tree, field: &str, kids: &mut [Id]) {
-    for kid in kids.iter_mut() {
-        if tree.field(*kid) != field || tree.kind(*kid) != "block" {
-            continue;
-        }
-        let inner = tree.kids(*kid).to_vec();
-        if let [open, only, close] = inner[..]
-            && tree.kind(open) == "{"
-            && tree.kind(close) == "}"
-            && !tree.kind(only).ends_with("_statement")
-            && !tree.kind(only).ends_with("_declaration")
-            && !tree.kind(only).ends_with("_item")
-            && tree.kind(only) != "macro_definition"
-        {
-            *kid = tree.with_field_of(only, *kid);
-        }
-    }
 }
 
 fn go(tree: &mut Tree, name: &str, kids: &mut Vec<Id>) {

@@ -6,7 +6,7 @@ use super::order::{arrange, is_listed, is_overseen};
 use super::scope::{Scopes, Use};
 use crate::digest::sha256;
 use crate::lang::Lang;
-use crate::sugar::{idle_commas, lone_statement};
+use crate::sugar::{idle_blocks, idle_commas, lone_statement};
 use crate::symbol::{QuickMap, QuickSet, Sym, Symbols};
 use crate::tree::{Id, Tree};
 
@@ -41,6 +41,7 @@ pub(crate) fn canon(
         regions: Vec::new(),
         open: None,
         unused: idle_commas(tree, symbols),
+        blocks: idle_blocks(tree),
         classes: 0,
         overseen: u32::from(is_listed(tree, symbols)),
         is_fragment: is_fragment(tree, symbols, place),
@@ -62,6 +63,8 @@ struct Emit<'a> {
     open: Option<Open>,
     /// Imports that name nothing, commas that say nothing.
     unused: QuickSet<Id>,
+    /// Blocks that are nothing but their value.
+    blocks: QuickMap<Id, Id>,
     /// How many classes of Java are around.
     classes: u32,
     /// How many things around may see the order of what is declared.
@@ -146,7 +149,8 @@ impl Emit<'_> {
                 continue;
             }
             // A lone statement stands in the place of its block.
-            let shown = lone_statement(self.tree, kind, kid).unwrap_or(kid);
+            let value = self.blocks.get(&kid).copied();
+            let shown = value.or_else(|| lone_statement(self.tree, kind, kid)).unwrap_or(kid);
             let is_overseen = is_overseen(self.tree, self.symbols, shown, &leads);
             self.overseen += u32::from(is_overseen);
             self.node(shown, self.tree.node(kid).field, kind, out);

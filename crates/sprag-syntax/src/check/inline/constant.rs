@@ -24,6 +24,11 @@ pub(super) fn plan(seen: &Seen<'_>, name: Id) -> Result<Edit, &'static str> {
     if is_script && runs_before(seen, statement) {
         return Err("something may run before it");
     }
+    let brings_names =
+        |id: Id| tree.kind(id) == "wildcard_import" && tree.node(id).start > tree.node(statement).start;
+    if tree.lang == Lang::Python && tree.walk(tree.root).any(brings_names) {
+        return Err("another module may give it a value");
+    }
     let sym = tree.sym(name);
     let mut edit = Edit::default();
     let mut count = 0;
@@ -48,7 +53,10 @@ pub(super) fn plan(seen: &Seen<'_>, name: Id) -> Result<Edit, &'static str> {
         {
             return Err("its type may count");
         }
-        if is_special_place(seen, id, value) || is_compared_by_identity(seen, id, value) {
+        if is_special_place(seen, id, value)
+            || is_compared_by_identity(seen, id, value)
+            || is_module_name(seen, id)
+        {
             return Err("its place takes more than a value");
         }
         if !is_seen_there(seen, statement, id) {
@@ -219,6 +227,16 @@ fn is_read(seen: &Seen<'_>, id: Id) -> bool {
         ) && !(kind == "keyword_argument" && tree.field(id) == "value");
     // A macro sees what is written, not what it is worth.
     is_known && !is_target && !in_token_tree && (!is_strange || is_receiver)
+}
+
+/// `require(NAME)`: tools that gather modules read texts, and no names.
+fn is_module_name(seen: &Seen<'_>, id: Id) -> bool {
+    let tree = seen.tree;
+    let callee = tree.child(seen.parent(seen.parent(id)), "function");
+    callee.is_some_and(|callee| {
+        tree.kind(callee) == "import"
+            || (tree.is_leaf(callee) && matches!(seen.text(callee), "require" | "import" | "__import__"))
+    })
 }
 
 /// `x is 1000` asks for one object, and a literal of its own is another.

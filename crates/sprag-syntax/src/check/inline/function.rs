@@ -180,7 +180,8 @@ fn called(seen: &Seen<'_>, id: Id, owner: Option<Id>) -> Result<(Id, Option<Id>)
                 .ok_or("it is used in another way")?;
             let is_member = matches!(tree.kind(member), "attribute" | "member_expression")
                 && tree.kids(member).len() == 3;
-            let is_own = super::super::names::is_own_object(seen, id, object, class);
+            let is_own =
+                super::super::names::is_own_object(seen, id, object, class) && !is_given_anew(seen, object);
             if is_member && is_own && is_call(member) {
                 Ok((seen.parent(member), Some(object)))
             } else {
@@ -188,6 +189,17 @@ fn called(seen: &Seen<'_>, id: Id, owner: Option<Id>) -> Result<(Id, Option<Id>)
             }
         }
     }
+}
+
+/// `self` is a name like any other, and may be another object further down.
+fn is_given_anew(seen: &Seen<'_>, object: Id) -> bool {
+    let Use::Local(own) = seen.scopes.of_leaf(object) else { return false };
+    let tree = seen.tree;
+    tree.walk(tree.root).any(|id| {
+        tree.is_leaf(id)
+            && matches!(seen.scopes.of_leaf(id), Use::Local(binding) | Use::Named(binding) if binding == own)
+            && is_assigned(seen, id)
+    })
 }
 
 #[derive(Clone, Copy)]
@@ -273,12 +285,11 @@ fn check_body(seen: &Seen<'_>, body: Id, owner: Option<Id>) -> Result<(), &'stat
                 | "method_definition"
                 | "class"
                 | "labeled_statement"
-                | "interpolation"
                 | "import_statement"
                 | "import_from_statement"
         );
         // `f"{x}"` is as good as any expression; `f"{x=}"` is one leaf and prints itself.
-        let is_bound = is_bound && !(tree.kind(id) == "interpolation" && !tree.is_leaf(id));
+        let is_bound = is_bound || (tree.kind(id) == "interpolation" && tree.is_leaf(id));
         let is_directive =
             tree.kind(id) == "expression_statement" && tree.named_kids(id).all(|kid| tree.is_leaf(kid));
         let is_mangled = tree.is_leaf(id)
