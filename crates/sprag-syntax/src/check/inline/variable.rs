@@ -144,7 +144,7 @@ fn declaration(seen: &Seen<'_>, name: Id) -> Option<(Id, Id)> {
                 && tree.kids(parent).len() == 1
                 && tree.kids(right).len() == 1
                 && tree.kind(seen.parent(statement)) == "statement_list";
-            is_plain.then_some((statement, tree.kids(right)[0]))
+            is_plain.then(|| (statement, tree.kids(right)[0]))
         }
         (Lang::Java, "variable_declarator") => {
             let statement = seen.parent(parent);
