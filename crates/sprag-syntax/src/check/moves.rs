@@ -35,6 +35,12 @@ pub(super) fn check_paths(loaded: &Loaded, file: usize) -> Result<(), Refused> {
     if left.lang == Lang::Go && go_tail(&old) != go_tail(&new) {
         return Err(refused("a file name that says where it is built"));
     }
+    if matches!(
+        old.as_str(),
+        "conftest.py" | "setup.py" | "build.rs" | "lib.rs" | "main.rs" | "module-info.java"
+    ) {
+        return Err(refused("a file that belongs to its directory"));
+    }
     if old != new && (is_spoken(&old) || is_spoken(&new)) {
         return Err(refused("a file name with a meaning of its own"));
     }
@@ -132,7 +138,7 @@ fn places(path: &str) -> Vec<&str> {
         "cmd",
     ];
     const NAMING: &[&str] =
-        &["pages", "routes", "migrations", "commands", "templatetags", "bin", "benches", "examples"];
+        &["pages", "routes", "migrations", "commands", "templatetags", "bin", "benches", "examples", "cmd"];
     let parts: Vec<&str> = path.split('/').collect();
     let (_, dirs) = parts.split_last().unwrap_or((&"", &[]));
     match dirs.iter().position(|part| NAMING.contains(part)) {

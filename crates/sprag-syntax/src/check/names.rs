@@ -20,7 +20,7 @@ use crate::tree::{Id, Tree};
 pub(crate) use imports::resolves;
 pub(crate) use readers::is_spelled;
 use readers::{Handed, Shape};
-use spoken::{is_protocol, is_spoken};
+use spoken::{is_predeclared, is_protocol, is_spoken};
 
 /// A file of the left side with what is known of its names.
 pub(crate) struct Seen<'a> {
@@ -130,9 +130,16 @@ pub(crate) fn check_rename(
     if is_spoken(from) || is_spoken(to) {
         return Err(escapes("the name has a meaning of its own"));
     }
-    let langs = loaded.before.iter().flatten().map(|tree| tree.lang);
-    if langs.into_iter().any(|lang| is_open(lang, from) != is_open(lang, to)) {
-        return Err(escapes("it becomes public or private by its name"));
+    for lang in loaded.before.iter().flatten().map(|tree| tree.lang) {
+        if is_open(lang, from) != is_open(lang, to) {
+            return Err(escapes("it becomes public or private by its name"));
+        }
+        if is_predeclared(lang, to) {
+            return Err(escapes("the new name has a meaning without being declared"));
+        }
+    }
+    if readers::is_mangled(loaded, from) || readers::is_mangled(loaded, to) {
+        return Err(escapes("it has another name outside of its class"));
     }
     for (trees, stranger, why) in [
         (&loaded.before, to_sym, "the new name was there before"),
@@ -202,6 +209,10 @@ pub(crate) fn check_rename(
     if uses == 0 {
         return Err(escapes("whoever uses it is not in the change"));
     }
+    let is_given = |seen: &Seen<'_>| readers::is_given_away(seen, &declaration);
+    if !is_hidden(from) && seen[declaration.file].as_ref().is_some_and(is_given) {
+        return Err(escapes("whoever is given the object may call it by that name"));
+    }
     if seen.iter().flatten().any(|seen| readers::asks(seen, &declaration, handed)) {
         return Err(escapes("something asks for names"));
     }
@@ -233,6 +244,11 @@ pub(crate) fn check_vanishing(seen: &Seen<'_>, side: Side, file: usize, at: usiz
         }
         false => Ok(()),
     }
+}
+
+/// A member that only its class can name.
+fn is_hidden(name: &str) -> bool {
+    name.starts_with('#') || name.starts_with('_')
 }
 
 fn is_capital(name: &str) -> bool {

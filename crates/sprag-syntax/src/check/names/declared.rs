@@ -77,14 +77,7 @@ pub(super) fn declares(seen: &Seen<'_>, file: usize, id: Id) -> Result<Option<De
             "class_declaration" | "interface_declaration" | "enum_declaration" | "record_declaration",
         ) => Err("a type of Java goes by its name in other files"),
         (Lang::Python, "function_definition") => python_function(seen, file, node),
-        (Lang::Python, "class_definition") => {
-            let is_plain = tree.child(node, "superclasses").is_none()
-                && tree.kind(seen.parent(node)) != "decorated_definition";
-            match is_plain && seen.class_of(node).is_none() {
-                true => found(Declares::Top, None),
-                false => Err("a class that others know by its name"),
-            }
-        }
+        (Lang::Python, "class_definition") => Err("a class is shown and stored under its name"),
         (Lang::JavaScript | Lang::TypeScript | Lang::Tsx, kind) => script(seen, file, id, node, kind),
         _ => Ok(None),
     }
@@ -154,7 +147,8 @@ fn script(
                     tree.kind(part) == "extends_clause"
                         || tree.kind(part) == "class_heritage" && tree.lang == Lang::JavaScript
                 });
-            let is_own = is_hidden || is_private && !is_extended || !has_heritage;
+            let is_protected = has_modifier(seen, node, "protected");
+            let is_own = is_hidden || is_private && !is_extended || !has_heritage && !is_protected;
             match is_own && !is_decorated && !is_accessor && is_plain_class {
                 true => found(Declares::Method, Some(owner)),
                 false => Err("a class further up may know it by that name"),
@@ -231,7 +225,8 @@ fn java_method(seen: &Seen<'_>, file: usize, node: Id) -> Result<Option<Declarat
     let is_property = ["get", "set", "is"].iter().any(|prefix| {
         name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(|c: char| c.is_uppercase()))
     });
-    match is_own || marks_overrides(seen, owner) || !has_supers && !is_property {
+    let is_final = has_modifier(seen, node, "final") || has_modifier(seen, owner, "final");
+    match is_own || marks_overrides(seen, owner) || is_final && !has_supers && !is_property {
         true => {
             Ok(Some(Declaration { file, kind: Declares::Method, owner: Some(owner), shape: Shape::Function }))
         }

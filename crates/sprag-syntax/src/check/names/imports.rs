@@ -27,7 +27,9 @@ pub(super) fn comes_from(loaded: &Loaded, seen: &Seen<'_>, id: Id, of: &Declarat
         Lang::JavaScript | Lang::TypeScript | Lang::Tsx => {
             let source =
                 seen.tree.child(import, "source").map(|source| seen.text(source).trim_matches(['\'', '"']));
-            source.is_some_and(|source| resolves(seen.path, source, path))
+            // What is exported again is meant for those who are not here.
+            seen.tree.kind(import) == "import_statement"
+                && source.is_some_and(|source| resolves(seen.path, source, path))
         }
         Lang::Python => {
             let module = seen.tree.child(import, "module_name");

@@ -1,7 +1,7 @@
 //! Who may see what something is called: texts that spell it, code that looks things up by name or asks things for
 //! theirs, macros that are given its tokens.
 
-use super::{Declaration, Declares, Seen, Use};
+use super::{Declaration, Declares, Loaded, Seen, Use};
 use crate::lang::Lang;
 use crate::sugar::is_std_macro;
 use crate::symbol::Symbols;
@@ -57,7 +57,8 @@ pub(super) fn asks(seen: &Seen<'_>, of: &Declaration, handed: Handed) -> bool {
             tree.lang.is_script()
                 && of.kind == Declares::Method
                 && tree.kind(id) == "subscript_expression"
-                && tree.child(id, "object").is_some_and(|object| tree.kind(object) == "this")
+                && (tree.field(id) == "function"
+                    || tree.child(id, "object").is_some_and(|object| tree.kind(object) == "this"))
                 && tree
                     .child(id, "index")
                     .is_some_and(|index| !matches!(tree.kind(index), "number" | "string"))
@@ -176,6 +177,30 @@ fn script(seen: &Seen<'_>, id: Id, of: &Declaration, handed: Handed) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether a class gives its own object to others, in a language that asks for no more than a name.
+pub(super) fn is_given_away(seen: &Seen<'_>, of: &Declaration) -> bool {
+    let tree = seen.tree;
+    let Some(owner) = of.owner.filter(|_| tree.lang.is_script() || tree.lang == Lang::Python) else {
+        return false;
+    };
+    tree.walk(owner).any(|id| {
+        let is_object = matches!(seen.text_or_empty(id), "this" | "self");
+        is_object && matches!(tree.kind(seen.parent(id)), "arguments" | "argument_list")
+    })
+}
+
+/// `__x` of a Python class is `_Class__x` to everybody else.
+pub(super) fn is_mangled(loaded: &Loaded, name: &str) -> bool {
+    let trees = loaded.before.iter().chain(&loaded.after).flatten();
+    name.starts_with("__")
+        && trees.filter(|tree| tree.lang == Lang::Python).any(|tree| {
+            tree.walk(tree.root).filter(|id| tree.is_leaf(*id)).any(|id| {
+                let text = loaded.symbols.text(tree.sym(id));
+                text.len() > name.len() && text.starts_with('_') && text.ends_with(name)
+            })
+        })
 }
 
 /// Whether an occurrence is given to a macro that may make anything of it, its text included.

@@ -1,6 +1,8 @@
 //! Names that mean something of themselves: a language, a runtime, a framework or a tool calls what has them, so that
 //! nothing may take such a name or give it up.
 
+use crate::lang::Lang;
+
 /// Whether a name is called by others, whatever it belongs to.
 pub(super) fn is_spoken(name: &str) -> bool {
     // `pytest_configure`, `on_message`, `do_GET`, `visit_Name`: hooks by their first word.
@@ -21,9 +23,49 @@ pub(super) fn is_protocol(name: &str) -> bool {
     is_one_of(METHODS, name)
 }
 
+/// Whether a language gives a meaning to a name that nothing declares.
+pub(super) fn is_predeclared(lang: Lang, name: &str) -> bool {
+    match lang {
+        Lang::Go => is_one_of(GO, name),
+        Lang::Python => is_one_of(PYTHON, name),
+        Lang::Rust => is_one_of(RUST, name),
+        Lang::JavaScript | Lang::TypeScript | Lang::Tsx => is_one_of(SCRIPT, name),
+        // Its methods hide nothing, and its types are not renamed.
+        Lang::Java => false,
+    }
+}
+
 fn is_one_of(words: &str, name: &str) -> bool {
     words.split_whitespace().any(|word| word == name)
 }
+
+const GO: &str = "
+    append cap clear close complex copy delete imag len make max min new panic print println real recover
+    any bool byte comparable complex64 complex128 error float32 float64 int int8 int16 int32 int64 rune string
+    uint uint8 uint16 uint32 uint64 uintptr true false iota nil
+";
+
+const PYTHON: &str = "
+    abs aiter all anext any ascii bin bool breakpoint bytearray bytes callable chr classmethod compile complex delattr
+    dict dir divmod enumerate eval exec filter float format frozenset getattr globals hasattr hash help hex id input int
+    isinstance issubclass iter len list locals map max memoryview min next object oct open ord pow print property range
+    repr reversed round set setattr slice sorted staticmethod str sum super tuple type vars zip copyright credits exit
+    quit license
+";
+
+const RUST: &str = "
+    Some None Ok Err Option Result Vec String Box Iterator IntoIterator Extend Fn FnMut FnOnce Send Sync Sized Copy Clone
+    Drop Default Eq PartialEq Ord PartialOrd AsRef AsMut From Into ToOwned ToString TryFrom TryInto drop
+";
+
+const SCRIPT: &str = "
+    undefined NaN Infinity eval isNaN isFinite parseInt parseFloat encodeURIComponent decodeURIComponent encodeURI
+    decodeURI escape unescape Object Function Boolean Symbol Error Number BigInt Math Date String RegExp Array Map Set
+    WeakMap WeakSet Promise Proxy Reflect JSON Intl globalThis window self document location history navigator console
+    process global Buffer setTimeout setInterval clearTimeout clearInterval setImmediate queueMicrotask fetch alert open
+    close print stop focus blur scroll status event top parent frames structuredClone performance crypto
+    require module exports __dirname __filename
+";
 
 const ANYWHERE: &str = "
     main init new default constructor toString toJSON valueOf equals hashCode compareTo clone finalize close run call
