@@ -122,13 +122,7 @@ fn script(tree: &mut Tree, symbols: &mut Symbols, name: &str, kids: &mut Vec<Id>
     match name {
         "program" | "statement_block" | "class_body" | "switch_case" | "switch_default"
         | "class_static_block" => {
-            let mut before = None;
-            kids.retain(|kid| {
-                // `get; x() {}` has a field and a method, `get x() {}` a method.
-                let is_needed = before.is_some_and(|before| is_open_field(tree, symbols, before));
-                before = Some(*kid);
-                is_needed || !matches!(tree.kind(*kid), ";" | "empty_statement")
-            });
+            kids.retain(|kid| !matches!(tree.kind(*kid), ";" | "empty_statement"));
         }
         "interface_body" | "object_type" => kids.retain(|kid| !matches!(tree.kind(*kid), ";" | ",")),
         "object" | "array" | "arguments" | "formal_parameters" | "object_pattern" | "array_pattern"
@@ -172,29 +166,6 @@ fn script(tree: &mut Tree, symbols: &mut Symbols, name: &str, kids: &mut Vec<Id>
             kids[0] = tree.with_kind(plain, "property_identifier");
         }
     }
-}
-
-/// `get`, `static` and such as the name of a field without a value: the next member may belong to it.
-pub(crate) fn is_open_field(tree: &Tree, symbols: &Symbols, member: Id) -> bool {
-    let last = tree.walk(member).filter(|node| tree.is_leaf(*node)).last();
-    tree.kind(member).ends_with("field_definition")
-        && last.is_some_and(|last| {
-            matches!(
-                symbols.text(tree.sym(last)),
-                "get"
-                    | "set"
-                    | "static"
-                    | "async"
-                    | "accessor"
-                    | "declare"
-                    | "readonly"
-                    | "abstract"
-                    | "override"
-                    | "public"
-                    | "private"
-                    | "protected"
-            )
-        })
 }
 
 /// `x => 1` as `(x) => 1`.

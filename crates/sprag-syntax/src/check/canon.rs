@@ -31,7 +31,7 @@ pub(crate) fn canon(
     symbols: &Symbols,
     scopes: &Scopes,
     renames: &QuickMap<Sym, Sym>,
-    place: Place<'_>,
+    place: Place,
 ) -> Canon {
     let mut emit = Emit {
         tree,
@@ -44,7 +44,7 @@ pub(crate) fn canon(
         blocks: idle_blocks(tree),
         classes: 0,
         overseen: u32::from(is_listed(tree, symbols)),
-        is_fragment: is_fragment(tree, symbols, place),
+        place,
     };
     if tree.lang == Lang::Java {
         emit.unused = unused_imports(tree, symbols);
@@ -69,35 +69,15 @@ struct Emit<'a> {
     classes: u32,
     /// How many things around may see the order of what is declared.
     overseen: u32,
-    is_fragment: bool,
+    place: Place,
 }
 
-/// Whether a file goes by the name it had.
+/// Whether what a file holds is where it was. `Other`: a lone method of Java that went from one owner to another; who may
+/// call it, and through what, is a matter of the owner.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place<'a> {
+pub(crate) enum Place {
     Same,
-    Other { before: &'a str, after: &'a str },
-}
-
-/// A lone method of Java in the shell of a class that no file is named after: the files' names are those of its owners,
-/// and it went from one to the other. Who may call it, and through what, is a matter of the owner. A lock is not.
-fn is_fragment(tree: &Tree, symbols: &Symbols, place: Place<'_>) -> bool {
-    let Place::Other { before, after } = place else { return false };
-    let only = || {
-        let [class] = tree.kids(tree.root)[..] else { return None };
-        let (name, body) = (tree.child(class, "name")?, tree.child(class, "body")?);
-        let [_, method, _] = tree.kids(body)[..] else { return None };
-        let is_bare = tree.kind(class) == "class_declaration" && tree.kids(class).len() == 3;
-        (is_bare && tree.kind(method) == "method_declaration").then_some((name, method))
-    };
-    let Some((name, method)) = only().filter(|_| tree.lang == Lang::Java) else { return false };
-    let is_named_after = |file: &str| file.split('.').next() == Some(symbols.text(tree.sym(name)));
-    let mut modifiers = tree.kids(method).iter().filter(|kid| tree.kind(**kid) == "modifiers");
-    !is_named_after(before)
-        && !is_named_after(after)
-        && !modifiers.any(|modifiers| {
-            ["synchronized", "abstract", "native"].iter().any(|token| tree.has_token(*modifiers, token))
-        })
+    Other,
 }
 
 #[derive(Default)]
@@ -179,7 +159,7 @@ impl Emit<'_> {
                 through_this && self.classes == 1 && (tree.field(kid) == "object" || tree.kind(kid) == ".")
             }
             "modifiers" => {
-                self.is_fragment
+                self.place == Place::Other
                     && self.classes == 1
                     && matches!(tree.kind(kid), "static" | "default" | "public" | "protected" | "private")
             }

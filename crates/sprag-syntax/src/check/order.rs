@@ -2,7 +2,6 @@
 //! one name keep theirs, because the last of them may be the one that counts.
 
 use crate::lang::Lang;
-use crate::sugar::is_open_field;
 use crate::symbol::{QuickSet, Sym, Symbols};
 use crate::tree::{Id, Tree};
 
@@ -17,7 +16,7 @@ pub(crate) fn arrange(
 ) -> Option<Vec<Id>> {
     let reach = reach(tree.lang, tree.kind(id), parent)?;
     let kids = tree.kids(id);
-    if tree.kind(id) == "class_body" && tree.lang.is_script() && has_odd_members(tree, symbols, id) {
+    if tree.kind(id) == "class_body" && tree.lang.is_script() && has_odd_members(tree, id) {
         return None;
     }
     let defined = if tree.lang == Lang::Python { defined(tree, id) } else { QuickSet::default() };
@@ -67,16 +66,11 @@ fn is_directive(tree: &Tree, kids: &[Id], slot: &Slot) -> bool {
     tree.lang.is_script() && kids[slot.kids.clone()].iter().all(|kid| is_text(kid) || tree.kind(*kid) == "{")
 }
 
-/// Members of a class whose names are texts, numbers or computed, which may be another's name, and fields that take what
-/// follows for a part of themselves.
-fn has_odd_members(tree: &Tree, symbols: &Symbols, body: Id) -> bool {
+/// Members of a class whose names are texts, numbers or computed: they may be another's name.
+fn has_odd_members(tree: &Tree, body: Id) -> bool {
     tree.named_kids(body).any(|member| {
         let name = tree.child(member, "name").or_else(|| tree.child(member, "property"));
-        name.is_some_and(|name| match tree.kind(name) {
-            "property_identifier" => is_open_field(tree, symbols, member),
-            "private_property_identifier" => false,
-            _ => true,
-        })
+        name.is_some_and(|name| !tree.kind(name).ends_with("property_identifier"))
     })
 }
 
