@@ -44,6 +44,7 @@ pub(crate) fn apply(
             Use::Free | Use::Text if is_elsewhere => Err("another file names it"),
             Use::Free | Use::Text if is_spelled => Err("a text spells it"),
             Use::Free | Use::Text if asks_for_names(&seen) => Err("something asks for names"),
+            Use::Free if is_global(&seen, id) => Err("it is everybody's"),
             Use::Free | Use::Text => match function::is_function(&seen, id) {
                 true => function::plan(&seen, id),
                 false => constant::plan(&seen, id),
@@ -104,6 +105,21 @@ fn asks_for_names(seen: &Seen<'_>) -> bool {
             && !is_local
             && readers.contains(&seen.text(id))
     })
+}
+
+/// What a script without imports and exports declares, other scripts of the page can see.
+fn is_global(seen: &Seen<'_>, name: Id) -> bool {
+    let tree = seen.tree;
+    let is_module = |item: Id| matches!(tree.kind(item), "import_statement" | "export_statement");
+    let names_module = |id: Id| {
+        tree.is_leaf(id)
+            && seen.scopes.of_leaf(id) == Use::Free
+            && matches!(seen.text(id), "module" | "exports" | "require")
+    };
+    tree.lang.is_script()
+        && seen.class_of(name).is_none()
+        && !tree.kids(tree.root).iter().any(|item| is_module(*item))
+        && !tree.walk(tree.root).any(names_module)
 }
 
 /// Whether a text below `id` spells a name: who reads the text may look it up.

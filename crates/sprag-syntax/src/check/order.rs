@@ -150,7 +150,10 @@ fn key(
         },
         Lang::Go => match kind {
             "directive" if says_whom(tree, symbols, id) => Some(spelled(tree, symbols, id, name_of)),
-            "function_declaration" => named(id).filter(|name| name != "init" && name != "_"),
+            // Tests run in the order they stand in.
+            "function_declaration" => {
+                named(id).filter(|name| name != "init" && name != "_" && !is_test(name))
+            }
             "method_declaration" => {
                 let receiver = tree.child(id, "receiver").map(|receiver| {
                     let of = tree.walk(receiver).find(|node| tree.kind(*node) == "type_identifier");
@@ -182,7 +185,9 @@ fn key(
             _ => None,
         },
         Lang::Python => match kind {
-            "function_definition" if is_inert(tree, symbols, defined, id) => named(id),
+            "function_definition" if is_inert(tree, symbols, defined, id) => {
+                named(id).filter(|name| !is_test(name))
+            }
             "decorated_definition" => {
                 let definition = tree.child(id, "definition")?;
                 let harmless =
@@ -226,6 +231,11 @@ fn key(
             _ => None,
         },
     }
+}
+
+/// Whether a test runner finds a function by this name.
+fn is_test(name: &str) -> bool {
+    ["test", "Test", "Benchmark", "Example", "Fuzz"].iter().any(|prefix| name.starts_with(prefix))
 }
 
 /// `//go:linkname` names what it is about, wherever it stands.
