@@ -270,6 +270,12 @@ impl Plan {
         self.stages.iter().find(|stage| stage.id.as_str() == id)
     }
 
+    /// How many stages of a group may run at once, wherever that is said.
+    pub fn group_max(&self, name: &Slug) -> Option<u16> {
+        let groups = self.stages.iter().filter_map(|stage| stage.parallel_group.as_ref());
+        groups.filter(|group| group.name == *name).find_map(|group| group.max)
+    }
+
     /// Of all that it says: the same digest is the same plan.
     pub fn digest(&self) -> Digest {
         let json = serde_json::to_vec(self).expect("a plan is plain data with text keys");
