@@ -19,6 +19,8 @@ pub mod scope;
 pub mod spec;
 pub mod stage;
 pub mod template;
+#[cfg(test)]
+mod testing;
 pub mod validate;
 pub mod values;
 pub mod why;

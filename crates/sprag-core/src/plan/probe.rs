@@ -77,3 +77,50 @@ pub fn resolve(effect: &Effect, found: &Found) -> Resolution {
         ) => Again,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::record::{Because, Checking};
+    use crate::plan::stage::{Key, StageId};
+
+    fn commit(name: &str) -> Commit {
+        Commit(Text::new(name))
+    }
+
+    #[test]
+    fn what_is_there_is_not_done_again() {
+        let stage = || StageId::new("a");
+        let session = || Key(Text::new("r/a/1/spawn.0"));
+        let land = || Effect::Land { number: 1, from: commit("old"), to: commit("new") };
+        let trunk = |at: &str, has| Found::Trunk { at: commit(at), has };
+        let carry: Text<64> = Text::new("h");
+        let add = || Effect::AddWorktree { stage: stage(), base: commit("b") };
+        let kill = || Effect::Kill { session: session(), because: Because::Over };
+        let done = Resolution::Done;
+        for (effect, found, resolution) in [
+            (add(), Found::Worktree { base: commit("b") }, done(Outcome::Worktree { base: commit("b") })),
+            (add(), Found::HalfMade, Resolution::Again),
+            (add(), Found::Nothing, Resolution::Again),
+            (Effect::Spawn { stage: stage() }, Found::Session, done(Outcome::Spawned)),
+            (Effect::Spawn { stage: stage() }, Found::Nothing, Resolution::Again),
+            (Effect::Check { stage: stage(), of: Checking::Claim }, Found::Nothing, Resolution::Again),
+            (
+                Effect::Salvage { stage: stage() },
+                Found::Salvaged { carry: carry.clone() },
+                done(Outcome::Salvaged { carry }),
+            ),
+            (land(), trunk("new", Has::Candidate), done(Outcome::Done)),
+            (land(), trunk("later", Has::Candidate), done(Outcome::Done)),
+            (land(), trunk("old", Has::Not), Resolution::Again),
+            (land(), trunk("foreign", Has::Not), done(Outcome::Elsewhere { trunk: commit("foreign") })),
+            (Effect::Promote { to: commit("new") }, trunk("new", Has::Candidate), done(Outcome::Done)),
+            (Effect::RemoveWorktree { stage: stage() }, Found::Gone, done(Outcome::Done)),
+            (Effect::RemoveWorktree { stage: stage() }, Found::Nothing, Resolution::Again),
+            (kill(), Found::Gone, done(Outcome::Done)),
+            (kill(), Found::Nothing, Resolution::Again),
+        ] {
+            assert_eq!(resolve(&effect, &found), resolution, "{effect:?} {found:?}");
+        }
+    }
+}

@@ -2,6 +2,8 @@
 //! that should be under way is, there is none.
 
 mod session;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeSet;
 

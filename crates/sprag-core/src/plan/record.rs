@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::spec::Plan;
 use super::stage::{Commit, Failure, Happened, Key, StageId};
 use crate::digest::Digest;
+use crate::log::Record;
 use crate::text::Text;
 use crate::time::Timestamp;
 
@@ -193,6 +194,21 @@ pub enum Ended {
 pub enum Progress {
     Committed,
     Nothing,
+}
+
+impl Recorded {
+    /// As a line of the log, which others name and sign.
+    pub fn record(&self, at: Timestamp) -> Record {
+        let written = serde_json::to_value(self).expect("a record is plain data with text keys");
+        let kind = written["kind"].as_str().unwrap_or_default();
+        Record::new(kind, at, written["body"].clone())
+    }
+
+    /// `None`: it is of a kind, or of a form, that this version does not know.
+    pub fn read(record: &Record) -> Option<Recorded> {
+        let whole = serde_json::json!({"kind": record.kind, "body": record.body});
+        serde_json::from_value(whole).ok()
+    }
 }
 
 /// `run/stage/attempt/step`: by which an effect is known again.

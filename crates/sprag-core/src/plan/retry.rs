@@ -9,7 +9,7 @@ use crate::time::Timestamp;
 /// Crashes of one stage without a commit between them, after which it is a person's.
 const CRASHES: u8 = 3;
 /// So many crashes of all stages within so many seconds stop spawning for a while.
-const STORM: usize = 5;
+pub const STORM: usize = 5;
 const STORM_SECONDS: i64 = 600;
 const CALM_SECONDS: i64 = 300;
 /// A limit that is said to hold for longer is a mistake of units.

@@ -220,7 +220,7 @@ impl Run {
         let standing = self.standings.get_mut(id).expect("it was there above");
         standing.enter(to, &what);
         if is_done {
-            let place = self.plan.stages().iter().position(|spec| spec.id == *id);
+            let place = self.plan.place(id.as_str());
             let wanted: Vec<StageId> = place
                 .map(|place| self.plan.graph().wanted_by(place))
                 .unwrap_or_default()
@@ -289,7 +289,13 @@ impl Run {
         }
         match ended {
             Ended::Well => self.crashes.clear(),
-            Ended::Failed { failure, .. } if retry::is_retried(*failure) => self.crashes.push(at),
+            Ended::Failed { failure, .. } if retry::is_retried(*failure) => {
+                self.crashes.push(at);
+                // More than a storm of them says no more.
+                if self.crashes.len() > retry::STORM {
+                    self.crashes.remove(0);
+                }
+            }
             Ended::RateLimited { until } => {
                 if let Some(spec) = self.plan.find(stage.as_str()) {
                     let held = self.held.entry(account(&spec.agent.client)).or_insert(*until);

@@ -118,3 +118,53 @@ fn crowded(run: &Run, spec: &StageSpec, active: &[&StageSpec], slots: usize) -> 
     let count = active.iter().filter(is_of).count();
     run.plan().group_max(&group.name).filter(|max| count >= usize::from(*max)).map(|_| Held::Group)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{begin, now, plan, started};
+    use super::*;
+
+    fn starts(stages: &[(&str, &str, &str)], slots: u16) -> Vec<String> {
+        let run = started(plan(stages));
+        schedule(&run, slots, now()).start.iter().map(|id| id.as_str().to_owned()).collect()
+    }
+
+    #[test]
+    fn the_longest_way_is_begun_first_then_who_is_wanted_most() {
+        let stages = [
+            ("alone", "", "x/**"),
+            ("wanted", "", "y/**"),
+            ("long", "", "z/**"),
+            ("mid", "long", "a/**"),
+            ("end", "mid", "b/**"),
+            ("one", "wanted", "c/**"),
+            ("two", "wanted", "d/**"),
+            ("three", "alone", "e/**"),
+        ];
+        assert_eq!(starts(&stages, 4), ["long", "wanted", "alone"]);
+        assert_eq!(starts(&stages, 1), ["long"]);
+    }
+
+    #[test]
+    fn who_would_be_at_the_same_files_comes_last() {
+        let mut run = started(plan(&[("a", "", "x/**"), ("b", "", "x/y"), ("c", "", "z")]));
+        begin(&mut run, "a");
+        let found = schedule(&run, 2, now());
+        assert_eq!(found.start, [StageId::new("c")]);
+        assert_eq!(found.held.get(&StageId::new("b")), Some(&Held::Slots));
+    }
+
+    #[test]
+    fn groups_and_those_who_want_to_be_alone_wait() {
+        let mut stages = plan(&[("a", "", "x"), ("b", "", "y"), ("c", "", "z")]);
+        stages["stages"][0]["parallel_group"] = serde_json::json!({"name": "g", "max": 1});
+        stages["stages"][1]["parallel_group"] = serde_json::json!({"name": "g"});
+        let found = schedule(&started(stages.clone()), 4, now());
+        assert_eq!(found.start, [StageId::new("a"), StageId::new("c")]);
+        assert_eq!(found.held.get(&StageId::new("b")), Some(&Held::Group));
+        stages["stages"][2]["sharing"] = serde_json::json!("exclusive");
+        let found = schedule(&started(stages), 4, now());
+        assert_eq!(found.start, [StageId::new("a")]);
+        assert_eq!(found.held.get(&StageId::new("c")), Some(&Held::Exclusive));
+    }
+}

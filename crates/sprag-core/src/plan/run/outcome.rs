@@ -132,6 +132,7 @@ fn claimed(run: &mut Run, stage: &StageId, outcome: &Outcome) {
     let is_resolved = matches!(standing.stage, Stage::Conflicted { .. });
     let what = match outcome {
         Outcome::Green { head, tree } => {
+            run.crashes.clear();
             let verified = Verified { attempt, head: head.clone(), tree: tree.clone(), base };
             match (is_resolved, merge) {
                 (true, _) => {
