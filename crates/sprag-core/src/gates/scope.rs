@@ -1,6 +1,9 @@
 //! A change serves an intent and stays in its scope. Where a repository has no intents, nothing is asked.
 
+mod git;
 mod judged;
+mod links;
+mod patches;
 mod policy;
 mod strays;
 mod targets;
@@ -17,12 +20,12 @@ use crate::intent::{self, Chosen, Class, Holder, Intent, IntentSet, Intents, Rea
 use crate::policy::Section;
 use crate::text::Text;
 use crate::time::Timestamp;
-use crate::tool::ToolCall;
+use crate::tool::{Effect, ToolCall};
 use crate::verdict::{Reason, Vote};
 
 pub use judged::relative;
 pub use policy::{Found, Policy, Required};
-pub use strays::{MOST_WINDOWS, Span, Window};
+pub use strays::{MOST_WINDOWS, Span, Window, moves_trees};
 pub use targets::{Kind, Wanted, wanted};
 
 /// Intents that a session is remembered to have served.
@@ -63,7 +66,10 @@ impl Gate for Scope {
             Event::SessionStarted { .. }
             | Event::Reported(Report::IntentSelected { .. } | Report::IntentDone { .. }) => Needs::INTENTS,
             Event::ToolRequested { call } if targets::is_mutating(call, asked.input, asked.policy) => {
-                Needs::INTENTS
+                // Builds run an agent's own code, too, and that must not widen the scope.
+                let only_moves = call.script(&asked.input.start()).is_some_and(strays::only_moves);
+                let keeps = call.effect == Effect::Exec && !only_moves;
+                Needs::INTENTS | if keeps { Needs::KEEP } else { Needs::NONE }
             }
             Event::StopRequested(_) | Event::SessionEnded { .. } if self.looks_for_strays() => {
                 Needs::INTENTS | Needs::CHANGES | Needs::DEBTS
@@ -152,8 +158,9 @@ impl Scope {
         }
         let unknown = wanted.iter().find_map(|wanted| match wanted {
             Wanted::Unknown { what } => Some(what),
-            Wanted::At { .. } => None,
+            Wanted::At { .. } | Wanted::Patch { .. } => None,
         });
+        let unknown = unknown.or(intents.unknown.first());
         if let Some(what) = unknown {
             return in_doubt(words::unknown(what, intent), input);
         }

@@ -50,4 +50,5 @@ mod support;
 mod trace;
 mod unfinished;
 mod upkeep;
+mod widened;
 mod write_gate;
