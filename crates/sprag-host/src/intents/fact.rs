@@ -10,18 +10,21 @@ use sprag_core::gates::scope::Span;
 use sprag_core::intent::{Folding, Holder, IntentSet, Intents, Read, Sharing, Standings};
 use sprag_core::path::absolute;
 use sprag_core::session::Session;
+use sprag_core::time::Timestamp;
 
 use super::Loaded;
 use super::targets::targets;
 use crate::env::Env;
 use crate::guarded;
 use crate::walk::World;
-use crate::{journal, projections, reports, tree};
+use crate::{git, journal, projections, reports, tree};
 
 /// File times come from a clock that ticks coarsely.
 const SLACK_MILLIS: i64 = 20;
 /// Changed files that are looked at one by one.
 const LOOKED_AT: usize = 5000;
+/// Commits of a session that are looked at.
+const COMMITS: usize = 500;
 
 pub fn look(world: &World<'_>, input: &Input, session: &Session) -> Option<Intents> {
     let worktree = world.places.worktree.as_deref()?;
@@ -142,13 +145,25 @@ pub fn strays(
         if within.iter().all(|span| span.moves) {
             let known = uncommitted
                 .get_or_insert_with(|| tree::changed_paths(&world.places, world.disk).unwrap_or_default());
-            if !known.contains(path) {
+            let is_own = || written_in(world, &spans, &within, path);
+            if !known.contains(path) && !is_own() {
                 continue;
             }
         }
         strays.push(path.clone());
     }
     Some(strays)
+}
+
+/// Whether a commit was written while one of these calls ran. What git only moves was written before.
+fn written_in(world: &World<'_>, all: &[Span], spans: &[&Span], path: &str) -> bool {
+    let seconds = |at: Timestamp| at.millis().div_euclid(1000);
+    let Some(since) = all.iter().map(|span| seconds(span.from)).min() else { return false };
+    let commits = git::blobs::authored(&world.places, since, COMMITS).unwrap_or_default();
+    commits.iter().any(|(at, paths)| {
+        paths.iter().any(|found| found == path)
+            && spans.iter().any(|span| seconds(span.from) <= *at && *at <= seconds(span.to))
+    })
 }
 
 /// A file that is gone tells no time: it may have been then.
@@ -164,8 +179,6 @@ fn changed_in(path: &Path, span: &Span) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use sprag_core::time::Timestamp;
-
     use super::*;
 
     /// What the user does while no such call runs is not the session's.

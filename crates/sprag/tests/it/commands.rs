@@ -425,6 +425,10 @@ fn the_demo_shows_the_main_job_and_touches_nothing() {
         "held     sprag: the review found issues: Eve is greeted twice",
         "held     sprag: reflect before you stop",
         "a reviewer says COMPLETE",
+        "denied   sprag: You must cite a valid active Intent ID.",
+        "denied   sprag: `notes.txt` is outside the scope of intent `GREET`.",
+        "greetings.txt` is not as this session saw it: session `session-5` wrote it",
+        "GREET   ai  ",
         "no debts",
     ] {
         assert!(ran.stdout.contains(part), "{part}\n{}", ran.stdout);

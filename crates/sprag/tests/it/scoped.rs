@@ -378,3 +378,24 @@ fn what_git_brings_in_is_nobodys_change() {
     let stop = sandbox.event("s", "Stop", json!({"background_tasks": []}));
     assert!(!stop.to_string().contains("docs/guide.md"), "{stop}");
 }
+
+/// What a session has committed itself did not come in with a tree, whatever else git did in that command.
+#[test]
+fn a_tree_that_is_moved_hides_no_stray() {
+    for command in [
+        "git merge --ff-only HEAD; bash src/auth/x.sh; git commit -qam x",
+        "git checkout -q main && make && git commit -qam x",
+    ] {
+        let sandbox = sandbox();
+        select(&sandbox, "s", "AUTH");
+        ran(&sandbox, command, || {
+            sandbox.write("docs/guide.md", "two\n");
+            assert!(sandbox.git(&["commit", "-qam", "x"]).status.success());
+        });
+        let stop = sandbox.event("s", "Stop", json!({"background_tasks": []}));
+        assert!(
+            stop["reason"].as_str().is_some_and(|why| why.contains("`docs/guide.md`")),
+            "{command}: {stop}"
+        );
+    }
+}

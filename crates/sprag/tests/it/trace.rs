@@ -4,6 +4,7 @@
 mod form;
 mod killed;
 mod odd;
+mod people;
 mod tampered;
 pub mod work;
 
@@ -217,6 +218,27 @@ fn a_refactoring_that_is_none_holds_the_stop() {
     work.select("s", "INT-1", "INTENT_EVOLUTION");
     let after = work.stop("s");
     assert!(!after["reason"].as_str().unwrap_or_default().contains("declared as a refactoring"), "{after}");
+}
+
+/// To some a comment is a promise.
+#[test]
+fn comments_count_where_they_are_behaviour() {
+    for (setting, verdict) in [("false", "PROVED"), ("true", "CHANGED")] {
+        let mut work = Work::new();
+        work.sandbox.vars.push(("SPRAG_TRACE__DOCS_ARE_BEHAVIOUR".to_owned(), setting.to_owned()));
+        work.session("s", "INT-1");
+        work.select("s", "INT-1", "AST_REFACTOR");
+        work.edit("s", "src/a.rs", "    one();\n", "    // Never fails.\n    one();\n");
+        let held = work.stop("s");
+        let judged = work.records().into_iter().find(|it| ours(it)["source"] == "stop").unwrap();
+        assert_eq!(ours(&judged)["verdict"], verdict, "{judged}");
+        let told = held["reason"].as_str().unwrap_or_default();
+        assert_eq!(told.contains("at `src/a.rs:2`: `Never fails.` is new"), setting == "true", "{held}");
+        // What is laid out anew says the same.
+        work.edit("s", "src/a.rs", "    // Never fails.\n", "");
+        work.edit("s", "src/a.rs", "    one();\n", "        one();\n");
+        assert!(!work.stop("s").to_string().contains("declared as a refactoring"));
+    }
 }
 
 #[test]
