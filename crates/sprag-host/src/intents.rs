@@ -5,6 +5,7 @@ mod done;
 pub mod edit;
 mod fact;
 pub mod file;
+mod foreign;
 mod targets;
 mod yaml;
 

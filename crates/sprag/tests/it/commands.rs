@@ -291,6 +291,7 @@ fn configuration_shows_where_every_value_comes_from() {
     ticketing.overrides.tasks           default      true
     ticketing.overrides.tissue          default      true
     trace.class_mismatch                default      "hold"
+    trace.docs_are_behaviour            default      false
     trace.mode                          default      "auto"
     --- stderr
     sprag: `notes.debts` in `ROOT/project/.sprag/config.toml` is ignored: an untrusted project may set it towards `true`
