@@ -2,6 +2,8 @@
 
 pub mod blobs;
 pub mod history;
+pub mod landing;
+pub mod worktrees;
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -13,6 +15,8 @@ use crate::exec::{self, Ending, Ran, Run};
 use crate::places::Places;
 use crate::quoted;
 
+#[cfg(test)]
+mod scratch;
 mod versions;
 
 pub use versions::{Range, Versions, versions};

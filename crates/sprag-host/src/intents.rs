@@ -7,7 +7,6 @@ mod fact;
 pub mod file;
 mod foreign;
 mod targets;
-mod yaml;
 
 use std::fs;
 use std::io;
