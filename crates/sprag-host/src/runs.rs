@@ -14,6 +14,7 @@ use sprag_core::digest::Digest;
 use sprag_core::event::SessionId;
 use sprag_core::gates::review::case::hash_of;
 use sprag_core::session::Process;
+use sprag_core::text::Text;
 
 use crate::disk::{self, Disk, read_small};
 use crate::env::Env;
@@ -35,6 +36,10 @@ pub enum Task {
     Review {
         session: SessionId,
         token: Digest,
+    },
+    /// A stage of a plan: its session is governed like everybody else, and more strictly where it may meet others.
+    Stage {
+        stage: Text<64>,
     },
 }
 

@@ -52,4 +52,5 @@ mod support;
 mod trace;
 mod unfinished;
 mod upkeep;
+mod widened;
 mod write_gate;
