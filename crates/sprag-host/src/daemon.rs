@@ -1,6 +1,10 @@
 //! The one process that runs plans. What it may do it asks of the core, what it does it writes down first, and
 //! whatever kills it, the next one goes on from what is written.
 
+pub mod begin;
+pub mod jobs;
+pub mod log;
 pub mod reign;
+pub mod runner;
 pub mod verification;
 pub mod wire;

@@ -54,6 +54,20 @@ pub fn run_for_end(run: &Run<'_>) -> io::Result<Ran> {
     start(run, Wanted::End)
 }
 
+/// Starts a program that outlives us, and waits until it has said its first line or closed its stdout. Somebody has
+/// to take notice of its end while we live: that is a thread of its own.
+#[expect(clippy::disallowed_methods, reason = "the one place where processes start")]
+pub fn detach(program: &Path, args: &[&OsStr]) -> io::Result<()> {
+    let mut command = Command::new(program);
+    command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn()?;
+    let mut stdout = child.stdout.take().expect("stdout was asked to be a pipe");
+    std::thread::spawn(move || child.wait());
+    let mut byte = [0];
+    while stdout.read(&mut byte)? > 0 && byte != [b'\n'] {}
+    Ok(())
+}
+
 /// Lets a person edit a file at their terminal, for as long as they like. The editor may come with options,
 /// as in `code --wait`: a shell takes it apart. Says whether it ended well.
 #[expect(clippy::disallowed_methods, reason = "the one place that starts programs")]

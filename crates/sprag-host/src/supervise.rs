@@ -41,7 +41,8 @@ pub enum Supervised {
     Taken,
 }
 
-pub fn supervise(dir: &Path, disk: &dyn Disk) -> io::Result<Supervised> {
+/// Whoever waits for it is told by `taken` once the session counts as started.
+pub fn supervise(dir: &Path, disk: &dyn Disk, taken: impl FnOnce()) -> io::Result<Supervised> {
     let site = Site::at(dir);
     let Some(_for_life) = site.lock()? else {
         return Ok(Supervised::Taken);
@@ -50,6 +51,7 @@ pub fn supervise(dir: &Path, disk: &dyn Disk) -> io::Result<Supervised> {
     if site.epoch()? > spawn.epoch || site.claim(disk)? == Claim::Taken {
         return Ok(Supervised::Taken);
     }
+    taken();
     // Fails where we lead a group already, which does as well.
     setsid().map(drop).unwrap_or_default();
     set_child_subreaper(Some(getpid()))?;

@@ -114,6 +114,13 @@ impl Failure {
         Failure::new(Kind::No, "no_agent", message).next("sprag doctor")
     }
 
+    pub fn not_trusted(plan: &Path) -> Failure {
+        let file = shell_word(&plan.display().to_string());
+        Failure::new(Kind::No, "not_trusted", "the plan was not run")
+            .next(format!("sprag plan show {file}"))
+            .next(format!("sprag run {file} --trust"))
+    }
+
     pub fn no_verdict(title: &str, is_timed_out: bool, said: &str) -> Failure {
         let how = if is_timed_out { "took too long" } else { "ended without a verdict" };
         let said = if said.is_empty() { String::new() } else { format!("; it said: {said}") };

@@ -262,6 +262,12 @@ impl Plan {
         Some(Plan { head, stages, graph, places, groups })
     }
 
+    /// The same, with merged work going there; `None` if that is no name of a branch.
+    pub fn with_target(mut self, branch: &str) -> Option<Plan> {
+        self.head.target = Some(Branch::try_from(branch.to_owned()).ok()?);
+        Some(self)
+    }
+
     /// In the order of the file.
     pub fn stages(&self) -> &[StageSpec] {
         &self.stages

@@ -98,6 +98,23 @@ fn look_up(dir: &Path, name: &str) -> Result<Option<String>, Refused> {
     }
 }
 
+/// When a commit was made: what is made from it again later is the same.
+pub fn date(dir: &Path, commit: &str) -> Result<Timestamp, Refused> {
+    let ran = act(dir, &["show", "-s", "--format=%ct", "--end-of-options", commit], &[])?;
+    let seconds = String::from_utf8_lossy(&ran.stdout).trim().parse::<i64>().map_err(|_| refused(&ran))?;
+    Ok(Timestamp::from_millis(seconds.saturating_mul(1000)))
+}
+
+/// Paths that differ between two commits.
+pub fn changed(dir: &Path, from: &str, to: &str) -> Result<Vec<String>, Refused> {
+    let ran = act(dir, &["diff-tree", "-r", "--no-renames", "--name-only", "-z", from, to], &[])?;
+    if !ran.succeeded() {
+        return Err(refused(&ran));
+    }
+    let paths = ran.stdout.split(|&byte| byte == 0).filter(|path| !path.is_empty());
+    Ok(paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect())
+}
+
 /// Whether the history of one commit has the other.
 pub fn contains(dir: &Path, commit: &str, within: &str) -> Result<bool, Refused> {
     let ran = act(dir, &["merge-base", "--is-ancestor", commit, within], &[])?;

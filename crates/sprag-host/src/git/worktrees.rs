@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use sprag_core::time::Timestamp;
 
 use super::landing::{Recipe, Refused, act, commit, refused, resolve, swap, tree_of};
+use crate::disk::{self, Disk};
 use crate::exec::Ran;
 use crate::places;
 
@@ -56,6 +57,31 @@ pub fn add(dir: &Path, path: &Path, branch: &str, base: &str, why: &str) -> Resu
         None => args.extend(["--no-track", "-b", branch, at, base]),
     }
     done(act(dir, &args, &[])?).map(|_| ())
+}
+
+/// A worktree of one commit, on no branch.
+pub fn add_at(dir: &Path, path: &Path, commit: &str) -> Result<(), Refused> {
+    let args = ["worktree", "add", "--quiet", "--force", "--detach", text_of(path)?, commit];
+    done(act(dir, &args, &[])?).map(|_| ())
+}
+
+/// Sees to it that worktrees within the user's checkout are not taken for files of it. The list is the clone's own,
+/// and nobody commits it.
+pub fn keep_out_of_sight(root: &Path, disk: &dyn Disk) -> std::io::Result<()> {
+    const LINE: &str = "/.worktrees/";
+    let common = places::common_dir(root).ok_or(std::io::ErrorKind::NotFound)?;
+    let path = common.join("info/exclude");
+    let before = match disk::read_small(&path, 1024 * 1024) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(error),
+    };
+    if before.lines().any(|line| line.trim_end() == LINE) {
+        return Ok(());
+    }
+    let gap = if before.is_empty() || before.ends_with('\n') { "" } else { "\n" };
+    disk::make_parent(disk, &path)?;
+    disk::replace(disk, &path, format!("{before}{gap}{LINE}\n").as_bytes())
 }
 
 /// Whether a worktree holds nothing but what is committed, untracked files counted.

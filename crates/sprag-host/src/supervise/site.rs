@@ -13,6 +13,7 @@ use rustix::fs::{FlockOperation, flock};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sprag_core::plan::exit::Exit;
+use sprag_core::plan::record::Because;
 use sprag_core::session::Process;
 
 use crate::daemon::reign;
@@ -97,6 +98,24 @@ impl Site {
     /// The session's name.
     pub fn id(&self) -> String {
         self.dir.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Why it is about to be told to end.
+    pub fn note_why(&self, disk: &dyn Disk, because: Because) -> io::Result<()> {
+        disk::replace(disk, &self.dir.join("because.json"), &json(&because)?)
+    }
+
+    pub fn why(&self) -> Option<Because> {
+        read(&self.dir.join("because.json")).ok()
+    }
+
+    /// Waits until nobody keeps it any more.
+    pub fn wait(&self) -> io::Result<()> {
+        Ok(flock(&self.lock_file()?, FlockOperation::LockShared)?)
     }
 
     pub fn out(&self) -> PathBuf {

@@ -35,6 +35,7 @@ commands! {
     Verify: verify,
     Intent: intent,
     Plan: plan,
+    Run: run,
     Ref: refer,
     Answer: answer,
     Search: search,

@@ -3,7 +3,7 @@
 mod check;
 mod graph;
 mod new;
-mod show;
+pub(super) mod show;
 
 use std::path::Path;
 
@@ -47,7 +47,7 @@ fn looked_at(cx: &Cx, path: &Path) -> Result<Validated, Failure> {
 }
 
 /// A good plan, or what is wrong with it.
-fn good(cx: &Cx, path: &Path) -> Result<Plan, Failure> {
+pub(super) fn good(cx: &Cx, path: &Path) -> Result<Plan, Failure> {
     match looked_at(cx, path)? {
         Validated::Good { plan, .. } => Ok(*plan),
         Validated::Bad { found } => Err(Failure::bad_plan(path, &found)),

@@ -8,6 +8,7 @@ use sprag_host::supervise;
 
 use super::{Cx, Ending, Outcome};
 use crate::failure::Failure;
+use crate::output;
 
 /// Keep the agent of one session of a plan (the daemon starts this)
 ///
@@ -33,7 +34,7 @@ pub fn run(args: Args, _cx: &Cx) -> Outcome {
     }
     let folder = args.folder.unwrap_or_default();
     let failed = |error| Failure::io("supervise", &folder, &error);
-    match supervise::supervise(&folder, &RealDisk).map_err(failed)? {
+    match supervise::supervise(&folder, &RealDisk, || output::line("taken on")).map_err(failed)? {
         supervise::Supervised::Ended(_) => Ok(Ending::Done),
         supervise::Supervised::Taken => Ok(Ending::No),
     }

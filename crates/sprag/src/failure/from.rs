@@ -4,6 +4,7 @@ use std::io;
 
 use sprag_core::event::SessionId;
 use sprag_host::config::edit::EditError;
+use sprag_host::daemon::begin::Cannot;
 use sprag_host::install::InstallError;
 use sprag_host::learnings::hand_in::HandInError;
 use sprag_host::person::NotAPerson;
@@ -21,6 +22,37 @@ impl From<NoHome> for Failure {
             "there is no home directory, and outside git the records live there",
         )
         .next("export SPRAG_HOME=/a/directory")
+    }
+}
+
+impl From<Cannot> for Failure {
+    fn from(reason: Cannot) -> Self {
+        let (kind, code, message, next) = match reason {
+            Cannot::NoRepository => return Failure::no_repository(),
+            Cannot::NoBranch => (
+                Kind::Usage,
+                "no_target",
+                "no branch is checked out, and the plan names no `target`".to_owned(),
+                "git switch BRANCH",
+            ),
+            Cannot::NoTarget { name } => (
+                Kind::Usage,
+                "no_target",
+                format!("there is no branch `{name}` with a commit"),
+                "git branch --list",
+            ),
+            Cannot::AtWork => (
+                Kind::No,
+                "at_work",
+                "a plan is being run in this clone already".to_owned(),
+                "sprag sessions",
+            ),
+            Cannot::Git(why) => (Kind::Ours, "git", format!("git refused: {why}"), "sprag doctor"),
+            Cannot::Io(error) => {
+                (Kind::Ours, "io", format!("the run cannot be written down: {error}"), "sprag doctor")
+            }
+        };
+        Failure::new(kind, code, message).next(next)
     }
 }
 

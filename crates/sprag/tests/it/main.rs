@@ -39,6 +39,7 @@ mod recall;
 mod reflection;
 mod review;
 mod reviewers;
+mod runs;
 mod scoped;
 mod scripts;
 mod settings;

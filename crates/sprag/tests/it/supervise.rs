@@ -59,7 +59,13 @@ impl Desk {
 
     fn start(&self, id: &str) -> Child {
         let mut command = self.sandbox.command(env!("CARGO_BIN_EXE_sprag"));
-        command.arg("supervise").arg(self.folder(id)).stdin(Stdio::null()).spawn().unwrap()
+        command
+            .arg("supervise")
+            .arg(self.folder(id))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap()
     }
 
     /// A pipe that an agent writes to: reading it waits for as long as it takes.

@@ -63,7 +63,7 @@ fn whole(plan: &Plan) {
 }
 
 /// Everything that a run of it would start, as a person is asked to trust it; each once.
-fn programs(plan: &Plan) -> Vec<String> {
+pub fn programs(plan: &Plan) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for stage in plan.stages() {
         let commands = stage.setup.iter().chain(stage.before_stage.iter().map(|check| &check.command));

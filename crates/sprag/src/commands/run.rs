@@ -1,0 +1,91 @@
+//! `sprag run`: a plan becomes merged, tested work.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde_json::json;
+use sprag_core::plan::record::Recorded;
+use sprag_core::plan::run::Run;
+use sprag_core::plan::stage::StageId;
+use sprag_host::daemon::begin::{self, Was};
+use sprag_host::daemon::runner::{Rest, Runner};
+use sprag_host::disk::RealDisk;
+use sprag_host::person;
+
+use super::{Cx, Ending, Outcome, plan};
+use crate::failure::Failure;
+use crate::output;
+
+/// Run a plan, until every stage is merged or a person is needed
+///
+/// Each stage is worked at in a worktree and on a branch of its own; what its checks find good is merged, tested as
+/// exactly what would land, and landed on the plan's trunk. A run that was cut short goes on where it was. Agents
+/// are commands of the plan (`client: {command: [...]}`) so far.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The plan
+    file: PathBuf,
+    /// The programs the plan starts are known and wanted
+    #[arg(long)]
+    trust: bool,
+    /// Print one JSON object for every change of a stage
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    let plan = plan::good(cx, &args.file)?;
+    let places = cx.places()?;
+    person::check_not_agent(places.user.as_ref())?;
+    if !args.trust && !is_wanted(&plan::show::programs(&plan)) {
+        return Err(Failure::not_trusted(&args.file));
+    }
+    let begun = begin::begin(&places, plan, &RealDisk)?;
+    if begun.was == Was::UnderWay && !args.json {
+        output::line("the run goes on where it was, with the plan as it was");
+    }
+    let (trunk, target) = (begun.ground.trunk(), begun.ground.target.clone());
+    let shown = RefCell::new(BTreeMap::new());
+    let watch = |_: &Recorded, run: &Run| tell(run, &mut shown.borrow_mut(), args.json);
+    let rest = Runner::new(begun.log, begun.ground, &watch).run().map_err(begin::Cannot::Io)?;
+    drop(begun.reign);
+    match rest {
+        Rest::Over => {
+            if !args.json {
+                let branch = target.trim_start_matches("refs/heads/");
+                output::line(format!("all stages are merged: `{trunk}`"));
+                output::line(format!("  next: git switch {branch} && git merge --ff-only {trunk}"));
+            }
+            Ok(Ending::Done)
+        }
+        Rest::Waits => {
+            if !args.json {
+                output::line("nothing more happens by itself");
+            }
+            Ok(Ending::No)
+        }
+    }
+}
+
+fn is_wanted(programs: &[String]) -> bool {
+    output::line("this plan starts:");
+    programs.iter().for_each(|program| output::line(format!("  {program}")));
+    output::confirm("run it?")
+}
+
+/// Every stage whose state is another one than was told last.
+fn tell(run: &Run, shown: &mut BTreeMap<StageId, &'static str>, is_json: bool) {
+    for (id, standing) in run.standings() {
+        let state = standing.stage.name();
+        if shown.insert(id.clone(), state) == Some(state) {
+            continue;
+        }
+        match is_json {
+            true => output::json(
+                json!({"stage": id.as_str(), "state": state, "attempt": standing.stage.attempt()}),
+            ),
+            false => output::line(format!("{:<24} {state}", id.as_str())),
+        }
+    }
+}
