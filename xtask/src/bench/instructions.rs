@@ -15,6 +15,8 @@ use super::saved::Saved;
 use super::scene::Scene;
 use crate::process;
 
+const OUT: &str = "callgrind.out";
+
 #[derive(Serialize)]
 pub struct Row {
     pub case: String,
@@ -58,10 +60,23 @@ pub fn measure(
 }
 
 fn count(valgrind: &Path, folder: &Path, scene: &Scene) -> anyhow::Result<u64> {
-    let out = folder.join("callgrind.out");
+    let log = watch(valgrind, folder, scene)?;
+    collected(&log).with_context(|| format!("valgrind counted nothing: {}", log.trim()))
+}
+
+/// Which functions were called, in callgrind's own words.
+pub fn profile(valgrind: &Path, folder: &Path, scene: &Scene) -> anyhow::Result<String> {
+    watch(valgrind, folder, scene)?;
+    fs::read_to_string(folder.join(OUT)).context("valgrind left no profile")
+}
+
+/// Makes the call under callgrind; the profile is left in the folder, and what was said is returned.
+fn watch(valgrind: &Path, folder: &Path, scene: &Scene) -> anyhow::Result<String> {
+    let out = folder.join(OUT);
     let log = folder.join("callgrind.log");
     let settings = [
         "--tool=callgrind".to_owned(),
+        "--demangle=no".to_owned(),
         format!("--callgrind-out-file={}", out.display()),
         format!("--log-file={}", log.display()),
     ];
@@ -74,7 +89,7 @@ fn count(valgrind: &Path, folder: &Path, scene: &Scene) -> anyhow::Result<u64> {
     let reply = String::from_utf8_lossy(&output.stdout);
     let case = scene.case;
     ensure!(case.says.is(&reply), "`{}` answered `{}` under valgrind", case.name, reply.trim());
-    collected(&log).with_context(|| format!("valgrind counted nothing: {}", log.trim()))
+    Ok(log)
 }
 
 /// `==4711== Collected : 123456`

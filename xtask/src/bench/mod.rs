@@ -25,6 +25,7 @@ mod budgets;
 mod cases;
 mod classify;
 mod empty;
+mod hot;
 mod instructions;
 mod latency;
 mod memory;
@@ -49,6 +50,9 @@ pub fn run(args: &[String]) -> anyhow::Result<()> {
     if plan.parts == Parts::Classify {
         let program = program::given_or_built(plan.sprag.as_deref())?;
         return classify::run(&program, plan.rounds);
+    }
+    if plan.parts == Parts::Hot {
+        return list_hot(&plan);
     }
     let report = measure(&plan)?;
     print!("{report}");
@@ -87,6 +91,15 @@ fn measure(plan: &Plan) -> anyhow::Result<Report> {
     report.instructions = Some(rows);
     folder.close().context("cannot remove the work folder")?;
     Ok(report)
+}
+
+fn list_hot(plan: &Plan) -> anyhow::Result<()> {
+    let valgrind = instructions::valgrind()?;
+    let program = program::given_or_built(plan.sprag.as_deref())?;
+    let folder = tempfile::Builder::new().prefix("bench-").tempdir()?;
+    let mut scenes = set(cases::CASES, &program, &folder)?;
+    hot::write(&valgrind, folder.path(), &mut scenes)?;
+    folder.close().context("cannot remove the work folder")
 }
 
 fn measure_search(plan: &Plan) -> anyhow::Result<Report> {

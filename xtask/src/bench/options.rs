@@ -12,6 +12,7 @@ usage: cargo xtask bench [FLAGS]
   --million        also search a million texts, which takes minutes to prepare
   --classify       measure telling refactoring from new behaviour only
   --instructions   count instructions only, against `xtask/budgets.json`
+  --hot            list the functions hook calls go through in `crates/sprag/hot.txt`
   --save           write the counted instructions to `xtask/budgets.json` as the last known ones
   --strict         fail where a ratio or the memory breaks its contract; for a machine at rest
   --json FILE      also write everything to this file
@@ -45,6 +46,7 @@ pub enum Parts {
     Search,
     Classify,
     Instructions,
+    Hot,
 }
 
 pub fn parse(args: &[String]) -> Result<Options, Usage> {
@@ -67,6 +69,7 @@ pub fn parse(args: &[String]) -> Result<Options, Usage> {
             "--classify" => plan.parts = Parts::Classify,
             "--million" => plan.sizes = 3,
             "--instructions" => plan.parts = Parts::Instructions,
+            "--hot" => plan.parts = Parts::Hot,
             "--save" => plan.save = true,
             "--strict" => plan.strict = true,
             "--json" => plan.json = Some(PathBuf::from(value()?)),
