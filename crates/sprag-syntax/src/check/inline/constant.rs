@@ -219,8 +219,6 @@ fn is_read(seen: &Seen<'_>, id: Id) -> bool {
                 | "field_expression"
                 | "annotation"
                 | "element_value_pair"
-                | "switch_label"
-                | "unary_expression"
                 | "type_arguments"
                 | "selector_expression"
                 | "reference_expression"
