@@ -271,9 +271,6 @@ fn is_seen_there(seen: &Seen<'_>, statement: Id, id: Id) -> bool {
             }
             _ => false,
         };
-        if hides && tree.kind(at) == "mod_item" && tree.walk(at).any(|inner| inner == holder) {
-            return true;
-        }
         if hides {
             return false;
         }
