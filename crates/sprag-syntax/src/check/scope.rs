@@ -360,11 +360,24 @@ fn name_counts(lang: Lang, name: &str) -> bool {
     let is_known = match lang {
         // Mangled inside of a class, and read by tools.
         Lang::Python => name.starts_with("__"),
-        // Given by name to whoever asks for it.
-        Lang::JavaScript | Lang::TypeScript | Lang::Tsx => name.len() > 1 && name.starts_with('$'),
-        Lang::Rust | Lang::Go | Lang::Java => false,
+        // Given by name to whoever asks for it; or a word of the language, here or in strict code.
+        Lang::JavaScript | Lang::TypeScript | Lang::Tsx => {
+            let reserved = "await yield let static eval arguments implements interface package private protected public \
+                            enum undefined NaN Infinity async of";
+            (name.len() > 1 && name.starts_with('$')) || is_word(reserved, name)
+        }
+        Lang::Rust => is_word(
+            "abstract become box do final macro override priv try typeof unsized virtual yield gen async await dyn union",
+            name,
+        ),
+        Lang::Java => is_word("_ goto const enum assert strictfp var yield record sealed permits when", name),
+        Lang::Go => false,
     };
     is_known || !name.is_ascii() || name.contains('\\')
+}
+
+fn is_word(words: &str, name: &str) -> bool {
+    words.split_whitespace().any(|word| word == name)
 }
 
 #[cfg(test)]
