@@ -9,9 +9,11 @@ pub(crate) fn is_directive(lang: Lang, text: &str, before: &str) -> bool {
         Lang::Go => {
             let exact = text.trim_start_matches('/');
             let is_line = text.starts_with("//");
-            is_line && (is_marked(exact) || body.starts_with("+build "))
-                || text.starts_with("/*line ")
-                || is_output(text)
+            // Generators read `+kubebuilder:..`, `@Router ..` and `swagger:..`.
+            let is_told = ["+", "@", "swagger:", "Code generated "].iter().any(|mark| {
+                body.strip_prefix(mark).is_some_and(|rest| rest.starts_with(|c: char| c.is_alphabetic()))
+            });
+            is_line && (is_marked(exact) || is_told) || text.starts_with("/*line ") || is_output(text)
         }
         Lang::Python => {
             let line = before.bytes().filter(|byte| *byte == b'\n').take(2).count();
@@ -21,11 +23,16 @@ pub(crate) fn is_directive(lang: Lang, text: &str, before: &str) -> bool {
                 || body.starts_with("dependencies =")
                 || body.starts_with("requires-python =")
                 || body.starts_with("type:")
-                || body.starts_with("cython:")
+                || ["cython:", "distutils:", "mypy:", "pyright:", "pragma:"]
+                    .iter()
+                    .any(|mark| body.starts_with(mark))
                 || (line < 2 && is_first_on_line && (body.contains("coding:") || body.contains("coding=")))
         }
         Lang::JavaScript | Lang::TypeScript | Lang::Tsx => {
-            const MARKS: [&str; 18] = [
+            const MARKS: [&str; 21] = [
+                "# sourceMappingURL=",
+                "# sourceURL=",
+                "@ngInject",
                 "@vitest-environment",
                 "turbopack",
                 "@ts-",
@@ -74,4 +81,59 @@ fn is_marked(text: &str) -> bool {
                 && tool != "http"
                 && tool != "https"
         })
+}
+
+/// Whether an attribute of Rust may make something of documentation: help texts, schemas, bindings.
+pub(crate) fn reads_docs(attribute: &str) -> bool {
+    const BLIND: &str = "
+        allow warn deny forbid expect cfg inline cold must_use test ignore should_panic track_caller deprecated
+        non_exhaustive no_mangle repr target_feature rustfmt clippy tokio async_trait default serde doc error from source
+        rustc_on_unimplemented diagnostic automatically_derived macro_export macro_use salsa query_group
+    ";
+    const BLIND_DERIVES: &str = "
+        Debug Clone Copy PartialEq Eq PartialOrd Ord Hash Default Serialize Deserialize Error Display From Into
+        Deref DerefMut AsRef Zeroize Pod Zeroable
+    ";
+    let is_one_of = |words: &str, word: &str| words.split_whitespace().any(|known| known == word);
+    let mut words = attribute
+        .trim_start_matches(['#', '!', '[', ' '])
+        .split(|c: char| !c.is_alphanumeric() && c != '_')
+        .filter(|word| !word.is_empty());
+    match words.next() {
+        Some("derive") => words.any(|word| {
+            // Paths to derives begin in lower case.
+            word.starts_with(|c: char| c.is_uppercase()) && !is_one_of(BLIND_DERIVES, word)
+        }),
+        Some(word) => !is_one_of(BLIND, word),
+        None => false,
+    }
+}
+
+/// Looks through the comments and attributes that a text begins with: how long they are, and whether one of the
+/// attributes reads documentation.
+pub(crate) fn attributes_ahead(text: &str) -> (usize, bool) {
+    let mut rest = text;
+    let mut reads = false;
+    loop {
+        rest = rest.trim_start();
+        let length = if rest.starts_with("//") {
+            rest.find('\n')
+        } else if rest.starts_with("/*") {
+            rest.find("*/").map(|at| at + 2)
+        } else if rest.starts_with("#[") {
+            let mut depth = 0;
+            let end = rest.bytes().position(|byte| {
+                depth += i32::from(byte == b'[') - i32::from(byte == b']');
+                byte == b']' && depth == 0
+            });
+            reads |= end.is_some_and(|end| reads_docs(&rest[..=end]));
+            end.map(|end| end + 1)
+        } else {
+            None
+        };
+        match length {
+            Some(length) => rest = &rest[length..],
+            None => return (text.len() - rest.len(), reads),
+        }
+    }
 }

@@ -87,6 +87,84 @@ fn a_name_is_followed_through_an_import_of_the_change() {
 }
 
 #[test]
+fn a_moved_file_takes_its_importers_along_or_stays() {
+    let moved = |before: &'static str, after: &'static str, text: &'static str| File {
+        path_before: Some(before),
+        path_after: Some(after),
+        ..file(before, text, text)
+    };
+    let judge = |moved: File<'static>, other: File<'static>| {
+        let change = Change { files: vec![moved, other] };
+        matches!(classify(&change, Budget::COMMIT).verdict, Verdict::Proved(_))
+    };
+    let script = || moved("src/util.ts", "src/lib/util.ts", "export const x = 1;\n");
+    assert!(!judge(
+        script(),
+        file("src/a.ts", "import {x} from './util';\n", "import {x} from './util'; // a\n")
+    ));
+    assert!(judge(
+        script(),
+        file("src/a.ts", "import {x} from './other';\n", "import {x} from './other'; // a\n")
+    ));
+    let python = || moved("a/util.py", "b/util.py", "x = 1\n");
+    assert!(!judge(python(), file("m.py", "from a.util import x\n", "from a.util import x  # a\n")));
+    assert!(judge(python(), file("m.py", "from a.tool import x\n", "from a.tool import x  # a\n")));
+    let go = || moved("p/a.go", "q/a.go", "package p\n\nfunc f() int { return 1 }\n");
+    assert!(!judge(go(), file("p/b.go", "package p\n", "package p // a\n")));
+    assert!(judge(go(), file("r/b.go", "package r\n", "package r // a\n")));
+}
+
+#[test]
+fn a_name_is_not_followed_where_its_module_is_taken_whole_or_another_package_stands_beside() {
+    let judge = |files: Vec<File<'static>>| classify(&Change { files }, Budget::COMMIT).verdict;
+    let library = || {
+        file(
+            "a.ts",
+            "export function load() { return 1; }\nexport const y = load();\n",
+            "export function read1() { return 1; }\nexport const y = read1();\n",
+        )
+    };
+    let whole = "import * as a from './a';\nexport const t = Object.keys(a).join();\n";
+    assert!(matches!(judge(vec![library()]), Verdict::Proved(_)));
+    assert_eq!(judge(vec![library(), file("b.ts", whole, whole)]), Verdict::Unproven(Reason::RenameEscapes));
+    let package = || {
+        file(
+            "p/a.go",
+            "package p\n\nfunc load() int { return 1 }\n",
+            "package p\n\nfunc read1() int { return 1 }\n",
+        )
+    };
+    let user = |name: &str| -> File<'static> {
+        let (before, after) = match name {
+            "p" => (
+                "package p\n\nfunc use() int { return load() }\n",
+                "package p\n\nfunc use() int { return read1() }\n",
+            ),
+            _ => (
+                "package p_test\n\nfunc use() int { return load() }\n",
+                "package p_test\n\nfunc use() int { return read1() }\n",
+            ),
+        };
+        file("p/a_test.go", before, after)
+    };
+    assert!(matches!(judge(vec![package(), user("p")]), Verdict::Proved(_)));
+    assert_eq!(judge(vec![package(), user("p_test")]), Verdict::Unproven(Reason::RenameEscapes));
+}
+
+#[test]
+fn a_line_that_only_the_language_sees_is_not_read() {
+    let hidden = [
+        ("a.py", "# note\nrun()\n", "# note\rhalt()\nrun()\n"),
+        ("A.java", "class A {\n // a\n}\n", "class A {\n // a \\u000a int b;\n}\n"),
+        ("a.js", "class A { get; x() {} }\n", "class A { get\n x() {} }\n"),
+    ];
+    for (path, before, after) in hidden {
+        let verdict = classify(&one(path, before, after), Budget::COMMIT).verdict;
+        assert_eq!(verdict, Verdict::Unproven(Reason::ParseError), "{path}");
+    }
+}
+
+#[test]
 fn a_budget_is_counted_in_nodes() {
     let many = "def f():\n    return 1\n".repeat(2000);
     let changed = format!("{many}# more\n");

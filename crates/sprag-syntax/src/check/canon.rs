@@ -46,8 +46,10 @@ pub(crate) fn canon(
         overseen: u32::from(is_listed(tree, symbols)),
         place,
     };
-    if tree.lang == Lang::Java {
-        emit.unused = unused_imports(tree, symbols);
+    match tree.lang {
+        Lang::Java => emit.unused = unused_imports(tree, symbols),
+        Lang::TypeScript => emit.unused = unused_specifiers(tree, symbols),
+        _ => {}
     }
     let mut out = vec![tree.lang as u8];
     emit.node(tree.root, 0, "", &mut out);
@@ -250,4 +252,39 @@ fn unused_imports(tree: &Tree, symbols: &Symbols) -> QuickSet<Id> {
     }
     let is_used = |name: &Sym| counts.contains_key(name) || symbols.text(*name).is_empty();
     imports.into_iter().filter(|(_, name)| !is_used(name)).map(|(id, _)| id).collect()
+}
+
+/// Names of a TypeScript import that nothing in the file names, beside others that stay: the module is the same, and the
+/// compiler leaves them out. Not in TSX, where elements may use what they do not name.
+fn unused_specifiers(tree: &Tree, symbols: &Symbols) -> QuickSet<Id> {
+    let mut unused = QuickSet::default();
+    let mut counts: QuickMap<Sym, u32> = QuickMap::default();
+    let mut lists = Vec::new();
+    for id in tree.walk(tree.root) {
+        match tree.kind(id) {
+            "named_imports" => lists.push(id),
+            _ if tree.is_leaf(id) => *counts.entry(tree.sym(id)).or_default() += 1,
+            _ => {}
+        }
+    }
+    // A text that is run may name anything.
+    if symbols.find("eval").is_some_and(|eval| counts.contains_key(&eval)) {
+        return unused;
+    }
+    for list in lists {
+        let is_unused = |specifier: &Id| {
+            let [name] = tree.kids(*specifier)[..] else { return false };
+            tree.kind(*specifier) == "import_specifier" && counts.get(&tree.sym(name)) == Some(&1)
+        };
+        let kids = tree.kids(list);
+        if tree.named_kids(list).all(|specifier| is_unused(&specifier)) {
+            continue;
+        }
+        let mut commas = kids.iter().copied().filter(|kid| tree.kind(*kid) == ",");
+        for specifier in tree.named_kids(list).filter(is_unused) {
+            unused.insert(specifier);
+            unused.extend(commas.next());
+        }
+    }
+    unused
 }

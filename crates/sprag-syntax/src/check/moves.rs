@@ -41,6 +41,14 @@ pub(super) fn check_paths(loaded: &Loaded, file: usize) -> Result<(), Refused> {
     ) {
         return Err(refused("a file that belongs to its directory"));
     }
+    let is_route = |name: &str| {
+        let stem = name.split('.').next().unwrap_or(name);
+        let routes = ["page", "layout", "route", "loading", "error", "template", "not-found", "middleware"];
+        stem.starts_with('+') || routes.contains(&stem)
+    };
+    if left.lang.is_script() && is_route(&old) {
+        return Err(refused("a file whose place is its address"));
+    }
     if old != new && (is_spoken(&old) || is_spoken(&new)) {
         return Err(refused("a file name with a meaning of its own"));
     }

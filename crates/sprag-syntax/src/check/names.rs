@@ -188,9 +188,12 @@ pub(crate) fn check_rename(
     let (mut uses, mut handed) = (0, Handed::Never);
     for (file, seen) in seen.iter().enumerate() {
         let Some(seen) = seen else { continue };
-        let is_imported = imports::is_imported(loaded, seen, from_sym, &declaration);
+        let imports = match imports::is_imported(loaded, seen, from_sym, &declaration) {
+            true => Imports::Ours,
+            false => Imports::Others,
+        };
         for id in occurrences(seen, from_sym) {
-            match whose(loaded, seen, file, id, &declaration, is_imported).map_err(escapes)? {
+            match whose(loaded, seen, file, id, &declaration, imports).map_err(escapes)? {
                 Whose::Another | Whose::Declaration => {}
                 Whose::Ours => {
                     uses += 1;
@@ -266,6 +269,13 @@ fn occurrences<'a>(seen: &'a Seen<'_>, sym: Sym) -> impl Iterator<Item = Id> + '
         .filter(move |id| tree.is_leaf(*id) && tree.sym(*id) == sym && is_name(tree.kind(*id)))
 }
 
+/// Whether a file has the name from the declaring one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Imports {
+    Ours,
+    Others,
+}
+
 /// What an occurrence of a name is.
 enum Whose {
     Declaration,
@@ -282,7 +292,7 @@ fn whose(
     file: usize,
     id: Id,
     of: &Declaration,
-    is_imported: bool,
+    imports: Imports,
 ) -> Result<Whose, &'static str> {
     if declared::declares(seen, file, id)?.is_some() {
         return Ok(Whose::Declaration);
@@ -290,7 +300,7 @@ fn whose(
     if let Use::Local(_) = seen.scopes.of_leaf(id) {
         return Ok(Whose::Another);
     }
-    let is_ours = is_ours(loaded, seen, file, id, of, is_imported);
+    let is_ours = is_ours(loaded, seen, file, id, of, imports);
     Ok(if is_ours { Whose::Ours } else { Whose::Unknown })
 }
 
@@ -300,7 +310,7 @@ fn is_ours(
     file: usize,
     id: Id,
     of: &Declaration,
-    is_imported: bool,
+    imports: Imports,
 ) -> bool {
     let tree = seen.tree;
     let here = file == of.file;
@@ -324,7 +334,7 @@ fn is_ours(
         _ => false,
     };
     match of.kind {
-        Declares::Top => is_bare && (here || is_imported),
+        Declares::Top => is_bare && (here || imports == Imports::Ours),
         // Java alone calls its own members by their bare name.
         Declares::Method | Declares::Field => {
             is_bare

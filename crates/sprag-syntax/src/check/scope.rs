@@ -317,10 +317,35 @@ impl Walk<'_> {
         let is_pinned =
             self.reader == Reader::Somebody || name_counts(self.tree.lang, self.symbols.text(name));
         self.bindings.push(Binding { name, is_pinned, at: id });
+        let twin = self.twin(depth, name);
         self.scopes[depth].names.insert(name, binding);
         self.scopes[depth].all.push(binding);
+        if let Some(twin) = twin {
+            self.bindings[twin as usize].is_pinned = true;
+            self.bindings[binding as usize].is_pinned = true;
+        }
         self.uses[id as usize] = Use::Local(binding);
         binding
+    }
+
+    /// A local that another of its name may not stand beside: such a program is none.
+    fn twin(&self, depth: usize, name: Sym) -> Option<u32> {
+        let here = &self.scopes[depth];
+        match self.tree.lang {
+            // A block may hide what is further out, and in Rust even its own.
+            Lang::Rust | Lang::Python | Lang::JavaScript | Lang::TypeScript | Lang::Tsx => {
+                let has_parameters = matches!(here.kind, ScopeKind::Function | ScopeKind::Item);
+                here.names.get(&name).copied().filter(|_| has_parameters)
+            }
+            Lang::Go => here.names.get(&name).copied(),
+            // No local of Java hides another of its method.
+            Lang::Java => {
+                let around = self.scopes[..=depth].iter().rev();
+                around
+                    .take_while(|scope| scope.kind != ScopeKind::Heir)
+                    .find_map(|scope| scope.names.get(&name).copied())
+            }
+        }
     }
 
     fn bind_pinned(&mut self, id: Id) {
@@ -335,11 +360,24 @@ fn name_counts(lang: Lang, name: &str) -> bool {
     let is_known = match lang {
         // Mangled inside of a class, and read by tools.
         Lang::Python => name.starts_with("__"),
-        // Given by name to whoever asks for it.
-        Lang::JavaScript | Lang::TypeScript | Lang::Tsx => name.len() > 1 && name.starts_with('$'),
-        Lang::Rust | Lang::Go | Lang::Java => false,
+        // Given by name to whoever asks for it; or a word of the language, here or in strict code.
+        Lang::JavaScript | Lang::TypeScript | Lang::Tsx => {
+            let reserved = "await yield let static eval arguments implements interface package private protected public \
+                            enum undefined NaN Infinity async of";
+            (name.len() > 1 && name.starts_with('$')) || is_word(reserved, name)
+        }
+        Lang::Rust => is_word(
+            "abstract become box do final macro override priv try typeof unsized virtual yield gen async await dyn union",
+            name,
+        ),
+        Lang::Java => is_word("_ goto const enum assert strictfp var yield record sealed permits when", name),
+        Lang::Go => false,
     };
     is_known || !name.is_ascii() || name.contains('\\')
+}
+
+fn is_word(words: &str, name: &str) -> bool {
+    words.split_whitespace().any(|word| word == name)
 }
 
 #[cfg(test)]

@@ -1,11 +1,12 @@
 //! From a source to a tree: what is kept of it and what is not.
 
+mod notes;
+
 use tree_sitter::{Parser, TreeCursor};
 
 use super::lines::{c_imports, has_hidden_lines, is_open_member};
 use super::{Id, MAX_DEPTH, Node, Tree};
 use crate::change::Reason;
-use crate::comment;
 use crate::digest::sha256;
 use crate::lang::{Lang, grammar};
 use crate::literal;
@@ -101,6 +102,7 @@ pub(crate) fn build(
         pending: Vec::new(),
         preambles: if lang == Lang::Go { c_imports(text) } else { Vec::new() },
         output: None,
+        attributes: None,
     };
     build.run(&mut parsed.tree.walk(), left)?;
     let mut tree = build.tree;
@@ -120,6 +122,8 @@ struct Build<'a> {
     preambles: Vec<usize>,
     /// Where the last line ends of what an example prints.
     output: Option<usize>,
+    /// Up to where attributes follow on a doc comment, and what they are.
+    attributes: Option<(usize, Docs)>,
 }
 
 /// An inner node whose children are being read.
@@ -133,6 +137,14 @@ struct Frame {
     /// The end of the last token read, to see what lies between tokens.
     seen: usize,
     gaps: Gaps,
+    docs: Docs,
+}
+
+/// Whether something makes use of the documentation in a node.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Docs {
+    Ignored,
+    Read,
 }
 
 /// What lies between the tokens of a node.
@@ -189,6 +201,7 @@ impl Build<'_> {
                     self.plain
                         .extend_from_slice(&self.tree.grammar.canon[node.kind_id() as usize].to_le_bytes());
                     self.plain.push(b'(');
+                    let docs = self.docs();
                     self.frames.push(Frame {
                         kind: self.tree.grammar.canon[node.kind_id() as usize],
                         field: cursor.field_id().map_or(0, |id| id.get()),
@@ -197,6 +210,7 @@ impl Build<'_> {
                         from: self.pending.len(),
                         seen: start,
                         gaps: gaps(kind),
+                        docs,
                     });
                     // `f"{x = }"` prints its own source.
                     if self.tree.lang == Lang::Python && kind == "interpolation" && has_kind(&node, &["="]) {
@@ -317,117 +331,6 @@ impl Build<'_> {
         let node = Node { kind, field, sym, start: start as u32, end: end as u32, kids_at: 0, kids: 0 };
         let id = self.tree.push(node);
         self.pending.push(id);
-    }
-
-    /// The first statement of a module, class or function, if it is only a string: documentation.
-    fn is_docstring(&self, node: &tree_sitter::Node<'_>, kind: &str, text: &str) -> bool {
-        if self.tree.lang != Lang::Python || kind != "expression_statement" || node.child_count() != 1 {
-            return false;
-        }
-        let Some(frame) = self.frames.last() else { return false };
-        let is_string = node
-            .child(0)
-            .is_some_and(|child| child.kind() == "string" || child.kind() == "concatenated_string");
-        let is_plain = |text: &str| {
-            let start = text.find(['"', '\'']).unwrap_or(0);
-            !text[..start].contains(['f', 'F', 'b', 'B', '(', 't', 'T'])
-        };
-        let parts_are_plain = node.child(0).is_some_and(|child| {
-            let mut cursor = child.walk();
-            child.kind() == "string"
-                || child.children(&mut cursor).all(|part| is_plain(&self.text[part.byte_range()]))
-        });
-        if !is_string || !is_plain(text) || !parts_are_plain {
-            return false;
-        }
-        let is_first = self.pending[frame.from..].iter().all(|id| self.tree.kind(*id) == "directive");
-        let owner = match self.tree.grammar.kinds[frame.kind as usize] {
-            "module" => true,
-            "block" => self.frames.len().checked_sub(2).is_some_and(|at| {
-                matches!(
-                    self.tree.grammar.kinds[self.frames[at].kind as usize],
-                    "function_definition" | "class_definition"
-                )
-            }),
-            _ => false,
-        };
-        is_first && owner
-    }
-
-    /// A macro is given documentation as it is given everything else.
-    fn is_macro_input(&self, text: &str) -> bool {
-        let is_doc = ["///", "//!", "/**", "/*!"].iter().any(|mark| text.starts_with(mark));
-        self.tree.lang == Lang::Rust
-            && is_doc
-            && self.frames.iter().any(|frame| self.tree.grammar.kinds[frame.kind as usize] == "token_tree")
-    }
-
-    /// The comment directly before `import "C"` is C.
-    fn is_preamble(&self, end: usize) -> bool {
-        let Some(import) = self.preambles.iter().copied().find(|import| end <= *import) else { return false };
-        let between = &self.text[end..import];
-        let rest = between.trim_start();
-        let lines = between[..between.len() - rest.len()].matches('\n').count();
-        lines < 2 && (rest.is_empty() || rest.starts_with("//") || rest.starts_with("/*"))
-    }
-
-    /// Keeps of a comment what is none.
-    fn comment(&mut self, text: &str, start: usize, end: usize) {
-        let lang = self.tree.lang;
-        let (before, behind) = (&self.text[..start], &self.text[end..]);
-        // The lines below `// Output:` belong to it.
-        let is_output = lang == Lang::Go
-            && (comment::is_output(text)
-                || self.output.is_some_and(|output| self.text[output..start].trim().is_empty()));
-        if is_output {
-            self.output = Some(end);
-        }
-        let is_directive = comment::is_directive(lang, text, before)
-            || is_output
-            || self.is_preamble(end)
-            || self.is_macro_input(text);
-        if is_directive {
-            // A constraint of old is one only with a blank line behind it.
-            let is_apart = text.contains("+build")
-                && behind.split('\n').nth(1).is_some_and(|line| line.trim().is_empty());
-            let text = text.trim_end();
-            let marked = format!("{text}\n");
-            let text = if is_apart { &marked } else { text };
-            return self.leaf(self.tree.grammar.directive, 0, text, start, end);
-        }
-        // A comment with the end of a line in it ends a line, and with it a `return`.
-        let is_between = text.contains('\n')
-            && (lang == Lang::Go || lang.is_script())
-            && before.rsplit('\n').next().is_some_and(|line| !line.trim().is_empty())
-            && behind.split('\n').next().is_some_and(|line| !line.trim().is_empty());
-        if is_between {
-            self.leaf(self.tree.grammar.directive, 0, "\n", start, end);
-        }
-    }
-
-    /// `'use strict'`: a text among the first statements of a script or function.
-    fn is_prologue(&self, node: &tree_sitter::Node<'_>, kind: &str) -> bool {
-        if !self.tree.lang.is_script() || kind != "expression_statement" {
-            return false;
-        }
-        let is_text = node.child(0).is_some_and(|child| child.kind() == "string");
-        if !is_text || node.child(1).is_some_and(|child| child.kind() != ";") {
-            return false;
-        }
-        let Some(frame) = self.frames.last() else { return false };
-        let is_first = self.pending[frame.from..]
-            .iter()
-            .all(|id| matches!(self.tree.kind(*id), "prologue" | "directive" | "{" | "hash_bang_line"));
-        let kind_of = |at: usize| self.tree.grammar.kinds[self.frames[at].kind as usize];
-        let owner = match kind_of(self.frames.len() - 1) {
-            "program" => true,
-            "statement_block" => self.frames.len().checked_sub(2).is_some_and(|at| {
-                let owner = kind_of(at);
-                owner.contains("function") || owner == "method_definition"
-            }),
-            _ => false,
-        };
-        is_first && owner
     }
 }
 

@@ -219,8 +219,6 @@ fn is_read(seen: &Seen<'_>, id: Id) -> bool {
                 | "field_expression"
                 | "annotation"
                 | "element_value_pair"
-                | "switch_label"
-                | "unary_expression"
                 | "type_arguments"
                 | "selector_expression"
                 | "reference_expression"
@@ -273,9 +271,6 @@ fn is_seen_there(seen: &Seen<'_>, statement: Id, id: Id) -> bool {
             }
             _ => false,
         };
-        if hides && tree.kind(at) == "mod_item" && tree.walk(at).any(|inner| inner == holder) {
-            return true;
-        }
         if hides {
             return false;
         }

@@ -11,7 +11,7 @@ use crate::lang::Lang;
 use crate::symbol::QuickMap;
 use crate::tree::Id;
 
-use body::{check_body, check_names, check_place};
+use body::{check_body, check_names, check_place, given};
 
 /// More calls are not looked at.
 const MANY: usize = 64;
@@ -58,27 +58,38 @@ pub(super) fn plan(seen: &Seen<'_>, name: Id) -> Result<Edit, &'static str> {
                 fill.insert(leaf, object);
             }
         }
-        check_names(seen, call, body)?;
         check_place(seen, call, body, shape)?;
         let statement = seen.parent(call);
         let holder = seen.parent(statement);
         let is_listed = matches!(tree.kind(holder), "statement_block" | "block" | "program" | "module");
         let is_alone = tree.named_kids(statement).count() == 1;
-        let statements =
-            || tree.named_kids(body).map(|kid| Put::Filled(kid, clone_fill(&fill))).collect::<Vec<_>>();
-        match shape {
-            Shape::Value(value) => edit.put(call, vec![Put::Filled(value, fill)]),
-            // Returning from the function is returning from the caller.
-            Shape::Returns if tree.kind(statement) == "return_statement" && is_alone && is_listed => {
-                edit.put(statement, statements());
+        let statements = |fill: &QuickMap<Id, Id>| {
+            tree.named_kids(body).map(|kid| Put::Filled(kid, clone_fill(fill))).collect::<Vec<_>>()
+        };
+        let is_returned = tree.kind(statement) == "return_statement" && is_alone && is_listed;
+        let given = match shape {
+            Shape::Returns if !is_returned => Some(given(seen, call, body)?),
+            _ => None,
+        };
+        check_names(seen, call, body, given.as_ref().map(|given| given.local).as_slice())?;
+        match (shape, given) {
+            (Shape::Value(value), _) => edit.put(call, vec![Put::Filled(value, fill)]),
+            (Shape::Returns, Some(given)) => {
+                let own = |leaf: &Id| seen.scopes.of_leaf(*leaf) == Use::Local(given.local);
+                fill.extend(tree.walk(body).filter(own).map(|leaf| (leaf, given.name)));
+                let mut body = statements(&fill);
+                body.pop();
+                edit.put(given.statement, body);
             }
-            Shape::Statements if tree.kind(statement) == "expression_statement" && is_alone => {
+            // Returning from the function is returning from the caller.
+            (Shape::Returns, None) => edit.put(statement, statements(&fill)),
+            (Shape::Statements, _) if tree.kind(statement) == "expression_statement" && is_alone => {
                 if !is_listed && tree.named_kids(body).count() != 1 {
                     return Err("there is no room for its body");
                 }
-                edit.put(statement, statements());
+                edit.put(statement, statements(&fill));
             }
-            Shape::Returns | Shape::Statements => return Err("its value is used"),
+            (Shape::Statements, _) => return Err("its value is used"),
         }
         count += 1;
         if count > MANY {

@@ -155,7 +155,7 @@ fn python(seen: &Seen<'_>, id: Id, of: &Declaration, handed: Handed) -> bool {
             // A text that is there is looked at by itself.
             let is_told = name.is_some_and(|name| tree.is_leaf(name) && tree.kind(name) == "string");
             let is_own = object.is_some_and(|object| matches!(seen.text_or_empty(object), "self" | "cls"));
-            !is_told && !(is_own && of.kind == Declares::Top)
+            !(is_told || is_own && of.kind == Declares::Top)
         }
         "globals" | "locals" | "vars" | "dir" | "eval" | "exec" => is_free && !is_member,
         "__dict__" | "getmembers" | "_getframe" | "currentframe" | "getsource" | "attrgetter"

@@ -69,7 +69,6 @@ impl Walk<'_> {
             "block"
             | "constructor_body"
             | "for_statement"
-            | "switch_block_statement_group"
             | "switch_rule"
             | "try_with_resources_statement"
             | "catch_clause"

@@ -77,7 +77,11 @@ impl Walk<'_> {
                         let kid = self.tree.kids(pattern)[at];
                         match self.tree.field(kid) {
                             "condition" => self.visit(kid),
-                            _ => self.pattern(kid),
+                            _ => {
+                                let from = self.bindings.len();
+                                self.pattern(kid);
+                                self.rust_pattern_done(from);
+                            }
                         }
                     }
                 }
@@ -127,7 +131,20 @@ impl Walk<'_> {
 
     fn pattern_field(&mut self, id: Id) {
         if let Some(pattern) = self.tree.child(id, "pattern") {
+            let from = self.bindings.len();
             self.pattern(pattern);
+            self.rust_pattern_done(from);
+        }
+    }
+
+    /// One pattern binds a name once; two of a name are no program.
+    fn rust_pattern_done(&mut self, from: usize) {
+        let mut seen: QuickMap<Sym, usize> = QuickMap::default();
+        for at in from..self.bindings.len() {
+            if let Some(twin) = seen.insert(self.bindings[at].name, at) {
+                self.bindings[twin].is_pinned = true;
+                self.bindings[at].is_pinned = true;
+            }
         }
     }
 

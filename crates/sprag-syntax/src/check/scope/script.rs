@@ -79,8 +79,13 @@ impl Walk<'_> {
                 self.push(ScopeKind::Block, id);
                 if let Some(parameter) = self.tree.child(id, "parameter") {
                     self.script_pattern(parameter, Binds::Here);
+                    self.visit(parameter);
                 }
-                self.kids(id);
+                // The block may not declare the parameter again.
+                if let Some(body) = self.tree.child(id, "body") {
+                    self.script_block(body);
+                    self.kids(body);
+                }
                 self.pop();
             }
             "class" | "class_declaration" | "abstract_class_declaration" => {

@@ -6,7 +6,7 @@ use super::super::super::scope::Use;
 use super::super::is_special_place;
 use super::Shape;
 use crate::lang::Lang;
-use crate::symbol::Sym;
+use crate::symbol::QuickSet;
 use crate::tree::Id;
 
 /// What would mean something else in another function.
@@ -136,33 +136,88 @@ pub(super) fn check_place(seen: &Seen<'_>, call: Id, body: Id, shape: Shape) -> 
     }
 }
 
-/// Names of the body must mean at the call what they mean in the function.
-pub(super) fn check_names(seen: &Seen<'_>, call: Id, body: Id) -> Result<(), &'static str> {
+/// Names of the body must mean at the call what they mean in the function; those that are `given` take others.
+pub(super) fn check_names(seen: &Seen<'_>, call: Id, body: Id, given: &[u32]) -> Result<(), &'static str> {
     let tree = seen.tree;
-    let caller = outermost(seen, call);
-    let bound: Vec<Sym> = tree
-        .walk(caller)
-        .filter(|id| tree.is_leaf(*id))
-        .filter_map(|id| match seen.scopes.of_leaf(id) {
-            Use::Local(binding) | Use::Named(binding) => Some(seen.scopes.bindings[binding as usize].name),
-            _ => None,
-        })
-        .collect();
-    let all: Vec<Sym> = tree.walk(caller).filter(|id| tree.is_leaf(*id)).map(|id| tree.sym(id)).collect();
-    for id in tree.walk(body).filter(|id| tree.is_leaf(*id)) {
-        let clashes = match seen.scopes.of_leaf(id) {
-            Use::Free => bound.contains(&tree.sym(id)),
-            Use::Local(binding) => {
-                let declared = seen.scopes.bindings[binding as usize].at;
-                tree.walk(body).any(|inner| inner == declared) && all.contains(&tree.sym(id))
-            }
-            Use::Named(_) | Use::Text => false,
-        };
-        if clashes {
-            return Err("a name would be captured");
+    let (mut bound, mut all) = (QuickSet::default(), QuickSet::default());
+    for id in tree.walk(outermost(seen, call)).filter(|id| tree.is_leaf(*id)) {
+        all.insert(tree.sym(id));
+        if let Use::Local(binding) | Use::Named(binding) = seen.scopes.of_leaf(id) {
+            bound.insert(seen.scopes.bindings[binding as usize].name);
         }
     }
-    Ok(())
+    let inside: QuickSet<Id> = tree.walk(body).collect();
+    let clashes = |id: Id| match seen.scopes.of_leaf(id) {
+        Use::Free => bound.contains(&tree.sym(id)),
+        Use::Local(binding) => {
+            let declared = seen.scopes.bindings[binding as usize].at;
+            inside.contains(&declared) && !given.contains(&binding) && all.contains(&tree.sym(id))
+        }
+        Use::Named(_) | Use::Text => false,
+    };
+    match tree.walk(body).any(|id| tree.is_leaf(id) && clashes(id)) {
+        true => Err("a name would be captured"),
+        false => Ok(()),
+    }
+}
+
+/// `const a = f()` of a body that ends with `return b`, its own `const b`: what the body calls `b` is `a` afterwards.
+pub(super) struct Given {
+    /// The declaration in the caller, which the body takes the place of.
+    pub statement: Id,
+    pub name: Id,
+    pub local: u32,
+}
+
+pub(super) fn given(seen: &Seen<'_>, call: Id, body: Id) -> Result<Given, &'static str> {
+    const NO: &str = "its value is used";
+    let tree = seen.tree;
+    let returns = tree.walk(body).filter(|id| tree.kind(*id) == "return_statement");
+    let last = tree.named_kids(body).last().ok_or(NO)?;
+    let &[_, returned] = tree.kids(last) else { return Err(NO) };
+    let Use::Local(local) = seen.scopes.of_leaf(returned) else { return Err(NO) };
+    let at = seen.scopes.bindings[local as usize].at;
+    let (inner, _) = declared(seen, at).ok_or(NO)?;
+    let declarator = seen.parent(call);
+    let name = tree.child(declarator, "name").ok_or(NO)?;
+    let (statement, value) = declared(seen, name).ok_or(NO)?;
+    let Use::Local(outer) = seen.scopes.of_leaf(name) else { return Err(NO) };
+    let is_same_kind = tree.child(inner, "kind").map(|kind| tree.kind(kind))
+        == tree.child(statement, "kind").map(|kind| tree.kind(kind));
+    let is_shape = returns.count() == 1
+        && tree.kind(last) == "return_statement"
+        && seen.parent(inner) == body
+        && value == call
+        && is_same_kind
+        && tree.kind(seen.parent(statement)) == "statement_block";
+    // While the body runs, nobody may ask for what is being declared, and nothing may take its name for a text.
+    let asks = tree.walk(tree.root).filter(|id| tree.is_leaf(*id)).any(|id| match seen.scopes.of_leaf(id) {
+        Use::Local(binding) | Use::Named(binding) if binding == outer => {
+            tree.node(id).start < tree.node(statement).start
+                || seen.enclosing(id, &["function_declaration"])
+                    != seen.enclosing(name, &["function_declaration"])
+        }
+        Use::Named(binding) => binding == local,
+        _ => false,
+    });
+    match is_shape && !asks {
+        true => Ok(Given { statement, name, local }),
+        false => Err(NO),
+    }
+}
+
+/// The lone declaration of a local of a script, and its value.
+fn declared(seen: &Seen<'_>, name: Id) -> Option<(Id, Id)> {
+    let tree = seen.tree;
+    let declarator = seen.parent(name);
+    let statement = seen.parent(declarator);
+    let count = tree.named_kids(statement).filter(|kid| tree.kind(*kid) == "variable_declarator").count();
+    let is_plain = tree.kind(declarator) == "variable_declarator"
+        && tree.kind(statement) == "lexical_declaration"
+        && count == 1
+        && tree.child(declarator, "name") == Some(name)
+        && tree.child(declarator, "type").is_none();
+    is_plain.then_some((statement, tree.child(declarator, "value")?))
 }
 
 fn outermost(seen: &Seen<'_>, id: Id) -> Id {
