@@ -2,4 +2,5 @@
 //! whatever kills it, the next one goes on from what is written.
 
 pub mod reign;
+pub mod verification;
 pub mod wire;

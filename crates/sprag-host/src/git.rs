@@ -16,7 +16,7 @@ use crate::places::Places;
 use crate::quoted;
 
 #[cfg(test)]
-mod scratch;
+pub(crate) mod scratch;
 mod versions;
 
 pub use versions::{Range, Versions, versions};
@@ -142,6 +142,16 @@ pub fn untracked_paths(dir: &Path, paths: &[String]) -> Option<Vec<String>> {
 /// Every file of the worktree that git knows or is not told to ignore.
 pub fn all_paths(worktree: &Path) -> Option<Vec<String>> {
     listed(git(worktree, &["ls-files", "--cached", "--others", "--exclude-standard", "-z"])?)
+}
+
+/// Every file of the worktree that git knows.
+pub fn tracked_paths(worktree: &Path) -> Option<Vec<String>> {
+    listed(git(worktree, &["ls-files", "--cached", "-z"])?)
+}
+
+/// Those of them that are not as they were committed.
+pub fn changed_tracked_paths(worktree: &Path) -> Option<Vec<String>> {
+    listed(git(worktree, &["diff", "HEAD", "--name-only", "--no-renames", "--no-ext-diff", "-z"])?)
 }
 
 /// Its name depends on how the repository hashes.

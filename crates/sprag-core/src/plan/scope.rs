@@ -7,8 +7,6 @@ use crate::intent::{Folding, Glob};
 
 /// What all comparisons of a plan may cost, in pairs of places in patterns.
 const STEPS: u32 = 1_000_000;
-/// Pairs that are told.
-const PAIRS: usize = 300;
 
 /// Signs that stand for others.
 const SIGNS: [char; 3] = ['*', '?', '{'];
@@ -72,9 +70,13 @@ impl Compared {
     }
 }
 
-/// Pairs of stages that may run at once and change the same file, with the patterns by which; and whether all
-/// pairs could be compared.
-pub fn overlaps(scopes: &[Compared], graph: &Graph) -> (Vec<(usize, usize, (FileGlob, FileGlob))>, bool) {
+/// Pairs of stages that may run at once and change the same file, with the patterns by which, so many at most; and
+/// whether all pairs could be compared.
+pub fn overlaps(
+    scopes: &[Compared],
+    graph: &Graph,
+    most: usize,
+) -> (Vec<(usize, usize, (FileGlob, FileGlob))>, bool) {
     let order = graph.order_known();
     let mut steps = STEPS;
     let mut found = Vec::new();
@@ -86,7 +88,7 @@ pub fn overlaps(scopes: &[Compared], graph: &Graph) -> (Vec<(usize, usize, (File
             match ours.meets(theirs, &mut steps) {
                 None => return (found, false),
                 Some(None) => {}
-                Some(Some(_)) if found.len() >= PAIRS => return (found, false),
+                Some(Some(_)) if found.len() >= most => return (found, false),
                 Some(Some(globs)) => found.push((one, other, globs)),
             }
         }

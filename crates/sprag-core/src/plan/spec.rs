@@ -23,6 +23,9 @@ pub struct Plan {
     pub head: Head,
     stages: Vec<StageSpec>,
     graph: Graph,
+    places: BTreeMap<String, usize>,
+    /// How many stages of a group may run at once, wherever that is said.
+    groups: BTreeMap<Slug, u16>,
 }
 
 /// What holds for all stages.
@@ -244,17 +247,19 @@ impl Plan {
     /// By [`super::validate::validate`], which looks at all else, and from a record of it. `None`: no stage at
     /// all, an id that is nobody's or two's, or a circle.
     pub(super) fn new(head: Head, stages: Vec<StageSpec>) -> Option<Plan> {
-        let places: BTreeMap<&StageId, usize> =
-            stages.iter().enumerate().map(|(at, stage)| (&stage.id, at)).collect();
+        let named = stages.iter().enumerate().map(|(at, stage)| (stage.id.as_str().to_owned(), at));
+        let places: BTreeMap<String, usize> = named.collect();
         if places.len() < stages.len() || stages.is_empty() || stages.len() > STAGES {
             return None;
         }
         let needs = |stage: &StageSpec| -> Option<Vec<usize>> {
-            stage.dependencies.iter().map(|id| places.get(id).copied()).collect()
+            stage.dependencies.iter().map(|id| places.get(id.as_str()).copied()).collect()
         };
         let needs: Option<Vec<Vec<usize>>> = stages.iter().map(needs).collect();
         let graph = Graph::new(needs?).ok()?;
-        Some(Plan { head, stages, graph })
+        let groups = stages.iter().filter_map(|stage| stage.parallel_group.as_ref());
+        let groups = groups.filter_map(|group| Some((group.name.clone(), group.max?))).collect();
+        Some(Plan { head, stages, graph, places, groups })
     }
 
     /// In the order of the file.
@@ -267,7 +272,16 @@ impl Plan {
     }
 
     pub fn find(&self, id: &str) -> Option<&StageSpec> {
-        self.stages.iter().find(|stage| stage.id.as_str() == id)
+        self.place(id).map(|place| &self.stages[place])
+    }
+
+    /// Where a stage stands among the others, by which the graph knows it.
+    pub fn place(&self, id: &str) -> Option<usize> {
+        self.places.get(id).copied()
+    }
+
+    pub fn group_max(&self, name: &Slug) -> Option<u16> {
+        self.groups.get(name).copied()
     }
 
     /// Of all that it says: the same digest is the same plan.

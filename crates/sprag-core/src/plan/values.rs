@@ -295,7 +295,8 @@ impl Readable for Pattern {
             what: format!("`{shown}` is no regular expression: {error}"),
             fix: "put a `\\` before signs that mean themselves".to_owned(),
         })?;
-        if regex.is_match("") {
+        // Some that do not fit nothing itself fit it between two letters, as `\b` does.
+        if regex.is_match("") || regex.find_iter("a 0\n\n_-").any(|found| found.range().is_empty()) {
             let what = format!("`{shown}` fits the empty text, and so any file");
             return Err(Wrong { code: Code::WeakPattern, what, fix: "name what has to be there".to_owned() });
         }
@@ -378,3 +379,6 @@ impl Readable for Label {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,6 +12,9 @@ use super::Around;
 use super::stage::Read;
 use crate::written::At;
 
+/// Pairs of stages that are told.
+const OVERLAPS: usize = 300;
+
 pub fn look(reader: &mut Reader, stages: &[Read], around: &Around<'_>) {
     let places = names(reader, stages, around);
     let needs = dependencies(reader, stages, &places);
@@ -116,7 +119,7 @@ fn overlaps(reader: &mut Reader, stages: &[Read], graph: &Graph) {
                 }
             })
             .collect();
-    let (pairs, is_all) = scope::overlaps(&scopes, graph);
+    let (pairs, is_all) = scope::overlaps(&scopes, graph, OVERLAPS);
     for (one, other, globs) in pairs {
         let what = format!(
             "stages `{}` and `{}` may run at once and change the same files (`{}` and `{}`)",
