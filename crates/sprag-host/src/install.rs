@@ -24,17 +24,9 @@ pub mod server;
 
 /// Commands an agent may run on its own: what it tells us about its work, and what it looks up.
 /// None of them approves anything or changes what Sprag does; a verdict takes a reviewer's token.
+#[rustfmt::skip]
 pub const AGENT_COMMANDS: &[&str] = &[
-    "reflect",
-    "skip",
-    "observe",
-    "ref",
-    "show",
-    "search",
-    "lesson",
-    "decide",
-    "review context",
-    "intent select",
+    "reflect", "skip", "observe", "ref", "show", "search", "lesson", "decide", "review context", "intent select",
 ];
 
 /// The rule that lets an agent use all tools of the broker.

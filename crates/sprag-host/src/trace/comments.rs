@@ -21,17 +21,8 @@ struct Comment {
 /// The first comment that one side has and the other has not. One that was moved, to another file as well, is the
 /// same.
 pub fn difference(sides: &[Side<'_>]) -> Option<Witness> {
-    let all = |of: fn(&Side<'_>) -> (Option<String>, Option<Vec<u8>>)| {
-        let mut found = Vec::new();
-        for side in sides {
-            let (Some(path), Some(text)) = of(side) else { continue };
-            let Some(lang) = Lang::of_path(&path) else { continue };
-            found.extend(comments(lang, &text).into_iter().map(|comment| (path.clone(), comment)));
-        }
-        found
-    };
-    let before = all(|side| (side.path_before.map(str::to_owned), side.before.map(<[u8]>::to_vec)));
-    let after = all(|side| (side.path_after.map(str::to_owned), side.after.map(<[u8]>::to_vec)));
+    let before = all(sides.iter().map(|side| (side.path_before, side.before)));
+    let after = all(sides.iter().map(|side| (side.path_after, side.after)));
     let gone = first_beyond(&before, &after);
     let new = first_beyond(&after, &before);
     let spot = |comment: &Comment| Spot { line: comment.line, text: redact::short(&comment.words) };
@@ -44,20 +35,30 @@ pub fn difference(sides: &[Side<'_>]) -> Option<Witness> {
     })
 }
 
+/// The comments of all files of one side, each with where it is.
+fn all<'a>(files: impl Iterator<Item = (Option<&'a str>, Option<&'a [u8]>)>) -> Vec<(String, Comment)> {
+    let mut found = Vec::new();
+    for (path, text) in files {
+        let (Some(path), Some(text)) = (path, text) else { continue };
+        let Some(lang) = Lang::of_path(path) else { continue };
+        found.extend(comments(lang, text).into_iter().map(|comment| (path.to_owned(), comment)));
+    }
+    found
+}
+
 /// The first that is there more often than on the other side.
 fn first_beyond(these: &[(String, Comment)], those: &[(String, Comment)]) -> Option<(String, Comment)> {
     let mut left: BTreeMap<&str, usize> = BTreeMap::new();
     for (_, comment) in those {
         *left.entry(comment.words.as_str()).or_default() += 1;
     }
-    let is_beyond = |comment: &Comment| match left.get_mut(comment.words.as_str()) {
+    let mut is_beyond = |comment: &Comment| match left.get_mut(comment.words.as_str()) {
         Some(count) if *count > 0 => {
             *count -= 1;
             false
         }
         _ => true,
     };
-    let mut is_beyond = is_beyond;
     these.iter().find(|(_, comment)| is_beyond(comment)).cloned()
 }
 
@@ -70,48 +71,40 @@ fn comments(lang: Lang, text: &[u8]) -> Vec<Comment> {
     let mut open: Option<u32> = None;
     while let Some(first) = rest.chars().next() {
         let token = token(lang, rest);
-        let (length, words) = match token {
-            Token::Comment { length, words } => (length, Some(words)),
-            Token::Literal { length } => (length, None),
-            Token::Other => (first.len_utf8(), None),
+        let length = match token {
+            Token::Line(length) | Token::Block(length) | Token::Literal(length) => length,
+            Token::Other => first.len_utf8(),
         };
-        let (taken, after) = rest.split_at(length.clamp(1, rest.len()));
-        match words {
-            Some(words) if !words.is_empty() => match (open, found.last_mut()) {
-                (Some(at), Some(last)) if at + 1 == line => {
-                    last.words.push(' ');
-                    last.words.push_str(&words);
+        let (taken, after) = rest.split_at(length.min(rest.len()));
+        match token {
+            Token::Line(_) | Token::Block(_) => {
+                let words = plain(taken);
+                match found.last_mut().filter(|_| open.is_some_and(|at| at + 1 == line)) {
+                    Some(last) => {
+                        let blank = if last.words.is_empty() || words.is_empty() { "" } else { " " };
+                        last.words.extend([blank, &words]);
+                    }
+                    None => found.push(Comment { line, words }),
                 }
-                _ => found.push(Comment { line, words }),
-            },
-            Some(_) => {}
-            None if first.is_whitespace() => {}
-            None => open = None,
+                open = matches!(token, Token::Line(_)).then_some(line);
+            }
+            Token::Other if first.is_whitespace() => {}
+            Token::Literal(_) | Token::Other => open = None,
         }
         line = line.saturating_add(u32::try_from(taken.matches('\n').count()).unwrap_or(u32::MAX));
-        if matches!(token_kind(taken, lang), Kind::Line) {
-            open = Some(line);
-        }
         rest = after;
     }
+    found.retain(|comment| !comment.words.is_empty());
     found
 }
 
+/// What a text begins with, and how long that is.
 enum Token {
-    Comment { length: usize, words: String },
-    Literal { length: usize },
+    Line(usize),
+    /// Also a text of several lines, which may be a docstring; one that is none does not change in what is proved.
+    Block(usize),
+    Literal(usize),
     Other,
-}
-
-#[derive(PartialEq, Eq)]
-enum Kind {
-    Line,
-    Other,
-}
-
-fn token_kind(taken: &str, lang: Lang) -> Kind {
-    let mark = if lang == Lang::Python { "#" } else { "//" };
-    if taken.starts_with(mark) { Kind::Line } else { Kind::Other }
 }
 
 fn token(lang: Lang, rest: &str) -> Token {
@@ -120,38 +113,32 @@ fn token(lang: Lang, rest: &str) -> Token {
         rest.get(from..).and_then(|inner| inner.find(end)).map_or(rest.len(), |at| from + at + end.len())
     };
     if is_python && rest.starts_with('#') || !is_python && rest.starts_with("//") {
-        let length = rest.find('\n').unwrap_or(rest.len());
-        return Token::Comment { length, words: plain(&rest[..length]) };
+        return Token::Line(rest.find('\n').unwrap_or(rest.len()));
     }
     if !is_python && rest.starts_with("/*") {
-        let length = if lang == Lang::Rust { nested(rest) } else { upto("*/", 2) };
-        return Token::Comment { length, words: plain(&rest[..length]) };
+        return Token::Block(if lang == Lang::Rust { nested(rest) } else { upto("*/", 2) });
     }
-    // A text of several lines may be a docstring; one that is none does not change in what is proved.
     for quotes in ["\"\"\"", "'''"] {
         if is_python && rest.starts_with(quotes) {
-            let length = upto(quotes, 3);
-            return Token::Comment { length, words: plain(rest[..length].trim_matches(['"', '\''])) };
+            return Token::Block(upto(quotes, 3));
         }
     }
     if lang == Lang::Rust && rest.starts_with('r') {
         let hashes = rest[1..].bytes().take_while(|byte| *byte == b'#').count();
         if rest[1 + hashes..].starts_with('"') {
-            return Token::Literal { length: upto(&format!("\"{}", "#".repeat(hashes)), 2 + hashes) };
+            return Token::Literal(upto(&format!("\"{}", "#".repeat(hashes)), 2 + hashes));
         }
     }
     match rest.as_bytes().first() {
-        Some(b'"') => Token::Literal { length: quoted(rest, '"') },
+        Some(b'"') => Token::Literal(quoted(rest, '"')),
         // A lifetime has no second quote.
         Some(b'\'') if lang == Lang::Rust => match rest.as_bytes().get(1..4) {
-            Some([b'\\', ..]) => Token::Literal { length: quoted(rest, '\'') },
-            Some([_, b'\'', _]) => Token::Literal { length: 3 },
+            Some([b'\\', ..]) => Token::Literal(quoted(rest, '\'')),
+            Some([_, b'\'', _]) => Token::Literal(3),
             _ => Token::Other,
         },
-        Some(b'\'') => Token::Literal { length: quoted(rest, '\'') },
-        Some(b'`') if !is_python && lang != Lang::Rust && lang != Lang::Java => {
-            Token::Literal { length: upto("`", 1) }
-        }
+        Some(b'\'') => Token::Literal(quoted(rest, '\'')),
+        Some(b'`') if !is_python && lang != Lang::Rust && lang != Lang::Java => Token::Literal(upto("`", 1)),
         _ => Token::Other,
     }
 }
@@ -196,7 +183,7 @@ fn nested(rest: &str) -> usize {
 fn plain(text: &str) -> String {
     let words = text
         .split_whitespace()
-        .map(|word| word.trim_matches(['/', '*', '#', '!']))
+        .map(|word| word.trim_matches(['/', '*', '#', '!', '"', '\'']))
         .filter(|word| !word.is_empty());
     words.collect::<Vec<_>>().join(" ")
 }

@@ -132,6 +132,7 @@ fn calls(records: &[Record]) -> Vec<Span> {
     spans.into_iter().map(|(_, span)| span).collect()
 }
 
+const GIT: &str = "git";
 /// Verbs of git that leave every file as it is.
 const KEEPING: &[&str] = &["add", "branch", "commit", "fetch", "push", "tag"];
 
@@ -140,7 +141,7 @@ fn left_by(line: &str) -> Leaves {
     let is_plain = |command: &Command| {
         let alone = Script { commands: vec![command.clone()], ..Script::default() };
         let verb = matches!(command.argv.get(1), Some(Word::Known(verb)) if KEEPING.contains(&verb.as_str()));
-        alone.only_looks() || command.program() == Some("git") && verb
+        alone.only_looks() || command.program() == Some(GIT) && verb
     };
     // One that was cut short, or has something in the background, is not known; one that writes may have written
     // the very file before somebody else did.

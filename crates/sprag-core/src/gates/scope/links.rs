@@ -8,6 +8,8 @@ use crate::shell::{Command, PathUse, Place, Script, Word};
 
 const LINKING: &[&str] = &["ln", "gln"];
 const COPYING: &[&str] = &["cp", "gcp"];
+/// Links of one command that lead to each other.
+const DEPTH: usize = 8;
 
 /// A link by the path it will have, and where it leads.
 struct Link {
@@ -49,8 +51,13 @@ pub fn follow(script: &Script, input: &Input, wanted: &mut Vec<Wanted>) {
         }
         _ => None,
     };
-    let more: Vec<Wanted> = wanted.iter().filter_map(through).collect();
-    wanted.extend(more);
+    // A link may lead to another one.
+    let mut from = 0;
+    for _ in 0..DEPTH {
+        let more: Vec<Wanted> = wanted[from..].iter().filter_map(through).collect();
+        from = wanted.len();
+        wanted.extend(more);
+    }
 }
 
 enum Made {

@@ -160,6 +160,8 @@ fn of_script(script: &Script, input: &Input) -> Vec<Wanted> {
             Some("patch") if !is_told("patch") => {
                 wanted.extend(patches::wanted(command, "patch", script, input));
             }
+            // A second name of a file is that file.
+            Some("link") => wanted.extend(edited(command, "link", input)),
             Some(editor) if EDITORS.contains(&editor) => wanted.extend(edited(command, editor, input)),
             _ => {}
         }
