@@ -19,6 +19,7 @@ use crate::disk::{self, Disk, read_small};
 use crate::env::Env;
 use crate::person;
 use crate::places::UserPlaces;
+use crate::processes;
 use crate::records;
 
 pub const VARIABLE: &str = "SPRAG_RUN";
@@ -63,7 +64,7 @@ impl<'d> Run<'d> {
     pub fn begin(user: &UserPlaces, disk: &'d dyn Disk, task: Task) -> io::Result<Run<'d>> {
         let token = records::new_id(crate::env::now());
         let path = dir(user).join(&token);
-        let process = person::this_process().ok_or(io::ErrorKind::Unsupported)?;
+        let process = processes::this_process().ok_or(io::ErrorKind::Unsupported)?;
         disk::make_parent(disk, &path)?;
         let bytes = serde_json::to_vec(&Recorded { process, task, namespace: namespace() })
             .map_err(io::Error::other)?;

@@ -109,6 +109,11 @@ impl Failure {
         Failure::new(Kind::No, "not_found", format!("`{program}` is not on PATH")).next("sprag clients")
     }
 
+    pub fn no_agent(program: &str, error: &io::Error) -> Failure {
+        let message = format!("the agent `{program}` cannot be started: {error}");
+        Failure::new(Kind::No, "no_agent", message).next("sprag doctor")
+    }
+
     pub fn no_verdict(title: &str, is_timed_out: bool, said: &str) -> Failure {
         let how = if is_timed_out { "took too long" } else { "ended without a verdict" };
         let said = if said.is_empty() { String::new() } else { format!("; it said: {said}") };

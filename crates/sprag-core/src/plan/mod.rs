@@ -3,6 +3,7 @@
 
 pub mod checks;
 pub mod drawing;
+pub mod exit;
 pub mod fields;
 pub mod graph;
 pub mod merge;
@@ -18,10 +19,12 @@ pub mod schedule;
 pub mod scope;
 pub mod spec;
 pub mod stage;
+pub mod stub;
 pub mod template;
 #[cfg(test)]
 mod testing;
 pub mod validate;
 pub mod values;
+pub mod verify;
 pub mod why;
 pub mod world;

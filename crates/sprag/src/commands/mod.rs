@@ -66,6 +66,7 @@ commands! {
     Completions: completions,
     Demo: demo,
     Hook: hook,
+    Supervise: supervise,
 }
 
 /// Governs, remembers for, traces and orchestrates coding agents.

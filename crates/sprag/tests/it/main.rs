@@ -47,6 +47,7 @@ mod stale;
 mod stale_laws;
 mod states;
 mod stories;
+mod supervise;
 mod support;
 mod trace;
 mod unfinished;
