@@ -180,8 +180,8 @@ impl Run {
         }
         let scopes: Vec<Compared> =
             self.plan.stages().iter().map(|spec| Compared::new(&spec.scope)).collect();
-        let (near, _) = overlaps(&scopes, self.plan.graph(), NEAR);
-        self.near = near.into_iter().map(|(one, other, _)| (one, other)).collect();
+        let near = overlaps(&scopes, self.plan.graph(), NEAR).pairs;
+        self.near = near.into_iter().map(|overlap| (overlap.one, overlap.other)).collect();
         let ids: Vec<StageId> = self.plan.stages().iter().map(|spec| spec.id.clone()).collect();
         ids.iter().for_each(|id| self.free(id));
     }
