@@ -91,7 +91,7 @@ codes! {
     Contradiction "contradiction" Error "two fields that cannot both be met",
     Overlap "overlap" Warning "two stages may change the same file, and neither waits for the other",
     NoScope "no-scope" Warning "a stage without `intents` and `files`: whatever it changes is in scope",
-    NotCompared "not-compared" Warning "there are too many patterns to compare all of them",
+    NotCompared "not-compared" Warning "more scopes to compare, or more that overlap, than are told",
 }
 
 impl Problem {

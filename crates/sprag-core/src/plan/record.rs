@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::exit::{self, By, Exit};
 use super::spec::Plan;
 use super::stage::{Commit, Failure, Happened, Key, StageId};
 use crate::digest::Digest;
@@ -196,6 +197,22 @@ pub enum Progress {
     Nothing,
 }
 
+impl Ended {
+    /// What the exit that a supervisor has written down comes to, as far as that tells. Limits, logins and full
+    /// contexts show in what the client says, and are known to whoever reads that.
+    pub fn of(exit: &Exit, killed: Option<Because>, progress: Progress) -> Ended {
+        let failed = |failure| Ended::Failed { failure, progress };
+        match (exit.by, &exit.ended, killed) {
+            (_, exit::Ended::Refused { .. }, _) => failed(Failure::Setup),
+            (By::Told, _, Some(Because::Wedged)) => failed(Failure::Wedged),
+            (By::Told, _, Some(Because::Over) | None) => Ended::Stopped,
+            (By::Deadline, _, _) => failed(Failure::Timeout),
+            (By::Itself, exit::Ended::Code(0), _) => Ended::Well,
+            (By::Itself, exit::Ended::Code(_) | exit::Ended::Signal(_), _) => failed(Failure::Crash),
+        }
+    }
+}
+
 impl Recorded {
     /// As a line of the log, which others name and sign.
     pub fn record(&self, at: Timestamp) -> Record {
@@ -214,4 +231,27 @@ impl Recorded {
 /// `run/stage/attempt/step`: by which an effect is known again.
 pub fn key(run: &Text<64>, stage: &str, attempt: u32, step: &str) -> Key {
     Key(Text::new(format!("{run}/{stage}/{attempt}/{step}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_exit_comes_to_an_end_of_a_session() {
+        let exit = |ended, by| Exit { v: 1, ended, by, at: Timestamp::from_millis(0), millis: 1 };
+        let failed = |failure| Ended::Failed { failure, progress: Progress::Nothing };
+        for (ended, by, killed, comes_to) in [
+            (exit::Ended::Code(0), By::Itself, None, Ended::Well),
+            (exit::Ended::Code(0), By::Itself, Some(Because::Over), Ended::Well),
+            (exit::Ended::Code(1), By::Itself, None, failed(Failure::Crash)),
+            (exit::Ended::Signal(9), By::Itself, None, failed(Failure::Crash)),
+            (exit::Ended::Signal(15), By::Deadline, None, failed(Failure::Timeout)),
+            (exit::Ended::Signal(15), By::Told, Some(Because::Over), Ended::Stopped),
+            (exit::Ended::Signal(15), By::Told, Some(Because::Wedged), failed(Failure::Wedged)),
+            (exit::Ended::Refused { why: Text::new("x") }, By::Itself, None, failed(Failure::Setup)),
+        ] {
+            assert_eq!(Ended::of(&exit(ended, by), killed, Progress::Nothing), comes_to);
+        }
+    }
 }

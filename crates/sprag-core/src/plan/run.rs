@@ -34,7 +34,7 @@ pub struct Run {
     sessions: BTreeMap<Key, StageId>,
     ended: BTreeMap<Key, (Ended, Timestamp)>,
     interrupted: BTreeSet<Key>,
-    killed: BTreeSet<Key>,
+    killed: BTreeMap<Key, Because>,
     /// Clients whose account may not be used before then.
     held: BTreeMap<String, Timestamp>,
     /// Of all stages, since one has gone well.
@@ -70,7 +70,7 @@ impl Run {
             sessions: BTreeMap::new(),
             ended: BTreeMap::new(),
             interrupted: BTreeSet::new(),
-            killed: BTreeSet::new(),
+            killed: BTreeMap::new(),
             held: BTreeMap::new(),
             crashes: Vec::new(),
             promotions: 0,
@@ -144,8 +144,9 @@ impl Run {
         self.interrupted.contains(session)
     }
 
-    pub fn is_killed(&self, session: &Key) -> bool {
-        self.killed.contains(session)
+    /// Why a session was ended by us, if it was.
+    pub fn killed(&self, session: &Key) -> Option<Because> {
+        self.killed.get(session).copied()
     }
 
     pub fn promotions(&self) -> u32 {
@@ -179,8 +180,8 @@ impl Run {
         }
         let scopes: Vec<Compared> =
             self.plan.stages().iter().map(|spec| Compared::new(&spec.scope)).collect();
-        let (near, _) = overlaps(&scopes, self.plan.graph(), NEAR);
-        self.near = near.into_iter().map(|(one, other, _)| (one, other)).collect();
+        let near = overlaps(&scopes, self.plan.graph(), NEAR).pairs;
+        self.near = near.into_iter().map(|overlap| (overlap.one, overlap.other)).collect();
         let ids: Vec<StageId> = self.plan.stages().iter().map(|spec| spec.id.clone()).collect();
         ids.iter().for_each(|id| self.free(id));
     }
@@ -257,8 +258,8 @@ impl Run {
                     standing.is_preparing = true;
                 }
             }
-            Effect::Kill { session, because: Because::Over | Because::Wedged } => {
-                self.killed.insert(session.clone());
+            Effect::Kill { session, because } => {
+                self.killed.insert(session.clone(), *because);
             }
             Effect::Interrupt { session } => {
                 self.interrupted.insert(session.clone());

@@ -70,30 +70,48 @@ impl Compared {
     }
 }
 
-/// Pairs of stages that may run at once and change the same file, with the patterns by which, so many at most; and
-/// whether all pairs could be compared.
-pub fn overlaps(
-    scopes: &[Compared],
-    graph: &Graph,
-    most: usize,
-) -> (Vec<(usize, usize, (FileGlob, FileGlob))>, bool) {
+/// Two stages that may run at once and change the same file, by their places in the plan, and the patterns by
+/// which.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Overlap {
+    pub one: usize,
+    pub other: usize,
+    pub by: (FileGlob, FileGlob),
+}
+
+/// What a comparison of all stages came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Overlaps {
+    pub pairs: Vec<Overlap>,
+    pub extent: Extent,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    All,
+    /// There were too many to compare them all, or to tell.
+    Some,
+}
+
+/// Compares all stages that do not wait for each other; so many pairs are told at most.
+pub fn overlaps(scopes: &[Compared], graph: &Graph, most: usize) -> Overlaps {
     let order = graph.order_known();
     let mut steps = STEPS;
-    let mut found = Vec::new();
+    let mut pairs = Vec::new();
     for (other, theirs) in scopes.iter().enumerate().filter(|(_, scope)| !scope.parts.is_empty()) {
         for (one, ours) in scopes[..other].iter().enumerate().filter(|(_, scope)| !scope.parts.is_empty()) {
             if order.are_ordered(one, other) {
                 continue;
             }
             match ours.meets(theirs, &mut steps) {
-                None => return (found, false),
+                None => return Overlaps { pairs, extent: Extent::Some },
                 Some(None) => {}
-                Some(Some(_)) if found.len() >= most => return (found, false),
-                Some(Some(globs)) => found.push((one, other, globs)),
+                Some(Some(_)) if pairs.len() >= most => return Overlaps { pairs, extent: Extent::Some },
+                Some(Some(by)) => pairs.push(Overlap { one, other, by }),
             }
         }
     }
-    (found, true)
+    Overlaps { pairs, extent: Extent::All }
 }
 
 fn is_below(dir: &str, other: &str) -> bool {

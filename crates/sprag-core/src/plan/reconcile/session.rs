@@ -52,7 +52,7 @@ impl Next<'_> {
     }
 
     fn kill(&mut self, session: &Key, because: Because) {
-        if !self.run.is_killed(session) {
+        if self.run.killed(session).is_none() {
             let key = Key(Text::new(format!("{}/kill", session.0)));
             self.act(key, Effect::Kill { session: session.clone(), because });
         }

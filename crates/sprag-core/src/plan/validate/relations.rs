@@ -13,7 +13,7 @@ use super::stage::Read;
 use crate::written::At;
 
 /// Pairs of stages that are told.
-const OVERLAPS: usize = 300;
+const OVERLAPS: usize = 200;
 
 pub fn look(reader: &mut Reader, stages: &[Read], around: &Around<'_>) {
     let places = names(reader, stages, around);
@@ -119,24 +119,20 @@ fn overlaps(reader: &mut Reader, stages: &[Read], graph: &Graph) {
                 }
             })
             .collect();
-    let (pairs, is_all) = scope::overlaps(&scopes, graph, OVERLAPS);
-    for (one, other, globs) in pairs {
+    let found = scope::overlaps(&scopes, graph, OVERLAPS);
+    for scope::Overlap { one, other, by } in found.pairs {
         let what = format!(
             "stages `{}` and `{}` may run at once and change the same files (`{}` and `{}`)",
             stages[one].spec.id.as_str(),
             stages[other].spec.id.as_str(),
-            shown(globs.0.as_str()),
-            shown(globs.1.as_str()),
+            shown(by.0.as_str()),
+            shown(by.1.as_str()),
         );
-        reader.say(
-            stages[other].at,
-            Code::Overlap,
-            what,
-            "make one depend on the other, or narrow their scopes",
-        );
+        let fix = "make one depend on the other, or narrow their scopes";
+        reader.say(stages[other].at, Code::Overlap, what, fix);
     }
-    if let (false, Some(last)) = (is_all, stages.last()) {
-        let what = "the scopes of these stages are too many to compare all of them";
+    if let (scope::Extent::Some, Some(last)) = (found.extent, stages.last()) {
+        let what = "there are more scopes to compare, or more that overlap, than are told";
         reader.say(last.at, Code::NotCompared, what, "write shorter lists of patterns");
     }
 }
