@@ -60,64 +60,63 @@ pub fn distance(a: &Signs, b: &Signs) -> u32 {
     (sum.wrapping_mul(0x0001_0001_0001_0001) >> 48) as u32
 }
 
-/// The distances of all rows of signs, none above 255.
-pub fn distances(question: &Signs, rows: &[u8]) -> Vec<u8> {
-    let mut found = Vec::with_capacity(rows.len() / SIGNS);
+/// How the differing bits of many rows are counted.
+#[derive(Clone, Copy, Debug)]
+pub struct Counting(How);
+
+#[derive(Clone, Copy, Debug)]
+enum How {
+    /// As any processor can.
+    Plain,
+    /// With a count of bits that the processor does; it was asked whether it can.
     #[cfg(target_arch = "x86_64")]
-    if rows.len() >= MANY && is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt") {
-        #[expect(unsafe_code, reason = "instructions that not every processor has")]
-        // SAFETY: this one has them; it was just asked.
-        unsafe {
-            wide(question, rows, &mut found);
-        }
-        return found;
-    }
-    each(question, rows, &mut found, distance);
-    found
-}
-
-/// Counts how often each distance occurs.
-pub fn tally(distances: &[u8], counts: &mut [usize; 256]) {
-    // Neighbours are often equal, and a count that was just changed is waited for: four hands wait less.
-    let mut hands = [[0u32; 256]; 4];
-    let mut groups = distances.chunks_exact(4);
-    for group in &mut groups {
-        for (hand, distance) in hands.iter_mut().zip(group) {
-            hand[usize::from(*distance)] += 1;
-        }
-    }
-    groups.remainder().iter().for_each(|distance| counts[usize::from(*distance)] += 1);
-    for hand in hands {
-        counts.iter_mut().zip(hand).for_each(|(count, more)| *count += more as usize);
-    }
-}
-
-/// Gives every place whose distance is not above the last one, in order.
-pub fn up_to(distances: &[u8], last: u8, mut take: impl FnMut(usize)) {
-    for (group, found) in distances.chunks(64).enumerate() {
-        // Most groups have none; to see that for all at once is quick.
-        if found.iter().fold(false, |any, distance| any | (*distance <= last)) {
-            let places = found.iter().enumerate().filter(|(_, distance)| **distance <= last);
-            places.for_each(|(at, _)| take(group * 64 + at));
-        }
-    }
+    Wide,
 }
 
 /// Bytes of rows from which on it pays to ask the processor what it can do.
 #[cfg(target_arch = "x86_64")]
 const MANY: usize = 512 * 1024;
 
-/// The same with a count of bits that the processor does.
+impl Counting {
+    /// For so many bytes of rows.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(unused_variables, reason = "there is one way to count"))]
+    pub fn of(bytes: usize) -> Counting {
+        #[cfg(target_arch = "x86_64")]
+        if bytes >= MANY && is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt") {
+            return Counting(How::Wide);
+        }
+        Counting(How::Plain)
+    }
+
+    /// The distances of rows of signs, none above 255, as many as there is room for.
+    pub fn distances(self, question: &Signs, rows: &[u8], found: &mut [u8]) {
+        match self.0 {
+            How::Plain => each(question, rows, found, distance),
+            #[cfg(target_arch = "x86_64")]
+            #[expect(unsafe_code, reason = "instructions that not every processor has")]
+            // SAFETY: this one has them: `of` makes no `Wide` without having asked.
+            How::Wide => unsafe { wide(question, rows, found) },
+        }
+    }
+}
+
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,popcnt")]
-fn wide(question: &Signs, rows: &[u8], found: &mut Vec<u8>) {
-    each(question, rows, found, |a, b| a.iter().zip(b).map(|(a, b)| (a ^ b).count_ones()).sum());
+fn wide(question: &Signs, rows: &[u8], found: &mut [u8]) {
+    each(question, rows, found, |a, b| {
+        (a[0] ^ b[0]).count_ones()
+            + (a[1] ^ b[1]).count_ones()
+            + (a[2] ^ b[2]).count_ones()
+            + (a[3] ^ b[3]).count_ones()
+    });
 }
 
 #[inline(always)]
-fn each(question: &Signs, rows: &[u8], found: &mut Vec<u8>, distance: impl Fn(&Signs, &Signs) -> u32) {
-    let rows = rows.chunks_exact(SIGNS).map(|row| read_signs(row).expect("a row has its bytes"));
-    found.extend(rows.map(|row| distance(question, &row).min(255) as u8));
+fn each(question: &Signs, rows: &[u8], found: &mut [u8], distance: impl Fn(&Signs, &Signs) -> u32) {
+    for (row, found) in rows.chunks_exact(SIGNS).zip(found) {
+        let row = read_signs(row).expect("a row has its bytes");
+        *found = distance(question, &row).min(255) as u8;
+    }
 }
 
 #[inline(always)]
@@ -145,12 +144,11 @@ mod tests {
         #[test]
         fn all_rows_are_as_far_as_each(question in any::<[u64; 4]>(), rows in proptest::collection::vec(any::<[u8; SIGNS]>(), 1..40)) {
             let apart: Vec<u8> = rows.iter().map(|row| distance(&question, &read_signs(row).unwrap()).min(255) as u8).collect();
-            let few = rows.concat();
-            prop_assert_eq!(&distances(&question, &few), &apart);
-            #[cfg(target_arch = "x86_64")]
-            {
-                let times = MANY / few.len() + 1;
-                prop_assert_eq!(distances(&question, &few.repeat(times)), apart.repeat(times));
+            let all = rows.concat();
+            for counting in [Counting::of(0), Counting::of(usize::MAX)] {
+                let mut found = vec![0; rows.len()];
+                counting.distances(&question, &all, &mut found);
+                prop_assert_eq!(&found, &apart);
             }
         }
 
