@@ -9,6 +9,7 @@ pub const SIGNS: usize = DIMS / 8;
 pub type Signs = [u64; DIMS / 64];
 pub type Bytes = [i8; DIMS];
 
+#[inline(always)]
 pub fn signs(vector: &Vector) -> Signs {
     let mut signs = [0; DIMS / 64];
     for (at, value) in vector.iter().enumerate() {
@@ -20,6 +21,7 @@ pub fn signs(vector: &Vector) -> Signs {
 }
 
 /// As far apart as one byte allows. A vector of nothing stays one.
+#[inline(always)]
 pub fn bytes(vector: &Vector) -> Bytes {
     let largest = vector.iter().fold(0f32, |most, value| most.max(value.abs()));
     if !(largest > 0.0 && largest.is_finite()) {
@@ -60,65 +62,6 @@ pub fn distance(a: &Signs, b: &Signs) -> u32 {
     (sum.wrapping_mul(0x0001_0001_0001_0001) >> 48) as u32
 }
 
-/// How the differing bits of many rows are counted.
-#[derive(Clone, Copy, Debug)]
-pub struct Counting(How);
-
-#[derive(Clone, Copy, Debug)]
-enum How {
-    /// As any processor can.
-    Plain,
-    /// With a count of bits that the processor does; it was asked whether it can.
-    #[cfg(target_arch = "x86_64")]
-    Wide,
-}
-
-/// Bytes of rows from which on it pays to ask the processor what it can do.
-#[cfg(target_arch = "x86_64")]
-const MANY: usize = 512 * 1024;
-
-impl Counting {
-    /// For so many bytes of rows.
-    #[cfg_attr(not(target_arch = "x86_64"), expect(unused_variables, reason = "there is one way to count"))]
-    pub fn of(bytes: usize) -> Counting {
-        #[cfg(target_arch = "x86_64")]
-        if bytes >= MANY && is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt") {
-            return Counting(How::Wide);
-        }
-        Counting(How::Plain)
-    }
-
-    /// The distances of rows of signs, none above 255, as many as there is room for.
-    pub fn distances(self, question: &Signs, rows: &[u8], found: &mut [u8]) {
-        match self.0 {
-            How::Plain => each(question, rows, found, distance),
-            #[cfg(target_arch = "x86_64")]
-            #[expect(unsafe_code, reason = "instructions that not every processor has")]
-            // SAFETY: this one has them: `of` makes no `Wide` without having asked.
-            How::Wide => unsafe { wide(question, rows, found) },
-        }
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,popcnt")]
-fn wide(question: &Signs, rows: &[u8], found: &mut [u8]) {
-    each(question, rows, found, |a, b| {
-        (a[0] ^ b[0]).count_ones()
-            + (a[1] ^ b[1]).count_ones()
-            + (a[2] ^ b[2]).count_ones()
-            + (a[3] ^ b[3]).count_ones()
-    });
-}
-
-#[inline(always)]
-fn each(question: &Signs, rows: &[u8], found: &mut [u8], distance: impl Fn(&Signs, &Signs) -> u32) {
-    for (row, found) in rows.chunks_exact(SIGNS).zip(found) {
-        let row = read_signs(row).expect("a row has its bytes");
-        *found = distance(question, &row).min(255) as u8;
-    }
-}
-
 #[inline(always)]
 pub fn read_signs(bytes: &[u8]) -> Option<Signs> {
     let mut signs = [0; DIMS / 64];
@@ -139,17 +82,6 @@ mod tests {
         fn the_distance_is_the_number_of_differing_bits(a in any::<[u64; 4]>(), b in any::<[u64; 4]>()) {
             let plain: u32 = a.iter().zip(&b).map(|(a, b)| (a ^ b).count_ones()).sum();
             prop_assert_eq!(distance(&a, &b), plain);
-        }
-
-        #[test]
-        fn all_rows_are_as_far_as_each(question in any::<[u64; 4]>(), rows in proptest::collection::vec(any::<[u8; SIGNS]>(), 1..40)) {
-            let apart: Vec<u8> = rows.iter().map(|row| distance(&question, &read_signs(row).unwrap()).min(255) as u8).collect();
-            let all = rows.concat();
-            for counting in [Counting::of(0), Counting::of(usize::MAX)] {
-                let mut found = vec![0; rows.len()];
-                counting.distances(&question, &all, &mut found);
-                prop_assert_eq!(&found, &apart);
-            }
         }
 
         #[test]

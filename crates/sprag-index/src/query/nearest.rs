@@ -6,12 +6,15 @@ use std::cmp::Ordering;
 
 use super::{Corpus, chosen};
 use crate::bits::Bits;
+use crate::breadth::Breadth;
 use crate::segment::Section;
 use crate::table::Vector;
-use crate::vectors::{self, Counting, SIGNS};
+use crate::vectors::{self, SIGNS};
 
 /// Nobody comes that far.
 const FAR: u8 = 255;
+/// Bytes of signs from which on it pays to ask the processor what it can do.
+const MANY: usize = 512 * 1024;
 /// Documents whose distances are known at once.
 const RUN: usize = 2048;
 /// To see that none of so many is near takes a moment.
@@ -20,7 +23,8 @@ const GROUP: usize = 64;
 pub fn nearest(corpus: &Corpus<'_>, vector: &Vector, filtered: &[Bits], most: usize) -> Vec<(usize, u32)> {
     let question = vectors::signs(vector);
     let signs = |shelf: usize| corpus.shelves[shelf].segment.section(Section::Signs);
-    let counting = Counting::of((0..corpus.shelves.len()).map(|shelf| signs(shelf).len()).sum());
+    let bytes: usize = (0..corpus.shelves.len()).map(|shelf| signs(shelf).len()).sum();
+    let breadth = if bytes >= MANY { Breadth::known() } else { Breadth::default() };
     let mut near = Near { most, last: FAR - 1, within: 0, counts: [0; 256], found: Vec::new() };
     let (mut distances, mut read) = ([0; RUN], Vec::new());
     for (shelf, bits) in filtered.iter().enumerate() {
@@ -29,7 +33,7 @@ pub fn nearest(corpus: &Corpus<'_>, vector: &Vector, filtered: &[Bits], most: us
             let is_read = corpus.shelves[shelf].read(Section::Signs, first * SIGNS, &mut read);
             let run = if is_read { &read } else { run };
             let distances = &mut distances[..run.len() / SIGNS];
-            counting.distances(&question, run, distances);
+            breadth.distances(&question, run, distances);
             near.look(distances, run, bits, (shelf, first as u32));
         }
     }
