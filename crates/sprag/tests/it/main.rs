@@ -31,6 +31,7 @@ mod parallel;
 mod permission;
 mod person;
 mod pipeline;
+mod planted;
 mod players;
 mod policy;
 mod policy_import;
