@@ -118,6 +118,9 @@ fn take_note(session: &mut Session, input: &Input, facts: &Facts, client: Option
         about.ended = matches!(input.event, Event::SessionEnded { .. });
     }
     about.lost |= facts.lost;
+    if about.stage.is_none() {
+        about.stage.clone_from(&input.stage);
+    }
     if about.start.is_none() {
         about.start.clone_from(&facts.start);
     }

@@ -34,6 +34,8 @@ pub struct Input {
     pub agent: Option<Text<128>>,
     pub presence: Presence,
     pub errand: Errand,
+    /// The stage of a plan that the session works on, where a run has started it for one.
+    pub stage: Option<Text<64>>,
     pub event: Event,
 }
 
@@ -53,6 +55,7 @@ impl Input {
             agent: None,
             presence: Presence::Attended,
             errand: Errand::Own,
+            stage: None,
             event,
         }
     }

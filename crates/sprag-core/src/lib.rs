@@ -32,3 +32,4 @@ pub mod trace;
 pub mod trackers;
 pub mod verdict;
 pub mod view;
+pub mod written;

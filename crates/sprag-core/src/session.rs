@@ -70,6 +70,9 @@ pub struct About {
     /// What it says it works for, as the scope gate let it choose.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intent: Option<Chosen>,
+    /// The stage of a plan it works on. Once it is one's, it stays that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stage: Option<Text<64>>,
     pub ended: bool,
     /// The process that calls our hooks. Commands that are a person's refuse below it.
     pub client: Option<Process>,

@@ -65,7 +65,7 @@ pub fn look(world: &World<'_>, input: &Input, session: &Session) -> Option<Seen>
         Event::ToolFinished { call, outcome } => (call, Some(outcome)),
         _ => return None,
     };
-    let guard = guard::guard(world, &input.session, input.at);
+    let guard = guard::guard(world, session, input);
     let touches = touch::touches(call, input);
     let writes = touches.iter().any(|touch| matches!(touch.how, How::Writes(_)));
     // Where nobody else is, what a file is like before it is read is all the same.

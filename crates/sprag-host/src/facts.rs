@@ -11,6 +11,7 @@ use sprag_core::digest::Digest;
 use sprag_core::event::{Event, Input};
 use sprag_core::fact::{Changes, Closed, Conflict, Facts, Found, Mark, Needs, RoleMarks, Size};
 use sprag_core::gates::permission;
+use sprag_core::gates::protection::Restore;
 use sprag_core::memory::episode::Patterns;
 use sprag_core::obligation::{Debts, Duty, OpenDebt};
 use sprag_core::rules::Concern;
@@ -131,7 +132,7 @@ fn look(needs: Needs, world: &World<'_>, input: &Input, session: &Session) -> Fa
     if needs.has(Needs::OURS) || needs.has(Needs::WRITTEN) {
         facts.written = guarded::written(input);
     }
-    if needs.has(Needs::KEEP) {
+    if needs.has(Needs::KEEP) && world.config.policy.gates.protection.restore == Restore::On {
         keep::before(world, input);
     }
     if needs.has(Needs::DAMAGE) {

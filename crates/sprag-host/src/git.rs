@@ -2,6 +2,8 @@
 
 pub mod blobs;
 pub mod history;
+pub mod landing;
+pub mod worktrees;
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -13,6 +15,8 @@ use crate::exec::{self, Ending, Ran, Run};
 use crate::places::Places;
 use crate::quoted;
 
+#[cfg(test)]
+pub(crate) mod scratch;
 mod versions;
 
 pub use versions::{Range, Versions, versions};
@@ -138,6 +142,16 @@ pub fn untracked_paths(dir: &Path, paths: &[String]) -> Option<Vec<String>> {
 /// Every file of the worktree that git knows or is not told to ignore.
 pub fn all_paths(worktree: &Path) -> Option<Vec<String>> {
     listed(git(worktree, &["ls-files", "--cached", "--others", "--exclude-standard", "-z"])?)
+}
+
+/// Every file of the worktree that git knows.
+pub fn tracked_paths(worktree: &Path) -> Option<Vec<String>> {
+    listed(git(worktree, &["ls-files", "--cached", "-z"])?)
+}
+
+/// Those of them that are not as they were committed.
+pub fn changed_tracked_paths(worktree: &Path) -> Option<Vec<String>> {
+    listed(git(worktree, &["diff", "HEAD", "--name-only", "--no-renames", "--no-ext-diff", "-z"])?)
 }
 
 /// Its name depends on how the repository hashes.

@@ -116,6 +116,9 @@ pub fn written(input: &Input) -> Vec<Written> {
     let mut followed = Followed::default();
     let mut written: Vec<Written> = Vec::new();
     for (named, dir, how) in named {
+        if let Some(walked) = walked(&dir, &expanded(&named, &input.home)) {
+            written.push(Written { named: named.clone(), paths: [walked.clone(), walked], how });
+        }
         let plain = absolute(&dir, &expanded(&named, &input.home));
         if !written.iter().any(|known| known.paths[0] == plain && known.how == how) {
             let real = followed.path(&plain);
@@ -156,6 +159,28 @@ pub(crate) fn expanded(path: &str, home: &str) -> String {
         Some(rest) if !home.is_empty() => format!("{home}/{rest}"),
         _ => path.to_owned(),
     }
+}
+
+/// Where the system itself comes to, if that is not where the text leads: `..` behind a link is the directory
+/// above what the link leads to.
+pub(crate) fn walked(dir: &str, named: &str) -> Option<String> {
+    if named.len() > LONGEST || !named.split('/').any(|part| part == "..") {
+        return None;
+    }
+    let mut at = real(Path::new(if named.starts_with('/') { "/" } else { dir }));
+    for part in named.split('/').filter(|part| !part.is_empty() && *part != ".") {
+        match part {
+            ".." => drop(at.pop()),
+            part => {
+                at.push(part);
+                if fs::symlink_metadata(&at).is_ok_and(|found| found.is_symlink()) {
+                    at = real(&at);
+                }
+            }
+        }
+    }
+    let walked = at.to_string_lossy().into_owned();
+    (walked != real(Path::new(&absolute(dir, named))).to_string_lossy()).then_some(walked)
 }
 
 /// A path with its links followed, as far as it exists. A link that leads nowhere yet is followed

@@ -200,6 +200,7 @@ fn judge<'a>(
         Some(runs::Task::Judge) => return Answer { text: "{}".to_owned(), warning: None, rest: None },
         Some(runs::Task::Review { .. }) => input.errand = Errand::Review,
         Some(runs::Task::Check) => input.errand = Errand::Check,
+        Some(runs::Task::Stage { stage }) => input.stage = Some(stage),
         None => {}
     }
     if world.config.off.applies(&world.places.store, input.at).is_some() {

@@ -24,8 +24,18 @@ pub mod server;
 
 /// Commands an agent may run on its own: what it tells us about its work, and what it looks up.
 /// None of them approves anything or changes what Sprag does; a verdict takes a reviewer's token.
-pub const AGENT_COMMANDS: &[&str] =
-    &["reflect", "skip", "observe", "ref", "decide", "review context", "intent select"];
+pub const AGENT_COMMANDS: &[&str] = &[
+    "reflect",
+    "skip",
+    "observe",
+    "ref",
+    "show",
+    "search",
+    "lesson",
+    "decide",
+    "review context",
+    "intent select",
+];
 
 /// The rule that lets an agent use all tools of the broker.
 const TOOLS_RULE: &str = "mcp__sprag";

@@ -5,7 +5,8 @@ mod done;
 pub mod edit;
 mod fact;
 pub mod file;
-mod yaml;
+mod foreign;
+mod targets;
 
 use std::fs;
 use std::io;
@@ -21,7 +22,7 @@ use sprag_core::time::Timestamp;
 use crate::disk::{self, read_small};
 use crate::places::Places;
 use crate::walk::World;
-use crate::{projections, records, reports};
+use crate::{keep, projections, records, reports};
 
 pub use around::context_of;
 pub use done::{Checked, check, is_passed};
@@ -33,6 +34,7 @@ mod tests;
 /// A file of intents that is longer is a mistake.
 const LONGEST: u64 = 1024 * 1024;
 const IGNORED: u64 = 64 * 1024;
+const LINK: &str = "it is a link, and what that leads to is not guarded";
 
 /// Where intents that want a person's word for each change are named, relative to the worktree.
 const IGNORE_FILES: &[&str] = &[".orchestration/.intentignore", ".intentignore"];
@@ -87,7 +89,12 @@ pub fn load(worktree: &Path) -> Option<Loaded> {
 /// A file as text, within its bounds.
 pub fn text_of(worktree: &Path, origin: Origin) -> io::Result<String> {
     let path = worktree.join(origin.path());
-    if fs::metadata(&path)?.len() > LONGEST {
+    let found = fs::symlink_metadata(&path)?;
+    // What it leads to may be what an intent owns.
+    if found.is_symlink() {
+        return Err(io::Error::other(LINK));
+    }
+    if found.len() > LONGEST {
         return Err(io::ErrorKind::FileTooLarge.into());
     }
     read_small(&path, LONGEST)
@@ -119,6 +126,13 @@ pub fn replace(world: &World<'_>, places: &Places, origin: Origin, text: &str) -
     let path = worktree.join(origin.path());
     disk::make_parent(world.disk, &path)?;
     disk::replace(world.disk, &path, text.as_bytes())
+}
+
+/// The same for a command that only a person may run: no call of an agent undoes it.
+pub fn rewrite(world: &World<'_>, places: &Places, origin: Origin, text: &str) -> io::Result<()> {
+    replace(world, places, origin, text)?;
+    places.worktree.iter().for_each(|worktree| keep::rewritten(world, &worktree.join(origin.path())));
+    Ok(())
 }
 
 /// One intent as programs read it.

@@ -6,6 +6,8 @@
 //! The call may have left anything behind, links in the place of directories among it. A file is put
 //! back only into the very directory it was in, which is held open while that is done.
 
+mod intents;
+
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -28,6 +30,8 @@ use crate::exec::read_capped;
 use crate::places::Places;
 use crate::store::lock_within;
 use crate::walk::World;
+
+pub use intents::rewritten;
 
 const FILE_BYTES: u64 = 256 * 1024;
 const FILES: usize = 100;
@@ -120,6 +124,8 @@ struct Stamp {
 enum Guard {
     Whole,
     Members,
+    /// What it says decides what agents may change: it is put back at any price, and a new one is taken away.
+    Intents,
 }
 
 /// Keeps the files as they are, unless another such call runs and may have changed them already.
@@ -153,10 +159,16 @@ pub fn after(world: &World<'_>, input: &Input) -> Vec<Damage> {
         let mut files: BTreeMap<PathBuf, Guard> = guarded(&world.places, &input.home).into_iter().collect();
         // What is gone is in no directory any more.
         kept.files.keys().for_each(|path| {
-            files.entry(path.clone()).or_insert(Guard::Whole);
+            files.entry(path.clone()).or_insert_with(|| intents::guard(&world.places, path));
         });
         for (path, guard) in files {
-            damage.extend(undo(world, kept, &path, guard, input.at));
+            damage.extend(match guard {
+                Guard::Intents if intents::is_from_git(world, input, &path) => None,
+                Guard::Intents if !kept.files.contains_key(&path) => {
+                    intents::take_away(world, kept, &path, input.at)
+                }
+                guard => undo(world, kept, &path, guard, input.at),
+            });
         }
         Ok(())
     });
@@ -294,7 +306,7 @@ fn undo(world: &World<'_>, kept: &Kept, path: &Path, guard: Guard, now: Timestam
     let before = read_bytes(&content).ok()?;
     let became = read_bytes(path).ok();
     let wanted = match (guard, &became) {
-        (Guard::Whole, _) | (Guard::Members, None) => before,
+        (Guard::Whole | Guard::Intents, _) | (Guard::Members, None) => before,
         (Guard::Members, Some(became)) => with_members(&before, became),
     };
     let is_same = became.as_ref() == Some(&wanted);
@@ -302,7 +314,11 @@ fn undo(world: &World<'_>, kept: &Kept, path: &Path, guard: Guard, now: Timestam
         return None;
     }
     let aside = became.filter(|_| !is_same).and_then(|bytes| put_aside(world, path, &bytes, now));
-    match put_back(path, &wanted, stamp) {
+    let put = put_back(path, &wanted, stamp).or_else(|error| match guard {
+        Guard::Intents => intents::remake(&world.places, path, &wanted, stamp.mode),
+        Guard::Whole | Guard::Members => Err(error),
+    });
+    match put {
         Ok(()) => Some(Damage::Restored { path: path.display().to_string(), kept: aside }),
         Err(error) => {
             left(format!("it cannot be put back ({error}); what it was is in `{}`", content.display()))
@@ -358,17 +374,23 @@ fn put_back(path: &Path, bytes: &[u8], stamp: &Stamp) -> io::Result<()> {
     if is_dir {
         return Err(io::Error::other("a directory is in its place"));
     }
+    write_in(&dir, path, bytes, stamp.mode)
+}
+
+/// Writes a file of an open directory, in place of what has its name.
+fn write_in(dir: &OwnedFd, path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
     let temp = disk::temp_name(path)?;
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mode = Mode::from_raw_mode(stamp.mode & 0o7777);
-    let mut file = File::from(rustix::fs::openat(&dir, &temp, flags, Mode::from_raw_mode(0o600))?);
+    let mode = Mode::from_raw_mode(mode & 0o7777);
+    let mut file = File::from(rustix::fs::openat(dir, &temp, flags, Mode::from_raw_mode(0o600))?);
     let written = file
         .write_all(bytes)
         .and_then(|()| rustix::fs::fchmod(&file, mode).map_err(io::Error::from))
         .and_then(|()| file.sync_data())
-        .and_then(|()| rustix::fs::renameat(&dir, &temp, &dir, name).map_err(io::Error::from));
+        .and_then(|()| rustix::fs::renameat(dir, &temp, dir, name).map_err(io::Error::from));
     if written.is_err() {
-        rustix::fs::unlinkat(&dir, &temp, AtFlags::empty()).unwrap_or_default();
+        rustix::fs::unlinkat(dir, &temp, AtFlags::empty()).unwrap_or_default();
     }
     written
 }
@@ -394,6 +416,7 @@ fn guarded(places: &Places, home: &str) -> Vec<(PathBuf, Guard)> {
         }
     }
     found.truncate(FILES);
+    found.extend(intents::all(places).into_iter().map(|path| (path, Guard::Intents)));
     found
 }
 

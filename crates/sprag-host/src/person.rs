@@ -2,15 +2,14 @@
 //! refuse below a process that calls our hooks. Such processes are known from the hooks they
 //! called, by number and start time, not by name.
 
-use std::ffi::OsString;
 use std::fs;
 use std::io::IsTerminal as _;
-use std::os::unix::ffi::OsStringExt as _;
 
 use sprag_core::session::Process;
 
 use crate::disk::{self, Disk};
 use crate::places::UserPlaces;
+use crate::processes::look;
 
 /// Why this is not taken for a person.
 #[derive(Debug, PartialEq, Eq)]
@@ -92,19 +91,6 @@ fn is_recorded(user: &UserPlaces, process: &Process) -> bool {
     disk::read_small(&path, 4096).is_ok_and(|start| start.trim() == process.start.to_string())
 }
 
-/// A variable as a process was started with it, which nothing it runs can change. `None`: it is gone, or
-/// cannot be looked at.
-pub fn variable_of(process: Process, name: &str) -> Option<OsString> {
-    let (now, _) = look(process.pid)?;
-    let all = fs::read(format!("/proc/{}/environ", process.pid)).ok().filter(|_| now == process)?;
-    let of_name = |entry: &[u8]| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"=").map(<[u8]>::to_vec);
-    all.split(|&byte| byte == 0).find_map(of_name).map(OsString::from_vec)
-}
-
-pub fn this_process() -> Option<Process> {
-    look(std::process::id()).map(|(process, _)| process)
-}
-
 pub fn ancestors() -> Vec<Process> {
     let mut found = Vec::new();
     let mut next = parent_id();
@@ -138,40 +124,6 @@ fn shell(pid: u32) -> Shell {
         Some(flag) if flag.starts_with(b"-") && flag.contains(&b'c') => Shell::RunsOneLine,
         _ => Shell::Other,
     }
-}
-
-/// A process and its parent, from the process table.
-#[cfg(target_os = "linux")]
-fn look(pid: u32) -> Option<(Process, u32)> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The program's name is in brackets and may itself contain some.
-    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_ascii_whitespace().collect();
-    let start = fields.get(19)?.parse().ok()?;
-    Some((Process { pid, start }, fields.get(1)?.parse().ok()?))
-}
-
-#[cfg(not(target_os = "linux"))]
-fn look(pid: u32) -> Option<(Process, u32)> {
-    use crate::exec::{self, Run};
-    use std::ffi::OsStr;
-    let pid_text = pid.to_string();
-    let args = [OsStr::new("-o"), OsStr::new("ppid=,lstart="), OsStr::new("-p"), OsStr::new(&pid_text)];
-    let ran = exec::run(&Run {
-        program: OsStr::new("ps"),
-        args: &args,
-        dir: std::path::Path::new("/"),
-        env: &[("LC_ALL", OsStr::new("C"))],
-        unset: &[],
-        stdin: b"",
-        deadline: std::time::Duration::from_secs(1),
-        cap: 4096,
-    })
-    .ok()?;
-    let text = String::from_utf8(ran.stdout).ok()?;
-    let (parent, started) = text.trim().split_once(' ')?;
-    // Only compared with what an earlier call made of the same words.
-    let start = started.bytes().fold(0u64, |sum, byte| sum.wrapping_mul(131).wrapping_add(u64::from(byte)));
-    Some((Process { pid, start }, parent.parse().ok()?))
 }
 
 #[cfg(test)]

@@ -75,8 +75,7 @@ impl Places {
 
     /// The branch that is checked out; none where a commit is.
     pub fn branch(&self) -> Option<String> {
-        let head = read_small(&self.git_dir.as_ref()?.join("HEAD"), SMALL).ok()?;
-        head.trim_end().strip_prefix("ref: refs/heads/").map(str::to_owned)
+        branch_in(self.git_dir.as_ref()?)
     }
 
     /// The commit that a name stands for, read in the same way.
@@ -124,6 +123,21 @@ impl UserPlaces {
 /// The git directory that all worktrees of the clone around `dir` share.
 pub fn common_dir(dir: &Path) -> Option<PathBuf> {
     find_git(dir).map(|git| git.common)
+}
+
+/// The git directory of the worktree around `dir` alone.
+pub fn git_dir(dir: &Path) -> Option<PathBuf> {
+    find_git(dir).map(|git| git.git_dir)
+}
+
+/// The branch that is checked out in the worktree around `dir`.
+pub fn branch_of(dir: &Path) -> Option<String> {
+    branch_in(&git_dir(dir)?)
+}
+
+fn branch_in(git_dir: &Path) -> Option<String> {
+    let head = read_small(&git_dir.join("HEAD"), SMALL).ok()?;
+    head.trim_end().strip_prefix("ref: refs/heads/").map(str::to_owned)
 }
 
 /// The worktree around `dir`, and that directory.

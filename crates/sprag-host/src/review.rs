@@ -17,6 +17,7 @@ use crate::clients::{Client, PROMPT};
 use crate::env;
 use crate::exec::{self, Ending};
 use crate::places;
+use crate::processes;
 use crate::reports::{self, Delivery, ReportError};
 use crate::runs::{self, Run, Task};
 use crate::store::Store;
@@ -81,7 +82,7 @@ pub fn program(world: &World<'_>, session: &SessionId, name: &str) -> Option<Pat
     let client = journal::read(&journal::path(&store, session)).ok()?.0.session.about.client;
     let is_person = person::check_not_below(&journal::clients(&store)).is_ok();
     let path = match client.filter(|_| !is_person) {
-        Some(client) => person::variable_of(client, "PATH").or_else(|| world.env.get("PATH"))?,
+        Some(client) => processes::variable_of(client, "PATH").or_else(|| world.env.get("PATH"))?,
         None => world.env.get("PATH")?,
     };
     exec::on_foreign_path(name, &path, world.places.worktree.as_deref())

@@ -14,11 +14,13 @@ use sprag_core::digest::Digest;
 use sprag_core::event::SessionId;
 use sprag_core::gates::review::case::hash_of;
 use sprag_core::session::Process;
+use sprag_core::text::Text;
 
 use crate::disk::{self, Disk, read_small};
 use crate::env::Env;
 use crate::person;
 use crate::places::UserPlaces;
+use crate::processes;
 use crate::records;
 
 pub const VARIABLE: &str = "SPRAG_RUN";
@@ -34,6 +36,10 @@ pub enum Task {
     Review {
         session: SessionId,
         token: Digest,
+    },
+    /// A stage of a plan: its session is governed like everybody else, and more strictly where it may meet others.
+    Stage {
+        stage: Text<64>,
     },
 }
 
@@ -63,7 +69,7 @@ impl<'d> Run<'d> {
     pub fn begin(user: &UserPlaces, disk: &'d dyn Disk, task: Task) -> io::Result<Run<'d>> {
         let token = records::new_id(crate::env::now());
         let path = dir(user).join(&token);
-        let process = person::this_process().ok_or(io::ErrorKind::Unsupported)?;
+        let process = processes::this_process().ok_or(io::ErrorKind::Unsupported)?;
         disk::make_parent(disk, &path)?;
         let bytes = serde_json::to_vec(&Recorded { process, task, namespace: namespace() })
             .map_err(io::Error::other)?;

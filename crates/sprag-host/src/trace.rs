@@ -6,6 +6,7 @@ mod author;
 mod before;
 pub mod book;
 mod call;
+mod comments;
 mod commit;
 mod ground;
 pub mod judge;
@@ -14,6 +15,7 @@ pub mod reading;
 pub mod share;
 mod state;
 mod stop;
+mod times;
 pub mod verify;
 
 use std::io;

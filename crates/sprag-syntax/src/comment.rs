@@ -2,22 +2,27 @@
 
 use crate::lang::Lang;
 
-pub(crate) fn is_directive(lang: Lang, text: &str) -> bool {
+/// `before` is the source up to the comment: some are read in the first lines only.
+pub(crate) fn is_directive(lang: Lang, text: &str, before: &str) -> bool {
     let body = text.trim_start_matches(['/', '*', '#', '!']).trim_start();
     match lang {
         Lang::Go => {
             let exact = text.trim_start_matches('/');
-            text.starts_with("//") && (is_marked(exact) || body.starts_with("+build "))
+            let is_line = text.starts_with("//");
+            is_line && (is_marked(exact) || body.starts_with("+build "))
+                || text.starts_with("/*line ")
+                || is_output(text)
         }
         Lang::Python => {
-            text.starts_with("#!")
+            let line = before.bytes().filter(|byte| *byte == b'\n').take(2).count();
+            let is_first_on_line = before.rsplit('\n').next().is_none_or(|line| line.trim().is_empty());
+            (text.starts_with("#!") && before.is_empty())
                 || body.starts_with("///")
                 || body.starts_with("dependencies =")
                 || body.starts_with("requires-python =")
                 || body.starts_with("type:")
                 || body.starts_with("cython:")
-                || body.contains("coding:")
-                || body.contains("coding=")
+                || (line < 2 && is_first_on_line && (body.contains("coding:") || body.contains("coding=")))
         }
         Lang::JavaScript | Lang::TypeScript | Lang::Tsx => {
             const MARKS: [&str; 18] = [
@@ -46,10 +51,17 @@ pub(crate) fn is_directive(lang: Lang, text: &str) -> bool {
             };
             text.lines().any(starts) || text.contains("@jsx")
         }
-        // Code for a browser, kept in a comment.
-        Lang::Java => text.starts_with("/*-{"),
+        // Code for a browser, kept in a comment; and what is an escape to the compiler may end the comment.
+        Lang::Java => text.starts_with("/*-{") || text.contains("\\u"),
         Lang::Rust => false,
     }
+}
+
+/// What an example of Go is expected to print.
+pub(crate) fn is_output(text: &str) -> bool {
+    let body = text.trim_start_matches(['/', '*']).trim_start();
+    let starts = |mark: &str| body.get(..mark.len()).is_some_and(|start| start.eq_ignore_ascii_case(mark));
+    starts("output:") || starts("unordered output:")
 }
 
 /// `//go:embed`, `//export`, `//line`: a mark directly behind the slashes.

@@ -47,9 +47,10 @@ pub(crate) struct Grammar {
     pub fields: Vec<&'static str>,
     /// A kind's first number: grammars have several for one name.
     pub canon: Vec<u16>,
-    /// Kinds of our own: text between tokens, and comments that count.
+    /// Kinds of our own: text between tokens, comments that count, and texts at the beginning of a script that do.
     pub gap: u16,
     pub directive: u16,
+    pub prologue: u16,
 }
 
 /// `None` where the language was left out of the build.
@@ -90,12 +91,13 @@ fn load(lang: Lang) -> Option<Grammar> {
             (0..=id).find(same).expect("a kind is its own like") as u16
         })
         .collect();
-    kinds.extend(["gap", "directive"]);
-    named.extend([true, true]);
+    kinds.extend(["gap", "directive", "prologue"]);
+    named.extend([true, true, true]);
     Some(Grammar {
         canon,
         gap: count,
         directive: count + 1,
+        prologue: count + 2,
         kinds,
         named,
         fields: (0..=fields).map(|id| language.field_name_for_id(id).unwrap_or("")).collect(),

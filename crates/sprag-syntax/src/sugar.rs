@@ -1,9 +1,13 @@
 //! Sugar: what a formatter may write in one way or the other. A tree says by its structure what parentheses, commas
 //! and semicolons say in a source, so that these can go, with the exceptions that are listed where they apply.
 
+mod rust;
+
 use crate::lang::Lang;
 use crate::symbol::Symbols;
 use crate::tree::{Id, Tree};
+
+pub(crate) use rust::{idle_blocks, idle_commas, is_std_macro};
 
 /// Removes the sugar among the children of a node that is about to be made. Gives the kind it is made with, `None`
 /// if it is not made at all.
@@ -19,7 +23,7 @@ pub(crate) fn settle(
     match tree.lang {
         Lang::Python => return python(tree, kind, field, name, kids),
         Lang::JavaScript | Lang::TypeScript | Lang::Tsx => script(tree, symbols, name, kids),
-        Lang::Rust => rust(tree, symbols, name, kids),
+        Lang::Rust => rust::settle(tree, symbols, name, kids),
         Lang::Go => go(tree, name, kids),
         Lang::Java => java(tree, name, kids),
     }
@@ -63,7 +67,9 @@ fn may_unwrap(tree: &Tree, parent: &str, kid: Id, inner: Id) -> bool {
                 && parent != "decorator"
         }
         Lang::Go => !matches!(tree.kind(inner), "parenthesized_type" | "pointer_type"),
-        Lang::Python | Lang::Java => true,
+        // `f"{(x := 1)}"` assigns, `f"{x := 1}"` formats.
+        Lang::Python => parent != "interpolation",
+        Lang::Java => true,
     }
 }
 
@@ -150,7 +156,8 @@ fn script(tree: &mut Tree, symbols: &mut Symbols, name: &str, kids: &mut Vec<Id>
         && let Some(key) = kids.first().copied().filter(|key| tree.kind(*key) == "string")
     {
         // `{"a": 1}` is `{a: 1}`.
-        let text = symbols.text(tree.sym(key)).trim_start_matches('\'').to_owned();
+        let text = symbols.text(tree.sym(key));
+        let text = text.strip_prefix('\'').unwrap_or(text).to_owned();
         let is_name = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '$')
             && text.starts_with(|c: char| !c.is_ascii_digit());
         if is_name {
@@ -183,128 +190,6 @@ fn as_parameters(tree: &mut Tree, symbols: &mut Symbols, name: Id) -> Id {
     let list = tree.with_sym(list, crate::symbol::Sym::NONE);
     let list = tree.with_kind(list, "formal_parameters");
     tree.with_field_named(list, "parameters")
-}
-
-fn rust(tree: &mut Tree, symbols: &mut Symbols, name: &str, kids: &mut Vec<Id>) {
-    match name {
-        "arguments"
-        | "parameters"
-        | "field_declaration_list"
-        | "field_initializer_list"
-        | "enum_variant_list"
-        | "array_expression"
-        | "struct_pattern"
-        | "type_parameters"
-        | "type_arguments"
-        | "tuple_struct_pattern"
-        | "slice_pattern"
-        | "ordered_field_declaration_list" => drop_last_comma(tree, kids),
-        "tuple_expression" | "tuple_type" | "tuple_pattern"
-            if kids.iter().filter(|kid| tree.kind(**kid) == ",").count() > 1 =>
-        {
-            drop_last_comma(tree, kids);
-        }
-        "where_clause" if kids.last().is_some_and(|last| tree.kind(*last) == ",") => {
-            kids.pop();
-        }
-        "match_arm" => {
-            if kids.last().is_some_and(|last| tree.kind(*last) == ",") {
-                kids.pop();
-            }
-            unwrap_value(tree, "value", kids);
-        }
-        // What one `use` names is brought in together.
-        "use_list" => {
-            drop_last_comma(tree, kids);
-            sort_elements(tree, symbols, kids);
-        }
-        // `#[inline]` is a hint to the compiler and nothing else.
-        "source_file" | "declaration_list" => kids.retain(|kid| !is_inline_hint(tree, symbols, *kid)),
-        "closure_expression" => unwrap_value(tree, "body", kids),
-        "macro_invocation" => {
-            let known = kids.first().is_some_and(|first| is_std_macro(symbols.text(tree.sym(*first))));
-            if let Some(last) = kids.last_mut().filter(|last| known && tree.kind(**last) == "token_tree") {
-                let mut inner = tree.kids(*last).to_vec();
-                drop_last_comma(tree, &mut inner);
-                trim_structs(tree, &mut inner);
-                *last = tree.with_kids(*last, &inner);
-            }
-        }
-        _ => {}
-    }
-}
-
-/// `Name { a, b, }` among the tokens of a macro that takes expressions.
-fn trim_structs(tree: &mut Tree, tokens: &mut [Id]) {
-    for at in 0..tokens.len() {
-        if tree.kind(tokens[at]) != "token_tree" {
-            continue;
-        }
-        let mut inner = tree.kids(tokens[at]).to_vec();
-        let is_struct = inner.first().is_some_and(|open| tree.kind(*open) == "{")
-            && at > 0
-            && tree.kind(tokens[at - 1]) == "identifier";
-        if is_struct {
-            drop_last_comma(tree, &mut inner);
-        }
-        // Another macro may mean something else by its tokens.
-        let is_macro = at > 0 && tree.kind(tokens[at - 1]) == "!";
-        if !is_macro {
-            trim_structs(tree, &mut inner);
-        }
-        tokens[at] = tree.with_kids(tokens[at], &inner);
-    }
-}
-
-fn is_inline_hint(tree: &Tree, symbols: &Symbols, id: Id) -> bool {
-    let leaves = || tree.walk(id).filter(|node| tree.is_leaf(*node)).map(|node| symbols.text(tree.sym(node)));
-    tree.kind(id) == "attribute_item" && leaves().eq(["#", "[", "inline", "]"])
-}
-
-/// Macros whose arguments are expressions and may end with a comma.
-pub(crate) fn is_std_macro(name: &str) -> bool {
-    matches!(
-        name,
-        "format"
-            | "print"
-            | "println"
-            | "eprint"
-            | "eprintln"
-            | "write"
-            | "writeln"
-            | "panic"
-            | "vec"
-            | "assert"
-            | "assert_eq"
-            | "assert_ne"
-            | "debug_assert"
-            | "debug_assert_eq"
-            | "debug_assert_ne"
-            | "unreachable"
-            | "todo"
-            | "unimplemented"
-            | "format_args"
-    )
-}
-
-/// `{ x }` as the whole value of an arm or a closure is `x`.
-fn unwrap_value(tree: &mut Tree, field: &str, kids: &mut [Id]) {
-    for kid in kids.iter_mut() {
-        if tree.field(*kid) != field || tree.kind(*kid) != "block" {
-            continue;
-        }
-        let inner = tree.kids(*kid).to_vec();
-        if let [open, only, close] = inner[..]
-            && tree.kind(open) == "{"
-            && tree.kind(close) == "}"
-            && !tree.kind(only).ends_with("_statement")
-            && !tree.kind(only).ends_with("_declaration")
-            && !tree.kind(only).ends_with("_item")
-            && tree.kind(only) != "macro_definition"
-        {
-            *kid = tree.with_field_of(only, *kid);
-        }
-    }
 }
 
 fn go(tree: &mut Tree, name: &str, kids: &mut Vec<Id>) {
@@ -364,16 +249,16 @@ pub(crate) fn lone_statement(tree: &Tree, parent: &str, block: Id) -> Option<Id>
 
 /// A comma before the closing bracket says nothing, unless it stands for a hole or makes a tuple.
 fn drop_last_comma(tree: &Tree, kids: &mut Vec<Id>) {
-    let count = kids.len();
-    if count < 3 {
-        return;
+    if last_comma(tree, kids).is_some() {
+        kids.remove(kids.len() - 2);
     }
-    let (last, comma, before) = (kids[count - 1], kids[count - 2], kids[count - 3]);
+}
+
+fn last_comma(tree: &Tree, kids: &[Id]) -> Option<Id> {
+    let &[.., before, comma, last] = kids else { return None };
     let closes = matches!(tree.kind(last), ")" | "]" | "}" | ">");
     let is_element = !matches!(tree.kind(before), "," | "(" | "[" | "{" | "<");
-    if closes && tree.kind(comma) == "," && is_element {
-        kids.remove(count - 2);
-    }
+    (closes && tree.kind(comma) == "," && is_element).then_some(comma)
 }
 
 /// Elements between commas in the order of their texts.

@@ -2,6 +2,7 @@
 //! as single leaves, sugar removed. Nodes are never changed: an edit makes new ones, so that sides and attempts can
 //! share what they have in common.
 
+mod lines;
 mod source;
 
 use crate::lang::{Grammar, Lang};

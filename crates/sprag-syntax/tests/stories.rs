@@ -36,6 +36,12 @@ const CHANGED: &[(&str, &str)] = &[
     ("unit.rs", include_str!("changed/rust.txt")),
     ("unit.go", include_str!("changed/go.txt")),
     ("Unit.java", include_str!("changed/java.txt")),
+    ("unit.py", include_str!("changed/names/python.txt")),
+    ("unit.js", include_str!("changed/names/javascript.txt")),
+    ("unit.ts", include_str!("changed/names/typescript.txt")),
+    ("unit.rs", include_str!("changed/names/rust.txt")),
+    ("unit.go", include_str!("changed/names/go.txt")),
+    ("Unit.java", include_str!("changed/names/java.txt")),
 ];
 
 const KEPT: &[(&str, &str)] = &[
@@ -45,6 +51,12 @@ const KEPT: &[(&str, &str)] = &[
     ("unit.rs", include_str!("kept/rust.txt")),
     ("unit.go", include_str!("kept/go.txt")),
     ("Unit.java", include_str!("kept/java.txt")),
+    ("unit.py", include_str!("kept/names/python.txt")),
+    ("unit.js", include_str!("kept/names/javascript.txt")),
+    ("unit.ts", include_str!("kept/names/typescript.txt")),
+    ("unit.rs", include_str!("kept/names/rust.txt")),
+    ("unit.go", include_str!("kept/names/go.txt")),
+    ("Unit.java", include_str!("kept/names/java.txt")),
 ];
 
 fn change<'a>(path: &'a str, story: &'a Story) -> Change<'a> {

@@ -2,6 +2,7 @@
 //! messages of the product are in this file or in a gate's reason.
 
 mod from;
+mod plan;
 mod trace;
 
 use std::borrow::Cow;
@@ -106,6 +107,11 @@ impl Failure {
 
     pub fn no_program(program: &str) -> Failure {
         Failure::new(Kind::No, "not_found", format!("`{program}` is not on PATH")).next("sprag clients")
+    }
+
+    pub fn no_agent(program: &str, error: &io::Error) -> Failure {
+        let message = format!("the agent `{program}` cannot be started: {error}");
+        Failure::new(Kind::No, "no_agent", message).next("sprag doctor")
     }
 
     pub fn no_verdict(title: &str, is_timed_out: bool, said: &str) -> Failure {

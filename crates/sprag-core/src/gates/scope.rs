@@ -1,6 +1,9 @@
 //! A change serves an intent and stays in its scope. Where a repository has no intents, nothing is asked.
 
+mod git;
 mod judged;
+mod links;
+mod patches;
 mod policy;
 mod strays;
 mod targets;
@@ -11,18 +14,18 @@ use serde_json::json;
 
 use crate::approval::{Refusals, Refused, Word, digest_of};
 use crate::event::{Errand, Event, Input, Presence, Report};
-use crate::fact::Needs;
+use crate::fact::{Facts, Needs};
 use crate::gates::{Asked, Cx, Gate};
 use crate::intent::{self, Chosen, Class, Holder, Intent, IntentSet, Intents, Read, Sharing, Status};
 use crate::policy::Section;
 use crate::text::Text;
 use crate::time::Timestamp;
-use crate::tool::ToolCall;
+use crate::tool::{Effect, ToolCall};
 use crate::verdict::{Reason, Vote};
 
 pub use judged::relative;
 pub use policy::{Found, Policy, Required};
-pub use strays::{MOST_WINDOWS, Span, Window};
+pub use strays::{MOST_WINDOWS, Span, Window, moves_trees};
 pub use targets::{Kind, Wanted, wanted};
 
 /// Intents that a session is remembered to have served.
@@ -63,7 +66,10 @@ impl Gate for Scope {
             Event::SessionStarted { .. }
             | Event::Reported(Report::IntentSelected { .. } | Report::IntentDone { .. }) => Needs::INTENTS,
             Event::ToolRequested { call } if targets::is_mutating(call, asked.input, asked.policy) => {
-                Needs::INTENTS
+                // Builds run an agent's own code, too, and that must not widen the scope.
+                let only_moves = call.script(&asked.input.start()).is_some_and(strays::only_moves);
+                let keeps = call.effect == Effect::Exec && !only_moves;
+                Needs::INTENTS | if keeps { Needs::KEEP } else { Needs::NONE }
             }
             Event::StopRequested(_) | Event::SessionEnded { .. } if self.looks_for_strays() => {
                 Needs::INTENTS | Needs::CHANGES | Needs::DEBTS
@@ -152,8 +158,9 @@ impl Scope {
         }
         let unknown = wanted.iter().find_map(|wanted| match wanted {
             Wanted::Unknown { what } => Some(what),
-            Wanted::At { .. } => None,
+            Wanted::At { .. } | Wanted::Patch { .. } => None,
         });
+        let unknown = unknown.or(intents.unknown.first());
         if let Some(what) = unknown {
             return in_doubt(words::unknown(what, intent), input);
         }
@@ -204,15 +211,10 @@ impl Scope {
     }
 
     fn select(&mut self, id: &Text<64>, class: Class, cx: &mut Cx<'_, Policy>) -> Vote {
-        let Some(intents) = &cx.facts.intents else { return Vote::Hold(words::none_here()) };
-        let set = match &intents.read {
-            Read::Good(set) => set,
-            Read::Bad(bad) => return Vote::Hold(words::bad_intents(bad)),
-        };
-        let intent = match find(id.as_str(), set, intents) {
-            Ok(intent) => intent,
-            Err(Missing::Unknown) => return Vote::Hold(words::not_found(id.as_str(), set, cx.input)),
-            Err(Missing::Closed(intent)) => return Vote::Hold(words::closed(intent)),
+        let (intents, intent) = match in_question(id, cx.facts, cx.input) {
+            Ok(found) => found,
+            Err(NotOpen::Done(intent)) => return Vote::Hold(words::closed(intent)),
+            Err(NotOpen::Not(reason)) => return Vote::Hold(reason),
         };
         let is_held = |holder: &&Holder| holder.intent == intent.id;
         if intent.sharing == Sharing::Exclusive
@@ -261,17 +263,35 @@ fn find<'a>(id: &str, set: &'a IntentSet, intents: &Intents) -> Result<&'a Inten
     }
 }
 
-/// Its checks have passed; that nothing else is missing is looked at here, whoever says so.
-fn done(id: &Text<64>, fingerprint: &Text<64>, cx: &mut Cx<'_, Policy>) -> Vote {
-    let Some(intents) = &cx.facts.intents else { return Vote::Hold(words::none_here()) };
+enum NotOpen<'a> {
+    Done(&'a Intent),
+    Not(Reason),
+}
+
+/// The intent that a report is about, if something can be done about it.
+fn in_question<'a>(
+    id: &Text<64>,
+    facts: &'a Facts,
+    input: &Input,
+) -> Result<(&'a Intents, &'a Intent), NotOpen<'a>> {
+    let intents = facts.intents.as_ref().ok_or_else(|| NotOpen::Not(words::none_here()))?;
     let set = match &intents.read {
         Read::Good(set) => set,
-        Read::Bad(bad) => return Vote::Hold(words::bad_intents(bad)),
+        Read::Bad(bad) => return Err(NotOpen::Not(words::bad_intents(bad))),
     };
-    let intent = match find(id.as_str(), set, intents) {
-        Ok(intent) => intent,
-        Err(Missing::Unknown) => return Vote::Hold(words::not_found(id.as_str(), set, cx.input)),
-        Err(Missing::Closed(_)) => return Vote::Pass,
+    match find(id.as_str(), set, intents) {
+        Ok(intent) => Ok((intents, intent)),
+        Err(Missing::Closed(intent)) => Err(NotOpen::Done(intent)),
+        Err(Missing::Unknown) => Err(NotOpen::Not(words::not_found(id.as_str(), set, input))),
+    }
+}
+
+/// Its checks have passed; that nothing else is missing is looked at here, whoever says so.
+fn done(id: &Text<64>, fingerprint: &Text<64>, cx: &mut Cx<'_, Policy>) -> Vote {
+    let (intents, intent) = match in_question(id, cx.facts, cx.input) {
+        Ok(found) => found,
+        Err(NotOpen::Done(_)) => return Vote::Pass,
+        Err(NotOpen::Not(reason)) => return Vote::Hold(reason),
     };
     if intent.fingerprint != *fingerprint {
         return Vote::Hold(words::changed(intent, cx.input));

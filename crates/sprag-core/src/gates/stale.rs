@@ -56,7 +56,7 @@ pub struct Policy {
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
     Off,
-    /// Where there are intents or other sessions at work.
+    /// Where there are intents or other sessions at work, and in stages.
     #[default]
     Auto,
     Always,
@@ -75,7 +75,8 @@ impl Gate for Stale {
         defaults: "\
 # Writes to files that changed since the session saw them.
 [stale]
-# They are refused: `auto` where there are intents or other sessions at work, `always`, or `off`.
+# They are refused: `auto` where there are intents or other sessions at work and in stages of a
+# plan, `always`, or `off`.
 mode = \"auto\"
 ",
         keys: &[Setting { name: "mode", tighten: Tighten::Ranked(&["off", "auto", "always"]) }],

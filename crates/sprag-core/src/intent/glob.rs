@@ -1,6 +1,7 @@
 //! Patterns of paths: `*` and `?` within one directory, `**` across them, `{a,b}` for either. Work is bounded
 //! by the lengths of pattern and path, whatever both look like.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// Whether `A` and `a` are one name.
@@ -85,6 +86,18 @@ impl Glob {
         self.alternatives.iter().any(takes_all)
     }
 
+    /// Whether there is a path that fits both. `steps` is what that may cost; `None`: it was too little.
+    pub fn meets(&self, other: &Glob, steps: &mut u32) -> Option<bool> {
+        for one in &self.alternatives {
+            for two in &other.alternatives {
+                if parts_meet(one, two, steps)? {
+                    return Some(true);
+                }
+            }
+        }
+        Some(false)
+    }
+
     /// Whether something below a directory could fit.
     pub fn may_fit_below(&self, dir: &str, folding: Folding) -> bool {
         let names = names(dir, folding);
@@ -146,6 +159,74 @@ fn fits(parts: &[Part], names: &[Vec<char>], folding: Folding) -> bool {
         fits && at + 1 == parts.len()
     };
     parts.iter().enumerate().any(|(at, part)| open[at] && ends(at, part))
+}
+
+/// Walks both at once: a pair of places is reached by names that fit both so far.
+fn parts_meet(one: &[Part], two: &[Part], steps: &mut u32) -> Option<bool> {
+    // Where a part leads with one name more: past it, and for stars also back to it.
+    let after = |part: &Part, at: usize| match part {
+        Part::Name(_) => [at + 1, at + 1],
+        Part::Any => [at, at],
+        Part::Below => [at, at + 1],
+    };
+    let mut seen = BTreeSet::new();
+    let mut open = vec![(0, 0)];
+    while let Some((i, j)) = open.pop() {
+        if i == one.len() && j == two.len() {
+            return Some(true);
+        }
+        if !seen.insert((i, j)) {
+            continue;
+        }
+        *steps = steps.checked_sub(1)?;
+        if one.get(i) == Some(&Part::Any) {
+            open.push((i + 1, j));
+        }
+        if two.get(j) == Some(&Part::Any) {
+            open.push((i, j + 1));
+        }
+        let (Some(here), Some(there)) = (one.get(i), two.get(j)) else { continue };
+        let is_same_name = match (here, there) {
+            (Part::Name(here), Part::Name(there)) => names_meet(here, there, steps)?,
+            (Part::Name(_) | Part::Any | Part::Below, _) => true,
+        };
+        if is_same_name {
+            let (here, there) = (after(here, i), after(there, j));
+            open.extend(here.iter().flat_map(|i| there.iter().map(|j| (*i, *j))));
+        }
+    }
+    Some(false)
+}
+
+/// The same within one name.
+fn names_meet(one: &[Sign], two: &[Sign], steps: &mut u32) -> Option<bool> {
+    let after = |sign: &Sign, at: usize| if *sign == Sign::Many { at } else { at + 1 };
+    let mut seen = BTreeSet::new();
+    let mut open = vec![(0, 0)];
+    while let Some((i, j)) = open.pop() {
+        if i == one.len() && j == two.len() {
+            return Some(true);
+        }
+        if !seen.insert((i, j)) {
+            continue;
+        }
+        *steps = steps.checked_sub(1)?;
+        if one.get(i) == Some(&Sign::Many) {
+            open.push((i + 1, j));
+        }
+        if two.get(j) == Some(&Sign::Many) {
+            open.push((i, j + 1));
+        }
+        let (Some(here), Some(there)) = (one.get(i), two.get(j)) else { continue };
+        let fit = match (here, there) {
+            (Sign::Char(here), Sign::Char(there)) => here == there,
+            (Sign::Char(_) | Sign::One | Sign::Many, _) => true,
+        };
+        if fit {
+            open.push((after(here, i), after(there, j)));
+        }
+    }
+    Some(false)
 }
 
 /// The usual two hands: a star takes as little as it can, and one more each time the rest does not fit.

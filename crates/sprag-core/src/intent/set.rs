@@ -152,6 +152,8 @@ pub struct Intents {
     pub temp: Vec<String>,
     /// What the call would change, as far as it names it.
     pub targets: Vec<Target>,
+    /// What it names that should tell more, and does not.
+    pub unknown: Vec<Text<120>>,
     /// What calls that nobody could read beforehand have changed; looked for at a stop.
     pub strays: Option<Vec<String>>,
 }

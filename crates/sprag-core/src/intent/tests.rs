@@ -118,6 +118,22 @@ proptest! {
         prop_assert!(!fits || glob.may_fit_below(&dir, Folding::Exact));
     }
 
+    /// A path that fits both is a path they share; one of them that is a path fits the other or shares nothing.
+    #[test]
+    fn patterns_meet_where_a_path_fits_both(
+        one in proptest::collection::vec("[ab]|[ab*?]{1,3}|\\*\\*", 1..5),
+        other in proptest::collection::vec("[ab]|[ab*?]{1,3}|\\*\\*", 1..5),
+        path in proptest::collection::vec("[ab]{1,3}", 1..5),
+    ) {
+        let (one, other) = (Glob::parse(&one.join("/")).unwrap(), Glob::parse(&other.join("/")).unwrap());
+        let path = path.join("/");
+        let meets = |one: &Glob, other: &Glob| one.meets(other, &mut 100_000).unwrap();
+        let fits = |glob: &Glob| glob.fits(&path, Folding::Exact);
+        prop_assert_eq!(meets(&one, &other), meets(&other, &one));
+        prop_assert!(meets(&one, &other) || !(fits(&one) && fits(&other)));
+        prop_assert_eq!(meets(&one, &Glob::parse(&path).unwrap()), fits(&one));
+    }
+
     #[test]
     fn any_text_is_a_pattern_or_a_mistake(text in "\\PC{0,200}", path in "\\PC{0,200}") {
         if let Ok(glob) = Glob::parse(&text) {

@@ -15,6 +15,24 @@ pub struct Graph {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Circle(pub Vec<usize>);
 
+/// For every stage all that come before it.
+#[derive(Clone, Debug)]
+pub struct Order {
+    width: usize,
+    rows: Vec<u64>,
+}
+
+impl Order {
+    pub fn are_ordered(&self, a: usize, b: usize) -> bool {
+        a == b || self.is_before(a, b) || self.is_before(b, a)
+    }
+
+    /// Whether one builds on the other, over whatever is between them.
+    pub fn is_before(&self, first: usize, then: usize) -> bool {
+        self.rows[then * self.width + first / 64] & (1 << (first % 64)) != 0
+    }
+}
+
 impl Graph {
     /// Numbers that are no stage are left out.
     pub fn new(needs: Vec<Vec<usize>>) -> Result<Graph, Circle> {
@@ -102,6 +120,21 @@ impl Graph {
         self.reaches(a, b) || self.reaches(b, a)
     }
 
+    /// The same for all pairs, at the cost of a bit for each.
+    pub fn order_known(&self) -> Order {
+        let width = self.needs.len().div_ceil(64);
+        let mut rows = vec![0u64; width * self.needs.len()];
+        for &stage in &self.order {
+            for &need in &self.needs[stage] {
+                for word in 0..width {
+                    rows[stage * width + word] |= rows[need * width + word];
+                }
+                rows[stage * width + need / 64] |= 1 << (need % 64);
+            }
+        }
+        Order { width, rows }
+    }
+
     fn reaches(&self, from: usize, to: usize) -> bool {
         let mut seen = vec![false; self.needs.len()];
         let mut open = vec![from];
@@ -165,6 +198,9 @@ mod tests {
                     let place = |stage: usize| graph.order().iter().position(|known| *known == stage);
                     for stage in 0..graph.needs.len() {
                         prop_assert!(graph.needs(stage).iter().all(|need| place(*need) < place(stage)));
+                        for other in 0..graph.needs.len() {
+                            prop_assert_eq!(graph.order_known().are_ordered(stage, other), graph.are_ordered(stage, other));
+                        }
                     }
                 }
                 Err(Circle(way)) => prop_assert!(!way.is_empty()),

@@ -3,7 +3,7 @@
 //!
 //! The host asks git for histories and texts and puts the parts below together.
 
-pub mod claims;
+pub mod anchors;
 pub mod hunks;
 pub mod reformat;
 pub mod runs;

@@ -10,9 +10,10 @@ use std::path::Path;
 
 use memchr::memmem;
 use rustix::fs::{AtFlags, FileType, Mode as RawMode, OFlags};
-use sprag_core::event::SessionId;
+use sprag_core::event::{Input, SessionId};
 use sprag_core::gates::stale::Mode;
 use sprag_core::gates::stale::look::Guard;
+use sprag_core::session::Session;
 use sprag_core::time::Timestamp;
 
 use crate::journal;
@@ -28,13 +29,16 @@ const TAIL: u64 = 32 * 1024;
 /// Files that say what changes are for.
 const INTENTS: &[&str] = &[".sprag/intents.yaml", ".orchestration/active_intents.yaml"];
 
-pub fn guard(world: &World<'_>, session: &SessionId, now: Timestamp) -> Guard {
+pub fn guard(world: &World<'_>, session: &Session, input: &Input) -> Guard {
     let root = world.places.worktree.as_ref();
     if root.is_some_and(|root| INTENTS.iter().any(|name| fs::symlink_metadata(root.join(name)).is_ok())) {
         return Guard::Intents;
     }
     let is_always = world.config.policy.gates.stale.mode == Mode::Always;
-    if is_always || is_other_live(&world.places.store, session, now) { Guard::Sessions } else { Guard::Off }
+    // Stages work beside each other by design, in worktrees of one clone.
+    let is_stage = input.stage.is_some() || session.about.stage.is_some();
+    let is_guarded = is_always || is_stage || is_other_live(&world.places.store, &input.session, input.at);
+    if is_guarded { Guard::Sessions } else { Guard::Off }
 }
 
 fn is_other_live(store: &Path, session: &SessionId, now: Timestamp) -> bool {

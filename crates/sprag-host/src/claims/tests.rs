@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use sprag_core::fact::Needs;
+use sprag_core::text::Text;
 use sprag_core::time::Timestamp;
 use sprag_core::tool::Whole;
 use tempfile::TempDir;
@@ -224,13 +225,20 @@ fn a_session_is_at_work_until_it_ends_or_is_not_heard_of() {
         let then = Duration::from_secs(1_800_000_000 - 60 * minutes);
         file.set_modified(SystemTime::UNIX_EPOCH + then).unwrap();
     };
-    let guard = || guard::guard(&desk.world(), &SessionId::new("mine"), at);
+    let mut session = Session::default();
+    let input = Input::new(at, SessionId::new("mine"), Event::Tick);
+    let guard = || guard::guard(&desk.world(), &Session::default(), &input);
     put("mine.jsonl", "{}", 0);
     put("notes.txt", "{}", 0);
     put("idle.jsonl", r#"{"set":{"about":{"ended":false}}}"#, 31);
     put("ended.jsonl", r#"{"set":{"about":{"ended":false}}} {"set":{"about":{"ended":true}}}"#, 0);
     symlink("/dev/zero", journals.join("link.jsonl")).unwrap();
     assert_eq!(guard(), Guard::Off);
+    // A stage is never alone: what its record says, or the run that started it.
+    session.about.stage = Some(Text::from("parser"));
+    assert_eq!(guard::guard(&desk.world(), &session, &input), Guard::Sessions);
+    let of_run = Input { stage: Some(Text::from("parser")), ..input.clone() };
+    assert_eq!(guard::guard(&desk.world(), &Session::default(), &of_run), Guard::Sessions);
     put("other.jsonl", "not even a record", 29);
     assert_eq!(guard(), Guard::Sessions);
 }

@@ -101,6 +101,11 @@ pub fn parse(dialect: &Dialect, payload: &Payload) -> Result<Parsed, Malformed> 
     let agent = agent.map(redact::short);
     let session = SessionId::new(wire.session_id.clone());
     let cwd = wire.cwd.clone().unwrap_or_default();
+    // In these modes the client answers itself what it is asked: a question would let the call pass, or be lost.
+    let presence = match wire.permission_mode.as_deref() {
+        Some("bypassPermissions" | "dontAsk") => Presence::Headless,
+        _ => dialect.presence,
+    };
     let transcript = wire.transcript_path.clone().filter(|path| path.starts_with('/'));
     let input = event(dialect, wire, payload.whole)?.map(|event| Input {
         at: dialect.now,
@@ -113,8 +118,9 @@ pub fn parse(dialect: &Dialect, payload: &Payload) -> Result<Parsed, Malformed> 
         home: String::new(),
         actor,
         agent,
-        presence: dialect.presence,
+        presence,
         errand: Errand::Own,
+        stage: None,
         event,
     });
     Ok(Parsed { native, input })

@@ -1,12 +1,12 @@
 //! The compiled configuration of the hook path: one small file instead of three parsed ones. It is
 //! valid while every file it was made from is just as it was.
 
-use std::borrow::Cow;
 use std::collections::hash_map::DefaultHasher;
 use std::fs;
 use std::hash::{Hash as _, Hasher as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 use sprag_core::gates::scope::Found;
@@ -23,12 +23,12 @@ use crate::places::Places;
 use crate::policy::Sourced;
 
 /// Another build may mean something else by the same bytes.
-const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "/17");
+const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "/18");
 
 /// Warnings about intents that are told; `sprag intent check` has all of them.
 const SHOWN: usize = 3;
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Compiled {
     build: String,
     /// Bytes of the built-in rules: they change more often than the version does.
@@ -43,7 +43,7 @@ pub struct Compiled {
     /// The same for the intents of the repository, where it has any.
     intents: Option<PathBuf>,
     #[serde(skip)]
-    fresh: Option<Kept>,
+    fresh: Option<Rc<Kept>>,
     #[serde(skip)]
     fresh_intents: Option<intents::Loaded>,
 }
@@ -68,10 +68,10 @@ impl Compiled {
         kept.and_then(|bytes| postcard::from_bytes(&bytes).ok()).or_else(|| intents::load(worktree))
     }
 
-    fn kept(&self) -> Option<Cow<'_, Kept>> {
+    fn kept(&self) -> Option<Rc<Kept>> {
         match &self.fresh {
-            Some(fresh) => Some(Cow::Borrowed(fresh)),
-            None => bounded(&self.rules).map(|bytes| Cow::Owned(Kept(bytes))),
+            Some(fresh) => Some(Rc::clone(fresh)),
+            None => Kept::open(&self.rules).map(Rc::new),
         }
     }
 }
@@ -123,7 +123,7 @@ fn compile(places: &Places, env: &Env, last_good: &Good, rules: PathBuf) -> Comp
     let fresh = match Sorted::new(&resolved.rules, policy.gates.permission.strict) {
         Ok(sorted) => {
             policy.gates.permission.watch = sorted.restricting.watch();
-            Kept::new(&sorted, &resolved.good).ok()
+            Kept::new(&sorted, &resolved.good).ok().map(Rc::new)
         }
         // Each was checked when it was read.
         Err(bad) => {
@@ -217,8 +217,8 @@ fn bounded(path: &Path) -> Option<Vec<u8>> {
 
 fn store(disk: &dyn Disk, path: &Path, compiled: &mut Compiled) -> std::io::Result<()> {
     disk::make_parent(disk, path)?;
-    if let Some(fresh) = &compiled.fresh {
-        disk::replace_derived(disk, &compiled.rules, &fresh.0)?;
+    if let Some(made) = compiled.fresh.as_deref().and_then(Kept::made) {
+        disk::replace_derived(disk, &compiled.rules, made)?;
     }
     compiled.made_from.push((compiled.rules.clone(), look(&compiled.rules)));
     if let (Some(path), Some(loaded)) = (&compiled.intents, &compiled.fresh_intents) {

@@ -1,8 +1,13 @@
 //! The rules in force as the hooks find them: one file with a directory at its start, so that a call
 //! that concerns two rules does not read the others.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::fs::File;
+use std::ops::Range;
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
 
 use memchr::memmem;
 use serde::Serialize;
@@ -10,15 +15,27 @@ use serde::de::DeserializeOwned;
 use sprag_core::rules::{Concern, Decision, RuleSet, Shard, Strictness};
 
 use super::Good;
+use crate::disk;
 use crate::policy::Sourced;
 
 const EVERY: &str = "<every>";
 const ALLOWING: &str = "<allow>";
 const GOOD: &str = "<good>";
 
-/// The bytes of such a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kept(pub Vec<u8>);
+/// Larger than any such file is.
+const CAP: u64 = 1024 * 1024;
+/// Holds the directory of the built-in rules and room for as many again, so that most calls read twice.
+const HEAD: usize = 8 * 1024;
+
+/// Such a file, or the bytes it is to have.
+#[derive(Debug)]
+pub struct Kept(Held);
+
+#[derive(Debug)]
+enum Held {
+    Bytes(Vec<u8>),
+    File { file: File, head: Vec<u8> },
+}
 
 /// Rules that restrict and rules that allow.
 pub struct Sorted {
@@ -55,7 +72,24 @@ impl Kept {
         let mut all = u32::try_from(directory.len()).unwrap_or(0).to_le_bytes().to_vec();
         all.extend(directory.into_bytes());
         parts.into_values().for_each(|part| all.extend(part));
-        Ok(Kept(all))
+        Ok(Kept(Held::Bytes(all)))
+    }
+
+    /// The file as it lies there; what is asked of it later is read then.
+    pub fn open(path: &Path) -> Option<Kept> {
+        let file = disk::open_regular(path).ok()?;
+        let size = file.metadata().ok()?.len();
+        let mut head = vec![0; usize::try_from(size).ok().filter(|_| size < CAP)?.min(HEAD)];
+        file.read_exact_at(&mut head, 0).ok()?;
+        Some(Kept(Held::File { file, head }))
+    }
+
+    /// All of it, where it was made just now.
+    pub fn made(&self) -> Option<&[u8]> {
+        match &self.0 {
+            Held::Bytes(bytes) => Some(bytes),
+            Held::File { .. } => None,
+        }
     }
 
     /// The restricting rules a call concerns; `None` if they cannot be had.
@@ -79,14 +113,28 @@ impl Kept {
     }
 
     fn part<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
-        let (length, rest) = self.0.split_first_chunk::<4>()?;
-        let (directory, parts) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+        let length = self.read(0..4)?;
+        let start = u32::from_le_bytes(length.as_ref().try_into().ok()?) as usize + 4;
+        let directory = self.read(4..start)?;
         let line = format!("\n{key}\t");
-        let from = memmem::find(directory, line.as_bytes())? + line.len();
+        let from = memmem::find(&directory, line.as_bytes())? + line.len();
         let end = from + memchr::memchr(b'\n', &directory[from..])?;
         let (at, length) = std::str::from_utf8(&directory[from..end]).ok()?.split_once(' ')?;
-        let (at, length): (usize, usize) = (at.parse().ok()?, length.parse().ok()?);
-        postcard::from_bytes(parts.get(at..at.checked_add(length)?)?).ok()
+        let at = start.checked_add(at.parse().ok()?)?;
+        postcard::from_bytes(&self.read(at..at.checked_add(length.parse().ok()?)?)?).ok()
+    }
+
+    fn read(&self, range: Range<usize>) -> Option<Cow<'_, [u8]>> {
+        match &self.0 {
+            Held::Bytes(bytes) => bytes.get(range).map(Cow::Borrowed),
+            Held::File { head, .. } if range.end <= head.len() => head.get(range).map(Cow::Borrowed),
+            Held::File { file, .. } => {
+                // A damaged directory must not ask for more than such a file can hold.
+                let mut part = vec![0; range.len().min(CAP as usize)];
+                file.read_exact_at(&mut part, range.start as u64).ok()?;
+                Some(Cow::Owned(part))
+            }
+        }
     }
 }
 

@@ -44,7 +44,21 @@ pub fn commits(places: &Places, from: Option<&str>, to: &str, most: usize) -> Op
     }
     let range = from.map_or_else(|| to.to_owned(), |from| format!("{from}..{to}"));
     let count = format!("--max-count={most}");
-    let args = [
+    let more = [
+        "--no-merges",
+        "--no-mailmap",
+        "--find-renames",
+        "--ignore-submodules=all",
+        count.as_str(),
+        range.as_str(),
+        "--",
+    ];
+    log(places, &more)
+}
+
+/// Asks for commits with what they have changed, whatever the user's settings are.
+fn log(places: &Places, more: &[&str]) -> Option<Vec<Committed>> {
+    const ALWAYS: &[&str] = &[
         "-c",
         "log.showRoot=true",
         "-c",
@@ -53,9 +67,7 @@ pub fn commits(places: &Places, from: Option<&str>, to: &str, most: usize) -> Op
         "diff.orderFile=/dev/null",
         "--no-replace-objects",
         "log",
-        "--no-merges",
         "--no-notes",
-        "--no-mailmap",
         "--no-ext-diff",
         "--no-color",
         "--topo-order",
@@ -63,17 +75,51 @@ pub fn commits(places: &Places, from: Option<&str>, to: &str, most: usize) -> Op
         "--format=%x01%H %P",
         "--raw",
         "--no-abbrev",
-        "--find-renames",
-        "--ignore-submodules=all",
         "--no-relative",
         "-z",
-        &count,
-        &range,
-        "--",
     ];
+    let args = [ALWAYS, more].concat();
     let question = Question { args: &args, env: &[], stdin: b"", deadline: DEADLINE, cap: CAP };
     let ran = ask(places.worktree.as_ref()?, &question).filter(is_whole)?;
     Some(read_commits(&ran.stdout))
+}
+
+/// Paths that commits since then have changed, each with when that was written first: a commit that is picked or
+/// rebased keeps that time. Merges tell nothing.
+pub fn authored(places: &Places, since: i64, most: usize) -> Option<Vec<(i64, Vec<String>)>> {
+    let count = format!("--max-count={most}");
+    let since = format!("--since=@{since} +0000");
+    let args = [
+        "-c",
+        "log.showRoot=true",
+        "-c",
+        "log.showSignature=false",
+        "--no-replace-objects",
+        "log",
+        "--no-merges",
+        "--no-notes",
+        "--no-ext-diff",
+        "--no-color",
+        "--format=%x01%at",
+        "--name-only",
+        "--no-renames",
+        "--no-relative",
+        "-z",
+        &count,
+        &since,
+    ];
+    let question = Question { args: &args, env: &[], stdin: b"", deadline: DEADLINE, cap: CAP };
+    let ran = ask(places.worktree.as_ref()?, &question).filter(is_whole)?;
+    let mut found: Vec<(i64, Vec<String>)> = Vec::new();
+    for word in ran.stdout.split(|&byte| byte == 0) {
+        let word = String::from_utf8_lossy(word.strip_prefix(b"\n").unwrap_or(word)).into_owned();
+        match (word.strip_prefix('\x01'), found.last_mut()) {
+            (Some(at), _) => found.push((at.trim().parse().ok()?, Vec::new())),
+            (None, Some((_, paths))) if !word.is_empty() => paths.push(word),
+            (None, _) => {}
+        }
+    }
+    Some(found)
 }
 
 fn read_commits(bytes: &[u8]) -> Vec<Committed> {
@@ -169,34 +215,9 @@ fn read_blobs(mut bytes: &[u8], count: usize) -> Option<Vec<Option<Vec<u8>>>> {
 /// Every version of a file that some commit has, oldest first: the commit, its parents and the blob.
 pub fn versions(places: &Places, path: &str, most: usize) -> Option<Vec<Committed>> {
     let count = format!("--max-count={most}");
-    let args = [
-        "-c",
-        "log.showRoot=true",
-        "-c",
-        "log.showSignature=false",
-        "--no-replace-objects",
-        "log",
-        "--all",
-        "--no-notes",
-        "--no-ext-diff",
-        "--no-color",
-        "--topo-order",
-        "--reverse",
-        "--full-history",
-        "--diff-merges=first-parent",
-        "--format=%x01%H %P",
-        "--raw",
-        "--no-abbrev",
-        "--no-renames",
-        "--no-relative",
-        "-z",
-        &count,
-        "--",
-        path,
-    ];
-    let question = Question { args: &args, env: &[], stdin: b"", deadline: DEADLINE, cap: CAP };
-    let ran = ask(places.worktree.as_ref()?, &question).filter(is_whole)?;
-    Some(read_commits(&ran.stdout))
+    let more =
+        ["--all", "--full-history", "--diff-merges=first-parent", "--no-renames", count.as_str(), "--", path];
+    log(places, &more)
 }
 
 fn is_whole(ran: &Ran) -> bool {

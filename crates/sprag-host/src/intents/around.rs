@@ -1,23 +1,24 @@
 //! What an agent is told of an intent it has chosen: the intent, what was done for it, who else is at it.
 
+use std::collections::HashSet;
 use std::io;
 use std::path::Path;
 
-use serde_json::Value;
 use sprag_core::event::{Event, Input, SessionId};
 use sprag_core::intent::{Around, Context, Earlier, Intent, Reach, Read, context};
+use sprag_core::log::Record;
 use sprag_core::text::Text;
 use sprag_core::time::Timestamp;
+use sprag_core::trace::{KIND, Trace};
 
-use super::{fact, standings};
-use crate::disk::open_regular;
+use super::{fact, foreign, standings};
 use crate::projections::each_line;
 use crate::walk::World;
 
-/// Bytes of a foreign trace that are read, from its end.
-const FOREIGN: u64 = 256 * 1024;
 const FOREIGN_TRACE: &str = ".orchestration/agent_trace.jsonl";
 const RECENT: usize = 5;
+/// Files of one record that are named.
+const NAMED: usize = 5;
 
 /// The block an agent is given for an intent; `None` if there is no such intent.
 pub fn context_of(
@@ -58,62 +59,39 @@ fn overlap(one: &Intent, other: &Intent) -> bool {
     ones.iter().any(|dir| owns(other, dir)) || others.iter().any(|dir| owns(one, dir))
 }
 
-/// The newest first.
+/// The newest first, without those that a later one takes the place of.
 fn recent(world: &World<'_>, worktree: &Path, id: &str) -> io::Result<Vec<Earlier>> {
-    let mut found: Vec<Earlier> = Vec::new();
+    let mut found: Vec<(String, Earlier)> = Vec::new();
+    let mut replaced: HashSet<String> = HashSet::new();
     for path in world.store().log_files().iter().rev() {
         let mut of_file = Vec::new();
         each_line(path, 0, |line| {
-            let is_trace = line.starts_with(br#"{"v":1,"kind":"trace."#);
-            if is_trace && let Ok(record) = serde_json::from_slice::<Value>(line) {
-                of_file.extend(earlier(&record["body"], id));
+            if memchr::memmem::find(line, KIND.as_bytes()).is_none() {
+                return;
+            }
+            let Ok(record) = Record::parse(line) else { return };
+            let Some(trace) = Trace::of(&record) else { return };
+            if trace.intent.as_ref().is_some_and(|served| served.id.as_str() == id) {
+                replaced.extend(trace.files.iter().flat_map(|file| &file.supersedes).map(Text::to_string));
+                of_file.push((record.id.clone(), earlier(&record, &trace)));
             }
         })?;
         of_file.reverse();
         found.extend(of_file);
+        found.retain(|(record, _)| !replaced.contains(record));
         if found.len() >= RECENT {
             break;
         }
     }
-    found.extend(foreign(&worktree.join(FOREIGN_TRACE), id));
+    let mut found: Vec<Earlier> = found.into_iter().map(|(_, earlier)| earlier).take(RECENT).collect();
+    found.extend(foreign::earlier(&worktree.join(FOREIGN_TRACE), id, RECENT));
     found.sort_by(|one, other| other.at.cmp(&one.at));
     found.truncate(RECENT);
     Ok(found)
 }
 
-/// A trace that another tool has kept; whatever cannot be read of it is not there.
-fn foreign(path: &Path, id: &str) -> Vec<Earlier> {
-    use std::io::{Read as _, Seek as _, SeekFrom};
-    let read = || -> io::Result<Vec<u8>> {
-        let mut file = open_regular(path)?;
-        let length = file.metadata()?.len();
-        file.seek(SeekFrom::Start(length.saturating_sub(FOREIGN)))?;
-        let mut bytes = Vec::new();
-        file.take(FOREIGN).read_to_end(&mut bytes)?;
-        Ok(bytes)
-    };
-    let bytes = read().unwrap_or_default();
-    let lines = bytes.split(|byte| *byte == b'\n').rev();
-    let records = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
-    records.filter_map(|record| earlier(&record, id)).take(RECENT).collect()
-}
-
-/// One record in a line, if it is about this intent: ours, or of the older shape with `relative_path` and
-/// `value`.
-fn earlier(record: &Value, id: &str) -> Option<Earlier> {
-    let record = record.get("record").unwrap_or(record);
-    let ours = &record["metadata"]["dev.sprag"];
-    let uri = format!("intent:{id}");
-    let files = record["files"].as_array()?;
-    let related = files.iter().flat_map(|file| file["conversations"].as_array().into_iter().flatten());
-    let mut related = related.flat_map(|talk| talk["related"].as_array().into_iter().flatten());
-    let is_named = |it: &Value| it["value"] == id || it["url"] == uri.as_str();
-    if ours["intent_id"] != id && record["intent_id"] != id && !related.any(is_named) {
-        return None;
-    }
-    let path = |file: &Value| file["path"].as_str().or(file["relative_path"].as_str()).map(str::to_owned);
-    let paths: Vec<String> = files.iter().filter_map(path).take(5).collect();
-    let class = ours["mutation_class"].as_str().or(record["mutation_class"].as_str()).unwrap_or_default();
-    let at: Text<32> = Text::from(record["timestamp"].as_str().unwrap_or_default());
-    Some(Earlier { at: at.to_string(), what: format!("{} {class}", paths.join(" ")).trim().to_owned() })
+fn earlier(record: &Record, trace: &Trace) -> Earlier {
+    let paths: Vec<&str> = trace.files.iter().map(|file| file.path.as_str()).take(NAMED).collect();
+    let class = trace.verdict.class().name();
+    Earlier { at: record.at.to_string(), what: format!("{} {class}", paths.join(" ")) }
 }

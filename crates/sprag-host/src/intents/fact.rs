@@ -1,28 +1,30 @@
 //! The intents as hooks need them: what is kept of their files, what the records say, what a call would change.
 
 use std::fs;
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use sprag_core::event::{Event, Input, Report};
 use sprag_core::fact::Changes;
-use sprag_core::gates::scope::{Kind, Span, Wanted, wanted};
-use sprag_core::intent::{
-    Folding, Glob, Holder, IntentSet, Intents, Reach, Read, Sharing, Standings, Target, WILD,
-};
+use sprag_core::gates::scope::Span;
+use sprag_core::intent::{Folding, Holder, IntentSet, Intents, Read, Sharing, Standings};
 use sprag_core::path::absolute;
 use sprag_core::session::Session;
+use sprag_core::time::Timestamp;
 
 use super::Loaded;
+use super::targets::targets;
 use crate::env::Env;
-use crate::guarded::{self, Followed};
+use crate::guarded;
 use crate::walk::World;
-use crate::{journal, projections, reports, tree};
+use crate::{git, journal, projections, reports, tree};
 
 /// File times come from a clock that ticks coarsely.
 const SLACK_MILLIS: i64 = 20;
 /// Changed files that are looked at one by one.
 const LOOKED_AT: usize = 5000;
+/// Commits of a session that are looked at.
+const COMMITS: usize = 500;
 
 pub fn look(world: &World<'_>, input: &Input, session: &Session) -> Option<Intents> {
     let worktree = world.places.worktree.as_deref()?;
@@ -33,13 +35,15 @@ pub fn look(world: &World<'_>, input: &Input, session: &Session) -> Option<Inten
     let holders =
         if wants_holders(&loaded.read, input, session) { holders(world, input) } else { Vec::new() };
     let root = worktree.to_string_lossy().into_owned();
+    let (targets, unknown) = targets(world, input);
     Some(Intents {
         holders,
         standings,
         folding: folding(worktree),
         roots: [root, guarded::real(worktree).to_string_lossy().into_owned()],
         temp: temp(world.env),
-        targets: targets(world, input),
+        targets,
+        unknown,
         ignored: loaded.ignored,
         read: loaded.read,
         strays: None,
@@ -118,123 +122,6 @@ fn folding(worktree: &Path) -> Folding {
     }
 }
 
-/// What the call of this event would change.
-fn targets(world: &World<'_>, input: &Input) -> Vec<Target> {
-    let Event::ToolRequested { call } = &input.event else { return Vec::new() };
-    let wanted = wanted(call, input, &world.config.policy.gates.scope).unwrap_or_default();
-    let mut followed = Followed::default();
-    let mut targets: Vec<Target> = Vec::new();
-    for wanted in wanted {
-        let Wanted::At { named, dir, by, kind } = wanted else { continue };
-        let plain = absolute(&dir, &guarded::expanded(&named, &input.home));
-        let found = fs::metadata(&plain).ok();
-        let is_dir = found.as_ref().is_some_and(fs::Metadata::is_dir);
-        let reach = match (&kind, &found) {
-            (_, Some(found)) if is_special(found) => Reach::Special,
-            (Kind::IfThere, _) if fs::symlink_metadata(&plain).is_err() => continue,
-            (Kind::Wild, _) => match expand(&plain) {
-                Some(found) => {
-                    for plain in found {
-                        let reach = if Path::new(&plain).is_dir() { Reach::Tree } else { Reach::Path };
-                        let real = followed.path(&plain);
-                        let target =
-                            Target { named: named.clone(), paths: [plain, real], reach, by: by.clone() };
-                        targets.push(target);
-                    }
-                    continue;
-                }
-                None => Reach::Wild,
-            },
-            (Kind::Directory, None) => Reach::Directory,
-            // What is there already stays as it is.
-            (Kind::Directory, Some(_)) => continue,
-            (Kind::Into(children), _) if is_dir && !children.is_empty() => {
-                for child in children {
-                    let plain = absolute(&plain, child);
-                    let reach = if Path::new(&plain).is_dir() { Reach::Tree } else { Reach::Path };
-                    let real = followed.path(&plain);
-                    targets.push(Target {
-                        named: format!("{named}/{child}"),
-                        paths: [plain, real],
-                        reach,
-                        by: by.clone(),
-                    });
-                }
-                continue;
-            }
-            _ if is_dir => Reach::Tree,
-            // What is unpacked makes its own directory.
-            (Kind::Tree, None) if UNPACKING.contains(&by.as_str()) => Reach::Tree,
-            _ => Reach::Path,
-        };
-        // A link that is taken away or replaced is itself what changes; what is written through it is
-        // where it leads.
-        let real = followed.path(&plain);
-        if !targets.iter().any(|known| known.paths[0] == plain && known.reach == reach) {
-            targets.push(Target { named, paths: [plain, real], reach, by });
-        }
-    }
-    targets
-}
-
-/// Paths that a pattern of the shell stands for now. `None`: there are too many to look at.
-fn expand(pattern: &str) -> Option<Vec<String>> {
-    let mut found = vec![String::new()];
-    let mut entries = 0;
-    for name in pattern.split('/').filter(|name| !name.is_empty()) {
-        if !name.contains(WILD) {
-            found.iter_mut().for_each(|dir| dir.extend(["/", name]));
-            continue;
-        }
-        // A set of characters is one of any.
-        let glob = Glob::parse(&without_sets(name).replace("**", "*")).ok()?;
-        let mut below = Vec::new();
-        for dir in &found {
-            let Ok(listed) = fs::read_dir(if dir.is_empty() { "/" } else { dir }) else { continue };
-            for entry in listed.flatten() {
-                entries += 1;
-                if entries > LISTED {
-                    return None;
-                }
-                let entry = entry.file_name().to_string_lossy().into_owned();
-                let is_hidden = entry.starts_with('.') && !name.starts_with('.');
-                if !is_hidden && glob.fits(&entry, Folding::Folded) {
-                    below.push(format!("{dir}/{entry}"));
-                }
-            }
-        }
-        found = below;
-    }
-    found.retain(|path| fs::symlink_metadata(path).is_ok());
-    // What fits nothing is taken as it is.
-    if found.is_empty() {
-        found.push(pattern.to_owned());
-    }
-    (found.len() <= EXPANDED).then_some(found)
-}
-
-fn without_sets(name: &str) -> String {
-    let mut out = String::new();
-    let mut rest = name;
-    while let Some((before, after)) = rest.split_once('[') {
-        out.push_str(before);
-        out.push('?');
-        rest = after.split_once(']').map_or("", |(_, rest)| rest);
-    }
-    out + rest
-}
-
-/// Entries of directories that are looked at for a pattern, and paths it may stand for.
-const LISTED: usize = 5000;
-const EXPANDED: usize = 500;
-
-const UNPACKING: &[&str] = &["tar", "bsdtar", "gtar", "unzip", "7z", "7za", "7zr", "7zz", "rsync", "cpio"];
-
-fn is_special(found: &fs::Metadata) -> bool {
-    let kind = found.file_type();
-    kind.is_fifo() || kind.is_socket() || kind.is_block_device() || kind.is_char_device()
-}
-
 /// Of what has changed since the session started, what changed while such calls ran. `None`: nobody can say.
 pub fn strays(
     world: &World<'_>,
@@ -258,13 +145,25 @@ pub fn strays(
         if within.iter().all(|span| span.moves) {
             let known = uncommitted
                 .get_or_insert_with(|| tree::changed_paths(&world.places, world.disk).unwrap_or_default());
-            if !known.contains(path) {
+            let is_own = || written_in(world, &spans, &within, path);
+            if !known.contains(path) && !is_own() {
                 continue;
             }
         }
         strays.push(path.clone());
     }
     Some(strays)
+}
+
+/// Whether a commit was written while one of these calls ran. What git only moves was written before.
+fn written_in(world: &World<'_>, all: &[Span], spans: &[&Span], path: &str) -> bool {
+    let seconds = |at: Timestamp| at.millis().div_euclid(1000);
+    let Some(since) = all.iter().map(|span| seconds(span.from)).min() else { return false };
+    let commits = git::blobs::authored(&world.places, since, COMMITS).unwrap_or_default();
+    commits.iter().any(|(at, paths)| {
+        paths.iter().any(|found| found == path)
+            && spans.iter().any(|span| seconds(span.from) <= *at && *at <= seconds(span.to))
+    })
 }
 
 /// A file that is gone tells no time: it may have been then.
@@ -280,8 +179,6 @@ fn changed_in(path: &Path, span: &Span) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use sprag_core::time::Timestamp;
-
     use super::*;
 
     /// What the user does while no such call runs is not the session's.

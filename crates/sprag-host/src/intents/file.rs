@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use serde_json::Map;
 use sprag_core::intent::{Bad, Draft, DraftCriterion, Intent, Origin, Owned, Sharing, Status};
 use sprag_core::text::{Text, one_line};
+use sprag_core::written::{At, Name, Node, What};
 
-use super::yaml::{self, At, Name, Node, What};
+use crate::yaml;
 
 /// Entries of one file, and items of one list.
 const MOST: usize = 2000;

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use sprag_core::digest::Digest;
 use sprag_core::trace::Sum;
-use sprag_core::trace::anchor::claims::{Claims, LEAST, Said, Writer};
+use sprag_core::trace::anchor::anchors::{Anchors, LEAST, Said, Writer};
 use sprag_core::trace::anchor::telling::{LETTERS, bare, is_telling, letters};
 use sprag_core::trace::anchor::windows::windows;
 use sprag_core::trace::anchor::{How, Lost, units};
@@ -36,14 +36,14 @@ const DEPTH: usize = 12;
 /// What is known of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
-    Named { claim: usize, how: How },
+    Named { anchor: usize, how: How },
     Lost(Lost),
 }
 
 impl Found {
-    fn claim(self) -> Option<usize> {
+    fn anchor(self) -> Option<usize> {
         match self {
-            Found::Named { claim, .. } => Some(claim),
+            Found::Named { anchor, .. } => Some(anchor),
             Found::Lost(_) => None,
         }
     }
@@ -149,11 +149,11 @@ impl<'a> Tracer<'a> {
 
     /// Records that name this very commit; where there is none yet, those of what is not committed.
     fn by_record(&self, page: &mut Page<'_>, text: &[u8]) {
-        let claims = &self.known.claims;
-        for (at, said) in claims.lines_at(page.commit, page.path, &page.lines).into_iter().enumerate() {
+        let anchors = &self.known.anchors;
+        for (at, said) in anchors.lines_at(page.commit, page.path, &page.lines).into_iter().enumerate() {
             match said {
                 Said::Nothing => {}
-                Said::By(claim) => page.name(at, claim, How::Blame),
+                Said::By(anchor) => page.name(at, anchor, How::Blame),
                 Said::Disputed { .. } => page.give_up(at),
             }
         }
@@ -166,8 +166,8 @@ impl<'a> Tracer<'a> {
         }
         for owned in &pending.owned {
             let record = pending.writers.get(owned.by).map(|it| it.record.as_str()).unwrap_or_default();
-            let Some(claim) = claims.of_record(record, page.path) else { continue };
-            (owned.start..owned.end).for_each(|at| page.name(at, claim, How::Blame));
+            let Some(anchor) = anchors.of_record(record, page.path) else { continue };
+            (owned.start..owned.end).for_each(|at| page.name(at, anchor, How::Blame));
         }
     }
 
@@ -177,15 +177,15 @@ impl<'a> Tracer<'a> {
         if !open.contains(&true) {
             return;
         }
-        let Some(rivals) = rivals(&self.known.claims, lines, &open) else {
+        let Some(rivals) = rivals(&self.known.anchors, lines, &open) else {
             let lost = found.iter_mut().filter(|it| **it == Found::Lost(Lost::Unrecorded));
             lost.for_each(|it| *it = Found::Lost(Lost::Unsearched));
             return;
         };
-        for (at, claims) in rivals.iter().enumerate().filter(|(at, _)| open[*at]) {
-            found[at] = match (claims.is_empty(), self.known.claims.agreed(claims)) {
+        for (at, anchors) in rivals.iter().enumerate().filter(|(at, _)| open[*at]) {
+            found[at] = match (anchors.is_empty(), self.known.anchors.agreed(anchors)) {
                 (true, _) => continue,
-                (false, Some(claim)) => Found::Named { claim, how: How::RangeHash },
+                (false, Some(anchor)) => Found::Named { anchor, how: How::RangeHash },
                 (false, None) => Found::Lost(Lost::Ambiguous),
             };
         }
@@ -193,18 +193,18 @@ impl<'a> Tracer<'a> {
 
     /// Functions and types that a record wrote all of.
     fn by_units(&self, path: &str, text: &[u8], lines: &[&[u8]], found: &mut [Found]) {
-        let claims = &self.known.claims;
+        let anchors = &self.known.anchors;
         let is_open = |found: &Found| *found == Found::Lost(Lost::Unrecorded);
-        if claims.units.is_empty() || !found.iter().any(is_open) {
+        if anchors.units.is_empty() || !found.iter().any(is_open) {
             return;
         }
         let Some(lang) = Lang::of_path(path) else { return };
         for unit in sprag_syntax::units(lang, text) {
             let span = *unit.lines.start() as usize - 1..(*unit.lines.end() as usize).min(lines.len());
-            let Some(claim) = units::claim(claims, &unit.hash, &lines[span.clone()]) else { continue };
+            let Some(anchor) = units::anchor(anchors, &unit.hash, &lines[span.clone()]) else { continue };
             for at in span.filter(|&at| units::is_code(lines[at])) {
                 if is_open(&found[at]) {
-                    found[at] = Found::Named { claim, how: How::UnitHash };
+                    found[at] = Found::Named { anchor, how: How::UnitHash };
                 }
             }
         }
@@ -237,7 +237,7 @@ impl<'a> Tracer<'a> {
     }
 
     fn writer(&self, found: Found) -> Option<Writer<'a>> {
-        found.claim().map(|claim| self.known.claims.writer(claim))
+        found.anchor().map(|anchor| self.known.anchors.writer(anchor))
     }
 }
 
@@ -250,7 +250,7 @@ struct Page<'p> {
     bare: Vec<&'p [u8]>,
     open: Vec<bool>,
     found: Vec<Found>,
-    /// All claims by bytes, found when first needed.
+    /// All anchors by bytes, found when first needed.
     rivals: Option<Option<Vec<Vec<usize>>>>,
 }
 
@@ -259,10 +259,10 @@ impl Page<'_> {
         !self.open.contains(&true)
     }
 
-    fn name(&mut self, at: usize, claim: usize, how: How) {
+    fn name(&mut self, at: usize, anchor: usize, how: How) {
         if self.open.get(at) == Some(&true) {
             self.open[at] = false;
-            self.found[at] = Found::Named { claim, how };
+            self.found[at] = Found::Named { anchor, how };
         }
     }
 
@@ -275,14 +275,14 @@ impl Page<'_> {
 
     /// The same where what speaks for it is the text alone: a block of somebody else with the same bytes
     /// speaks against it.
-    fn name_unrivalled(&mut self, claims: &Claims, at: usize, claim: usize, how: How) {
+    fn name_unrivalled(&mut self, anchors: &Anchors, at: usize, anchor: usize, how: How) {
         if self.open.get(at) != Some(&true) {
             return;
         }
-        let rivals = self.rivals.get_or_insert_with(|| rivals(claims, &self.lines, &self.open));
-        let agrees = |rival: &usize| claims.writer(*rival) == claims.writer(claim);
+        let rivals = self.rivals.get_or_insert_with(|| rivals(anchors, &self.lines, &self.open));
+        let agrees = |rival: &usize| anchors.writer(*rival) == anchors.writer(anchor);
         match rivals.as_ref().map(|rivals| rivals[at].iter().all(agrees)) {
-            Some(true) => self.name(at, claim, how),
+            Some(true) => self.name(at, anchor, how),
             Some(false) => self.give_up(at),
             None => {}
         }
@@ -296,10 +296,10 @@ fn place_name(places: &Places) -> String {
     linked.map(|root| Digest::of([root.as_os_str().as_encoded_bytes()]).short()).unwrap_or_default()
 }
 
-/// For each line, all claims whose block is around it.
-fn rivals(claims: &Claims, lines: &[&[u8]], open: &[bool]) -> Option<Vec<Vec<usize>>> {
+/// For each line, all anchors whose block is around it.
+fn rivals(anchors: &Anchors, lines: &[&[u8]], open: &[bool]) -> Option<Vec<Vec<usize>>> {
     let mut rivals = vec![Vec::new(); lines.len()];
-    for window in windows(lines, open, &claims.wanted(), LEAST)? {
+    for window in windows(lines, open, &anchors.wanted(), LEAST)? {
         for rival in &mut rivals[window.start..window.start + window.len] {
             rival.extend(&window.owners);
         }

@@ -101,7 +101,7 @@ fn of_commit<'a>(
     if by_author.is_empty() {
         return Vec::new();
     }
-    let verdict = if is_whole { judged(&looked, &states) } else { Verdict::unproven("too_large") };
+    let verdict = if is_whole { judged(ground, &looked, &states) } else { Verdict::unproven("too_large") };
     let stage = Stage::Final {
         revision: Text::from(commit.name.as_str()),
         base: commit.parents.first().map(|parent| Text::from(parent.as_str())),
@@ -165,7 +165,7 @@ fn states(ground: &Ground<'_>, files: &[&blobs::Changed]) -> Option<Vec<(State, 
     Some(sides.chunks_exact(2).map(|pair| (state(&pair[0]), state(&pair[1]))).collect())
 }
 
-fn judged(files: &[&blobs::Changed], states: &[(State, State)]) -> Verdict {
+fn judged(ground: &Ground<'_>, files: &[&blobs::Changed], states: &[(State, State)]) -> Verdict {
     let path = |blob: &'_ Option<Blob>| blob.as_ref().map(|blob| blob.path.clone());
     let paths: Vec<(Option<String>, Option<String>)> =
         files.iter().map(|changed| (path(&changed.from), path(&changed.to))).collect();
@@ -183,7 +183,7 @@ fn judged(files: &[&blobs::Changed], states: &[(State, State)]) -> Verdict {
             after: after.bytes(),
         })
         .collect();
-    judge::whole(&sides)
+    judge::whole(&sides, ground.policy())
 }
 
 /// Both sides of a commit's files, for whoever checks a proof again: paths and bytes in git's order.

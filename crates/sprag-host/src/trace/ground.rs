@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use sprag_core::digest::Digest;
 use sprag_core::event::Input;
-use sprag_core::gates::trace::Mode;
+use sprag_core::gates::trace::{Mode, Policy};
 use sprag_core::session::Session;
 use sprag_core::text::Text;
 use sprag_core::trace::{Contributor, Source, Stage, Trace, Verdict};
@@ -68,6 +68,10 @@ impl<'a> Ground<'a> {
         })
     }
 
+    pub fn policy(&self) -> &Policy {
+        &self.world.config.policy.gates.trace
+    }
+
     pub fn place(&self) -> &str {
         self.place.as_ref().map(Text::as_str).unwrap_or_default()
     }
@@ -114,7 +118,7 @@ impl<'a> Ground<'a> {
             intent: None,
             declared: None,
             contributor,
-            verdict: judged(changes),
+            verdict: judged(changes, self.policy()),
             files,
             is_cut,
             prev: None,
@@ -122,12 +126,12 @@ impl<'a> Ground<'a> {
     }
 }
 
-fn judged(changes: &[Change]) -> Verdict {
+fn judged(changes: &[Change], policy: &Policy) -> Verdict {
     let has_bytes = |state: &State| *state == State::Absent || state.bytes().is_some();
     if !changes.iter().all(|change| has_bytes(&change.before) && has_bytes(&change.after)) {
         return Verdict::unproven("binary");
     }
-    judge::write(&sides(changes))
+    judge::write(&sides(changes), policy)
 }
 
 pub fn sides(changes: &[Change]) -> Vec<judge::Side<'_>> {

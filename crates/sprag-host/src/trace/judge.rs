@@ -2,10 +2,13 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use sprag_core::gates::trace::Policy;
 use sprag_core::memory::redact;
 use sprag_core::text::Text;
 use sprag_core::trace::{self, File, Spot, UNITS, Unit, Verdict, Witness};
 use sprag_syntax::{Budget, Change, Lang};
+
+use super::comments;
 
 /// One file of what is judged, on both sides.
 pub struct Side<'a> {
@@ -22,13 +25,24 @@ const CHANGE_BYTES: usize = 32 * 1024 * 1024;
 const UNIT_BYTES: usize = 128 * 1024;
 
 /// Right after a write.
-pub fn write(sides: &[Side<'_>]) -> Verdict {
-    judge(sides, Budget::WRITE, WRITE_BYTES)
+pub fn write(sides: &[Side<'_>], policy: &Policy) -> Verdict {
+    with_docs(judge(sides, Budget::WRITE, WRITE_BYTES), sides, policy)
 }
 
 /// All that changes together.
-pub fn whole(sides: &[Side<'_>]) -> Verdict {
-    judge(sides, Budget::COMMIT, CHANGE_BYTES)
+pub fn whole(sides: &[Side<'_>], policy: &Policy) -> Verdict {
+    with_docs(judge(sides, Budget::COMMIT, CHANGE_BYTES), sides, policy)
+}
+
+/// What is proved may still say something else to its readers.
+fn with_docs(verdict: Verdict, sides: &[Side<'_>], policy: &Policy) -> Verdict {
+    match verdict {
+        Verdict::Proved { .. } if policy.docs_are_behaviour => match comments::difference(sides) {
+            Some(witness) => Verdict::Changed { witness },
+            None => verdict,
+        },
+        verdict => verdict,
+    }
 }
 
 fn judge(sides: &[Side<'_>], budget: Budget, most: usize) -> Verdict {

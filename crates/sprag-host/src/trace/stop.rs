@@ -1,9 +1,8 @@
 //! At a stop: what differs from what was written down, by a look at all that git says has changed. What
-//! changed while a command of the session ran is the session's; whatever else did, nobody saw who made it.
+//! changed while a command of the session ran is the session's; of whatever else did, nobody saw who made it, and it
+//! is a person's only where no command can have.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use sprag_core::digest::Digest;
@@ -11,22 +10,21 @@ use sprag_core::log::{Projection as _, Record};
 use sprag_core::text::Text;
 use sprag_core::trace::look::{Changed, Judged};
 use sprag_core::trace::open::{Author, Open};
-use sprag_core::trace::{Contributor, FILES, FINAL, File, JUDGED, SEEN, Served, Source, Stage, Trace};
+use sprag_core::trace::{
+    Contributor, FILES, FINAL, File, JUDGED, SEEN, Served, Source, Stage, Trace, Who, blocks,
+};
 
 use super::author::{self, parts};
 use super::ground::{Change, Ground, sides};
 use super::state::State;
+use super::times::{SLACK_MILLIS, Times, changed_at};
 use super::{commit, judge, kept, open};
 use crate::git::blobs;
-use crate::journal;
-use crate::projections;
 use crate::start;
 use crate::tree;
 
 /// Bytes of all files that are read.
 const BYTES: usize = 64 * 1024 * 1024;
-/// File times come from a clock that ticks coarsely.
-const SLACK_MILLIS: i64 = 10;
 
 pub fn look(ground: &Ground<'_>) -> Changed {
     let mut open = open(&ground.store);
@@ -89,17 +87,39 @@ fn strays(ground: &Ground<'_>, open: &Open) -> Vec<Trace> {
     }
     let times = Times::of(ground);
     let before = befores(ground, open, &now);
-    let (mut ours, mut found) = (Vec::new(), Vec::new());
+    let mut ours = Vec::new();
+    let mut found: BTreeMap<Who, Vec<Change>> = BTreeMap::new();
     for ((path, after), before) in now.into_iter().zip(before) {
         let Some((before, is_certain)) = before else {
             continue;
         };
-        let is_ours = is_certain && times.is_in_command(&ground.file(&path));
-        let list = if is_ours { &mut ours } else { &mut found };
-        list.push(Change { path, before, after });
+        let file = ground.file(&path);
+        let is_ours = is_certain && times.is_in_command(&file);
+        let is_by_hand = is_certain && times.is_by_hand(&file);
+        let change = Change { path, before, after };
+        let list = match (is_ours, is_by_hand) {
+            (true, _) => &mut ours,
+            (false, true) => found.entry(by_hand(&change, ground, open)).or_default(),
+            (false, false) => found.entry(Who::Unknown).or_default(),
+        };
+        list.push(change);
     }
     let ours = if ours.is_empty() { None } else { ground.trace(Source::Command, ground.agent(), &ours) };
-    ours.into_iter().chain(ground.trace(Source::Found, Contributor::UNKNOWN, &found)).collect()
+    let found = found.iter().filter_map(|(who, changes)| {
+        ground.trace(Source::Found, Contributor { kind: *who, model: None }, changes)
+    });
+    ours.into_iter().chain(found).collect()
+}
+
+/// Whose a change is that a person made: of both, where lines went that an agent wrote and no commit has.
+fn by_hand(change: &Change, ground: &Ground<'_>, open: &Open) -> Who {
+    let Some(pending) = open.get(ground.place(), &change.path) else { return Who::Human };
+    let (Some(old), Some(new)) = (change.before.text(), change.after.text()) else { return Who::Human };
+    let (old, new) = (blocks::lines(old), blocks::lines(new));
+    let is_agents =
+        |line: usize| pending.owner(line).is_some_and(|writer| writer.author.contributor.kind != Who::Human);
+    let is_mixed = blocks::diff(&old, &new).into_iter().any(|hunk| hunk.old.clone().any(is_agents));
+    if is_mixed { Who::Mixed } else { Who::Human }
 }
 
 fn candidates(ground: &Ground<'_>, open: &Open) -> Vec<String> {
@@ -171,99 +191,6 @@ impl Dirty {
     }
 }
 
-/// When commands of the session ran.
-struct Times {
-    commands: Vec<(i64, i64)>,
-}
-
-impl Times {
-    fn of(ground: &Ground<'_>) -> Times {
-        let is_alone = !others_at_work(ground);
-        let records = match is_alone {
-            true => projections::records_of(&ground.store, &ground.input.session).unwrap_or_default(),
-            // Whose command it was cannot be told by the time.
-            false => Vec::new(),
-        };
-        Times { commands: commands(&records, ground.input.at.millis()) }
-    }
-
-    fn is_in_command(&self, path: &Path) -> bool {
-        let Some(at) = changed_at(path) else {
-            return false;
-        };
-        let is_within = |(from, to): &(i64, i64)| (from - SLACK_MILLIS..=to + SLACK_MILLIS).contains(&at);
-        self.commands.iter().any(is_within)
-    }
-}
-
-/// When a file last changed; of one that is gone, its directory.
-fn changed_at(path: &Path) -> Option<i64> {
-    let found =
-        fs::symlink_metadata(path).or_else(|_| fs::symlink_metadata(path.parent().unwrap_or(path))).ok()?;
-    let millis = |seconds: i64, nanos: i64| seconds.saturating_mul(1000).saturating_add(nanos / 1_000_000);
-    Some(millis(found.mtime(), found.mtime_nsec()).max(millis(found.ctime(), found.ctime_nsec())))
-}
-
-/// From the request of a command to its end. One that only puts files back as some commit or stash has them
-/// has written nothing.
-fn commands(records: &[Record], now: i64) -> Vec<(i64, i64)> {
-    let mut open: BTreeMap<String, i64> = BTreeMap::new();
-    let mut times = Vec::new();
-    for record in records {
-        let name = record.body["call"].as_str().unwrap_or_default().to_owned();
-        let line = record.body["input"].as_str().unwrap_or_default();
-        if record.body["effect"] != "exec" || restores(line) {
-            continue;
-        }
-        match record.kind.as_str() {
-            "tool.requested" if record.body["verdict"] != "hold" => {
-                open.insert(name, record.at.millis());
-            }
-            "tool.finished" => {
-                if let Some(from) = open.remove(&name) {
-                    times.push((from, record.at.millis()));
-                }
-            }
-            _ => {}
-        }
-    }
-    // One whose end nobody told of has ended by now.
-    times.extend(open.into_values().map(|from| (from, now)));
-    times
-}
-
-fn restores(line: &str) -> bool {
-    const MOVES: &[&str] = &[
-        "checkout",
-        "switch",
-        "restore",
-        "reset",
-        "stash",
-        "pull",
-        "merge",
-        "rebase",
-        "cherry-pick",
-        "revert",
-        "bisect",
-        "am",
-        "worktree",
-    ];
-    let words: Vec<&str> = line.split(|c: char| c.is_whitespace() || ";|&()".contains(c)).collect();
-    words.contains(&"git") && words.iter().any(|word| MOVES.contains(word))
-}
-
-/// Whether another session of this worktree has done something since this one began to.
-fn others_at_work(ground: &Ground<'_>) -> bool {
-    let own = journal::path(&ground.store, &ground.input.session);
-    let since = ground.session.about.started.map_or(0, |at| at.millis());
-    let is_recent = |path: &&Path| changed_at(path).is_some_and(|at| at >= since);
-    let is_here = |path: &Path| {
-        journal::read(path).is_ok_and(|(loaded, _)| loaded.session.about.root == ground.session.about.root)
-    };
-    let journals = journal::all(&ground.store);
-    journals.iter().map(|path| path.as_path()).filter(|path| *path != own).filter(is_recent).any(is_here)
-}
-
 /// What the session has changed and not committed, for each intent it served, judged as a whole.
 fn judged(ground: &Ground<'_>, open: &Open, traces: &mut Vec<(&'static str, Trace)>) -> Option<Judged> {
     let session = &ground.input.session;
@@ -291,7 +218,7 @@ fn judged(ground: &Ground<'_>, open: &Open, traces: &mut Vec<(&'static str, Trac
         for (author, mut file) in parts(&ground.store, &changed) {
             // What was only found now has no name yet.
             file.supersedes.retain(|id| !id.is_empty());
-            if is_own(&author) && author.contributor.kind != sprag_core::trace::Who::Unknown {
+            if is_own(&author) && author.contributor.kind == Who::Ai {
                 by_author.entry(author).or_default().push(file);
             }
         }
@@ -301,7 +228,7 @@ fn judged(ground: &Ground<'_>, open: &Open, traces: &mut Vec<(&'static str, Trac
         let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
         let part: Vec<Change> =
             changes.iter().filter(|change| paths.contains(&change.path.as_str())).map(Change::copy).collect();
-        let verdict = judge::whole(&sides(&part));
+        let verdict = judge::whole(&sides(&part), ground.policy());
         let served = author.intent.as_ref().map(|served| &served.id);
         if served == ground.session.about.intent.as_ref().map(|chosen| &chosen.id) {
             current = Some(verdict.clone());

@@ -2,11 +2,11 @@
 //! renamed names under their new name. Two sides with the same bytes behave the same, as far as the obligations hold
 //! that are checked beside it.
 
-use super::order::arrange;
+use super::order::{arrange, is_listed, is_overseen};
 use super::scope::{Scopes, Use};
 use crate::digest::sha256;
 use crate::lang::Lang;
-use crate::sugar::lone_statement;
+use crate::sugar::{idle_blocks, idle_commas, lone_statement};
 use crate::symbol::{QuickMap, QuickSet, Sym, Symbols};
 use crate::tree::{Id, Tree};
 
@@ -40,8 +40,10 @@ pub(crate) fn canon(
         renames,
         regions: Vec::new(),
         open: None,
-        unused: QuickSet::default(),
+        unused: idle_commas(tree, symbols),
+        blocks: idle_blocks(tree),
         classes: 0,
+        overseen: u32::from(is_listed(tree, symbols)),
         place,
     };
     if tree.lang == Lang::Java {
@@ -59,14 +61,19 @@ struct Emit<'a> {
     renames: &'a QuickMap<Sym, Sym>,
     regions: Vec<Region>,
     open: Option<Open>,
-    /// Imports that name nothing.
+    /// Imports that name nothing, commas that say nothing.
     unused: QuickSet<Id>,
+    /// Blocks that are nothing but their value.
+    blocks: QuickMap<Id, Id>,
     /// How many classes of Java are around.
     classes: u32,
+    /// How many things around may see the order of what is declared.
+    overseen: u32,
     place: Place,
 }
 
-/// Whether a file is where it was.
+/// Whether what a file holds is where it was. `Other`: a lone method of Java that went from one owner to another; who may
+/// call it, and through what, is a matter of the owner.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     Same,
@@ -97,13 +104,6 @@ impl Emit<'_> {
 
     fn plain(&mut self, id: Id, field: u16, parent: &str, out: &mut Vec<u8>) {
         let node = self.tree.node(id);
-        // A default method of an interface is public.
-        if self.place == Place::Other && parent == "modifiers" && self.tree.kind(id) == "default" {
-            let public = self.tree.kind_number("public").unwrap_or(node.kind);
-            out.extend_from_slice(&public.to_le_bytes());
-            out.extend_from_slice(&field.to_le_bytes());
-            return spell("public", out);
-        }
         out.extend_from_slice(&node.kind.to_le_bytes());
         out.extend_from_slice(&field.to_le_bytes());
         if self.tree.is_leaf(id) {
@@ -113,9 +113,13 @@ impl Emit<'_> {
         let is_class = matches!(self.tree.kind(id), "class_body" | "interface_body" | "enum_body");
         self.classes += u32::from(is_class);
         let rename = |sym: Sym| self.renames.get(&sym).copied().unwrap_or(sym);
-        let order = arrange(self.tree, self.symbols, id, parent, &rename);
+        let order = match self.overseen {
+            0 => arrange(self.tree, self.symbols, id, parent, &rename),
+            _ => None,
+        };
         let kind = self.tree.kind(id);
         let count = self.tree.kids(id).len();
+        let mut leads = Vec::new();
         for at in 0..count {
             let kid = match &order {
                 Some(order) => order[at],
@@ -125,15 +129,24 @@ impl Emit<'_> {
                 continue;
             }
             // A lone statement stands in the place of its block.
-            let shown = lone_statement(self.tree, kind, kid).unwrap_or(kid);
+            let value = self.blocks.get(&kid).copied();
+            let shown = value.or_else(|| lone_statement(self.tree, kind, kid)).unwrap_or(kid);
+            let is_overseen = is_overseen(self.tree, self.symbols, shown, &leads);
+            self.overseen += u32::from(is_overseen);
             self.node(shown, self.tree.node(kid).field, kind, out);
+            self.overseen -= u32::from(is_overseen);
+            match self.tree.kind(kid) {
+                "attribute_item" | "decorator" | "directive" => leads.push(kid),
+                // `@a export class`
+                "export" | "default" | "abstract" => {}
+                _ => leads.clear(),
+            }
         }
         self.classes -= u32::from(is_class);
         out.push(b')');
     }
 
-    /// `this.run()` is `run()` in a class that is in no other one, and how a method is called that went to another
-    /// class, through an object or not, is a matter of that class.
+    /// `this.run()` is `run()` in a class that is in no other one.
     fn is_unsaid(&self, parent: Id, kid: Id) -> bool {
         let tree = self.tree;
         if tree.lang != Lang::Java {
@@ -145,7 +158,15 @@ impl Emit<'_> {
                     tree.child(parent, "object").is_some_and(|object| tree.kind(object) == "this");
                 through_this && self.classes == 1 && (tree.field(kid) == "object" || tree.kind(kid) == ".")
             }
-            "modifiers" => self.place == Place::Other && tree.kind(kid) == "static",
+            "modifiers" => {
+                self.place == Place::Other
+                    && self.classes == 1
+                    && matches!(tree.kind(kid), "static" | "default" | "public" | "protected" | "private")
+            }
+            "method_declaration" => {
+                let is_said = |modifier: &Id| !self.is_unsaid(kid, *modifier);
+                tree.kind(kid) == "modifiers" && !tree.kids(kid).iter().any(is_said)
+            }
             _ => false,
         }
     }

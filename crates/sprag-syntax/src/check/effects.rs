@@ -129,7 +129,7 @@ pub(super) fn may_move_into(seen: &Seen<'_>, within: Id, place: Id, moved: Effec
     let mut below = place;
     while below != within {
         let above = seen.parent(below);
-        if !is_straight(seen, above, below) {
+        if !is_straight(seen, above, below) || (moved > Effect::Local && has_splat(seen, above)) {
             return false;
         }
         // In Go the order of reads and calls of one expression is not told.
@@ -159,32 +159,107 @@ pub(super) fn may_move_into(seen: &Seen<'_>, within: Id, place: Id, moved: Effec
     true
 }
 
-/// What is evaluated of a sibling: looking up what is called counts for little.
+/// `f(a=x(), *y())` evaluates `y()` first.
+fn has_splat(seen: &Seen<'_>, above: Id) -> bool {
+    let is_splat = |kid: &Id| seen.tree.kind(*kid).ends_with("_splat");
+    seen.tree.lang == Lang::Python && seen.tree.kids(above).iter().any(is_splat)
+}
+
+/// What is evaluated of a sibling. A callee is looked up before its arguments are evaluated, and its receiver with it:
+/// only a name that nobody gives another value may be looked up later.
 fn passed_effect(seen: &Seen<'_>, parent: Id, kid: Id) -> Effect {
     let tree = seen.tree;
-    let is_callee = tree.field(kid) == "function" && matches!(tree.kind(parent), "call_expression" | "call");
-    let is_receiver = tree.field(kid) == "object" && tree.kind(parent) == "method_invocation";
-    let is_target = tree.kind(parent) == "variable_declarator"
-        || tree.field(kid) == "type"
-        || tree.field(kid) == "constructor";
+    let is_callee = matches!(tree.field(kid), "function" | "constructor")
+        && matches!(tree.kind(parent), "call_expression" | "call" | "new_expression");
+    let is_target = tree.kind(parent) == "variable_declarator" || tree.field(kid) == "type";
     if is_target && tree.field(kid) != "value" && tree.is_leaf(kid) {
         return Effect::Nothing;
     }
-    if tree.is_leaf(kid) && (is_callee || is_receiver) {
+    if tree.is_leaf(kid) && is_callee && is_settled(seen, kid) {
         return Effect::Local;
     }
-    if tree.is_leaf(kid) && matches!(tree.field(kid), "name" | "property" | "field") {
+    let is_method = matches!(tree.field(kid), "name" | "property" | "field" | "attribute");
+    if tree.is_leaf(kid) && is_method {
         return Effect::Nothing;
     }
-    let is_method = is_callee
-        && matches!(
-            tree.kind(kid),
-            "member_expression" | "attribute" | "selector_expression" | "field_expression"
-        );
-    if is_method && tree.kids(kid).first().is_some_and(|of| tree.is_leaf(*of)) {
-        return Effect::Local;
-    }
     effect(seen, kid)
+}
+
+/// A name from outside of functions that stands for the same thing all the time, as far as this file can tell: a
+/// function or constant of it, or a name that it does not declare and nowhere assigns. In Go such a name may be a variable
+/// of another file.
+fn is_settled(seen: &Seen<'_>, id: Id) -> bool {
+    let tree = seen.tree;
+    if seen.scopes.of_leaf(id) != Use::Free {
+        return false;
+    }
+    let same =
+        || tree.walk(tree.root).filter(|other| tree.is_leaf(*other) && tree.sym(*other) == tree.sym(id));
+    let is_function = |other: Id| {
+        tree.field(other) == "name"
+            && matches!(tree.kind(seen.parent(other)), "function_declaration" | "function_definition")
+    };
+    let is_declared = |other: Id| {
+        matches!(tree.field(other), "name" | "alias" | "pattern")
+            || tree.kind(seen.parent(other)).contains("import")
+    };
+    match same().any(is_function) {
+        true => same().all(|other| is_function(other) || !(is_declared(other) || is_assigned(seen, other))),
+        // What is imported may change while the other module runs.
+        false => {
+            (tree.lang != Lang::Go || is_predeclared(seen.text(id)))
+                && !same().any(|other| is_declared(other) || is_assigned(seen, other))
+        }
+    }
+}
+
+/// Names that Go has in every file.
+pub(super) fn is_predeclared(name: &str) -> bool {
+    matches!(
+        name,
+        "append"
+            | "cap"
+            | "clear"
+            | "close"
+            | "complex"
+            | "copy"
+            | "delete"
+            | "imag"
+            | "len"
+            | "make"
+            | "max"
+            | "min"
+            | "new"
+            | "panic"
+            | "print"
+            | "println"
+            | "real"
+            | "recover"
+            | "any"
+            | "bool"
+            | "byte"
+            | "comparable"
+            | "error"
+            | "float32"
+            | "float64"
+            | "int"
+            | "int8"
+            | "int16"
+            | "int32"
+            | "int64"
+            | "rune"
+            | "string"
+            | "uint"
+            | "uint8"
+            | "uint16"
+            | "uint32"
+            | "uint64"
+            | "uintptr"
+            | "true"
+            | "false"
+            | "iota"
+            | "nil"
+    )
 }
 
 /// Whether a node evaluates this child exactly once, whatever happens.
@@ -289,7 +364,7 @@ pub(super) fn is_assigned(seen: &Seen<'_>, id: Id) -> bool {
     }
 }
 
-/// A local that is assigned again and that a function inside can see.
+/// A local that is assigned again and that a function inside can see. In Go also one that something points to.
 pub(super) fn is_shared(seen: &Seen<'_>, binding: u32) -> bool {
     const FUNCTIONS: &[&str] = &[
         "function_definition",
@@ -310,11 +385,28 @@ pub(super) fn is_shared(seen: &Seen<'_>, binding: u32) -> bool {
         for id in seen.tree.walk(seen.tree.root) {
             if let Use::Local(binding) | Use::Named(binding) = seen.scopes.of_leaf(id) {
                 let at = binding as usize;
-                captured[at] |= seen.enclosing(id, FUNCTIONS) != homes[at];
-                reassigned[at] |= seen.scopes.bindings[at].at != id && is_assigned(seen, id);
+                let is_pointed = seen.tree.lang == Lang::Go && may_be_pointed_to(seen, id);
+                captured[at] |= is_pointed || seen.enclosing(id, FUNCTIONS) != homes[at];
+                reassigned[at] |= is_pointed || (seen.scopes.bindings[at].at != id && is_assigned(seen, id));
             }
         }
         captured.into_iter().zip(reassigned).map(|(captured, reassigned)| captured && reassigned).collect()
     });
     shared[binding as usize]
+}
+
+/// `&x`, and `x.f()` and `x[:]`, which may stand for it.
+fn may_be_pointed_to(seen: &Seen<'_>, id: Id) -> bool {
+    let tree = seen.tree;
+    let above = seen.parent(id);
+    match tree.kind(above) {
+        "unary_expression" => tree.has_token(above, "&"),
+        "slice_expression" => tree.field(id) == "operand",
+        "selector_expression" => {
+            let outer = seen.parent(above);
+            (tree.kind(outer) == "call_expression" && tree.field(above) == "function")
+                || (tree.kind(outer) == "unary_expression" && tree.has_token(outer, "&"))
+        }
+        _ => false,
+    }
 }

@@ -8,6 +8,7 @@ mod variable;
 use super::names::{self, Seen};
 use super::scope::Use;
 use super::{Loaded, Refused, refused};
+use crate::lang::Lang;
 use crate::proof::Side;
 use crate::symbol::QuickMap;
 use crate::tree::{Id, Tree};
@@ -38,9 +39,12 @@ pub(crate) fn apply(
             .find(|id| tree.is_leaf(*id) && tree.sym(*id) == sym && tree.node(*id).start as usize == at)
             .ok_or_else(|| escapes("no declaration there"))?;
         let edit = match scopes.of_leaf(id) {
+            _ if is_spoken_of(&seen, id) => Err("something is said about it"),
             Use::Local(binding) => variable::plan(&seen, id, binding),
             Use::Free | Use::Text if is_elsewhere => Err("another file names it"),
             Use::Free | Use::Text if is_spelled => Err("a text spells it"),
+            Use::Free | Use::Text if asks_for_names(&seen) => Err("something asks for names"),
+            Use::Free if is_global(&seen, id) => Err("it is everybody's"),
             Use::Free | Use::Text => match function::is_function(&seen, id) {
                 true => function::plan(&seen, id),
                 false => constant::plan(&seen, id),
@@ -53,6 +57,99 @@ pub(crate) fn apply(
     edit.apply(&mut tree);
     loaded.replace(side, file, tree);
     Ok(())
+}
+
+/// Whether an attribute, a directive or a decorator stands before the statement that declares something.
+fn is_spoken_of(seen: &Seen<'_>, name: Id) -> bool {
+    let tree = seen.tree;
+    let mut at = name;
+    while at != tree.root && !STATEMENTS.contains(&tree.kind(at)) {
+        at = seen.parent(at);
+    }
+    let siblings = tree.kids(seen.parent(at));
+    let place = siblings.iter().position(|kid| *kid == at).unwrap_or(0);
+    place > 0 && matches!(tree.kind(siblings[place - 1]), "attribute_item" | "directive" | "decorator")
+}
+
+/// What declares something.
+const STATEMENTS: &[&str] = &[
+    "lexical_declaration",
+    "expression_statement",
+    "short_var_declaration",
+    "local_variable_declaration",
+    "let_declaration",
+    "field_declaration",
+    "const_item",
+    "const_declaration",
+    "function_declaration",
+    "function_definition",
+    "method_definition",
+];
+
+/// What sees or sets names of a module without naming them.
+fn asks_for_names(seen: &Seen<'_>) -> bool {
+    let tree = seen.tree;
+    let readers: &[&str] = match tree.lang {
+        Lang::Python => {
+            &["globals", "locals", "vars", "eval", "exec", "__dict__", "modules", "reload", "_getframe"]
+        }
+        Lang::JavaScript | Lang::TypeScript | Lang::Tsx => &["eval", "Function"],
+        Lang::Java => &["getDeclaredField", "getDeclaredFields", "getFields"],
+        Lang::Rust | Lang::Go => &[],
+    };
+    tree.walk(tree.root).any(|id| {
+        let is_local = matches!(seen.scopes.of_leaf(id), Use::Local(_) | Use::Named(_));
+        tree.is_leaf(id)
+            && tree.kind(id).ends_with("identifier")
+            && tree.kind(id) != "type_identifier"
+            && !is_local
+            && readers.contains(&seen.text(id))
+    })
+}
+
+/// What a script without imports and exports declares, other scripts of the page can see.
+fn is_global(seen: &Seen<'_>, name: Id) -> bool {
+    let tree = seen.tree;
+    let is_module = |item: Id| matches!(tree.kind(item), "import_statement" | "export_statement");
+    let names_module = |id: Id| {
+        tree.is_leaf(id)
+            && seen.scopes.of_leaf(id) == Use::Free
+            && matches!(seen.text(id), "module" | "exports" | "require")
+    };
+    tree.lang.is_script()
+        && seen.class_of(name).is_none()
+        && !tree.kids(tree.root).iter().any(|item| is_module(*item))
+        && !tree.walk(tree.root).any(names_module)
+}
+
+/// Whether a text below `id` spells a name: who reads the text may look it up.
+fn text_spells(seen: &Seen<'_>, id: Id, name: &str) -> bool {
+    let tree = seen.tree;
+    let is_text = |kind: &str| kind.contains("string") || matches!(kind, "interpolation" | "directive");
+    let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+    tree.walk(id).filter(|leaf| tree.is_leaf(*leaf) && is_text(tree.kind(*leaf))).any(|leaf| {
+        let text = seen.text(leaf);
+        text.match_indices(name)
+            .any(|(at, _)| !text[..at].ends_with(is_part) && !text[at + name.len()..].starts_with(is_part))
+    })
+}
+
+/// Places that take an expression for more than its value: what is called or looked up in there is bound to its object, a
+/// chain goes on, a text of its own is a directive.
+fn is_special_place(seen: &Seen<'_>, place: Id, value: Id) -> bool {
+    let tree = seen.tree;
+    let parent = seen.parent(place);
+    let goes_on = matches!(tree.field(place), "object" | "function" | "constructor")
+        || tree.kind(parent) == "non_null_expression";
+    let is_script = tree.lang.is_script();
+    let is_called = matches!(tree.field(place), "function" | "constructor");
+    let is_directive = tree.kind(parent) == "expression_statement" && tree.kind(value).contains("string");
+    let is_asked =
+        is_script && ["typeof", "delete", "void"].iter().any(|token| tree.has_token(parent, token));
+    is_directive
+        || is_asked
+        || (is_script && is_called)
+        || (is_script && goes_on && tree.walk(value).any(|id| tree.kind(id) == "optional_chain"))
 }
 
 /// What becomes of nodes: each is replaced by a list of others.

@@ -20,7 +20,7 @@ use crate::proof::{Proof, RULES, Side, Step};
 use crate::symbol::{QuickMap, Sym, Symbols};
 use crate::tree::{self, Tree};
 
-use canon::{Canon, Place, Region, canon};
+use canon::{Canon, Region, canon};
 use names::Seen;
 use scope::Scopes;
 
@@ -148,11 +148,7 @@ impl Loaded {
         let trees = self.side(side).iter().zip(scopes).enumerate();
         trees
             .map(|(file, (tree, scopes))| {
-                let base = |side| self.path_of(side, file).and_then(|path| path.rsplit('/').next());
-                let place = match base(Side::Before) == base(Side::After) {
-                    true => Place::Same,
-                    false => Place::Other,
-                };
+                let place = moves::place(self, file);
                 Some(canon(tree.as_ref()?, &self.symbols, scopes.as_ref()?, renames, place))
             })
             .collect()
@@ -211,6 +207,7 @@ pub(crate) fn replay(loaded: &Loaded, level: Level, steps: &[Step]) -> Result<(S
     let mut inlined = loaded.clone();
     for step in steps {
         if let Step::Inline { side, file, at, name } = step {
+            check_vanishing(&inlined, *side, *file, *at)?;
             inline::apply(&mut inlined, *side, *file, *at, name)?;
         }
     }
@@ -229,6 +226,17 @@ pub(crate) fn replay(loaded: &Loaded, level: Level, steps: &[Step]) -> Result<(S
     let found = equal(roots(left), roots(&after.forms))?;
     check_locals(left, &after.forms)?;
     Ok(found)
+}
+
+/// What is inlined is gone: nothing may ask for it by its name.
+fn check_vanishing(loaded: &Loaded, side: Side, file: usize, at: usize) -> Result<(), Refused> {
+    let (Some(Some(tree)), Some(Some(scopes))) =
+        (loaded.side(side).get(file), loaded.known(side).scopes.get(file))
+    else {
+        return Ok(());
+    };
+    let path = loaded.path_of(side, file).unwrap_or_default();
+    names::check_vanishing(&Seen::of(tree, &loaded.symbols, scopes, path), side, file, at)
 }
 
 fn check_renames(

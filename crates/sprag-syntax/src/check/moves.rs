@@ -1,9 +1,12 @@
 //! A file may go by another path if nothing in it, and nothing about its name, says where it is.
 
+mod neighbours;
+
+use super::canon::Place;
 use super::{Loaded, Refused, refused};
 use crate::lang::Lang;
 use crate::symbol::Symbols;
-use crate::tree::Tree;
+use crate::tree::{Id, Tree};
 
 pub(super) fn check_paths(loaded: &Loaded, file: usize) -> Result<(), Refused> {
     let (Some(before), Some(after)) = &loaded.paths[file] else { return Ok(()) };
@@ -32,11 +35,32 @@ pub(super) fn check_paths(loaded: &Loaded, file: usize) -> Result<(), Refused> {
     if left.lang == Lang::Go && go_tail(&old) != go_tail(&new) {
         return Err(refused("a file name that says where it is built"));
     }
+    if matches!(
+        old.as_str(),
+        "conftest.py" | "setup.py" | "build.rs" | "lib.rs" | "main.rs" | "module-info.java"
+    ) {
+        return Err(refused("a file that belongs to its directory"));
+    }
     if old != new && (is_spoken(&old) || is_spoken(&new)) {
         return Err(refused("a file name with a meaning of its own"));
     }
-    if old != new && left.lang == Lang::Java && has_public_type(left) {
-        return Err(refused("a public type goes by the name of its file"));
+    if old != new {
+        match left.lang {
+            Lang::Java if has_public_type(left) => {
+                return Err(refused("a public type goes by the name of its file"));
+            }
+            Lang::Java => {}
+            Lang::Go if is_initialised(left, &loaded.symbols) => {
+                return Err(refused("files of a package are initialised in the order of their names"));
+            }
+            Lang::Go => {}
+            Lang::Rust | Lang::Python | Lang::JavaScript | Lang::TypeScript | Lang::Tsx => {
+                return Err(refused("a module goes by the name of its file"));
+            }
+        }
+    }
+    if neighbours::know(loaded, file, before, after) {
+        return Err(refused("another file looks for it in its old place"));
     }
     match says_where(left, &loaded.symbols) || says_where(right, &loaded.symbols) {
         true => Err(refused("a moved file that refers to its neighbours")),
@@ -44,7 +68,55 @@ pub(super) fn check_paths(loaded: &Loaded, file: usize) -> Result<(), Refused> {
     }
 }
 
-/// Directories that decide what becomes of a file, in which a path is.
+/// Whether a file is where it was, as far as its methods can tell. A lone method in a class that is not the file's is
+/// an excerpt: it went to the class that the other file is named after, and how it is called is up to that class.
+pub(super) fn place(loaded: &Loaded, file: usize) -> Place {
+    let (Some(before), Some(after)) = &loaded.paths[file] else { return Place::Same };
+    let stem = |path: &str| {
+        let base = path.rsplit('/').next().unwrap_or(path);
+        base.split('.').next().unwrap_or(base).to_owned()
+    };
+    let stems = [stem(before), stem(after)];
+    let is_excerpt = |tree: &Tree| {
+        let &[class] = tree.kids(tree.root) else { return false };
+        let name = tree.child(class, "name").map(|name| loaded.symbols.text(tree.sym(name)));
+        let members: Vec<Id> =
+            tree.child(class, "body").map(|body| tree.named_kids(body).collect()).unwrap_or_default();
+        let is_method =
+            matches!(members[..], [only] if tree.kind(only) == "method_declaration" && is_loose(tree, only));
+        tree.kind(class) == "class_declaration"
+            && is_method
+            && name.is_some_and(|name| !stems.iter().any(|stem| stem == name))
+    };
+    let trees = [&loaded.before[file], &loaded.after[file]];
+    let are_excerpts = trees
+        .iter()
+        .all(|tree| tree.as_ref().is_some_and(|tree| tree.lang == Lang::Java && is_excerpt(tree)));
+    match stems[0] != stems[1] && are_excerpts {
+        true => Place::Other,
+        false => Place::Same,
+    }
+}
+
+/// A method that locks nothing and overrides nothing.
+fn is_loose(tree: &Tree, method: Id) -> bool {
+    let modifiers = tree.kids(method).iter().filter(|kid| tree.kind(**kid) == "modifiers");
+    !modifiers.into_iter().any(|modifiers| tree.has_token(*modifiers, "synchronized"))
+}
+
+/// Whether something of a Go file runs before its program.
+fn is_initialised(tree: &Tree, symbols: &Symbols) -> bool {
+    tree.named_kids(tree.root).any(|item| match tree.kind(item) {
+        "function_declaration" => {
+            tree.child(item, "name").is_some_and(|name| symbols.text(tree.sym(name)) == "init")
+        }
+        "var_declaration" => tree.walk(item).any(|id| tree.kind(id) == "call_expression"),
+        _ => false,
+    })
+}
+
+/// What the directories of a path say: those that decide what becomes of a file, and the rest of the path below one
+/// that gives files their names.
 fn places(path: &str) -> Vec<&str> {
     const SPOKEN: &[&str] = &[
         "test",
@@ -65,8 +137,14 @@ fn places(path: &str) -> Vec<&str> {
         "internal",
         "cmd",
     ];
-    let dir = path.rsplit_once('/').map_or("", |(dir, _)| dir);
-    dir.split('/').filter(|part| SPOKEN.contains(part)).collect()
+    const NAMING: &[&str] =
+        &["pages", "routes", "migrations", "commands", "templatetags", "bin", "benches", "examples", "cmd"];
+    let parts: Vec<&str> = path.split('/').collect();
+    let (_, dirs) = parts.split_last().unwrap_or((&"", &[]));
+    match dirs.iter().position(|part| NAMING.contains(part)) {
+        Some(at) => parts[at..].to_vec(),
+        None => dirs.iter().copied().filter(|part| SPOKEN.contains(part)).collect(),
+    }
 }
 
 /// What a Go file's name says of systems and tests.
@@ -148,30 +226,36 @@ fn has_public_type(tree: &Tree) -> bool {
 
 /// Relative imports, included files, and names for one's own place.
 fn says_where(tree: &Tree, symbols: &Symbols) -> bool {
+    let mut above = tree.root;
     tree.walk(tree.root).any(|id| {
         let kind = tree.kind(id);
         let text = || symbols.text(tree.sym(id));
+        if !tree.is_leaf(id) {
+            above = id;
+        }
         match tree.lang {
             Lang::Python => {
+                // Whether a module is the program is told by its start, not by its place.
+                let is_start = tree.kind(above) == "comparison_operator"
+                    && tree.kids(above).iter().any(|part| symbols.text(tree.sym(*part)).contains("__main__"));
                 kind == "relative_import"
                     || (kind == "identifier"
-                        && matches!(text(), "__file__" | "__path__" | "__package__" | "__spec__"))
+                        && match text() {
+                            "__file__" | "__path__" | "__package__" | "__spec__" | "__loader__" => true,
+                            "__name__" => tree.field(id) != "attribute" && !is_start,
+                            _ => false,
+                        })
             }
             Lang::Rust => {
-                matches!(kind, "super" | "self") && tree.is_leaf(id) && text() == "super"
+                (kind == "super" && tree.is_leaf(id))
                     || (kind == "mod_item" && tree.child(id, "body").is_none())
-                    || (kind == "identifier"
-                        && matches!(
-                            text(),
-                            "include" | "include_str" | "include_bytes" | "path" | "module_path" | "file"
-                        ))
+                    || (kind == "visibility_modifier" && tree.has_token(id, "in"))
+                    || (kind == "attribute_item"
+                        && tree.walk(id).any(|part| symbols.text(tree.sym(part)) == "path"))
+                    || is_place_macro(tree, symbols, id)
             }
             Lang::JavaScript | Lang::TypeScript | Lang::Tsx => {
-                let is_relative = |text: &str| {
-                    let text = text.trim_matches(['\'', '"', '`']);
-                    text == "." || text == ".." || text.starts_with("./") || text.starts_with("../")
-                };
-                (kind == "string" && is_relative(text()))
+                (is_text(kind) && tree.is_leaf(id) && is_beside(text()))
                     || (kind == "identifier" && matches!(text(), "__dirname" | "__filename"))
                     || kind == "meta_property"
             }
@@ -181,4 +265,33 @@ fn says_where(tree: &Tree, symbols: &Symbols) -> bool {
             Lang::Java => false,
         }
     })
+}
+
+/// `include_str!`, `file!` and their like, called here or in the input of another macro.
+fn is_place_macro(tree: &Tree, symbols: &Symbols, id: Id) -> bool {
+    let is_one = |name: Id| {
+        let macros = ["include", "include_str", "include_bytes", "module_path", "file"];
+        macros.contains(&symbols.text(tree.sym(name)))
+    };
+    match tree.kind(id) {
+        "macro_invocation" => tree.child(id, "macro").is_some_and(is_one),
+        "token_tree" => tree.kids(id).windows(2).any(|pair| is_one(pair[0]) && tree.kind(pair[1]) == "!"),
+        _ => false,
+    }
+}
+
+fn is_text(kind: &str) -> bool {
+    kind.contains("string") || matches!(kind, "gap" | "template_substitution")
+}
+
+/// Whether a text is the path of a file, seen from this one.
+fn is_beside(text: &str) -> bool {
+    const ENDINGS: &[&str] = &[
+        "html", "htm", "css", "scss", "sass", "less", "svg", "png", "jpg", "json", "js", "mjs", "cjs", "jsx",
+        "ts", "tsx", "vue", "md", "graphql", "wasm", "node",
+    ];
+    let text = text.trim_matches(['\'', '"', '`']);
+    let is_file = !text.contains(char::is_whitespace)
+        && text.rsplit_once('.').is_some_and(|(stem, ending)| !stem.is_empty() && ENDINGS.contains(&ending));
+    text == "." || text == ".." || text.starts_with("./") || text.starts_with("../") || is_file
 }

@@ -3,6 +3,8 @@
 
 mod declared;
 mod imports;
+mod readers;
+mod spoken;
 
 use std::cell::OnceCell;
 
@@ -11,8 +13,14 @@ use super::scope::{Scopes, Use};
 use super::{Loaded, Refused};
 use crate::check::canon::is_name;
 use crate::lang::Lang;
+use crate::proof::Side;
 use crate::symbol::{Sym, Symbols};
 use crate::tree::{Id, Tree};
+
+pub(crate) use imports::resolves;
+pub(crate) use readers::is_spelled;
+use readers::{Handed, Shape};
+use spoken::{is_predeclared, is_protocol, is_spoken};
 
 /// A file of the left side with what is known of its names.
 pub(crate) struct Seen<'a> {
@@ -94,6 +102,7 @@ pub(crate) struct Declaration {
     pub kind: Declares,
     /// The class it is a member of.
     pub owner: Option<Id>,
+    pub shape: Shape,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -121,9 +130,16 @@ pub(crate) fn check_rename(
     if is_spoken(from) || is_spoken(to) {
         return Err(escapes("the name has a meaning of its own"));
     }
-    let langs = loaded.before.iter().flatten().map(|tree| tree.lang);
-    if langs.into_iter().any(|lang| is_open(lang, from) != is_open(lang, to)) {
-        return Err(escapes("it becomes public or private by its name"));
+    for lang in loaded.before.iter().flatten().map(|tree| tree.lang) {
+        if is_open(lang, from) != is_open(lang, to) {
+            return Err(escapes("it becomes public or private by its name"));
+        }
+        if is_predeclared(lang, to) {
+            return Err(escapes("the new name has a meaning without being declared"));
+        }
+    }
+    if readers::is_mangled(loaded, from) || readers::is_mangled(loaded, to) {
+        return Err(escapes("it has another name outside of its class"));
     }
     for (trees, stranger, why) in [
         (&loaded.before, to_sym, "the new name was there before"),
@@ -136,17 +152,10 @@ pub(crate) fn check_rename(
             if has_stranger {
                 return Err(escapes(why));
             }
-            let is_spelled = is_spelled(tree, symbols, from);
-            if is_spelled {
+            if is_spelled(tree, symbols, from) || is_spelled(tree, symbols, to) {
                 return Err(escapes("a text spells it"));
             }
         }
-    }
-    let reads_names = |tree: &Tree| {
-        tree.walk(tree.root).any(|id| tree.is_leaf(id) && READERS.contains(&symbols.text(tree.sym(id))))
-    };
-    if loaded.before.iter().flatten().any(|tree| reads_names(tree)) {
-        return Err(escapes("something asks for names"));
     }
     // Beyond that looking at each would cost too much, and nobody renames so much at once.
     if seen.iter().flatten().map(|seen| occurrences(seen, from_sym).take(MANY).count()).sum::<usize>() >= MANY
@@ -166,15 +175,89 @@ pub(crate) fn check_rename(
         }
     }
     let declaration = declaration.ok_or_else(|| escapes("its declaration is not in the change"))?;
+    if declaration.kind == Declares::Method && (is_protocol(from) || is_protocol(to)) {
+        return Err(escapes("whoever is given the object calls it by that name"));
+    }
+    let is_global = |seen: &Seen<'_>| declaration.kind == Declares::Top && !imports::is_module(seen);
+    if seen[declaration.file].as_ref().is_some_and(is_global) {
+        return Err(escapes("every script of a page sees it"));
+    }
+    if declaration.kind == Declares::Top && imports::is_taken_whole(loaded, seen, &declaration) {
+        return Err(escapes("its module is taken as a whole"));
+    }
+    let (mut uses, mut handed) = (0, Handed::Never);
     for (file, seen) in seen.iter().enumerate() {
         let Some(seen) = seen else { continue };
+        let is_imported = imports::is_imported(loaded, seen, from_sym, &declaration);
         for id in occurrences(seen, from_sym) {
-            if !is_ours(loaded, seen, file, id, from_sym, &declaration).map_err(escapes)? {
-                return Err(escapes("a use of it may be somebody else's"));
+            match whose(loaded, seen, file, id, &declaration, is_imported).map_err(escapes)? {
+                Whose::Another | Whose::Declaration => {}
+                Whose::Ours => {
+                    uses += 1;
+                    if readers::is_handed(seen, id) {
+                        handed = Handed::On;
+                    }
+                    if is_element(seen, id) && is_capital(from) != is_capital(to) {
+                        return Err(escapes("an element goes by its first letter"));
+                    }
+                }
+                Whose::Unknown => return Err(escapes("a use of it may be somebody else's")),
             }
         }
     }
+    // Whatever is declared is declared for somebody.
+    if uses == 0 {
+        return Err(escapes("whoever uses it is not in the change"));
+    }
+    let is_given = |seen: &Seen<'_>| readers::is_given_away(seen, &declaration);
+    if !is_hidden(from) && seen[declaration.file].as_ref().is_some_and(is_given) {
+        return Err(escapes("whoever is given the object may call it by that name"));
+    }
+    if seen.iter().flatten().any(|seen| readers::asks(seen, &declaration, handed)) {
+        return Err(escapes("something asks for names"));
+    }
     Ok(())
+}
+
+/// Accepts that what is declared at a place of a file goes, or says who would miss it. What is new could not be asked
+/// for, but what lists all there is would have found it.
+pub(crate) fn check_vanishing(seen: &Seen<'_>, side: Side, file: usize, at: usize) -> Result<(), Refused> {
+    let tree = seen.tree;
+    let is_it = |id: &Id| tree.node(*id).start as usize == at && is_name(tree.kind(*id)) && tree.is_leaf(*id);
+    let Some(id) = tree.walk(tree.root).find(is_it) else { return Ok(()) };
+    if let Use::Local(_) | Use::Named(_) = seen.scopes.of_leaf(id) {
+        return Ok(());
+    }
+    let is_missed = match (side, declared::declares(seen, file, id)) {
+        (_, Ok(None)) => false,
+        (Side::Before, Ok(Some(of))) => {
+            let is_global = of.kind == Declares::Top && !imports::is_module(seen);
+            is_global || readers::asks(seen, &of, Handed::Never)
+        }
+        (Side::Before, Err(_)) => true,
+        (Side::After, Ok(Some(of))) => readers::lists(seen, &of),
+        (Side::After, Err(_)) => false,
+    };
+    match is_missed {
+        true => {
+            Err(refused(format!("inlining of `{}`: something may ask for it by its name", seen.text(id))))
+        }
+        false => Ok(()),
+    }
+}
+
+/// A member that only its class can name.
+fn is_hidden(name: &str) -> bool {
+    name.starts_with('#') || name.starts_with('_')
+}
+
+fn is_capital(name: &str) -> bool {
+    name.starts_with(char::is_uppercase)
+}
+
+/// `<Row/>` is a component, `<row/>` a part of the page.
+fn is_element(seen: &Seen<'_>, id: Id) -> bool {
+    seen.tree.kind(seen.parent(id)).starts_with("jsx_")
 }
 
 fn occurrences<'a>(seen: &'a Seen<'_>, sym: Sym) -> impl Iterator<Item = Id> + 'a {
@@ -183,53 +266,73 @@ fn occurrences<'a>(seen: &'a Seen<'_>, sym: Sym) -> impl Iterator<Item = Id> + '
         .filter(move |id| tree.is_leaf(*id) && tree.sym(*id) == sym && is_name(tree.kind(*id)))
 }
 
+/// What an occurrence of a name is.
+enum Whose {
+    Declaration,
+    /// A use of what is declared.
+    Ours,
+    /// A local of the same name: another thing, which stays one.
+    Another,
+    Unknown,
+}
+
+fn whose(
+    loaded: &Loaded,
+    seen: &Seen<'_>,
+    file: usize,
+    id: Id,
+    of: &Declaration,
+    is_imported: bool,
+) -> Result<Whose, &'static str> {
+    if declared::declares(seen, file, id)?.is_some() {
+        return Ok(Whose::Declaration);
+    }
+    if let Use::Local(_) = seen.scopes.of_leaf(id) {
+        return Ok(Whose::Another);
+    }
+    let is_ours = is_ours(loaded, seen, file, id, of, is_imported);
+    Ok(if is_ours { Whose::Ours } else { Whose::Unknown })
+}
+
 fn is_ours(
     loaded: &Loaded,
     seen: &Seen<'_>,
     file: usize,
     id: Id,
-    name: Sym,
     of: &Declaration,
-) -> Result<bool, &'static str> {
+    is_imported: bool,
+) -> bool {
     let tree = seen.tree;
-    let is_declaration = declared::declares(seen, file, id)?.is_some();
-    if is_declaration {
-        return Ok(true);
-    }
     let here = file == of.file;
-    match seen.scopes.of_leaf(id) {
-        // A local of the same name is another thing, and stays one.
-        Use::Local(_) => return Ok(true),
-        Use::Named(_) => return Ok(false),
-        Use::Free | Use::Text => {}
-    }
-    if tree.kind(id).starts_with("shorthand") || is_embedded(seen, id) {
-        return Ok(false);
+    let is_named = matches!(seen.scopes.of_leaf(id), Use::Named(_));
+    if is_named
+        || tree.kind(id).starts_with("shorthand")
+        || is_embedded(seen, id)
+        || readers::is_macro_input(seen, id)
+    {
+        return false;
     }
     if imports::is_import(seen, id) {
-        return Ok(of.kind == Declares::Top && !here && imports::comes_from(loaded, seen, id, of));
+        return of.kind == Declares::Top && !here && imports::comes_from(loaded, seen, id, of);
     }
     if let Some(receiver) = declared::receiver(seen, id) {
-        if of.kind == Declares::Top {
-            return Ok(imports::is_module(loaded, seen, receiver, of));
-        }
-        return Ok(here && is_own_receiver(seen, id, receiver, of));
+        return of.kind != Declares::Top && here && is_own_receiver(seen, id, receiver, of);
     }
     let is_bare = match tree.kind(id) {
         "identifier" => seen.scopes.of_leaf(id) == Use::Free || declared::is_java_call(seen, id),
         "type_identifier" => true,
         _ => false,
     };
-    if !is_bare {
-        return Ok(false);
-    }
     match of.kind {
-        Declares::Top => Ok(here || imports::is_imported(loaded, seen, name, of)),
+        Declares::Top => is_bare && (here || is_imported),
         // Java alone calls its own members by their bare name.
-        Declares::Method | Declares::Field => Ok(here
-            && tree.lang == Lang::Java
-            && seen.class_of(id) == of.owner
-            && is_kind_of_use(seen, id, of)),
+        Declares::Method | Declares::Field => {
+            is_bare
+                && here
+                && tree.lang == Lang::Java
+                && seen.class_of(id) == of.owner
+                && is_kind_of_use(seen, id, of)
+        }
     }
 }
 
@@ -334,52 +437,6 @@ impl Seen<'_> {
     }
 }
 
-/// Whether a text of the tree may be a use of the name.
-pub(crate) fn is_spelled(tree: &Tree, symbols: &Symbols, name: &str) -> bool {
-    tree.walk(tree.root).any(|id| is_text(tree.kind(id)) && spells(symbols.text(tree.sym(id)), name))
-}
-
-fn is_text(kind: &str) -> bool {
-    kind.contains("string") || matches!(kind, "template_string" | "jsx_text" | "directive" | "interpolation")
-}
-
-/// What finds things by their names, or tells what they are called.
-const READERS: &[&str] = &[
-    "__name__",
-    "__qualname__",
-    "__dict__",
-    "getattr",
-    "hasattr",
-    "setattr",
-    "globals",
-    "locals",
-    "vars",
-    "dir",
-    "eval",
-    "exec",
-    "getmembers",
-    "_getframe",
-    "Reflect",
-    "globalThis",
-    "getOwnPropertyNames",
-    "getSimpleName",
-    "getMethod",
-    "getDeclaredMethod",
-    "getMethods",
-    "getDeclaredMethods",
-    "forName",
-    "MethodByName",
-    "type_name",
-    "stringify",
-];
-
-/// Whether a name stands in a text as a word. Who reads the text may take it for the name.
-fn spells(text: &str, name: &str) -> bool {
-    let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
-    text.match_indices(name)
-        .any(|(at, _)| !text[..at].ends_with(is_part) && !text[at + name.len()..].starts_with(is_part))
-}
-
 /// Whether others may see what goes by this name, where the name itself says so.
 fn is_open(lang: Lang, name: &str) -> bool {
     match lang {
@@ -387,87 +444,4 @@ fn is_open(lang: Lang, name: &str) -> bool {
         Lang::Go => name.starts_with(char::is_uppercase),
         Lang::Rust | Lang::Java | Lang::JavaScript | Lang::TypeScript | Lang::Tsx => true,
     }
-}
-
-/// Names that a language, a runtime or a tool knows.
-fn is_spoken(name: &str) -> bool {
-    const SPOKEN: &[&str] = &[
-        "main",
-        "init",
-        "new",
-        "default",
-        "constructor",
-        "toString",
-        "toJSON",
-        "valueOf",
-        "equals",
-        "hashCode",
-        "compareTo",
-        "clone",
-        "finalize",
-        "close",
-        "run",
-        "call",
-        "get",
-        "set",
-        "apply",
-        "accept",
-        "test",
-        "then",
-        "next",
-        "return",
-        "throw",
-        "render",
-        "String",
-        "Error",
-        "Read",
-        "Write",
-        "Close",
-        "Len",
-        "Less",
-        "Swap",
-        "drop",
-        "fmt",
-        "from",
-        "into",
-        "eq",
-        "cmp",
-        "hash",
-        "index",
-        "deref",
-        "iter",
-        "setUp",
-        "tearDown",
-        "setup",
-        "teardown",
-        "exports",
-        "module",
-        "require",
-        "arguments",
-        "iterator",
-        "readObject",
-        "writeObject",
-        "readResolve",
-        "writeReplace",
-        "length",
-        "name",
-        "prototype",
-        "handler",
-        "ServeHTTP",
-        "MarshalJSON",
-        "UnmarshalJSON",
-        "Unwrap",
-        "Is",
-        "As",
-        "Format",
-        "GoString",
-    ];
-    SPOKEN.contains(&name)
-        || (name.starts_with("__") && name.ends_with("__"))
-        || name.starts_with("test_")
-        || name.starts_with("ng")
-        || ["Test", "Benchmark", "Example", "Fuzz"].iter().any(|prefix| {
-            name.strip_prefix(prefix)
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with(|c: char| !c.is_lowercase()))
-        })
 }

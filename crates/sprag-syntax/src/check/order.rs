@@ -16,6 +16,9 @@ pub(crate) fn arrange(
 ) -> Option<Vec<Id>> {
     let reach = reach(tree.lang, tree.kind(id), parent)?;
     let kids = tree.kids(id);
+    if tree.kind(id) == "class_body" && tree.lang.is_script() && has_odd_members(tree, id) {
+        return None;
+    }
     let defined = if tree.lang == Lang::Python { defined(tree, id) } else { QuickSet::default() };
     let mut slots: Vec<Slot> = Vec::new();
     let mut from = 0;
@@ -34,6 +37,10 @@ pub(crate) fn arrange(
     let mut order: Vec<&Slot> = Vec::with_capacity(slots.len());
     match reach {
         Reach::Anywhere => {
+            // A directive is one only before everything else.
+            let prologue = slots.iter().take_while(|slot| is_directive(tree, kids, slot)).count();
+            let (prologue, slots) = slots.split_at(prologue);
+            order.extend(prologue);
             let mut free: Vec<&Slot> = slots.iter().filter(|slot| slot.key.is_some()).collect();
             free.sort_by(|left, right| left.key.cmp(&right.key));
             order.extend(free);
@@ -48,6 +55,23 @@ pub(crate) fn arrange(
         }
     }
     Some(order.into_iter().flat_map(|slot| kids[slot.kids.clone()].iter().copied()).collect())
+}
+
+/// `'use strict'` and its like.
+fn is_directive(tree: &Tree, kids: &[Id], slot: &Slot) -> bool {
+    let is_text = |kid: &Id| {
+        tree.kind(*kid) == "expression_statement"
+            && tree.kids(*kid).first().is_some_and(|text| tree.kind(*text) == "string")
+    };
+    tree.lang.is_script() && kids[slot.kids.clone()].iter().all(|kid| is_text(kid) || tree.kind(*kid) == "{")
+}
+
+/// Members of a class whose names are texts, numbers or computed: they may be another's name.
+fn has_odd_members(tree: &Tree, body: Id) -> bool {
+    tree.named_kids(body).any(|member| {
+        let name = tree.child(member, "name").or_else(|| tree.child(member, "property"));
+        name.is_some_and(|name| !tree.kind(name).ends_with("property_identifier"))
+    })
 }
 
 struct Slot {
@@ -126,7 +150,10 @@ fn key(
         },
         Lang::Go => match kind {
             "directive" if says_whom(tree, symbols, id) => Some(spelled(tree, symbols, id, name_of)),
-            "function_declaration" => named(id).filter(|name| name != "init" && name != "_"),
+            // Tests run in the order they stand in.
+            "function_declaration" => {
+                named(id).filter(|name| name != "init" && name != "_" && !is_test(name))
+            }
             "method_declaration" => {
                 let receiver = tree.child(id, "receiver").map(|receiver| {
                     let of = tree.walk(receiver).find(|node| tree.kind(*node) == "type_identifier");
@@ -158,7 +185,9 @@ fn key(
             _ => None,
         },
         Lang::Python => match kind {
-            "function_definition" if is_inert(tree, symbols, defined, id) => named(id),
+            "function_definition" if is_inert(tree, symbols, defined, id) => {
+                named(id).filter(|name| !is_test(name))
+            }
             "decorated_definition" => {
                 let definition = tree.child(id, "definition")?;
                 let harmless =
@@ -204,6 +233,11 @@ fn key(
     }
 }
 
+/// Whether a test runner finds a function by this name.
+fn is_test(name: &str) -> bool {
+    ["test", "Test", "Benchmark", "Example", "Fuzz"].iter().any(|prefix| name.starts_with(prefix))
+}
+
 /// `//go:linkname` names what it is about, wherever it stands.
 fn says_whom(tree: &Tree, symbols: &Symbols, id: Id) -> bool {
     tree.kind(id) == "directive" && symbols.text(tree.sym(id)).starts_with("//go:linkname ")
@@ -221,7 +255,7 @@ fn defined(tree: &Tree, container: Id) -> QuickSet<Sym> {
 /// Whether defining a function evaluates nothing that could tell where it stands.
 fn is_inert(tree: &Tree, symbols: &Symbols, defined: &QuickSet<Sym>, id: Id) -> bool {
     let evaluated = ["parameters", "return_type"].into_iter().filter_map(|field| tree.child(id, field));
-    evaluated.flat_map(|part| tree.walk(part)).all(|node| match tree.kind(node) {
+    let is_plain = evaluated.flat_map(|part| tree.walk(part)).all(|node| match tree.kind(node) {
         // A parameter of the same name as a function is no use of it, but it costs nothing to be strict.
         "call"
         | "await"
@@ -231,7 +265,101 @@ fn is_inert(tree: &Tree, symbols: &Symbols, defined: &QuickSet<Sym>, id: Id) -> 
         | "set_comprehension" => false,
         "identifier" => !defined.contains(&tree.sym(node)) || symbols.text(tree.sym(node)) == "self",
         _ => true,
-    })
+    });
+    // Whatever a default looks up may count how often and when.
+    let parameters = tree.child(id, "parameters").map(|list| tree.kids(list)).unwrap_or_default();
+    let defaults = parameters.iter().filter_map(|parameter| tree.child(*parameter, "value"));
+    let runs = |kind: &str| kind == "subscript" || kind.ends_with("_operator") || kind == "interpolation";
+    is_plain && !defaults.flat_map(|value| tree.walk(value)).any(|node| runs(tree.kind(node)))
+}
+
+/// Whether something in the file lists what is declared, in the order of declaration.
+pub(crate) fn is_listed(tree: &Tree, symbols: &Symbols) -> bool {
+    let listers: &[&str] = match tree.lang {
+        Lang::Python => &[
+            "globals",
+            "vars",
+            "locals",
+            "__dict__",
+            "__subclasses__",
+            "_getframe",
+            "findsource",
+            "getsourcelines",
+            "co_firstlineno",
+        ],
+        Lang::JavaScript | Lang::TypeScript | Lang::Tsx => {
+            &["getOwnPropertyNames", "getOwnPropertyDescriptors", "ownKeys", "eval"]
+        }
+        Lang::Java => &["getDeclaredMethods", "getMethods", "getDeclaredClasses", "getDeclaredConstructors"],
+        Lang::Rust | Lang::Go => &[],
+    };
+    let is_called = |id: Id| tree.field(id) != "name" || tree.lang == Lang::Java;
+    !listers.is_empty()
+        && tree.walk(tree.root).any(|id| {
+            tree.is_leaf(id)
+                && tree.kind(id).ends_with("identifier")
+                && is_called(id)
+                && listers.contains(&symbols.text(tree.sym(id)))
+        })
+}
+
+/// Whether something is said about a declaration that may see the order of what is in it.
+pub(crate) fn is_overseen(tree: &Tree, symbols: &Symbols, id: Id, leads: &[Id]) -> bool {
+    let said = leads.iter().chain(tree.kids(id)).copied();
+    match tree.lang {
+        Lang::Rust => {
+            matches!(tree.kind(id), "impl_item" | "trait_item" | "mod_item")
+                && leads
+                    .iter()
+                    .any(|lead| tree.kind(*lead) == "attribute_item" && !is_quiet(tree, symbols, *lead))
+        }
+        Lang::Python if tree.kind(id) == "class_definition" => {
+            let keywords = tree.child(id, "superclasses");
+            let has_keyword = keywords
+                .is_some_and(|list| tree.kids(list).iter().any(|kid| tree.kind(*kid) == "keyword_argument"));
+            has_keyword
+                || leads.iter().any(|lead| tree.kind(*lead) == "decorator" && !is_quiet(tree, symbols, *lead))
+        }
+        Lang::JavaScript | Lang::TypeScript | Lang::Tsx if tree.kind(id).contains("class") => {
+            said.into_iter().any(|lead| tree.kind(lead) == "decorator" && !is_quiet(tree, symbols, lead))
+        }
+        _ => false,
+    }
+}
+
+/// Attributes and decorators that are known not to care.
+pub(super) fn is_quiet(tree: &Tree, symbols: &Symbols, id: Id) -> bool {
+    let mut names = tree.walk(id).filter(|node| tree.is_leaf(*node) && tree.kind(*node) == "identifier");
+    let Some(first) = names.next().map(|name| symbols.text(tree.sym(name))) else { return false };
+    match tree.lang {
+        Lang::Rust => matches!(
+            first,
+            "cfg"
+                | "allow"
+                | "expect"
+                | "warn"
+                | "deny"
+                | "forbid"
+                | "doc"
+                | "must_use"
+                | "deprecated"
+                | "rustfmt"
+                | "automatically_derived"
+                | "path"
+                | "cfg_attr"
+                | "inline"
+                | "non_exhaustive"
+                | "macro_use"
+                | "clippy"
+        ),
+        Lang::Python => {
+            matches!(first, "dataclass" | "total_ordering" | "final" | "override_settings" | "dataclasses")
+        }
+        Lang::JavaScript | Lang::TypeScript | Lang::Tsx => {
+            matches!(first, "Component" | "Directive" | "Injectable" | "Pipe" | "NgModule" | "Service")
+        }
+        Lang::Go | Lang::Java => false,
+    }
 }
 
 fn spelled(tree: &Tree, symbols: &Symbols, id: Id, name_of: &dyn Fn(Sym) -> Sym) -> String {

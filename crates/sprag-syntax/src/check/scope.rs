@@ -10,7 +10,7 @@ mod rust;
 mod script;
 
 use crate::lang::Lang;
-use crate::symbol::{QuickSet, Sym, Symbols};
+use crate::symbol::{QuickMap, QuickSet, Sym, Symbols};
 use crate::tree::{Id, Tree};
 
 /// What an identifier is.
@@ -40,6 +40,9 @@ pub(crate) struct Scopes {
     pub bindings: Vec<Binding>,
     /// Where the outermost function or block with names of its own begins.
     regions: QuickSet<Id>,
+    /// How many scopes were asked for a name.
+    #[cfg_attr(not(test), expect(dead_code, reason = "a test counts the work"))]
+    looks: usize,
 }
 
 impl Scopes {
@@ -52,9 +55,15 @@ impl Scopes {
             scopes: Vec::new(),
             regions: QuickSet::default(),
             alternatives: None,
+            constants: QuickSet::default(),
+            reader: Reader::Nobody,
+            called: Shown::default(),
+            looks: 0,
         };
+        walk.prepare();
         walk.visit(tree.root);
-        Scopes { uses: walk.uses, bindings: walk.bindings, regions: walk.regions }
+        walk.finish();
+        Scopes { uses: walk.uses, bindings: walk.bindings, regions: walk.regions, looks: walk.looks }
     }
 
     pub fn of_leaf(&self, id: Id) -> Use {
@@ -73,16 +82,44 @@ struct Walk<'a> {
     bindings: Vec<Binding>,
     scopes: Vec<Scope>,
     regions: QuickSet<Id>,
-    /// Where the bindings of the alternatives of a Rust pattern begin.
-    alternatives: Option<usize>,
+    /// What the alternatives of a Rust pattern have bound.
+    alternatives: Option<QuickMap<Sym, u32>>,
+    /// Names of a Rust source that a pattern compares with and does not bind.
+    constants: QuickSet<Sym>,
+    reader: Reader,
+    called: Shown,
+    looks: usize,
+}
+
+/// Whether something is given the names of locals: an attribute of Rust, an annotation of Java.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reader {
+    Nobody,
+    Somebody,
+}
+
+/// Functions and classes that are locals, as far as their own names may be shown by them.
+#[derive(Default)]
+struct Shown {
+    functions: QuickSet<u32>,
+    classes: QuickSet<u32>,
+    /// Identifiers that are called, and not handed on.
+    callees: QuickSet<Id>,
+    /// Locals that are handed on as values.
+    handed: QuickSet<u32>,
+    reads_name: bool,
+    reads_class: bool,
 }
 
 #[derive(Default)]
 struct Scope {
     kind: ScopeKind,
-    names: Vec<(Sym, u32)>,
+    /// The last binding of each name.
+    names: QuickMap<Sym, u32>,
+    /// All bindings.
+    all: Vec<u32>,
     /// Names that are looked up further out, or that belong to a class: never locals.
-    outside: Vec<Sym>,
+    outside: QuickSet<Sym>,
     /// Something here reads names as texts.
     is_dynamic: bool,
 }
@@ -102,6 +139,26 @@ enum ScopeKind {
 }
 
 impl Walk<'_> {
+    fn prepare(&mut self) {
+        if self.tree.lang == Lang::Rust {
+            self.constants = rust::constants(self.tree);
+        }
+    }
+
+    /// Pins what was found to be read by its name only at the end.
+    fn finish(&mut self) {
+        if self.tree.lang == Lang::Python && python::reads_frames(self.tree, self.symbols) {
+            self.bindings.iter_mut().for_each(|binding| binding.is_pinned = true);
+        }
+        let called = &self.called;
+        let is_shown = |binding: &u32| called.reads_name && called.handed.contains(binding);
+        let functions = called.functions.iter().copied().filter(is_shown);
+        let classes = called.classes.iter().copied().filter(|class| called.reads_class || is_shown(class));
+        for binding in functions.chain(classes) {
+            self.bindings[binding as usize].is_pinned = true;
+        }
+    }
+
     fn visit(&mut self, id: Id) {
         if self.tree.is_leaf(id) {
             return self.leaf(id);
@@ -116,9 +173,30 @@ impl Walk<'_> {
     }
 
     fn kids(&mut self, id: Id) {
+        let mut mark = Reader::Nobody;
         for at in 0..self.tree.kids(id).len() {
-            self.visit(self.tree.kids(id)[at]);
+            let kid = self.tree.kids(id)[at];
+            if self.tree.kind(kid) == "attribute_item" {
+                if !rust::is_blind(self.tree, self.symbols, kid) {
+                    mark = Reader::Somebody;
+                }
+                continue;
+            }
+            match std::mem::replace(&mut mark, Reader::Nobody) {
+                Reader::Nobody => self.visit(kid),
+                Reader::Somebody => self.under(Reader::Somebody, |walk| walk.visit(kid)),
+            }
         }
+    }
+
+    /// Whoever reads names further out reads them here, too.
+    fn under(&mut self, reader: Reader, visit: impl FnOnce(&mut Self)) {
+        let outer = self.reader;
+        if reader == Reader::Somebody {
+            self.reader = reader;
+        }
+        visit(self);
+        self.reader = outer;
     }
 
     fn fields(&mut self, id: Id, fields: &[&str]) {
@@ -133,6 +211,9 @@ impl Walk<'_> {
     fn leaf(&mut self, id: Id) {
         match self.tree.kind(id) {
             "identifier" => self.reference(id),
+            // Types, packages and values of Go have one space of names.
+            "type_identifier" | "package_identifier" if self.tree.lang == Lang::Go => self.reference(id),
+            "string" | "string_content" if self.tree.lang == Lang::Python => self.python_text(id),
             "shorthand_property_identifier" | "shorthand_field_identifier" => self.named_reference(id),
             // An assignment to a pattern; a declaration has bound it already.
             "shorthand_property_identifier_pattern" if self.uses[id as usize] == Use::Text => {
@@ -149,10 +230,21 @@ impl Walk<'_> {
             Some((binding, true)) => Use::Named(binding),
             None => Use::Free,
         };
-        if self.uses[id as usize] == Use::Free && self.is_dynamic(sym) {
-            for scope in &mut self.scopes {
-                scope.is_dynamic = true;
+        match self.uses[id as usize] {
+            Use::Free if self.is_dynamic(sym) => self.all_are_read(),
+            Use::Local(binding) | Use::Named(binding)
+                if self.bindings[binding as usize].at != id && !self.called.callees.contains(&id) =>
+            {
+                self.called.handed.insert(binding);
             }
+            _ => {}
+        }
+    }
+
+    /// Something here may read any local by its name.
+    fn all_are_read(&mut self) {
+        for scope in &mut self.scopes {
+            scope.is_dynamic = true;
         }
     }
 
@@ -174,12 +266,13 @@ impl Walk<'_> {
     }
 
     /// The binding a name stands for, and whether its text counts.
-    fn lookup(&self, sym: Sym) -> Option<(u32, bool)> {
+    fn lookup(&mut self, sym: Sym) -> Option<(u32, bool)> {
         let mut crossed_function = false;
         let mut crossed_heir = false;
         for scope in self.scopes.iter().rev() {
+            self.looks += 1;
             let is_seen = scope.kind != ScopeKind::Class || !crossed_function;
-            if is_seen && let Some((_, binding)) = scope.names.iter().rev().find(|(name, _)| *name == sym) {
+            if is_seen && let Some(binding) = scope.names.get(&sym) {
                 return Some((*binding, crossed_heir));
             }
             if is_seen && scope.outside.contains(&sym) {
@@ -206,7 +299,7 @@ impl Walk<'_> {
     fn pop(&mut self) {
         let scope = self.scopes.pop().expect("every pop has its push");
         if scope.is_dynamic {
-            for (_, binding) in scope.names {
+            for binding in scope.all {
                 self.bindings[binding as usize].is_pinned = true;
             }
         }
@@ -221,8 +314,11 @@ impl Walk<'_> {
     fn bind_in(&mut self, depth: usize, id: Id) -> u32 {
         let name = self.tree.sym(id);
         let binding = self.bindings.len() as u32;
-        self.bindings.push(Binding { name, is_pinned: false, at: id });
-        self.scopes[depth].names.push((name, binding));
+        let is_pinned =
+            self.reader == Reader::Somebody || name_counts(self.tree.lang, self.symbols.text(name));
+        self.bindings.push(Binding { name, is_pinned, at: id });
+        self.scopes[depth].names.insert(name, binding);
+        self.scopes[depth].all.push(binding);
         self.uses[id as usize] = Use::Local(binding);
         binding
     }
@@ -231,5 +327,39 @@ impl Walk<'_> {
         if let Some(binding) = self.bind(id) {
             self.bindings[binding as usize].is_pinned = true;
         }
+    }
+}
+
+/// Names of locals that mean something of themselves, or that are spelled in more than one way.
+fn name_counts(lang: Lang, name: &str) -> bool {
+    let is_known = match lang {
+        // Mangled inside of a class, and read by tools.
+        Lang::Python => name.starts_with("__"),
+        // Given by name to whoever asks for it.
+        Lang::JavaScript | Lang::TypeScript | Lang::Tsx => name.len() > 1 && name.starts_with('$'),
+        Lang::Rust | Lang::Go | Lang::Java => false,
+    };
+    is_known || !name.is_ascii() || name.contains('\\')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn looks(locals: usize) -> usize {
+        let body: String = (0..locals).map(|n| format!("    let v{n} = g(v{});\n", n.max(1) - 1)).collect();
+        let source = format!("fn f(v0: u8) {{\n{body}}}\n");
+        let mut symbols = Symbols::new();
+        let tree = crate::tree::read(Lang::Rust, source.as_bytes(), &mut symbols, &mut usize::MAX.clone())
+            .expect("the source is well formed");
+        let scopes = Scopes::of(&tree, &symbols);
+        assert!(scopes.bindings.len() > locals);
+        scopes.looks
+    }
+
+    #[test]
+    fn twice_as_many_locals_are_twice_the_work() {
+        let (some, more) = (looks(2000), looks(4000));
+        assert!(more <= some * 2 + 10, "{some} and {more}");
     }
 }

@@ -3,12 +3,12 @@
 use crate::change::{Change, Reason};
 use crate::check::canon::is_name;
 use crate::check::scope::Use;
-use crate::check::{Loaded, Refused};
+use crate::check::{Loaded, Refused, inline};
 use crate::proof::{Side, Step};
 use crate::symbol::{QuickMap, QuickSet, Sym};
 
 /// More names than these are not tried to be inlined.
-const MANY: usize = 6;
+const MANY: usize = 8;
 
 pub(super) fn moves(change: &Change<'_>) -> Vec<Step> {
     let moved = change.files.iter().enumerate().filter(|(_, file)| {
@@ -38,37 +38,75 @@ pub(super) fn attempts(loaded: &Loaded) -> Vec<Vec<Step>> {
     let before = Names::of(loaded, Side::Before);
     let after = Names::of(loaded, Side::After);
     let mut attempts = vec![Vec::new()];
-    let gone: Vec<&Name> = before.list.iter().filter(|name| !after.known.contains(&name.sym)).collect();
-    let come: Vec<&Name> = after.list.iter().filter(|name| !before.known.contains(&name.sym)).collect();
-    let renames = pair(loaded, &gone, &come);
-    if !renames.is_empty() {
-        attempts.push(renames);
-    }
-    let inline = |names: &[&Name], side: Side| -> Vec<Step> {
-        names
-            .iter()
-            .filter(|name| names.len() <= MANY && name.is_declared)
-            .map(|name| Step::Inline {
-                side,
-                file: name.file,
-                at: name.at,
-                name: loaded.symbols.text(name.sym).to_owned(),
-            })
-            .collect()
-    };
-    let (extracted, dissolved) = (inline(&come, Side::After), inline(&gone, Side::Before));
-    for steps in [extracted.clone(), dissolved.clone(), [extracted, dissolved].concat()] {
-        if !steps.is_empty() && !attempts.contains(&steps) {
+    let mut add = |steps: Vec<Step>| {
+        if !attempts.contains(&steps) {
             attempts.push(steps);
         }
+    };
+    let (gone, come) = (before.beyond(&after), after.beyond(&before));
+    add(pair(loaded, &gone, &come));
+    let (extracted, dissolved) =
+        (inlining(loaded, &come, Side::After), inlining(loaded, &gone, Side::Before));
+    for steps in [extracted.clone(), dissolved.clone(), [extracted, dissolved].concat()] {
+        let (done, state) = feasible(loaded, &steps);
+        if done.is_empty() {
+            add(steps);
+            continue;
+        }
+        // What is left may have been renamed besides.
+        let before = Names::of(&state, Side::Before);
+        let after = Names::of(&state, Side::After);
+        let renames = pair(&state, &before.beyond(&after), &after.beyond(&before));
+        add(done.iter().cloned().chain(renames).collect());
+        add(done);
+        // In full, to hear why not.
+        add(steps);
     }
     attempts
+}
+
+/// A step for each declared name, those that others are declared in first.
+fn inlining(loaded: &Loaded, names: &[&Name], side: Side) -> Vec<Step> {
+    let mut names: Vec<&&Name> = names.iter().filter(|name| name.is_declared).collect();
+    if names.len() > MANY {
+        return Vec::new();
+    }
+    // Of locals the last one first: it is used in the statement after it, and the one before it in its own.
+    names.sort_by_key(|name| (!name.is_free, std::cmp::Reverse(name.at)));
+    let step = |name: &&&Name| Step::Inline {
+        side,
+        file: name.file,
+        at: name.at,
+        name: loaded.symbols.text(name.sym).to_owned(),
+    };
+    names.iter().map(step).collect()
+}
+
+/// Those of the steps that can be taken one after the other, and where they lead.
+fn feasible(loaded: &Loaded, steps: &[Step]) -> (Vec<Step>, Loaded) {
+    let mut state = loaded.clone();
+    let mut done = Vec::new();
+    for step in steps {
+        if let Step::Inline { side, file, at, name } = step
+            && inline::apply(&mut state, *side, *file, *at, name).is_ok()
+        {
+            done.push(step.clone());
+        }
+    }
+    (done, state)
 }
 
 /// Names of one side.
 struct Names {
     list: Vec<Name>,
     known: QuickSet<Sym>,
+}
+
+impl Names {
+    /// Those that the other side does not know.
+    fn beyond(&self, other: &Names) -> Vec<&Name> {
+        self.list.iter().filter(|name| !other.known.contains(&name.sym)).collect()
+    }
 }
 
 struct Name {

@@ -2,6 +2,7 @@
 
 use tree_sitter::{Parser, TreeCursor};
 
+use super::lines::{c_imports, has_hidden_lines, is_open_member};
 use super::{Id, MAX_DEPTH, Node, Tree};
 use crate::change::Reason;
 use crate::comment;
@@ -40,6 +41,9 @@ pub(crate) fn parse<'a>(
     let text = std::str::from_utf8(bytes).map_err(|_| Reason::Binary)?;
     if text.contains('\0') {
         return Err(Reason::Binary);
+    }
+    if has_hidden_lines(lang, text) {
+        return Err(Reason::ParseError);
     }
     // A node has at least a byte on average, with room to spare: a source beyond that is not even parsed.
     if bytes.len() / 8 > left {
@@ -95,7 +99,8 @@ pub(crate) fn build(
         tree: Tree { lang, root: 0, plain: [0; 32], grammar, nodes: Vec::new(), lists: Vec::new() },
         frames: Vec::new(),
         pending: Vec::new(),
-        preamble: text.find("import \"C\"").filter(|_| lang == Lang::Go),
+        preambles: if lang == Lang::Go { c_imports(text) } else { Vec::new() },
+        output: None,
     };
     build.run(&mut parsed.tree.walk(), left)?;
     let mut tree = build.tree;
@@ -112,7 +117,9 @@ struct Build<'a> {
     frames: Vec<Frame>,
     pending: Vec<Id>,
     /// Where a Go source imports C.
-    preamble: Option<usize>,
+    preambles: Vec<usize>,
+    /// Where the last line ends of what an example prints.
+    output: Option<usize>,
 }
 
 /// An inner node whose children are being read.
@@ -150,14 +157,19 @@ impl Build<'_> {
             match () {
                 () if kind.ends_with("comment") || kind == "line_continuation" => {
                     self.seen(start, end);
-                    if comment::is_directive(self.tree.lang, text)
-                        || self.is_preamble(end)
-                        || self.is_macro_input(text)
-                    {
-                        self.leaf(self.tree.grammar.directive, 0, text.trim_end(), start, end);
-                    }
+                    self.comment(text, start, end);
                 }
                 () if self.is_docstring(&node, kind, text) => self.seen(start, end),
+                () if self.is_prologue(&node, kind) => {
+                    self.seen(start, end);
+                    // Its text is taken as it stands: an escape in it makes another text of it.
+                    let text = text.trim_end_matches([';', ' ', '\t', '\r', '\n']);
+                    let inner = text.get(1..text.len().saturating_sub(1)).unwrap_or(text);
+                    self.plain_leaf(self.tree.grammar.prologue, text);
+                    let sym = self.symbols.intern(inner);
+                    self.add_leaf(self.tree.grammar.prologue, 0, sym, start, end);
+                }
+                () if is_open_member(self.text, &node, kind) => return Err(Reason::ParseError),
                 () if node.child_count() == 0 || is_whole(self.tree.lang, &node, kind) => {
                     self.seen(start, end);
                     if !text.trim().is_empty()
@@ -186,6 +198,10 @@ impl Build<'_> {
                         seen: start,
                         gaps: gaps(kind),
                     });
+                    // `f"{x = }"` prints its own source.
+                    if self.tree.lang == Lang::Python && kind == "interpolation" && has_kind(&node, &["="]) {
+                        self.leaf(self.tree.grammar.gap, 0, text, start, start);
+                    }
                     go_down = true;
                 }
             }
@@ -312,8 +328,16 @@ impl Build<'_> {
         let is_string = node
             .child(0)
             .is_some_and(|child| child.kind() == "string" || child.kind() == "concatenated_string");
-        let start = text.find(['"', '\'']).unwrap_or(0);
-        if !is_string || text[..start].contains(['f', 'F', 'b', 'B', '(', 't', 'T']) {
+        let is_plain = |text: &str| {
+            let start = text.find(['"', '\'']).unwrap_or(0);
+            !text[..start].contains(['f', 'F', 'b', 'B', '(', 't', 'T'])
+        };
+        let parts_are_plain = node.child(0).is_some_and(|child| {
+            let mut cursor = child.walk();
+            child.kind() == "string"
+                || child.children(&mut cursor).all(|part| is_plain(&self.text[part.byte_range()]))
+        });
+        if !is_string || !is_plain(text) || !parts_are_plain {
             return false;
         }
         let is_first = self.pending[frame.from..].iter().all(|id| self.tree.kind(*id) == "directive");
@@ -338,11 +362,72 @@ impl Build<'_> {
             && self.frames.iter().any(|frame| self.tree.grammar.kinds[frame.kind as usize] == "token_tree")
     }
 
-    /// The comment before `import "C"` is C.
+    /// The comment directly before `import "C"` is C.
     fn is_preamble(&self, end: usize) -> bool {
-        let Some(import) = self.preamble.filter(|import| end <= *import) else { return false };
-        let between = self.text[end..import].trim_start();
-        between.is_empty() || between.starts_with("//") || between.starts_with("/*")
+        let Some(import) = self.preambles.iter().copied().find(|import| end <= *import) else { return false };
+        let between = &self.text[end..import];
+        let rest = between.trim_start();
+        let lines = between[..between.len() - rest.len()].matches('\n').count();
+        lines < 2 && (rest.is_empty() || rest.starts_with("//") || rest.starts_with("/*"))
+    }
+
+    /// Keeps of a comment what is none.
+    fn comment(&mut self, text: &str, start: usize, end: usize) {
+        let lang = self.tree.lang;
+        let (before, behind) = (&self.text[..start], &self.text[end..]);
+        // The lines below `// Output:` belong to it.
+        let is_output = lang == Lang::Go
+            && (comment::is_output(text)
+                || self.output.is_some_and(|output| self.text[output..start].trim().is_empty()));
+        if is_output {
+            self.output = Some(end);
+        }
+        let is_directive = comment::is_directive(lang, text, before)
+            || is_output
+            || self.is_preamble(end)
+            || self.is_macro_input(text);
+        if is_directive {
+            // A constraint of old is one only with a blank line behind it.
+            let is_apart = text.contains("+build")
+                && behind.split('\n').nth(1).is_some_and(|line| line.trim().is_empty());
+            let text = text.trim_end();
+            let marked = format!("{text}\n");
+            let text = if is_apart { &marked } else { text };
+            return self.leaf(self.tree.grammar.directive, 0, text, start, end);
+        }
+        // A comment with the end of a line in it ends a line, and with it a `return`.
+        let is_between = text.contains('\n')
+            && (lang == Lang::Go || lang.is_script())
+            && before.rsplit('\n').next().is_some_and(|line| !line.trim().is_empty())
+            && behind.split('\n').next().is_some_and(|line| !line.trim().is_empty());
+        if is_between {
+            self.leaf(self.tree.grammar.directive, 0, "\n", start, end);
+        }
+    }
+
+    /// `'use strict'`: a text among the first statements of a script or function.
+    fn is_prologue(&self, node: &tree_sitter::Node<'_>, kind: &str) -> bool {
+        if !self.tree.lang.is_script() || kind != "expression_statement" {
+            return false;
+        }
+        let is_text = node.child(0).is_some_and(|child| child.kind() == "string");
+        if !is_text || node.child(1).is_some_and(|child| child.kind() != ";") {
+            return false;
+        }
+        let Some(frame) = self.frames.last() else { return false };
+        let is_first = self.pending[frame.from..]
+            .iter()
+            .all(|id| matches!(self.tree.kind(*id), "prologue" | "directive" | "{" | "hash_bang_line"));
+        let kind_of = |at: usize| self.tree.grammar.kinds[self.frames[at].kind as usize];
+        let owner = match kind_of(self.frames.len() - 1) {
+            "program" => true,
+            "statement_block" => self.frames.len().checked_sub(2).is_some_and(|at| {
+                let owner = kind_of(at);
+                owner.contains("function") || owner == "method_definition"
+            }),
+            _ => false,
+        };
+        is_first && owner
     }
 }
 
@@ -373,8 +458,8 @@ fn is_whole(lang: Lang, node: &tree_sitter::Node<'_>, kind: &str) -> bool {
         | "lifetime"
         | "label" => true,
         "format_specifier" => !has_kind(node, &["format_expression", "interpolation"]),
-        // `f"{x = }"` prints its own source.
-        "interpolation" => lang == Lang::Python && has_kind(node, &["="]),
+        // `f"{x:=5}"` has a format and assigns nothing.
+        "interpolation" => lang == Lang::Python && has_kind(node, &["named_expression"]),
         _ => false,
     }
 }

@@ -159,7 +159,9 @@ fn choose(args: &Args, cx: &Cx) -> Result<Vec<&'static Client>, Failure> {
             has_settings || cx.env.get("PATH").is_some_and(|path| on_path(client.program, &path).is_some())
         };
         let found: Vec<&'static Client> = CLIENTS.iter().filter(is_there).copied().collect();
-        return if found.is_empty() { Err(Failure::nothing_to_install()) } else { Ok(found) };
+        // A hook of git is for git, whoever is here besides.
+        let is_needed = !args.git_hook;
+        return if found.is_empty() && is_needed { Err(Failure::nothing_to_install()) } else { Ok(found) };
     }
     let known: Vec<&str> = CLIENTS.iter().map(|client| client.name).collect();
     args.client

@@ -34,6 +34,7 @@ commands! {
     Review: review,
     Verify: verify,
     Intent: intent,
+    Plan: plan,
     Ref: refer,
     Answer: answer,
     Search: search,
@@ -65,6 +66,7 @@ commands! {
     Completions: completions,
     Demo: demo,
     Hook: hook,
+    Supervise: supervise,
 }
 
 /// Governs, remembers for, traces and orchestrates coding agents.

@@ -291,6 +291,7 @@ fn configuration_shows_where_every_value_comes_from() {
     ticketing.overrides.tasks           default      true
     ticketing.overrides.tissue          default      true
     trace.class_mismatch                default      "hold"
+    trace.docs_are_behaviour            default      false
     trace.mode                          default      "auto"
     --- stderr
     sprag: `notes.debts` in `ROOT/project/.sprag/config.toml` is ignored: an untrusted project may set it towards `true`
@@ -425,6 +426,10 @@ fn the_demo_shows_the_main_job_and_touches_nothing() {
         "held     sprag: the review found issues: Eve is greeted twice",
         "held     sprag: reflect before you stop",
         "a reviewer says COMPLETE",
+        "denied   sprag: You must cite a valid active Intent ID.",
+        "denied   sprag: `notes.txt` is outside the scope of intent `GREET`.",
+        "greetings.txt` is not as this session saw it: session `session-5` wrote it",
+        "GREET   ai  ",
         "no debts",
     ] {
         assert!(ran.stdout.contains(part), "{part}\n{}", ran.stdout);

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use sprag_core::event::EventKind;
 use sprag_core::gates::{self, OnFault};
+use sprag_core::plan::fields::{self, Field};
+use sprag_core::plan::problem::{Code, Weight};
 use sprag_core::policy::sections;
 use sprag_host::clients::{CLIENTS, Client};
 
@@ -108,6 +110,40 @@ fn the_list_of_the_gates() {
         text.push_str(&format!("| {} | {} | `{}` | {closed} |\n", gate.name, gate.about, gate.section.name));
     }
     is_up_to_date("docs/gates.md", &text);
+}
+
+/// Tables of a plan's fields and of what can be wrong with one, within a document that is written by hand.
+#[test]
+fn the_fields_of_a_plan() {
+    let mut tables = String::new();
+    for table in fields::TABLES {
+        tables
+            .push_str(&format!("\n### {}\n\n| field | takes | default | |\n|---|---|---|---|\n", table.name));
+        for field in table.fields {
+            let Field { name, takes, default, about } = field;
+            tables.push_str(&format!("| `{name}` | {takes} | {default} | {about} |\n"));
+        }
+    }
+    for (field, names) in fields::CHOICES {
+        let of = fields::TABLES.iter().flat_map(|table| table.fields).find(|of| of.name == *field).unwrap();
+        assert!(names.iter().all(|name| of.about.contains(&format!("`{name}`"))), "{field}: {}", of.about);
+    }
+    let mut codes = "\n| code | | when |\n|---|---|---|\n".to_owned();
+    for code in Code::ALL {
+        let weight = if code.weight() == Weight::Error { "error" } else { "warning" };
+        codes.push_str(&format!("| `{}` | {weight} | {} |\n", code.name(), code.about()));
+    }
+    let path = "docs/plans.md";
+    let text = fs::read_to_string(root().join(path)).unwrap_or_default();
+    is_up_to_date(path, &between(&between(&text, "fields", &tables), "codes", &codes));
+}
+
+/// The text with what stands between two marks replaced.
+fn between(text: &str, mark: &str, new: &str) -> String {
+    let (start, end) = (format!("<!-- {mark} -->\n"), format!("\n<!-- /{mark} -->"));
+    let (before, rest) = text.split_once(&start).unwrap();
+    let (_, after) = rest.split_once(&end).unwrap();
+    format!("{before}{start}{new}{end}{after}")
 }
 
 #[test]

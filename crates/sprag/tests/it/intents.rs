@@ -413,3 +413,24 @@ fn hostile_files_of_intents_hold_no_hook_up() {
     assert!(sandbox.command("mkfifo").arg(".sprag/intents.yaml").output().unwrap().status.success());
     assert_eq!(code(&write(&sandbox, "s", "src/auth/a.rs")), "bad_intents");
 }
+
+/// Where the client answers its own questions, nobody is asked.
+#[test]
+fn a_question_that_nobody_would_hear_is_a_refusal() {
+    let sandbox = sandbox();
+    sandbox.write(".intentignore", "CARE\n");
+    select(&sandbox, "s", "CARE");
+    let call = |mode: &str, tool: &str, input: Value| {
+        let call = json!({"tool_name": tool, "tool_input": input, "permission_mode": mode});
+        code(&sandbox.event("s", "PreToolUse", call))
+    };
+    for (mode, unknown, delicate) in [
+        ("default", "ask", "ask"),
+        ("acceptEdits", "ask", "ask"),
+        ("bypassPermissions", "scope_unknown", "approval_required"),
+        ("dontAsk", "scope_unknown", "approval_required"),
+    ] {
+        assert_eq!(call(mode, "Bash", json!({"command": "echo x > $X"})), unknown, "{mode}");
+        assert_eq!(call(mode, "Write", json!({"file_path": "care/x", "content": ""})), delicate, "{mode}");
+    }
+}

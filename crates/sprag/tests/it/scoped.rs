@@ -181,9 +181,14 @@ fn scope_binds_the_shell() {
             wrong.push(format!("{command}: {refused}"));
         }
     }
-    for command in
-        ["echo x > $X", "ls | xargs touch", "cd $D && touch x", "git apply x.patch", "patch -p1 < x"]
-    {
+    for command in [
+        "echo x > $X",
+        "ls | xargs touch",
+        "cd $D && touch x",
+        "git apply nowhere.patch",
+        "patch -p1 < nowhere.patch",
+        "patch <<'E'\n--- a/src/auth/README.md\n+++ b/src/auth/README.md\n@@ -1 +1 @@\n-one\n+two\nE",
+    ] {
         let refused = code(&sandbox.bash("s", command));
         if refused != "scope_unknown" {
             wrong.push(format!("{command}: {refused}"));
@@ -191,6 +196,119 @@ fn scope_binds_the_shell() {
     }
     assert_eq!(wrong, Vec::<String>::new());
     assert_eq!(code(&sandbox.bash("s", "rm -rf .")), "protected_path");
+}
+
+/// Links that the same command makes are followed, and a second name of a file is that file.
+#[test]
+fn a_link_is_no_way_out() {
+    let sandbox = headless(sandbox());
+    select(&sandbox, "s", "AUTH");
+    symlink("../../docs", sandbox.project.join("src/auth/link")).unwrap();
+    fs::create_dir_all(sandbox.project.join("src/auth/sub")).unwrap();
+    for command in [
+        "ln -s ../../docs src/auth/l && echo x > src/auth/l/x",
+        "ln -s ../../docs/guide.md src/auth/l; echo x > src/auth/l",
+        "ln -sf ../../../docs src/auth/sub; touch src/auth/sub/docs/x",
+        "ln -s -t src/auth/sub ../../../docs; touch src/auth/sub/docs/x",
+        "cd src/auth && ln -s ../../docs l && cd l && touch x",
+        "ln docs/guide.md src/auth/second",
+        "cp -l docs/guide.md src/auth/second",
+        "cp --link docs/guide.md src/auth/second",
+        // The system goes to what is above `docs`.
+        "echo x > src/auth/link/../a.rs",
+        "rm src/auth/link/../README.md",
+    ] {
+        assert_eq!(code(&sandbox.bash("s", command)), "scope_violation", "{command}");
+    }
+    for command in [
+        "ln -s ../../docs src/auth/l",
+        "ln src/auth/a.rs src/auth/second",
+        "ln -s a.rs src/auth/l && echo x > src/auth/l",
+        "echo x > src/auth/sub/../a.rs",
+        "ln -s ../../docs src/auth/l && touch src/auth/x",
+    ] {
+        assert_eq!(sandbox.bash("s", command), json!({}), "{command}");
+    }
+    assert_eq!(code(&sandbox.bash("s", "ln -s $X src/auth/l && touch src/auth/l/x")), "scope_unknown");
+    // The same way leads to what guards.
+    let plain = Sandbox::new();
+    symlink(".git/hooks", plain.project.join("link")).unwrap();
+    assert!(plain.bash("s", "echo x > link/../config").to_string().contains("deny"));
+}
+
+/// A patch says itself what it changes, at hand or in a file.
+#[test]
+fn patches_are_read() {
+    let sandbox = headless(sandbox());
+    select(&sandbox, "s", "AUTH");
+    let patch = |path: &str| format!("--- a/{path}\n+++ b/{path}\n@@ -1 +1 @@\n-one\n+two\n");
+    sandbox.write("in.patch", &patch("src/auth/a.rs"));
+    sandbox.write("out.patch", &patch("docs/guide.md"));
+    sandbox.write("ours.patch", &patch(".sprag/intents.yaml"));
+    let made = "diff --git a/docs/new b/docs/new\nnew file mode 100644\nindex 0000000..e69de29\n";
+    sandbox.write("made.patch", &format!("{}{made}", patch("src/auth/a.rs")));
+    let copied = "diff --git a/src/auth/a.rs b/docs/copy.rs\ncopy from src/auth/a.rs\ncopy to docs/copy.rs\n";
+    sandbox.write("copied.patch", copied);
+    sandbox.write("torn.patch", "--- a/src/auth/a.rs\n+++ b/src/auth/a.rs\n@@ -1,9 +1 @@\n-one\n");
+    sandbox.write("large.patch", &format!("{}{}", patch("src/auth/a.rs"), "\n".repeat(2_000_000)));
+    for (commands, expected) in [
+        (["git apply in.patch", "git apply --index -p1 < in.patch", "git apply -p 1 -v in.patch"], ""),
+        (["patch -p1 < in.patch", "patch -p1 -i in.patch", "patch -p1 --input=in.patch"], ""),
+        (["git apply out.patch", "patch -p1 < out.patch", "git am out.patch"], "scope_violation"),
+        (
+            ["git apply made.patch", "git apply copied.patch", "cd src && git apply ../made.patch"],
+            "scope_violation",
+        ),
+        (
+            ["git apply in.patch out.patch", "patch -p0 < in.patch", "cd docs && git apply ../in.patch"],
+            "scope_violation",
+        ),
+        (["git apply ours.patch", "patch -p1 < ours.patch", "git apply < ours.patch"], "protected_path"),
+        (["git apply torn.patch", "git apply large.patch", "patch < in.patch"], "scope_unknown"),
+        // It may be another one by then.
+        (
+            ["cp out.patch src/auth/p; git apply src/auth/p", "make && git apply in.patch", "git apply $X"],
+            "scope_unknown",
+        ),
+        (["git apply --directory=docs in.patch", "git apply .", "cat in.patch | git apply"], "scope_unknown"),
+    ] {
+        for command in commands {
+            let refused = code(&sandbox.bash("s", command));
+            // `cat` is followed, and what it shows is known.
+            assert!(refused == expected || command.starts_with("cat"), "{command}: `{refused}`");
+        }
+    }
+}
+
+#[test]
+fn what_leads_nowhere_and_what_edits_is_known() {
+    let sandbox = headless(sandbox());
+    select(&sandbox, "s", "AUTH");
+    for command in [
+        "ls | tee /dev/stderr",
+        "cat README.md > /dev/stdout",
+        "git stash push src/auth/a.rs",
+        "git stash push -m docs src/auth/a.rs",
+        "vim -es -c 's/a/b/' -c wq src/auth/a.rs",
+        "vim -R docs/guide.md",
+    ] {
+        assert_eq!(sandbox.bash("s", command), json!({}), "{command}");
+    }
+    for command in [
+        "git stash push docs/guide.md",
+        "git stash push -m x docs",
+        "git submodule add ../x docs/sub",
+        "git submodule add https://localhost/x.git",
+        "git worktree remove ../elsewhere",
+        "git worktree move src/auth/w docs/w",
+        "ed docs/guide.md <<< w",
+        "ex -s +wq docs/guide.md",
+        "vim -es -c wq docs/guide.md",
+        "emacs --batch docs/guide.md -f save-buffer",
+        "echo x > /dev/stdout/../../etc/x",
+    ] {
+        assert_eq!(code(&sandbox.bash("s", command)), "scope_violation", "{command}");
+    }
 }
 
 /// A command runs, as far as hooks see it.
@@ -259,4 +377,25 @@ fn what_git_brings_in_is_nobodys_change() {
     ran(&sandbox, "git merge side && make", || drop(sandbox.git(&["merge", "-q", "side"])));
     let stop = sandbox.event("s", "Stop", json!({"background_tasks": []}));
     assert!(!stop.to_string().contains("docs/guide.md"), "{stop}");
+}
+
+/// What a session has committed itself did not come in with a tree, whatever else git did in that command.
+#[test]
+fn a_tree_that_is_moved_hides_no_stray() {
+    for command in [
+        "git merge --ff-only HEAD; bash src/auth/x.sh; git commit -qam x",
+        "git checkout -q main && make && git commit -qam x",
+    ] {
+        let sandbox = sandbox();
+        select(&sandbox, "s", "AUTH");
+        ran(&sandbox, command, || {
+            sandbox.write("docs/guide.md", "two\n");
+            assert!(sandbox.git(&["commit", "-qam", "x"]).status.success());
+        });
+        let stop = sandbox.event("s", "Stop", json!({"background_tasks": []}));
+        assert!(
+            stop["reason"].as_str().is_some_and(|why| why.contains("`docs/guide.md`")),
+            "{command}: {stop}"
+        );
+    }
 }

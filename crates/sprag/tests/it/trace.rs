@@ -4,6 +4,7 @@
 mod form;
 mod killed;
 mod odd;
+mod people;
 mod tampered;
 pub mod work;
 
@@ -14,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::parallel::start;
 use crate::support::{Sandbox, payload, stored_lines};
-use work::{Work, claims, hash, ours};
+use work::{Work, hash, lines_of, ours};
 
 #[test]
 fn an_edit_leaves_a_record_of_its_lines() {
@@ -23,7 +24,7 @@ fn an_edit_leaves_a_record_of_its_lines() {
     work.edit("s", "notes.txt", "second\n", "2nd\nand a half\n");
     let records = work.records();
     let [record] = &records[..] else { panic!("{records:?}") };
-    assert_eq!(claims(record), ["notes.txt:2-3"]);
+    assert_eq!(lines_of(record), ["notes.txt:2-3"]);
     let talk = &record["files"][0]["conversations"][0];
     assert_eq!(talk["ranges"][0]["content_hash"], hash("2nd\nand a half\n"));
     assert_eq!(talk["contributor"]["type"], "ai");
@@ -38,6 +39,23 @@ fn an_edit_leaves_a_record_of_its_lines() {
     // No word of the file is in any record.
     let lines = stored_lines(&work.sandbox.store());
     assert!(lines.iter().all(|line| !line.contains("and a half")), "{lines:?}");
+}
+
+/// Whoever takes up an intent is told what was done for it.
+#[test]
+fn an_intent_tells_what_was_done_for_it() {
+    let work = Work::new();
+    work.session("s", "INT-1");
+    work.edit("s", "notes.txt", "second\n", "2nd\n");
+    work.session("t", "INT-2");
+    work.edit("t", "src/a.rs", "one();", "two();");
+    let shown = |id: &str| work.sandbox.run(&["intent", "show", id]).stdout;
+    assert!(shown("INT-1").contains("Z notes.txt INTENT_EVOLUTION"), "{}", shown("INT-1"));
+    assert!(!shown("INT-1").contains("src/a.rs"), "{}", shown("INT-1"));
+    // What the commit has is said once.
+    work.shell("s", "git commit -qam work");
+    assert_eq!(shown("INT-1").matches("notes.txt").count(), 1, "{}", shown("INT-1"));
+    assert!(!shown("INT-A").contains("recent_trace"));
 }
 
 #[test]
@@ -65,7 +83,7 @@ fn a_commit_makes_it_final() {
     work.shell("s", "git add -A && git commit -qm work");
     let finals = work.finals();
     let [record] = &finals[..] else { panic!("{finals:?}") };
-    assert_eq!(claims(record), ["new.txt:1-3", "notes.txt:2-3"]);
+    assert_eq!(lines_of(record), ["new.txt:1-3", "notes.txt:2-3"]);
     let head = String::from_utf8(work.sandbox.git(&["rev-parse", "HEAD"]).stdout).unwrap();
     assert_eq!(record["vcs"], json!({"type": "git", "revision": head.trim()}));
     assert_eq!(ours(record)["intent_id"], "INT-1");
@@ -103,7 +121,7 @@ fn a_commit_by_hand_is_found_at_the_next_stop_and_by_reindex() {
         }
         let finals = work.finals();
         assert_eq!(finals.len(), 1, "{finals:?}");
-        assert_eq!(claims(&finals[0]), ["notes.txt:2-2"]);
+        assert_eq!(lines_of(&finals[0]), ["notes.txt:2-2"]);
         assert_eq!(ours(&finals[0])["intent_id"], "INT-1");
     }
 }
@@ -120,7 +138,7 @@ fn what_a_command_did_is_the_sessions_and_what_nobody_saw_is_nobodys() {
     let records = work.records();
     let of = |source: &str| -> Vec<String> {
         let found = records.iter().filter(|record| ours(record)["source"] == source);
-        let mut claimed: Vec<String> = found.flat_map(claims).collect();
+        let mut claimed: Vec<String> = found.flat_map(lines_of).collect();
         claimed.sort();
         claimed
     };
@@ -163,7 +181,7 @@ fn lines_of_two_sessions_in_one_commit_keep_their_intents() {
     let mut claimed: Vec<(String, Vec<String>)> = work
         .finals()
         .iter()
-        .map(|record| (ours(record)["intent_id"].as_str().unwrap().to_owned(), claims(record)))
+        .map(|record| (ours(record)["intent_id"].as_str().unwrap().to_owned(), lines_of(record)))
         .collect();
     claimed.sort();
     let wanted = [
@@ -191,12 +209,17 @@ fn the_trace_of_a_block_survives_a_move() {
     let finals = work.finals();
     let record =
         finals.iter().find(|it| ours(it)["intent_id"] == "INT-1").expect("it is still known whose it is");
-    assert_eq!(claims(record), ["src/cart.rs:5-8"]);
+    assert_eq!(lines_of(record), ["src/cart.rs:5-8"]);
     let range = &record["files"][0]["conversations"][0]["ranges"][0];
     assert_eq!(&range["content_hash"], known);
     assert_eq!(*known, hash(block));
     // The lines above are nobody's.
-    assert!(finals.iter().all(|it| ours(it)["intent_id"] == "INT-1" || !claims(it).contains(&"src/cart.rs:5-8".to_owned())));
+    assert!(
+        finals
+            .iter()
+            .all(|it| ours(it)["intent_id"] == "INT-1"
+                || !lines_of(it).contains(&"src/cart.rs:5-8".to_owned()))
+    );
     let unit = &ours(record)["units"][0];
     assert_eq!(unit["hash"], ours(&written[0])["units"][0]["hash"]);
 }
@@ -219,6 +242,27 @@ fn a_refactoring_that_is_none_holds_the_stop() {
     assert!(!after["reason"].as_str().unwrap_or_default().contains("declared as a refactoring"), "{after}");
 }
 
+/// To some a comment is a promise.
+#[test]
+fn comments_count_where_they_are_behaviour() {
+    for (setting, verdict) in [("false", "PROVED"), ("true", "CHANGED")] {
+        let mut work = Work::new();
+        work.sandbox.vars.push(("SPRAG_TRACE__DOCS_ARE_BEHAVIOUR".to_owned(), setting.to_owned()));
+        work.session("s", "INT-1");
+        work.select("s", "INT-1", "AST_REFACTOR");
+        work.edit("s", "src/a.rs", "    one();\n", "    // Never fails.\n    one();\n");
+        let held = work.stop("s");
+        let judged = work.records().into_iter().find(|it| ours(it)["source"] == "stop").unwrap();
+        assert_eq!(ours(&judged)["verdict"], verdict, "{judged}");
+        let told = held["reason"].as_str().unwrap_or_default();
+        assert_eq!(told.contains("at `src/a.rs:2`: `Never fails.` is new"), setting == "true", "{held}");
+        // What is laid out anew says the same.
+        work.edit("s", "src/a.rs", "    // Never fails.\n", "");
+        work.edit("s", "src/a.rs", "    one();\n", "        one();\n");
+        assert!(!work.stop("s").to_string().contains("declared as a refactoring"));
+    }
+}
+
 #[test]
 fn fifty_at_once_lose_no_record_and_keep_the_chain() {
     let work = Work::new();
@@ -237,7 +281,7 @@ fn fifty_at_once_lose_no_record_and_keep_the_chain() {
     for child in children {
         assert_eq!(child.wait_with_output().unwrap().stdout, b"{}\n");
     }
-    let claimed: BTreeSet<String> = work.records().iter().flat_map(claims).collect();
+    let claimed: BTreeSet<String> = work.records().iter().flat_map(lines_of).collect();
     assert_eq!(claimed.len(), 50, "{claimed:?}");
     let verified = work.verify();
     assert_eq!(verified.code, 0, "{}", verified.stdout);

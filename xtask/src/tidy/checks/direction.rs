@@ -29,7 +29,7 @@ const ROWS: &[Row] = &[
     Row {
         name: "sprag-core",
         ours: &[],
-        foreign: Foreign::Only(&["serde", "serde_json", "sha2", "brush-parser"]),
+        foreign: Foreign::Only(&["serde", "serde_json", "sha2", "brush-parser", "regex-lite", "strsim"]),
     },
     Row {
         name: "sprag-index",
@@ -133,7 +133,7 @@ mod tests {
         ];
         let found: Vec<String> = find(&tree).iter().map(ToString::to_string).collect();
         let expected = [
-            "crates/sprag-core/Cargo.toml:4: `sprag-core` is pure and must not depend on `tokio`, only on serde, serde_json, sha2, brush-parser",
+            "crates/sprag-core/Cargo.toml:4: `sprag-core` is pure and must not depend on `tokio`, only on serde, serde_json, sha2, brush-parser, regex-lite, strsim",
             "crates/sprag-syntax/Cargo.toml:1: `sprag-syntax` must not depend on `sprag-core`",
             "crates/sprag-host/Cargo.toml:1: `sprag-host` must not depend on `sprag-ui`",
             "crates/sprag-ui/Cargo.toml:1: `sprag-ui` must not depend on `sprag`",

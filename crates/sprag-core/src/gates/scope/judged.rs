@@ -53,9 +53,12 @@ fn outside<'a>(
     strays: &[Text<200>],
 ) -> Option<Fault<'a>> {
     let named = target.named.as_str();
+    // Where such a name leads is the hook's own output, not the call's.
+    if is_sink(&target.paths[0]) {
+        return None;
+    }
     for path in &target.paths {
         let at = match relative(path, intents) {
-            _ if is_sink(path) => continue,
             Some(_) if target.reach == Reach::Special => Where::Special,
             Some(path) => {
                 let is_undone = UNDOING.contains(&target.by.as_str())

@@ -70,10 +70,10 @@ impl Scope {
             return;
         }
         let script = call.script(&input.start());
-        let moves = script.is_some_and(|script| script.commands.iter().any(moves_trees));
-        if moves && script.is_some_and(only_moves) {
+        if script.is_some_and(only_moves) {
             return;
         }
+        let moves = script.is_some_and(moves_trees);
         if self.windows.len() >= MOST_WINDOWS {
             // The two oldest become one.
             let second = self.windows.remove(1);
@@ -174,16 +174,22 @@ fn met(cx: &mut Cx<'_, Policy>, strays: &[String]) {
     cx.debts(DEBT_MET, met);
 }
 
-fn moves_trees(command: &Command) -> bool {
+/// Whether git is among it and brings in what others have made.
+pub fn moves_trees(script: &Script) -> bool {
+    script.commands.iter().any(is_moving)
+}
+
+fn is_moving(command: &Command) -> bool {
     let is_git = command.program() == Some(GIT);
     is_git && matches!(command.argv.get(1), Some(Word::Known(verb)) if MOVING.contains(&verb.as_str()))
 }
 
-/// Nothing else is done besides moving trees and looking.
-fn only_moves(script: &Script) -> bool {
-    script.doubts.is_empty()
+/// Trees are moved, and nothing else is done besides looking.
+pub(super) fn only_moves(script: &Script) -> bool {
+    moves_trees(script)
+        && script.doubts.is_empty()
         && script.commands.iter().all(|command| {
-            moves_trees(command)
+            is_moving(command)
                 || Script { commands: vec![command.clone()], ..Script::default() }.only_looks()
         })
 }

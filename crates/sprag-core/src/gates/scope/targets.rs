@@ -2,11 +2,12 @@
 
 use serde_json::Value;
 
-use super::Policy;
+use super::patches::{self, Patch};
+use super::{Policy, git, links};
 use crate::event::Input;
 use crate::intent::WILD;
 use crate::path::absolute;
-use crate::shell::{Carrier, Command, Host, Place, Script, Source, Word};
+use crate::shell::{Carrier, Command, Host, Place, Script, Word};
 use crate::text::Text;
 use crate::tool::{Effect, ToolCall, Whole};
 
@@ -20,6 +21,8 @@ pub enum Wanted {
         by: String,
         kind: Kind,
     },
+    /// What a patch names. Its text is in a file, which is there before the call is made.
+    Patch { file: String, dir: String, patch: Patch },
     /// Something is changed, and nobody can say what.
     Unknown { what: Text<120> },
 }
@@ -101,7 +104,7 @@ fn texts(value: Option<&Value>) -> Vec<&str> {
     }
 }
 
-fn unknown(what: &str) -> Wanted {
+pub(super) fn unknown(what: &str) -> Wanted {
     Wanted::Unknown { what: Text::from(what) }
 }
 
@@ -153,12 +156,33 @@ fn of_script(script: &Script, input: &Input) -> Vec<Wanted> {
             script.writes.iter().any(|used| used.by == by && used.command.is_some_and(of_this))
         };
         match command.program() {
-            Some("git") => wanted.extend(git(command, input)),
-            Some("patch") if !is_told("patch") => wanted.extend(patched(command, "patch", input)),
+            Some("git") => wanted.extend(git::wanted(command, script, input)),
+            Some("patch") if !is_told("patch") => {
+                wanted.extend(patches::wanted(command, "patch", script, input));
+            }
+            Some(editor) if EDITORS.contains(&editor) => wanted.extend(edited(command, editor, input)),
             _ => {}
         }
     }
+    links::follow(script, input, &mut wanted);
     wanted
+}
+
+/// Programs that write the files they are given back, told to by words or by their input.
+const EDITORS: &[&str] =
+    &["ed", "red", "ex", "vi", "vim", "nvim", "nano", "pico", "micro", "emacs", "emacsclient"];
+
+fn edited(command: &Command, editor: &str, input: &Input) -> Vec<Wanted> {
+    // These take the next word for their own; what follows a plus is a command or a line.
+    const VALUES: &[&str] = &["-c", "--cmd", "-S", "-u", "-U", "-i", "-T", "-w", "-W", "-p", "-f", "--eval", "-l"];
+    const LOOKING: &[&str] = &["-R", "-M", "--version", "--help", "-h"];
+    let words: Vec<String> = command.argv.iter().skip(1).map(|word| word.text('…')).collect();
+    if words.iter().any(|word| LOOKING.contains(&word.as_str())) {
+        return Vec::new();
+    }
+    let is_value = |at: usize| at > 0 && VALUES.contains(&words[at - 1].as_str());
+    let files = words.iter().enumerate().filter(|(at, word)| !word.starts_with(['-', '+']) && !is_value(*at));
+    files.map(|(_, file)| place_of(file, &command.cwd, editor, Kind::Path, input)).collect()
 }
 
 fn is_found(command: &Command) -> bool {
@@ -178,7 +202,7 @@ fn sources(script: &Script, command: Option<usize>, target: &str) -> Vec<String>
     names.collect::<Option<Vec<String>>>().unwrap_or_default()
 }
 
-fn place_of(named: &str, cwd: &Place, by: &str, kind: Kind, input: &Input) -> Wanted {
+pub(super) fn place_of(named: &str, cwd: &Place, by: &str, kind: Kind, input: &Input) -> Wanted {
     match cwd {
         Place::At(dir) => {
             Wanted::At { named: named.to_owned(), dir: absolute(&input.cwd, dir), by: by.to_owned(), kind }
@@ -188,61 +212,4 @@ fn place_of(named: &str, cwd: &Place, by: &str, kind: Kind, input: &Input) -> Wa
         }
         Place::Unknown => unknown(&format!("{by} {named}")),
     }
-}
-
-/// What git changes that is no plain path of its words. What moves whole trees authors nothing.
-fn git(command: &Command, input: &Input) -> Vec<Wanted> {
-    let words: Vec<String> = command.argv.iter().skip(1).map(|word| word.text('…')).collect();
-    let Some((verb, rest)) = words.split_first() else { return Vec::new() };
-    let has = |names: &[&str]| rest.iter().any(|word| names.contains(&word.as_str()));
-    let operands = || rest.iter().filter(|word| !word.starts_with('-'));
-    let at = |named: &String, kind: Kind| place_of(named, &command.cwd, "git", kind, input);
-    let after_dashes = || rest.iter().skip_while(|word| *word != "--").skip(1);
-    match verb.as_str() {
-        // Without dashes a word may be a branch or a path.
-        "checkout" if !has(&["--", "-b", "-B", "--orphan", "--detach"]) => {
-            operands().map(|named| at(named, Kind::IfThere)).collect()
-        }
-        "stash" => after_dashes().map(|named| at(named, Kind::Tree)).collect(),
-        "apply"
-            if !has(&["--check", "--stat", "--numstat", "--summary", "--cached"]) || has(&["--apply"]) =>
-        {
-            patched(command, "git apply", input)
-        }
-        "am" if !has(&["--abort", "--quit", "--skip", "--show-current-patch"]) => {
-            patched(command, "git am", input)
-        }
-        "clean" if !rest.iter().any(|word| is_letter(word, 'n') || word == "--dry-run") => {
-            let named: Vec<Wanted> = operands().map(|named| at(named, Kind::Tree)).collect();
-            if named.is_empty() { vec![at(&".".to_owned(), Kind::Tree)] } else { named }
-        }
-        _ => Vec::new(),
-    }
-}
-
-fn is_letter(word: &str, letter: char) -> bool {
-    word.starts_with('-') && !word.starts_with("--") && word.contains(letter)
-}
-
-/// A patch names its files itself, if its text is at hand.
-fn patched(command: &Command, by: &str, input: &Input) -> Vec<Wanted> {
-    let Source::Text(text) = &command.stdin else { return vec![unknown(by)] };
-    let marks = ["--- ", "+++ ", "rename from ", "rename to "];
-    let named = text.lines().filter_map(|line| marks.iter().find_map(|mark| line.strip_prefix(mark)));
-    let named: Vec<&str> = named.map(|named| named.split('\t').next().unwrap_or_default().trim()).collect();
-    let has_other_option = command.argv.iter().skip(1).any(|word| {
-        let word = word.text('…');
-        word.starts_with('-') && !matches!(word.as_str(), "-p1" | "--index" | "-3" | "--3way" | "-N" | "-s")
-    });
-    if named.is_empty() || has_other_option {
-        return vec![unknown(by)];
-    }
-    named
-        .into_iter()
-        .filter(|named| *named != "/dev/null")
-        .map(|named| {
-            let named = named.strip_prefix("a/").or_else(|| named.strip_prefix("b/")).unwrap_or(named);
-            place_of(named, &command.cwd, by, Kind::Path, input)
-        })
-        .collect()
 }

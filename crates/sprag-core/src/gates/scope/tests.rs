@@ -43,6 +43,7 @@ impl Desk {
             roots: ["/w".to_owned(), "/w".to_owned()],
             temp: vec!["/tmp".to_owned()],
             targets: Vec::new(),
+            unknown: Vec::new(),
             strays: None,
         };
         Desk {

@@ -8,6 +8,8 @@ use crate::policy::{Key, Section, Tighten};
 pub struct Policy {
     pub mode: Mode,
     pub class_mismatch: Mismatch,
+    /// A comment that says something else is a change of behaviour.
+    pub docs_are_behaviour: bool,
 }
 
 /// Where changes are written down.
@@ -40,9 +42,12 @@ pub const SECTION: Section = Section {
 mode = \"auto\"
 # A change that was declared a refactoring and is seen to change behaviour: `hold` the stop, `note` it, or `off`.
 class_mismatch = \"hold\"
+# Comments and docstrings that change make a refactoring a change of behaviour: `true` or `false`.
+docs_are_behaviour = false
 ",
     keys: &[
         Key { name: "mode", tighten: Tighten::Ranked(&["off", "auto", "always"]) },
         Key { name: "class_mismatch", tighten: Tighten::Ranked(&["off", "note", "hold"]) },
+        Key { name: "docs_are_behaviour", tighten: Tighten::Ranked(&["false", "true"]) },
     ],
 };

@@ -1,10 +1,10 @@
 //! Functions and types that are still what a record wrote, by a hash that formatting does not change. It does
 //! not change with comments either, so it says nothing about lines that have one.
 
-use super::claims::{Claims, is_enough};
+use super::anchors::{Anchors, is_enough};
 
-/// The claim on a unit with this hash, if all who have it mean one intent and one of them wrote all of it.
-pub fn claim(claims: &Claims, hash: &str, lines: &[&[u8]]) -> Option<usize> {
+/// The anchor on a unit with this hash, if all who have it mean one intent and one of them wrote all of it.
+pub fn anchor(anchors: &Anchors, hash: &str, lines: &[&[u8]]) -> Option<usize> {
     // What stands in a comment or a text of several lines cannot be told by looking at one.
     let is_plain = |line: &&[u8]| {
         ["/*", "*/", "\"\"\"", "'''", "`", "r#\"", "=begin"].iter().all(|mark| !has(line, mark))
@@ -12,10 +12,10 @@ pub fn claim(claims: &Claims, hash: &str, lines: &[&[u8]]) -> Option<usize> {
     if !is_enough(lines) || !lines.iter().all(is_plain) {
         return None;
     }
-    let same: Vec<_> = claims.units.iter().filter(|it| it.hash.as_str() == hash).collect();
+    let same: Vec<_> = anchors.units.iter().filter(|it| it.hash.as_str() == hash).collect();
     let whole = same.iter().find(|it| it.is_whole)?;
-    let is_one = same.iter().all(|it| claims.writer_of(it.source) == claims.writer_of(whole.source));
-    claims.all.iter().position(|it| it.source == whole.source).filter(|_| is_one)
+    let is_one = same.iter().all(|it| anchors.writer_of(it.source) == anchors.writer_of(whole.source));
+    anchors.all.iter().position(|it| it.source == whole.source).filter(|_| is_one)
 }
 
 /// Whether all of a line counts in the hash of its unit.

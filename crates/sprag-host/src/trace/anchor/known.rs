@@ -6,7 +6,7 @@ use std::path::Path;
 
 use sprag_core::log::Record;
 use sprag_core::text::Text;
-use sprag_core::trace::anchor::claims::{Claims, Origin, Source};
+use sprag_core::trace::anchor::anchors::{Anchors, Origin, Source};
 use sprag_core::trace::open::Open;
 use sprag_core::trace::{KIND, Stage, Trace};
 
@@ -25,7 +25,7 @@ const BYTES: u64 = 64 * 1024 * 1024;
 
 #[derive(Debug, Default)]
 pub struct Known {
-    pub claims: Claims,
+    pub anchors: Anchors,
     pub told: Told,
     pub open: Open,
 }
@@ -43,7 +43,7 @@ impl Known {
             sources.extend(of_others(&project, own.lines().last().unwrap_or_default()));
         }
         let open = projections::load::<Open>(&store).map(|it| it.state).unwrap_or_default();
-        Ok(Known { claims: Claims::of(sources), told: Told::load(places)?, open })
+        Ok(Known { anchors: Anchors::of(sources), told: Told::load(places)?, open })
     }
 }
 

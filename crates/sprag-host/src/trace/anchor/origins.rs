@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use sprag_core::digest::Digest;
-use sprag_core::trace::anchor::claims::Claims;
+use sprag_core::trace::anchor::anchors::Anchors;
 use sprag_core::trace::anchor::hunks::{self, Direction, FileDiff};
 use sprag_core::trace::anchor::telling::{LETTERS, bare, is_telling, letters};
 
@@ -57,8 +57,8 @@ struct Head {
 }
 
 impl Side {
-    pub fn find(history: &mut History<'_>, claims: &Claims) -> Side {
-        let named: Vec<&str> = claims.revisions().collect();
+    pub fn find(history: &mut History<'_>, anchors: &Anchors) -> Side {
+        let named: Vec<&str> = anchors.revisions().collect();
         let there = history.existing(&named);
         let there: Vec<&str> = there.iter().map(String::as_str).collect();
         if there.is_empty() {
@@ -91,7 +91,7 @@ impl Side {
     pub fn origins(
         &mut self,
         history: &mut History<'_>,
-        claims: &Claims,
+        anchors: &Anchors,
         told: &[String],
         commit: &str,
     ) -> Vec<Origin> {
@@ -136,7 +136,7 @@ impl Side {
             }
             let line = self.line_of(&head.name);
             let is_near = line.iter().any(|it| kin.contains(*it))
-                || line.iter().flat_map(|it| claims.paths_at(it)).any(|path| paths.contains(path));
+                || line.iter().flat_map(|it| anchors.paths_at(it)).any(|path| paths.contains(path));
             if !is_near {
                 continue;
             }

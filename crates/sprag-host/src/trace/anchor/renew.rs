@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use sprag_core::text::Text;
 use sprag_core::trace::anchor::How;
-use sprag_core::trace::anchor::claims::Origin;
+use sprag_core::trace::anchor::anchors::Origin;
 use sprag_core::trace::{FILES, File, Source, Stage, Sum, Trace, Verdict, blocks};
 
 use super::{Found, Known, Tracer};
@@ -33,7 +33,7 @@ pub fn renew(
         return Vec::new();
     }
     let here = tracer.history.commits(&[], Walk::Everything, COMMITS);
-    let new: Vec<_> = here.iter().filter(|it| !known.claims.has_revision(&it.name)).collect();
+    let new: Vec<_> = here.iter().filter(|it| !known.anchors.has_revision(&it.name)).collect();
     let mut traces = Vec::new();
     for (at, commit) in new.iter().enumerate() {
         step(at, new.len());
@@ -41,7 +41,7 @@ pub fn renew(
         let stage = Stage::Final { revision: Text::from(commit.name.as_str()), base };
         let files = files_of(&mut tracer, &commit.name, &gone);
         for (source, files) in files {
-            let old = &known.claims.sources[source].trace;
+            let old = &known.anchors.sources[source].trace;
             // A proof is about the files that it was made for.
             let verdict = match &old.verdict {
                 Verdict::Proved { .. } => Verdict::unproven("ambiguous"),
@@ -59,7 +59,7 @@ pub fn renew(
 
 /// Commits of our own records that no branch has, whether or not they are still there.
 fn gone(tracer: &mut Tracer<'_>) -> HashSet<String> {
-    let own = tracer.known.claims.sources.iter().filter(|it| it.origin == Origin::Own);
+    let own = tracer.known.anchors.sources.iter().filter(|it| it.origin == Origin::Own);
     let own: HashSet<&str> = own.filter_map(|it| it.trace.stage.revision()).collect();
     let own: Vec<&str> = own.into_iter().collect();
     let there = tracer.history.existing(&own);
@@ -76,7 +76,7 @@ fn gone(tracer: &mut Tracer<'_>) -> HashSet<String> {
 
 /// What a commit has of each record that is about a commit that is gone.
 fn files_of(tracer: &mut Tracer<'_>, commit: &str, gone: &HashSet<String>) -> BTreeMap<usize, Vec<File>> {
-    let claims = &tracer.known.claims;
+    let anchors = &tracer.known.anchors;
     let mut all: BTreeMap<usize, Vec<File>> = BTreeMap::new();
     let changes = tracer.history.changes(commit).unwrap_or_default();
     for path in changes.iter().filter_map(|file| file.new.as_deref()) {
@@ -84,10 +84,10 @@ fn files_of(tracer: &mut Tracer<'_>, commit: &str, gone: &HashSet<String>) -> BT
         let lines = blocks::lines(&text);
         let found = tracer.added(commit, path);
         let source = |at: usize| match found.get(at) {
-            Some(Found::Named { claim, how: How::Rewritten }) => {
-                let revision = claims.source(*claim).trace.stage.revision();
+            Some(Found::Named { anchor, how: How::Rewritten }) => {
+                let revision = anchors.source(*anchor).trace.stage.revision();
                 let is_gone = revision.is_some_and(|revision| gone.contains(revision));
-                is_gone.then(|| claims.all[*claim].source)
+                is_gone.then(|| anchors.all[*anchor].source)
             }
             _ => None,
         };
@@ -98,7 +98,7 @@ fn files_of(tracer: &mut Tracer<'_>, commit: &str, gone: &HashSet<String>) -> BT
             if let (Some(own), Some(range)) = (own, blocks::block(&lines, at..end)) {
                 let files = all.entry(own).or_default();
                 if files.last().is_none_or(|file| file.path != path) {
-                    let supersedes = vec![claims.sources[own].record.clone()];
+                    let supersedes = vec![anchors.sources[own].record.clone()];
                     let after = Some(Sum::of(&text));
                     files.push(File { path: path.to_owned(), after, supersedes, ..File::default() });
                 }

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use sprag_core::trace::anchor::claims::{LEAST, Said};
+use sprag_core::trace::anchor::anchors::{LEAST, Said};
 use sprag_core::trace::anchor::hunks::FileDiff;
 use sprag_core::trace::anchor::reformat;
 use sprag_core::trace::anchor::runs::{Carried, Run, Tie, carry, runs};
@@ -36,7 +36,7 @@ impl Tracer<'_> {
             Tracer::by_layout,
         ];
         for step in steps {
-            if page.is_done() || self.known.claims.all.is_empty() {
+            if page.is_done() || self.known.anchors.all.is_empty() {
                 return;
             }
             step(self, page);
@@ -48,9 +48,9 @@ impl Tracer<'_> {
         let told = self.known.told.sources_of(page.commit);
         let mut side = match self.side.take() {
             Some(side) => side,
-            None => Side::find(&mut self.history, &self.known.claims),
+            None => Side::find(&mut self.history, &self.known.anchors),
         };
-        let origins = side.origins(&mut self.history, &self.known.claims, &told, page.commit);
+        let origins = side.origins(&mut self.history, &self.known.anchors, &told, page.commit);
         self.side = Some(side);
         for origin in origins.iter().filter(|it| it.kinship <= Kinship::Squash) {
             self.by_twin(page, origin);
@@ -78,8 +78,8 @@ impl Tracer<'_> {
         for (hunk, twin) in here.hunks.iter().zip(&there.hunks) {
             for on in 0..hunk.added.len().min(twin.added.len()) {
                 let (at, to) = (hunk.new_start + on - 1, twin.new_start + on - 1);
-                if let Some(claim) = found.get(to).and_then(|it| it.claim()) {
-                    page.name(at, claim, How::Rewritten);
+                if let Some(anchor) = found.get(to).and_then(|it| it.anchor()) {
+                    page.name(at, anchor, How::Rewritten);
                 }
             }
         }
@@ -113,15 +113,15 @@ impl Tracer<'_> {
             }
         }
         pool.runs.retain(|run| run.telling >= least);
-        let claims = &self.known.claims;
+        let anchors = &self.known.anchors;
         let carried = carry(&pool.runs, page.lines.len(), tie, |to| self.writer(pool.found[to]));
         for (at, carried) in carried.into_iter().enumerate() {
             match carried {
                 Carried::Nowhere => {}
                 Carried::Unclear => page.give_up(at),
                 Carried::To(to, _) => {
-                    if let Some(claim) = pool.found[to].claim() {
-                        page.name_unrivalled(claims, at, claim, How::Rewritten);
+                    if let Some(anchor) = pool.found[to].anchor() {
+                        page.name_unrivalled(anchors, at, anchor, How::Rewritten);
                     }
                 }
             }
@@ -131,11 +131,11 @@ impl Tracer<'_> {
     /// Files of another commit in which lines of this page may be: the one of that name, and those that
     /// records are about.
     fn paths_for(&self, page: &Page<'_>, commit: &str) -> Vec<String> {
-        let claims = &self.known.claims;
+        let anchors = &self.known.anchors;
         let mut paths = vec![page.path.to_owned()];
         let side = self.side.iter().flat_map(|side| side.line_before(commit));
-        let of_side: Vec<&str> = side.flat_map(|it| claims.paths_at(it)).collect();
-        let own = claims.paths_at(commit);
+        let of_side: Vec<&str> = side.flat_map(|it| anchors.paths_at(it)).collect();
+        let own = anchors.paths_at(commit);
         let mut seen: HashSet<&str> = HashSet::from([page.path]);
         paths.extend(own.chain(of_side).filter(|path| seen.insert(path)).take(FILES).map(str::to_owned));
         paths
@@ -143,12 +143,12 @@ impl Tracer<'_> {
 
     /// The file is, byte for byte, one that a record has seen, though its commit is gone.
     fn by_whole_file(&mut self, page: &mut Page<'_>) {
-        let claims = &self.known.claims;
+        let anchors = &self.known.anchors;
         let mut said: HashMap<usize, Vec<usize>> = HashMap::new();
-        for (revision, path) in claims.with_after(Sum::of(&page.lines.concat())) {
-            for (at, it) in claims.lines_at(revision, path, &page.lines).into_iter().enumerate() {
-                if let Said::By(claim) = it {
-                    said.entry(at).or_default().push(claim);
+        for (revision, path) in anchors.with_after(Sum::of(&page.lines.concat())) {
+            for (at, it) in anchors.lines_at(revision, path, &page.lines).into_iter().enumerate() {
+                if let Said::By(anchor) = it {
+                    said.entry(at).or_default().push(anchor);
                 }
             }
         }
@@ -157,8 +157,8 @@ impl Tracer<'_> {
             return;
         }
         for (at, all) in said {
-            match claims.agreed(&all) {
-                Some(claim) => page.name(at, claim, How::Rewritten),
+            match anchors.agreed(&all) {
+                Some(anchor) => page.name(at, anchor, How::Rewritten),
                 None => page.give_up(at),
             }
         }
@@ -167,14 +167,14 @@ impl Tracer<'_> {
     /// Blocks of records that are bound to this commit though they do not name it: of commits it is told to
     /// be a copy of, and of what was not committed when its parent was checked out.
     fn by_pending(&mut self, page: &mut Page<'_>) {
-        let claims = &self.known.claims;
+        let anchors = &self.known.anchors;
         let told = self.known.told.sources_of(page.commit);
         let parent = self.history.parent(page.commit);
-        let wanted = claims.wanted_of(|claim| match &claims.sources[claim.source].trace.stage {
+        let wanted = anchors.wanted_of(|anchor| match &anchors.sources[anchor.source].trace.stage {
             Stage::Final { revision, .. } => told.iter().any(|it| it == revision.as_str()),
             Stage::Provisional { base } => {
                 let base = base.as_ref().map(|it| it.as_str());
-                claim.path == page.path && base == parent.as_deref()
+                anchor.path == page.path && base == parent.as_deref()
             }
         });
         let Some(found) = windows(&page.lines, &page.open, &wanted, 1) else { return };
@@ -192,8 +192,8 @@ impl Tracer<'_> {
             (window.start..window.start + window.len).for_each(|at| said[at].extend(&owners));
         }
         for (at, all) in said.iter().enumerate().filter(|(_, all)| !all.is_empty()) {
-            match claims.agreed(all) {
-                Some(claim) => page.name_unrivalled(claims, at, claim, How::RangeHash),
+            match anchors.agreed(all) {
+                Some(anchor) => page.name_unrivalled(anchors, at, anchor, How::RangeHash),
                 None => page.give_up(at),
             }
         }
@@ -242,15 +242,15 @@ impl Tracer<'_> {
         let found = self.found_at(&parent, &gone.spots);
         let mut runs = runs(&page.bare, &page.open, &gone.lines, &gone.usable);
         runs.retain(|run| gone.spots[run.old].as_ref().is_some_and(|(path, _)| is_enough(run, path)));
-        let claims = &self.known.claims;
+        let anchors = &self.known.anchors;
         let carried = carry(&runs, page.lines.len(), Tie::Agree, |to| self.writer(found[to]));
         for (at, carried) in carried.into_iter().enumerate() {
             match carried {
                 Carried::Nowhere => {}
                 Carried::Unclear => page.give_up(at),
                 Carried::To(to, _) => {
-                    if let Some(claim) = found[to].claim() {
-                        page.name_unrivalled(claims, at, claim, how);
+                    if let Some(anchor) = found[to].anchor() {
+                        page.name_unrivalled(anchors, at, anchor, how);
                     }
                 }
             }
@@ -282,7 +282,7 @@ impl Tracer<'_> {
         else {
             return;
         };
-        let claims = &self.known.claims;
+        let anchors = &self.known.anchors;
         for file in changes.iter().filter(|file| file.new.as_deref() == Some(page.path)) {
             let Some(old) = &file.old else { continue };
             let Some(text) = self.history.text(&parent, old) else { continue };
@@ -292,10 +292,10 @@ impl Tracer<'_> {
                 let added: Vec<&[u8]> = hunk.added.iter().map(Vec::as_slice).collect();
                 for (on, made) in reformat::made_of(&removed, &added).into_iter().enumerate() {
                     let from = made.iter().map(|at| found.get(hunk.old_start - 1 + at).copied());
-                    let named: Option<Vec<usize>> = from.map(|it| it.and_then(Found::claim)).collect();
+                    let named: Option<Vec<usize>> = from.map(|it| it.and_then(Found::anchor)).collect();
                     let Some(named) = named.filter(|named| !named.is_empty()) else { continue };
-                    if let Some(claim) = claims.agreed(&named) {
-                        page.name_unrivalled(claims, hunk.new_start - 1 + on, claim, How::Reformatted);
+                    if let Some(anchor) = anchors.agreed(&named) {
+                        page.name_unrivalled(anchors, hunk.new_start - 1 + on, anchor, How::Reformatted);
                     }
                 }
             }

@@ -1,25 +1,33 @@
 //! A private constant that is a literal.
 
+mod number;
+
+use super::super::effects::is_predeclared;
 use super::super::names::Seen;
 use super::super::scope::Use;
-use super::{Edit, Put, is_literal, runs_before};
+use super::{Edit, Put, is_literal, is_special_place, runs_before};
 use crate::lang::Lang;
 use crate::tree::Id;
 
+use number::Typed;
+
 pub(super) fn plan(seen: &Seen<'_>, name: Id) -> Result<Edit, &'static str> {
     let tree = seen.tree;
-    let (statement, value, numeric) = declaration(seen, name)?;
+    let (statement, value, typed) = declaration(seen, name)?;
     if !is_literal(seen, value) {
         return Err("not a literal");
     }
-    let siblings = tree.kids(seen.parent(statement));
-    let at = siblings.iter().position(|kid| *kid == statement).unwrap_or(0);
-    if at > 0 && matches!(tree.kind(siblings[at - 1]), "attribute_item" | "directive" | "decorator") {
-        return Err("something is said about it");
+    if tree.lang == Lang::Go && is_predeclared(seen.text(name)) {
+        return Err("its name means something everywhere");
     }
     let is_script = matches!(tree.lang, Lang::Python) || tree.lang.is_script();
     if is_script && runs_before(seen, statement) {
         return Err("something may run before it");
+    }
+    let brings_names =
+        |id: Id| tree.kind(id) == "wildcard_import" && tree.node(id).start > tree.node(statement).start;
+    if tree.lang == Lang::Python && tree.walk(tree.root).any(brings_names) {
+        return Err("another module may give it a value");
     }
     let sym = tree.sym(name);
     let mut edit = Edit::default();
@@ -40,8 +48,19 @@ pub(super) fn plan(seen: &Seen<'_>, name: Id) -> Result<Edit, &'static str> {
         if is_number && tree.field(id) == "object" {
             return Err("its type may count");
         }
-        if numeric && !takes_number(seen, id) {
+        if let Typed::ByPlace(of) = typed
+            && !number::has_type(seen, id, of)
+        {
             return Err("its type may count");
+        }
+        if is_special_place(seen, id, value)
+            || is_compared_by_identity(seen, id, value)
+            || is_module_name(seen, id)
+        {
+            return Err("its place takes more than a value");
+        }
+        if !is_seen_there(seen, statement, id) {
+            return Err("its name may mean something else there");
         }
         count += 1;
         edit.put(id, vec![Put::Node(value)]);
@@ -53,8 +72,8 @@ pub(super) fn plan(seen: &Seen<'_>, name: Id) -> Result<Edit, &'static str> {
     Ok(edit)
 }
 
-/// The statement, its value, and whether the value is a number whose type counts.
-fn declaration(seen: &Seen<'_>, name: Id) -> Result<(Id, Id, bool), &'static str> {
+/// The statement, its value, and whose type that has.
+fn declaration<'a>(seen: &'a Seen<'_>, name: Id) -> Result<(Id, Id, Typed<'a>), &'static str> {
     let tree = seen.tree;
     let parent = seen.parent(name);
     let text = seen.text(name);
@@ -69,7 +88,7 @@ fn declaration(seen: &Seen<'_>, name: Id) -> Result<(Id, Id, bool), &'static str
                 tree.kind(seen.parent(statement)) == "program" && tree.child(parent, "type").is_none();
             let value = tree.child(parent, "value").ok_or("no value")?;
             if is_const && is_alone && is_private {
-                Ok((statement, value, false))
+                Ok((statement, value, Typed::Itself))
             } else {
                 Err("not a private constant")
             }
@@ -80,7 +99,7 @@ fn declaration(seen: &Seen<'_>, name: Id) -> Result<(Id, Id, bool), &'static str
             let is_private = text.starts_with('_') && tree.kind(seen.parent(statement)) == "module";
             if is_private && tree.child(parent, "left") == Some(name) && tree.child(parent, "type").is_none()
             {
-                Ok((statement, value, false))
+                Ok((statement, value, Typed::Itself))
             } else {
                 Err("not a private constant")
             }
@@ -102,7 +121,7 @@ fn declaration(seen: &Seen<'_>, name: Id) -> Result<(Id, Id, bool), &'static str
             let value = tree.child(parent, "value").ok_or("no value")?;
             let of = tree.child(statement, "type").ok_or("no type")?;
             if is_private && is_bare && is_alone && is_field(seen, statement) && java_type(seen, of, value) {
-                Ok((statement, value, false))
+                Ok((statement, value, Typed::Itself))
             } else {
                 Err("not a private constant of its literal's type")
             }
@@ -110,8 +129,12 @@ fn declaration(seen: &Seen<'_>, name: Id) -> Result<(Id, Id, bool), &'static str
         (Lang::Rust, "const_item") => {
             let is_private = !tree.kids(parent).iter().any(|kid| tree.kind(*kid) == "visibility_modifier");
             let value = tree.child(parent, "value").ok_or("no value")?;
-            let is_number = matches!(tree.kind(value), "integer_literal" | "float_literal");
-            if is_private { Ok((parent, value, is_number)) } else { Err("not a private constant") }
+            let of = tree.child(parent, "type").ok_or("no type")?;
+            match (is_private, number::typed(seen, of, value)) {
+                (true, Some(typed)) => Ok((parent, value, typed)),
+                (false, _) => Err("not a private constant"),
+                (_, None) => Err("not a constant of its literal's type"),
+            }
         }
         (Lang::Go, "const_spec") => {
             let statement = seen.parent(parent);
@@ -126,7 +149,7 @@ fn declaration(seen: &Seen<'_>, name: Id) -> Result<(Id, Id, bool), &'static str
                 && tree.kids(list).len() == 1
                 && tree.kind(seen.parent(statement)) == "source_file"
             {
-                Ok((statement, tree.kids(list)[0], false))
+                Ok((statement, tree.kids(list)[0], Typed::Itself))
             } else {
                 Err("not a private constant")
             }
@@ -206,20 +229,56 @@ fn is_read(seen: &Seen<'_>, id: Id) -> bool {
     is_known && !is_target && !in_token_tree && (!is_strange || is_receiver)
 }
 
-/// Places in Rust that give a bare number the type it had.
-fn takes_number(seen: &Seen<'_>, id: Id) -> bool {
+/// `require(NAME)`: tools that gather modules read texts, and no names.
+fn is_module_name(seen: &Seen<'_>, id: Id) -> bool {
+    let tree = seen.tree;
+    let callee = tree.child(seen.parent(seen.parent(id)), "function");
+    callee.is_some_and(|callee| {
+        tree.kind(callee) == "import"
+            || (tree.is_leaf(callee) && matches!(seen.text(callee), "require" | "import" | "__import__"))
+    })
+}
+
+/// `x is 1000` asks for one object, and a literal of its own is another.
+fn is_compared_by_identity(seen: &Seen<'_>, id: Id, value: Id) -> bool {
     let tree = seen.tree;
     let parent = seen.parent(id);
-    match tree.kind(parent) {
-        "arguments" | "field_initializer" => true,
-        "binary_expression" => {
-            let is_shift = tree.has_token(parent, "<<") || tree.has_token(parent, ">>");
-            let others = tree.named_kids(parent).filter(|kid| *kid != id);
-            !is_shift
-                && others
-                    .into_iter()
-                    .all(|other| tree.walk(other).any(|id| seen.scopes.of_leaf(id) != Use::Text))
+    let is_single = matches!(tree.kind(value), "none" | "true" | "false");
+    let asks = |kid: &Id| tree.is_leaf(*kid) && matches!(seen.text(*kid), "is" | "is not");
+    tree.lang == Lang::Python
+        && tree.kind(parent) == "comparison_operator"
+        && !is_single
+        && tree.walk(parent).any(|kid| asks(&kid))
+}
+
+/// Whether a use of the constant's name finds the constant: no class between them inherits another one, and no module
+/// of Rust hides it.
+fn is_seen_there(seen: &Seen<'_>, statement: Id, id: Id) -> bool {
+    let tree = seen.tree;
+    let holder = seen.parent(statement);
+    let mut at = id;
+    while at != tree.root && at != holder {
+        at = seen.parent(at);
+        let hides = match tree.kind(at) {
+            "mod_item" => true,
+            "class_declaration" | "enum_declaration" | "record_declaration" | "interface_declaration" => {
+                let inherits = |kid: &Id| {
+                    matches!(tree.kind(*kid), "superclass" | "super_interfaces" | "extends_interfaces")
+                };
+                at != seen.parent(holder) && tree.kids(at).iter().any(inherits)
+            }
+            // What an anonymous class inherits is not written beside it.
+            "object_creation_expression" => {
+                tree.kids(at).iter().any(|kid| tree.kind(*kid) == "class_body" && *kid != holder)
+            }
+            _ => false,
+        };
+        if hides && tree.kind(at) == "mod_item" && tree.walk(at).any(|inner| inner == holder) {
+            return true;
         }
-        _ => false,
+        if hides {
+            return false;
+        }
     }
+    at == holder
 }

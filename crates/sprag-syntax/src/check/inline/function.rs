@@ -1,12 +1,17 @@
 //! A private function that is only called: its body takes the place of the calls.
 
+mod body;
+
 use super::super::effects::{Effect, effect, is_assigned, is_shared};
 use super::super::names::Seen;
+use super::super::order::is_quiet;
 use super::super::scope::Use;
 use super::{Edit, Put, runs_before};
 use crate::lang::Lang;
-use crate::symbol::{QuickMap, Sym};
+use crate::symbol::QuickMap;
 use crate::tree::Id;
+
+use body::{check_body, check_names, check_place};
 
 /// More calls are not looked at.
 const MANY: usize = 64;
@@ -54,6 +59,7 @@ pub(super) fn plan(seen: &Seen<'_>, name: Id) -> Result<Edit, &'static str> {
             }
         }
         check_names(seen, call, body)?;
+        check_place(seen, call, body, shape)?;
         let statement = seen.parent(call);
         let holder = seen.parent(statement);
         let is_listed = matches!(tree.kind(holder), "statement_block" | "block" | "program" | "module");
@@ -94,10 +100,13 @@ fn owner(seen: &Seen<'_>, name: Id, function: Id) -> Result<Option<Id>, &'static
         (Lang::Python, "module") if seen.text(name).starts_with('_') => Ok(None),
         (Lang::Python, "block") if seen.text(name).starts_with('_') && !seen.text(name).starts_with("__") => {
             let class = seen.parent(holder);
-            if tree.kind(class) == "class_definition" {
-                Ok(Some(class))
-            } else {
-                Err("not a private function")
+            let is_heir = tree.child(class, "superclasses").is_some();
+            match tree.kind(class) {
+                // A class may inherit a method of that name, and call it.
+                "class_definition" if is_heir => Err("it may override another"),
+                "class_definition" if is_watched(seen, class) => Err("something sees all of the class"),
+                "class_definition" => Ok(Some(class)),
+                _ => Err("not a private function"),
             }
         }
         (_, "program") if tree.lang.is_script() => Ok(None),
@@ -106,11 +115,11 @@ fn owner(seen: &Seen<'_>, name: Id, function: Id) -> Result<Option<Id>, &'static
                 tree.kids(function).iter().filter(|kid| tree.kind(**kid) == "accessibility_modifier");
             let is_private = seen.text(name).starts_with('#')
                 || modifiers.into_iter().any(|kid| tree.has_token(*kid, "private"));
-            let is_plain = !["get", "set", "static"].iter().any(|token| tree.has_token(function, token));
+            let is_plain = !["get", "set", "static", "?"].iter().any(|token| tree.has_token(function, token));
             let siblings = tree.kids(holder);
             let at = siblings.iter().position(|kid| *kid == function).unwrap_or(0);
             let is_decorated = at > 0 && tree.kind(siblings[at - 1]) == "decorator";
-            if is_private && is_plain && !is_decorated {
+            if is_private && is_plain && !is_decorated && !is_watched(seen, seen.parent(holder)) {
                 Ok(Some(seen.parent(holder)))
             } else {
                 Err("not a private function")
@@ -118,6 +127,14 @@ fn owner(seen: &Seen<'_>, name: Id, function: Id) -> Result<Option<Id>, &'static
         }
         _ => Err("not a private function"),
     }
+}
+
+/// Whether a decorator that we do not know is given the class.
+fn is_watched(seen: &Seen<'_>, class: Id) -> bool {
+    let tree = seen.tree;
+    let around = tree.kids(seen.parent(class)).iter().take_while(|kid| **kid != class);
+    let said = around.chain(tree.kids(class)).copied();
+    said.into_iter().any(|kid| tree.kind(kid) == "decorator" && !is_quiet(tree, seen.symbols, kid))
 }
 
 /// The call that `id` names the function of, and the object it is called on.
@@ -138,13 +155,42 @@ fn called(seen: &Seen<'_>, id: Id, owner: Option<Id>) -> Result<(Id, Option<Id>)
                 .ok_or("it is used in another way")?;
             let is_member = matches!(tree.kind(member), "attribute" | "member_expression")
                 && tree.kids(member).len() == 3;
-            let is_own = super::super::names::is_own_object(seen, id, object, class);
+            let is_own = super::super::names::is_own_object(seen, id, object, class)
+                && is_this_object(seen, object, class);
             if is_member && is_own && is_call(member) {
                 Ok((seen.parent(member), Some(object)))
             } else {
                 Err("it is used in another way")
             }
         }
+    }
+}
+
+/// Whether `self` or `this` is the object of the class. `self` is a name like any other and may be given anew; `this` is the
+/// class itself in what is static, and something else in a function of its own.
+fn is_this_object(seen: &Seen<'_>, object: Id, class: Id) -> bool {
+    const HOMES: &[&str] = &[
+        "method_definition",
+        "function_expression",
+        "function_declaration",
+        "generator_function",
+        "generator_function_declaration",
+        "class_static_block",
+        "field_definition",
+        "public_field_definition",
+    ];
+    let tree = seen.tree;
+    match seen.scopes.of_leaf(object) {
+        Use::Local(own) => !tree.walk(tree.root).any(|id| {
+            tree.is_leaf(id)
+                && matches!(seen.scopes.of_leaf(id), Use::Local(binding) | Use::Named(binding) if binding == own)
+                && is_assigned(seen, id)
+        }),
+        _ => seen.enclosing(object, HOMES).is_some_and(|home| {
+            tree.child(class, "body") == Some(seen.parent(home))
+                && !tree.has_token(home, "static")
+                && tree.kind(home) != "class_static_block"
+        }),
     }
 }
 
@@ -201,51 +247,6 @@ fn parameters(seen: &Seen<'_>, function: Id) -> Result<Vec<u32>, &'static str> {
     Ok(found)
 }
 
-/// What would mean something else in another function.
-fn check_body(seen: &Seen<'_>, body: Id, owner: Option<Id>) -> Result<(), &'static str> {
-    let tree = seen.tree;
-    for id in tree.walk(body) {
-        let is_bound = matches!(
-            tree.kind(id),
-            "this"
-                | "super"
-                | "yield"
-                | "yield_expression"
-                | "await"
-                | "await_expression"
-                | "global_statement"
-                | "nonlocal_statement"
-                | "meta_property"
-                | "function_declaration"
-                | "function_definition"
-                | "class_definition"
-                | "class_declaration"
-                | "lambda"
-                | "arrow_function"
-                | "function_expression"
-                | "variable_declaration"
-                | "decorator"
-        );
-        // In a method of the same class it is the same object.
-        let is_bound = is_bound && !(tree.kind(id) == "this" && owner.is_some());
-        let is_named = tree.is_leaf(id)
-            && matches!(
-                seen.text(id),
-                "arguments" | "super" | "locals" | "eval" | "exec" | "vars" | "__class__" | "await" | "yield"
-            );
-        if is_bound || is_named {
-            return Err("its body belongs where it is");
-        }
-        if let Use::Local(binding) = seen.scopes.of_leaf(id)
-            && is_assigned(seen, id)
-            && seen.scopes.bindings[binding as usize].at != id
-        {
-            return Err("it assigns");
-        }
-    }
-    Ok(())
-}
-
 /// Each use of a parameter with the argument it stands for.
 fn arguments(
     seen: &Seen<'_>,
@@ -291,47 +292,6 @@ fn arguments(
 
 fn has_optional(seen: &Seen<'_>, call: Id) -> bool {
     seen.tree.kids(call).iter().any(|kid| matches!(seen.tree.kind(*kid), "optional_chain" | "type_arguments"))
-}
-
-/// Names of the body must mean at the call what they mean in the function.
-fn check_names(seen: &Seen<'_>, call: Id, body: Id) -> Result<(), &'static str> {
-    let tree = seen.tree;
-    let caller = outermost(seen, call);
-    let bound: Vec<Sym> = tree
-        .walk(caller)
-        .filter(|id| tree.is_leaf(*id))
-        .filter_map(|id| match seen.scopes.of_leaf(id) {
-            Use::Local(binding) | Use::Named(binding) => Some(seen.scopes.bindings[binding as usize].name),
-            _ => None,
-        })
-        .collect();
-    let all: Vec<Sym> = tree.walk(caller).filter(|id| tree.is_leaf(*id)).map(|id| tree.sym(id)).collect();
-    for id in tree.walk(body).filter(|id| tree.is_leaf(*id)) {
-        let clashes = match seen.scopes.of_leaf(id) {
-            Use::Free => bound.contains(&tree.sym(id)),
-            Use::Local(binding) => {
-                let declared = seen.scopes.bindings[binding as usize].at;
-                tree.walk(body).any(|inner| inner == declared) && all.contains(&tree.sym(id))
-            }
-            Use::Named(_) | Use::Text => false,
-        };
-        if clashes {
-            return Err("a name would be captured");
-        }
-    }
-    Ok(())
-}
-
-fn outermost(seen: &Seen<'_>, id: Id) -> Id {
-    let mut at = id;
-    let mut found = id;
-    while at != seen.tree.root {
-        if seen.scopes.is_region(at) {
-            found = at;
-        }
-        at = seen.parent(at);
-    }
-    found
 }
 
 fn clone_fill(fill: &QuickMap<Id, Id>) -> QuickMap<Id, Id> {

@@ -3,7 +3,7 @@
 use super::super::effects::{Effect, effect, may_move_into};
 use super::super::names::Seen;
 use super::super::scope::Use;
-use super::{Edit, Put};
+use super::{Edit, Put, is_special_place, text_spells};
 use crate::lang::Lang;
 use crate::tree::Id;
 
@@ -37,11 +37,20 @@ pub(super) fn plan(seen: &Seen<'_>, name: Id, binding: u32) -> Result<Edit, &'st
     {
         return Err("it is assigned");
     }
-    // What is called through a member is called on its object.
-    if tree.lang.is_script() && tree.field(place) == "function" {
-        return Err("it is called");
+    let home = seen.enclosing(statement, FUNCTIONS).unwrap_or(tree.root);
+    if text_spells(seen, home, seen.text(name)) {
+        return Err("a text spells it");
+    }
+    if is_special_place(seen, place, value) {
+        return Err("its place takes more than a value");
     }
     is_the_same_there(seen, next, place, value)?;
+    if tree.lang == Lang::Python
+        && effect(seen, value) >= Effect::Anything
+        && !is_last(seen, home, statement, next)
+    {
+        return Err("its value would be dropped earlier");
+    }
     let moved = effect(seen, value);
     if !may_move_into(seen, next, place, moved) && place != next {
         return Err("an effect would move");
@@ -53,16 +62,47 @@ pub(super) fn plan(seen: &Seen<'_>, name: Id, binding: u32) -> Result<Edit, &'st
     Ok(edit)
 }
 
+/// Functions, as far as locals belong to them.
+const FUNCTIONS: &[&str] = &[
+    "function_definition",
+    "function_declaration",
+    "function_expression",
+    "generator_function",
+    "generator_function_declaration",
+    "arrow_function",
+    "method_definition",
+    "function_item",
+    "closure_expression",
+    "method_declaration",
+    "constructor_declaration",
+    "func_literal",
+    "lambda_expression",
+];
+
+/// Whether a function ends with `next`, so that what its locals hold is dropped either way.
+fn is_last(seen: &Seen<'_>, function: Id, statement: Id, next: Id) -> bool {
+    let tree = seen.tree;
+    let ends = matches!(tree.kind(next), "return_statement" | "raise_statement");
+    let block = seen.parent(statement);
+    ends || (seen.parent(block) == function && tree.kids(block).last() == Some(&next))
+}
+
 /// Some places take an expression for more than its value.
 fn is_the_same_there(seen: &Seen<'_>, next: Id, place: Id, value: Id) -> Result<(), &'static str> {
     let tree = seen.tree;
     let parent = seen.parent(place);
-    let is_chained = |id: Id| tree.kind(id) == "optional_chain";
-    if tree.lang.is_script() && tree.walk(next).chain(tree.walk(value)).any(is_chained) {
-        return Err("a chain may end early");
-    }
-    if tree.lang.is_script() && (tree.has_token(parent, "typeof") || tree.has_token(parent, "delete")) {
-        return Err("a name that is not there counts");
+    // What stands behind `?.` may not be evaluated at all.
+    if tree.lang.is_script() && next != place {
+        let mut below = place;
+        while below != next {
+            let above = seen.parent(below);
+            let before = tree.kids(above).iter().take_while(|kid| **kid != below);
+            let is_chained = |kid: &Id| tree.walk(*kid).any(|id| tree.kind(id) == "optional_chain");
+            if before.into_iter().any(is_chained) {
+                return Err("a chain may end early");
+            }
+            below = above;
+        }
     }
     let is_variable = matches!(tree.kind(value), "identifier" | "selector_expression" | "index_expression")
         || (tree.kind(value) == "unary_expression" && tree.has_token(value, "*"));
@@ -104,7 +144,7 @@ fn declaration(seen: &Seen<'_>, name: Id) -> Option<(Id, Id)> {
                 && tree.kids(parent).len() == 1
                 && tree.kids(right).len() == 1
                 && tree.kind(seen.parent(statement)) == "statement_list";
-            is_plain.then_some((statement, tree.kids(right)[0]))
+            is_plain.then(|| (statement, tree.kids(right)[0]))
         }
         (Lang::Java, "variable_declarator") => {
             let statement = seen.parent(parent);
@@ -153,7 +193,9 @@ fn typed(
             };
             let is_poly =
                 matches!(tree.kind(value), "lambda_expression" | "method_reference" | "array_initializer");
-            match is_returned && !is_poly && (is_inferred || is_same() == Some(true)) {
+            let in_lambda =
+                seen.enclosing(statement, FUNCTIONS).is_some_and(|id| tree.kind(id) == "lambda_expression");
+            match is_returned && !is_poly && !in_lambda && (is_inferred || is_same() == Some(true)) {
                 true => Ok(()),
                 false => Err("its type may count"),
             }

@@ -1,5 +1,6 @@
 //! Declarations whose names may change: which they are, and which of them others see under their name.
 
+use super::readers::Shape;
 use super::{Declaration, Declares, Seen};
 use crate::lang::Lang;
 use crate::tree::Id;
@@ -14,7 +15,8 @@ pub(super) fn declares(seen: &Seen<'_>, file: usize, id: Id) -> Result<Option<De
     if seen.enclosing(node, &["ambient_declaration"]).is_some() {
         return Err("it is declared elsewhere");
     }
-    let found = |kind, owner| Ok(Some(Declaration { file, kind, owner }));
+    let shape = shape(seen, node);
+    let found = |kind, owner| Ok(Some(Declaration { file, kind, owner, shape }));
     match (tree.lang, tree.kind(node)) {
         (Lang::Rust, "function_item" | "const_item" | "static_item") => {
             attributes_allow(seen, node)?;
@@ -41,7 +43,8 @@ pub(super) fn declares(seen: &Seen<'_>, file: usize, id: Id) -> Result<Option<De
         (Lang::Go, "function_declaration") if tree.child(node, "body").is_none() => {
             Err("it is linked by that name")
         }
-        (Lang::Go, "function_declaration" | "type_spec" | "type_alias") => found(Declares::Top, None),
+        (Lang::Go, "function_declaration") => found(Declares::Top, None),
+        (Lang::Go, "type_spec" | "type_alias") => Err("a type is printed and encoded under its name"),
         (Lang::Go, "const_spec" | "var_spec") if seen.enclosing(node, &["block"]).is_none() => {
             found(Declares::Top, None)
         }
@@ -74,16 +77,23 @@ pub(super) fn declares(seen: &Seen<'_>, file: usize, id: Id) -> Result<Option<De
             "class_declaration" | "interface_declaration" | "enum_declaration" | "record_declaration",
         ) => Err("a type of Java goes by its name in other files"),
         (Lang::Python, "function_definition") => python_function(seen, file, node),
-        (Lang::Python, "class_definition") => {
-            let is_plain = tree.child(node, "superclasses").is_none()
-                && tree.kind(seen.parent(node)) != "decorated_definition";
-            match is_plain && seen.class_of(node).is_none() {
-                true => found(Declares::Top, None),
-                false => Err("a class that others know by its name"),
-            }
-        }
+        (Lang::Python, "class_definition") => Err("a class is shown and stored under its name"),
         (Lang::JavaScript | Lang::TypeScript | Lang::Tsx, kind) => script(seen, file, id, node, kind),
         _ => Ok(None),
+    }
+}
+
+fn shape(seen: &Seen<'_>, node: Id) -> Shape {
+    let tree = seen.tree;
+    let holds_code = |value: Id| {
+        tree.walk(value).any(|id| tree.kind(id).contains("function") || tree.kind(id).starts_with("class"))
+    };
+    match tree.kind(node) {
+        // A variable gives its name to a function or class without one.
+        "variable_declarator" if !tree.child(node, "value").is_some_and(holds_code) => Shape::Value,
+        "interface_declaration" | "type_alias_declaration" => Shape::Erased,
+        "class_definition" | "class_declaration" | "abstract_class_declaration" => Shape::Class,
+        _ => Shape::Function,
     }
 }
 
@@ -95,7 +105,8 @@ fn script(
     kind: &str,
 ) -> Result<Option<Declaration>, &'static str> {
     let tree = seen.tree;
-    let found = |kind, owner| Ok(Some(Declaration { file, kind, owner }));
+    let shape = shape(seen, node);
+    let found = |kind, owner| Ok(Some(Declaration { file, kind, owner, shape }));
     let is_local = matches!(seen.scopes.of_leaf(id), super::Use::Local(_) | super::Use::Named(_));
     match kind {
         _ if is_local => Ok(None),
@@ -129,7 +140,16 @@ fn script(
                 || tree.kids(node).iter().any(|kid| tree.kind(*kid) == "decorator");
             let is_accessor = tree.has_token(node, "get") || tree.has_token(node, "set");
             let is_plain_class = is_private || !has_decorator(seen, owner);
-            match (is_private || !has_heritage) && !is_decorated && !is_accessor && is_plain_class {
+            // An interface knows nothing that is private; a base class may have a member of that name.
+            let is_hidden = seen.text(id).starts_with('#');
+            let is_extended =
+                tree.walk(owner).take_while(|part| tree.kind(*part) != "class_body").any(|part| {
+                    tree.kind(part) == "extends_clause"
+                        || tree.kind(part) == "class_heritage" && tree.lang == Lang::JavaScript
+                });
+            let is_protected = has_modifier(seen, node, "protected");
+            let is_own = is_hidden || is_private && !is_extended || !has_heritage && !is_protected;
+            match is_own && !is_decorated && !is_accessor && is_plain_class {
                 true => found(Declares::Method, Some(owner)),
                 false => Err("a class further up may know it by that name"),
             }
@@ -168,12 +188,17 @@ fn python_function(seen: &Seen<'_>, file: usize, node: Id) -> Result<Option<Decl
         }
     }
     match seen.enclosing(node, &["class_definition", "function_definition"]) {
-        None => Ok(Some(Declaration { file, kind: Declares::Top, owner: None })),
+        None => Ok(Some(Declaration { file, kind: Declares::Top, owner: None, shape: Shape::Function })),
         Some(owner) if tree.kind(owner) == "class_definition" => {
             let is_plain = tree.child(owner, "superclasses").is_none()
                 && tree.kind(seen.parent(owner)) != "decorated_definition";
             match is_plain {
-                true => Ok(Some(Declaration { file, kind: Declares::Method, owner: Some(owner) })),
+                true => Ok(Some(Declaration {
+                    file,
+                    kind: Declares::Method,
+                    owner: Some(owner),
+                    shape: Shape::Function,
+                })),
                 false => Err("a class further up may know it by that name"),
             }
         }
@@ -188,25 +213,43 @@ fn java_method(seen: &Seen<'_>, file: usize, node: Id) -> Result<Option<Declarat
     if has_annotation(seen, node) {
         return Err("an annotation may know it by that name");
     }
-    let has_supers = tree.child(owner, "superclass").is_some()
-        || tree.child(owner, "interfaces").is_some()
+    // Without a body it is written in another language.
+    if has_modifier(seen, node, "native") {
+        return Err("it is linked by that name");
+    }
+    let has_supers = ["superclass", "interfaces"].iter().any(|field| tree.child(owner, field).is_some())
         || tree.kind(owner) != "class_declaration";
     let is_own = has_modifier(seen, node, "private") || has_modifier(seen, node, "static");
-    // Where a class marks what it overrides, a method without the mark overrides nothing.
-    let marks = tree.child(owner, "body").is_some_and(|body| {
-        tree.named_kids(body).any(|member| {
-            tree.kind(member) == "method_declaration"
-                && tree.walk(member).any(|id| {
-                    tree.kind(id) == "marker_annotation"
-                        && tree.child(id, "name").is_some_and(|name| seen.text(name) == "Override")
-                })
-        })
+    // A property of a bean is known by the names of its methods.
+    let name = tree.child(node, "name").map(|name| seen.text(name)).unwrap_or_default();
+    let is_property = ["get", "set", "is"].iter().any(|prefix| {
+        name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(|c: char| c.is_uppercase()))
     });
-    let is_class = tree.kind(owner) == "class_declaration";
-    match is_own || !has_supers || (is_class && marks) {
-        true => Ok(Some(Declaration { file, kind: Declares::Method, owner: Some(owner) })),
+    let is_final = has_modifier(seen, node, "final") || has_modifier(seen, owner, "final");
+    match is_own || marks_overrides(seen, owner) || is_final && !has_supers && !is_property {
+        true => {
+            Ok(Some(Declaration { file, kind: Declares::Method, owner: Some(owner), shape: Shape::Function }))
+        }
         false => Err("a class further up may know it by that name"),
     }
+}
+
+/// Where a class marks what it overrides throughout, a method without the mark overrides nothing. One mark or two tell
+/// nothing of habits.
+fn marks_overrides(seen: &Seen<'_>, class: Id) -> bool {
+    const HABIT: usize = 3;
+    let tree = seen.tree;
+    let is_marked = |member: &Id| {
+        let modifiers = tree.kids(*member).iter().filter(|kid| tree.kind(**kid) == "modifiers");
+        modifiers.flat_map(|modifiers| tree.kids(*modifiers)).any(|mark| {
+            tree.kind(*mark) == "marker_annotation"
+                && tree.child(*mark, "name").is_some_and(|name| seen.text_or_empty(name) == "Override")
+        })
+    };
+    let Some(body) = tree.child(class, "body").filter(|_| tree.kind(class) == "class_declaration") else {
+        return false;
+    };
+    tree.named_kids(body).filter(is_marked).take(HABIT).count() == HABIT
 }
 
 /// `method(..)` of Java, without a receiver.
@@ -288,6 +331,9 @@ fn has_annotation(seen: &Seen<'_>, node: Id) -> bool {
 /// Attributes that read no names.
 fn attributes_allow(seen: &Seen<'_>, node: Id) -> Result<(), &'static str> {
     let tree = seen.tree;
+    if let Some(around) = seen.enclosing(node, &["impl_item", "mod_item", "function_item"]) {
+        attributes_allow(seen, around)?;
+    }
     let siblings = tree.kids(seen.parent(node));
     let at = siblings.iter().position(|kid| *kid == node).unwrap_or(0);
     for sibling in siblings[..at].iter().rev().take_while(|kid| tree.kind(**kid) == "attribute_item") {

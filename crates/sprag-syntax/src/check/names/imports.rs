@@ -3,7 +3,7 @@
 use super::{Declaration, Loaded, Seen};
 use crate::lang::Lang;
 use crate::symbol::Sym;
-use crate::tree::Id;
+use crate::tree::{Id, Tree};
 
 const IMPORTS: &[&str] = &[
     "import_statement",
@@ -27,7 +27,9 @@ pub(super) fn comes_from(loaded: &Loaded, seen: &Seen<'_>, id: Id, of: &Declarat
         Lang::JavaScript | Lang::TypeScript | Lang::Tsx => {
             let source =
                 seen.tree.child(import, "source").map(|source| seen.text(source).trim_matches(['\'', '"']));
-            source.is_some_and(|source| resolves(seen.path, source, path))
+            // What is exported again is meant for those who are not here.
+            seen.tree.kind(import) == "import_statement"
+                && source.is_some_and(|source| resolves(seen.path, source, path))
         }
         Lang::Python => {
             let module = seen.tree.child(import, "module_name");
@@ -47,20 +49,58 @@ pub(super) fn is_imported(loaded: &Loaded, seen: &Seen<'_>, name: Sym, of: &Decl
     if tree.lang == Lang::Go {
         let directory =
             |path: &str| path.rsplit_once('/').map(|(directory, _)| directory.to_owned()).unwrap_or_default();
-        return loaded.path_before(of.file).is_some_and(|path| directory(path) == directory(seen.path));
+        let is_beside =
+            loaded.path_before(of.file).is_some_and(|path| directory(path) == directory(seen.path));
+        // A test may stand beside a package and be none of it.
+        let declaring = loaded.before.get(of.file).and_then(Option::as_deref);
+        let package = |tree: &Tree| {
+            tree.walk(tree.root).find(|id| tree.kind(*id) == "package_identifier").map(|id| tree.sym(id))
+        };
+        return is_beside && declaring.is_some_and(|declaring| package(declaring) == package(tree));
     }
     tree.walk(tree.root).any(|id| {
         tree.is_leaf(id) && tree.sym(id) == name && is_import(seen, id) && comes_from(loaded, seen, id, of)
     })
 }
 
-/// Whether `receiver` is the declaring file as a module.
-pub(super) fn is_module(_loaded: &Loaded, _seen: &Seen<'_>, _receiver: Id, _of: &Declaration) -> bool {
-    false
+/// Whether what stands at the top of a file is its own: a script that imports and exports nothing is part of a page.
+pub(super) fn is_module(seen: &Seen<'_>) -> bool {
+    let tree = seen.tree;
+    !tree.lang.is_script()
+        || tree.walk(tree.root).any(|id| match tree.kind(id) {
+            "import_statement" | "export_statement" => true,
+            "identifier" => matches!(seen.text(id), "require" | "module" | "exports"),
+            _ => false,
+        })
+}
+
+/// Whether a file of the change has the declaring file as an object, and with it any name in it.
+pub(super) fn is_taken_whole(loaded: &Loaded, seen: &[Option<Seen<'_>>], of: &Declaration) -> bool {
+    let Some(path) = loaded.path_before(of.file) else { return true };
+    seen.iter().flatten().any(|seen| {
+        let tree = seen.tree;
+        let is_text = |id: &Id| tree.kind(*id) == "string" && tree.is_leaf(*id);
+        tree.lang.is_script()
+            && tree.walk(tree.root).filter(is_text).any(|id| {
+                let is_it = resolves(seen.path, seen.text(id).trim_matches(['\'', '"']), path);
+                is_it && !takes_names(seen, id)
+            })
+    })
+}
+
+/// Whether the import or export that a source stands in says which names it takes.
+fn takes_names(seen: &Seen<'_>, source: Id) -> bool {
+    let statement = seen.parent(source);
+    let is_import = matches!(seen.tree.kind(statement), "import_statement" | "export_statement");
+    let takes_all = seen
+        .tree
+        .walk(statement)
+        .any(|id| matches!(seen.tree.kind(id), "namespace_import" | "namespace_export" | "*"));
+    is_import && !takes_all
 }
 
 /// `./x` seen from a file, against the path of another.
-fn resolves(from: &str, source: &str, path: &str) -> bool {
+pub(crate) fn resolves(from: &str, source: &str, path: &str) -> bool {
     if !source.starts_with('.') {
         return false;
     }

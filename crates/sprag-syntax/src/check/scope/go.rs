@@ -2,6 +2,7 @@
 //! blocks of their own.
 
 use super::{ScopeKind, Use, Walk};
+use crate::symbol::Sym;
 use crate::tree::Id;
 
 impl Walk<'_> {
@@ -111,13 +112,10 @@ impl Walk<'_> {
             let sym = self.tree.sym(kid);
             let is_blank = self.symbols.text(sym) == "_";
             // Parameters and the body of a function are one block in this respect.
-            let known = self
-                .scopes
-                .last()
-                .and_then(|scope| scope.names.iter().rev().find(|(name, _)| *name == sym).copied());
+            let known = self.scopes.last().and_then(|scope| scope.names.get(&sym).copied());
             let known = known.or_else(|| self.go_parameter(sym));
             match known {
-                Some((_, binding)) if !is_blank => self.uses[kid as usize] = Use::Local(binding),
+                Some(binding) if !is_blank => self.uses[kid as usize] = Use::Local(binding),
                 _ if is_blank => self.uses[kid as usize] = Use::Text,
                 _ => {
                     if self.bind(kid).is_none() {
@@ -128,12 +126,12 @@ impl Walk<'_> {
         }
     }
 
-    fn go_parameter(&self, sym: crate::symbol::Sym) -> Option<(crate::symbol::Sym, u32)> {
+    fn go_parameter(&self, sym: Sym) -> Option<u32> {
         let count = self.scopes.len();
         let function = &self.scopes[count.checked_sub(2)?];
         if function.kind != ScopeKind::Function {
             return None;
         }
-        function.names.iter().rev().find(|(name, _)| *name == sym).copied()
+        function.names.get(&sym).copied()
     }
 }

@@ -1,7 +1,7 @@
 //! Names in Java: locals and parameters. Fields are free names here. A class inside of a method may inherit a field
 //! that hides a local, so that there the text of a local counts.
 
-use super::{ScopeKind, Use, Walk};
+use super::{Reader, ScopeKind, Use, Walk};
 use crate::tree::Id;
 
 impl Walk<'_> {
@@ -11,10 +11,24 @@ impl Walk<'_> {
             | "constructor_declaration"
             | "compact_constructor_declaration"
             | "static_initializer" => {
+                let parameters = self.tree.child(id, "parameters");
+                let is_told = parameters.is_some_and(|list| {
+                    self.tree
+                        .kids(list)
+                        .iter()
+                        .any(|parameter| self.java_reader(*parameter) == Reader::Somebody)
+                });
+                let reader = if is_told { Reader::Somebody } else { self.java_reader(id) };
                 self.push(ScopeKind::Function, id);
-                self.kids_but_names(id);
+                self.under(reader, |walk| walk.kids_but_names(id));
                 self.pop();
             }
+            "class_declaration" | "interface_declaration" | "enum_declaration" => {
+                let reader = self.java_reader(id);
+                self.under(reader, |walk| walk.kids_but_names(id));
+            }
+            // The names of its parts are those of its methods, and are shown.
+            "record_declaration" => self.under(Reader::Somebody, |walk| walk.kids_but_names(id)),
             "class_body" | "enum_body" | "interface_body" => {
                 let is_inner = !self.scopes.is_empty();
                 if is_inner {
@@ -166,6 +180,37 @@ impl Walk<'_> {
             "annotation" | "marker_annotation" => {}
             _ => self.kids_but_names(id),
         }
+    }
+
+    /// An annotation may ask for the names of parameters.
+    fn java_reader(&self, id: Id) -> Reader {
+        let modifiers = self.tree.kids(id).iter().filter(|kid| self.tree.kind(**kid) == "modifiers");
+        let is_read = modifiers.flat_map(|modifiers| self.tree.kids(*modifiers)).any(|kid| {
+            let name = self.tree.child(*kid, "name").map(|name| self.symbols.text(self.tree.sym(name)));
+            matches!(self.tree.kind(*kid), "annotation" | "marker_annotation")
+                && !matches!(
+                    name,
+                    Some(
+                        "Override"
+                            | "Deprecated"
+                            | "SuppressWarnings"
+                            | "SafeVarargs"
+                            | "FunctionalInterface"
+                            | "Nullable"
+                            | "NotNull"
+                            | "Nonnull"
+                            | "NonNull"
+                            | "CheckForNull"
+                            | "VisibleForTesting"
+                            | "Test"
+                            | "Before"
+                            | "After"
+                            | "BeforeEach"
+                            | "AfterEach"
+                    )
+                )
+        });
+        if is_read { Reader::Somebody } else { Reader::Nobody }
     }
 
     /// A name field declares or selects; it is never looked up.

@@ -2,8 +2,8 @@
 //! so that their text counts. A class's names are attributes.
 
 use super::{ScopeKind, Use, Walk};
-use crate::symbol::Sym;
-use crate::tree::Id;
+use crate::symbol::{QuickSet, Sym, Symbols};
+use crate::tree::{Id, Tree};
 
 impl Walk<'_> {
     pub(super) fn python(&mut self, id: Id) {
@@ -11,6 +11,7 @@ impl Walk<'_> {
             "function_definition" => {
                 // Defaults and annotations are evaluated outside.
                 self.python_outside(id);
+                self.python_defined(id, Defines::Function);
                 self.push(ScopeKind::Function, id);
                 self.python_parameters(id);
                 if let Some(body) = self.tree.child(id, "body") {
@@ -32,6 +33,7 @@ impl Walk<'_> {
                 {
                     self.reference(name);
                 }
+                self.python_defined(id, Defines::Class);
                 if let Some(body) = self.tree.child(id, "body") {
                     let in_function = !self.scopes.is_empty();
                     if in_function {
@@ -53,7 +55,30 @@ impl Walk<'_> {
             | "generator_expression" => {
                 self.python_comprehension(id);
             }
-            "attribute" => self.fields(id, &["object"]),
+            "decorated_definition" => {
+                let is_wrapped = self.tree.kids(id).iter().any(|kid| {
+                    self.tree.kind(*kid) == "decorator" && !is_blind(self.tree, self.symbols, *kid)
+                });
+                self.kids(id);
+                let name = self.tree.child(id, "definition").and_then(|inner| self.tree.child(inner, "name"));
+                if let (true, Some(name)) = (is_wrapped, name) {
+                    self.python_pin(name);
+                }
+            }
+            "call" => {
+                if let Some(function) = self.tree.child(id, "function").filter(|it| self.tree.is_leaf(*it)) {
+                    self.called.callees.insert(function);
+                }
+                self.kids(id);
+            }
+            "attribute" => {
+                let reads = self.tree.child(id, "attribute").is_some_and(|name| {
+                    matches!(self.symbols.text(self.tree.sym(name)), "__name__" | "__qualname__")
+                });
+                self.called.reads_name |= reads;
+                self.called.reads_class |= reads;
+                self.fields(id, &["object"]);
+            }
             "keyword_argument" => self.fields(id, &["value"]),
             "named_expression" => {
                 self.fields(id, &["name", "value"]);
@@ -80,6 +105,36 @@ impl Walk<'_> {
                 }
             }
             _ => self.kids(id),
+        }
+    }
+
+    /// A function or class may tell its name; a class is known to its bases by it.
+    fn python_defined(&mut self, id: Id, defines: Defines) {
+        let Some(name) = self.tree.child(id, "name") else { return };
+        let Use::Local(binding) = self.uses[name as usize] else { return };
+        match defines {
+            Defines::Function => self.called.functions.insert(binding),
+            Defines::Class => self.called.classes.insert(binding),
+        };
+        if self.tree.child(id, "superclasses").is_some() {
+            self.python_pin(name);
+        }
+    }
+
+    fn python_pin(&mut self, name: Id) {
+        if let Use::Local(binding) = self.uses[name as usize] {
+            self.bindings[binding as usize].is_pinned = true;
+        }
+    }
+
+    /// Texts are read as queries, formulas and templates, with locals in them.
+    pub(super) fn python_text(&mut self, id: Id) {
+        let symbols = self.symbols;
+        let words = symbols.text(self.tree.sym(id)).split(|c: char| !c.is_alphanumeric() && c != '_');
+        for word in words.filter(|word| !word.is_empty()) {
+            if let Some((binding, _)) = symbols.find(word).and_then(|sym| self.lookup(sym)) {
+                self.bindings[binding as usize].is_pinned = true;
+            }
         }
     }
 
@@ -133,10 +188,11 @@ impl Walk<'_> {
         self.scopes[depth]
             .outside
             .extend(elsewhere.iter().filter(|(_, nonlocal)| !nonlocal).map(|(name, _)| *name));
+        let elsewhere: QuickSet<Sym> = elsewhere.into_iter().map(|(name, _)| name).collect();
         for name in names {
             let sym = self.tree.sym(name);
-            let is_elsewhere = elsewhere.iter().any(|(other, _)| *other == sym);
-            let is_known = self.scopes[depth].names.iter().any(|(known, _)| *known == sym);
+            let is_elsewhere = elsewhere.contains(&sym);
+            let is_known = self.scopes[depth].names.contains_key(&sym);
             if !is_elsewhere && !is_known {
                 self.bind_in(depth, name);
             }
@@ -165,7 +221,7 @@ impl Walk<'_> {
         }
         let depth = self.scopes.len() - 1;
         for name in names {
-            if !self.scopes[depth].names.iter().any(|(known, _)| *known == self.tree.sym(name)) {
+            if !self.scopes[depth].names.contains_key(&self.tree.sym(name)) {
                 self.bind_in(depth, name);
             }
         }
@@ -275,4 +331,29 @@ impl Walk<'_> {
             }
         }
     }
+}
+
+#[derive(Clone, Copy)]
+enum Defines {
+    Function,
+    Class,
+}
+
+/// Decorators that ask for no name, or that replace it.
+fn is_blind(tree: &Tree, symbols: &Symbols, decorator: Id) -> bool {
+    let mut words = tree.walk(decorator).filter(|id| tree.kind(*id) == "identifier");
+    let first = words.next().map(|id| symbols.text(tree.sym(id)));
+    match first {
+        Some("functools") => words.next().is_some_and(|id| symbols.text(tree.sym(id)) == "wraps"),
+        first => matches!(first, Some("wraps" | "staticmethod" | "classmethod")),
+    }
+}
+
+/// Whether a source looks at the frames of functions, and so at their locals.
+pub(super) fn reads_frames(tree: &Tree, symbols: &Symbols) -> bool {
+    let readers: Vec<Sym> = ["f_locals", "_getframe", "currentframe", "getinnerframes", "getouterframes"]
+        .iter()
+        .filter_map(|name| symbols.find(name))
+        .collect();
+    !readers.is_empty() && tree.walk(tree.root).any(|id| tree.is_leaf(id) && readers.contains(&tree.sym(id)))
 }

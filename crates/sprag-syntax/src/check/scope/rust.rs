@@ -3,7 +3,8 @@
 
 use super::{ScopeKind, Use, Walk};
 use crate::sugar::is_std_macro;
-use crate::tree::Id;
+use crate::symbol::{QuickMap, QuickSet, Sym, Symbols};
+use crate::tree::{Id, Tree};
 
 impl Walk<'_> {
     pub(super) fn rust(&mut self, id: Id) {
@@ -104,11 +105,18 @@ impl Walk<'_> {
                     }
                 }
             }
+            // What it expands to may read a local of the function it stands in.
+            "macro_definition" => {
+                for leaf in self.tree.walk(id).filter(|leaf| self.tree.kind(*leaf) == "identifier") {
+                    if let Some((binding, _)) = self.lookup(self.tree.sym(leaf)) {
+                        self.bindings[binding as usize].is_pinned = true;
+                    }
+                }
+            }
             "scoped_identifier"
             | "use_declaration"
             | "attribute_item"
             | "inner_attribute_item"
-            | "macro_definition"
             | "visibility_modifier"
             | "extern_crate_declaration" => {
                 // `<T>::f` and `a::<T>::b` may hold types, never locals.
@@ -126,8 +134,8 @@ impl Walk<'_> {
     fn pattern(&mut self, id: Id) {
         match self.tree.kind(id) {
             "identifier" => {
-                let is_constant =
-                    self.symbols.text(self.tree.sym(id)).starts_with(|c: char| c.is_uppercase());
+                let is_constant = self.constants.contains(&self.tree.sym(id))
+                    || self.symbols.text(self.tree.sym(id)).starts_with(|c: char| c.is_uppercase());
                 match is_constant {
                     true => self.uses[id as usize] = Use::Free,
                     // One name of several alternatives is one local.
@@ -143,9 +151,9 @@ impl Walk<'_> {
             "scoped_identifier" | "range_pattern" | "literal_pattern" | "const_block"
             | "macro_invocation" => self.visit(id),
             kind => {
-                let outer = self.alternatives;
-                if kind == "or_pattern" && outer.is_none() {
-                    self.alternatives = Some(self.bindings.len());
+                let is_outermost = kind == "or_pattern" && self.alternatives.is_none();
+                if is_outermost {
+                    self.alternatives = Some(QuickMap::default());
                 }
                 for at in 0..self.tree.kids(id).len() {
                     let kid = self.tree.kids(id)[at];
@@ -153,7 +161,9 @@ impl Walk<'_> {
                         self.pattern(kid);
                     }
                 }
-                self.alternatives = outer;
+                if is_outermost {
+                    self.alternatives = None;
+                }
             }
         }
     }
@@ -161,15 +171,16 @@ impl Walk<'_> {
     /// `A(x) | B(x)` binds `x` once.
     fn rust_bind(&mut self, id: Id) {
         let name = self.tree.sym(id);
-        let from = self.alternatives.unwrap_or(self.bindings.len());
-        let twin = self.bindings[from..].iter().position(|binding| binding.name == name);
+        let twin = self.alternatives.as_ref().and_then(|bound| bound.get(&name).copied());
         match twin {
-            Some(at) => self.uses[id as usize] = Use::Local((from + at) as u32),
-            None => {
-                if self.bind(id).is_none() {
-                    self.uses[id as usize] = Use::Free;
+            Some(twin) => self.uses[id as usize] = Use::Local(twin),
+            None => match (self.bind(id), &mut self.alternatives) {
+                (Some(binding), Some(bound)) => {
+                    bound.insert(name, binding);
                 }
-            }
+                (Some(_), None) => {}
+                (None, _) => self.uses[id as usize] = Use::Free,
+            },
         }
     }
 
@@ -186,7 +197,12 @@ impl Walk<'_> {
                     if is_path || is_member {
                         continue;
                     }
+                    // `S { x, y }` names fields by their values.
+                    let is_short = kids.first().is_some_and(|open| self.tree.kind(*open) == "{")
+                        && matches!(before, Some("{" | ","))
+                        && matches!(after, Some("," | "}"));
                     let is_plain = kind == Tokens::Expressions
+                        && !is_short
                         && !matches!(after, Some(":" | "=" | "!" | "{" | "|"))
                         && before != Some("|");
                     match is_plain {
@@ -220,4 +236,57 @@ impl Walk<'_> {
 enum Tokens {
     Expressions,
     Unknown,
+}
+
+/// Names that may be constants: a pattern of that name compares. What is imported may be one.
+pub(super) fn constants(tree: &Tree) -> QuickSet<Sym> {
+    let mut found = QuickSet::default();
+    for id in tree.walk(tree.root) {
+        match tree.kind(id) {
+            "const_item" | "static_item" => found.extend(tree.child(id, "name").map(|name| tree.sym(name))),
+            "use_declaration" => {
+                let leaves: Vec<Id> = tree.walk(id).filter(|leaf| tree.is_leaf(*leaf)).collect();
+                // The last part of a path is what it brings.
+                let brought = leaves.windows(2).filter(|pair| tree.kind(pair[1]) != "::").map(|pair| pair[0]);
+                found.extend(
+                    brought.filter(|leaf| tree.kind(*leaf) == "identifier").map(|leaf| tree.sym(leaf)),
+                );
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Attributes that are given no names of parameters, or make nothing of them.
+pub(super) fn is_blind(tree: &Tree, symbols: &Symbols, attribute: Id) -> bool {
+    let first = tree.walk(attribute).find(|id| tree.kind(*id) == "identifier");
+    first.is_some_and(|first| {
+        matches!(
+            symbols.text(tree.sym(first)),
+            "inline"
+                | "must_use"
+                | "allow"
+                | "warn"
+                | "deny"
+                | "expect"
+                | "cfg"
+                | "cold"
+                | "test"
+                | "ignore"
+                | "should_panic"
+                | "track_caller"
+                | "doc"
+                | "deprecated"
+                | "derive"
+                | "non_exhaustive"
+                | "no_mangle"
+                | "repr"
+                | "target_feature"
+                | "rustfmt"
+                | "clippy"
+                | "tokio"
+                | "async_trait"
+        )
+    })
 }

@@ -94,6 +94,33 @@ impl Walk<'_> {
                     }
                 }
             }
+            // Its object may have a member of any name.
+            "with_statement" => {
+                self.all_are_read();
+                self.kids(id);
+            }
+            // All of it is declared for others.
+            "ambient_declaration" => {
+                let from = self.bindings.len();
+                self.kids(id);
+                self.bindings[from..].iter_mut().for_each(|binding| binding.is_pinned = true);
+            }
+            "call_expression" | "new_expression" => {
+                let callee = ["function", "constructor"].iter().find_map(|field| self.tree.child(id, field));
+                if let Some(callee) = callee.filter(|callee| self.tree.is_leaf(*callee)) {
+                    self.called.callees.insert(callee);
+                }
+                self.kids(id);
+            }
+            "member_expression" => {
+                let property = self.tree.child(id, "property").filter(|leaf| self.tree.is_leaf(*leaf));
+                match property.map(|leaf| self.symbols.text(self.tree.sym(leaf))) {
+                    Some("name") => self.called.reads_name = true,
+                    Some("constructor") => self.called.reads_class = true,
+                    _ => {}
+                }
+                self.kids(id);
+            }
             "import_statement" | "export_specifier" | "namespace_export" | "export_clause" => {}
             "jsx_opening_element" | "jsx_closing_element" | "jsx_self_closing_element" => {
                 for at in 0..self.tree.kids(id).len() {
@@ -181,6 +208,7 @@ impl Walk<'_> {
         if self.tree.kind(block) != "statement_block" && self.tree.kind(block) != "switch_body" {
             return;
         }
+        let is_inner = self.scopes.last().is_some_and(|scope| scope.kind != ScopeKind::Function);
         let mut stack: Vec<Id> = self.tree.kids(block).iter().rev().copied().collect();
         while let Some(kid) = stack.pop() {
             match self.tree.kind(kid) {
@@ -188,11 +216,17 @@ impl Walk<'_> {
                 "class_declaration" | "abstract_class_declaration" | "enum_declaration" => {
                     if let Some(name) = self.tree.child(kid, "name") {
                         self.script_bind(name, Binds::Once);
+                        self.script_shown(name, Shows::Class);
                     }
                 }
                 "function_declaration" | "generator_function_declaration" => {
                     if let Some(name) = self.tree.child(kid, "name") {
                         self.script_bind(name, Binds::Once);
+                        self.script_shown(name, Shows::Function);
+                        // Outside of strict code it is seen around its block, too.
+                        if is_inner && let Use::Local(binding) = self.uses[name as usize] {
+                            self.bindings[binding as usize].is_pinned = true;
+                        }
                     }
                 }
                 "switch_case" | "switch_default" => stack.extend(self.tree.kids(kid).iter().rev()),
@@ -208,8 +242,24 @@ impl Walk<'_> {
         for declarator in self.tree.kids(id).to_vec() {
             if let Some(name) = self.tree.child(declarator, "name") {
                 self.script_pattern(name, Binds::Once);
+                // A function without a name takes that of the variable it is given to.
+                match self.tree.child(declarator, "value").map(|value| self.tree.kind(value)) {
+                    Some("arrow_function" | "function_expression" | "generator_function") => {
+                        self.script_shown(name, Shows::Function);
+                    }
+                    Some("class") => self.script_shown(name, Shows::Class),
+                    _ => {}
+                }
             }
         }
+    }
+
+    fn script_shown(&mut self, name: Id, shows: Shows) {
+        let Use::Local(binding) = self.uses[name as usize] else { return };
+        match shows {
+            Shows::Function => self.called.functions.insert(binding),
+            Shows::Class => self.called.classes.insert(binding),
+        };
     }
 
     fn script_pattern(&mut self, id: Id, binds: Binds) {
@@ -261,7 +311,7 @@ impl Walk<'_> {
             self.uses[id as usize] = Use::Free;
             return;
         };
-        let known = scope.names.iter().rev().find(|(name, _)| *name == sym).map(|(_, binding)| *binding);
+        let known = scope.names.get(&sym).copied();
         match known {
             Some(binding) if binds == Binds::Once => self.uses[id as usize] = Use::Local(binding),
             _ => {
@@ -277,4 +327,10 @@ enum Binds {
     Here,
     /// A second declaration in one scope is the same variable.
     Once,
+}
+
+#[derive(Clone, Copy)]
+enum Shows {
+    Function,
+    Class,
 }

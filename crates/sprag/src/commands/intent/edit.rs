@@ -51,7 +51,7 @@ pub fn new(args: New, cx: &Cx) -> Outcome {
     };
     let new = intents::edit::with_intent(&text, &args.id, &args.name, &args.scope)
         .ok_or_else(|| Failure::not_editable(path))?;
-    intents::replace(&world, &world.places, Origin::Sprag, &new)?;
+    intents::rewrite(&world, &world.places, Origin::Sprag, &new)?;
     show(
         args.json,
         || json!({"intent": args.id, "file": path}),

@@ -106,7 +106,8 @@ pub fn check(args: Check, cx: &Cx) -> Outcome {
             problems.iter().for_each(|bad| output::line(bad.to_string()));
             loaded.warnings.iter().for_each(|warning| output::note(format!("sprag: warning: {warning}")));
             if problems.is_empty() {
-                output::line(format!("{count} intents, nothing wrong"));
+                let noun = if count == 1 { "intent" } else { "intents" };
+                output::line(format!("{count} {noun}, nothing wrong"));
             }
         },
     )?;

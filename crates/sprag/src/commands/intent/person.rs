@@ -107,7 +107,7 @@ pub fn expand(args: Expand, cx: &Cx) -> Outcome {
         text = intents::edit::with_pattern(&text, origin, &args.id, pattern)
             .ok_or_else(|| Failure::not_editable(origin.path()))?;
     }
-    intents::replace(&world, &world.places, origin, &text)?;
+    intents::rewrite(&world, &world.places, origin, &text)?;
     let after = all(&world)?;
     let after = one(&after, &args.id)?;
     let body = json!({

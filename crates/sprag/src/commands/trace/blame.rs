@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 use serde_json::{Value, json};
 use sprag_core::text::one_line;
-use sprag_core::trace::anchor::claims::{Origin, Writer};
+use sprag_core::trace::anchor::anchors::{Origin, Writer};
 use sprag_host::trace::anchor::{FILE_BYTES, Found, Known, Line, PATIENCE, Tracer, is_uncommitted};
 
 use super::super::{Cx, Outcome, show};
@@ -105,14 +105,14 @@ fn told(number: usize, line: &Line, known: &Known) -> Value {
     let mut told = json!({"line": number, "commit": commit, "intent": null, "state": "lost"});
     match line.found {
         Found::Lost(lost) => told["why"] = json!(lost),
-        Found::Named { claim, how } => {
-            let source = known.claims.source(claim);
+        Found::Named { anchor, how } => {
+            let source = known.anchors.source(anchor);
             told["state"] = json!("found");
             told["how"] = json!(how);
             told["record"] = json!(source.record);
             told["revision"] = json!(source.trace.stage.revision());
             told["contributor"] = json!(source.trace.contributor.kind);
-            match known.claims.writer(claim) {
+            match known.anchors.writer(anchor) {
                 Writer::Intent(id) => told["intent"] = json!(id),
                 Writer::Nobody(who) => told["contributor"] = json!(who),
             }
@@ -137,13 +137,13 @@ fn tell(wanted: std::ops::Range<usize>, lines: &[Line], known: &Known) {
         };
         match line.found {
             Found::Lost(lost) => ["lost".to_owned(), String::new(), commit, lost.why().to_owned()],
-            Found::Named { claim, how } => {
-                let source = known.claims.source(claim);
+            Found::Named { anchor, how } => {
+                let source = known.anchors.source(anchor);
                 let from = match &source.origin {
                     Origin::Own => String::new(),
                     Origin::Clone(clone) => format!(" of clone {}", one_line(clone.as_str())),
                 };
-                let (who, by) = match known.claims.writer(claim) {
+                let (who, by) = match known.anchors.writer(anchor) {
                     Writer::Intent(id) => (one_line(id), source.trace.contributor.kind.name()),
                     Writer::Nobody(who) => ("no intent".to_owned(), who.name()),
                 };

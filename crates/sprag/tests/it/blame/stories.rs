@@ -372,6 +372,10 @@ fn a_hook_of_git_is_installed_only_when_it_is_asked_for() {
     assert_eq!(story.told("a.rs"), ["INT-1 range_hash"]);
     assert_eq!(init(&["--remove"]).0, 0);
     assert!(!hook.exists());
+    // No client has to be here for that.
+    let alone = story.sandbox.run(&["init", "--git-hook", "--yes", "--hooks-only"]);
+    assert_eq!((alone.code, hook.exists()), (0, true), "{}{}", alone.stdout, alone.stderr);
+    fs::remove_file(&hook).unwrap();
     fs::write(&hook, "#!/bin/sh\nmine\n").unwrap();
     let (code, said) = init(&["--git-hook"]);
     assert!(code == 1 && said.contains("somebody else"), "{said}");

@@ -38,6 +38,7 @@ pub fn fact(known: &Known, standings: &Standings, input: &Input, policy: &Policy
         roots: [input.root.clone(), input.root.clone()],
         temp: vec!["/tmp".to_owned()],
         targets: targets.into_iter().filter_map(target).collect(),
+        unknown: Vec::new(),
         strays: Some(Vec::new()),
     }
 }

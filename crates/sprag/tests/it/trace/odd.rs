@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 
 use serde_json::{Value, json};
 
-use super::work::{Work, claims, ours};
+use super::work::{Work, lines_of, ours};
 use crate::support::Sandbox;
 
 #[test]
@@ -16,7 +16,7 @@ fn without_a_commit_records_stay_provisional() {
     work.stop("s");
     let records = work.records();
     assert!(records.iter().all(|record| record.get("vcs").is_none() && ours(record).get("base").is_none()));
-    assert_eq!(claims(&records[0]), ["a.txt:1-2"]);
+    assert_eq!(lines_of(&records[0]), ["a.txt:1-2"]);
     work.git("add -A && git commit -qm first");
     work.sandbox.json(&["trace", "reindex", "--json"]);
     assert_eq!(work.finals().len(), 1);
@@ -30,8 +30,8 @@ fn without_git_they_do_too() {
     work.write("s", "a.txt", "x\nz\n");
     work.stop("s");
     let records = work.records();
-    assert_eq!(claims(&records[0]), ["a.txt:1-2"]);
-    assert_eq!(claims(&records[1]), ["a.txt:2-2"]);
+    assert_eq!(lines_of(&records[0]), ["a.txt:1-2"]);
+    assert_eq!(lines_of(&records[1]), ["a.txt:2-2"]);
     assert!(records.iter().all(|record| ours(record)["provisional"] == true));
     assert_eq!(work.verify().code, 0);
 }
@@ -55,8 +55,8 @@ fn what_is_no_text_is_one_block_by_its_bytes() {
     }
     let records = work.records();
     assert_eq!(records.len(), 6, "{records:?}");
-    assert_eq!(claims(&records[0]), ["nul.rs:1-1"]);
-    assert_eq!(claims(&records[5]), [""; 0]);
+    assert_eq!(lines_of(&records[0]), ["nul.rs:1-1"]);
+    assert_eq!(lines_of(&records[5]), [""; 0]);
     assert!(records[..5].iter().all(|record| ours(record)["verdict"] == "UNPROVEN"), "{records:?}");
     work.shell("s", "git add -A && git commit -qm odd");
     assert_eq!(work.finals().len(), 1, "{:?}", work.finals());
@@ -81,7 +81,7 @@ fn a_link_is_where_it_leads_and_a_pipe_is_not_opened() {
     });
     work.run_shell("mkfifo pipe");
     work.call("s", "Write", json!({"file_path": root.join("pipe"), "content": "x\n"}), || {});
-    let claimed: Vec<String> = work.records().iter().flat_map(claims).collect();
+    let claimed: Vec<String> = work.records().iter().flat_map(lines_of).collect();
     assert_eq!(claimed, ["notes.txt:1-1"]);
     work.stop("s");
 }
@@ -95,7 +95,7 @@ fn a_file_that_goes_or_moves_is_followed() {
     work.stop("s");
     let finals = work.finals();
     let [record] = &finals[..] else { panic!("{finals:?}") };
-    assert_eq!(claims(record), ["words.txt:2-2"]);
+    assert_eq!(lines_of(record), ["words.txt:2-2"]);
     assert_eq!(ours(record)["renamed"], json!([{"from": "notes.txt", "to": "words.txt"}]));
 }
 
@@ -120,7 +120,7 @@ fn a_part_of_a_file_is_committed_and_the_rest_later() {
     work.git("commit -qam late");
     work.sandbox.json(&["trace", "reindex", "--json"]);
     let finals = work.finals();
-    assert_eq!(finals.iter().flat_map(claims).collect::<Vec<_>>(), ["long.txt:3-3", "long.txt:28-28"]);
+    assert_eq!(finals.iter().flat_map(lines_of).collect::<Vec<_>>(), ["long.txt:3-3", "long.txt:28-28"]);
 }
 
 #[test]
@@ -131,10 +131,10 @@ fn a_large_file_takes_no_time() {
     work.git("add -A && git commit -qm rows");
     work.session("s", "INT-1");
     work.edit("s", "rows.txt", "row 50000\n", "changed\n");
-    assert_eq!(work.records().iter().flat_map(claims).collect::<Vec<_>>(), ["rows.txt:50001-50001"]);
+    assert_eq!(work.records().iter().flat_map(lines_of).collect::<Vec<_>>(), ["rows.txt:50001-50001"]);
     let other: String = (0..100_000).map(|n| format!("other {n}\n")).collect();
     work.write("s", "rows.txt", &other);
-    assert_eq!(claims(&work.records()[1]), ["rows.txt:1-100000"]);
+    assert_eq!(lines_of(&work.records()[1]), ["rows.txt:1-100000"]);
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn a_shallow_clone_claims_nothing_it_cannot_see() {
     work.edit("s", "notes.txt", "second\n", "2nd\n");
     work.shell("s", "git commit -qam more");
     let finals = work.finals();
-    assert_eq!(finals.iter().flat_map(claims).collect::<Vec<_>>(), ["notes.txt:2-2"]);
+    assert_eq!(finals.iter().flat_map(lines_of).collect::<Vec<_>>(), ["notes.txt:2-2"]);
 }
 
 #[test]

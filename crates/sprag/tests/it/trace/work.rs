@@ -133,7 +133,7 @@ pub fn ours(record: &Value) -> &Value {
 }
 
 /// `path:first-last` of all lines it claims.
-pub fn claims(record: &Value) -> Vec<String> {
+pub fn lines_of(record: &Value) -> Vec<String> {
     let files = record["files"].as_array().unwrap().iter();
     files
         .flat_map(|file| {

@@ -2,75 +2,18 @@
 //! depth, mass) is a mistake with its place, like any other.
 
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
-use serde_json::{Map, Value, json};
+use sprag_core::written::{At, Name, Node, What};
 
 /// Levels within each other, and parts altogether.
 const DEPTH: usize = 32;
-const PARTS: usize = 100_000;
+const PARTS: usize = 250_000;
 /// Of one map: each is compared with all.
 const NAMES: usize = 500;
-
-/// Where something stands, from 1.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct At {
-    pub line: u32,
-    pub column: u32,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct Node {
-    pub at: At,
-    /// Where it ends, as a number of characters from the start of the file.
-    pub span: (usize, usize),
-    pub what: What,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub enum What {
-    Text {
-        text: String,
-        is_plain: bool,
-    },
-    List(Vec<Node>),
-    /// In the order of the file; no name twice.
-    Map(Vec<(Name, Node)>),
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct Name {
-    pub at: At,
-    pub text: String,
-}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadYaml {
     pub at: At,
     pub what: String,
-}
-
-impl Node {
-    /// Nothing is written there, or that it is nothing.
-    pub fn is_nothing(&self) -> bool {
-        matches!(&self.what, What::Text { text, is_plain: true } if matches!(text.as_str(), "" | "~" | "null"))
-    }
-
-    /// What keys that we do not know hold, for those who do.
-    pub fn value(&self) -> Value {
-        match &self.what {
-            What::List(items) => Value::Array(items.iter().map(Node::value).collect()),
-            What::Map(members) => {
-                let members = members.iter().map(|(name, node)| (name.text.clone(), node.value()));
-                Value::Object(members.collect::<Map<_, _>>())
-            }
-            What::Text { text, is_plain: false } => json!(text),
-            What::Text { text, is_plain: true } => match text.as_str() {
-                "" | "~" | "null" => Value::Null,
-                "true" => json!(true),
-                "false" => json!(false),
-                text => text.parse::<i64>().map_or_else(|_| json!(text), |number| json!(number)),
-            },
-        }
-    }
 }
 
 /// A list or map that is not at its end yet.

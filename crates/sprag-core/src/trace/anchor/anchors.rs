@@ -11,9 +11,9 @@ use super::windows::Wanted;
 use crate::text::Text;
 use crate::trace::{Range, Served, Stage, Sum, Trace, Unit, Who};
 
-/// One block that a record claims.
+/// One block that a record names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Claim {
+pub struct Anchor {
     /// Which of the records it is of.
     pub source: usize,
     pub path: String,
@@ -22,13 +22,13 @@ pub struct Claim {
 
 /// A function or type that a record wrote all of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnitClaim {
+pub struct UnitAnchor {
     pub source: usize,
     pub hash: Text<80>,
     pub is_whole: bool,
 }
 
-/// The record that a claim is of.
+/// The record that a anchor is of.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Source {
     pub record: Text<64>,
@@ -43,7 +43,7 @@ pub enum Origin {
     Clone(Text<64>),
 }
 
-/// Who a line is said to be of: two claims that say the same do not contradict each other.
+/// Who a line is said to be of: two anchors that say the same do not contradict each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Writer<'a> {
     Intent(&'a str),
@@ -51,23 +51,23 @@ pub enum Writer<'a> {
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct Claims {
+pub struct Anchors {
     pub sources: Vec<Source>,
-    pub all: Vec<Claim>,
-    pub units: Vec<UnitClaim>,
+    pub all: Vec<Anchor>,
+    pub units: Vec<UnitAnchor>,
     at: HashMap<(String, String), Vec<usize>>,
     revisions: BTreeSet<String>,
 }
 
-impl Claims {
+impl Anchors {
     /// Of records in the order in which they were written.
-    pub fn of(records: impl IntoIterator<Item = Source>) -> Claims {
+    pub fn of(records: impl IntoIterator<Item = Source>) -> Anchors {
         let sources: Vec<Source> = records.into_iter().collect();
         let replaced = replaced(&sources);
-        let mut claims = Claims::default();
+        let mut anchors = Anchors::default();
         for (source, it) in sources.iter().enumerate() {
             let revision = it.trace.stage.revision();
-            claims.revisions.extend(revision.map(str::to_owned));
+            anchors.revisions.extend(revision.map(str::to_owned));
             for file in &it.trace.files {
                 if replaced.contains(&(it.record.as_str(), file.path.as_str())) {
                     continue;
@@ -75,19 +75,19 @@ impl Claims {
                 for range in file.ranges.iter().filter(|range| range.start > 0 && range.start <= range.end) {
                     if let Some(revision) = revision {
                         let place = (revision.to_owned(), file.path.clone());
-                        claims.at.entry(place).or_default().push(claims.all.len());
+                        anchors.at.entry(place).or_default().push(anchors.all.len());
                     }
-                    claims.all.push(Claim { source, path: file.path.clone(), range: range.clone() });
+                    anchors.all.push(Anchor { source, path: file.path.clone(), range: range.clone() });
                 }
-                claims.units.extend(file.units.iter().map(|unit| UnitClaim {
+                anchors.units.extend(file.units.iter().map(|unit| UnitAnchor {
                     source,
                     hash: unit.hash.clone(),
                     is_whole: covers(&file.ranges, unit),
                 }));
             }
         }
-        claims.sources = sources;
-        claims
+        anchors.sources = sources;
+        anchors
     }
 
     /// Commits that records name.
@@ -105,30 +105,30 @@ impl Claims {
         of.flat_map(|it| &it.trace.files).map(|file| file.path.as_str())
     }
 
-    pub fn source(&self, claim: usize) -> &Source {
-        &self.sources[self.all[claim].source]
+    pub fn source(&self, anchor: usize) -> &Source {
+        &self.sources[self.all[anchor].source]
     }
 
-    pub fn writer(&self, claim: usize) -> Writer<'_> {
-        writer(self.source(claim), self.all[claim].range.contributor.as_ref().map(|it| it.kind))
+    pub fn writer(&self, anchor: usize) -> Writer<'_> {
+        writer(self.source(anchor), self.all[anchor].range.contributor.as_ref().map(|it| it.kind))
     }
 
     pub fn writer_of(&self, source: usize) -> Writer<'_> {
         writer(&self.sources[source], None)
     }
 
-    /// The intent that the lines of a claim served.
-    pub fn served(&self, claim: usize) -> Option<&Served> {
-        let is_served = matches!(self.writer(claim), Writer::Intent(_));
-        self.source(claim).trace.intent.as_ref().filter(|_| is_served)
+    /// The intent that the lines of a anchor served.
+    pub fn served(&self, anchor: usize) -> Option<&Served> {
+        let is_served = matches!(self.writer(anchor), Writer::Intent(_));
+        self.source(anchor).trace.intent.as_ref().filter(|_| is_served)
     }
 
-    /// A claim of this record on this file.
+    /// A anchor of this record on this file.
     pub fn of_record(&self, record: &str, path: &str) -> Option<usize> {
         self.all.iter().position(|it| it.path == path && self.sources[it.source].record.as_str() == record)
     }
 
-    /// Claims on files that had exactly these bytes.
+    /// Anchors on files that had exactly these bytes.
     pub fn with_after(&self, sum: Sum) -> Vec<(&str, &str)> {
         let mut found = Vec::new();
         for source in &self.sources {
@@ -146,31 +146,31 @@ impl Claims {
     pub fn lines_at(&self, revision: &str, path: &str, lines: &[&[u8]]) -> Vec<Said> {
         let mut said = vec![Said::Nothing; lines.len()];
         let place = (revision.to_owned(), path.to_owned());
-        for &claim in self.at.get(&place).into_iter().flatten() {
-            let Range { start, end, content_hash, .. } = &self.all[claim].range;
+        for &anchor in self.at.get(&place).into_iter().flatten() {
+            let Range { start, end, content_hash, .. } = &self.all[anchor].range;
             let Some(block) = lines.get(*start as usize - 1..*end as usize) else { continue };
             if Sum::of(&block.concat()) != *content_hash {
                 continue;
             }
             for line in &mut said[*start as usize - 1..*end as usize] {
-                *line = self.with(*line, claim);
+                *line = self.with(*line, anchor);
             }
         }
         said
     }
 
-    /// What two claims for one line come to.
-    fn with(&self, said: Said, claim: usize) -> Said {
-        let is_own = |claim: usize| self.source(claim).origin == Origin::Own;
+    /// What two anchors for one line come to.
+    fn with(&self, said: Said, anchor: usize) -> Said {
+        let is_own = |anchor: usize| self.source(anchor).origin == Origin::Own;
         match said {
-            Said::Nothing => Said::By(claim),
-            Said::By(other) if is_own(claim) != is_own(other) => {
-                Said::By(if is_own(claim) { claim } else { other })
+            Said::Nothing => Said::By(anchor),
+            Said::By(other) if is_own(anchor) != is_own(other) => {
+                Said::By(if is_own(anchor) { anchor } else { other })
             }
-            Said::By(other) if self.writer(other) == self.writer(claim) => Said::By(claim),
-            // Own claims that disagree stay so, whatever others say.
+            Said::By(other) if self.writer(other) == self.writer(anchor) => Said::By(anchor),
+            // Own anchors that disagree stay so, whatever others say.
             Said::By(other) => Said::Disputed { by_own: is_own(other) },
-            Said::Disputed { by_own: false } if is_own(claim) => Said::By(claim),
+            Said::Disputed { by_own: false } if is_own(anchor) => Said::By(anchor),
             Said::Disputed { by_own } => Said::Disputed { by_own },
         }
     }
@@ -180,22 +180,22 @@ impl Claims {
         self.wanted_of(|_| true)
     }
 
-    pub fn wanted_of(&self, fits: impl Fn(&Claim) -> bool) -> Vec<Wanted> {
-        let claims = self.all.iter().enumerate().filter(|(_, claim)| fits(claim));
-        claims
-            .map(|(owner, claim)| Wanted {
-                len: (claim.range.end - claim.range.start + 1) as usize,
-                sum: claim.range.content_hash,
+    pub fn wanted_of(&self, fits: impl Fn(&Anchor) -> bool) -> Vec<Wanted> {
+        let anchors = self.all.iter().enumerate().filter(|(_, anchor)| fits(anchor));
+        anchors
+            .map(|(owner, anchor)| Wanted {
+                len: (anchor.range.end - anchor.range.start + 1) as usize,
+                sum: anchor.range.content_hash,
                 owner,
             })
             .collect()
     }
 
-    /// The one claim that all of these say the same as; our own where there is one.
-    pub fn agreed(&self, claims: &[usize]) -> Option<usize> {
-        let own = |claim: &&usize| self.source(**claim).origin == Origin::Own;
-        let first = *claims.iter().find(own).or(claims.first())?;
-        claims.iter().all(|&claim| self.writer(claim) == self.writer(first)).then_some(first)
+    /// The one anchor that all of these say the same as; our own where there is one.
+    pub fn agreed(&self, anchors: &[usize]) -> Option<usize> {
+        let own = |anchor: &&usize| self.source(**anchor).origin == Origin::Own;
+        let first = *anchors.iter().find(own).or(anchors.first())?;
+        anchors.iter().all(|&anchor| self.writer(anchor) == self.writer(first)).then_some(first)
     }
 }
 

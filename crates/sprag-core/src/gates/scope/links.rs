@@ -1,0 +1,103 @@
+//! Links that a command makes itself. What is written through one comes to lie elsewhere, and a second name of a
+//! file is that file.
+
+use super::targets::{Kind, Wanted, place_of, unknown};
+use crate::event::Input;
+use crate::path::absolute;
+use crate::shell::{Command, PathUse, Place, Script, Word};
+
+const LINKING: &[&str] = &["ln", "gln"];
+const COPYING: &[&str] = &["cp", "gcp"];
+
+/// A link by the path it will have, and where it leads.
+struct Link {
+    at: String,
+    to: String,
+}
+
+/// Adds what is changed because of links.
+pub fn follow(script: &Script, input: &Input, wanted: &mut Vec<Wanted>) {
+    let mut links = Vec::new();
+    for (index, command) in script.commands.iter().enumerate() {
+        let of_this = |uses: &[PathUse]| -> Vec<PathUse> {
+            uses.iter().filter(|used| used.command == Some(index)).cloned().collect()
+        };
+        match made(command) {
+            Some(Made::Names) => {
+                let second = of_this(&script.reads).into_iter().map(|used| match &used.path {
+                    Word::Known(named) => place_of(named, &used.cwd, "ln", Kind::Path, input),
+                    Word::Partly(_) | Word::Many => unknown("ln"),
+                });
+                wanted.extend(second);
+            }
+            Some(Made::Links) => match pairs(&of_this(&script.reads), &of_this(&script.writes), input) {
+                Some(made) => links.extend(made),
+                None if script.writes.iter().any(|used| used.command != Some(index)) => {
+                    wanted.push(unknown("ln"));
+                }
+                None => {}
+            },
+            None => {}
+        }
+    }
+    let through = |wanted: &Wanted| match wanted {
+        Wanted::At { named, dir, by, kind } if !LINKING.contains(&by.as_str()) => {
+            let path = absolute(dir, named);
+            let link = links.iter().find(|link| below(&path, &link.at).is_some())?;
+            let named = format!("{}{}", link.to, below(&path, &link.at)?);
+            Some(Wanted::At { named, dir: dir.clone(), by: by.clone(), kind: kind.clone() })
+        }
+        _ => None,
+    };
+    let more: Vec<Wanted> = wanted.iter().filter_map(through).collect();
+    wanted.extend(more);
+}
+
+enum Made {
+    /// That lead somewhere.
+    Links,
+    /// Second names of a file.
+    Names,
+}
+
+fn made(command: &Command) -> Option<Made> {
+    let program = command.program()?;
+    let words: Vec<String> = command.argv.iter().skip(1).map(|word| word.text('…')).collect();
+    let has = |letter: char, long: &str| {
+        words.iter().any(|word| match word.strip_prefix("--") {
+            Some(name) => name.len() > 1 && long.starts_with(name),
+            None => word.starts_with('-') && word.contains(letter),
+        })
+    };
+    match program {
+        name if LINKING.contains(&name) => {
+            Some(if has('s', "symbolic") { Made::Links } else { Made::Names })
+        }
+        name if COPYING.contains(&name) && has('l', "link") => Some(Made::Names),
+        name if COPYING.contains(&name) && has('s', "symbolic-link") => Some(Made::Links),
+        _ => None,
+    }
+}
+
+/// Every link that may come of it: the last word names it, or the directory it is put into. `None`: not all
+/// words are known.
+fn pairs(sources: &[PathUse], places: &[PathUse], input: &Input) -> Option<Vec<Link>> {
+    let mut links = Vec::new();
+    for place in places {
+        let (Word::Known(named), Place::At(dir)) = (&place.path, &place.cwd) else { return None };
+        let place = absolute(&absolute(&input.cwd, dir), named);
+        for source in sources {
+            let Word::Known(source) = &source.path else { return None };
+            let name = source.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+            let parent = place.rsplit_once('/').map_or("/", |(parent, _)| parent);
+            links.push(Link { at: place.clone(), to: absolute(parent, source) });
+            links.push(Link { at: absolute(&place, name), to: absolute(&place, source) });
+        }
+    }
+    Some(links)
+}
+
+/// What a path has beyond another, if it is that or below it.
+fn below<'a>(path: &'a str, place: &str) -> Option<&'a str> {
+    path.strip_prefix(place).filter(|rest| rest.is_empty() || rest.starts_with('/'))
+}

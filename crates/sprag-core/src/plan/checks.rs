@@ -1,0 +1,128 @@
+//! What shows that a stage has done what it was for. Sprag runs and looks itself; what an agent says of it is a claim.
+
+use serde::{Deserialize, Serialize};
+
+use super::values::{Command, FileGlob, Pattern, RelPath, Seconds};
+use crate::digest::Digest;
+use crate::text::Text;
+
+/// Patterns of artifacts at most.
+pub const ARTIFACTS: usize = 100;
+
+/// All that is looked at when a stage says that it is done, in this order.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Checks {
+    pub acceptance: Vec<Check>,
+    pub after_stage: Vec<Check>,
+    /// Each has to be there, not empty, and no stub.
+    pub artifacts: Vec<FileGlob>,
+    pub wiring: Vec<Wiring>,
+    pub wiring_tests: Vec<Check>,
+    pub truths: Vec<Check>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dead_code_check: Option<DeadCode>,
+    /// There if the stage mends something.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub regression_test: Option<Regression>,
+}
+
+/// A command, and what has to come of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Check {
+    pub command: Command,
+    pub exit_code: u8,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stdout_contains: Vec<Text<500>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stdout_not_contains: Vec<Text<500>>,
+    pub stderr: Stderr,
+    pub timeout: Seconds,
+    pub cache: Cache,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stderr {
+    #[default]
+    Any,
+    Empty,
+    Contains(Vec<Text<500>>),
+}
+
+/// Whether a pass counts for every run on the same tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cache {
+    ByTree,
+    Never,
+}
+
+/// Something has to be named where it is used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wiring {
+    pub source: RelPath,
+    pub pattern: Pattern,
+    pub description: Text<300>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeadCode {
+    pub command: Command,
+    pub fail_patterns: Vec<Pattern>,
+    pub ignore_patterns: Vec<Pattern>,
+    pub timeout: Seconds,
+}
+
+/// A test that would have shown what was mended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Regression {
+    pub file: RelPath,
+    pub must_contain: Vec<Text<500>>,
+}
+
+impl Checks {
+    /// Nothing looks at the result.
+    pub fn is_empty(&self) -> bool {
+        *self == Checks::default()
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.acceptance.len()
+            + self.after_stage.len()
+            + self.artifacts.len()
+            + self.wiring.len()
+            + self.wiring_tests.len()
+            + self.truths.len()
+            + usize::from(self.dead_code_check.is_some())
+            + usize::from(self.regression_test.is_some())
+    }
+
+    /// Those that start something, which a person is shown before they trust a plan.
+    pub fn commands(&self) -> impl Iterator<Item = &Command> {
+        let checks = [&self.acceptance, &self.after_stage, &self.wiring_tests, &self.truths];
+        let dead_code = self.dead_code_check.iter().map(|check| &check.command);
+        checks.into_iter().flatten().map(|check| &check.command).chain(dead_code)
+    }
+}
+
+impl Check {
+    /// A command that has to end well.
+    pub fn plain(command: Command, timeout: Seconds) -> Check {
+        Check {
+            command,
+            exit_code: 0,
+            stdout_contains: Vec::new(),
+            stdout_not_contains: Vec::new(),
+            stderr: Stderr::Any,
+            timeout,
+            cache: Cache::ByTree,
+        }
+    }
+
+    /// By which a pass is known again on the same tree.
+    pub fn digest(&self) -> Digest {
+        let json = serde_json::to_vec(self).expect("a check is plain data with text keys");
+        Digest::of([json])
+    }
+}

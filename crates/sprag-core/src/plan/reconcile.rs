@@ -1,0 +1,240 @@
+//! What is to be done next, from the records and a look at the world. An action leaves no choice open; where all
+//! that should be under way is, there is none.
+
+mod session;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+
+use super::merge::Want;
+use super::probe::{Resolution, resolve};
+use super::record::{Brief, Checking, Effect, Recorded, key};
+use super::run::{Run, Standing};
+use super::schedule::{Held, Schedule, schedule};
+use super::spec::{Kind, StageSpec};
+use super::stage::{Case, FIXES, Failure, Happened, Key, Phase, Stage, StageId, TRIES};
+use super::world::World;
+use crate::text::Text;
+use crate::time::Timestamp;
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// To be written down as it is.
+    Record(Recorded),
+    /// An intent is written down under this key, the effect is done, and what came of it is written down.
+    Do { key: Key, effect: Effect },
+    /// Nothing happens before then by itself.
+    WakeAt(Timestamp),
+}
+
+pub fn reconcile(run: &Run, world: &World, now: Timestamp) -> Vec<Action> {
+    let mut next = Next { run, world, now, actions: Vec::new(), done: BTreeSet::new() };
+    next.resume();
+    next.sessions();
+    next.queue();
+    for spec in run.plan().stages() {
+        if let Some(standing) = run.standing(&spec.id) {
+            next.stage(spec, standing);
+        }
+    }
+    let schedule = schedule(run, world.room, now);
+    for id in &schedule.start {
+        next.prepare(id);
+    }
+    next.promote();
+    next.wake(&schedule);
+    next.actions
+}
+
+struct Next<'a> {
+    run: &'a Run,
+    world: &'a World,
+    now: Timestamp,
+    actions: Vec<Action>,
+    /// Keys of this round.
+    done: BTreeSet<Key>,
+}
+
+impl Next<'_> {
+    fn act(&mut self, key: Key, effect: Effect) {
+        // Begun already: whoever is at it, or a look at the world, says what became of it.
+        if !self.run.open().contains_key(&key) && self.done.insert(key.clone()) {
+            self.actions.push(Action::Do { key, effect });
+        }
+    }
+
+    fn happened(&mut self, stage: &StageId, what: Happened) {
+        self.actions.push(Action::Record(Recorded::Happened { stage: stage.clone(), what }));
+    }
+
+    fn key(&self, stage: &StageId, standing: &Standing, step: &str) -> Key {
+        key(&self.run.id, stage.as_str(), standing.stage.attempt(), step)
+    }
+
+    /// Effects that were begun and that nobody is at any more.
+    fn resume(&mut self) {
+        for (key, effect) in self.run.open() {
+            if self.world.busy.contains(key) {
+                continue;
+            }
+            let Some(found) = self.world.found.get(key) else { continue };
+            match resolve(effect, found) {
+                Resolution::Done(outcome) => {
+                    self.actions.push(Action::Record(Recorded::Outcome { key: key.clone(), outcome }));
+                }
+                Resolution::Again => {
+                    self.actions.push(Action::Do { key: key.clone(), effect: effect.clone() });
+                }
+            }
+        }
+    }
+
+    fn queue(&mut self) {
+        // While a landing is under way nobody can tell whose move it was.
+        let is_landing = self.run.open().values().any(|effect| matches!(effect, Effect::Land { .. }));
+        let moved = self.world.trunk.as_ref().filter(|trunk| *trunk != self.run.queue().trunk());
+        if let (false, Some(trunk)) = (is_landing, moved) {
+            self.actions.push(Action::Record(Recorded::Moved { trunk: trunk.clone() }));
+            return;
+        }
+        for want in self.run.queue().wants() {
+            let (number, effect) = match want {
+                Want::Make { number, on, head } => (number, Effect::Candidate { number, on, head }),
+                Want::Check { number, commit, tree } => (number, Effect::Gate { number, commit, tree }),
+                Want::Land { number, from, to } => (number, Effect::Land { number, from, to }),
+            };
+            let Some(entry) = self.run.queue().entries().iter().find(|entry| entry.number == number) else {
+                continue;
+            };
+            let step = format!("queue.{number}.{}", self.run.tries(number));
+            let key = key(&self.run.id, entry.stage.as_str(), entry.verified.attempt, &step);
+            self.act(key, effect);
+        }
+    }
+
+    fn stage(&mut self, spec: &StageSpec, standing: &Standing) {
+        let id = &spec.id;
+        match &standing.stage {
+            Stage::Waiting { .. } | Stage::Merging { .. } => {}
+            Stage::Ready(_) if standing.is_preparing => self.prepare(id),
+            Stage::Ready(_) => {}
+            Stage::Running(work) => match work.phase {
+                Phase::Work => self.at_work(id, standing, &work.session, spec.retries),
+                Phase::Verify => self.verify(id, standing),
+            },
+            Stage::Asking { work, .. } => self.asking(id, standing, &work.session, spec.retries),
+            Stage::HandingOff { work, .. } => match self.is_gone(&work.session) {
+                true => {
+                    let key = self.key(id, standing, &format!("handoff.{}", standing.spawns));
+                    self.act(key, Effect::Salvage { stage: id.clone() });
+                }
+                false => self.end(&work.session),
+            },
+            Stage::Failing { work, report } if work.fixes < FIXES => match self.is_gone(&work.session) {
+                // A limit of its account holds for the next one, too.
+                true if self.run.held(id).is_some_and(|until| until > self.now) => {}
+                true => self.prepare(id),
+                false => {
+                    let key =
+                        self.key(id, standing, &format!("nudge.{}.{}", standing.spawns, standing.claims));
+                    let (stage, session) = (id.clone(), work.session.clone());
+                    self.act(key, Effect::Nudge { stage, session, text: report.clone() });
+                }
+            },
+            Stage::Failing { .. } => self.happened(id, Happened::Raised { case: Case::Checks }),
+            Stage::Conflicted { resolver: Some(session), .. } => self.resolving(id, standing, session),
+            Stage::Conflicted { resolver: None, tries, .. } => match *tries < TRIES {
+                true if standing.is_preparing => self.prepare(id),
+                true => {}
+                false => self.happened(id, Happened::Raised { case: Case::Conflict }),
+            },
+            Stage::MergeHeld { verified, .. } => match verified.attempt <= u32::from(spec.retries) {
+                true => {
+                    let again = Some(self.now);
+                    self.happened(id, Happened::Failed { failure: Failure::Conflict, again });
+                }
+                false => self.happened(id, Happened::Raised { case: Case::Red }),
+            },
+            Stage::Review { .. } | Stage::Blocked { .. } => {}
+            Stage::Done { .. } | Stage::Skipped { .. } => self.clear_away(id, standing),
+        }
+        if standing.stage.is_a_persons() && standing.notified < standing.moves {
+            let key = self.key(id, standing, &format!("notify.{}", standing.moves));
+            let text = Text::new(format!("stage `{}` is {}", id.as_str(), standing.stage.name()));
+            self.act(key, Effect::Notify { stage: id.clone(), text });
+        }
+    }
+
+    /// The next step on the way to an agent at work.
+    fn prepare(&mut self, id: &StageId) {
+        let (Some(spec), Some(standing)) = (self.run.plan().find(id.as_str()), self.run.standing(id)) else {
+            return;
+        };
+        // Two agents in one worktree would be at each other's files.
+        if let Some(session) = standing.session.as_ref().filter(|session| !self.is_gone(session)) {
+            return self.end(session);
+        }
+        let (step, effect) = if standing.worktree.is_none() {
+            let base = self.run.queue().trunk().clone();
+            (format!("worktree.{}", standing.worktrees), Effect::AddWorktree { stage: id.clone(), base })
+        } else if !standing.is_set_up && !spec.setup.is_empty() {
+            (format!("setup.{}", standing.worktrees), Effect::Setup { stage: id.clone() })
+        } else if !standing.is_looked_over && standing.spawns == 0 && !spec.before_stage.is_empty() {
+            (
+                format!("before.{}", standing.worktrees),
+                Effect::Check { stage: id.clone(), of: Checking::Before },
+            )
+        } else if !standing.is_briefed {
+            let brief = match (standing.brief, spec.kind) {
+                (Brief::Stage, Kind::Knowledge) => Brief::Knowledge,
+                (brief, _) => brief,
+            };
+            (format!("brief.{}", standing.spawns), Effect::WriteBrief { stage: id.clone(), brief })
+        } else {
+            (format!("spawn.{}", standing.spawns), Effect::Spawn { stage: id.clone() })
+        };
+        let key = self.key(id, standing, &step);
+        self.act(key, effect);
+    }
+
+    fn verify(&mut self, id: &StageId, standing: &Standing) {
+        let key = self.key(id, standing, &format!("claim.{}", standing.claims));
+        self.act(key, Effect::Check { stage: id.clone(), of: Checking::Claim });
+    }
+
+    /// Once nobody is in it any more: what no commit has is kept, and the worktree goes.
+    fn clear_away(&mut self, id: &StageId, standing: &Standing) {
+        let is_in_use = standing.session.as_ref().is_some_and(|session| !self.is_gone(session));
+        if standing.worktree.is_none() || is_in_use {
+            return;
+        }
+        let (step, effect) = match standing.is_salvaged {
+            false => ("salvage", Effect::Salvage { stage: id.clone() }),
+            true => ("remove", Effect::RemoveWorktree { stage: id.clone() }),
+        };
+        let key = self.key(id, standing, &format!("{step}.{}", standing.worktrees));
+        self.act(key, effect);
+    }
+
+    fn promote(&mut self) {
+        let trunk = self.run.queue().trunk();
+        let is_behind = self.world.target.as_ref().is_some_and(|target| target != trunk);
+        if is_behind {
+            let key = key(&self.run.id, "-", 0, &format!("promote.{}", self.run.promotions()));
+            self.act(key, Effect::Promote { to: trunk.clone() });
+        }
+    }
+
+    fn wake(&mut self, schedule: &Schedule) {
+        let times = schedule.held.values().filter_map(|held| match held {
+            Held::Until(at) | Held::Account(at) | Held::Breaker(at) => Some(*at),
+            Held::Told | Held::Slots | Held::Group | Held::Exclusive => None,
+        });
+        let failing =
+            self.run.standings().filter(|(_, standing)| matches!(standing.stage, Stage::Failing { .. }));
+        let accounts = failing.filter_map(|(id, _)| self.run.held(id));
+        let next = times.chain(accounts).filter(|at| *at > self.now).min();
+        self.actions.extend(next.map(Action::WakeAt));
+    }
+}

@@ -1,0 +1,124 @@
+//! What sessions do, and what is done about it.
+
+use super::super::record::{Because, Effect, Ended, Progress, Recorded};
+use super::super::retry::follows;
+use super::super::run::Standing;
+use super::super::stage::{Failure, Happened, Key, Stage, StageId};
+use super::super::world::{Alive, Session};
+use super::Next;
+use crate::text::Text;
+
+impl Next<'_> {
+    /// Ends that nobody has written down, and agents that nobody wants.
+    pub(super) fn sessions(&mut self) {
+        for (session, id) in self.run.sessions() {
+            // Whether it has started at all is not known yet.
+            if self.run.ended(session).is_some() || self.run.open().contains_key(session) {
+                continue;
+            }
+            match self.world.sessions.get(session) {
+                Some(Session::Over(ended)) => self.ended(id, session, ended.clone()),
+                Some(Session::Alive(_)) if !self.is_wanted(id, session) => self.end(session),
+                Some(Session::Alive(_)) => {}
+                // Nobody watches it and nobody has written how it ended.
+                None => {
+                    let ended = Ended::Failed { failure: Failure::Crash, progress: Progress::Nothing };
+                    self.ended(id, session, ended);
+                }
+            }
+        }
+    }
+
+    fn ended(&mut self, stage: &StageId, session: &Key, ended: Ended) {
+        let (stage, session) = (stage.clone(), session.clone());
+        let record = Recorded::Ended { stage, session, at: self.now, ended };
+        self.actions.push(super::Action::Record(record));
+    }
+
+    /// Whether its stage still has something for it to do. In a review it has not: who goes on starts anew.
+    fn is_wanted(&self, id: &StageId, session: &Key) -> bool {
+        self.run.standing(id).is_some_and(|standing| match &standing.stage {
+            Stage::Review { .. } => false,
+            stage => stage.session() == Some(session),
+        })
+    }
+
+    pub(super) fn is_gone(&self, session: &Key) -> bool {
+        self.run.ended(session).is_some()
+    }
+
+    pub(super) fn end(&mut self, session: &Key) {
+        self.kill(session, Because::Over);
+    }
+
+    fn kill(&mut self, session: &Key, because: Because) {
+        if !self.run.is_killed(session) {
+            let key = Key(Text::new(format!("{}/kill", session.0)));
+            self.act(key, Effect::Kill { session: session.clone(), because });
+        }
+    }
+
+    fn alive(&self, session: &Key) -> Option<&Alive> {
+        match self.world.sessions.get(session)? {
+            Session::Alive(alive) => Some(alive),
+            Session::Over(_) => None,
+        }
+    }
+
+    /// An interruption first; whoever does not move then is ended.
+    fn wedged(&mut self, session: &Key) {
+        match self.run.is_interrupted(session) {
+            false => {
+                let key = Key(Text::new(format!("{}/interrupt", session.0)));
+                self.act(key, Effect::Interrupt { session: session.clone() });
+            }
+            true => self.kill(session, Because::Wedged),
+        }
+    }
+
+    pub(super) fn at_work(&mut self, id: &StageId, standing: &Standing, session: &Key, retries: u8) {
+        if let Some((ended, at)) = self.run.ended(session) {
+            return self.happened(id, follows(ended, standing, retries, *at));
+        }
+        match self.alive(session) {
+            None | Some(Alive::Working) => {}
+            Some(Alive::Claiming) => self.happened(id, Happened::Claimed),
+            Some(Alive::Asking { question }) => {
+                let question = question.clone();
+                self.happened(id, Happened::Asked { question });
+            }
+            Some(Alive::Full) => {
+                self.happened(id, Happened::ContextFull { why: Text::new("its context is full") });
+            }
+            Some(Alive::Wedged) => self.wedged(session),
+        }
+    }
+
+    pub(super) fn asking(&mut self, id: &StageId, standing: &Standing, session: &Key, retries: u8) {
+        match self.run.ended(session) {
+            // It did without an answer.
+            Some((Ended::Well, _)) => self.happened(id, Happened::Answered),
+            Some((ended, at)) => self.happened(id, follows(ended, standing, retries, *at)),
+            None => match self.alive(session) {
+                None | Some(Alive::Asking { .. }) => {}
+                Some(Alive::Working | Alive::Claiming | Alive::Full | Alive::Wedged) => {
+                    self.happened(id, Happened::Answered);
+                }
+            },
+        }
+    }
+
+    pub(super) fn resolving(&mut self, id: &StageId, standing: &Standing, session: &Key) {
+        match self.run.ended(session) {
+            Some((Ended::Well, _)) => self.verify(id, standing),
+            Some(_) => self.happened(id, Happened::ResolverFailed),
+            None => match self.alive(session) {
+                Some(Alive::Claiming) => self.verify(id, standing),
+                // Nobody but the agent of the stage itself asks questions or hands over.
+                Some(Alive::Asking { .. } | Alive::Full) => self.end(session),
+                Some(Alive::Wedged) => self.wedged(session),
+                None | Some(Alive::Working) => {}
+            },
+        }
+    }
+}

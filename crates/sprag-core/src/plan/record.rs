@@ -1,0 +1,217 @@
+//! What a run writes down. An effect is two records: that it is about to be done, and what came of it; whoever finds
+//! the first without the second looks at the world before doing anything again.
+
+use serde::{Deserialize, Serialize};
+
+use super::spec::Plan;
+use super::stage::{Commit, Failure, Happened, Key, StageId};
+use crate::digest::Digest;
+use crate::log::Record;
+use crate::text::Text;
+use crate::time::Timestamp;
+
+/// One record of a run, by its kind.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", content = "body")]
+pub enum Recorded {
+    #[serde(rename = "plan.started")]
+    Started { run: Text<64>, plan: Box<Plan>, digest: Digest, trunk: Commit },
+    /// The plan means something else from here on.
+    #[serde(rename = "plan.amended")]
+    Amended { plan: Box<Plan>, digest: Digest, by: Text<64> },
+    #[serde(rename = "stage.happened")]
+    Happened { stage: StageId, what: Happened },
+    #[serde(rename = "session.ended")]
+    Ended { stage: StageId, session: Key, at: Timestamp, ended: Ended },
+    #[serde(rename = "effect.intent")]
+    Intent { key: Key, epoch: u64, effect: Effect },
+    #[serde(rename = "effect.outcome")]
+    Outcome { key: Key, outcome: Outcome },
+    /// Somebody else has moved the trunk.
+    #[serde(rename = "trunk.moved")]
+    Moved { trunk: Commit },
+}
+
+/// Something to be done. Doing it twice comes to the same, or is found out by a look.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "effect", rename_all = "snake_case")]
+pub enum Effect {
+    AddWorktree {
+        stage: StageId,
+        base: Commit,
+    },
+    Setup {
+        stage: StageId,
+    },
+    Check {
+        stage: StageId,
+        of: Checking,
+    },
+    WriteBrief {
+        stage: StageId,
+        brief: Brief,
+    },
+    /// The session is called by the key of this effect.
+    Spawn {
+        stage: StageId,
+    },
+    /// Says something to an agent at its next boundary.
+    Nudge {
+        stage: StageId,
+        session: Key,
+        text: Text<4000>,
+    },
+    Interrupt {
+        session: Key,
+    },
+    /// The agent and all it has started.
+    Kill {
+        session: Key,
+        because: Because,
+    },
+    /// Writes down what was done, and keeps what no commit has.
+    Salvage {
+        stage: StageId,
+    },
+    Candidate {
+        number: u64,
+        on: Commit,
+        head: Commit,
+    },
+    Gate {
+        number: u64,
+        commit: Commit,
+        tree: Commit,
+    },
+    Land {
+        number: u64,
+        from: Commit,
+        to: Commit,
+    },
+    Promote {
+        to: Commit,
+    },
+    RemoveWorktree {
+        stage: StageId,
+    },
+    Notify {
+        stage: StageId,
+        text: Text<300>,
+    },
+}
+
+/// Why an agent is ended; its supervisor writes it down as that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Because {
+    /// There is nothing for it to do.
+    Over,
+    Wedged,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Checking {
+    /// Before the first agent starts, on a base that nobody has touched.
+    Before,
+    /// What an agent says is done.
+    Claim,
+}
+
+/// What an agent is told; each kind has a text of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Brief {
+    Stage,
+    Knowledge,
+    Recovery,
+    Merge,
+    MergeConflict,
+    BaseConflict,
+}
+
+/// What came of an effect.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+pub enum Outcome {
+    Done,
+    /// It is there, and stands on this.
+    Worktree {
+        base: Commit,
+    },
+    /// What was claimed holds, as exactly this tree.
+    Green {
+        head: Commit,
+        tree: Commit,
+    },
+    Red {
+        report: Text<4000>,
+    },
+    /// Nothing was changed, or something is left over.
+    Unchanged,
+    Spawned,
+    Salvaged {
+        carry: Text<64>,
+    },
+    Made {
+        commit: Commit,
+        tree: Commit,
+    },
+    Conflicted {
+        paths: Vec<Text<400>>,
+    },
+    /// The trunk is somewhere else by now.
+    Elsewhere {
+        trunk: Commit,
+    },
+    Failed {
+        failure: Failure,
+        why: Text<300>,
+    },
+}
+
+/// How a session ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "ended", rename_all = "snake_case")]
+pub enum Ended {
+    /// It says that it is done.
+    Well,
+    Failed {
+        failure: Failure,
+        progress: Progress,
+    },
+    RateLimited {
+        until: Timestamp,
+    },
+    ContextFull,
+    /// By us.
+    Stopped,
+}
+
+/// Whether a session has committed anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Progress {
+    Committed,
+    Nothing,
+}
+
+impl Recorded {
+    /// As a line of the log, which others name and sign.
+    pub fn record(&self, at: Timestamp) -> Record {
+        let written = serde_json::to_value(self).expect("a record is plain data with text keys");
+        let kind = written["kind"].as_str().unwrap_or_default();
+        Record::new(kind, at, written["body"].clone())
+    }
+
+    /// `None`: it is of a kind, or of a form, that this version does not know.
+    pub fn read(record: &Record) -> Option<Recorded> {
+        let whole = serde_json::json!({"kind": record.kind, "body": record.body});
+        serde_json::from_value(whole).ok()
+    }
+}
+
+/// `run/stage/attempt/step`: by which an effect is known again.
+pub fn key(run: &Text<64>, stage: &str, attempt: u32, step: &str) -> Key {
+    Key(Text::new(format!("{run}/{stage}/{attempt}/{step}")))
+}

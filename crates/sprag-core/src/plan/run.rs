@@ -1,0 +1,316 @@
+//! A run of a plan: the fold of its records, and nothing that cannot be folded again.
+
+mod outcome;
+mod standing;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::merge::{Left, Queue};
+use super::record::{Because, Effect, Ended, Recorded};
+use super::retry;
+use super::scope::{Compared, overlaps};
+use super::spec::{Client, Plan};
+use super::stage::{Happened, Key, Stage, StageId, Stepped, Word, step};
+use crate::text::Text;
+use crate::time::Timestamp;
+
+pub use standing::Standing;
+
+/// Candidates that are made before the first has landed.
+const DEPTH: usize = 3;
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    pub id: Text<64>,
+    plan: Plan,
+    epoch: u64,
+    standings: BTreeMap<StageId, Standing>,
+    queue: Queue,
+    /// How many effects each entry of the queue has had.
+    tries: BTreeMap<u64, u32>,
+    /// Begun, and nobody has said what came of it.
+    open: BTreeMap<Key, Effect>,
+    /// Whose each session is.
+    sessions: BTreeMap<Key, StageId>,
+    ended: BTreeMap<Key, (Ended, Timestamp)>,
+    interrupted: BTreeSet<Key>,
+    killed: BTreeSet<Key>,
+    /// Clients whose account may not be used before then.
+    held: BTreeMap<String, Timestamp>,
+    /// Of all stages, since one has gone well.
+    crashes: Vec<Timestamp>,
+    promotions: u32,
+    /// Stages that may change the same file and do not wait for each other, by their places in the plan; the
+    /// smaller first.
+    near: BTreeSet<(usize, usize)>,
+}
+
+/// Pairs of those that are kept: it is about who goes first, so that a few may be forgotten.
+const NEAR: usize = 100_000;
+
+impl Run {
+    /// `None`: they do not begin with the start of a run.
+    pub fn fold<'a>(records: impl IntoIterator<Item = &'a Recorded>) -> Option<Run> {
+        let mut records = records.into_iter();
+        let mut run = Run::begin(records.next()?)?;
+        records.for_each(|record| run.apply(record));
+        Some(run)
+    }
+
+    fn begin(record: &Recorded) -> Option<Run> {
+        let Recorded::Started { run, plan, trunk, .. } = record else { return None };
+        let mut run = Run {
+            id: run.clone(),
+            plan: (**plan).clone(),
+            epoch: 0,
+            standings: BTreeMap::new(),
+            queue: Queue::new(trunk.clone(), DEPTH),
+            tries: BTreeMap::new(),
+            open: BTreeMap::new(),
+            sessions: BTreeMap::new(),
+            ended: BTreeMap::new(),
+            interrupted: BTreeSet::new(),
+            killed: BTreeSet::new(),
+            held: BTreeMap::new(),
+            crashes: Vec::new(),
+            promotions: 0,
+            near: BTreeSet::new(),
+        };
+        run.take_stages();
+        Some(run)
+    }
+
+    /// Total: what means nothing here changes nothing.
+    pub fn apply(&mut self, record: &Recorded) {
+        match record {
+            Recorded::Started { .. } => {}
+            Recorded::Amended { plan, .. } => {
+                self.plan = (**plan).clone();
+                self.take_stages();
+            }
+            Recorded::Happened { stage, what } => self.happen(stage, what),
+            Recorded::Ended { stage, session, at, ended } => self.end(stage, session, *at, ended),
+            Recorded::Intent { key, epoch, effect } => {
+                self.epoch = self.epoch.max(*epoch);
+                self.open.insert(key.clone(), effect.clone());
+                self.begun(key, effect);
+            }
+            Recorded::Outcome { key, outcome } => {
+                if let Some(effect) = self.open.remove(key) {
+                    outcome::take(self, key, &effect, outcome);
+                }
+            }
+            Recorded::Moved { trunk } => self.queue.moved(trunk.clone()),
+        }
+    }
+
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    pub fn queue(&self) -> &Queue {
+        &self.queue
+    }
+
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    pub fn standing(&self, stage: &StageId) -> Option<&Standing> {
+        self.standings.get(stage)
+    }
+
+    pub fn standings(&self) -> impl Iterator<Item = (&StageId, &Standing)> {
+        self.standings.iter()
+    }
+
+    pub fn open(&self) -> &BTreeMap<Key, Effect> {
+        &self.open
+    }
+
+    pub fn tries(&self, number: u64) -> u32 {
+        self.tries.get(&number).copied().unwrap_or(0)
+    }
+
+    pub fn sessions(&self) -> &BTreeMap<Key, StageId> {
+        &self.sessions
+    }
+
+    pub fn ended(&self, session: &Key) -> Option<&(Ended, Timestamp)> {
+        self.ended.get(session)
+    }
+
+    pub fn is_interrupted(&self, session: &Key) -> bool {
+        self.interrupted.contains(session)
+    }
+
+    pub fn is_killed(&self, session: &Key) -> bool {
+        self.killed.contains(session)
+    }
+
+    pub fn promotions(&self) -> u32 {
+        self.promotions
+    }
+
+    pub fn crashes(&self) -> &[Timestamp] {
+        &self.crashes
+    }
+
+    /// Whether two stages, by their places in the plan, may change the same file.
+    pub fn are_near(&self, one: usize, other: usize) -> bool {
+        self.near.contains(&(one.min(other), one.max(other)))
+    }
+
+    /// Until when the account of a stage's client may not be used.
+    pub fn held(&self, stage: &StageId) -> Option<Timestamp> {
+        self.held.get(&account(&self.plan.find(stage.as_str())?.agent.client)).copied()
+    }
+
+    /// Every stage is merged or skipped.
+    pub fn is_over(&self) -> bool {
+        self.standings.values().all(|standing| standing.stage.is_over())
+    }
+
+    /// New stages of the plan, and who waits for whom by now.
+    fn take_stages(&mut self) {
+        for spec in self.plan.stages() {
+            let waiting = Stage::Waiting { on: spec.dependencies.clone() };
+            self.standings.entry(spec.id.clone()).or_insert_with(|| Standing::new(waiting));
+        }
+        let scopes: Vec<Compared> =
+            self.plan.stages().iter().map(|spec| Compared::new(&spec.scope)).collect();
+        let (near, _) = overlaps(&scopes, self.plan.graph(), NEAR);
+        self.near = near.into_iter().map(|(one, other, _)| (one, other)).collect();
+        let ids: Vec<StageId> = self.plan.stages().iter().map(|spec| spec.id.clone()).collect();
+        ids.iter().for_each(|id| self.free(id));
+    }
+
+    /// Looks again at what a stage waits for.
+    fn free(&mut self, id: &StageId) {
+        let Some(spec) = self.plan.find(id.as_str()) else { return };
+        let is_done = |need: &StageId| {
+            matches!(self.standings.get(need), Some(Standing { stage: Stage::Done { .. }, .. }))
+        };
+        let on: Vec<StageId> = spec.dependencies.iter().filter(|need| !is_done(need)).cloned().collect();
+        let Some(standing) = self.standings.get_mut(id) else { return };
+        if !matches!(standing.stage, Stage::Waiting { .. }) {
+            return;
+        }
+        if on.is_empty() {
+            self.happen(id, &Happened::Freed);
+        } else {
+            standing.stage = Stage::Waiting { on };
+        }
+    }
+
+    fn happen(&mut self, id: &StageId, what: &Happened) {
+        let Some(standing) = self.standings.get(id) else { return };
+        // Only the queue knows its numbers: whoever wants to be merged gets the next one.
+        let what = match what {
+            Happened::Told(Word::Merge { verified, .. })
+                if matches!(standing.stage, Stage::Review { .. }) =>
+            {
+                let entry = self.queue.offer(id.clone(), verified.clone());
+                Happened::Told(Word::Merge { verified: verified.clone(), entry })
+            }
+            what => what.clone(),
+        };
+        let Stepped::To(to) = step(&standing.stage, &what) else { return };
+        let is_done = matches!(to, Stage::Done { .. });
+        let standing = self.standings.get_mut(id).expect("it was there above");
+        standing.enter(to, &what);
+        if is_done {
+            let place = self.plan.place(id.as_str());
+            let wanted: Vec<StageId> = place
+                .map(|place| self.plan.graph().wanted_by(place))
+                .unwrap_or_default()
+                .iter()
+                .map(|place| self.plan.stages()[*place].id.clone())
+                .collect();
+            wanted.iter().for_each(|id| self.free(id));
+        }
+    }
+
+    /// What became of entries of the queue.
+    fn left(&mut self, left: Vec<Left>) {
+        for left in left {
+            match left {
+                Left::Landed { stage, merged } => self.happen(&stage, &Happened::Landed { merged }),
+                Left::Conflicted { stage, against, paths } => {
+                    self.happen(&stage, &Happened::Conflicted { against, paths });
+                }
+                Left::Red { stage, cause } => self.happen(&stage, &Happened::MergeRed { cause }),
+            }
+        }
+    }
+
+    fn begun(&mut self, key: &Key, effect: &Effect) {
+        match effect {
+            Effect::AddWorktree { stage, .. }
+            | Effect::Setup { stage }
+            | Effect::WriteBrief { stage, .. }
+            | Effect::Spawn { stage } => {
+                if let Effect::Spawn { .. } = effect {
+                    self.sessions.insert(key.clone(), stage.clone());
+                }
+                if let Some(standing) = self.standings.get_mut(stage) {
+                    standing.is_preparing = true;
+                }
+            }
+            Effect::Kill { session, because: Because::Over | Because::Wedged } => {
+                self.killed.insert(session.clone());
+            }
+            Effect::Interrupt { session } => {
+                self.interrupted.insert(session.clone());
+            }
+            Effect::Notify { stage, .. } => {
+                if let Some(standing) = self.standings.get_mut(stage) {
+                    standing.notified = standing.moves;
+                }
+            }
+            Effect::Check { .. }
+            | Effect::Nudge { .. }
+            | Effect::Salvage { .. }
+            | Effect::Candidate { .. }
+            | Effect::Gate { .. }
+            | Effect::Land { .. }
+            | Effect::Promote { .. }
+            | Effect::RemoveWorktree { .. } => {}
+        }
+    }
+
+    fn end(&mut self, stage: &StageId, session: &Key, at: Timestamp, ended: &Ended) {
+        if self.ended.contains_key(session) {
+            return;
+        }
+        self.ended.insert(session.clone(), (ended.clone(), at));
+        if let Some(standing) = self.standings.get_mut(stage) {
+            standing.crashes = retry::crashes(standing.crashes, ended);
+        }
+        match ended {
+            Ended::Well => self.crashes.clear(),
+            Ended::Failed { failure, .. } if retry::is_retried(*failure) => {
+                self.crashes.push(at);
+                // More than a storm of them says no more.
+                if self.crashes.len() > retry::STORM {
+                    self.crashes.remove(0);
+                }
+            }
+            Ended::RateLimited { until } => {
+                if let Some(spec) = self.plan.find(stage.as_str()) {
+                    let held = self.held.entry(account(&spec.agent.client)).or_insert(*until);
+                    *held = (*until).max(*held);
+                }
+            }
+            Ended::Failed { .. } | Ended::ContextFull | Ended::Stopped => {}
+        }
+    }
+}
+
+/// Whose limits a client runs into.
+fn account(client: &Client) -> String {
+    match client {
+        Client::Known(known) => known.name().to_owned(),
+        Client::Command { command } => command.first().map(ToString::to_string).unwrap_or_default(),
+    }
+}

@@ -1,0 +1,171 @@
+//! What the outcome of an effect means for a run.
+
+use super::super::merge::Checked;
+use super::super::record::{Checking, Effect, Outcome};
+use super::super::spec::Merging;
+use super::super::stage::{Case, Commit, Failure, Happened, Key, Phase, Stage, StageId, Verified};
+use super::Run;
+use crate::text::Text;
+
+pub fn take(run: &mut Run, key: &Key, effect: &Effect, outcome: &Outcome) {
+    match effect {
+        Effect::AddWorktree { stage, .. } => match outcome {
+            Outcome::Worktree { base } => {
+                let Some(standing) = run.standings.get_mut(stage) else { return };
+                standing.worktree = Some(base.clone());
+                standing.worktrees += 1;
+                (standing.is_set_up, standing.is_looked_over, standing.is_salvaged) = (false, false, false);
+            }
+            outcome => blocked(run, stage, outcome),
+        },
+        Effect::Setup { stage } => match (outcome, run.standings.get_mut(stage)) {
+            (Outcome::Done, Some(standing)) => standing.is_set_up = true,
+            (outcome, _) => blocked(run, stage, outcome),
+        },
+        Effect::Check { stage, of: Checking::Before } => match (outcome, run.standings.get_mut(stage)) {
+            (Outcome::Done, Some(standing)) => standing.is_looked_over = true,
+            (outcome, _) => blocked(run, stage, outcome),
+        },
+        Effect::Check { stage, of: Checking::Claim } => claimed(run, stage, outcome),
+        Effect::WriteBrief { stage, .. } => match (outcome, run.standings.get_mut(stage)) {
+            (Outcome::Done, Some(standing)) => standing.is_briefed = true,
+            (outcome, _) => blocked(run, stage, outcome),
+        },
+        Effect::Spawn { stage } => spawned(run, stage, key, outcome),
+        Effect::Nudge { stage, session, .. } => {
+            if *outcome == Outcome::Done {
+                run.happen(stage, &Happened::SentBack { session: session.clone() });
+            }
+        }
+        Effect::Salvage { stage } => {
+            let Some(standing) = run.standings.get_mut(stage) else { return };
+            match (&standing.stage, outcome) {
+                (Stage::HandingOff { .. }, Outcome::Salvaged { carry }) => {
+                    run.happen(stage, &Happened::HandedOff { carry: carry.clone() });
+                }
+                (Stage::HandingOff { .. }, outcome) => blocked(run, stage, outcome),
+                _ => standing.is_salvaged = true,
+            }
+        }
+        Effect::RemoveWorktree { stage } => {
+            if let (Outcome::Done, Some(standing)) = (outcome, run.standings.get_mut(stage)) {
+                standing.worktree = None;
+            }
+        }
+        Effect::Candidate { number, on, .. } => {
+            *run.tries.entry(*number).or_default() += 1;
+            let left = match outcome {
+                Outcome::Made { commit, tree } => {
+                    run.queue.made(*number, on, commit.clone(), tree.clone());
+                    Vec::new()
+                }
+                Outcome::Conflicted { paths } => run.queue.conflicted(*number, on, paths.clone()),
+                // Nobody can say what is wrong, so somebody has to look at it.
+                _ => run.queue.conflicted(*number, on, Vec::new()),
+            };
+            run.left(left);
+        }
+        Effect::Gate { number, commit, .. } => {
+            *run.tries.entry(*number).or_default() += 1;
+            let checked = match outcome {
+                Outcome::Done => Checked::Green,
+                Outcome::Red { report } => Checked::Red { report: report.clone() },
+                other => Checked::Red { report: why(other) },
+            };
+            let left = run.queue.checked(*number, commit, checked);
+            run.left(left);
+        }
+        Effect::Land { number, to, .. } => {
+            *run.tries.entry(*number).or_default() += 1;
+            match outcome {
+                Outcome::Done => {
+                    let left = run.queue.landed(*number, to);
+                    run.left(left);
+                }
+                Outcome::Elsewhere { trunk } => run.queue.moved(trunk.clone()),
+                _ => {}
+            }
+        }
+        Effect::Promote { .. } => run.promotions += 1,
+        Effect::Interrupt { .. } | Effect::Kill { .. } | Effect::Notify { .. } => {}
+    }
+}
+
+/// Nothing can be done for a stage before somebody has looked at it.
+fn blocked(run: &mut Run, stage: &StageId, outcome: &Outcome) {
+    let failure = match outcome {
+        Outcome::Failed { failure, .. } => *failure,
+        _ => Failure::Setup,
+    };
+    run.happen(stage, &Happened::Failed { failure, again: None });
+}
+
+fn spawned(run: &mut Run, stage: &StageId, key: &Key, outcome: &Outcome) {
+    let Some(standing) = run.standings.get_mut(stage) else { return };
+    standing.spawns += 1;
+    standing.is_briefed = false;
+    if *outcome != Outcome::Spawned {
+        run.sessions.remove(key);
+        return blocked(run, stage, outcome);
+    }
+    let session = key.clone();
+    standing.session = Some(session.clone());
+    let base = standing.worktree.clone().unwrap_or_else(|| Commit(Text::new("")));
+    let what = match &standing.stage {
+        Stage::Failing { .. } => Happened::SentBack { session },
+        Stage::Conflicted { .. } => Happened::ResolverStarted { session },
+        _ => Happened::Started { session, base },
+    };
+    run.happen(stage, &what);
+}
+
+/// A claim was looked at.
+fn claimed(run: &mut Run, stage: &StageId, outcome: &Outcome) {
+    let merge = run.plan.find(stage.as_str()).map_or(Merging::Person, |spec| spec.merge);
+    let Some(standing) = run.standings.get_mut(stage) else { return };
+    standing.claims += 1;
+    let (attempt, base) = match &standing.stage {
+        Stage::Running(work) if work.phase == Phase::Verify => (work.attempt, work.base.clone()),
+        Stage::Conflicted { verified, resolver: Some(_), .. } => (verified.attempt, verified.base.clone()),
+        _ => return,
+    };
+    let is_resolved = matches!(standing.stage, Stage::Conflicted { .. });
+    let what = match outcome {
+        Outcome::Green { head, tree } => {
+            run.crashes.clear();
+            let verified = Verified { attempt, head: head.clone(), tree: tree.clone(), base };
+            match (is_resolved, merge) {
+                (true, _) => {
+                    let entry = run.queue.offer(stage.clone(), verified.clone());
+                    Happened::Queued { verified, entry }
+                }
+                (false, Merging::Auto) => {
+                    let entry = run.queue.offer(stage.clone(), verified.clone());
+                    Happened::Green { verified, entry }
+                }
+                (false, Merging::Person) => {
+                    standing.verified = Some(verified);
+                    Happened::Raised { case: Case::Merge }
+                }
+            }
+        }
+        _ if is_resolved => Happened::ResolverFailed,
+        Outcome::Red { report } => Happened::Red { report: report.clone() },
+        Outcome::Unchanged => {
+            standing.unchanged += 1;
+            match standing.unchanged {
+                1 => Happened::Red { report: Text::new("nothing was committed, or something is left over") },
+                _ => Happened::Raised { case: Case::NoChange },
+            }
+        }
+        other => Happened::Red { report: why(other) },
+    };
+    run.happen(stage, &what);
+}
+
+fn why(outcome: &Outcome) -> Text<4000> {
+    match outcome {
+        Outcome::Failed { why, .. } => Text::new(why.as_str()),
+        _ => Text::new("it could not be run"),
+    }
+}

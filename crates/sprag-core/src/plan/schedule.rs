@@ -1,0 +1,170 @@
+//! Who starts next, and why somebody does not. The way that takes longest is begun first.
+
+use std::collections::BTreeMap;
+
+use super::retry::{Breaker, breaker};
+use super::run::{Run, Standing};
+use super::spec::StageSpec;
+use super::stage::{Stage, StageId, TRIES};
+use crate::intent::Sharing;
+use crate::time::Timestamp;
+
+/// Why a stage that could start does not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Held {
+    /// By a person.
+    Told,
+    Until(Timestamp),
+    /// The account of its client has reached a limit.
+    Account(Timestamp),
+    /// Too much has crashed lately.
+    Breaker(Timestamp),
+    Slots,
+    Group,
+    /// It wants to be alone, or somebody else does.
+    Exclusive,
+}
+
+/// Stages to be begun now, in this order, and why the others are not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Schedule {
+    pub start: Vec<StageId>,
+    pub held: BTreeMap<StageId, Held>,
+}
+
+pub fn schedule(run: &Run, room: u16, now: Timestamp) -> Schedule {
+    let plan = run.plan();
+    let mut schedule = Schedule::default();
+    let mut active: Vec<&StageSpec> =
+        plan.stages().iter().filter(|spec| standing(run, spec).is_some_and(Standing::is_active)).collect();
+    let breaker = breaker(run.crashes(), now);
+    let slots = match breaker {
+        Breaker::HalfOpen => 1,
+        Breaker::Closed | Breaker::Open { .. } => plan.head.slots.min(room),
+    };
+    for spec in by_rank(run, now) {
+        let held =
+            stopped(run, spec, breaker, now).or_else(|| crowded(run, spec, &active, usize::from(slots)));
+        match held {
+            Some(held) => {
+                schedule.held.insert(spec.id.clone(), held);
+            }
+            None => {
+                schedule.start.push(spec.id.clone());
+                active.push(spec);
+            }
+        }
+    }
+    schedule
+}
+
+/// Everybody who could start as far as it goes by itself, the most urgent first.
+fn by_rank(run: &Run, now: Timestamp) -> Vec<&StageSpec> {
+    let plan = run.plan();
+    let ranks = plan.graph().ranks(&vec![1; plan.stages().len()]);
+    let is_active = |at: &usize| standing(run, &plan.stages()[*at]).is_some_and(Standing::is_active);
+    let active: Vec<usize> = (0..plan.stages().len()).filter(is_active).collect();
+    let may_start = |spec: &StageSpec| match standing(run, spec).map(|standing| (standing, &standing.stage)) {
+        Some((standing, Stage::Ready(_))) => !standing.is_preparing,
+        Some((standing, Stage::Conflicted { resolver: None, tries, .. })) => {
+            *tries < TRIES && !standing.is_preparing
+        }
+        _ => false,
+    };
+    let mut found: Vec<(usize, &StageSpec)> =
+        plan.stages().iter().enumerate().filter(|(_, spec)| may_start(spec)).collect();
+    found.sort_by_cached_key(|(at, spec)| {
+        let is_late = stopped(run, spec, Breaker::Closed, now).is_some();
+        let is_near = active.iter().any(|other| run.are_near(*at, *other));
+        let out = plan.graph().wanted_by(*at).len();
+        (is_late, is_near, std::cmp::Reverse(ranks[*at]), std::cmp::Reverse(out), spec.id.clone())
+    });
+    found.into_iter().map(|(_, spec)| spec).collect()
+}
+
+fn standing<'a>(run: &'a Run, spec: &StageSpec) -> Option<&'a Standing> {
+    run.standing(&spec.id)
+}
+
+/// What has nothing to do with the others.
+fn stopped(run: &Run, spec: &StageSpec, breaker: Breaker, now: Timestamp) -> Option<Held> {
+    if let Some(Stage::Ready(turn)) = standing(run, spec).map(|standing| &standing.stage) {
+        if turn.is_held {
+            return Some(Held::Told);
+        }
+        if let Some(until) = turn.not_before.filter(|until| *until > now) {
+            return Some(Held::Until(until));
+        }
+    }
+    if let Some(until) = run.held(&spec.id).filter(|until| *until > now) {
+        return Some(Held::Account(until));
+    }
+    match breaker {
+        Breaker::Open { until } => Some(Held::Breaker(until)),
+        Breaker::Closed | Breaker::HalfOpen => None,
+    }
+}
+
+fn crowded(run: &Run, spec: &StageSpec, active: &[&StageSpec], slots: usize) -> Option<Held> {
+    let is_alone = |spec: &StageSpec| spec.sharing == Sharing::Exclusive;
+    if !active.is_empty() && (is_alone(spec) || active.iter().any(|other| is_alone(other))) {
+        return Some(Held::Exclusive);
+    }
+    if active.len() >= slots {
+        return Some(Held::Slots);
+    }
+    let group = spec.parallel_group.as_ref()?;
+    let is_of = |other: &&&StageSpec| other.parallel_group.as_ref().is_some_and(|of| of.name == group.name);
+    let count = active.iter().filter(is_of).count();
+    run.plan().group_max(&group.name).filter(|max| count >= usize::from(*max)).map(|_| Held::Group)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{begin, now, plan, started};
+    use super::*;
+
+    fn starts(stages: &[(&str, &str, &str)], slots: u16) -> Vec<String> {
+        let run = started(plan(stages));
+        schedule(&run, slots, now()).start.iter().map(|id| id.as_str().to_owned()).collect()
+    }
+
+    #[test]
+    fn the_longest_way_is_begun_first_then_who_is_wanted_most() {
+        let stages = [
+            ("alone", "", "x/**"),
+            ("wanted", "", "y/**"),
+            ("long", "", "z/**"),
+            ("mid", "long", "a/**"),
+            ("end", "mid", "b/**"),
+            ("one", "wanted", "c/**"),
+            ("two", "wanted", "d/**"),
+            ("three", "alone", "e/**"),
+        ];
+        assert_eq!(starts(&stages, 4), ["long", "wanted", "alone"]);
+        assert_eq!(starts(&stages, 1), ["long"]);
+    }
+
+    #[test]
+    fn who_would_be_at_the_same_files_comes_last() {
+        let mut run = started(plan(&[("a", "", "x/**"), ("b", "", "x/y"), ("c", "", "z")]));
+        begin(&mut run, "a");
+        let found = schedule(&run, 2, now());
+        assert_eq!(found.start, [StageId::new("c")]);
+        assert_eq!(found.held.get(&StageId::new("b")), Some(&Held::Slots));
+    }
+
+    #[test]
+    fn groups_and_those_who_want_to_be_alone_wait() {
+        let mut stages = plan(&[("a", "", "x"), ("b", "", "y"), ("c", "", "z")]);
+        stages["stages"][0]["parallel_group"] = serde_json::json!({"name": "g", "max": 1});
+        stages["stages"][1]["parallel_group"] = serde_json::json!({"name": "g"});
+        let found = schedule(&started(stages.clone()), 4, now());
+        assert_eq!(found.start, [StageId::new("a"), StageId::new("c")]);
+        assert_eq!(found.held.get(&StageId::new("b")), Some(&Held::Group));
+        stages["stages"][2]["sharing"] = serde_json::json!("exclusive");
+        let found = schedule(&started(stages), 4, now());
+        assert_eq!(found.start, [StageId::new("a")]);
+        assert_eq!(found.held.get(&StageId::new("c")), Some(&Held::Exclusive));
+    }
+}

@@ -1,0 +1,169 @@
+//! Whether two stages may want to change the same file. A yes may be one too many, a no is certain.
+
+use super::graph::Graph;
+use super::spec::Scope;
+use super::values::FileGlob;
+use crate::intent::{Folding, Glob};
+
+/// What all comparisons of a plan may cost, in pairs of places in patterns.
+const STEPS: u32 = 1_000_000;
+
+/// Signs that stand for others.
+const SIGNS: [char; 3] = ['*', '?', '{'];
+
+/// A scope, made ready to be compared.
+#[derive(Clone, Debug, Default)]
+pub struct Compared {
+    /// In their order: what takes away counts for those before it.
+    parts: Vec<Part>,
+}
+
+#[derive(Clone, Debug)]
+struct Part {
+    text: FileGlob,
+    glob: Glob,
+    /// The directory that is named before the first star.
+    start: String,
+    /// It names one path.
+    is_plain: bool,
+}
+
+impl Compared {
+    pub fn new(scope: &Scope) -> Compared {
+        let part = |text: &FileGlob| Part {
+            glob: text.glob(),
+            start: start(text.as_str().trim_start_matches('!')),
+            is_plain: !text.as_str().contains(SIGNS) && !text.as_str().ends_with('/'),
+            text: text.clone(),
+        };
+        Compared { parts: scope.globs.iter().map(part).collect() }
+    }
+
+    /// Two patterns that fit the same path. `None`: it would cost too much to say.
+    pub fn meets(&self, other: &Compared, steps: &mut u32) -> Option<Option<(FileGlob, FileGlob)>> {
+        for (at, one) in self.adding() {
+            for (place, two) in other.adding() {
+                *steps = steps.checked_sub(1)?;
+                let is_apart = !is_below(&one.start, &two.start) && !is_below(&two.start, &one.start);
+                if is_apart {
+                    continue;
+                }
+                if one.glob.meets(&two.glob, steps)? && !self.lets_go(at, two) && !other.lets_go(place, one) {
+                    return Some(Some((one.text.clone(), two.text.clone())));
+                }
+            }
+        }
+        Some(None)
+    }
+
+    fn adding(&self) -> impl Iterator<Item = (usize, &Part)> {
+        self.parts.iter().enumerate().filter(|(_, part)| !part.text.is_exclusion())
+    }
+
+    /// Whether all that the other names is taken away again behind this place. Who adds it once more is
+    /// compared by itself.
+    fn lets_go(&self, at: usize, other: &Part) -> bool {
+        self.parts[at + 1..].iter().filter(|part| part.text.is_exclusion()).any(|part| {
+            let is_all_below = !other.start.is_empty() && part.glob.fits_tree(&other.start, Folding::Exact);
+            is_all_below || other.is_plain && part.glob.fits(other.text.as_str(), Folding::Exact)
+        })
+    }
+}
+
+/// Pairs of stages that may run at once and change the same file, with the patterns by which, so many at most; and
+/// whether all pairs could be compared.
+pub fn overlaps(
+    scopes: &[Compared],
+    graph: &Graph,
+    most: usize,
+) -> (Vec<(usize, usize, (FileGlob, FileGlob))>, bool) {
+    let order = graph.order_known();
+    let mut steps = STEPS;
+    let mut found = Vec::new();
+    for (other, theirs) in scopes.iter().enumerate().filter(|(_, scope)| !scope.parts.is_empty()) {
+        for (one, ours) in scopes[..other].iter().enumerate().filter(|(_, scope)| !scope.parts.is_empty()) {
+            if order.are_ordered(one, other) {
+                continue;
+            }
+            match ours.meets(theirs, &mut steps) {
+                None => return (found, false),
+                Some(None) => {}
+                Some(Some(_)) if found.len() >= most => return (found, false),
+                Some(Some(globs)) => found.push((one, other, globs)),
+            }
+        }
+    }
+    (found, true)
+}
+
+fn is_below(dir: &str, other: &str) -> bool {
+    let rest = other.strip_prefix(dir);
+    rest.is_some_and(|rest| dir.is_empty() || rest.is_empty() || rest.starts_with('/'))
+}
+
+/// What a pattern names before its first sign that stands for others: whole directories.
+fn start(text: &str) -> String {
+    let names: Vec<&str> = text.trim_start_matches("./").split('/').collect();
+    let fixed = names.iter().take_while(|name| !name.contains(SIGNS)).count();
+    names[..fixed.min(names.len() - 1)]
+        .iter()
+        .filter(|name| !name.is_empty() && **name != ".")
+        .copied()
+        .collect::<Vec<_>>()
+        .join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::values::Readable as _;
+    use super::*;
+
+    fn scope(globs: &[&str]) -> Compared {
+        let globs = globs.iter().map(|glob| FileGlob::read(glob).unwrap()).collect();
+        Compared::new(&Scope { globs, ..Scope::default() })
+    }
+
+    fn meet(one: &[&str], other: &[&str]) -> bool {
+        let mut steps = STEPS;
+        let there = scope(one).meets(&scope(other), &mut steps).unwrap().is_some();
+        let back = scope(other).meets(&scope(one), &mut steps).unwrap().is_some();
+        assert_eq!(there, back, "{one:?} {other:?}");
+        there
+    }
+
+    #[test]
+    fn scopes_that_may_want_the_same_file() {
+        for (one, other) in [
+            (&["src/**"][..], &["src/a.rs"][..]),
+            (&["src/*.rs"], &["**/lib.rs"]),
+            (&["a/**/z"], &["**/y/z"]),
+            (&["docs/", "src/x"], &["src/x"]),
+            (&["{a,b}/c*"], &["b/*d"]),
+            (&["src/**", "!src/gen/**"], &["src/*/x"]),
+            (&["src/**", "!src/gen/**", "src/gen/keep.rs"], &["src/gen/*.rs"]),
+        ] {
+            assert!(meet(one, other), "{one:?} {other:?}");
+        }
+    }
+
+    #[test]
+    fn scopes_that_never_do() {
+        for (one, other) in [
+            (&["src/**"][..], &["docs/**"][..]),
+            (&["src/*.rs"], &["src/*.md"]),
+            (&["src/*"], &["src/a/b"]),
+            (&["a?"], &["abc"]),
+            (&["src/**", "!src/gen/**"], &["src/gen/**"]),
+            (&["src/**", "!src/lib.rs"], &["src/lib.rs"]),
+        ] {
+            assert!(!meet(one, other), "{one:?} {other:?}");
+        }
+    }
+
+    #[test]
+    fn what_would_cost_too_much_is_not_said() {
+        let stars = "*a".repeat(400);
+        let mut steps = 1000;
+        assert_eq!(scope(&[&stars]).meets(&scope(&[&"*b".repeat(400)]), &mut steps), None);
+    }
+}

@@ -1,0 +1,45 @@
+//! What was found out about the world before a decision: who is alive, what git says, what is being done.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::probe::Found;
+use super::record::Ended;
+use super::stage::{Commit, Key};
+use crate::text::Text;
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct World {
+    /// Effects that somebody of ours is at.
+    pub busy: BTreeSet<Key>,
+    /// What a look at the effects showed that were begun and that nobody is at.
+    pub found: BTreeMap<Key, Found>,
+    /// Sessions as their supervisors tell of them.
+    pub sessions: BTreeMap<Key, Session>,
+    /// How many agents the machine has room for.
+    pub room: u16,
+    /// Where the trunk is, if that was looked at.
+    pub trunk: Option<Commit>,
+    /// Where the target is, if it may be moved now.
+    pub target: Option<Commit>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Session {
+    Alive(Alive),
+    Over(Ended),
+}
+
+/// What an agent at work shows.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Alive {
+    Working,
+    Asking {
+        question: Text<1000>,
+    },
+    /// It has said that it is done, and waits for what comes of it.
+    Claiming,
+    /// Its context is used up as far as it may be.
+    Full,
+    /// No sign of life of any kind.
+    Wedged,
+}

@@ -1,0 +1,31 @@
+//! The parts of the simulation: chance, plans, the world that outlives a daemon, and the daemon.
+
+pub mod chance;
+pub mod daemon;
+pub mod truth;
+
+/// What runs came to.
+#[derive(Clone, Debug, Default)]
+pub struct Ends {
+    pub merged: u32,
+    pub skipped: u32,
+    pub persons: u32,
+    pub deaths: u32,
+    pub conflicts: u32,
+    pub limits: u32,
+    pub crashes: u32,
+    pub reds: u32,
+}
+
+impl Ends {
+    pub fn add(&mut self, other: &Ends) {
+        self.merged += other.merged;
+        self.skipped += other.skipped;
+        self.persons += other.persons;
+        self.deaths += other.deaths;
+        self.conflicts += other.conflicts;
+        self.limits += other.limits;
+        self.crashes += other.crashes;
+        self.reds += other.reds;
+    }
+}

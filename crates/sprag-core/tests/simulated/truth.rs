@@ -1,0 +1,385 @@
+//! The world that outlives a daemon: git, worktrees and agents as they really are. Effects change it; what must
+//! never be is looked for at every one of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sprag_core::plan::probe::{Found, Has};
+use sprag_core::plan::record::{Because, Brief, Checking, Effect, Ended, Outcome, Progress};
+use sprag_core::plan::spec::Plan;
+use sprag_core::plan::stage::{Commit, Failure, Key, StageId};
+use sprag_core::plan::world::{Alive, Session};
+use sprag_core::text::Text;
+use sprag_core::time::Timestamp;
+
+use super::chance::Chance;
+
+/// What a commit has of each stage: the last of its changes.
+type Contents = BTreeMap<String, Change>;
+
+#[derive(Clone, Debug, PartialEq)]
+struct Change {
+    number: u32,
+    quality: Quality,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Quality {
+    Good,
+    /// Its own checks see it.
+    Bad,
+    /// Only the gates see it.
+    BadForAll,
+    /// It knows of the others it has to go with.
+    Fitted,
+}
+
+struct Tree {
+    base: Commit,
+    head: Commit,
+}
+
+pub struct Truth {
+    commits: BTreeMap<Commit, Contents>,
+    next: u32,
+    pub trunk: Commit,
+    /// Every commit the trunk has been at.
+    pub history: Vec<Commit>,
+    tested: BTreeSet<Commit>,
+    made: BTreeMap<(Commit, Commit), Commit>,
+    trees: BTreeMap<StageId, Tree>,
+    pub sessions: BTreeMap<Key, Session>,
+    whose: BTreeMap<Key, StageId>,
+    progress: BTreeSet<Key>,
+    briefs: BTreeMap<StageId, Brief>,
+    salvaged: BTreeSet<StageId>,
+    pub target: Commit,
+    landed: Contents,
+    /// Stages that change the same lines, and those that are red together.
+    conflicts: Vec<(String, String)>,
+    pairs: Vec<(String, String)>,
+}
+
+impl Truth {
+    pub fn new(chance: &mut Chance, plan: &Plan) -> Truth {
+        let start = Commit(Text::new("c0"));
+        let ids: Vec<String> = plan.stages().iter().map(|stage| stage.id.as_str().to_owned()).collect();
+        let mut pairs = |times: u64| -> Vec<(String, String)> {
+            let mut found = Vec::new();
+            for one in &ids {
+                for other in &ids {
+                    if one < other && chance.once_in(times) {
+                        found.push((one.clone(), other.clone()));
+                    }
+                }
+            }
+            found
+        };
+        Truth {
+            conflicts: pairs(5),
+            pairs: pairs(8),
+            commits: [(start.clone(), Contents::new())].into(),
+            next: 1,
+            trunk: start.clone(),
+            history: vec![start.clone()],
+            tested: [start.clone()].into(),
+            made: BTreeMap::new(),
+            trees: BTreeMap::new(),
+            sessions: BTreeMap::new(),
+            whose: BTreeMap::new(),
+            progress: BTreeSet::new(),
+            briefs: BTreeMap::new(),
+            salvaged: BTreeSet::new(),
+            target: start,
+            landed: Contents::new(),
+        }
+    }
+
+    fn commit(&mut self, contents: Contents) -> Commit {
+        let name = Commit(Text::new(format!("c{}", self.next)));
+        self.next += 1;
+        self.commits.insert(name.clone(), contents);
+        name
+    }
+
+    fn joined(&self, one: &Commit, other: &Commit) -> Contents {
+        let mut contents = self.commits[one].clone();
+        for (stage, change) in &self.commits[other] {
+            let known = contents.entry(stage.clone()).or_insert_with(|| change.clone());
+            if change.number > known.number {
+                *known = change.clone();
+            }
+        }
+        contents
+    }
+
+    fn is_green(&self, contents: &Contents) -> bool {
+        let is_fitted = |stage: &String| contents[stage].quality == Quality::Fitted;
+        let is_clash = |(one, other): &(String, String)| {
+            contents.contains_key(one) && contents.contains_key(other) && !is_fitted(one) && !is_fitted(other)
+        };
+        contents.values().all(|change| matches!(change.quality, Quality::Good | Quality::Fitted))
+            && !self.pairs.iter().any(is_clash)
+    }
+
+    fn conflict(&self, on: &Commit, head: &Commit) -> bool {
+        let (ours, theirs) = (&self.commits[on], &self.commits[head]);
+        // A line is changed on both sides, and neither side has seen the other's.
+        let is_new = |stage: &String, here: &Contents, there: &Contents| {
+            here.get(stage).is_some_and(|change| there.get(stage) != Some(change))
+        };
+        self.conflicts.iter().any(|(one, other)| {
+            is_new(one, ours, theirs) && is_new(other, theirs, ours)
+                || is_new(other, ours, theirs) && is_new(one, theirs, ours)
+        })
+    }
+
+    pub fn alive_of(&self, stage: &StageId) -> usize {
+        let is_alive = |(key, session): &(&Key, &Session)| {
+            self.whose[*key] == *stage && matches!(session, Session::Alive(_))
+        };
+        self.sessions.iter().filter(is_alive).count()
+    }
+
+    pub fn has_tree(&self, stage: &StageId) -> bool {
+        self.trees.contains_key(stage)
+    }
+
+    /// Does an effect, and says what came of it.
+    pub fn perform(&mut self, chance: &mut Chance, plan: &Plan, key: &Key, effect: &Effect) -> Outcome {
+        match effect {
+            Effect::AddWorktree { stage, base } => {
+                let spec = plan.find(stage.as_str()).unwrap();
+                let has = |need: &StageId| self.commits[base].contains_key(need.as_str());
+                assert!(
+                    spec.dependencies.iter().all(has),
+                    "`{}` starts without what it builds on",
+                    stage.as_str()
+                );
+                let (base, head) = (base.clone(), base.clone());
+                let tree = self.trees.entry(stage.clone()).or_insert(Tree { base, head });
+                self.salvaged.remove(stage);
+                Outcome::Worktree { base: tree.base.clone() }
+            }
+            Effect::Setup { .. } | Effect::Check { of: Checking::Before, .. } => match chance.once_in(80) {
+                true => Outcome::Failed { failure: Failure::Setup, why: Text::new("no") },
+                false => Outcome::Done,
+            },
+            Effect::Check { stage, of: Checking::Claim } => {
+                let tree = &self.trees[stage];
+                let contents = &self.commits[&tree.head];
+                match contents.get(stage.as_str()) {
+                    None => Outcome::Unchanged,
+                    Some(change) if change.quality == Quality::Bad || chance.once_in(40) => {
+                        Outcome::Red { report: Text::new("red") }
+                    }
+                    Some(_) => Outcome::Green { head: tree.head.clone(), tree: tree.head.clone() },
+                }
+            }
+            Effect::WriteBrief { stage, brief } => {
+                self.briefs.insert(stage.clone(), *brief);
+                Outcome::Done
+            }
+            Effect::Spawn { stage } => {
+                assert!(!self.sessions.contains_key(key), "`{key:?}` is started twice");
+                assert_eq!(self.alive_of(stage), 0, "two agents in the worktree of `{}`", stage.as_str());
+                assert!(
+                    self.trees.contains_key(stage),
+                    "an agent of `{}` without a worktree",
+                    stage.as_str()
+                );
+                if chance.once_in(100) {
+                    return Outcome::Failed { failure: Failure::Sandbox, why: Text::new("no") };
+                }
+                self.whose.insert(key.clone(), stage.clone());
+                self.sessions.insert(key.clone(), Session::Alive(Alive::Working));
+                Outcome::Spawned
+            }
+            Effect::Nudge { session, .. } => match self.sessions.get_mut(session) {
+                Some(session @ Session::Alive(_)) => {
+                    *session = Session::Alive(Alive::Working);
+                    Outcome::Done
+                }
+                _ => Outcome::Failed { failure: Failure::Unknown, why: Text::new("it is gone") },
+            },
+            Effect::Interrupt { session } => {
+                let found = self.sessions.get_mut(session).unwrap();
+                if *found == Session::Alive(Alive::Wedged) && chance.once_in(2) {
+                    *found = Session::Alive(Alive::Working);
+                }
+                Outcome::Done
+            }
+            Effect::Kill { session, because } => {
+                let progress = self.progress_of(session);
+                let found = self.sessions.get_mut(session).unwrap();
+                if let Session::Alive(_) = found {
+                    *found = Session::Over(match because {
+                        Because::Over => Ended::Stopped,
+                        Because::Wedged => Ended::Failed { failure: Failure::Wedged, progress },
+                    });
+                }
+                Outcome::Done
+            }
+            Effect::Salvage { stage } => {
+                self.salvaged.insert(stage.clone());
+                Outcome::Salvaged { carry: Text::new("h") }
+            }
+            Effect::Candidate { on, head, .. } => {
+                if self.conflict(on, head) {
+                    return Outcome::Conflicted { paths: Vec::new() };
+                }
+                // All that makes its name is fixed beforehand.
+                let known = self.made.get(&(on.clone(), head.clone())).cloned();
+                let commit = known.unwrap_or_else(|| {
+                    let contents = self.joined(on, head);
+                    self.commit(contents)
+                });
+                self.made.insert((on.clone(), head.clone()), commit.clone());
+                Outcome::Made { tree: commit.clone(), commit }
+            }
+            Effect::Gate { commit, .. } => {
+                let contents = &self.commits[commit];
+                match self.is_green(contents) && !chance.once_in(25) {
+                    true => {
+                        self.tested.insert(commit.clone());
+                        Outcome::Done
+                    }
+                    false => Outcome::Red { report: Text::new("red") },
+                }
+            }
+            Effect::Land { from, to, .. } => self.land(from, to),
+            Effect::Promote { to } => {
+                assert!(self.tested.contains(to), "`{to:?}` reaches the target untested");
+                self.target = to.clone();
+                Outcome::Done
+            }
+            Effect::RemoveWorktree { stage } => {
+                assert_eq!(self.alive_of(stage), 0, "a worktree goes under a live agent");
+                assert!(self.salvaged.contains(stage), "a worktree goes with what nobody has kept");
+                self.trees.remove(stage);
+                Outcome::Done
+            }
+            Effect::Notify { .. } => Outcome::Done,
+        }
+    }
+
+    fn land(&mut self, from: &Commit, to: &Commit) -> Outcome {
+        if self.history.contains(to) {
+            return Outcome::Done;
+        }
+        if self.trunk != *from {
+            return Outcome::Elsewhere { trunk: self.trunk.clone() };
+        }
+        assert!(self.tested.contains(to), "`{to:?}` lands untested");
+        self.move_to(to.clone());
+        Outcome::Done
+    }
+
+    fn move_to(&mut self, to: Commit) {
+        for (stage, change) in &self.landed {
+            let now = self.commits[&to].get(stage).map_or(0, |now| now.number);
+            assert!(now >= change.number, "what `{stage}` has landed is lost");
+        }
+        self.landed = self.commits[&to].clone();
+        self.history.push(to.clone());
+        self.trunk = to;
+    }
+
+    /// Somebody else puts a tested commit on the trunk.
+    pub fn foreign(&mut self) {
+        let contents = self.commits[&self.trunk].clone();
+        let commit = self.commit(contents);
+        self.tested.insert(commit.clone());
+        self.move_to(commit);
+    }
+
+    /// What a look at an effect shows of which nobody knows what became.
+    pub fn probe(&self, key: &Key, effect: &Effect) -> Found {
+        match effect {
+            Effect::AddWorktree { stage, .. } => match self.trees.get(stage) {
+                Some(tree) => Found::Worktree { base: tree.base.clone() },
+                None => Found::Nothing,
+            },
+            Effect::Spawn { .. } if self.sessions.contains_key(key) => Found::Session,
+            Effect::Salvage { stage } if self.salvaged.contains(stage) => {
+                Found::Salvaged { carry: Text::new("h") }
+            }
+            Effect::Kill { session, .. } => match self.sessions.get(session) {
+                Some(Session::Alive(_)) => Found::Nothing,
+                Some(Session::Over(_)) | None => Found::Gone,
+            },
+            Effect::RemoveWorktree { stage } if !self.trees.contains_key(stage) => Found::Gone,
+            Effect::Land { to, .. } => {
+                let has = if self.history.contains(to) { Has::Candidate } else { Has::Not };
+                Found::Trunk { at: self.trunk.clone(), has }
+            }
+            Effect::Promote { to } => {
+                let has = if self.target == *to { Has::Candidate } else { Has::Not };
+                Found::Trunk { at: self.target.clone(), has }
+            }
+            _ => Found::Nothing,
+        }
+    }
+
+    fn progress_of(&self, session: &Key) -> Progress {
+        if self.progress.contains(session) { Progress::Committed } else { Progress::Nothing }
+    }
+
+    /// An agent does something: works, and ends in one of many ways.
+    pub fn live(&mut self, chance: &mut Chance, session: &Key, now: Timestamp) {
+        if self.sessions.get(session) != Some(&Session::Alive(Alive::Working)) {
+            return;
+        }
+        let failed = |failure, progress| Session::Over(Ended::Failed { failure, progress });
+        let progress = self.progress_of(session);
+        let next = match chance.below(24) {
+            0..=9 => return self.work(chance, session),
+            10..=14 => Session::Alive(Alive::Claiming),
+            15..=16 => Session::Over(Ended::Well),
+            17 => failed(Failure::Crash, progress),
+            18 => failed(Failure::Timeout, progress),
+            19 => {
+                Session::Over(Ended::RateLimited { until: now.plus_seconds(1 + chance.below(4000) as i64) })
+            }
+            20 => Session::Alive(Alive::Asking { question: Text::new("?") }),
+            21 => Session::Alive(Alive::Wedged),
+            22 => match chance.below(4) {
+                0 => Session::Over(Ended::ContextFull),
+                1 => failed(Failure::Auth, progress),
+                _ => Session::Alive(Alive::Full),
+            },
+            _ => return,
+        };
+        self.sessions.insert(session.clone(), next);
+    }
+
+    fn work(&mut self, chance: &mut Chance, session: &Key) {
+        let stage = self.whose[session].clone();
+        let brief = self.briefs.get(&stage).copied().unwrap_or(Brief::Stage);
+        let tree = &self.trees[&stage];
+        let is_merging = matches!(brief, Brief::Merge | Brief::MergeConflict);
+        let mut contents = match is_merging {
+            true => self.joined(&tree.head, &self.trunk),
+            false => self.commits[&tree.head].clone(),
+        };
+        let number = contents.get(stage.as_str()).map_or(0, |change| change.number) + 1;
+        let quality = match chance.below(10) {
+            0 => Quality::Bad,
+            1 => Quality::BadForAll,
+            _ if is_merging => Quality::Fitted,
+            _ => Quality::Good,
+        };
+        contents.insert(stage.as_str().to_owned(), Change { number, quality });
+        let head = self.commit(contents);
+        self.trees.get_mut(&stage).unwrap().head = head;
+        self.progress.insert(session.clone());
+    }
+
+    /// What has to hold once all is over.
+    pub fn is_sound(&self, merged: &[Commit]) {
+        assert!(
+            self.history.iter().all(|commit| self.tested.contains(commit)),
+            "all of the trunk was tested"
+        );
+        assert!(merged.iter().all(|commit| self.history.contains(commit)), "what is merged is on the trunk");
+    }
+}

@@ -1,0 +1,6 @@
+//! The one process that runs plans. What it may do it asks of the core, what it does it writes down first, and
+//! whatever kills it, the next one goes on from what is written.
+
+pub mod reign;
+pub mod verification;
+pub mod wire;

@@ -1,0 +1,70 @@
+//! One daemon at a time. The lock is held for life and never removed, so two of them cannot hold two files of
+//! one name; and each reign has a number, by which those who were started in an earlier one are known.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use rustix::fs::{FlockOperation, flock};
+
+use crate::disk::{self, Disk};
+
+/// Held for as long as this daemon lives.
+#[derive(Debug)]
+pub struct Reign {
+    _lock: File,
+    pub epoch: u64,
+}
+
+/// Begins a reign; `None` while another lasts.
+pub fn begin(run: &Path, disk: &dyn Disk) -> io::Result<Option<Reign>> {
+    disk.make_dirs(run)?;
+    let lock = File::options().write(true).create(true).truncate(false).mode(0o600).open(run.join("lock"))?;
+    match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => {}
+        Err(rustix::io::Errno::WOULDBLOCK) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    }
+    let epoch = last(run)? + 1;
+    // On the disk before anything is done in its name.
+    disk::replace(disk, &run.join("epoch"), format!("{epoch}\n").as_bytes())?;
+    Ok(Some(Reign { _lock: lock, epoch }))
+}
+
+/// The number of the youngest reign; 0 before the first.
+pub fn last(run: &Path) -> io::Result<u64> {
+    match disk::read_small(&run.join("epoch"), 64) {
+        // One that cannot be read must not be taken for the first: its supervisors would be refused.
+        Ok(text) => text.trim().parse().map_err(io::Error::other),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::disk::RealDisk;
+
+    #[test]
+    fn one_at_a_time_and_each_later_than_the_one_before() {
+        let dir = tempfile::tempdir().unwrap();
+        let run = dir.path().join("run");
+        let first = begin(&run, &RealDisk).unwrap().unwrap();
+        assert_eq!(first.epoch, 1);
+        assert!(begin(&run, &RealDisk).unwrap().is_none());
+        drop(first);
+        assert_eq!(begin(&run, &RealDisk).unwrap().unwrap().epoch, 2);
+        assert_eq!(last(&run).unwrap(), 2);
+    }
+
+    #[test]
+    fn a_damaged_number_begins_no_reign() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("epoch"), "many\n").unwrap();
+        assert!(begin(dir.path(), &RealDisk).is_err());
+    }
+}

@@ -1,0 +1,158 @@
+//! How the daemon is spoken to: four bytes of length, most significant first, then that much JSON. Whoever is at
+//! the other end is hostile until parsed: nothing is set aside for a length that is merely claimed.
+
+use std::io::{self, Read, Write};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The largest message; none of ours comes near it.
+pub const CAP: usize = 10 * 1024 * 1024;
+/// What both ends must mean by the same words.
+pub const PROTOCOL: u32 = 1;
+
+/// What can be said to the daemon. The first word is always `hello`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "say", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Request {
+    Hello {
+        proto: u32,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        token: Option<String>,
+    },
+    Ping,
+    Subscribe {
+        to: Topic,
+    },
+    Unsubscribe,
+    /// What an agent or a person says of a stage.
+    Report {
+        stage: String,
+        word: Value,
+    },
+    Stop,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Topic {
+    Status,
+    Logs,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "answer", rename_all = "snake_case")]
+pub enum Reply {
+    Hello {
+        proto: u32,
+        version: String,
+        epoch: u64,
+        role: Role,
+    },
+    Pong,
+    Done,
+    /// Pushed to whoever subscribed.
+    Status {
+        status: Value,
+    },
+    Log {
+        line: String,
+    },
+    Refused {
+        code: String,
+        message: String,
+    },
+}
+
+/// Who somebody is taken for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Of its own stage alone.
+    Agent,
+    User,
+    Admin,
+}
+
+/// Why nothing could be read.
+#[derive(Debug)]
+pub enum Unheard {
+    /// The other end is gone, between two messages.
+    Closed,
+    TooLong {
+        claimed: usize,
+    },
+    NoJson(serde_json::Error),
+    Io(io::Error),
+}
+
+pub fn write(to: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
+    let bytes = serde_json::to_vec(message).map_err(io::Error::other)?;
+    if bytes.len() > CAP {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the message is too long"));
+    }
+    let length = u32::try_from(bytes.len()).map_err(io::Error::other)?;
+    to.write_all(&[&length.to_be_bytes()[..], &bytes].concat())?;
+    to.flush()
+}
+
+pub fn read<T: DeserializeOwned>(from: &mut impl Read) -> Result<T, Unheard> {
+    let mut length = [0; 4];
+    match from.read(&mut length[..1]).map_err(Unheard::Io)? {
+        0 => return Err(Unheard::Closed),
+        _ => from.read_exact(&mut length[1..]).map_err(Unheard::Io)?,
+    }
+    let claimed = u32::from_be_bytes(length) as usize;
+    if claimed > CAP {
+        return Err(Unheard::TooLong { claimed });
+    }
+    let mut bytes = Vec::new();
+    let read = from.take(claimed as u64).read_to_end(&mut bytes).map_err(Unheard::Io)?;
+    if read < claimed {
+        return Err(Unheard::Io(io::ErrorKind::UnexpectedEof.into()));
+    }
+    serde_json::from_slice(&bytes).map_err(Unheard::NoJson)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn what_is_said_is_heard_message_by_message() {
+        let mut wire = Vec::new();
+        let hello = Request::Hello { proto: PROTOCOL, token: None };
+        write(&mut wire, &hello).unwrap();
+        write(&mut wire, &Request::Ping).unwrap();
+        let mut wire = &wire[..];
+        assert_eq!(read::<Request>(&mut wire).unwrap(), hello);
+        assert_eq!(read::<Request>(&mut wire).unwrap(), Request::Ping);
+        assert!(matches!(read::<Request>(&mut wire), Err(Unheard::Closed)));
+    }
+
+    #[test]
+    fn a_length_is_not_believed() {
+        let claimed = |length: u32, rest: &[u8]| [&length.to_be_bytes()[..], rest].concat();
+        let heard = |bytes: Vec<u8>| read::<Request>(&mut &bytes[..]);
+        assert!(matches!(heard(claimed(u32::MAX, b"{}")), Err(Unheard::TooLong { .. })));
+        assert!(matches!(heard(claimed(CAP as u32, b"{}")), Err(Unheard::Io(_))));
+        assert!(matches!(heard(vec![0, 0]), Err(Unheard::Io(_))));
+        assert!(matches!(heard(claimed(2, b"no")), Err(Unheard::NoJson(_))));
+        assert!(matches!(heard(claimed(14, br#"{"say":"sing"}"#)), Err(Unheard::NoJson(_))));
+        let more = br#"{"say":"subscribe","to":"status","as":"admin"}"#;
+        assert!(matches!(heard(claimed(more.len() as u32, more)), Err(Unheard::NoJson(_))));
+        let text = "x".repeat(CAP);
+        assert!(write(&mut io::sink(), &text).is_err(), "and none that is too long is sent");
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_heard_or_not(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let mut from = &bytes[..];
+            while read::<Request>(&mut from).is_ok() {}
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Merging outside of every checkout: candidates are commits made from trees, and references move from what
+//! they were known to be or not at all. Nobody's index or files are touched by any of it.
+
+use std::ffi::OsStr;
+use std::path::Path;
+use std::time::Duration;
+
+use sprag_core::time::Timestamp;
+
+use super::{CAP, Question, ask, is_object_name};
+use crate::exec::{Ending, Ran};
+
+/// A merge of a large repository takes a while.
+const DEADLINE: Duration = Duration::from_secs(60);
+/// What a reference points to must be there after a power cut, which git does not see to by itself; and no
+/// hook of the repository has a say in references of our own.
+const SETTINGS: &[&str] =
+    &["-c", "core.fsync=committed,loose-object,reference", "-c", "core.hooksPath=/dev/null"];
+/// How git is told that a reference must not be there.
+const NONE: &str = "";
+
+/// Git did not do it, and said this.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused(pub String);
+
+/// A merge, said so exactly that making it again gives the same commit.
+#[derive(Clone, Copy, Debug)]
+pub struct Recipe<'a> {
+    pub onto: &'a str,
+    pub head: &'a str,
+    pub message: &'a str,
+    pub name: &'a str,
+    pub mail: &'a str,
+    pub at: Timestamp,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Merged {
+    Clean {
+        commit: String,
+        tree: String,
+    },
+    /// The paths both sides changed in ways that do not go together.
+    Conflict {
+        paths: Vec<String>,
+    },
+}
+
+/// Merges two commits into one that no reference knows yet.
+pub fn merge(dir: &Path, recipe: &Recipe<'_>) -> Result<Merged, Refused> {
+    let args = ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", recipe.onto, recipe.head];
+    let ran = act(dir, &args, &[])?;
+    match ran.ending {
+        Ending::Code(0 | 1) => {}
+        Ending::Code(_) | Ending::Signal | Ending::TimedOut => return Err(refused(&ran)),
+    }
+    let mut parts = ran.stdout.split(|&byte| byte == 0).filter(|part| !part.is_empty());
+    let tree = parts.next().map(|name| String::from_utf8_lossy(name).trim_end().to_owned());
+    let tree = tree.filter(|tree| is_object_name(tree)).ok_or_else(|| refused(&ran))?;
+    if ran.ending == Ending::Code(1) {
+        let paths = parts.map(|path| String::from_utf8_lossy(path).into_owned()).collect();
+        return Ok(Merged::Conflict { paths });
+    }
+    let commit = commit(dir, &tree, &[recipe.onto, recipe.head], recipe)?;
+    Ok(Merged::Clean { commit, tree })
+}
+
+/// A commit of a tree, with who and when as the recipe says.
+pub fn commit(dir: &Path, tree: &str, parents: &[&str], recipe: &Recipe<'_>) -> Result<String, Refused> {
+    let mut args = vec!["commit-tree", tree, "-m", recipe.message];
+    args.extend(parents.iter().flat_map(|parent| ["-p", parent]));
+    let at = format!("{} +0000", recipe.at.millis() / 1000);
+    let env = [
+        ("GIT_AUTHOR_NAME", OsStr::new(recipe.name)),
+        ("GIT_COMMITTER_NAME", OsStr::new(recipe.name)),
+        ("GIT_AUTHOR_EMAIL", OsStr::new(recipe.mail)),
+        ("GIT_COMMITTER_EMAIL", OsStr::new(recipe.mail)),
+        ("GIT_AUTHOR_DATE", OsStr::new(&at)),
+        ("GIT_COMMITTER_DATE", OsStr::new(&at)),
+    ];
+    named(act(dir, &args, &env)?)
+}
+
+/// What a name stands for, as a commit; `None` if nothing has that name.
+pub fn resolve(dir: &Path, name: &str) -> Result<Option<String>, Refused> {
+    look_up(dir, &format!("{name}^{{commit}}"))
+}
+
+pub fn tree_of(dir: &Path, commit: &str) -> Result<Option<String>, Refused> {
+    look_up(dir, &format!("{commit}^{{tree}}"))
+}
+
+fn look_up(dir: &Path, name: &str) -> Result<Option<String>, Refused> {
+    let ran = act(dir, &["rev-parse", "--verify", "--quiet", "--end-of-options", name], &[])?;
+    match ran.ending {
+        Ending::Code(1) => Ok(None),
+        Ending::Code(_) | Ending::Signal | Ending::TimedOut => named(ran).map(Some),
+    }
+}
+
+/// Whether the history of one commit has the other.
+pub fn contains(dir: &Path, commit: &str, within: &str) -> Result<bool, Refused> {
+    let ran = act(dir, &["merge-base", "--is-ancestor", commit, within], &[])?;
+    match ran.ending {
+        Ending::Code(0) => Ok(true),
+        Ending::Code(1) => Ok(false),
+        Ending::Code(_) | Ending::Signal | Ending::TimedOut => Err(refused(&ran)),
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Swapped {
+    Done,
+    /// It is not what it was taken for.
+    Moved {
+        now: Option<String>,
+    },
+}
+
+/// Moves a reference from one commit to another; from nothing, it must not be there yet.
+pub fn swap(dir: &Path, reference: &str, to: &str, from: Option<&str>) -> Result<Swapped, Refused> {
+    let ran = act(dir, &["update-ref", "--no-deref", reference, to, from.unwrap_or(NONE)], &[])?;
+    settled(dir, reference, from, &ran)
+}
+
+/// Takes a reference away, if it is what it is taken for.
+pub fn drop_reference(dir: &Path, reference: &str, from: &str) -> Result<Swapped, Refused> {
+    let ran = act(dir, &["update-ref", "--no-deref", "-d", reference, from], &[])?;
+    settled(dir, reference, Some(from), &ran)
+}
+
+/// Git says in words alone whether a reference had moved: so it is looked at.
+fn settled(dir: &Path, reference: &str, from: Option<&str>, ran: &Ran) -> Result<Swapped, Refused> {
+    if ran.succeeded() {
+        return Ok(Swapped::Done);
+    }
+    let now = resolve(dir, reference)?;
+    match now.as_deref() == from {
+        true => Err(refused(ran)),
+        false => Ok(Swapped::Moved { now }),
+    }
+}
+
+fn named(ran: Ran) -> Result<String, Refused> {
+    if !ran.succeeded() {
+        return Err(refused(&ran));
+    }
+    super::object_name(ran).ok_or_else(|| Refused("git named no object".to_owned()))
+}
+
+pub(super) fn act(dir: &Path, args: &[&str], env: &[(&str, &OsStr)]) -> Result<Ran, Refused> {
+    let args: Vec<&str> = SETTINGS.iter().chain(args).copied().collect();
+    let question = Question { args: &args, env, stdin: b"", deadline: DEADLINE, cap: CAP };
+    ask(dir, &question).ok_or_else(|| Refused("git cannot be started".to_owned()))
+}
+
+pub(super) fn refused(ran: &Ran) -> Refused {
+    let said = String::from_utf8_lossy(&ran.stderr);
+    Refused(match (&ran.ending, said.trim()) {
+        (Ending::TimedOut, _) => format!("git did not end within {} s", DEADLINE.as_secs()),
+        (Ending::Code(code), "") => format!("git ended with {code}"),
+        (Ending::Signal, "") => "git was ended by a signal".to_owned(),
+        (Ending::Code(_) | Ending::Signal, said) => said.to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scratch::Scratch;
+    use super::*;
+
+    fn recipe<'a>(onto: &'a str, head: &'a str) -> Recipe<'a> {
+        let at = Timestamp::from_millis(1_700_000_000_000);
+        Recipe { onto, head, message: "stage `a`", name: "Sprag", mail: "sprag@localhost", at }
+    }
+
+    #[test]
+    fn a_candidate_made_again_is_the_same_commit() {
+        let git = Scratch::new();
+        let base = git.commit("a.txt", "one\n");
+        let ours = git.commit("b.txt", "two\n");
+        git.run(&["checkout", "-q", "-b", "stage", &base]);
+        let theirs = git.commit("c.txt", "three\n");
+        let first = merge(git.dir(), &recipe(&ours, &theirs)).unwrap();
+        assert_eq!(first, merge(git.dir(), &recipe(&ours, &theirs)).unwrap());
+        let Merged::Clean { commit, tree } = first else { panic!("they go together") };
+        assert_eq!(tree_of(git.dir(), &commit).unwrap(), Some(tree));
+        assert!(
+            contains(git.dir(), &ours, &commit).unwrap() && contains(git.dir(), &theirs, &commit).unwrap()
+        );
+        assert!(!contains(git.dir(), &commit, &ours).unwrap());
+        assert_eq!(git.run(&["status", "--porcelain"]), "", "no checkout is touched");
+    }
+
+    #[test]
+    fn a_conflict_names_its_paths_whatever_they_are_called() {
+        let git = Scratch::new();
+        let base = git.commit("odd \"name\"\n.txt", "one\n");
+        let ours = git.commit("odd \"name\"\n.txt", "two\n");
+        git.run(&["checkout", "-q", "-b", "stage", &base]);
+        let theirs = git.commit("odd \"name\"\n.txt", "three\n");
+        let merged = merge(git.dir(), &recipe(&ours, &theirs)).unwrap();
+        assert_eq!(merged, Merged::Conflict { paths: vec!["odd \"name\"\n.txt".to_owned()] });
+    }
+
+    #[test]
+    fn a_reference_moves_only_from_where_it_was_known_to_be() {
+        let git = Scratch::new();
+        let (first, second) = (git.commit("a", "1"), git.commit("a", "2"));
+        let trunk = "refs/sprag/plan/trunk";
+        assert_eq!(swap(git.dir(), trunk, &first, None), Ok(Swapped::Done));
+        let moved = |now: &str| Ok(Swapped::Moved { now: Some(now.to_owned()) });
+        assert_eq!(swap(git.dir(), trunk, &second, None), moved(&first));
+        assert_eq!(swap(git.dir(), trunk, &first, Some(&second)), moved(&first));
+        assert_eq!(swap(git.dir(), trunk, &second, Some(&first)), Ok(Swapped::Done));
+        assert_eq!(drop_reference(git.dir(), trunk, &first), moved(&second));
+        assert_eq!(drop_reference(git.dir(), trunk, &second), Ok(Swapped::Done));
+        assert_eq!(resolve(git.dir(), trunk), Ok(None));
+    }
+
+    #[test]
+    fn what_git_refuses_is_said_in_its_words() {
+        let git = Scratch::new();
+        let head = git.commit("a", "1");
+        let said = merge(git.dir(), &recipe(&head, "no-such")).unwrap_err().0;
+        assert!(said.contains("no-such"), "{said}");
+        assert!(swap(git.dir(), "refs/sprag/..", &head, None).is_err());
+    }
+}

@@ -1,0 +1,40 @@
+//! A repository of its own for each test.
+
+use std::fs;
+use std::path::Path;
+
+use tempfile::TempDir;
+
+use super::in_own_repository;
+
+pub struct Scratch(TempDir);
+
+impl Scratch {
+    pub fn new() -> Scratch {
+        let scratch = Scratch(tempfile::tempdir().unwrap());
+        scratch.run(&["init", "-q", "-b", "main"]);
+        scratch
+    }
+
+    pub fn dir(&self) -> &Path {
+        self.0.path()
+    }
+
+    pub fn run(&self, args: &[&str]) -> String {
+        self.run_in(self.dir(), args)
+    }
+
+    pub fn run_in(&self, dir: &Path, args: &[&str]) -> String {
+        let ran = in_own_repository(dir, args).unwrap();
+        assert!(ran.succeeded(), "git {args:?}: {}", String::from_utf8_lossy(&ran.stderr));
+        String::from_utf8_lossy(&ran.stdout).trim_end().to_owned()
+    }
+
+    /// Writes a file and commits it; the commit's name.
+    pub fn commit(&self, path: &str, text: &str) -> String {
+        fs::write(self.dir().join(path), text).unwrap();
+        self.run(&["add", "-A"]);
+        self.run(&["commit", "-q", "--allow-empty", "-m", path]);
+        self.run(&["rev-parse", "HEAD"])
+    }
+}

@@ -1,0 +1,226 @@
+//! Worktrees that stages are worked at in. One is taken away only after everything in it is kept: what an
+//! agent left behind, finished or not, is a commit under a reference of ours first.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use sprag_core::time::Timestamp;
+
+use super::landing::{Recipe, Refused, act, commit, refused, resolve, swap, tree_of};
+use crate::exec::Ran;
+use crate::places;
+
+/// What git knows of a worktree.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Listed {
+    pub path: PathBuf,
+    pub head: Option<String>,
+    /// The whole name of a reference.
+    pub branch: Option<String>,
+    /// Why it must not be taken away, if it must not.
+    pub locked: Option<String>,
+    /// Its folder is gone.
+    pub is_prunable: bool,
+}
+
+/// All of them, that of the user first.
+pub fn list(dir: &Path) -> Result<Vec<Listed>, Refused> {
+    let ran = done(act(dir, &["worktree", "list", "--porcelain", "-z"], &[])?)?;
+    let mut all = Vec::new();
+    let mut now: Option<Listed> = None;
+    for line in ran.stdout.split(|&byte| byte == 0) {
+        let line = String::from_utf8_lossy(line);
+        let (key, value) = line.split_once(' ').unwrap_or((&line, ""));
+        match (key, &mut now) {
+            ("worktree", _) => now = Some(Listed { path: PathBuf::from(value), ..Listed::default() }),
+            ("HEAD", Some(it)) => it.head = Some(value.to_owned()),
+            ("branch", Some(it)) => it.branch = Some(value.to_owned()),
+            ("locked", Some(it)) => it.locked = Some(value.to_owned()),
+            ("prunable", Some(it)) => it.is_prunable = true,
+            ("", _) => all.extend(now.take()),
+            _ => {}
+        }
+    }
+    Ok(all)
+}
+
+/// Makes a worktree on a branch of its own. A branch that is there already is taken as it is: the work of an
+/// earlier attempt goes on.
+pub fn add(dir: &Path, path: &Path, branch: &str, base: &str, why: &str) -> Result<(), Refused> {
+    let at = text_of(path)?;
+    let reference = format!("refs/heads/{branch}");
+    let mut args = vec!["worktree", "add", "--quiet", "--lock", "--reason", why];
+    match resolve(dir, &reference)? {
+        Some(_) => args.extend([at, branch]),
+        None => args.extend(["--no-track", "-b", branch, at, base]),
+    }
+    done(act(dir, &args, &[])?).map(|_| ())
+}
+
+/// Whether a worktree holds nothing but what is committed, untracked files counted.
+pub fn is_clean(worktree: &Path) -> Result<bool, Refused> {
+    let args = ["status", "--porcelain", "-z", "--untracked-files=all", "--ignore-submodules=none"];
+    done(act(worktree, &args, &[])?).map(|ran| ran.stdout.is_empty())
+}
+
+/// Keeps all that a worktree holds under a reference, and leaves the worktree as it is: `None` where its last
+/// commit is all there is.
+pub fn salvage(
+    worktree: &Path,
+    reference: &str,
+    why: &str,
+    at: Timestamp,
+) -> Result<Option<String>, Refused> {
+    let head = resolve(worktree, "HEAD")?;
+    // Not the index that is there: what the agent has staged stays as staged as it is.
+    let git_dir = places::git_dir(worktree)
+        .ok_or_else(|| Refused(format!("`{}` is no worktree", worktree.display())))?;
+    let index = git_dir.join("index.sprag-salvage");
+    let _gone_after = Temporary(&index);
+    fs::copy(git_dir.join("index"), &index).map(|_| ()).or_else(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => Ok(()),
+        _ => Err(Refused(format!("cannot copy the index: {error}"))),
+    })?;
+    let env = [("GIT_INDEX_FILE", index.as_os_str())];
+    done(act(worktree, &["add", "-A", "--", "."], &env)?)?;
+    refuse_nested(worktree, head.as_deref(), &env)?;
+    let written = done(act(worktree, &["write-tree"], &env)?)?;
+    let tree = String::from_utf8_lossy(&written.stdout).trim_end().to_owned();
+    let parents: Vec<&str> = head.as_deref().into_iter().collect();
+    if let Some(head) = &head
+        && tree_of(worktree, head)?.as_deref() == Some(tree.as_str())
+    {
+        return Ok(None);
+    }
+    let recipe = Recipe { onto: "", head: "", message: why, name: "Sprag", mail: "sprag@localhost", at };
+    let kept = commit(worktree, &tree, &parents, &recipe)?;
+    let before = resolve(worktree, reference)?;
+    swap(worktree, reference, &kept, before.as_deref())?;
+    Ok(Some(kept))
+}
+
+/// Of a repository within the worktree git would keep the name of a commit and nothing else.
+fn refuse_nested(worktree: &Path, head: Option<&str>, env: &[(&str, &OsStr)]) -> Result<(), Refused> {
+    let Some(head) = head else { return Ok(()) };
+    let args = ["diff-index", "--cached", "--no-renames", "--diff-filter=A", "-z", head];
+    let ran = done(act(worktree, &args, env)?)?;
+    let mut parts = ran.stdout.split(|&byte| byte == 0);
+    while let (Some(about), Some(path)) = (parts.next(), parts.next()) {
+        if about.split(|&byte| byte == b' ').nth(1) == Some(b"160000") {
+            let path = String::from_utf8_lossy(path);
+            return Err(Refused(format!("`{path}` is a repository of its own, whose files cannot be kept")));
+        }
+    }
+    Ok(())
+}
+
+/// Takes a worktree away. What it holds must have been kept.
+pub fn remove(dir: &Path, path: &Path) -> Result<(), Refused> {
+    let at = text_of(path)?;
+    let known = list(dir)?.into_iter().find(|it| it.path == path);
+    if known.as_ref().is_some_and(|it| it.locked.is_some()) {
+        done(act(dir, &["worktree", "unlock", at], &[])?)?;
+    }
+    match known {
+        Some(it) if it.is_prunable || !path.exists() => {
+            done(act(dir, &["worktree", "prune"], &[])?).map(|_| ())
+        }
+        Some(_) => done(act(dir, &["worktree", "remove", "--force", at], &[])?).map(|_| ()),
+        None => Ok(()),
+    }
+}
+
+fn done(ran: Ran) -> Result<Ran, Refused> {
+    if ran.succeeded() { Ok(ran) } else { Err(refused(&ran)) }
+}
+
+fn text_of(path: &Path) -> Result<&str, Refused> {
+    let text: &OsStr = path.as_os_str();
+    text.to_str().ok_or_else(|| Refused(format!("`{}` is no text", path.display())))
+}
+
+struct Temporary<'a>(&'a Path);
+
+impl Drop for Temporary<'_> {
+    fn drop(&mut self) {
+        fs::remove_file(self.0).unwrap_or_default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::landing::contains;
+    use super::super::scratch::Scratch;
+    use super::*;
+
+    fn at() -> Timestamp {
+        Timestamp::from_millis(1_700_000_000_000)
+    }
+
+    #[test]
+    fn a_stage_gets_a_worktree_that_prune_leaves_alone() {
+        let git = Scratch::new();
+        let base = git.commit("a", "1");
+        let path = git.dir().join(".worktrees/one");
+        add(git.dir(), &path, "sprag/one", &base, "stage `one`").unwrap();
+        let all = list(git.dir()).unwrap();
+        assert_eq!(all.len(), 2);
+        assert_eq!(all[1].branch.as_deref(), Some("refs/heads/sprag/one"));
+        assert_eq!(all[1].locked.as_deref(), Some("stage `one`"));
+        assert_eq!(all[1].head.as_deref(), Some(base.as_str()));
+        assert!(is_clean(&path).unwrap());
+        fs::write(path.join("new"), "x").unwrap();
+        assert!(!is_clean(&path).unwrap());
+        remove(git.dir(), &path).unwrap();
+        assert!(!path.exists());
+        add(git.dir(), &path, "sprag/one", &base, "again").unwrap();
+        assert!(path.join("a").exists(), "the branch of the first attempt is taken up");
+    }
+
+    #[test]
+    fn what_an_agent_left_is_kept_and_its_index_is_not_touched() {
+        let git = Scratch::new();
+        let base = git.commit("a", "1");
+        let path = git.dir().join(".worktrees/one");
+        add(git.dir(), &path, "sprag/one", &base, "stage").unwrap();
+        let place = "refs/sprag/p/salvage/one/1";
+        assert_eq!(salvage(&path, place, "nothing to keep", at()).unwrap(), None);
+        fs::write(path.join("a"), "staged").unwrap();
+        git.run_in(&path, &["add", "a"]);
+        fs::write(path.join("a"), "changed after").unwrap();
+        fs::write(path.join("new"), "untracked").unwrap();
+        let status = git.run_in(&path, &["status", "--porcelain"]);
+        let kept = salvage(&path, place, "stage `one` was left", at()).unwrap().unwrap();
+        assert_eq!(git.run_in(&path, &["status", "--porcelain"]), status);
+        assert_eq!(git.run(&["show", &format!("{kept}:a")]), "changed after");
+        assert_eq!(git.run(&["show", &format!("{kept}:new")]), "untracked");
+        assert!(contains(git.dir(), &base, &kept).unwrap());
+        assert_eq!(resolve(git.dir(), place).unwrap(), Some(kept.clone()));
+        assert_eq!(salvage(&path, place, "stage `one` was left", at()).unwrap(), Some(kept), "twice is once");
+    }
+
+    #[test]
+    fn a_repository_within_is_not_taken_for_kept() {
+        let git = Scratch::new();
+        git.commit("a", "1");
+        git.run(&["init", "-q", "inner"]);
+        fs::write(git.dir().join("inner/x"), "work").unwrap();
+        git.run_in(&git.dir().join("inner"), &["add", "-A"]);
+        git.run_in(&git.dir().join("inner"), &["commit", "-q", "-m", "inner"]);
+        let said = salvage(git.dir(), "refs/sprag/p/salvage/one/1", "left", at()).unwrap_err().0;
+        assert_eq!(said, "`inner` is a repository of its own, whose files cannot be kept");
+    }
+
+    #[test]
+    fn a_worktree_whose_folder_is_gone_can_be_taken_away() {
+        let git = Scratch::new();
+        let base = git.commit("a", "1");
+        let path = git.dir().join(".worktrees/one");
+        add(git.dir(), &path, "sprag/one", &base, "stage").unwrap();
+        fs::remove_dir_all(&path).unwrap();
+        remove(git.dir(), &path).unwrap();
+        assert_eq!(list(git.dir()).unwrap().len(), 1);
+        remove(git.dir(), &path).unwrap();
+    }
+}

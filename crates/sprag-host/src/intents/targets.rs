@@ -1,0 +1,162 @@
+//! What a call would change, once somebody has looked at what is there: links followed, patterns spelled out,
+//! patches read.
+
+use std::fs;
+use std::os::unix::fs::FileTypeExt as _;
+use std::path::Path;
+
+use sprag_core::event::{Event, Input};
+use sprag_core::gates::scope::{Kind, Wanted, wanted};
+use sprag_core::intent::{Folding, Glob, Reach, Target, WILD};
+use sprag_core::path::absolute;
+use sprag_core::text::Text;
+
+use crate::disk::read_small;
+use crate::guarded::{self, Followed};
+use crate::walk::World;
+
+/// A patch that is longer is not read.
+const PATCH: u64 = 1024 * 1024;
+
+/// What the call of this event would change, and what does not tell.
+pub fn targets(world: &World<'_>, input: &Input) -> (Vec<Target>, Vec<Text<120>>) {
+    let Event::ToolRequested { call } = &input.event else { return Default::default() };
+    let wanted = wanted(call, input, &world.config.policy.gates.scope).unwrap_or_default();
+    let (wanted, unknown) = with_patches(wanted, input);
+    let mut followed = Followed::default();
+    let mut targets: Vec<Target> = Vec::new();
+    for wanted in wanted {
+        let Wanted::At { named, dir, by, kind } = wanted else { continue };
+        let plain = absolute(&dir, &guarded::expanded(&named, &input.home));
+        if let Some(walked) = guarded::walked(&dir, &guarded::expanded(&named, &input.home)) {
+            let reach = if Path::new(&walked).is_dir() { Reach::Tree } else { Reach::Path };
+            let paths = [walked.clone(), walked];
+            targets.push(Target { named: named.clone(), paths, reach, by: by.clone() });
+        }
+        let found = fs::metadata(&plain).ok();
+        let is_dir = found.as_ref().is_some_and(fs::Metadata::is_dir);
+        let reach = match (&kind, &found) {
+            (_, Some(found)) if is_special(found) => Reach::Special,
+            (Kind::IfThere, _) if fs::symlink_metadata(&plain).is_err() => continue,
+            (Kind::Wild, _) => match expand(&plain) {
+                Some(found) => {
+                    for plain in found {
+                        let reach = if Path::new(&plain).is_dir() { Reach::Tree } else { Reach::Path };
+                        let real = followed.path(&plain);
+                        let target =
+                            Target { named: named.clone(), paths: [plain, real], reach, by: by.clone() };
+                        targets.push(target);
+                    }
+                    continue;
+                }
+                None => Reach::Wild,
+            },
+            (Kind::Directory, None) => Reach::Directory,
+            // What is there already stays as it is.
+            (Kind::Directory, Some(_)) => continue,
+            (Kind::Into(children), _) if is_dir && !children.is_empty() => {
+                for child in children {
+                    let plain = absolute(&plain, child);
+                    let reach = if Path::new(&plain).is_dir() { Reach::Tree } else { Reach::Path };
+                    let real = followed.path(&plain);
+                    targets.push(Target {
+                        named: format!("{named}/{child}"),
+                        paths: [plain, real],
+                        reach,
+                        by: by.clone(),
+                    });
+                }
+                continue;
+            }
+            _ if is_dir => Reach::Tree,
+            // What is unpacked makes its own directory.
+            (Kind::Tree, None) if UNPACKING.contains(&by.as_str()) => Reach::Tree,
+            _ => Reach::Path,
+        };
+        // A link that is taken away or replaced is itself what changes; what is written through it is
+        // where it leads.
+        let real = followed.path(&plain);
+        if !targets.iter().any(|known| known.paths[0] == plain && known.reach == reach) {
+            targets.push(Target { named, paths: [plain, real], reach, by });
+        }
+    }
+    (targets, unknown)
+}
+
+/// Patches by what they say.
+fn with_patches(all: Vec<Wanted>, input: &Input) -> (Vec<Wanted>, Vec<Text<120>>) {
+    let (mut wanted, mut unknown) = (Vec::new(), Vec::new());
+    for one in all {
+        let Wanted::Patch { file, dir, patch } = one else {
+            wanted.push(one);
+            continue;
+        };
+        let path = absolute(&dir, &guarded::expanded(&file, &input.home));
+        let told =
+            read_small(Path::new(&path), PATCH).map(|text| patch.wanted(&text, input)).unwrap_or_default();
+        if told.is_empty() || told.iter().any(|wanted| matches!(wanted, Wanted::Unknown { .. })) {
+            unknown.push(Text::new(file));
+        } else {
+            wanted.extend(told);
+        }
+    }
+    (wanted, unknown)
+}
+
+/// Paths that a pattern of the shell stands for now. `None`: there are too many to look at.
+fn expand(pattern: &str) -> Option<Vec<String>> {
+    let mut found = vec![String::new()];
+    let mut entries = 0;
+    for name in pattern.split('/').filter(|name| !name.is_empty()) {
+        if !name.contains(WILD) {
+            found.iter_mut().for_each(|dir| dir.extend(["/", name]));
+            continue;
+        }
+        // A set of characters is one of any.
+        let glob = Glob::parse(&without_sets(name).replace("**", "*")).ok()?;
+        let mut below = Vec::new();
+        for dir in &found {
+            let Ok(listed) = fs::read_dir(if dir.is_empty() { "/" } else { dir }) else { continue };
+            for entry in listed.flatten() {
+                entries += 1;
+                if entries > LISTED {
+                    return None;
+                }
+                let entry = entry.file_name().to_string_lossy().into_owned();
+                let is_hidden = entry.starts_with('.') && !name.starts_with('.');
+                if !is_hidden && glob.fits(&entry, Folding::Folded) {
+                    below.push(format!("{dir}/{entry}"));
+                }
+            }
+        }
+        found = below;
+    }
+    found.retain(|path| fs::symlink_metadata(path).is_ok());
+    // What fits nothing is taken as it is.
+    if found.is_empty() {
+        found.push(pattern.to_owned());
+    }
+    (found.len() <= EXPANDED).then_some(found)
+}
+
+fn without_sets(name: &str) -> String {
+    let mut out = String::new();
+    let mut rest = name;
+    while let Some((before, after)) = rest.split_once('[') {
+        out.push_str(before);
+        out.push('?');
+        rest = after.split_once(']').map_or("", |(_, rest)| rest);
+    }
+    out + rest
+}
+
+/// Entries of directories that are looked at for a pattern, and paths it may stand for.
+const LISTED: usize = 5000;
+const EXPANDED: usize = 500;
+
+const UNPACKING: &[&str] = &["tar", "bsdtar", "gtar", "unzip", "7z", "7za", "7zr", "7zz", "rsync", "cpio"];
+
+fn is_special(found: &fs::Metadata) -> bool {
+    let kind = found.file_type();
+    kind.is_fifo() || kind.is_socket() || kind.is_block_device() || kind.is_char_device()
+}

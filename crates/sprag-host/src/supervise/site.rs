@@ -1,0 +1,234 @@
+//! The folder of one session: what was asked for, who took it on, and how it ended. Each of these is there or
+//! not there, so a daemon that comes back finds out what was going on by looking.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::AsRawFd as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::net::UnixDatagram;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::fs::{FlockOperation, flock};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use sprag_core::plan::exit::Exit;
+use sprag_core::session::Process;
+
+use crate::daemon::reign;
+use crate::disk::{self, Disk};
+use crate::processes;
+
+/// Larger than any file of a session.
+const BYTES: u64 = 1024 * 1024;
+
+/// What the supervisor is to start.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spawn {
+    pub v: u32,
+    /// Which daemon asked for it: one that was replaced has no say any more.
+    pub epoch: u64,
+    pub argv: Vec<String>,
+    /// All of its environment.
+    pub env: Vec<(String, String)>,
+    pub worktree: PathBuf,
+    /// Within the worktree.
+    pub dir: PathBuf,
+    pub branch: String,
+    /// How long it may take.
+    pub seconds: u64,
+    /// How long it may take to end, once it is told to.
+    pub grace: u64,
+    pub stdin: Option<PathBuf>,
+}
+
+/// What is known of a session from its folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Probe {
+    /// Asked for at most: nobody has taken it on.
+    Nothing,
+    Running,
+    Ended(Exit),
+    /// Somebody took it on and is gone without a word.
+    Died,
+}
+
+/// What a supervisor can be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Word {
+    /// As a person does at the keyboard.
+    Interrupt,
+    Stop,
+}
+
+impl Word {
+    const ALL: [Word; 2] = [Word::Interrupt, Word::Stop];
+
+    fn text(self) -> &'static str {
+        match self {
+            Word::Interrupt => "interrupt",
+            Word::Stop => "stop",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Claim {
+    Ours,
+    Taken,
+}
+
+/// Held for as long as the supervisor lives.
+#[derive(Debug)]
+pub struct Lock {
+    _file: File,
+}
+
+#[derive(Clone, Debug)]
+pub struct Site {
+    dir: PathBuf,
+}
+
+impl Site {
+    pub fn at(dir: &Path) -> Site {
+        Site { dir: dir.to_path_buf() }
+    }
+
+    /// The session's name.
+    pub fn id(&self) -> String {
+        self.dir.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    pub fn out(&self) -> PathBuf {
+        self.dir.join("out.log")
+    }
+
+    pub fn err(&self) -> PathBuf {
+        self.dir.join("err.log")
+    }
+
+    /// Asks for a session.
+    pub fn ask(&self, disk: &dyn Disk, spawn: &Spawn) -> io::Result<()> {
+        disk.make_dirs(&self.dir)?;
+        disk::replace(disk, &self.dir.join("spawn.json"), &json(spawn)?)
+    }
+
+    pub fn spawn(&self) -> io::Result<Spawn> {
+        read(&self.dir.join("spawn.json"))
+    }
+
+    /// The youngest reign there was; a folder that stands by itself knows of none.
+    pub fn epoch(&self) -> io::Result<u64> {
+        self.dir.parent().and_then(Path::parent).map_or(Ok(0), reign::last)
+    }
+
+    /// `None`: somebody else has it.
+    pub fn lock(&self) -> io::Result<Option<Lock>> {
+        let file = self.lock_file()?;
+        // Whoever looks whether it is held holds it for a moment.
+        for _ in 0..20 {
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(Some(Lock { _file: file })),
+                Err(rustix::io::Errno::WOULDBLOCK) => {}
+                Err(error) => return Err(error.into()),
+            }
+            #[expect(clippy::disallowed_methods, reason = "a look takes less than this")]
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Ok(None)
+    }
+
+    fn lock_file(&self) -> io::Result<File> {
+        File::options().write(true).create(true).truncate(false).mode(0o600).open(self.dir.join("lock"))
+    }
+
+    /// From here on the session counts as started, whatever happens.
+    pub fn claim(&self, disk: &dyn Disk) -> io::Result<Claim> {
+        let path = self.dir.join("claim");
+        let file = match File::options().write(true).create_new(true).mode(0o600).open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(Claim::Taken),
+            Err(error) => return Err(error),
+        };
+        let us = processes::this_process().ok_or(io::ErrorKind::Unsupported)?;
+        disk.append(&file, &json(&us)?)?;
+        disk.sync(&file)?;
+        disk::sync_parent(disk, &path)?;
+        Ok(Claim::Ours)
+    }
+
+    pub fn note_agent(&self, disk: &dyn Disk, pid: u32) -> io::Result<()> {
+        match processes::look(pid) {
+            Some((process, _)) => disk::replace_derived(disk, &self.dir.join("agent.json"), &json(&process)?),
+            None => Ok(()),
+        }
+    }
+
+    /// The agent's process, once it was started.
+    pub fn agent(&self) -> Option<Process> {
+        read(&self.dir.join("agent.json")).ok()
+    }
+
+    pub fn leave(&self, disk: &dyn Disk, exit: &Exit) -> io::Result<()> {
+        disk::replace(disk, &self.dir.join("exit.json"), &json(exit)?)
+    }
+
+    pub fn probe(&self) -> io::Result<Probe> {
+        // The lock is held from before the claim until after the record: seen in this order, none of them is
+        // missed because it came in between.
+        let is_claimed = self.dir.join("claim").exists();
+        if self.dir.join("lock").exists() && self.is_held()? {
+            return Ok(Probe::Running);
+        }
+        if !is_claimed {
+            return Ok(Probe::Nothing);
+        }
+        match read(&self.dir.join("exit.json")) {
+            Ok(exit) => Ok(Probe::Ended(exit)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Probe::Died),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn is_held(&self) -> io::Result<bool> {
+        match flock(&self.lock_file()?, FlockOperation::NonBlockingLockShared) {
+            Ok(()) => Ok(false),
+            Err(rustix::io::Errno::WOULDBLOCK) => Ok(true),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Where the supervisor hears words.
+    pub fn listen(&self) -> io::Result<UnixDatagram> {
+        let dir = File::open(&self.dir)?;
+        fs::remove_file(self.dir.join("words")).unwrap_or_default();
+        let socket = UnixDatagram::bind(through(&dir))?;
+        socket.set_nonblocking(true)?;
+        Ok(socket)
+    }
+
+    pub fn tell(&self, word: Word) -> io::Result<()> {
+        let dir = File::open(&self.dir)?;
+        UnixDatagram::unbound()?.send_to(word.text().as_bytes(), through(&dir)).map(drop)
+    }
+}
+
+/// The name of a socket is short, paths are long: this one goes through the open folder.
+fn through(dir: &File) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}/words", dir.as_raw_fd()))
+}
+
+/// A word, if one was said that means something.
+pub fn heard(socket: &UnixDatagram) -> Option<Word> {
+    let mut buffer = [0; 64];
+    let count = socket.recv(&mut buffer).ok()?;
+    Word::ALL.into_iter().find(|word| word.text().as_bytes() == &buffer[..count])
+}
+
+fn json(value: &impl Serialize) -> io::Result<Vec<u8>> {
+    serde_json::to_vec(value).map_err(io::Error::other)
+}
+
+fn read<T: DeserializeOwned>(path: &Path) -> io::Result<T> {
+    serde_json::from_str(&disk::read_small(path, BYTES)?).map_err(io::Error::other)
+}

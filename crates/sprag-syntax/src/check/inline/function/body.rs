@@ -1,0 +1,178 @@
+//! What the body of a function needs to mean the same where the function is called.
+
+use super::super::super::effects::is_assigned;
+use super::super::super::names::Seen;
+use super::super::super::scope::Use;
+use super::super::is_special_place;
+use super::Shape;
+use crate::lang::Lang;
+use crate::symbol::Sym;
+use crate::tree::Id;
+
+/// What would mean something else in another function.
+pub(super) fn check_body(seen: &Seen<'_>, body: Id, owner: Option<Id>) -> Result<(), &'static str> {
+    let tree = seen.tree;
+    for id in tree.walk(body) {
+        let is_bound = matches!(
+            tree.kind(id),
+            "this"
+                | "super"
+                | "yield"
+                | "yield_expression"
+                | "await"
+                | "await_expression"
+                | "global_statement"
+                | "nonlocal_statement"
+                | "meta_property"
+                | "function_declaration"
+                | "function_definition"
+                | "class_definition"
+                | "class_declaration"
+                | "lambda"
+                | "arrow_function"
+                | "function_expression"
+                | "variable_declaration"
+                | "decorator"
+                | "generator_expression"
+                | "generator_function"
+                | "generator_function_declaration"
+                | "method_definition"
+                | "class"
+                | "labeled_statement"
+                | "named_expression"
+                | "import_statement"
+                | "import_from_statement"
+        );
+        // `f"{x}"` is as good as any expression; `f"{x=}"` is one leaf and prints itself.
+        let is_bound = is_bound || (tree.kind(id) == "interpolation" && tree.is_leaf(id));
+        let is_directive =
+            tree.kind(id) == "expression_statement" && tree.named_kids(id).all(|kid| tree.is_leaf(kid));
+        let is_mangled = tree.is_leaf(id)
+            && owner.is_none()
+            && tree.lang == Lang::Python
+            && seen.text(id).starts_with("__")
+            && !seen.text(id).ends_with("__");
+        let is_tag = tree.is_leaf(id)
+            && tree.kind(seen.parent(id)).starts_with("jsx_")
+            && tree.kind(seen.parent(id)) != "jsx_expression"
+            && matches!(seen.scopes.of_leaf(id), Use::Local(_));
+        if is_directive || is_mangled || is_tag {
+            return Err("its body means something else elsewhere");
+        }
+        // In a method of the same class it is the same object.
+        let is_bound = is_bound && !(tree.kind(id) == "this" && owner.is_some());
+        let is_named = tree.is_leaf(id)
+            && matches!(
+                seen.text(id),
+                "arguments"
+                    | "super"
+                    | "locals"
+                    | "eval"
+                    | "exec"
+                    | "vars"
+                    | "__class__"
+                    | "await"
+                    | "async"
+                    | "yield"
+                    // These look at who called.
+                    | "inspect"
+                    | "stacklevel"
+                    | "_getframe"
+                    | "currentframe"
+                    | "extract_stack"
+                    | "format_stack"
+                    | "print_stack"
+                    | "captureStackTrace"
+            );
+        if is_bound || is_named {
+            return Err("its body belongs where it is");
+        }
+        if let Use::Local(binding) = seen.scopes.of_leaf(id)
+            && is_assigned(seen, id)
+            && seen.scopes.bindings[binding as usize].at != id
+        {
+            return Err("it assigns");
+        }
+    }
+    Ok(())
+}
+
+/// What the place of a call would make of a body.
+pub(super) fn check_place(seen: &Seen<'_>, call: Id, body: Id, shape: Shape) -> Result<(), &'static str> {
+    const SCOPES: &[&str] = &[
+        "function_definition",
+        "lambda",
+        "class_definition",
+        "function_declaration",
+        "function_expression",
+        "generator_function",
+        "generator_function_declaration",
+        "arrow_function",
+        "method_definition",
+        "class_static_block",
+    ];
+    let tree = seen.tree;
+    let scope = seen.enclosing(call, SCOPES);
+    // Names of a class's body are looked up in the class first.
+    if scope.is_some_and(|scope| tree.kind(scope) == "class_definition") {
+        return Err("a name may be captured by a class");
+    }
+    let binds = tree.walk(body).any(|id| {
+        matches!(seen.scopes.of_leaf(id), Use::Local(binding) | Use::Named(binding)
+            if seen.scopes.bindings[binding as usize].at == id)
+    });
+    if scope.is_none() && binds && !matches!(shape, Shape::Value(_)) {
+        return Err("its names would be the module's");
+    }
+    // What locals hold is dropped when a function of Python ends.
+    if tree.lang == Lang::Python && binds && matches!(shape, Shape::Statements) {
+        return Err("its values would be dropped later");
+    }
+    match shape {
+        Shape::Value(value) if is_special_place(seen, call, value) => {
+            Err("its place takes more than a value")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Names of the body must mean at the call what they mean in the function.
+pub(super) fn check_names(seen: &Seen<'_>, call: Id, body: Id) -> Result<(), &'static str> {
+    let tree = seen.tree;
+    let caller = outermost(seen, call);
+    let bound: Vec<Sym> = tree
+        .walk(caller)
+        .filter(|id| tree.is_leaf(*id))
+        .filter_map(|id| match seen.scopes.of_leaf(id) {
+            Use::Local(binding) | Use::Named(binding) => Some(seen.scopes.bindings[binding as usize].name),
+            _ => None,
+        })
+        .collect();
+    let all: Vec<Sym> = tree.walk(caller).filter(|id| tree.is_leaf(*id)).map(|id| tree.sym(id)).collect();
+    for id in tree.walk(body).filter(|id| tree.is_leaf(*id)) {
+        let clashes = match seen.scopes.of_leaf(id) {
+            Use::Free => bound.contains(&tree.sym(id)),
+            Use::Local(binding) => {
+                let declared = seen.scopes.bindings[binding as usize].at;
+                tree.walk(body).any(|inner| inner == declared) && all.contains(&tree.sym(id))
+            }
+            Use::Named(_) | Use::Text => false,
+        };
+        if clashes {
+            return Err("a name would be captured");
+        }
+    }
+    Ok(())
+}
+
+fn outermost(seen: &Seen<'_>, id: Id) -> Id {
+    let mut at = id;
+    let mut found = id;
+    while at != seen.tree.root {
+        if seen.scopes.is_region(at) {
+            found = at;
+        }
+        at = seen.parent(at);
+    }
+    found
+}

@@ -1,0 +1,63 @@
+//! Who else in a change knows where a moved file was: importers that were left as they are find it no more.
+
+use super::super::Loaded;
+use super::super::names::resolves;
+use crate::lang::Lang;
+use crate::proof::Side;
+use crate::symbol::Symbols;
+use crate::tree::Tree;
+
+/// Whether another file still looks for `file` where it was.
+pub(super) fn know(loaded: &Loaded, file: usize, before: &str, after: &str) -> bool {
+    loaded.after.iter().enumerate().filter(|(number, _)| *number != file).any(|(number, tree)| {
+        let (Some(tree), Some(path)) = (tree, loaded.path_of(Side::After, number)) else { return false };
+        match tree.lang {
+            Lang::JavaScript | Lang::TypeScript | Lang::Tsx => {
+                imports_script(tree, &loaded.symbols, path, before)
+            }
+            Lang::Python => {
+                let names = ["import_statement", "import_from_statement"];
+                says(tree, &loaded.symbols, &names, module_name(before))
+            }
+            Lang::Rust => {
+                let names = ["mod_item", "use_declaration", "scoped_identifier", "scoped_type_identifier"];
+                says(tree, &loaded.symbols, &names, module_name(before))
+            }
+            // Files of one directory are one package.
+            Lang::Go => directory(before) != directory(after) && directory(path) == directory(before),
+            // Java goes by the package that a file says it is in.
+            Lang::Java => false,
+        }
+    })
+}
+
+fn directory(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(directory, _)| directory)
+}
+
+/// What importers call a file: its stem, or its directory where the file stands for that.
+fn module_name(path: &str) -> &str {
+    let base = path.rsplit('/').next().unwrap_or(path);
+    match base.split('.').next().unwrap_or(base) {
+        "__init__" | "mod" => directory(path).rsplit('/').next().unwrap_or_default(),
+        stem => stem,
+    }
+}
+
+fn imports_script(tree: &Tree, symbols: &Symbols, path: &str, wanted: &str) -> bool {
+    tree.walk(tree.root)
+        .filter(|id| tree.kind(*id) == "string" && tree.is_leaf(*id))
+        .any(|id| resolves(path, symbols.text(tree.sym(id)).trim_matches(['\'', '"']), wanted))
+}
+
+/// Whether one of these kinds of nodes has a name in it.
+fn says(tree: &Tree, symbols: &Symbols, kinds: &[&str], name: &str) -> bool {
+    let Some(name) = symbols.find(name) else { return false };
+    tree.walk(tree.root).filter(|id| kinds.contains(&tree.kind(*id))).any(|id| {
+        // A module's body is not its name.
+        tree.kids(id)
+            .iter()
+            .filter(|kid| tree.field(**kid) != "body")
+            .any(|kid| tree.walk(*kid).any(|leaf| tree.is_leaf(leaf) && tree.sym(leaf) == name))
+    })
+}

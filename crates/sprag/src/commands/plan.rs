@@ -1,0 +1,55 @@
+//! `sprag plan`: what is to be done in stages, before anything of it is run.
+
+mod check;
+mod graph;
+mod new;
+mod show;
+
+use std::path::Path;
+
+use sprag_core::plan::spec::Plan;
+use sprag_core::plan::validate::Validated;
+use sprag_host::plans;
+
+use super::{Cx, Outcome};
+use crate::failure::Failure;
+
+/// Plans: stages that agents work at, and how they are checked
+///
+/// A plan is a Markdown file with one fence ```yaml sprag. docs/plans.md lists its fields.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    Check(check::Args),
+    Graph(graph::Args),
+    Show(show::Args),
+    New(new::Args),
+}
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    match args.command {
+        Command::Check(args) => check::run(args, cx),
+        Command::Graph(args) => graph::run(args, cx),
+        Command::Show(args) => show::run(args, cx),
+        Command::New(args) => new::run(args, cx),
+    }
+}
+
+/// A file, looked at in the light of this repository.
+fn looked_at(cx: &Cx, path: &Path) -> Result<Validated, Failure> {
+    let worktree = cx.places()?.worktree;
+    plans::check(&cx.cwd.join(path), worktree.as_deref()).map_err(|error| Failure::no_plan(path, &error))
+}
+
+/// A good plan, or what is wrong with it.
+fn good(cx: &Cx, path: &Path) -> Result<Plan, Failure> {
+    match looked_at(cx, path)? {
+        Validated::Good { plan, .. } => Ok(*plan),
+        Validated::Bad { found } => Err(Failure::bad_plan(path, &found)),
+    }
+}

@@ -1,0 +1,82 @@
+//! Telling what is wrong with a plan.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use sprag_core::plan::problem::{Problem, Weight};
+use sprag_core::plan::validate::Validated;
+
+use super::super::{Cx, Ending, Outcome, show};
+use super::looked_at;
+use crate::output;
+
+/// Tell all that is wrong with a plan, by line and column
+#[derive(clap::Args)]
+pub struct Args {
+    /// The file
+    file: PathBuf,
+    /// Warnings count as errors
+    #[arg(long)]
+    strict: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    let (plan, found) = match looked_at(cx, &args.file)? {
+        Validated::Good { plan, warnings } => (Some(plan), warnings),
+        Validated::Bad { found } => (None, found),
+    };
+    let file = args.file.display().to_string();
+    let row = |problem: &&Problem| -> Value {
+        json!({"line": problem.at.line, "column": problem.at.column, "code": problem.code.name(),
+            "what": problem.what, "fix": problem.fix})
+    };
+    let rows = |weight: Weight| {
+        found
+            .problems
+            .iter()
+            .filter(|problem| problem.weight() == weight)
+            .map(|p| row(&p))
+            .collect::<Vec<_>>()
+    };
+    show(
+        args.json,
+        || {
+            json!({
+                "file": file,
+                "plan": plan.as_ref().map(|plan| plan.head.name.as_str()),
+                "digest": plan.as_ref().map(|plan| plan.digest()),
+                "stages": plan.as_ref().map_or(0, |plan| plan.stages().len()),
+                "problems": rows(Weight::Error),
+                "warnings": rows(Weight::Warning),
+                "more": found.more,
+            })
+        },
+        || {
+            for problem in &found.problems {
+                let weight = match problem.weight() {
+                    Weight::Error => "",
+                    Weight::Warning => "warning: ",
+                };
+                output::line(format!("{weight}{}", problem.told(&file)));
+            }
+            if found.more > 0 {
+                output::line(format!("and {} more", found.more));
+            }
+            if let Some(plan) = &plan {
+                let (stages, warnings) = (plan.stages().len(), found.problems.len() + found.more);
+                let end =
+                    if warnings == 0 { "nothing wrong".to_owned() } else { counted(warnings, "warning") };
+                output::line(format!("plan `{}`: {}, {end}", plan.head.name, counted(stages, "stage")));
+            }
+        },
+    )?;
+    let is_good = plan.is_some() && (!args.strict || found.problems.is_empty());
+    Ok(if is_good { Ending::Done } else { Ending::No })
+}
+
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}

@@ -1,0 +1,73 @@
+//! What waits for what.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+use sprag_core::plan::drawing;
+
+use super::super::{Cx, Outcome, show};
+use super::good;
+use crate::output;
+
+/// Show which stages wait for which, level by level, and the longest way through
+#[derive(clap::Args)]
+pub struct Args {
+    /// The file
+    file: PathBuf,
+    /// Print it for Graphviz
+    #[arg(long, conflicts_with_all = ["mermaid", "json"])]
+    dot: bool,
+    /// Print it for Mermaid
+    #[arg(long, conflicts_with = "json")]
+    mermaid: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    let plan = good(cx, &args.file)?;
+    let (levels, critical) = (drawing::levels(&plan), drawing::critical_path(&plan));
+    let id = |stage: &usize| plan.stages()[*stage].id.as_str();
+    let ids = |stages: &[usize]| stages.iter().map(id).collect::<Vec<_>>();
+    show(
+        args.json,
+        || {
+            json!({
+                "plan": plan.head.name,
+                "slots": plan.head.slots,
+                "levels": levels.iter().map(|level| ids(level)).collect::<Vec<_>>(),
+                "critical_path": ids(&critical),
+                "stages": plan.stages().iter().map(|stage| {
+                    json!({"id": stage.id, "dependencies": stage.dependencies})
+                }).collect::<Vec<_>>(),
+            })
+        },
+        || match (args.dot, args.mermaid) {
+            (true, _) => output::text_raw(&drawing::dot(&plan)),
+            (_, true) => output::text_raw(&drawing::mermaid(&plan)),
+            (false, false) => {
+                for (number, level) in levels.iter().enumerate() {
+                    output::heading(&format!("level {number}"));
+                    for stage in level {
+                        let needs = ids(plan.graph().needs(*stage));
+                        let after = if needs.is_empty() {
+                            String::new()
+                        } else {
+                            format!(" <- {}", needs.join(", "))
+                        };
+                        output::line(format!("  {}{after}", id(stage)));
+                    }
+                }
+                let widest = levels.iter().map(Vec::len).max().unwrap_or(0);
+                output::line(format!("critical path: {}", ids(&critical).join(" -> ")));
+                output::line(format!(
+                    "{} of {} stages are on it; {widest} could run at once, {} may",
+                    critical.len(),
+                    plan.stages().len(),
+                    plan.head.slots
+                ));
+            }
+        },
+    )
+}

@@ -1,0 +1,48 @@
+//! A file to begin with.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+use sprag_core::plan::template::template;
+use sprag_core::plan::values::{Readable as _, Slug};
+use sprag_core::text::shell_word;
+use sprag_host::plans;
+
+use super::super::{Cx, Outcome, show};
+use crate::failure::Failure;
+use crate::output;
+
+/// Write a plan to begin with: two stages beside each other, and one that builds on both
+#[derive(clap::Args)]
+pub struct Args {
+    /// Its name: 1 to 63 of `a-z`, `0-9` and `-`
+    name: String,
+    /// Where it is written; else `plans/NAME.md`
+    #[arg(long)]
+    file: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    let name = Slug::read(&args.name).map_err(|wrong| Failure::bad_plan_name(&args.name, &wrong))?;
+    let world = cx.world()?;
+    let path = args.file.unwrap_or_else(|| PathBuf::from(format!("plans/{name}.md")));
+    let root = world.places.worktree.as_deref().unwrap_or(&cx.cwd);
+    plans::create(&world, root, &cx.cwd.join(&path), &template(&name)).map_err(|error| {
+        match error.kind() {
+            std::io::ErrorKind::AlreadyExists => Failure::plan_exists(&path),
+            _ => Failure::io("write", &path, &error),
+        }
+    })?;
+    let shown = path.display().to_string();
+    show(
+        args.json,
+        || json!({"plan": name, "file": shown}),
+        || {
+            output::line(format!("plan `{name}` is in `{shown}`"));
+            output::line(format!("  next: sprag plan check {}", shell_word(&shown)));
+        },
+    )
+}

@@ -1,0 +1,124 @@
+//! A plan as it is understood: with all that was left out put in.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+use sprag_core::plan::problem::nearest;
+use sprag_core::plan::spec::{Client, Plan, StageSpec};
+
+use super::super::{Cx, Outcome, show};
+use super::good;
+use crate::failure::Failure;
+use crate::output;
+
+/// Show a plan as it is understood, or one stage of it
+#[derive(clap::Args)]
+pub struct Args {
+    /// The file
+    file: PathBuf,
+    /// A stage
+    stage: Option<String>,
+    /// Print one JSON object, with every value
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    let plan = good(cx, &args.file)?;
+    match &args.stage {
+        None => show(
+            args.json,
+            || json!({"digest": plan.digest(), "plan": plan, "programs": programs(&plan)}),
+            || whole(&plan),
+        ),
+        Some(id) => {
+            let stage = plan.find(id).ok_or_else(|| {
+                let known = plan.stages().iter().map(|stage| stage.id.as_str());
+                Failure::no_stage(id, &args.file, nearest(id, known))
+            })?;
+            show(args.json, || json!({ "stage": stage }), || one(stage))
+        }
+    }
+}
+
+fn whole(plan: &Plan) {
+    output::heading(&format!("plan {}", plan.head.name));
+    let target = plan.head.target.as_ref().map_or("the branch that is checked out", |branch| branch.as_str());
+    output::line(format!("target {target}, {} at once, digest {}", plan.head.slots, plan.digest()));
+    let levels = plan.graph().levels();
+    let row = |(stage, level): (&StageSpec, &usize)| {
+        vec![
+            stage.id.as_str().to_owned(),
+            level.to_string(),
+            stage.kind.name().to_owned(),
+            client(&stage.agent.client),
+            stage.checks.count().to_string(),
+            scope(stage),
+        ]
+    };
+    let rows: Vec<Vec<String>> = plan.stages().iter().zip(&levels).map(row).collect();
+    output::table(&["STAGE", "LEVEL", "TYPE", "CLIENT", "CHECKS", "SCOPE"], &rows);
+    output::heading("would run");
+    programs(plan).iter().for_each(|program| output::line(format!("  {program}")));
+}
+
+/// Everything that a run of it would start, as a person is asked to trust it; each once.
+fn programs(plan: &Plan) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for stage in plan.stages() {
+        let commands = stage.setup.iter().chain(stage.before_stage.iter().map(|check| &check.command));
+        let tasks = stage.tasks.iter().filter_map(|task| task.check.as_ref()).map(|check| &check.command);
+        found.push(client(&stage.agent.client));
+        found.extend(commands.chain(stage.checks.commands()).chain(tasks).map(ToString::to_string));
+    }
+    found.extend(plan.head.gates.iter().map(|gate| gate.command.to_string()));
+    let mut seen = std::collections::BTreeSet::new();
+    found.retain(|program| seen.insert(program.clone()));
+    found
+}
+
+fn one(stage: &StageSpec) {
+    output::heading(&format!("{}: {}", stage.id.as_str(), stage.name));
+    let needs: Vec<&str> = stage.dependencies.iter().map(|id| id.as_str()).collect();
+    let facts = [
+        ("type", stage.kind.name().to_owned()),
+        ("after", needs.join(", ")),
+        ("scope", scope(stage)),
+        ("working dir", stage.working_dir.to_string()),
+        ("client", format!("{} {}", client(&stage.agent.client), stage.agent.mode.name())),
+        ("context", format!("{} %", stage.context_budget)),
+        ("sandbox", stage.sandbox.confine.name().to_owned()),
+        ("retries", stage.retries.to_string()),
+        ("verify", stage.verify.name().to_owned()),
+    ];
+    for (name, value) in facts.iter().filter(|(_, value)| !value.is_empty()) {
+        output::line(format!("{name:<12} {value}"));
+    }
+    let lists: [(&str, Vec<String>); 4] = [
+        ("setup", stage.setup.iter().map(ToString::to_string).collect()),
+        ("checks", stage.checks.commands().map(ToString::to_string).collect()),
+        ("artifacts", stage.checks.artifacts.iter().map(ToString::to_string).collect()),
+        ("tasks", stage.tasks.iter().map(|task| format!("{}: {}", task.id, task.text)).collect()),
+    ];
+    for (name, items) in lists.iter().filter(|(_, items)| !items.is_empty()) {
+        output::line(format!("{name}:"));
+        items.iter().for_each(|item| output::line(format!("  - {item}")));
+    }
+    if !stage.description.is_empty() {
+        output::line(format!("\n{}", stage.description.as_str().trim_end()));
+    }
+}
+
+fn client(client: &Client) -> String {
+    match client {
+        Client::Known(known) => known.name().to_owned(),
+        Client::Command { command } => command.iter().map(|word| word.as_str()).collect::<Vec<_>>().join(" "),
+    }
+}
+
+fn scope(stage: &StageSpec) -> String {
+    match stage.scope.is_open() {
+        true => "anything".to_owned(),
+        false => stage.scope.globs.iter().map(|glob| glob.as_str()).collect::<Vec<_>>().join(" "),
+    }
+}

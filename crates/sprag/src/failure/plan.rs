@@ -1,0 +1,48 @@
+//! What can be wrong with a plan, for commands that need a good one.
+
+use std::io;
+use std::path::Path;
+
+use sprag_core::plan::problem::{Found, Weight, Wrong};
+use sprag_core::text::{quoted, shell_word};
+
+use super::{Failure, Kind};
+
+impl Failure {
+    pub fn no_plan(path: &Path, error: &io::Error) -> Failure {
+        let name = quoted(&path.display().to_string());
+        let why = match error.kind() {
+            io::ErrorKind::NotFound => format!("there is no file `{name}`"),
+            _ => format!("`{name}` cannot be read: {error}"),
+        };
+        Failure::new(Kind::No, "no_plan", why).next("sprag plan new NAME")
+    }
+
+    pub fn bad_plan(path: &Path, found: &Found) -> Failure {
+        let name = path.display().to_string();
+        let errors = found.problems.iter().filter(|problem| problem.weight() == Weight::Error);
+        let told: Vec<String> = errors.map(|problem| problem.told(&name)).collect();
+        Failure::new(Kind::No, "bad_plan", told.join("\n       "))
+            .next(format!("sprag plan check {}", shell_word(&name)))
+    }
+
+    pub fn bad_plan_name(name: &str, wrong: &Wrong) -> Failure {
+        let message = format!("`{}` is no name of a plan: {}", quoted(name), wrong.fix);
+        Failure::new(Kind::Usage, "bad_id", message).next("sprag plan new my-plan")
+    }
+
+    pub fn plan_exists(path: &Path) -> Failure {
+        let name = path.display().to_string();
+        Failure::new(Kind::No, "plan_exists", format!("there is a file `{}` already", quoted(&name)))
+            .next(format!("sprag plan check {}", shell_word(&name)))
+    }
+
+    pub fn no_stage(id: &str, path: &Path, near: Option<&str>) -> Failure {
+        let name = shell_word(&path.display().to_string());
+        let failure = Failure::new(Kind::No, "no_stage", format!("the plan has no stage `{}`", quoted(id)));
+        match near {
+            Some(near) => failure.next(format!("sprag plan show {name} {near}")),
+            None => failure.next(format!("sprag plan show {name}")),
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! No agent gives itself a wider scope: what a program does to the intents is undone, whatever it does to them.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use serde_json::{Value, json};
+
+use crate::intents::{code, headless, sandbox, select, write};
+use crate::support::Sandbox;
+
+/// All that an agent could wish for.
+const WIDE: &str = "active_intents:\n  - id: AUTH\n    name: Sign in\n    owned_scope: ['**']\n";
+
+/// A program runs that nobody can read beforehand; what is told of it afterwards.
+fn runs(sandbox: &Sandbox, command: &str, does: impl FnOnce()) -> String {
+    let call = json!({"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": command});
+    let before = sandbox.event("s", "PreToolUse", call.clone());
+    assert_eq!(before, json!({}), "{command}");
+    does();
+    let mut done = call;
+    done["tool_response"] = json!({"stdout": ""});
+    sandbox.event("s", "PostToolUse", done).to_string()
+}
+
+fn is_bound(sandbox: &Sandbox) {
+    // Choosing again does not help either.
+    sandbox.run(&["intent", "select", "AUTH", "--session", "s"]);
+    assert_eq!(code(&write(sandbox, "s", "docs/guide.md")), "scope_violation");
+    assert_eq!(write(sandbox, "s", "src/auth/a.rs"), json!({}));
+}
+
+#[test]
+fn intents_that_a_program_rewrote_are_put_back() {
+    let sandbox = headless(sandbox());
+    select(&sandbox, "s", "AUTH");
+    let file = sandbox.project.join(".sprag/intents.yaml");
+    for command in ["bash src/auth/x.sh", "npm test", "git merge --ff-only HEAD; bash src/auth/x.sh"] {
+        let told = runs(&sandbox, command, || fs::write(&file, WIDE).unwrap());
+        assert!(told.contains("intents.yaml` was put back"), "{command}: {told}");
+        is_bound(&sandbox);
+    }
+}
+
+#[test]
+fn intents_that_a_program_removed_or_replaced_are_put_back() {
+    let sandbox = headless(sandbox());
+    select(&sandbox, "s", "AUTH");
+    let ours = sandbox.project.join(".sprag");
+    runs(&sandbox, "bash one.sh", || fs::remove_dir_all(&ours).unwrap());
+    is_bound(&sandbox);
+    // Another directory in its place.
+    runs(&sandbox, "bash two.sh", || {
+        fs::rename(&ours, sandbox.project.join("old")).unwrap();
+        sandbox.write(".sprag/intents.yaml", WIDE);
+    });
+    is_bound(&sandbox);
+    // A link, through which nothing is written.
+    let elsewhere = sandbox.home.join("elsewhere");
+    fs::create_dir_all(&elsewhere).unwrap();
+    fs::write(elsewhere.join("intents.yaml"), WIDE).unwrap();
+    runs(&sandbox, "bash three.sh", || {
+        fs::remove_dir_all(&ours).unwrap();
+        symlink(&elsewhere, &ours).unwrap();
+    });
+    is_bound(&sandbox);
+    assert_eq!(fs::read_to_string(elsewhere.join("intents.yaml")).unwrap(), WIDE);
+    // A link in place of the file.
+    runs(&sandbox, "bash four.sh", || {
+        fs::remove_file(ours.join("intents.yaml")).unwrap();
+        symlink(elsewhere.join("intents.yaml"), ours.join("intents.yaml")).unwrap();
+    });
+    is_bound(&sandbox);
+}
+
+/// A second file of intents could own what it likes: without a scope it owns everything.
+#[test]
+fn a_file_of_intents_that_a_program_made_does_not_count() {
+    let sandbox = headless(sandbox());
+    select(&sandbox, "s", "AUTH");
+    let told = runs(&sandbox, "bash x.sh", || {
+        sandbox.write(".orchestration/active_intents.yaml", "active_intents:\n  - {id: ALL, name: x}\n");
+    });
+    assert!(told.contains("active_intents.yaml` was put back"), "{told}");
+    assert!(!sandbox.project.join(".orchestration/active_intents.yaml").exists());
+    assert_eq!(sandbox.run(&["intent", "select", "ALL", "--session", "s"]).code, 1);
+    // Neither does a list of delicate intents that lost one.
+    sandbox.write(".intentignore", "CARE\n");
+    runs(&sandbox, "bash y.sh", || fs::write(sandbox.project.join(".intentignore"), "").unwrap());
+    select(&sandbox, "s", "CARE");
+    assert_eq!(code(&write(&sandbox, "s", "care/x")), "approval_required");
+}
+
+/// What git brings in was made and reviewed elsewhere.
+#[test]
+fn intents_that_git_brought_along_stay() {
+    let sandbox = headless(sandbox());
+    sandbox.git(&["checkout", "-qb", "side"]);
+    sandbox.write(".sprag/intents.yaml", WIDE);
+    sandbox.git(&["commit", "-qam", "side"]);
+    sandbox.git(&["checkout", "-q", "main"]);
+    select(&sandbox, "s", "AUTH");
+    let told = runs(&sandbox, "git merge side && bash x.sh", || drop(sandbox.git(&["merge", "-q", "side"])));
+    assert!(!told.contains("put back"), "{told}");
+    assert_eq!(fs::read_to_string(sandbox.project.join(".sprag/intents.yaml")).unwrap(), WIDE);
+}
+
+/// What a link leads to could be in the scope.
+#[test]
+fn intents_behind_a_link_are_no_intents() {
+    let sandbox = headless(sandbox());
+    let file = sandbox.project.join(".sprag/intents.yaml");
+    let text = fs::read_to_string(&file).unwrap();
+    sandbox.write("src/auth/i.yaml", &text);
+    select(&sandbox, "s", "AUTH");
+    fs::remove_file(&file).unwrap();
+    symlink("../src/auth/i.yaml", &file).unwrap();
+    let checked = sandbox.run(&["intent", "check"]);
+    assert_eq!(checked.code, 1);
+    assert!(checked.stdout.contains("it is a link"), "{}", checked.told(&sandbox));
+    assert_eq!(code(&write(&sandbox, "s", "src/auth/a.rs")), "bad_intents");
+}
+
+/// Where nobody has made a rule yet, making one is no way around it.
+#[test]
+fn a_program_may_make_the_first_intents() {
+    let sandbox = Sandbox::new();
+    let told = runs(&sandbox, "bash x.sh", || drop(sandbox.write(".sprag/intents.yaml", WIDE)));
+    assert!(!told.contains("put back"), "{told}");
+    let reply: Value = write(&sandbox, "s", "x");
+    assert_eq!(code(&reply), "intent_required");
+}
