@@ -176,13 +176,45 @@ pub fn random() -> io::Result<u64> {
 
 /// Opens a regular file and nothing else: a link leads elsewhere, and a pipe in its place would hang us.
 pub fn open_regular(path: &Path) -> io::Result<File> {
-    let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW;
-    let file =
-        File::options().read(true).custom_flags(i32::try_from(flags.bits()).unwrap_or(0)).open(path)?;
-    match file.metadata()?.is_file() {
-        true => Ok(file),
-        false => Err(io::ErrorKind::InvalidInput.into()),
+    regular(path, File::options().read(true))
+}
+
+/// The same for a file of our own that is appended to, or is there to be locked; it is made if it is not there.
+pub fn append_regular(path: &Path) -> io::Result<File> {
+    regular(path, File::options().read(true).append(true).create(true).mode(0o600))
+}
+
+/// The same for a file of our own whose content is replaced in place.
+pub fn write_regular(path: &Path) -> io::Result<File> {
+    let file = regular(path, File::options().write(true).create(true).truncate(false).mode(0o600))?;
+    file.set_len(0)?;
+    Ok(file)
+}
+
+/// The whole of a file of our own, up to a cap.
+pub fn read_regular(path: &Path, cap: u64) -> io::Result<Vec<u8>> {
+    let file = open_regular(path)?;
+    let mut bytes = Vec::new();
+    file.take(cap + 1).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 > cap {
+        true => Err(io::Error::other(format!("`{}` is larger than {cap} bytes", path.display()))),
+        false => Ok(bytes),
     }
+}
+
+fn regular(path: &Path, options: &mut fs::OpenOptions) -> io::Result<File> {
+    let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW;
+    let opened = options.custom_flags(i32::try_from(flags.bits()).unwrap_or(0)).open(path);
+    let is_other = match &opened {
+        Ok(file) => !file.metadata()?.is_file(),
+        Err(_) => fs::symlink_metadata(path).is_ok_and(|found| !found.is_file()),
+    };
+    if is_other { Err(not_regular(path)) } else { opened }
+}
+
+/// Something is where a file of ours belongs.
+pub fn not_regular(path: &Path) -> io::Error {
+    io::Error::other(format!("`{}` is not a regular file", path.display()))
 }
 
 /// Reads a file that somebody else may have put there: a regular one, up to a cap, as text. A pipe

@@ -55,6 +55,7 @@ pub fn main(args: &[OsString]) {
     print(&answer.text);
     drop(answered);
     keep_pair(&env, payload.as_ref().ok(), &answer.text);
+    hang_up();
     // A panic among the chores has nobody left to tell: the next hook finds them undone.
     catch_unwind(AssertUnwindSafe(|| answer.finish())).unwrap_or_default();
 }
@@ -377,6 +378,15 @@ fn print(text: &str) {
     let mut stdout = io::stdout().lock();
     // A client that hung up will not miss the reply.
     writeln!(stdout, "{text}").and_then(|()| stdout.flush()).unwrap_or_default();
+}
+
+/// A client reads until nobody can say anything more; what is left to do is not for it to wait for.
+fn hang_up() {
+    let stdin = io::stdin();
+    // Something has to stand there, or the next file that is opened would: what was read from cannot be
+    // written to.
+    rustix::stdio::dup2_stdout(stdin.as_fd()).unwrap_or_default();
+    rustix::stdio::dup2_stderr(stdin.as_fd()).unwrap_or_default();
 }
 
 fn tell(text: &str) {

@@ -16,7 +16,7 @@ use sprag_core::memory::routing::{Place, place};
 use sprag_core::text::{Text, one_line};
 use sprag_core::time::Timestamp;
 
-use crate::disk::read_small;
+use crate::disk::{self, read_small};
 use crate::learnings;
 use crate::records;
 use crate::reports;
@@ -189,7 +189,7 @@ fn use_record(used: &Use, id: &str, now: Timestamp) -> Record {
 fn known(store: &Store) -> io::Result<HashSet<String>> {
     let mut known = HashSet::new();
     for path in store.log_files() {
-        let bytes = fs::read(&path)?;
+        let bytes = disk::read_regular(&path, u64::MAX - 1)?;
         for line in crate::journal::lines_of(&bytes) {
             if memchr::memmem::find(line, b"\"idem\":\"import:").is_none() {
                 continue;

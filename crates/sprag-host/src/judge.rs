@@ -2,15 +2,14 @@
 //! it keeps failing. Whatever goes wrong, the user is asked instead.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::time::{Duration, Instant};
 
 use sprag_core::event::{Event, Input};
 use sprag_core::judge::{Answer, Judgement, Reliability, question};
 use sprag_core::text::{Text, one_line};
 
+use crate::disk;
 use crate::exec::{self, Ending, Ran};
 use crate::places::UserPlaces;
 use crate::projections;
@@ -69,7 +68,7 @@ fn asked(world: &World<'_>, input: &Input) -> io::Result<Asked> {
         return Ok(Asked::Not("it failed too often, and rests"));
     }
     world.disk.make_dirs(&store.dir)?;
-    let lock = File::options().create(true).append(true).mode(0o600).open(store.dir.join("judge.lock"))?;
+    let lock = disk::append_regular(&store.dir.join("judge.lock"))?;
     if lock.try_lock().is_err() {
         return Ok(Asked::Not("it is busy"));
     }

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -138,7 +138,7 @@ pub fn before(world: &World<'_>, input: &Input) {
         }
         let mark = mark(world, input);
         world.disk.make_dirs(mark.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
-        File::options().create(true).truncate(true).write(true).mode(0o600).open(mark)?;
+        disk::write_regular(&mark)?;
         Ok(())
     });
     kept.unwrap_or_default();
@@ -207,16 +207,21 @@ fn is_any_open(world: &World<'_>, now: Timestamp) -> io::Result<bool> {
     Ok(is_any)
 }
 
+/// More than a list of guarded files takes.
+const KEPT_BYTES: u64 = 64 * 1024 * 1024;
+
 fn locked(world: &World<'_>, work: impl FnOnce(&mut Kept) -> io::Result<()>) -> io::Result<()> {
     let dir = dir(world);
     world.disk.make_dirs(&dir)?;
-    let lock = File::options().create(true).append(true).mode(0o600).open(dir.join("lock"))?;
+    let lock = disk::append_regular(&dir.join("lock"))?;
     if !lock_within(&lock, LOCK_WAIT)? {
         return Err(io::ErrorKind::WouldBlock.into());
     }
     let path = dir.join("kept.bin");
-    let before: Kept =
-        fs::read(&path).ok().and_then(|bytes| postcard::from_bytes(&bytes).ok()).unwrap_or_default();
+    let before: Kept = disk::read_regular(&path, KEPT_BYTES)
+        .ok()
+        .and_then(|bytes| postcard::from_bytes(&bytes).ok())
+        .unwrap_or_default();
     let mut kept = before.clone();
     work(&mut kept)?;
     if kept != before {

@@ -4,9 +4,8 @@
 //! instructions by way of our records.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
+use std::fs;
 use std::io;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use sprag_core::event::SessionId;
@@ -83,7 +82,7 @@ pub fn render(world: &World<'_>) -> io::Result<Vec<String>> {
     });
     let lines: Vec<String> =
         lesson::ranked(shown).into_iter().map(|entry| lesson::line(&entry.learning)).collect();
-    let lock = File::options().create(true).append(true).mode(0o600).open(store.dir.join("lessons.lock"))?;
+    let lock = disk::append_regular(&store.dir.join("lessons.lock"))?;
     if !lock_within(&lock, LOCK_WAIT)? {
         return Ok(vec!["somebody else is writing lessons".to_owned()]);
     }

@@ -2,7 +2,6 @@
 //! whoever takes it looks for its id first.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -159,8 +158,11 @@ pub fn entries(store: &Store) -> Vec<Entry> {
     files_with_ending(&store.dir.join("outbox"), "json").iter().filter_map(|path| read(path)).collect()
 }
 
+/// More than any record.
+const ENTRY_BYTES: u64 = 16 * 1024 * 1024;
+
 fn read(path: &Path) -> Option<Entry> {
-    fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok())
+    disk::read_regular(path, ENTRY_BYTES).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok())
 }
 
 fn deliver(store: &Store, disk: &dyn Disk, entry: &Entry) -> io::Result<bool> {

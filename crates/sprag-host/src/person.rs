@@ -4,11 +4,10 @@
 
 use std::fs;
 use std::io::IsTerminal as _;
-use std::os::unix::fs::OpenOptionsExt as _;
 
 use sprag_core::session::Process;
 
-use crate::disk::Disk;
+use crate::disk::{self, Disk};
 use crate::places::UserPlaces;
 use crate::processes::look;
 
@@ -66,7 +65,7 @@ pub fn remember(user: &UserPlaces, disk: &dyn Disk, client: Process) -> std::io:
     disk.make_dirs(&dir)?;
     // Written in place: half a number is no process, and a rename would cost more than all the rest.
     let path = dir.join(client.pid.to_string());
-    let file = fs::File::options().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    let file = disk::write_regular(&path)?;
     disk.append(&file, client.start.to_string().as_bytes())
 }
 
@@ -89,7 +88,7 @@ pub fn sweep(user: &UserPlaces, disk: &dyn Disk) -> std::io::Result<usize> {
 
 fn is_recorded(user: &UserPlaces, process: &Process) -> bool {
     let path = user.state.join("agents").join(process.pid.to_string());
-    fs::read_to_string(path).is_ok_and(|start| start.trim() == process.start.to_string())
+    disk::read_small(&path, 4096).is_ok_and(|start| start.trim() == process.start.to_string())
 }
 
 pub fn ancestors() -> Vec<Process> {

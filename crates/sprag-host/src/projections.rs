@@ -2,7 +2,7 @@
 //! lengths it has seen; if anything about them is not as it was, it counts for nothing.
 
 use std::collections::HashSet;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, BufRead as _, BufReader, Seek as _, SeekFrom};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -10,6 +10,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use sprag_core::event::SessionId;
 use sprag_core::log::{Projection, Record};
+use sprag_index::bytes::checksum;
 
 use crate::disk::{self, Disk};
 use crate::journal;
@@ -79,7 +80,10 @@ pub fn renew<P: Projection>(store: &Store, disk: &dyn Disk) -> io::Result<()> {
 pub fn save<P: Projection>(store: &Store, disk: &dyn Disk, folded: &Folded<P>) -> io::Result<()> {
     disk.make_dirs(&store.cache_dir())?;
     let stored = Stored { version: P::VERSION, seen: folded.seen.clone(), state: &folded.state };
-    let bytes = serde_json::to_vec(&stored).map_err(io::Error::other)?;
+    let state = serde_json::to_vec(&stored).map_err(io::Error::other)?;
+    let mut bytes = sum_of::<P>(&state).into_bytes();
+    bytes.push(b'\n');
+    bytes.extend(state);
     disk::replace_derived(disk, &path_of::<P>(store), &bytes)
 }
 
@@ -136,9 +140,25 @@ fn path_of<P: Projection>(store: &Store) -> std::path::PathBuf {
     store.cache_dir().join(format!("{}.json", P::NAME))
 }
 
+/// What cannot be read, or is not what was written, counts for nothing: the log says it all again.
 fn stored<P: Projection>(store: &Store) -> Option<Stored<P>> {
-    let stored: Stored<P> = serde_json::from_slice(&fs::read(path_of::<P>(store)).ok()?).ok()?;
+    let bytes = disk::read_regular(&path_of::<P>(store), FOLD_BYTES).ok()?;
+    let (sum, state) = bytes.split_at_checked(memchr::memchr(b'\n', &bytes)?)?;
+    let state = &state[1..];
+    if sum != sum_of::<P>(state).as_bytes() {
+        return None;
+    }
+    let stored: Stored<P> = serde_json::from_slice(state).ok()?;
     (stored.version == P::VERSION).then_some(stored)
+}
+
+/// A fold is larger than this only where nobody made it.
+const FOLD_BYTES: u64 = 1024 * 1024 * 1024;
+
+/// Tells a stored fold that was damaged from one that was written. What it is a fold of belongs to it: that of
+/// another in its place may well be in form.
+fn sum_of<P: Projection>(state: &[u8]) -> String {
+    format!("{} {:016x}", P::NAME, checksum(state))
 }
 
 /// Whether the log only grew since.
@@ -167,7 +187,7 @@ fn fold_file<P: Projection>(path: &Path, from: u64, state: &mut P) -> io::Result
 /// Goes through whole lines from `from` on and says how many bytes they were. A last line without
 /// its line feed is still being written.
 pub fn each_line(path: &Path, from: u64, mut take: impl FnMut(&[u8])) -> io::Result<u64> {
-    let mut file = File::open(path)?;
+    let mut file = disk::open_regular(path)?;
     file.seek(SeekFrom::Start(from))?;
     let mut reader = BufReader::with_capacity(64 * 1024, file);
     let mut line = Vec::new();

@@ -177,14 +177,14 @@ fn told(world: &World<'_>, answer: &Answer, learning: &Learning, now: Timestamp)
 fn notices(world: &World<'_>, memory: &Memory, shown: &[&Seen]) -> Vec<Notice> {
     shown
         .iter()
-        .filter(|seen| !seen.is_told())
         .filter_map(|seen| {
             let (learning, uses, written) = memory.get(seen.id.as_str())?;
             let what = match uses.status {
+                Status::Superseded | Status::Archived if seen.is_told() => return None,
                 Status::Superseded => superseded(world, memory, seen.id.as_str()),
                 Status::Archived => Became::Archived,
                 Status::Active | Status::Stale if written > seen.at => {
-                    Became::Corrected { summary: learning.candidate.summary }
+                    Became::Corrected { summary: learning.candidate.summary, at: written }
                 }
                 Status::Active | Status::Stale => return None,
             };

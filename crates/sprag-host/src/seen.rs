@@ -1,9 +1,7 @@
 //! Which sessions have begun, noted where the user's own things are and not in the repository: a session
 //! that goes on after its journal was removed must not look like a new one that owes nothing.
 
-use std::fs;
 use std::io;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 
 use sprag_core::digest::Digest;
@@ -24,8 +22,7 @@ pub fn note(places: &Places, disk: &dyn Disk, session: &SessionId) {
         return;
     };
     // There is nothing in it that could be torn, and a rename would cost more than the rest of the start.
-    let make =
-        || fs::File::options().write(true).create(true).truncate(false).mode(0o600).open(&path).map(drop);
+    let make = || disk::append_regular(&path).map(drop);
     let made = make().or_else(|error| match error.kind() {
         io::ErrorKind::NotFound => disk::make_parent(disk, &path).and_then(|()| make()),
         _ => Err(error),

@@ -4,7 +4,7 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -99,13 +99,7 @@ pub fn shut_log(store: &Store, disk: &dyn Disk) -> io::Result<Option<File>> {
 }
 
 fn gate(store: &Store) -> io::Result<File> {
-    File::options()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .open(store.dir.join("log.lock"))
+    disk::append_regular(&store.dir.join("log.lock"))
 }
 
 impl Lines {
@@ -113,10 +107,10 @@ impl Lines {
     /// done without it is the caller's matter.
     pub fn open(disk: &dyn Disk, path: &Path, wait: Duration) -> io::Result<Lines> {
         loop {
-            let file = match open_append(path) {
+            let file = match disk::append_regular(path) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     disk::make_parent(disk, path)?;
-                    open_append(path)?
+                    disk::append_regular(path)?
                 }
                 opened => opened?,
             };
@@ -132,7 +126,7 @@ impl Lines {
 
     /// For reading only.
     pub fn of(path: &Path) -> io::Result<Lines> {
-        let file = File::open(path)?;
+        let file = disk::open_regular(path)?;
         let len = file.metadata()?.len();
         Ok(Lines { path: path.to_owned(), file, len, is_locked: false, gate: None })
     }
@@ -180,10 +174,6 @@ impl Lines {
         disk.sync(&self.file)?;
         if self.len == 0 { disk::sync_parent(disk, &self.path) } else { Ok(()) }
     }
-}
-
-fn open_append(path: &Path) -> io::Result<File> {
-    File::options().read(true).append(true).create(true).mode(0o600).open(path)
 }
 
 pub fn lock_within(file: &File, wait: Duration) -> io::Result<bool> {

@@ -3,7 +3,6 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt as _;
 
 use sprag_core::log::By;
 use sprag_core::memory::fold::Learnings;
@@ -108,7 +107,7 @@ pub fn in_hook(world: &World<'_>, now: Timestamp) -> io::Result<()> {
     };
     let stamp = store.cache_dir().join("upkeep");
     let today: String = now.to_string().chars().take(10).collect();
-    let is_done = fs::read_to_string(&stamp).is_ok_and(|day| day == today);
+    let is_done = disk::read_small(&stamp, 4096).is_ok_and(|day| day == today);
     let is_due = |step: &&&Step| match step.when {
         When::Always => true,
         When::Daily => !is_done,
@@ -127,7 +126,7 @@ pub fn in_hook(world: &World<'_>, now: Timestamp) -> io::Result<()> {
 /// Held by whoever takes the steps; none while somebody else does.
 pub fn try_lock(store: &Store, world: &World<'_>) -> io::Result<Option<File>> {
     world.disk.make_dirs(&store.dir)?;
-    let lock = File::options().create(true).append(true).mode(0o600).open(store.dir.join("upkeep.lock"))?;
+    let lock = disk::append_regular(&store.dir.join("upkeep.lock"))?;
     Ok(lock.try_lock().is_ok().then_some(lock))
 }
 

@@ -46,20 +46,6 @@ impl Bits {
         self.0.get(doc as usize / 64).is_some_and(|word| word >> (doc % 64) & 1 == 1)
     }
 
-    /// Gives every place below `count` that is not set.
-    pub fn each_unset(&self, count: usize, mut take: impl FnMut(usize)) {
-        for at in 0..count.div_ceil(64) {
-            let mut left = !self.0.get(at).copied().unwrap_or(0);
-            while left != 0 {
-                let place = at * 64 + left.trailing_zeros() as usize;
-                left &= left - 1;
-                if place < count {
-                    take(place);
-                }
-            }
-        }
-    }
-
     pub fn set(&mut self, doc: u32, is_set: bool) {
         if let Some(word) = self.0.get_mut(doc as usize / 64) {
             match is_set {

@@ -5,13 +5,14 @@ use std::collections::HashMap;
 use sprag_core::memory::document::Document;
 
 use crate::assembly::{Assembly, Row, quantised};
+use crate::breadth::Breadth;
 use crate::bytes::{checksum, put_block, put_number, zigzag};
 use crate::numbers::Numbers;
 use crate::postings::{FIELDS, Posting};
 use crate::segment::{META, Origin, card, uuid_bytes, write_label};
 use crate::table::Table;
+use crate::tokens;
 use crate::words::Words;
-use crate::{tokens, vectors};
 
 /// A document and where it comes from.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +26,8 @@ pub const FIELD: usize = 64 * 1024;
 /// Bytes of a summary that a card shows.
 const SUMMARY: usize = 200;
 const WHEN_NOT: usize = 400;
+/// Documents from which on it pays to ask the processor what it can do.
+const MANY: usize = 64;
 /// Longer words are noise: encoded data, not language.
 const WORD: usize = 200;
 /// Longer paths and tags are cut.
@@ -41,7 +44,8 @@ pub fn build(mut drafts: Vec<Draft>, table: &Table<'_>) -> Vec<u8> {
     drafts.sort_by_key(|draft| (draft.origin.source, draft.origin.offset));
     let mut assembly = Assembly::default();
     let (mut terms, mut keys) = (Counted::default(), Counted::default());
-    let mut words = Words::new(table);
+    let breadth = if drafts.len() >= MANY { Breadth::known() } else { Breadth::default() };
+    let mut words = Words::new(table, breadth);
     let mut card = Vec::new();
     for (doc, draft) in drafts.iter().enumerate() {
         let doc = u32::try_from(doc).unwrap_or(u32::MAX);
@@ -49,14 +53,14 @@ pub fn build(mut drafts: Vec<Draft>, table: &Table<'_>) -> Vec<u8> {
         let (lengths, vector) = words.count(document, doc, &mut terms, &mut keys);
         count_keys(document, doc, &mut keys);
         write_card(draft, &mut card);
-        let signs: Vec<u8> = vectors::signs(&vector).iter().flat_map(|word| word.to_le_bytes()).collect();
-        let bytes = vectors::bytes(&vector).map(i8::cast_unsigned);
+        let (signs, bytes) = breadth.kept(&vector);
+        let (signs, bytes) = (signs.map(u64::to_le_bytes), bytes.map(i8::cast_unsigned));
         assembly.document(&Row {
             lengths: lengths.map(quantised),
             meta: meta(draft),
             card: &card,
             id: &document.id,
-            signs: &signs,
+            signs: signs.as_flattened(),
             vector: &bytes,
         });
     }

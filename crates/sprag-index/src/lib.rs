@@ -2,6 +2,7 @@
 //! Nothing here reads a file or a clock; the host maps files and hands their bytes in.
 
 pub mod bits;
+pub mod breadth;
 pub mod build;
 pub mod bytes;
 pub mod columns;

@@ -8,6 +8,14 @@ pub type Mixed = BuildHasherDefault<Mix>;
 #[derive(Default)]
 pub struct Mix(u64);
 
+impl Mix {
+    pub fn of(number: u128) -> u64 {
+        let mut mix = Mix::default();
+        mix.write_u128(number);
+        mix.finish()
+    }
+}
+
 impl Hasher for Mix {
     fn finish(&self) -> u64 {
         folded(self.0, 0x9e37_79b9_7f4a_7c15)

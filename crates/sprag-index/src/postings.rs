@@ -19,7 +19,7 @@ const STRIDE: usize = 128;
 const MARK: usize = 8;
 
 /// What most postings are, in three bits; the last stands for all others.
-const SHAPES: [[u8; FIELDS]; 7] =
+pub const SHAPES: [[u8; FIELDS]; 7] =
     [[0, 0, 0, 1], [1, 0, 0, 0], [1, 0, 0, 1], [0, 1, 0, 0], [0, 1, 0, 1], [0, 0, 0, 2], [0, 0, 1, 0]];
 const OTHER: u64 = 7;
 
@@ -72,38 +72,25 @@ impl<'a> Postings<'a> {
     }
 
     pub fn iter(&self) -> Iter<'a> {
-        Iter { reader: Reader::new(self.data), next: 0, left: self.count }
+        Iter { reader: Reader::new(self.data), next: 0, left: self.count, ahead: None }
     }
 
     /// Calls `take` with what the list has of these documents, which are in order.
-    pub fn among(&self, docs: &[u32], mut take: impl FnMut(usize, [u8; FIELDS])) {
+    pub fn among(&self, docs: impl IntoIterator<Item = u32>, mut take: impl FnMut(usize, [u8; FIELDS])) {
         let mut iter = self.iter();
         let mut block = 0;
-        let mut current = None;
-        for (at, &doc) in docs.iter().enumerate() {
+        for (at, doc) in docs.into_iter().enumerate() {
             let wanted = self.block_of(doc, block);
             if wanted > block {
                 block = wanted;
-                (iter, current) = (self.at_mark(block), None);
+                iter = self.at_mark(block);
             }
-            loop {
-                let posting = match current {
-                    Some(posting) => posting,
-                    None => match iter.next() {
-                        Some(posting) => posting,
-                        None => break,
-                    },
-                };
-                current = Some(posting);
-                if posting.doc < doc {
-                    current = None;
-                    continue;
+            let Some(end) = doc.checked_add(1) else { return };
+            iter.below(end, |found, times| {
+                if found == doc {
+                    take(at, times.tf());
                 }
-                if posting.doc == doc {
-                    take(at, posting.tf);
-                }
-                break;
-            }
+            });
         }
     }
 
@@ -126,7 +113,7 @@ impl<'a> Postings<'a> {
             (u32_at(self.marks, at).unwrap_or(u32::MAX), u32_at(self.marks, at + 4).unwrap_or(u32::MAX));
         let data = self.data.get(offset as usize..).unwrap_or_default();
         let left = self.count.saturating_sub(u32::try_from(block * STRIDE).unwrap_or(u32::MAX));
-        Iter { reader: Reader::new(data), next, left }
+        Iter { reader: Reader::new(data), next, left, ahead: None }
     }
 }
 
@@ -134,13 +121,49 @@ pub struct Iter<'a> {
     reader: Reader<'a>,
     next: u32,
     left: u32,
+    /// Read already, and not given yet.
+    ahead: Option<(u32, Times)>,
 }
 
-impl Iterator for Iter<'_> {
-    type Item = Posting;
+/// How often a term is in the fields of a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Times {
+    /// As the shape of this number says.
+    Shape(u8),
+    Other([u8; FIELDS]),
+}
 
+impl Times {
+    pub fn tf(self) -> [u8; FIELDS] {
+        match self {
+            Times::Shape(shape) => SHAPES[usize::from(shape)],
+            Times::Other(tf) => tf,
+        }
+    }
+}
+
+impl Iter<'_> {
+    /// Gives what there is of documents before `end` and was not given before.
     #[inline]
-    fn next(&mut self) -> Option<Posting> {
+    pub fn below(&mut self, end: u32, mut take: impl FnMut(u32, Times)) {
+        if let Some((doc, times)) = self.ahead {
+            if doc >= end {
+                return;
+            }
+            take(doc, times);
+            self.ahead = None;
+        }
+        while let Some((doc, times)) = self.read() {
+            if doc >= end {
+                self.ahead = Some((doc, times));
+                return;
+            }
+            take(doc, times);
+        }
+    }
+
+    #[inline(always)]
+    fn read(&mut self) -> Option<(u32, Times)> {
         if self.left == 0 {
             return None;
         }
@@ -149,20 +172,27 @@ impl Iterator for Iter<'_> {
         let doc = self.next.checked_add(u32::try_from(head >> 3).ok()?)?;
         self.next = doc.checked_add(1)?;
         let shape = head & OTHER;
-        let tf = match SHAPES.get(shape as usize) {
-            Some(tf) => *tf,
-            None => {
-                let mask = self.reader.byte()?;
-                let mut tf = [0; FIELDS];
-                for (field, tf) in tf.iter_mut().enumerate() {
-                    if mask & (1 << field) != 0 {
-                        *tf = self.reader.byte()?;
-                    }
-                }
-                tf
+        if shape != OTHER {
+            return Some((doc, Times::Shape(shape as u8)));
+        }
+        let mask = self.reader.byte()?;
+        let mut tf = [0; FIELDS];
+        for (field, tf) in tf.iter_mut().enumerate() {
+            if mask & (1 << field) != 0 {
+                *tf = self.reader.byte()?;
             }
-        };
-        Some(Posting { doc, tf })
+        }
+        Some((doc, Times::Other(tf)))
+    }
+}
+
+impl Iterator for Iter<'_> {
+    type Item = Posting;
+
+    #[inline]
+    fn next(&mut self) -> Option<Posting> {
+        let (doc, times) = self.ahead.take().or_else(|| self.read())?;
+        Some(Posting { doc, tf: times.tf() })
     }
 }
 
@@ -187,7 +217,7 @@ mod tests {
             prop_assert_eq!(read.iter().collect::<Vec<_>>(), list.clone());
             let docs: Vec<u32> = docs.into_iter().collect();
             let mut found = Vec::new();
-            read.among(&docs, |at, tf| found.push(Posting { doc: docs[at], tf }));
+            read.among(docs.iter().copied(), |at, tf| found.push(Posting { doc: docs[at], tf }));
             let wanted: Vec<Posting> = list.into_iter().filter(|posting| docs.contains(&posting.doc)).collect();
             prop_assert_eq!(found, wanted);
         }
@@ -196,7 +226,7 @@ mod tests {
         fn any_bytes_end(bytes in proptest::collection::vec(any::<u8>(), 0..200), count in any::<u32>()) {
             if let Some(read) = Postings::new(&bytes, count) {
                 let _count = read.iter().count();
-                read.among(&[0, 5, 70, 900, u32::MAX], |_, _| {});
+                read.among([0, 5, 70, 900, u32::MAX], |_, _| {});
             }
         }
     }

@@ -13,9 +13,11 @@ use crate::table::{DIMS, Table, Vector};
 use crate::vectors::{self, SIGNS};
 use crate::{build, fuse, tokens};
 
+mod best;
 mod files;
 mod lexical;
 mod names;
+mod nearest;
 
 /// What is looked through.
 #[derive(Clone, Debug, Default)]
@@ -28,30 +30,36 @@ pub struct Corpus<'a> {
 pub struct Shelf<'a> {
     pub segment: Segment<'a>,
     pub open: Bits,
-    /// Another way to the vectors of the segment than its bytes. A few hundred of them are wanted, all
-    /// over the place; where bytes are mapped, each would bring its neighbourhood into memory.
-    pub vectors: Option<&'a dyn Vectors>,
+    /// Another way to the bytes of the segment.
+    pub rows: Option<&'a dyn Rows>,
     /// Shelves of one owner never hold two texts of one id open: that was seen to before.
     pub owner: Option<usize>,
 }
 
-/// Reads the vector of a document.
-pub trait Vectors: std::fmt::Debug {
-    /// `None`: there is nothing to be read.
-    fn vector(&self, doc: u32) -> Option<[u8; DIMS]>;
+/// Reads rows of a segment that is mapped, without looking at them there. What is looked at where it is mapped
+/// brings its neighbourhood into memory and stays: that is dear where single rows are wanted from all over the
+/// place, and large where all rows are wanted once.
+pub trait Rows: std::fmt::Debug {
+    /// Fills `into` with the bytes of a section from `from` on; no: they have to be looked at where they are.
+    fn read(&self, section: Section, from: usize, into: &mut [u8]) -> bool;
 }
 
 impl<'a> Shelf<'a> {
     /// All documents may be found.
     pub fn new(segment: Segment<'a>) -> Shelf<'a> {
-        Shelf { open: Bits::all(segment.count()), segment, vectors: None, owner: None }
+        Shelf { open: Bits::all(segment.count()), segment, rows: None, owner: None }
     }
 
     fn cosine(&self, question: &Vector, doc: u32) -> f32 {
-        match self.vectors.and_then(|vectors| vectors.vector(doc)) {
-            Some(vector) => vectors::cosine(question, &vector),
-            None => vectors::cosine(question, self.segment.vector(doc)),
+        let mut vector = [0; DIMS];
+        match self.read(Section::Vectors, doc as usize * DIMS, &mut vector) {
+            true => vectors::cosine(question, &vector),
+            false => vectors::cosine(question, self.segment.vector(doc)),
         }
+    }
+
+    fn read(&self, section: Section, from: usize, into: &mut [u8]) -> bool {
+        self.rows.is_some_and(|rows| rows.read(section, from, into))
     }
 }
 
@@ -158,13 +166,9 @@ pub fn search<'a>(
     let files = files::Files::new(corpus, &question.files, weights);
     let vector = table.embed(build::cut(&question.text, build::FIELD));
 
-    let mut scores: Vec<lexical::Scores> =
-        (0..corpus.shelves.len()).map(|shelf| lexical.scores(corpus, shelf)).collect();
     let mut candidates: Vec<Vec<u32>> = vec![Vec::new(); corpus.shelves.len()];
-    let best = lexical::best(corpus, &scores, &filtered, weights.candidates);
-    best.into_iter().for_each(|(shelf, doc)| candidates[shelf].push(doc));
     if let Some(vector) = &vector {
-        for (shelf, doc) in nearest(corpus, vector, &filtered, weights.candidates) {
+        for (shelf, doc) in nearest::nearest(corpus, vector, &filtered, weights.candidates) {
             candidates[shelf].push(doc);
         }
     }
@@ -173,15 +177,14 @@ pub fn search<'a>(
     }
 
     let mut found = Vec::new();
-    for (number, docs) in candidates.iter_mut().enumerate() {
-        docs.sort_unstable();
-        docs.dedup();
-        lexical.complete(corpus, number, docs, &mut scores[number]);
+    let scored = lexical.scored(corpus, &filtered, candidates, weights.candidates);
+    for (number, mut docs) in scored.into_iter().enumerate() {
+        lexical.complete(corpus, number, &mut docs);
         let shelf = &corpus.shelves[number];
-        for &doc in docs.iter() {
+        for (doc, score) in docs {
             let cosine = vector.as_ref().map_or(0.0, |vector| shelf.cosine(vector, doc));
             let signals = Signals {
-                coverage: lexical.coverage(&scores[number], doc),
+                coverage: lexical.coverage(score),
                 cosine,
                 files: files.signal(number, doc),
                 names: names.signal(number, doc),
@@ -290,51 +293,36 @@ fn filtered(shelf: &Shelf<'_>, filter: &Filter) -> Bits {
     bits
 }
 
-/// The distance of what may not be found.
-const FAR: u8 = 255;
-
-/// The documents that point most nearly the same way, by signs alone.
-fn nearest(corpus: &Corpus<'_>, vector: &Vector, filtered: &[Bits], most: usize) -> Vec<(usize, u32)> {
-    let question = vectors::signs(vector);
-    let mut distances: Vec<Vec<u8>> = Vec::with_capacity(corpus.shelves.len());
-    let mut counts = [0usize; 256];
-    for (shelf, bits) in corpus.shelves.iter().zip(filtered) {
-        let mut of_shelf = vectors::distances(&question, shelf.segment.section(Section::Signs));
-        // As far away as can be: nobody comes that far.
-        bits.each_unset(of_shelf.len(), |doc| of_shelf[doc] = FAR);
-        vectors::tally(&of_shelf, &mut counts);
-        distances.push(of_shelf);
-    }
-    let mut sum = 0;
-    let last = counts[..usize::from(FAR)].iter().position(|count| {
-        sum += count;
-        sum >= most
-    });
-    let last = last.map_or(FAR - 1, |last| last as u8);
-    let (mut near, mut equal) = (Vec::new(), Vec::new());
-    for (shelf, of_shelf) in distances.iter().enumerate() {
-        vectors::up_to(of_shelf, last, |doc| {
-            let into = if of_shelf[doc] < last { &mut near } else { &mut equal };
-            into.push((shelf, doc as u32));
-        });
-    }
-    let room = most.saturating_sub(near.len());
-    near.extend(chosen(corpus, equal, room));
-    near
-}
+/// A place with what is said there, by its signs.
+type Saying = ([u8; SIGNS], (usize, u32));
 
 /// So many of them, chosen by what they say if there are more: where they are stored must not matter. Ids
 /// decide only between equal ones, since to read an id is to bring a card into memory.
-fn chosen(corpus: &Corpus<'_>, mut places: Vec<(usize, u32)>, most: usize) -> Vec<(usize, u32)> {
+fn chosen(corpus: &Corpus<'_>, mut places: Vec<Saying>, most: usize) -> Vec<(usize, u32)> {
     if places.len() > most {
-        let signs =
-            |&(shelf, doc): &(usize, u32)| corpus.shelves[shelf].segment.row(Section::Signs, SIGNS, doc);
-        let id = |&(shelf, doc): &(usize, u32)| {
+        let id = |(shelf, doc): (usize, u32)| {
             let id = corpus.shelves[shelf].segment.id(doc);
             id.map(|id| id.as_str().to_owned())
         };
-        places.sort_unstable_by(|a, b| signs(a).cmp(&signs(b)).then_with(|| id(a).cmp(&id(b))));
+        places.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| id(a.1).cmp(&id(b.1))));
         places.truncate(most);
     }
-    places
+    places.into_iter().map(|(_, place)| place).collect()
+}
+
+/// The same for places of which nothing is known yet.
+fn chosen_places(corpus: &Corpus<'_>, places: Vec<(usize, u32)>, most: usize) -> Vec<(usize, u32)> {
+    if places.len() <= most {
+        return places;
+    }
+    let saying = |(shelf, doc): (usize, u32)| {
+        let mut signs = [0; SIGNS];
+        let shelf_of = &corpus.shelves[shelf];
+        if !shelf_of.read(Section::Signs, doc as usize * SIGNS, &mut signs) {
+            let row = shelf_of.segment.row(Section::Signs, SIGNS, doc);
+            signs = row.and_then(|row| row.try_into().ok()).unwrap_or(signs);
+        }
+        (signs, (shelf, doc))
+    };
+    chosen(corpus, places.into_iter().map(saying).collect(), most)
 }

@@ -171,9 +171,9 @@ impl<'a> Segment<'a> {
         self.bytes.get(from..to).unwrap_or_default()
     }
 
-    /// Where a section begins.
-    pub fn start(&self, section: Section) -> usize {
-        self.parts[section as usize].0
+    /// Where sections begin.
+    pub fn starts(&self) -> [u64; SECTIONS] {
+        self.parts.map(|(from, _)| from as u64)
     }
 
     pub fn row(&self, part: Section, size: usize, doc: u32) -> Option<&'a [u8]> {

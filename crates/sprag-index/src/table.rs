@@ -2,6 +2,7 @@
 //! from a file or from the program itself, without being unpacked; what is broken about it is found when it
 //! is opened, so that reading it later cannot fail.
 
+use crate::breadth::Breadth;
 use crate::pieces;
 
 pub const DIMS: usize = 256;
@@ -82,7 +83,7 @@ impl<'a> Table<'a> {
     pub fn embed(&self, text: &str) -> Option<Vector> {
         let mut found = Vec::with_capacity(text.len() / 4);
         pieces::each(text, self, |piece| found.push(piece));
-        Summing { table: *self, rows: Vec::new(), places: Vec::new() }.sum(&mut found)
+        Summing::new(self, Breadth::default()).sum(&mut found)
     }
 
     fn row(&self, entry: u32) -> Option<(f32, &'a [u8])> {
@@ -120,58 +121,28 @@ impl<'a> Table<'a> {
     }
 }
 
-/// Sums the rows of texts. Those that are wanted again and again are kept as numbers to be added.
-#[derive(Debug)]
+/// Sums the rows of texts.
+#[derive(Clone, Copy, Debug)]
 pub struct Summing<'a> {
     table: Table<'a>,
-    rows: Vec<Vector>,
-    /// Which of them belongs to an entry, counted from one.
-    places: Vec<u16>,
+    breadth: Breadth,
 }
 
-/// Rows that are kept; more would be in nobody's cache.
-const KEPT: usize = 400;
-
 impl<'a> Summing<'a> {
-    pub fn new(table: &Table<'a>) -> Summing<'a> {
-        Summing { table: *table, rows: Vec::new(), places: vec![0; table.scales.len() / 4] }
+    pub fn new(table: &Table<'a>, breadth: Breadth) -> Summing<'a> {
+        Summing { table: *table, breadth }
     }
 
     /// A piece said often counts more, but not as often as it is said.
-    pub fn sum(&mut self, pieces: &mut [u32]) -> Option<Vector> {
+    pub fn sum(&self, pieces: &mut [u32]) -> Option<Vector> {
         pieces.sort_unstable();
         let mut sum = [0f32; DIMS];
         for run in pieces.chunk_by(|a, b| a == b) {
-            let weight = (run.len() as f32).sqrt();
-            let kept = self
-                .places
-                .get(run[0] as usize)
-                .and_then(|place| self.rows.get(usize::from(*place).wrapping_sub(1)));
-            if let Some(row) = kept {
-                sum.iter_mut().zip(row).for_each(|(sum, value)| *sum += weight * value);
-            } else if let Some((scale, row)) = self.table.row(run[0]) {
-                let values = row.iter().map(|value| scale * f32::from(value.cast_signed()));
-                sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += weight * value);
-                self.keep(run[0]);
+            if let Some((scale, row)) = self.table.row(run[0]) {
+                self.breadth.add(&mut sum, row, scale, (run.len() as f32).sqrt());
             }
         }
         normalised(sum)
-    }
-
-    fn keep(&mut self, entry: u32) {
-        let (Some(place), Some((scale, row))) = (self.places.get_mut(entry as usize), self.table.row(entry))
-        else {
-            return;
-        };
-        if self.rows.len() < KEPT {
-            let mut values = [0f32; DIMS];
-            values
-                .iter_mut()
-                .zip(row)
-                .for_each(|(kept, value)| *kept = scale * f32::from(value.cast_signed()));
-            self.rows.push(values);
-            *place = u16::try_from(self.rows.len()).unwrap_or(0);
-        }
     }
 }
 

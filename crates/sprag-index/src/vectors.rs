@@ -9,6 +9,7 @@ pub const SIGNS: usize = DIMS / 8;
 pub type Signs = [u64; DIMS / 64];
 pub type Bytes = [i8; DIMS];
 
+#[inline(always)]
 pub fn signs(vector: &Vector) -> Signs {
     let mut signs = [0; DIMS / 64];
     for (at, value) in vector.iter().enumerate() {
@@ -20,6 +21,7 @@ pub fn signs(vector: &Vector) -> Signs {
 }
 
 /// As far apart as one byte allows. A vector of nothing stays one.
+#[inline(always)]
 pub fn bytes(vector: &Vector) -> Bytes {
     let largest = vector.iter().fold(0f32, |most, value| most.max(value.abs()));
     if !(largest > 0.0 && largest.is_finite()) {
@@ -60,66 +62,6 @@ pub fn distance(a: &Signs, b: &Signs) -> u32 {
     (sum.wrapping_mul(0x0001_0001_0001_0001) >> 48) as u32
 }
 
-/// The distances of all rows of signs, none above 255.
-pub fn distances(question: &Signs, rows: &[u8]) -> Vec<u8> {
-    let mut found = Vec::with_capacity(rows.len() / SIGNS);
-    #[cfg(target_arch = "x86_64")]
-    if rows.len() >= MANY && is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt") {
-        #[expect(unsafe_code, reason = "instructions that not every processor has")]
-        // SAFETY: this one has them; it was just asked.
-        unsafe {
-            wide(question, rows, &mut found);
-        }
-        return found;
-    }
-    each(question, rows, &mut found, distance);
-    found
-}
-
-/// Counts how often each distance occurs.
-pub fn tally(distances: &[u8], counts: &mut [usize; 256]) {
-    // Neighbours are often equal, and a count that was just changed is waited for: four hands wait less.
-    let mut hands = [[0u32; 256]; 4];
-    let mut groups = distances.chunks_exact(4);
-    for group in &mut groups {
-        for (hand, distance) in hands.iter_mut().zip(group) {
-            hand[usize::from(*distance)] += 1;
-        }
-    }
-    groups.remainder().iter().for_each(|distance| counts[usize::from(*distance)] += 1);
-    for hand in hands {
-        counts.iter_mut().zip(hand).for_each(|(count, more)| *count += more as usize);
-    }
-}
-
-/// Gives every place whose distance is not above the last one, in order.
-pub fn up_to(distances: &[u8], last: u8, mut take: impl FnMut(usize)) {
-    for (group, found) in distances.chunks(64).enumerate() {
-        // Most groups have none; to see that for all at once is quick.
-        if found.iter().fold(false, |any, distance| any | (*distance <= last)) {
-            let places = found.iter().enumerate().filter(|(_, distance)| **distance <= last);
-            places.for_each(|(at, _)| take(group * 64 + at));
-        }
-    }
-}
-
-/// Bytes of rows from which on it pays to ask the processor what it can do.
-#[cfg(target_arch = "x86_64")]
-const MANY: usize = 512 * 1024;
-
-/// The same with a count of bits that the processor does.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,popcnt")]
-fn wide(question: &Signs, rows: &[u8], found: &mut Vec<u8>) {
-    each(question, rows, found, |a, b| a.iter().zip(b).map(|(a, b)| (a ^ b).count_ones()).sum());
-}
-
-#[inline(always)]
-fn each(question: &Signs, rows: &[u8], found: &mut Vec<u8>, distance: impl Fn(&Signs, &Signs) -> u32) {
-    let rows = rows.chunks_exact(SIGNS).map(|row| read_signs(row).expect("a row has its bytes"));
-    found.extend(rows.map(|row| distance(question, &row).min(255) as u8));
-}
-
 #[inline(always)]
 pub fn read_signs(bytes: &[u8]) -> Option<Signs> {
     let mut signs = [0; DIMS / 64];
@@ -140,18 +82,6 @@ mod tests {
         fn the_distance_is_the_number_of_differing_bits(a in any::<[u64; 4]>(), b in any::<[u64; 4]>()) {
             let plain: u32 = a.iter().zip(&b).map(|(a, b)| (a ^ b).count_ones()).sum();
             prop_assert_eq!(distance(&a, &b), plain);
-        }
-
-        #[test]
-        fn all_rows_are_as_far_as_each(question in any::<[u64; 4]>(), rows in proptest::collection::vec(any::<[u8; SIGNS]>(), 1..40)) {
-            let apart: Vec<u8> = rows.iter().map(|row| distance(&question, &read_signs(row).unwrap()).min(255) as u8).collect();
-            let few = rows.concat();
-            prop_assert_eq!(&distances(&question, &few), &apart);
-            #[cfg(target_arch = "x86_64")]
-            {
-                let times = MANY / few.len() + 1;
-                prop_assert_eq!(distances(&question, &few.repeat(times)), apart.repeat(times));
-            }
         }
 
         #[test]

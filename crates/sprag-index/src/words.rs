@@ -2,19 +2,20 @@
 //! are, the pieces their vectors are summed from. Finding that out takes longer than counting, and texts
 //! are made of few words, so each is looked at once and remembered.
 
-use std::collections::HashMap;
-
 use sprag_core::memory::document::Document;
 
+use crate::breadth::Breadth;
 use crate::build::{Counted, FIELD, cut, name_key};
-use crate::mix::Mixed;
-use crate::numbers::short;
 use crate::postings::FIELDS;
 use crate::table::{DIMS, Summing, Table, Vector};
 use crate::{pieces, tokens};
 
-/// Words that are remembered at most.
-const KNOWN: usize = 200_000;
+mod known;
+
+use known::{Known, Meaning};
+
+/// Words that are looked up at once.
+const AT_ONCE: usize = 32;
 /// Tags are found as tags: nobody means a name by one, and no vector is made of them.
 const TAGS: usize = 1;
 
@@ -30,67 +31,13 @@ pub struct Words<'t> {
     pieces: Vec<u32>,
 }
 
-/// What a word comes to.
-#[derive(Clone, Copy, Debug)]
-struct Meaning<'m> {
-    terms: &'m [u32],
-    /// Keys of the names in it.
-    names: &'m [u32],
-    pieces: &'m [u32],
-}
-
-/// Words with what they come to, close together: what costs most is to wait for memory.
-#[derive(Debug, Default)]
-struct Known {
-    places: HashMap<u128, Place, Mixed>,
-    numbers: Vec<u32>,
-}
-
-/// Where the numbers of a word begin, and how many there are of each kind.
-#[derive(Clone, Copy, Debug)]
-struct Place {
-    from: u32,
-    terms: u8,
-    names: u8,
-    pieces: u8,
-}
-
-impl Known {
-    fn get(&self, word: &str) -> Option<Meaning<'_>> {
-        let place = *self.places.get(&short(word.as_bytes())?)?;
-        let numbers = &self.numbers[place.from as usize..];
-        let (terms, rest) = numbers.split_at(place.terms.into());
-        let (names, rest) = rest.split_at(place.names.into());
-        Some(Meaning { terms, names, pieces: &rest[..place.pieces.into()] })
-    }
-
-    fn keep(&mut self, word: &str, meaning: Meaning<'_>) {
-        let size = |numbers: &[u32]| u8::try_from(numbers.len()).ok();
-        let place = (
-            size(meaning.terms),
-            size(meaning.names),
-            size(meaning.pieces),
-            u32::try_from(self.numbers.len()),
-        );
-        if let (Some(word), (Some(terms), Some(names), Some(pieces), Ok(from))) =
-            (short(word.as_bytes()), place)
-            && self.places.len() < KNOWN
-        {
-            self.places.insert(word, Place { from, terms, names, pieces });
-            [meaning.terms, meaning.names, meaning.pieces]
-                .iter()
-                .for_each(|all| self.numbers.extend_from_slice(all));
-        }
-    }
-}
-
 impl<'t> Words<'t> {
-    pub fn new(table: &Table<'t>) -> Words<'t> {
+    pub fn new(table: &Table<'t>, breadth: Breadth) -> Words<'t> {
         Words {
             table: *table,
             words: Known::default(),
             parts: Known::default(),
-            summing: Summing::new(table),
+            summing: Summing::new(table, breadth),
             pieces: Vec::new(),
         }
     }
@@ -124,10 +71,18 @@ impl<'t> Words<'t> {
         if !text.bytes().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace()) {
             return look(text, &self.table, field, all, |_| {});
         }
-        text.split(|c: char| !is_inside(c))
-            .filter(|run| !run.is_empty())
-            .map(|run| self.run(run, field, all))
-            .sum()
+        let mut runs = text.split(|c: char| !is_inside(c)).filter(|run| !run.is_empty());
+        let mut some: Vec<&str> = Vec::with_capacity(AT_ONCE);
+        let mut length = 0;
+        loop {
+            some.clear();
+            some.extend(runs.by_ref().take(AT_ONCE));
+            if some.is_empty() {
+                return length;
+            }
+            self.words.expect(&some);
+            length += some.iter().map(|run| self.run(run, field, all)).sum::<u32>();
+        }
     }
 
     fn run(&mut self, run: &str, field: usize, all: &mut Counting<'_>) -> u32 {
@@ -236,7 +191,7 @@ mod tests {
         ) {
             let text = text.concat();
             let table = built_in();
-            let mut words = Words::new(&table);
+            let mut words = Words::new(&table, Breadth::known());
             let (mut terms, mut keys) = (Counted::default(), Counted::default());
             let document = Document { detail: text.clone(), ..Document::default() };
             let first = words.count(&document, 0, &mut terms, &mut keys);

@@ -371,6 +371,11 @@ impl Failure {
         Failure::new(Kind::No, "not_found", message).next("name the file itself; `sprag help import`")
     }
 
+    pub fn nothing_to_import(path: &Path, from: &str) -> Failure {
+        let message = format!("there is nothing at `{}`", path.display());
+        Failure::new(Kind::Usage, "no_file", message).next(format!("sprag import {from} ."))
+    }
+
     pub fn no_trace(id: &str) -> Failure {
         Failure::new(Kind::No, "not_found", format!("there is no record `{id}`")).next("sprag trace log")
     }

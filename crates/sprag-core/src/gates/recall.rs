@@ -7,6 +7,8 @@ mod policy;
 mod tests;
 mod words;
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -15,7 +17,7 @@ use crate::fact::Needs;
 use crate::gates::{Asked, Cx, Gate};
 use crate::memory::implicit::{Terms, Trail, Words, cited};
 use crate::memory::kinds::{self, About as AboutLearnings, Shown, Surfaced};
-use crate::memory::recall::{Found, Notice, Occasion, Question, SESSION_TOKENS};
+use crate::memory::recall::{Became, Found, Notice, Occasion, Question, SESSION_TOKENS};
 use crate::memory::routing::Place;
 use crate::policy::Section;
 use crate::text::Text;
@@ -43,19 +45,23 @@ pub struct Recall {
     /// It said that it has nothing to learn from: what it was shown proves nothing then.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     has_skipped: bool,
+    /// Learnings it said were of use. To say so again is not another use.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    referred: Vec<Text<64>>,
 }
 
 /// A learning this session was shown.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Seen {
     pub id: Text<64>,
+    /// When the session last heard what it says.
     pub at: Timestamp,
     /// It left the context with everything else, and may be shown again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_forgotten: bool,
     #[serde(default, skip_serializing_if = "Fate::is_open")]
     fate: Fate,
-    /// The session has been told what became of it.
+    /// The session has been told that it is in use no more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_told: bool,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -234,8 +240,15 @@ impl Recall {
 
     fn reported(&mut self, report: &Report, cx: &mut Cx<'_, Policy>) {
         match report {
-            // The record of it is the reflection gate's.
-            Report::Referred { ids, .. } => {
+            Report::Referred { ids, how } => {
+                let is_new = |id: &&Text<64>| !self.has_referred(id.as_str());
+                let new: BTreeSet<Text<64>> = ids.iter().filter(is_new).cloned().collect();
+                if !new.is_empty() {
+                    cx.log(kinds::REFERRED, json!({"ids": new, "how": how}));
+                }
+                self.referred.extend(new);
+                let extra = self.referred.len().saturating_sub(REMEMBERED);
+                self.referred.drain(..extra);
                 let is_named = |seen: &Seen| ids.iter().any(|id| names(id.as_str(), seen.id.as_str()));
                 self.shown
                     .iter_mut()
@@ -258,7 +271,9 @@ impl Recall {
         if occasion != Occasion::Tool {
             self.awaits_tool = recalled.is_any;
         }
-        let notices: Vec<&Notice> = recalled.notices.iter().filter(|notice| self.tell_of(notice)).collect();
+        let now = cx.input.at;
+        let notices: Vec<&Notice> =
+            recalled.notices.iter().filter(|notice| self.tell_of(notice, now)).collect();
         let left = SESSION_TOKENS.saturating_sub(self.tokens).min(occasion.tokens());
         let fresh = recalled.found.iter().filter(|found| !self.has_seen(found));
         let lines = words::lines(fresh, left);
@@ -266,7 +281,6 @@ impl Recall {
             return Vote::Pass;
         }
         let note = words::note(&lines, &notices, &cx.input.session);
-        let now = cx.input.at;
         let asked = Question::of(cx.input).text;
         for line in &lines {
             self.tokens = self.tokens.saturating_add(line.tokens);
@@ -281,10 +295,23 @@ impl Recall {
     }
 
     /// Whether the session has not been told of it; from now on it has.
-    fn tell_of(&mut self, notice: &Notice) -> bool {
-        let of =
-            self.shown.iter_mut().find(|seen| seen.id == notice.id && !seen.is_told && !seen.is_forgotten);
-        of.map(|seen| seen.is_told = true).is_some()
+    fn tell_of(&mut self, notice: &Notice, now: Timestamp) -> bool {
+        let seen = self.shown.iter_mut().find(|seen| seen.id == notice.id && !seen.is_forgotten);
+        let Some(seen) = seen else { return false };
+        match &notice.what {
+            // It may be corrected again, by somebody whose clock is ahead of ours.
+            Became::Corrected { at, .. } if *at > seen.at => {
+                (seen.at, seen.is_told) = ((*at).max(now), false);
+                true
+            }
+            Became::Corrected { .. } => false,
+            Became::Superseded { .. } | Became::Archived => !std::mem::replace(&mut seen.is_told, true),
+        }
+    }
+
+    fn has_referred(&self, id: &str) -> bool {
+        self.referred.iter().any(|known| known.as_str() == id)
+            || self.shown.iter().any(|seen| seen.id.as_str() == id && seen.fate == Fate::Referred)
     }
 
     fn has_seen(&self, found: &Found) -> bool {
@@ -292,7 +319,10 @@ impl Recall {
     }
 
     fn remember(&mut self, found: &Found, asked: &str, now: Timestamp) {
-        let fate = self.shown.iter().find(|seen| seen.id == found.id).map(|seen| seen.fate);
+        let fate = match self.has_referred(found.id.as_str()) {
+            true => Some(Fate::Referred),
+            false => self.shown.iter().find(|seen| seen.id == found.id).map(|seen| seen.fate),
+        };
         self.shown.retain(|seen| seen.id != found.id);
         if self.shown.len() >= REMEMBERED {
             self.shown.remove(0);

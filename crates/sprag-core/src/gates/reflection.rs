@@ -153,10 +153,6 @@ impl Gate for Reflection {
                 self.reflected(submission, ids, resolution.as_ref(), cx)
             }
             Event::Reported(Report::Skipped { reason, decider }) => self.skipped(reason, *decider, cx),
-            Event::Reported(Report::Referred { ids, how }) => {
-                cx.log(kinds::REFERRED, json!({"ids": ids, "how": how}));
-                Vote::Pass
-            }
             Event::Reported(Report::Went { ids, is_success, what }) => {
                 cx.log(kinds::OUTCOME, json!({"ids": ids, "is_success": is_success, "what": what}));
                 Vote::Pass

@@ -14,8 +14,16 @@ const SHORT: usize = 13;
 const HEADING: &str = "## ";
 const END: &str = "<!-- sprag ";
 
-/// All learnings in use, in the order of their ids. The same learnings are the same text.
-pub fn document<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> String {
+const TITLE: &str = "# Learnings";
+const INTRO: &str = "What was learned here, one block each.";
+const STALE: &str = "# Stale";
+const STALE_INTRO: &str = "What these rest on has changed:";
+const NOTES: &str = "# Notes";
+const NOTES_INTRO: &str = "Not written by `sprag`, and kept as it is.";
+
+/// All learnings in use, in the order of their ids, and behind them what somebody wrote beside them. The same
+/// learnings and notes are the same text.
+pub fn document<'a>(entries: impl IntoIterator<Item = &'a Entry>, notes: &str) -> String {
     let (mut active, mut stale) = (String::new(), String::new());
     for entry in entries {
         match entry.status() {
@@ -24,17 +32,54 @@ pub fn document<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> String {
             Status::Archived | Status::Superseded => {}
         }
     }
-    let mut text = String::from(
-        "# Learnings\n\nWhat was learned here, one block each. Written by `sprag`; what you change in a block, but for \
-         the line that ends it, is taken over. After a merge conflict take either side: `sprag learnings render` \
-         writes it anew.\n\n",
+    let mut text = format!(
+        "{TITLE}\n\n{INTRO} Written by `sprag`; what you change in a block, but for the line that ends it, is taken \
+         over. After a merge conflict take either side: `sprag learnings render` writes it anew.\n\n",
     );
     text.push_str(&active);
     if !stale.is_empty() {
-        text.push_str("# Stale\n\nWhat these rest on has changed: `sprag learnings verify ID` if they are still true.\n\n");
+        text.push_str(&format!(
+            "{STALE}\n\n{STALE_INTRO} `sprag learnings verify ID` if they are still true.\n\n"
+        ));
         text.push_str(&stale);
     }
+    if !notes.is_empty() {
+        text.push_str(&format!("{NOTES}\n\n{NOTES_INTRO}\n\n{notes}\n"));
+    }
     text
+}
+
+/// What a document says beside its blocks and what we put around them, and blocks of statements that nobody
+/// knows and nobody here wrote. Of a document with the marks of a merge conflict there is none.
+pub fn notes(text: &str, is_known: impl Fn(&str) -> bool) -> String {
+    let text = text.replace("\r\n", "\n");
+    if has_conflict(&text) {
+        return String::new();
+    }
+    let mut kept: Vec<String> = Vec::new();
+    let mut at = 0;
+    for block in blocks(&text) {
+        kept.push(beside(&text[at..block.from]));
+        let is_written = Digest::of([block.body]).to_string() == block.hash;
+        if !is_written && !is_known(block.id) {
+            kept.push(text[block.from..block.to].to_owned());
+        }
+        at = block.to;
+    }
+    kept.push(beside(&text[at..]));
+    let kept: Vec<&str> =
+        kept.iter().map(|text| text.trim_matches('\n')).filter(|it| !it.is_empty()).collect();
+    kept.join("\n\n")
+}
+
+/// Text between blocks without what we put there.
+fn beside(text: &str) -> String {
+    let is_ours = |line: &str| {
+        [TITLE, STALE, NOTES, NOTES_INTRO].contains(&line.trim_end())
+            || line.starts_with(INTRO)
+            || line.starts_with(STALE_INTRO)
+    };
+    text.split_inclusive('\n').filter(|line| !is_ours(line)).collect()
 }
 
 fn block(learning: &Learning) -> String {
@@ -110,6 +155,9 @@ pub fn has_conflict(text: &str) -> bool {
 }
 
 struct Block<'a> {
+    /// Where it begins, and where what follows it does.
+    from: usize,
+    to: usize,
     body: &'a str,
     id: &'a str,
     hash: &'a str,
@@ -127,7 +175,7 @@ fn blocks(text: &str) -> impl Iterator<Item = Block<'_>> {
         }
         let (id, hash) = line.strip_prefix(END)?.trim_end().strip_suffix(" -->")?.split_once(' ')?;
         let start = start.take()?;
-        Some(Block { body: &text[start..from], id, hash })
+        Some(Block { from: start, to: at, body: &text[start..from], id, hash })
     })
 }
 

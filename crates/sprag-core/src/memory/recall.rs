@@ -7,6 +7,7 @@ use crate::event::{Event, Input};
 use crate::memory::implicit::Terms;
 use crate::memory::learning::Category;
 use crate::text::Text;
+use crate::time::Timestamp;
 
 /// When a session may be shown something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -145,8 +146,15 @@ pub struct Notice {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Became {
-    Corrected { summary: Text<200> },
-    Superseded { by: Option<Text<64>>, summary: Option<Text<200>> },
+    /// With what it says since when.
+    Corrected {
+        summary: Text<200>,
+        at: Timestamp,
+    },
+    Superseded {
+        by: Option<Text<64>>,
+        summary: Option<Text<200>>,
+    },
     Archived,
 }
 

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::memory::redact;
 use crate::shell::{Command, Host, Script, Start};
 use crate::text::{Text, one_line};
 use crate::tool::ToolCall;
@@ -162,7 +163,7 @@ impl Tracker {
     fn ticket(&self, id: &str) -> Option<Ticket> {
         let id = if id.contains(HOLE) { UNKNOWN } else { id };
         let is_id = !id.is_empty() && !id.starts_with('-') && !id.contains(char::is_whitespace);
-        is_id.then(|| Ticket { id: Text::new(one_line(id)), tracker: Text::from(self.name) })
+        is_id.then(|| Ticket { id: redact::short(&one_line(id)), tracker: Text::from(self.name) })
     }
 
     /// A server is named by whoever installs it: `beads`, `beads-mcp`, `plugin_beads_beads`.

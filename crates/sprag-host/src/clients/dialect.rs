@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use sprag_core::event::{
     Actor, Author, Errand, Event, EventKind, Input, Presence, SessionId, Source, Stop, Waiting,
 };
+use sprag_core::memory::redact;
 use sprag_core::text::{Text, ending};
 use sprag_core::time::Timestamp;
 use sprag_core::tool::{Outcome, Tool, ToolCall, Whole};
@@ -90,14 +91,14 @@ pub fn parse(dialect: &Dialect, payload: &Payload) -> Result<Parsed, Malformed> 
     let id = wire.agent_id.as_deref().filter(|id| !id.trim().is_empty());
     let actor = match id {
         Some(id) => Actor::Subagent {
-            id: Text::from(id),
-            kind: Text::from(wire.agent_type.as_deref().unwrap_or_default()),
+            id: redact::short(id),
+            kind: redact::short(wire.agent_type.as_deref().unwrap_or_default()),
         },
         None => Actor::Main,
     };
     // Without an id it is the session's own agent that was started as one of this kind.
     let agent = wire.agent_type.as_deref().filter(|kind| id.is_none() && !kind.is_empty());
-    let agent = agent.map(Text::from);
+    let agent = agent.map(redact::short);
     let session = SessionId::new(wire.session_id.clone());
     let cwd = wire.cwd.clone().unwrap_or_default();
     // In these modes the client answers itself what it is asked: a question would let the call pass, or be lost.
@@ -152,8 +153,8 @@ fn event(dialect: &Dialect, wire: Wire<'_>, whole: Whole) -> Result<Option<Event
         EventKind::SubagentStopped if wire.agent_type.as_deref() == Some("") => return Ok(None),
         EventKind::SubagentStopped => Event::SubagentStopped(stop(wire)),
         EventKind::TaskCompleting => Event::TaskCompleting {
-            id: Text::new(wire.task_id.unwrap_or_default()),
-            subject: Text::new(wire.task_subject.unwrap_or_default()),
+            id: redact::short(&wire.task_id.unwrap_or_default()),
+            subject: redact::short(&wire.task_subject.unwrap_or_default()),
         },
         EventKind::Compacting => Event::Compacting,
         EventKind::SessionEnded => Event::SessionEnded { why: Text::new(wire.reason.unwrap_or_default()) },

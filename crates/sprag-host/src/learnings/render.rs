@@ -36,7 +36,10 @@ pub fn project(dir: &Path, learnings: &Learnings, disk: &dyn Disk) -> io::Result
     if shown.is_empty() && !dir.join("learnings.md").exists() {
         return Ok(());
     }
-    replace(disk, dir, &dir.join("learnings.md"), &markdown::document(shown.iter().copied()))?;
+    let path = dir.join("learnings.md");
+    let before = read_small(&path, DOCUMENT_BYTES).unwrap_or_default();
+    let notes = markdown::notes(&before, |id| learnings.get(id).is_some());
+    replace(disk, dir, &path, &markdown::document(shown.iter().copied(), &notes))?;
     let files = knowledge(&shown);
     let knowledge = dir.join("knowledge");
     for (name, text) in &files {
@@ -195,7 +198,9 @@ fn replace(disk: &dyn Disk, root: &Path, path: &Path, text: &str) -> io::Result<
     disk::make_dirs_within(disk, root, path.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
     match fs::symlink_metadata(path) {
         Ok(found) if !found.is_file() => return Err(io::ErrorKind::InvalidInput.into()),
-        Ok(_) if fs::read(path).is_ok_and(|there| there == text.as_bytes()) => return Ok(()),
+        Ok(_) if disk::read_regular(path, DOCUMENT_BYTES).is_ok_and(|there| there == text.as_bytes()) => {
+            return Ok(());
+        }
         _ => {}
     }
     disk::replace_derived(disk, path, text.as_bytes())

@@ -3,9 +3,8 @@
 //! once, under the id it has, and folded like everything else there.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read as _, Seek as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
@@ -26,6 +25,8 @@ use crate::store::{LOCK_WAIT, Lines, Store, files_with_ending, lock_within};
 /// Files of others that are read, and how much of each.
 const CLONES: usize = 500;
 const BYTES: u64 = 64 * 1024 * 1024;
+/// A name is a line; killed processes leave some more.
+const CLONE_BYTES: u64 = 64 * 1024;
 
 /// Two branches of one clone append to the same file: both ends are kept when they are merged.
 const ATTRIBUTES: &str = "*.jsonl merge=union\n";
@@ -34,12 +35,12 @@ const ATTRIBUTES: &str = "*.jsonl merge=union\n";
 pub fn clone_id(store: &Store, disk: &dyn Disk) -> io::Result<String> {
     disk.make_dirs(&store.dir)?;
     let path = store.dir.join("clone");
-    let mut file = File::options().read(true).append(true).create(true).mode(0o600).open(&path)?;
+    let mut file = disk::append_regular(&path)?;
     if !lock_within(&file, LOCK_WAIT)? {
         return Err(io::ErrorKind::WouldBlock.into());
     }
     let mut text = String::new();
-    file.read_to_string(&mut text)?;
+    (&file).take(CLONE_BYTES).read_to_string(&mut text)?;
     let known = text
         .lines()
         .last()

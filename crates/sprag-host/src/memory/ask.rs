@@ -113,7 +113,9 @@ impl Memory {
             }
         }
         let wide = Question { limit: question.limit.saturating_mul(SPARE), ..question.clone() };
-        let hits = query::search(&corpus, &wide, &table::built_in(), weights);
+        // Whoever wants many looks at as many.
+        let weights = Weights { candidates: weights.candidates.max(question.limit), ..*weights };
+        let hits = query::search(&corpus, &wide, &table::built_in(), &weights);
         let mut answers: Vec<Answer> = hits
             .iter()
             .map(|hit| {

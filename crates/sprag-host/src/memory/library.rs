@@ -14,8 +14,8 @@ use sprag_index::bits::Bits;
 use sprag_index::build;
 use sprag_index::columns::{Row, View};
 use sprag_index::query::{self, Corpus, Shelf};
-use sprag_index::segment::{Card, Section, Segment};
-use sprag_index::table::{self, DIMS};
+use sprag_index::segment::{Card, SECTIONS, Section, Segment};
+use sprag_index::table;
 
 use super::manifest::{self, Manifest};
 use super::mapped::Mapped;
@@ -24,7 +24,7 @@ use crate::store::Store;
 
 pub struct Library {
     segments: Vec<Mapped>,
-    vectors: Vec<Vectors>,
+    rows: Vec<Rows>,
     columns: Option<Mapped>,
     /// What came since, as a segment of its own.
     tail: Vec<u8>,
@@ -90,7 +90,7 @@ impl Library {
         let Index { manifest, segments, columns } = index.unwrap_or_default();
         let mut library = Library {
             behind: Behind { is_broken: manifest.is_none() && !wanted.is_empty(), ..Behind::default() },
-            vectors: segments.iter().filter_map(Vectors::of).collect(),
+            rows: segments.iter().filter_map(Rows::of).collect(),
             segments,
             columns,
             tail: Vec::new(),
@@ -262,7 +262,7 @@ impl Library {
                 open: open(number, &segment),
                 segment,
                 owner: all_served.then(|| std::ptr::from_ref(self).addr()),
-                vectors: self.vectors.get(number).map(|vectors| vectors as &dyn query::Vectors),
+                rows: self.rows.get(number).map(|rows| rows as &dyn query::Rows),
             })
             .collect()
     }
@@ -331,25 +331,23 @@ impl Library {
     }
 }
 
-/// The vectors of a segment, read one by one.
+/// The rows of a segment, read from its file.
 #[derive(Debug)]
-struct Vectors {
+struct Rows {
     file: File,
-    start: u64,
+    starts: [u64; SECTIONS],
 }
 
-impl Vectors {
-    fn of(mapped: &Mapped) -> Option<Vectors> {
-        let start = Segment::open(mapped).ok()?.start(Section::Vectors) as u64;
-        Some(Vectors { file: mapped.file.try_clone().ok()?, start })
+impl Rows {
+    fn of(mapped: &Mapped) -> Option<Rows> {
+        let segment = Segment::open(mapped).ok()?;
+        Some(Rows { file: mapped.file.try_clone().ok()?, starts: segment.starts() })
     }
 }
 
-impl query::Vectors for Vectors {
-    fn vector(&self, doc: u32) -> Option<[u8; DIMS]> {
-        let mut vector = [0; DIMS];
-        let at = self.start + u64::from(doc) * DIMS as u64;
-        self.file.read_exact_at(&mut vector, at).ok().map(|()| vector)
+impl query::Rows for Rows {
+    fn read(&self, section: Section, from: usize, into: &mut [u8]) -> bool {
+        self.file.read_exact_at(into, self.starts[section as usize] + from as u64).is_ok()
     }
 }
 

@@ -128,7 +128,7 @@ impl Drop for Lock {
 
 fn lock(store: &Store) -> io::Result<Option<Lock>> {
     let path = store.dir.join("index.lock");
-    let file = File::options().read(true).write(true).create(true).truncate(false).open(path)?;
+    let file = disk::append_regular(&path)?;
     Ok(lock_within(&file, std::time::Duration::ZERO)?.then_some(Lock(file)))
 }
 

@@ -7,7 +7,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -87,7 +87,7 @@ pub fn deliver(store: &Store, disk: &dyn Disk, record: &Record) -> io::Result<bo
 
 fn lock(store: &Store, disk: &dyn Disk) -> io::Result<Option<File>> {
     disk.make_dirs(&store.dir)?;
-    let lock = File::options().create(true).append(true).mode(0o600).open(store.dir.join("trace.lock"))?;
+    let lock = disk::append_regular(&store.dir.join("trace.lock"))?;
     Ok(store::lock_within(&lock, LOCK_WAIT)?.then_some(lock))
 }
 

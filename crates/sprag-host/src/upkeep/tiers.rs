@@ -1,7 +1,6 @@
 //! Tells old small records together: reads the log from where the last summary ended, and adds what it comes
 //! to. Killed at any point, the next one begins at the same place. The rule is [`sprag_core::memory::tiers`].
 
-use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Seek as _, SeekFrom};
 use std::path::Path;
 
@@ -12,6 +11,7 @@ use sprag_core::text::Text;
 use sprag_core::time::Timestamp;
 
 use super::{Done, Mode, Step, When, by};
+use crate::disk;
 use crate::projections::{self, each_line, id_of};
 use crate::records;
 use crate::walk::World;
@@ -84,7 +84,7 @@ struct Part {
 fn tell(path: &Path, month: &str, from: u64, most: usize, now: Timestamp) -> io::Result<Part> {
     let hot = now.plus_seconds(-HOT_DAYS * 86_400);
     let mut part = Part::default();
-    let mut file = File::open(path)?;
+    let mut file = disk::open_regular(path)?;
     file.seek(SeekFrom::Start(from))?;
     let mut reader = BufReader::new(file);
     let (mut line, mut to) = (Vec::new(), from);

@@ -1,7 +1,7 @@
 //! Files in common: a document about the very file at hand, or about one beside it. A file that half of
 //! all documents name says little.
 
-use super::{Corpus, Weights, chosen};
+use super::{Corpus, Weights, chosen_places};
 use crate::bits::Bits;
 use crate::build;
 use crate::query::lexical::idf;
@@ -70,7 +70,7 @@ impl Files {
         };
         let mut candidates = Vec::new();
         for asked in &self.asked {
-            candidates.extend(chosen(corpus, places(&asked.has_file), most));
+            candidates.extend(chosen_places(corpus, places(&asked.has_file), most));
             let beside = places(&asked.has_directory);
             if beside.len() <= most {
                 candidates.extend(beside);

@@ -2,10 +2,12 @@
 //! those are. The frequent words of a long question say little and cost most; they are only looked up
 //! for documents that are candidates anyway.
 
-use super::{Corpus, Weights, chosen};
+use super::best::Best;
+use super::{Corpus, Shelf, Weights};
 use crate::assembly::length_of;
 use crate::bits::Bits;
-use crate::postings::{FIELDS, Postings};
+use crate::postings::{FIELDS, Iter, Postings, SHAPES, Times};
+use crate::segment::Section;
 
 /// Documents that are thought of beside those there are. In a small store every word is rare, and one that
 /// nobody has used yet would count as much as all others together.
@@ -18,7 +20,7 @@ pub struct Lexical<'a> {
     /// Terms before this one are read in full.
     in_full: usize,
     /// What a field of a length adds to a term's weight.
-    norms: Box<[[f32; 256]; FIELDS]>,
+    norms: Box<Norms>,
     k1: f32,
     best: f32,
     count: u64,
@@ -29,10 +31,27 @@ struct Term<'a> {
     worth: f32,
     /// In each segment.
     postings: Vec<Option<Postings<'a>>>,
+    /// What it adds where it is in one field, by shape and by length of the field. Only where it is frequent:
+    /// then to look it up takes less than to work it out.
+    alone: Option<Box<Alone>>,
 }
 
-/// What the documents of one segment have of the question.
-pub struct Scores(Vec<f32>);
+type Alone = [[f32; 256]; SHAPES.len()];
+
+/// Documents that have a term from which on it is frequent.
+const FREQUENT: u64 = 4096;
+/// Documents that are gone through at once: what is known of them stays at hand.
+const BLOCK: usize = 16 * 1024;
+
+/// What is known of documents that follow one another.
+#[derive(Default)]
+struct Block {
+    lengths: Vec<u8>,
+    scores: Vec<f32>,
+}
+
+/// A document with what it has of the question.
+pub type Scored = (u32, f32);
 
 impl<'a> Lexical<'a> {
     pub fn new(corpus: &Corpus<'a>, words: &[(String, u32)], weights: &Weights) -> Lexical<'a> {
@@ -41,7 +60,8 @@ impl<'a> Lexical<'a> {
         for (word, said) in words {
             let postings: Vec<_> = corpus.shelves.iter().map(|shelf| shelf.segment.term(word)).collect();
             let docs = postings.iter().flatten().map(|list| u64::from(list.count)).sum();
-            terms.push((docs, word, Term { worth: idf(count + OTHERS, docs) * *said as f32, postings }));
+            let worth = idf(count + OTHERS, docs) * *said as f32;
+            terms.push((docs, word, Term { worth, postings, alone: None }));
         }
         // The rarest first, and by themselves where they are equally rare.
         terms.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)));
@@ -53,43 +73,105 @@ impl<'a> Lexical<'a> {
             is_first || read <= weights.postings
         });
         let in_full = in_full.count();
+        let norms = norms(corpus, weights);
+        for (_, _, term) in terms[..in_full].iter_mut().filter(|(docs, ..)| *docs >= FREQUENT) {
+            term.alone = Some(alone(term.worth, &norms, weights.k1));
+        }
         let terms: Vec<Term<'a>> = terms.into_iter().map(|(_, _, term)| term).collect();
         let best = terms.iter().map(|term| term.worth).sum();
-        Lexical { in_full, norms: norms(corpus, weights), k1: weights.k1, best, count, terms }
+        Lexical { in_full, norms, k1: weights.k1, best, count, terms }
     }
 
-    /// For all documents of a segment, as far as terms are read in full.
-    pub fn scores(&self, corpus: &Corpus<'_>, shelf: usize) -> Scores {
-        let segment = &corpus.shelves[shelf].segment;
-        let mut scores = Scores(vec![0.0; segment.count() as usize]);
-        for term in &self.terms[..self.in_full] {
-            for posting in term.postings[shelf].iter().flat_map(|postings| postings.iter()) {
-                let weight = self.weight(term, posting.tf, segment.lengths(posting.doc));
-                scores.add(posting.doc, weight);
-            }
+    /// Documents that are known to be candidates and the best of all others, as far as terms are read in full:
+    /// for each segment, in order.
+    pub fn scored(
+        &self,
+        corpus: &Corpus<'_>,
+        filtered: &[Bits],
+        known: Vec<Vec<u32>>,
+        most: usize,
+    ) -> Vec<Vec<Scored>> {
+        let mut best = Best::new(most);
+        let mut scored = Vec::with_capacity(known.len());
+        let mut block = Block::default();
+        for (shelf, mut docs) in known.into_iter().enumerate() {
+            docs.sort_unstable();
+            docs.dedup();
+            let mut docs: Vec<Scored> = docs.into_iter().map(|doc| (doc, 0.0)).collect();
+            self.read(&corpus.shelves[shelf], shelf, &mut block, &mut docs, |first, scores| {
+                best.look(scores, &filtered[shelf], shelf, first);
+            });
+            scored.push(docs);
         }
-        scores
+        for (shelf, doc, score) in best.chosen(corpus) {
+            scored[shelf].push((doc, score));
+        }
+        for docs in &mut scored {
+            docs.sort_unstable_by_key(|(doc, _)| *doc);
+            docs.dedup_by_key(|(doc, _)| *doc);
+        }
+        scored
+    }
+
+    /// Scores all documents of a segment, block by block, those that are known among them.
+    fn read(
+        &self,
+        shelf: &Shelf<'_>,
+        number: usize,
+        block: &mut Block,
+        known: &mut [Scored],
+        mut look: impl FnMut(u32, &[f32]),
+    ) {
+        let in_full = self.terms[..self.in_full].iter();
+        let mut lists: Vec<(&Term<'_>, Iter<'_>)> =
+            in_full.filter_map(|term| Some((term, term.postings[number].as_ref()?.iter()))).collect();
+        if lists.is_empty() {
+            return;
+        }
+        let mut known = known.iter_mut().peekable();
+        for (mapped, first) in shelf.segment.section(Section::Lengths).chunks(BLOCK * FIELDS).zip(0..) {
+            let first = first * BLOCK;
+            block.lengths.resize(mapped.len(), 0);
+            let is_read = shelf.read(Section::Lengths, first * FIELDS, &mut block.lengths);
+            let (lengths, _) = if is_read { &block.lengths } else { mapped }.as_chunks::<FIELDS>();
+            block.scores.clear();
+            block.scores.resize(lengths.len(), 0.0);
+            let scores = &mut block.scores;
+            let (first, end) = (first as u32, (first + lengths.len()) as u32);
+            for (term, list) in &mut lists {
+                list.below(end, |doc, times| {
+                    let at = (doc - first) as usize;
+                    scores[at] += self.added(term, times, lengths[at]);
+                });
+            }
+            while let Some((doc, score)) = known.next_if(|(doc, _)| *doc < end) {
+                *score = scores[(*doc - first) as usize];
+            }
+            look(first, scores);
+        }
     }
 
     /// Adds what candidates have of the other terms; they are in order.
-    pub fn complete(&self, corpus: &Corpus<'_>, shelf: usize, docs: &[u32], scores: &mut Scores) {
+    pub fn complete(&self, corpus: &Corpus<'_>, shelf: usize, docs: &mut [Scored]) {
         let segment = &corpus.shelves[shelf].segment;
         for term in &self.terms[self.in_full..] {
             let Some(postings) = &term.postings[shelf] else { continue };
-            postings.among(docs, |at, tf| {
-                let weight = self.weight(term, tf, segment.lengths(docs[at]));
-                scores.add(docs[at], weight);
+            let numbers: Vec<u32> = docs.iter().map(|(doc, _)| *doc).collect();
+            postings.among(numbers, |at, tf| {
+                let (doc, score) = &mut docs[at];
+                *score += weight(term.worth, tf, segment.lengths(*doc), &self.norms, self.k1);
             });
         }
     }
 
-    #[inline]
-    fn weight(&self, term: &Term<'_>, tf: [u8; FIELDS], lengths: [u8; FIELDS]) -> f32 {
-        let mut sum = 0.0;
-        for field in 0..FIELDS {
-            sum += f32::from(tf[field]) * self.norms[field][usize::from(lengths[field])];
+    #[inline(always)]
+    fn added(&self, term: &Term<'_>, times: Times, lengths: [u8; FIELDS]) -> f32 {
+        if let (Times::Shape(shape), Some(alone)) = (times, &term.alone)
+            && let Some(field) = ONLY_FIELD[usize::from(shape)]
+        {
+            return alone[usize::from(shape)][usize::from(lengths[field])];
         }
-        term.worth * sum / (self.k1 + sum)
+        weight(term.worth, times.tf(), lengths, &self.norms, self.k1)
     }
 
     pub fn is_empty(&self) -> bool {
@@ -109,19 +191,55 @@ impl<'a> Lexical<'a> {
     }
 
     /// Of the best score the question could get.
-    pub fn coverage(&self, scores: &Scores, doc: u32) -> f32 {
-        let score = scores.0.get(doc as usize).copied().unwrap_or(0.0);
+    pub fn coverage(&self, score: f32) -> f32 {
         if self.best > 0.0 { score / self.best } else { 0.0 }
     }
 }
 
-impl Scores {
-    #[inline]
-    fn add(&mut self, doc: u32, weight: f32) {
-        if let Some(sum) = self.0.get_mut(doc as usize) {
-            *sum += weight;
+type Norms = [[f32; 256]; FIELDS];
+
+#[inline]
+fn weight(worth: f32, tf: [u8; FIELDS], lengths: [u8; FIELDS], norms: &Norms, k1: f32) -> f32 {
+    let mut sum = 0.0;
+    for field in 0..FIELDS {
+        sum += f32::from(tf[field]) * norms[field][usize::from(lengths[field])];
+    }
+    worth * sum / (k1 + sum)
+}
+
+/// The field a shape is about, if it is about one.
+const ONLY_FIELD: [Option<usize>; SHAPES.len()] = {
+    let mut only = [None; SHAPES.len()];
+    let mut shape = 0;
+    while shape < SHAPES.len() {
+        let (mut field, mut fields) = (0, 0);
+        while field < FIELDS {
+            if SHAPES[shape][field] > 0 {
+                only[shape] = Some(field);
+                fields += 1;
+            }
+            field += 1;
+        }
+        if fields > 1 {
+            only[shape] = None;
+        }
+        shape += 1;
+    }
+    only
+};
+
+fn alone(worth: f32, norms: &Norms, k1: f32) -> Box<Alone> {
+    let mut alone = Box::new([[0.0; 256]; SHAPES.len()]);
+    for (shape, known) in alone.iter_mut().enumerate() {
+        let Some(field) = ONLY_FIELD[shape] else { continue };
+        for (length, known) in (0..=255).zip(known) {
+            // Other fields add nothing, however long they are.
+            let mut lengths = [0; FIELDS];
+            lengths[field] = length;
+            *known = weight(worth, SHAPES[shape], lengths, norms, k1);
         }
     }
+    alone
 }
 
 pub fn idf(count: u64, docs: u64) -> f32 {
@@ -129,7 +247,7 @@ pub fn idf(count: u64, docs: u64) -> f32 {
     (1.0 + (count - docs + 0.5) / (docs + 0.5)).ln() as f32
 }
 
-fn norms(corpus: &Corpus<'_>, weights: &Weights) -> Box<[[f32; 256]; FIELDS]> {
+fn norms(corpus: &Corpus<'_>, weights: &Weights) -> Box<Norms> {
     let mut totals = [(0u64, 0u64); FIELDS];
     for shelf in &corpus.shelves {
         for (total, (length, filled)) in totals.iter_mut().zip(shelf.segment.totals()) {
@@ -147,32 +265,4 @@ fn norms(corpus: &Corpus<'_>, weights: &Weights) -> Box<[[f32; 256]; FIELDS]> {
         }
     }
     norms
-}
-
-/// The best of all segments by what was read in full.
-pub fn best(corpus: &Corpus<'_>, scores: &[Scores], filtered: &[Bits], most: usize) -> Vec<(usize, u32)> {
-    let mut found: Vec<(f32, usize, u32)> = Vec::new();
-    for (shelf, (scores, bits)) in scores.iter().zip(filtered).enumerate() {
-        for (group, weights) in scores.0.chunks(32).enumerate() {
-            // Most documents have nothing of the question; to see that for many at once is quick.
-            if !weights.iter().fold(false, |any, weight| any | (*weight > 0.0)) {
-                continue;
-            }
-            for (at, &weight) in weights.iter().enumerate() {
-                let doc = (group * 32 + at) as u32;
-                if weight > 0.0 && bits.has(doc) {
-                    found.push((weight, shelf, doc));
-                }
-            }
-        }
-    }
-    let place = |&(_, shelf, doc): &(f32, usize, u32)| (shelf, doc);
-    if found.len() <= most || most == 0 {
-        return found.iter().take(most).map(place).collect();
-    }
-    let (_, &mut (last, ..), _) = found.select_nth_unstable_by(most - 1, |a, b| b.0.total_cmp(&a.0));
-    let mut best: Vec<_> = found.iter().filter(|found| found.0 > last).map(place).collect();
-    let equal: Vec<_> = found.iter().filter(|found| found.0 == last).map(place).collect();
-    best.extend(chosen(corpus, equal, most - best.len()));
-    best
 }

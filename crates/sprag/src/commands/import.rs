@@ -1,5 +1,6 @@
 //! `sprag import`: the memory of another program, as learnings of this project.
 
+use std::io;
 use std::path::PathBuf;
 
 use serde_json::json;
@@ -41,7 +42,12 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
         check_not_agent(&world.places)?;
     }
     let path = cx.cwd.join(&args.path);
-    let files = import::files(importer, &path).map_err(|error| Failure::io("read", &path, &error))?;
+    let files = import::files(importer, &path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+            Failure::nothing_to_import(&path, importer.name)
+        }
+        _ => Failure::io("read", &path, &error),
+    })?;
     if files.is_empty() {
         return Err(Failure::no_memory(importer.title, &path));
     }

@@ -93,7 +93,7 @@ fn every_source_can_be_read_from_a_folder() {
     let ran = sandbox.run(&["import", "grove", "."]);
     assert_eq!(ran.code, 1);
     assert!(ran.stderr.contains("no memory of Grove"), "{}", ran.stderr);
-    assert_eq!(sandbox.run(&["import", "grove", "nowhere"]).code, 4);
+    assert_eq!(sandbox.run(&["import", "grove", "nowhere"]).code, 2);
 }
 
 #[test]
@@ -164,4 +164,12 @@ fn what_others_know_is_ranked_with_ours() {
     let hits = all["hits"].as_array().unwrap();
     assert_eq!(hits[0]["summary"], "The parser needs clang 17 on every build machine", "{all}");
     assert!(hits[0]["id"].as_str().unwrap().starts_with("total-recall:tech-stack:"), "{all}");
+}
+
+#[test]
+fn a_path_that_leads_nowhere_is_the_callers_mistake() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.run(&["import", "grove", "no/such/file.md"]);
+    assert_eq!(ran.code, 2, "{}", ran.stderr);
+    assert!(ran.stderr.contains("there is nothing at") && ran.stderr.contains("next: "), "{}", ran.stderr);
 }

@@ -344,6 +344,9 @@ fn the_files_of_the_project_are_rendered_and_edits_come_in() {
         ran.stderr.contains("`gossip`") && read("learnings.md").contains("gossip"),
         "an edit is not thrown away"
     );
+    fs::write(dir.join("learnings.md"), edited.replacen("## ", "Ask Ada first.\n\n## ", 1)).unwrap();
+    assert_eq!(sandbox.run(&["learnings", "render"]).code, 0);
+    assert!(read("learnings.md").contains("# Notes") && read("learnings.md").contains("Ask Ada first."));
     fs::write(dir.join("learnings.md"), format!("<<<<<<< ours\n{document}=======\n{edited}>>>>>>> theirs\n"))
         .unwrap();
     sandbox.run(&["learnings", "render"]);

@@ -32,6 +32,7 @@ mod permission;
 mod person;
 mod pipeline;
 mod plan;
+mod planted;
 mod players;
 mod policy;
 mod policy_import;

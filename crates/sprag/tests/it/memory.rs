@@ -232,3 +232,25 @@ fn eight_at_once_lose_nothing() {
     fs::remove_dir_all(store.cache_dir()).unwrap();
     assert_eq!(everything(&store), ranked, "the same as a fresh index");
 }
+
+#[test]
+fn as_many_are_found_as_are_asked_for() {
+    let sandbox = Sandbox::without_git();
+    let texts: Vec<Value> = (0..900)
+        .map(|at| json!({"id": format!("t{at}"), "text": format!("the linker of tenant {at} runs out of memory")}))
+        .collect();
+    sandbox.run_with(&["memory", "load", "--store", "texts", "--jsonl"], &lines(&texts));
+    for limit in [700, 100_000] {
+        let found = sandbox.json(&[
+            "search",
+            "linker",
+            "--all",
+            "--json",
+            "--limit",
+            &limit.to_string(),
+            "--store",
+            "texts",
+        ]);
+        assert_eq!(found["hits"].as_array().unwrap().len(), limit.min(900));
+    }
+}

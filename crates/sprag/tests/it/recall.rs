@@ -76,10 +76,18 @@ fn what_became_of_a_learning_is_told_to_who_has_seen_it() {
     let told = prompt(&sandbox, "a", "go on");
     assert!(told.contains("was corrected") && told.contains(correction), "{told}");
     assert_eq!(prompt(&sandbox, "a", "go on"), "", "once");
-    assert!(prompt(&sandbox, "new", question).contains(correction));
+    let again = "the upload worker drops chunks above 32 MB since release 2.5";
+    sandbox.run_with(&["learnings", "edit", &id], json!({ "summary": again }).to_string().as_bytes());
+    let told = prompt(&sandbox, "a", "go on");
+    assert!(told.contains("was corrected") && told.contains(again), "{told}");
+    assert_eq!(prompt(&sandbox, "a", "go on"), "", "once for each correction");
+    assert!(prompt(&sandbox, "new", question).contains(again));
     assert_eq!(sandbox.run(&["learnings", "archive", &id, "--why", "wrong"]).code, 0);
-    let told = prompt(&sandbox, "b", "go on");
-    assert!(told.contains("was withdrawn"), "{told}");
+    for session in ["a", "b"] {
+        let told = prompt(&sandbox, session, "go on");
+        assert!(told.contains("was withdrawn"), "{session}: {told}");
+        assert_eq!(prompt(&sandbox, session, "go on"), "", "once");
+    }
     assert_eq!(prompt(&sandbox, "newer", question), "");
 }
 
@@ -294,4 +302,17 @@ fn a_project_answers_its_own_questions_and_no_others() {
         "{} of {elsewhere} are answered elsewhere: {wrong:#?}",
         wrong.len()
     );
+}
+
+#[test]
+fn to_say_again_that_a_learning_helped_is_no_other_use() {
+    let sandbox = sandbox();
+    let id = id(&hand_in(&sandbox, &json!([uploads()])));
+    for _ in 0..3 {
+        assert_eq!(sandbox.run(&["ref", &id, "--how", "it helped", "--session", "s"]).code, 0);
+    }
+    assert_eq!(records(&sandbox.store(), "learning.referred").len(), 1);
+    sandbox.event("t", "SessionStart", json!({"source": "startup"}));
+    sandbox.run(&["ref", &id, "--how", "it helped", "--session", "t"]);
+    assert_eq!(records(&sandbox.store(), "learning.referred").len(), 2, "once for each session");
 }

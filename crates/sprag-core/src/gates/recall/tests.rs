@@ -128,18 +128,43 @@ fn a_session_that_skipped_dismisses_nothing() {
 fn a_session_is_told_once_what_became_of_what_it_saw() {
     let mut story = Story::new();
     story.prompt("hello", &[found(ID, "uploads stall")]);
-    let notice = |id: &str| Recalled {
-        notices: vec![Notice {
-            id: Text::from(id),
-            what: Became::Corrected { summary: Text::from("they do not") },
-        }],
+    let became = |id: &str, what| Recalled {
+        notices: vec![Notice { id: Text::from(id), what }],
         ..Recalled::default()
     };
+    let corrected = |id: &str, at: i64| {
+        let at = Timestamp::from_millis(at);
+        became(id, Became::Corrected { summary: Text::from("they do not"), at })
+    };
+    let notice = |id: &str| corrected(id, 4_000_000_000_000);
     let prompt = || Event::Prompted { text: "go on".to_owned(), author: Author::User };
     let (note, _) = story.event(prompt(), notice(ID));
     assert!(note.unwrap().contains("was corrected: \"they do not\""));
     assert_eq!(story.event(prompt(), notice(ID)).0, None);
     assert_eq!(story.event(prompt(), notice("0193ffff-never-shown")).0, None);
+    assert!(story.event(prompt(), corrected(ID, 4_000_000_000_000 + 1)).0.is_some(), "corrected again");
+    assert!(story.event(prompt(), became(ID, Became::Archived)).0.unwrap().contains("withdrawn"));
+    assert_eq!(story.event(prompt(), became(ID, Became::Archived)).0, None);
+    assert!(story.event(prompt(), corrected(ID, 4_000_000_000_000 + 2)).0.is_some(), "restored and corrected");
+    assert!(story.event(prompt(), became(ID, Became::Archived)).0.is_some(), "and withdrawn again");
+}
+
+#[test]
+fn a_learning_is_of_use_to_a_session_once_however_often_it_says_so() {
+    let mut story = Story::new();
+    let refer = |ids: &[&str]| {
+        let ids = ids.iter().map(|id| Text::from(*id)).collect();
+        Event::Reported(Report::Referred { ids, how: Text::from("it helped") })
+    };
+    let other = "0193ffff-never-shown";
+    let (_, told) = story.event(refer(&[ID, ID]), Recalled::default());
+    assert_eq!(ids(&told[0]), vec![ID]);
+    let (_, told) = story.event(refer(&[ID, other]), Recalled::default());
+    assert_eq!(ids(&told[0]), vec![other]);
+    assert!(story.event(refer(&[other, ID]), Recalled::default()).1.is_empty());
+    // Shown only now, and cited: that was counted.
+    story.prompt("hello", &[found(ID, "uploads stall")]);
+    assert!(story.stop(&format!("Done, see {ID}.")).is_empty());
 }
 
 #[test]

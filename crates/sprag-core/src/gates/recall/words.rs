@@ -68,7 +68,7 @@ fn notice_line(notice: &Notice) -> String {
     let id = short(notice.id.as_str());
     let said = |summary: &Text<200>| untagged(&quoted(summary.as_str()));
     match &notice.what {
-        Became::Corrected { summary } => {
+        Became::Corrected { summary, .. } => {
             format!("note {id}, shown earlier, was corrected: \"{}\"", said(summary))
         }
         Became::Superseded { by, summary } => {

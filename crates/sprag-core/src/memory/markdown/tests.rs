@@ -29,7 +29,7 @@ fn fold(learnings: &[Learning]) -> Learnings {
 }
 
 fn rendered(learnings: &[Learning]) -> String {
-    document(fold(learnings).all())
+    document(fold(learnings).all(), "")
 }
 
 #[test]
@@ -146,4 +146,23 @@ proptest! {
     fn any_document_is_survived(text in "(## |<!-- sprag | -->|- tags: |> |\n|\\\\|`|[a-z ]{0,5}){0,40}") {
         let _read_or_not = edited(&text);
     }
+}
+
+#[test]
+fn what_somebody_wrote_beside_the_blocks_stays() {
+    let known = [learning("0190f3c1-7c7e-7b3a-9f0e-2d5b7a1c4e6f", &json!({}))];
+    let plain = rendered(&known);
+    let is_known = |id: &str| fold(&known).get(id).is_some();
+    assert_eq!(notes(&plain, is_known), "");
+    let unknown = "## by hand\n\nhow we deploy\n\n<!-- sprag nobody 0 -->";
+    let written = plain.replacen("## ", "Ask Ada first.\n\n\n- twice\n\n## ", 1) + unknown + "\nlast words";
+    let kept = notes(&written, is_known);
+    assert_eq!(kept, format!("Ask Ada first.\n\n\n- twice\n\n{unknown}\n\nlast words"));
+    let again = document(fold(&known).all(), &kept);
+    assert!(again.starts_with(&plain), "{again}");
+    assert_eq!(notes(&again, is_known), kept, "and stays");
+    assert!(edited(&again).iter().all(|edited| edited.id.as_str() == "nobody"));
+    // A block of ours that nobody knows any more is no note.
+    assert_eq!(notes(&plain, |_| false), "");
+    assert_eq!(notes(&format!("<<<<<<< ours\n{written}\n=======\n>>>>>>> theirs\n"), is_known), "");
 }
