@@ -40,13 +40,13 @@ fn stage(id: &str, needs: &str, files: &str) -> Value {
 }
 
 pub fn start(plan: Value) -> Recorded {
-    let plan: Plan = serde_json::from_value(plan).unwrap();
+    let plan: Plan = serde_json::from_value(plan).expect("a test writes a good plan");
     let digest = plan.digest();
     Recorded::Started { run: Text::new("r"), plan: Box::new(plan), digest, trunk: commit("t") }
 }
 
 pub fn started(plan: Value) -> Run {
-    Run::fold([&start(plan)]).unwrap()
+    Run::fold([&start(plan)]).expect("it begins with a start")
 }
 
 /// A stage was chosen.
