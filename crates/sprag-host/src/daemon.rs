@@ -4,6 +4,7 @@
 pub mod begin;
 pub mod jobs;
 pub mod log;
+pub mod look;
 pub mod reign;
 pub mod runner;
 pub mod verification;

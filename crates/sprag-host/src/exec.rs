@@ -68,6 +68,34 @@ pub fn detach(program: &Path, args: &[&OsStr]) -> io::Result<()> {
     Ok(())
 }
 
+/// Starts a program whose end and whose words are somebody else's matter, with nothing of our environment and in a
+/// group of its own.
+#[expect(clippy::disallowed_methods, reason = "the one place where processes start")]
+pub fn start_piped(
+    program: &Path,
+    args: &[&str],
+    dir: &Path,
+    env: &[(&str, &str)],
+    stdin: Option<&Path>,
+) -> io::Result<Child> {
+    let stdin = match stdin {
+        Some(path) => Stdio::from(std::fs::File::open(path)?),
+        None => Stdio::null(),
+    };
+    let mut command = Command::new(program);
+    command.args(args).current_dir(dir).env_clear().envs(env.iter().copied());
+    command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).spawn()
+}
+
+/// Becomes another program. Returns only if that fails.
+#[expect(clippy::disallowed_methods, reason = "the one place where programs are started")]
+pub fn become_program(argv: &[impl AsRef<OsStr>]) -> io::Error {
+    match argv.split_first() {
+        Some((program, args)) => Command::new(program).args(args).exec(),
+        None => io::ErrorKind::InvalidInput.into(),
+    }
+}
+
 /// Lets a person edit a file at their terminal, for as long as they like. The editor may come with options,
 /// as in `code --wait`: a shell takes it apart. Says whether it ended well.
 #[expect(clippy::disallowed_methods, reason = "the one place that starts programs")]

@@ -7,18 +7,18 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use sprag_core::plan::exit::{By, Ended as Stopped};
 use sprag_core::plan::probe::Found;
 use sprag_core::plan::reconcile::{Action, reconcile};
-use sprag_core::plan::record::{Because, Ended, Outcome, Progress, Recorded};
+use sprag_core::plan::record::{Ended, Outcome, Progress, Recorded};
 use sprag_core::plan::run::Run;
 use sprag_core::plan::stage::{Commit, Failure, Key};
 use sprag_core::plan::world::{Alive, Session, World};
 use sprag_core::text::Text;
 use sprag_core::time::Timestamp;
 
-use super::jobs::{self, Ground, Job};
+use super::jobs::{Ground, Job};
 use super::log::Log;
+use super::look;
 use crate::disk::RealDisk;
 use crate::env;
 use crate::git::landing::{self, Refused};
@@ -165,12 +165,12 @@ impl<'a> Runner<'a> {
             busy: self.busy.clone(),
             room: u16::MAX,
             trunk: trunk.map(|trunk| Commit(Text::new(trunk))),
-            target: jobs::target(&ground).map_err(told)?,
+            target: look::target(&ground).map_err(told)?,
             ..World::default()
         };
         let run = self.log.run();
         for (key, effect) in run.open().iter().filter(|(key, _)| !self.busy.contains(*key)) {
-            let found = jobs::look(&ground, run, key, effect).unwrap_or(Found::Nothing);
+            let found = look::found(&ground, run, key, effect).unwrap_or(Found::Nothing);
             world.found.insert(key.clone(), found);
         }
         let open: Vec<Key> = run.sessions().keys().filter(|key| run.ended(key).is_none()).cloned().collect();
@@ -195,22 +195,7 @@ impl<'a> Runner<'a> {
                 supervise::sweep(&site.id());
                 Ended::Failed { failure: Failure::Crash, progress: self.progress(key) }
             }
-            Probe::Ended(exit) => match (exit.by, exit.ended) {
-                (By::Told, _) if site.why() == Some(Because::Wedged) => {
-                    Ended::Failed { failure: Failure::Wedged, progress: self.progress(key) }
-                }
-                (By::Told, _) => Ended::Stopped,
-                (By::Deadline, _) => {
-                    Ended::Failed { failure: Failure::Timeout, progress: self.progress(key) }
-                }
-                (By::Itself, Stopped::Code(0)) => Ended::Well,
-                (By::Itself, Stopped::Refused { .. }) => {
-                    Ended::Failed { failure: Failure::Setup, progress: Progress::Nothing }
-                }
-                (By::Itself, Stopped::Code(_) | Stopped::Signal(_)) => {
-                    Ended::Failed { failure: Failure::Crash, progress: self.progress(key) }
-                }
-            },
+            Probe::Ended(exit) => Ended::of(&exit, self.log.run().killed(key), self.progress(key)),
         };
         Ok(Some(Session::Over(ended)))
     }

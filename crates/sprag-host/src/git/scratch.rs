@@ -11,7 +11,7 @@ pub struct Scratch(TempDir);
 
 impl Scratch {
     pub fn new() -> Scratch {
-        let scratch = Scratch(tempfile::tempdir().unwrap());
+        let scratch = Scratch(tempfile::tempdir().expect("a test has a place for its files"));
         scratch.run(&["init", "-q", "-b", "main"]);
         scratch
     }
@@ -25,14 +25,14 @@ impl Scratch {
     }
 
     pub fn run_in(&self, dir: &Path, args: &[&str]) -> String {
-        let ran = in_own_repository(dir, args).unwrap();
+        let ran = in_own_repository(dir, args).expect("git can be started");
         assert!(ran.succeeded(), "git {args:?}: {}", String::from_utf8_lossy(&ran.stderr));
         String::from_utf8_lossy(&ran.stdout).trim_end().to_owned()
     }
 
     /// Writes a file and commits it; the commit's name.
     pub fn commit(&self, path: &str, text: &str) -> String {
-        fs::write(self.dir().join(path), text).unwrap();
+        fs::write(self.dir().join(path), text).expect("the folder is the test's own");
         self.run(&["add", "-A"]);
         self.run(&["commit", "-q", "--allow-empty", "-m", path]);
         self.run(&["rev-parse", "HEAD"])

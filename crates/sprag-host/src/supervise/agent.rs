@@ -2,45 +2,31 @@
 //! then becomes the agent: same process, nothing in between.
 
 use std::ffi::OsStr;
-use std::fs::File;
 use std::io;
-use std::os::unix::process::CommandExt as _;
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 
 use rustix::process::{Signal, getpid, getppid, set_parent_process_death_signal};
 
 use super::VARIABLE;
 use super::site::{Site, Spawn};
+use crate::exec;
 
 /// The flag by which our program is told to become an agent.
 const AS_AGENT: &str = "--as-agent-of";
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "an agent is no program that is waited for: it has no cap and no reader"
-)]
 pub fn start(spawn: &Spawn, site: &Site) -> io::Result<Child> {
     let us = std::env::current_exe()?;
-    let input = match &spawn.stdin {
-        Some(path) => Stdio::from(File::open(path)?),
-        None => Stdio::null(),
-    };
-    Command::new(us)
-        .args(["supervise", AS_AGENT, &getpid().as_raw_nonzero().to_string(), "--"])
-        .args(&spawn.argv)
-        .current_dir(&spawn.dir)
-        .env_clear()
-        .envs(spawn.env.iter().map(|(name, value)| (name, value)))
-        .env(VARIABLE, site.id())
-        .stdin(input)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0)
-        .spawn()
+    let supervisor = getpid().as_raw_nonzero().to_string();
+    let mut args = vec!["supervise", AS_AGENT, &supervisor, "--"];
+    args.extend(spawn.argv.iter().map(String::as_str));
+    let id = site.id();
+    let mut env: Vec<(&str, &str)> =
+        spawn.env.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    env.push((VARIABLE, &id));
+    exec::start_piped(&us, &args, &spawn.dir, &env, spawn.stdin.as_deref())
 }
 
 /// Becomes the agent. Returns only if that fails.
-#[expect(clippy::disallowed_methods, reason = "no process is started: this one becomes another program")]
 pub fn become_agent(supervisor: i32, argv: &[impl AsRef<OsStr>]) -> io::Error {
     if let Err(error) = set_parent_process_death_signal(Some(Signal::KILL)) {
         return error.into();
@@ -49,8 +35,5 @@ pub fn become_agent(supervisor: i32, argv: &[impl AsRef<OsStr>]) -> io::Error {
     if getppid().is_none_or(|parent| parent.as_raw_nonzero().get() != supervisor) {
         return io::Error::new(io::ErrorKind::BrokenPipe, "the supervisor is gone");
     }
-    match argv.split_first() {
-        Some((program, args)) => Command::new(program).args(args).exec(),
-        None => io::ErrorKind::InvalidInput.into(),
-    }
+    exec::become_program(argv)
 }

@@ -13,7 +13,6 @@ use rustix::fs::{FlockOperation, flock};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sprag_core::plan::exit::Exit;
-use sprag_core::plan::record::Because;
 use sprag_core::session::Process;
 
 use crate::daemon::reign;
@@ -102,15 +101,6 @@ impl Site {
 
     pub fn dir(&self) -> &Path {
         &self.dir
-    }
-
-    /// Why it is about to be told to end.
-    pub fn note_why(&self, disk: &dyn Disk, because: Because) -> io::Result<()> {
-        disk::replace(disk, &self.dir.join("because.json"), &json(&because)?)
-    }
-
-    pub fn why(&self) -> Option<Because> {
-        read(&self.dir.join("because.json")).ok()
     }
 
     /// Waits until nobody keeps it any more.

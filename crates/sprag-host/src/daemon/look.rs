@@ -1,0 +1,87 @@
+//! Looking at the world: where the target is, and what became of effects whose doer did not live to tell.
+
+use std::path::Path;
+
+use sprag_core::plan::probe::{Found, Has};
+use sprag_core::plan::record::Effect;
+use sprag_core::plan::run::Run;
+use sprag_core::plan::stage::{Commit, Key};
+use sprag_core::text::Text;
+
+use super::jobs::Ground;
+use crate::git::landing::{self, Refused};
+use crate::git::worktrees;
+use crate::supervise::site::Probe;
+
+/// Where the target is, if it may be moved now.
+pub fn target(ground: &Ground) -> Result<Option<Commit>, Refused> {
+    let is_it = |it: &worktrees::Listed| it.branch.as_deref() == Some(ground.target.as_str());
+    if worktrees::list(&ground.root)?.iter().any(is_it) {
+        return Ok(None);
+    }
+    let Some(now) = landing::resolve(&ground.root, &ground.target)? else { return Ok(None) };
+    let is_behind = landing::contains(&ground.root, &now, &ground.trunk())?;
+    Ok(is_behind.then(|| Commit(Text::new(now))))
+}
+
+/// What became of an effect that somebody began and did not live to tell of.
+pub fn found(ground: &Ground, run: &Run, key: &Key, effect: &Effect) -> Result<Found, Refused> {
+    let root = ground.root.as_path();
+    Ok(match effect {
+        Effect::AddWorktree { stage, base } => {
+            let path = ground.worktree(stage);
+            let listed = worktrees::list(root)?.into_iter().find(|it| it.path == path);
+            let whole = listed.as_ref().filter(|it| !it.is_prunable).and_then(|it| it.head.as_deref());
+            match whole {
+                Some(head) if landing::contains(root, base.0.as_str(), head)? => {
+                    Found::Worktree { base: base.clone() }
+                }
+                _ if listed.is_some() => {
+                    worktrees::remove(root, &path)?;
+                    Found::HalfMade
+                }
+                _ => Found::Nothing,
+            }
+        }
+        Effect::Spawn { .. } => match ground.site(key).probe() {
+            Ok(Probe::Nothing) | Err(_) => Found::Nothing,
+            Ok(Probe::Running | Probe::Ended(_) | Probe::Died) => Found::Session,
+        },
+        Effect::Salvage { stage } => {
+            let attempt = run.standing(stage).map_or(0, |standing| standing.stage.attempt());
+            let reference = ground.salvage(stage, attempt);
+            match landing::resolve(root, &reference)? {
+                Some(_) => Found::Salvaged { carry: Text::new(reference) },
+                None => Found::Nothing,
+            }
+        }
+        Effect::Kill { session, .. } => match ground.site(session).probe() {
+            Ok(Probe::Running) | Err(_) => Found::Nothing,
+            Ok(Probe::Nothing | Probe::Ended(_) | Probe::Died) => Found::Gone,
+        },
+        Effect::RemoveWorktree { stage } => {
+            let path = ground.worktree(stage);
+            let is_known = worktrees::list(root)?.iter().any(|it| it.path == path);
+            if is_known || path.exists() { Found::Nothing } else { Found::Gone }
+        }
+        Effect::Land { to, .. } => has(root, &ground.trunk(), to)?,
+        Effect::Promote { to } => has(root, &ground.target, to)?,
+        Effect::Setup { .. }
+        | Effect::Check { .. }
+        | Effect::WriteBrief { .. }
+        | Effect::Nudge { .. }
+        | Effect::Interrupt { .. }
+        | Effect::Candidate { .. }
+        | Effect::Gate { .. }
+        | Effect::Notify { .. } => Found::Nothing,
+    })
+}
+
+fn has(root: &Path, reference: &str, commit: &Commit) -> Result<Found, Refused> {
+    let at = landing::resolve(root, reference)?.unwrap_or_default();
+    let has = match !at.is_empty() && landing::contains(root, commit.0.as_str(), &at)? {
+        true => Has::Candidate,
+        false => Has::Not,
+    };
+    Ok(Found::Trunk { at: Commit(Text::new(at)), has })
+}
