@@ -1,4 +1,4 @@
-//! `crates/sprag/hot.txt`: the functions hook calls go through, as the linker knows them. The program lays
+//! `crates/sprag/hot.txt`: the functions hook calls and searches go through, as the linker knows them. The program lays
 //! them side by side (`crates/sprag/build.rs`): spread over all of it, each would cost a page fault.
 
 use std::cmp::Reverse;
@@ -12,13 +12,19 @@ use anyhow::ensure;
 use super::instructions;
 use super::saved::Saved;
 use super::scene::Scene;
+use super::search;
 use crate::workspace;
 
 /// Fewer than any hook call goes through: a program without its symbols shows none.
 const FEWEST: usize = 300;
 
 /// Writes the list anew.
-pub fn write(valgrind: &Path, folder: &Path, scenes: &mut [(Scene, Saved)]) -> anyhow::Result<()> {
+pub fn write(
+    valgrind: &Path,
+    program: &Path,
+    folder: &Path,
+    scenes: &mut [(Scene, Saved)],
+) -> anyhow::Result<()> {
     let mut called: BTreeMap<String, usize> = BTreeMap::new();
     for (scene, saved) in scenes {
         let profile = instructions::profile(valgrind, folder, scene)?;
@@ -30,6 +36,10 @@ pub fn write(valgrind: &Path, folder: &Path, scenes: &mut [(Scene, Saved)]) -> a
         "only {} functions have a name: was the program stripped?\n  next: cargo xtask bench --hot",
         called.len()
     );
+    // A search is a process of its own as well; what it alone needs comes last.
+    for name in names(&search::profile(valgrind, program, folder)?) {
+        called.entry(name).or_default();
+    }
     // What every call goes through is not to lie between what one of them does.
     let mut called: Vec<(String, usize)> = called.into_iter().collect();
     called.sort_by_key(|(_, calls)| Reverse(*calls));

@@ -98,7 +98,7 @@ fn list_hot(plan: &Plan) -> anyhow::Result<()> {
     let program = program::given_or_built(plan.sprag.as_deref())?;
     let folder = tempfile::Builder::new().prefix("bench-").tempdir()?;
     let mut scenes = set(cases::CASES, &program, &folder)?;
-    hot::write(&valgrind, folder.path(), &mut scenes)?;
+    hot::write(&valgrind, &program, folder.path(), &mut scenes)?;
     folder.close().context("cannot remove the work folder")
 }
 

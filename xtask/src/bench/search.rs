@@ -113,6 +113,25 @@ pub fn measure(
     Ok(rows)
 }
 
+/// Which functions a search calls, in callgrind's own words.
+pub fn profile(valgrind: &Path, program: &Path, folder: &Path) -> anyhow::Result<String> {
+    let (place, out) = (folder.join("profiled"), folder.join("search.out"));
+    fs::create_dir_all(&place)?;
+    let set = prepare(program, &place, PROFILED)?;
+    let search = search(program, &set.store, &set.questions[0]);
+    let mut command = quiet(valgrind);
+    command
+        .args(["--tool=callgrind", "--demangle=no"])
+        .arg(format!("--callgrind-out-file={}", out.display()));
+    let status = command.arg(search.get_program()).args(search.get_args()).status()?;
+    ensure!(status.success(), "valgrind ended with {status}");
+    fs::remove_dir_all(&place)?;
+    fs::read_to_string(&out).context("valgrind left no profile")
+}
+
+/// Texts of the store that is searched for it: as many as fill a segment of every kind.
+const PROFILED: usize = 5000;
+
 fn prepare(program: &Path, place: &Path, count: usize) -> anyhow::Result<Set> {
     let (lines, sql) = (place.join("texts.jsonl"), place.join("peer.sql"));
     let questions = write_texts(&lines, &sql, count)?;

@@ -190,7 +190,7 @@ fn what_is_wrong_is_told_with_its_place() {
         (two("setup: [&x y, *x]"), "12:19", Code::Yaml, "aliases"),
         ("# no plan\n".to_owned(), "1:1", Code::NoFence, "sprag plan new"),
         ("x\n```yaml\nversion: 1\n```\n".to_owned(), "1:1", Code::NoFence, "in line 2"),
-        (format!("{0}\n{0}", plan("", "")), "14:1", Code::SecondFence, "line 3"),
+        (format!("{0}\n{0}", plan("", "")), "15:1", Code::SecondFence, "line 3"),
         ("```yaml sprag\nversion: 1\n".to_owned(), "1:1", Code::OpenFence, "never closed"),
         ("```yaml sprag\n```\n".to_owned(), "1:1", Code::MissingField, "empty"),
         ("```yaml sprag\n- a\n```\n".to_owned(), "2:1", Code::WrongType, "a plan is a map"),

@@ -142,16 +142,20 @@ fn places(path: &str) -> Vec<&str> {
         "routes",
         "migrations",
         "vendor",
-        "internal",
-        "cmd",
     ];
     const NAMING: &[&str] =
-        &["pages", "routes", "migrations", "commands", "templatetags", "bin", "benches", "examples", "cmd"];
+        &["pages", "routes", "migrations", "commands", "templatetags", "bin", "benches", "examples"];
+    // Who may import a package, and what a program is called; to other languages these are names like any other.
+    const SPOKEN_IN_GO: &[&str] = &["internal"];
+    const NAMING_IN_GO: &[&str] = &["cmd"];
+    let is_go = path.ends_with(".go");
+    let says =
+        |all: &[&str], in_go: &[&str], part: &str| all.contains(&part) || is_go && in_go.contains(&part);
     let parts: Vec<&str> = path.split('/').collect();
     let (_, dirs) = parts.split_last().unwrap_or((&"", &[]));
-    match dirs.iter().position(|part| NAMING.contains(part)) {
+    match dirs.iter().position(|part| says(NAMING, NAMING_IN_GO, part)) {
         Some(at) => parts[at..].to_vec(),
-        None => dirs.iter().copied().filter(|part| SPOKEN.contains(part)).collect(),
+        None => dirs.iter().copied().filter(|part| says(SPOKEN, SPOKEN_IN_GO, part)).collect(),
     }
 }
 
