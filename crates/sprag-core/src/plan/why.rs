@@ -77,7 +77,8 @@ pub fn why(run: &Run, world: &World, now: Timestamp) -> Vec<(StageId, Option<Why
     found
 }
 
-fn stage_of<'a>(run: &'a Run, effect: &'a Effect) -> Option<&'a StageId> {
+/// Whose effect it is.
+pub fn stage_of<'a>(run: &'a Run, effect: &'a Effect) -> Option<&'a StageId> {
     match effect {
         Effect::AddWorktree { stage, .. }
         | Effect::Setup { stage }

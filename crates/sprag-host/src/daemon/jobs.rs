@@ -11,6 +11,7 @@ use sprag_core::plan::run::Run;
 use sprag_core::plan::spec::{Client, Empty, StageSpec};
 use sprag_core::plan::stage::{Commit, Failure, Key, Stage, StageId};
 use sprag_core::plan::verify::{self, What};
+use sprag_core::plan::why::stage_of;
 use sprag_core::text::Text;
 
 use super::look;
@@ -85,22 +86,7 @@ pub struct Job {
 
 impl Job {
     pub fn new(run: &Run, ground: &Ground, key: Key, effect: Effect) -> Job {
-        let id = match &effect {
-            Effect::AddWorktree { stage, .. }
-            | Effect::Setup { stage }
-            | Effect::Check { stage, .. }
-            | Effect::WriteBrief { stage, .. }
-            | Effect::Spawn { stage }
-            | Effect::Nudge { stage, .. }
-            | Effect::Salvage { stage }
-            | Effect::RemoveWorktree { stage }
-            | Effect::Notify { stage, .. } => Some(stage.clone()),
-            Effect::Candidate { number, .. } | Effect::Gate { number, .. } | Effect::Land { number, .. } => {
-                let mut entries = run.queue().entries().iter();
-                entries.find(|entry| entry.number == *number).map(|entry| entry.stage.clone())
-            }
-            Effect::Interrupt { .. } | Effect::Kill { .. } | Effect::Promote { .. } => None,
-        };
+        let id = stage_of(run, &effect).cloned();
         let standing = id.as_ref().and_then(|id| run.standing(id));
         Job {
             key,
