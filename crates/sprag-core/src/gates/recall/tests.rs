@@ -145,7 +145,10 @@ fn a_session_is_told_once_what_became_of_what_it_saw() {
     assert!(story.event(prompt(), corrected(ID, 4_000_000_000_000 + 1)).0.is_some(), "corrected again");
     assert!(story.event(prompt(), became(ID, Became::Archived)).0.unwrap().contains("withdrawn"));
     assert_eq!(story.event(prompt(), became(ID, Became::Archived)).0, None);
-    assert!(story.event(prompt(), corrected(ID, 4_000_000_000_000 + 2)).0.is_some(), "restored and corrected");
+    assert!(
+        story.event(prompt(), corrected(ID, 4_000_000_000_000 + 2)).0.is_some(),
+        "restored and corrected"
+    );
     assert!(story.event(prompt(), became(ID, Became::Archived)).0.is_some(), "and withdrawn again");
 }
 

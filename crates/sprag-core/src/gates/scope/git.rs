@@ -33,7 +33,8 @@ pub fn wanted(command: &Command, script: &Script, input: &Input) -> Vec<Wanted> 
             patches::wanted(command, "git am", script, input)
         }
         "clean" if !rest.iter().any(|word| is_letter(word, 'n') || word == "--dry-run") => {
-            let named: Vec<Wanted> = operands(rest, &["-e", "--exclude"]).map(|named| at(named, Kind::Tree)).collect();
+            let named: Vec<Wanted> =
+                operands(rest, &["-e", "--exclude"]).map(|named| at(named, Kind::Tree)).collect();
             if named.is_empty() { vec![at(".", Kind::Tree)] } else { named }
         }
         "submodule" if rest.iter().find(|word| !word.starts_with('-')).is_some_and(|word| word == "add") => {

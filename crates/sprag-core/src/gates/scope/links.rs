@@ -77,9 +77,7 @@ fn made(command: &Command) -> Option<Made> {
         })
     };
     match program {
-        name if LINKING.contains(&name) => {
-            Some(if has('s', "symbolic") { Made::Links } else { Made::Names })
-        }
+        name if LINKING.contains(&name) => Some(if has('s', "symbolic") { Made::Links } else { Made::Names }),
         name if COPYING.contains(&name) && has('l', "link") => Some(Made::Names),
         name if COPYING.contains(&name) && has('s', "symbolic-link") => Some(Made::Links),
         _ => None,

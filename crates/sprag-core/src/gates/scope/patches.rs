@@ -15,9 +15,32 @@ pub struct Patch {
 
 /// Options that change nothing about which files are meant.
 const HARMLESS: &[&str] = &[
-    "--index", "-3", "--3way", "-N", "--forward", "-s", "--silent", "--quiet", "-q", "-v", "--verbose",
-    "--reject", "-R", "--reverse", "--recount", "--ignore-whitespace", "-l", "-u", "-t", "--batch", "-f",
-    "--force", "--apply", "--signoff", "-k", "--keep",
+    "--index",
+    "-3",
+    "--3way",
+    "-N",
+    "--forward",
+    "-s",
+    "--silent",
+    "--quiet",
+    "-q",
+    "-v",
+    "--verbose",
+    "--reject",
+    "-R",
+    "--reverse",
+    "--recount",
+    "--ignore-whitespace",
+    "-l",
+    "-u",
+    "-t",
+    "--batch",
+    "-f",
+    "--force",
+    "--apply",
+    "--signoff",
+    "-k",
+    "--keep",
 ];
 
 pub fn wanted(command: &Command, by: &str, script: &Script, input: &Input) -> Vec<Wanted> {
@@ -181,7 +204,11 @@ mod tests {
         let named = |text: &str| files(text, 1).map(|files| files.join(" "));
         let some = |names: &str| Some(names.to_owned());
         assert_eq!(named("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"), some("x"));
-        assert_eq!(named("--- a/x\n+++ b/x\n@@ -1,2 +0,0 @@\n--- a/y\n-+++ b/z\n"), some("x"), "text, no names");
+        assert_eq!(
+            named("--- a/x\n+++ b/x\n@@ -1,2 +0,0 @@\n--- a/y\n-+++ b/z\n"),
+            some("x"),
+            "text, no names"
+        );
         assert_eq!(named("--- a/x\t2026\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n"), some("x"));
         let header = "diff --git a/d/n b/d/n\nnew file mode 100644\nindex 0000000..e69de29\n";
         assert_eq!(named(header), some("d/n"));

@@ -189,7 +189,6 @@ pub(super) fn only_moves(script: &Script) -> bool {
     moves_trees(script)
         && script.doubts.is_empty()
         && script.commands.iter().all(|command| {
-            is_moving(command)
-                || Script { commands: vec![command.clone()], ..Script::default() }.only_looks()
+            is_moving(command) || Script { commands: vec![command.clone()], ..Script::default() }.only_looks()
         })
 }

@@ -176,7 +176,8 @@ const EDITORS: &[&str] =
 
 fn edited(command: &Command, editor: &str, input: &Input) -> Vec<Wanted> {
     // These take the next word for their own; what follows a plus is a command or a line.
-    const VALUES: &[&str] = &["-c", "--cmd", "-S", "-u", "-U", "-i", "-T", "-w", "-W", "-p", "-f", "--eval", "-l"];
+    const VALUES: &[&str] =
+        &["-c", "--cmd", "-S", "-u", "-U", "-i", "-T", "-w", "-W", "-p", "-f", "--eval", "-l"];
     const LOOKING: &[&str] = &["-R", "-M", "--version", "--help", "-h"];
     let words: Vec<String> = command.argv.iter().skip(1).map(|word| word.text('…')).collect();
     if words.iter().any(|word| LOOKING.contains(&word.as_str())) {

@@ -34,7 +34,8 @@ fn out_of_scope(stage: &Stage) -> Result<(), Failure> {
     write(stage, "session-5", FILE, "hello everybody\n")?;
     stage.command(&["intent", "select", "GREET", "--session", "session-5"], "")?;
     write(stage, "session-5", "notes.txt", "bye\n")?;
-    let call = json!({"tool_name": "Bash", "tool_input": {"command": "cd . && sed -i s/hello/bye/ notes.txt"}});
+    let call =
+        json!({"tool_name": "Bash", "tool_input": {"command": "cd . && sed -i s/hello/bye/ notes.txt"}});
     stage.event("session-5", "PreToolUse", call)?;
     Ok(())
 }
@@ -64,7 +65,8 @@ fn unseen(stage: &Stage) -> Result<(), Failure> {
 fn whose_line(stage: &Stage) -> Result<(), Failure> {
     stage.title("8. Who wrote this line, and why: sprag trace blame greetings.txt");
     stage.tool("session-6", "git commit -qam 'greet Bob and Fay'", || {
-        sprag_host::git::in_own_repository(&stage.project, &["commit", "-qam", "greet Bob and Fay"]).map(|_| ())
+        sprag_host::git::in_own_repository(&stage.project, &["commit", "-qam", "greet Bob and Fay"])
+            .map(|_| ())
     })?;
     for session in ["session-5", "session-6"] {
         stage.event(session, "Stop", json!({"last_assistant_message": "Greeted."}))?;

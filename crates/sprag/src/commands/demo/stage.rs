@@ -106,7 +106,8 @@ impl Stage {
         let input = &more["tool_input"];
         let file = input["file_path"].as_str().map(|path| path.rsplit('/').next().unwrap_or(path));
         let file = file.map(|file| format!("{} {file}", more["tool_name"].as_str().unwrap_or_default()));
-        let about = about.or_else(|| input["command"].as_str()).map(str::to_owned).or(file).unwrap_or_default();
+        let about =
+            about.or_else(|| input["command"].as_str()).map(str::to_owned).or(file).unwrap_or_default();
         output::line(format!("  {name:<17} {about}"));
         let specific = &reply["hookSpecificOutput"];
         let told = reply["reason"].as_str().or_else(|| specific["additionalContext"].as_str());
