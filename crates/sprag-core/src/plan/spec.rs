@@ -11,7 +11,7 @@ use super::stage::StageId;
 use super::values::{Branch, Command, Cost, FileGlob, Label, RelPath, Seconds, Slug, choices};
 use crate::check::Profile;
 use crate::digest::Digest;
-use crate::intent::Sharing;
+use crate::intent::{Folding, Owned, Reach, Sharing};
 use crate::text::Text;
 
 /// Stages of a plan at most.
@@ -165,6 +165,12 @@ impl Scope {
     pub fn is_open(&self) -> bool {
         self.intents.is_empty() && self.files.is_empty()
     }
+
+    /// Whether a file may be changed. As in intents, the last pattern that fits decides.
+    pub fn holds(&self, path: &str) -> bool {
+        let globs = || self.globs.iter().map(ToString::to_string).collect();
+        self.is_open() || Owned::Globs(globs()).holds(path, Reach::Path, Folding::Exact)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -316,5 +322,23 @@ impl TryFrom<Frozen> for Plan {
 
     fn try_from(frozen: Frozen) -> Result<Plan, &'static str> {
         Plan::new(frozen.head, frozen.stages).ok_or("the stages of the plan do not fit together")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_scope_the_last_pattern_that_fits_decides() {
+        let scope = |globs: &[&str]| -> Scope {
+            serde_json::from_value(serde_json::json!({"intents": [], "files": globs, "globs": globs}))
+                .unwrap()
+        };
+        let ordered = scope(&["src/**", "!src/gen/**", "src/gen/kept.rs"]);
+        let held =
+            ["src/a.rs", "src/gen/a.rs", "src/gen/kept.rs", "docs/a.md"].map(|path| ordered.holds(path));
+        assert_eq!(held, [true, false, true, false]);
+        assert!(scope(&[]).holds("anything"));
     }
 }

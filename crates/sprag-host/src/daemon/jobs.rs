@@ -5,7 +5,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use sprag_core::intent::Folding;
 use sprag_core::plan::record::{Checking, Effect, Outcome};
 use sprag_core::plan::run::Run;
 use sprag_core::plan::spec::{Client, Empty, StageSpec};
@@ -251,20 +250,9 @@ impl Job {
         {
             return Ok(Some(format!("`{}` is not merged into the branch", against.0)));
         }
-        if spec.scope.is_open() || matches!(self.stage, Some(Stage::Conflicted { .. })) {
-            return Ok(None);
-        }
-        let globs: Vec<_> = spec.scope.globs.iter().map(|glob| (glob.is_exclusion(), glob.glob())).collect();
-        let is_inside = |path: &String| {
-            let fits = |wanted: bool| {
-                globs
-                    .iter()
-                    .any(|(is_exclusion, glob)| *is_exclusion == wanted && glob.fits(path, Folding::Exact))
-            };
-            fits(false) && !fits(true)
-        };
-        let paths = landing::changed(worktree, base, head)?;
-        let outside: Vec<&String> = paths.iter().filter(|path| !is_inside(path)).collect();
+        // What came in with a merge of the trunk is not the stage's.
+        let paths = landing::changed(worktree, &self.ground.trunk(), head)?;
+        let outside: Vec<&String> = paths.iter().filter(|path| !spec.scope.holds(path)).collect();
         let Some(first) = outside.first() else { return Ok(None) };
         Ok(Some(format!("{} files outside of the scope were changed, the first is `{first}`", outside.len())))
     }

@@ -1,6 +1,5 @@
 //! The records of a run, on the disk before anything follows from them. Only the daemon of the present reign writes.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,12 +8,15 @@ use sprag_core::log::Record;
 use sprag_core::plan::record::Recorded;
 use sprag_core::plan::run::Run;
 
-use crate::disk::Disk;
+use crate::disk::{self, Disk};
 use crate::env;
 use crate::store::Lines;
 
 /// Nobody else writes here: whoever holds it longer is stuck.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// More than ten thousand stages write.
+const LONGEST: u64 = 1 << 30;
 
 /// A run, and where it is written down.
 pub struct Log<'d> {
@@ -53,7 +55,7 @@ impl<'d> Log<'d> {
 
 /// A run as it is written down, for whoever only looks.
 pub fn read(path: &Path) -> io::Result<Option<Run>> {
-    let text = match fs::read(path) {
+    let text = match disk::read_regular(path, LONGEST) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),

@@ -3,12 +3,11 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
-
-use rustix::fs::{FlockOperation, flock};
+use std::time::Duration;
 
 use crate::disk::{self, Disk};
+use crate::store::lock_within;
 
 /// Held for as long as this daemon lives.
 #[derive(Debug)]
@@ -20,11 +19,9 @@ pub struct Reign {
 /// Begins a reign; `None` while another lasts.
 pub fn begin(run: &Path, disk: &dyn Disk) -> io::Result<Option<Reign>> {
     disk.make_dirs(run)?;
-    let lock = File::options().write(true).create(true).truncate(false).mode(0o600).open(run.join("lock"))?;
-    match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => {}
-        Err(rustix::io::Errno::WOULDBLOCK) => return Ok(None),
-        Err(error) => return Err(error.into()),
+    let lock = disk::append_regular(&run.join("lock"))?;
+    if !lock_within(&lock, Duration::ZERO)? {
+        return Ok(None);
     }
     let epoch = last(run)? + 1;
     // On the disk before anything is done in its name.

@@ -192,8 +192,7 @@ impl Place<'_> {
 
 /// A regular file of the worktree, as text: a link may lead out of it.
 fn read(path: &Path) -> io::Result<String> {
-    let file = disk::open_regular(path)?;
-    Ok(String::from_utf8_lossy(&exec::read_capped(file, FILE)?).into_owned())
+    Ok(String::from_utf8_lossy(&disk::read_regular(path, FILE)?).into_owned())
 }
 
 #[cfg(test)]

@@ -105,9 +105,11 @@ pub fn date(dir: &Path, commit: &str) -> Result<Timestamp, Refused> {
     Ok(Timestamp::from_millis(seconds.saturating_mul(1000)))
 }
 
-/// Paths that differ between two commits.
-pub fn changed(dir: &Path, from: &str, to: &str) -> Result<Vec<String>, Refused> {
-    let ran = act(dir, &["diff-tree", "-r", "--no-renames", "--name-only", "-z", from, to], &[])?;
+/// Paths that one side has changed since it parted from the other.
+pub fn changed(dir: &Path, other: &str, side: &str) -> Result<Vec<String>, Refused> {
+    let range = format!("{other}...{side}");
+    let args = ["diff", "--name-only", "--no-renames", "--no-ext-diff", "-z", &range, "--"];
+    let ran = act(dir, &args, &[])?;
     if !ran.succeeded() {
         return Err(refused(&ran));
     }
@@ -233,6 +235,18 @@ mod tests {
         assert_eq!(drop_reference(git.dir(), trunk, &first), moved(&second));
         assert_eq!(drop_reference(git.dir(), trunk, &second), Ok(Swapped::Done));
         assert_eq!(resolve(git.dir(), trunk), Ok(None));
+    }
+
+    #[test]
+    fn what_a_side_merged_in_it_has_not_changed() {
+        let git = Scratch::new();
+        let base = git.commit("a", "1");
+        let trunk = git.commit("b", "2");
+        git.run(&["checkout", "-q", "-b", "stage", &base]);
+        let alone = git.commit("c", "3");
+        assert_eq!(changed(git.dir(), &trunk, &alone).unwrap(), ["c"]);
+        git.run(&["merge", "-q", "--no-edit", &trunk]);
+        assert_eq!(changed(git.dir(), &trunk, "HEAD").unwrap(), ["c"]);
     }
 
     #[test]

@@ -9,7 +9,6 @@ use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::{FlockOperation, flock};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sprag_core::plan::exit::Exit;
@@ -18,7 +17,10 @@ use sprag_core::session::Process;
 use crate::daemon::reign;
 use crate::disk::{self, Disk};
 use crate::processes;
+use crate::store::lock_within;
 
+/// Longer than a look at a lock takes.
+const LOOK: Duration = Duration::from_millis(100);
 /// Larger than any file of a session.
 const BYTES: u64 = 1024 * 1024;
 
@@ -105,7 +107,7 @@ impl Site {
 
     /// Waits until nobody keeps it any more.
     pub fn wait(&self) -> io::Result<()> {
-        Ok(flock(&self.lock_file()?, FlockOperation::LockShared)?)
+        self.lock_file()?.lock_shared()
     }
 
     pub fn out(&self) -> PathBuf {
@@ -135,20 +137,11 @@ impl Site {
     pub fn lock(&self) -> io::Result<Option<Lock>> {
         let file = self.lock_file()?;
         // Whoever looks whether it is held holds it for a moment.
-        for _ in 0..20 {
-            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(Some(Lock { _file: file })),
-                Err(rustix::io::Errno::WOULDBLOCK) => {}
-                Err(error) => return Err(error.into()),
-            }
-            #[expect(clippy::disallowed_methods, reason = "a look takes less than this")]
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        Ok(None)
+        Ok(lock_within(&file, LOOK)?.then_some(Lock { _file: file }))
     }
 
     fn lock_file(&self) -> io::Result<File> {
-        File::options().write(true).create(true).truncate(false).mode(0o600).open(self.dir.join("lock"))
+        disk::append_regular(&self.dir.join("lock"))
     }
 
     /// From here on the session counts as started, whatever happens.
@@ -200,10 +193,10 @@ impl Site {
     }
 
     fn is_held(&self) -> io::Result<bool> {
-        match flock(&self.lock_file()?, FlockOperation::NonBlockingLockShared) {
+        match self.lock_file()?.try_lock_shared() {
             Ok(()) => Ok(false),
-            Err(rustix::io::Errno::WOULDBLOCK) => Ok(true),
-            Err(error) => Err(error.into()),
+            Err(fs::TryLockError::WouldBlock) => Ok(true),
+            Err(fs::TryLockError::Error(error)) => Err(error),
         }
     }
 

@@ -3,13 +3,13 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 use std::process::{Child, ChildStderr, ChildStdout};
 
 use rustix::event::{PollFd, PollFlags};
 
 use super::site::Site;
+use crate::disk;
 
 /// Kept of each stream: this in the file, and as much again in the one before it.
 const CAP: u64 = 8 * 1024 * 1024;
@@ -76,7 +76,7 @@ impl Log {
             fs::rename(&self.path, self.path.with_extension("log.1")).unwrap_or_default();
         }
         if self.file.is_none() {
-            let opened = File::options().append(true).create(true).mode(0o600).open(&self.path);
+            let opened = disk::append_regular(&self.path);
             self.size =
                 opened.as_ref().ok().and_then(|file| file.metadata().ok()).map_or(0, |found| found.len());
             self.file = opened.ok();

@@ -5,15 +5,16 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde_json::json;
-use sprag_core::plan::record::Recorded;
+use sprag_core::plan::record::{Outcome, Recorded};
 use sprag_core::plan::run::Run;
+use sprag_core::plan::spec::Client;
 use sprag_core::plan::stage::StageId;
 use sprag_host::daemon::begin::{self, Was};
 use sprag_host::daemon::runner::{Rest, Runner};
 use sprag_host::disk::RealDisk;
 use sprag_host::person;
 
-use super::{Cx, Ending, Outcome, plan};
+use super::{Cx, Ending, plan};
 use crate::failure::Failure;
 use crate::output;
 
@@ -34,10 +35,18 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub fn run(args: Args, cx: &Cx) -> super::Outcome {
     let plan = plan::good(cx, &args.file)?;
     let places = cx.places()?;
     person::check_not_agent(places.user.as_ref())?;
+    // Told before anything is begun: a stage that cannot start would block all that builds on it.
+    let cannot = plan.stages().iter().find_map(|stage| match &stage.agent.client {
+        Client::Known(known) => Some((stage, known)),
+        Client::Command { .. } => None,
+    });
+    if let Some((stage, known)) = cannot {
+        return Err(Failure::not_run_yet(stage.id.as_str(), known.name(), &args.file));
+    }
     if !args.trust && !is_wanted(&plan::show::programs(&plan)) {
         return Err(Failure::not_trusted(&args.file));
     }
@@ -47,7 +56,12 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     }
     let (trunk, target) = (begun.ground.trunk(), begun.ground.target.clone());
     let shown = RefCell::new(BTreeMap::new());
-    let watch = |_: &Recorded, run: &Run| tell(run, &mut shown.borrow_mut(), args.json);
+    let watch = |record: &Recorded, run: &Run| {
+        tell(run, &mut shown.borrow_mut(), args.json);
+        if let Recorded::Outcome { key, outcome: Outcome::Failed { why, .. } } = record {
+            output::note(format!("sprag: `{}`: {why}", key.0));
+        }
+    };
     let rest = Runner::new(begun.log, begun.ground, &watch).run().map_err(begin::Cannot::Io)?;
     drop(begun.reign);
     match rest {

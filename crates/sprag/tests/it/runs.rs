@@ -140,7 +140,12 @@ fn a_conflict_is_resolved_by_a_session_that_is_told_of_it() {
             "if grep -q '^## Conflict' $SPRAG_BRIEF; then git merge -q -X ours refs/sprag/p/trunk; echo kept >>merged; else echo {id} >README; fi"
         )
     };
-    desk.plan(&[desk.stage("a", &[], &script("a"), "true"), desk.stage("b", &[], &script("b"), "true")]);
+    // What the trunk brings in is not the stage's; what the resolver writes is.
+    let scoped = |id: &str| {
+        desk.stage(id, &[], &script(id), "true")
+            .replace("    acceptance", "    files: [README, merged]\n    acceptance")
+    };
+    desk.plan(&[scoped("a"), scoped("b")]);
     let ran = desk.run();
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
     assert!(ran.stdout.contains("conflicted"), "{}", ran.stdout);
@@ -213,4 +218,36 @@ fn two_runs_at_once_are_one_too_many_and_a_stage_stays_in_its_scope() {
     assert_eq!(first.wait().unwrap().code(), Some(1));
     let told = fs::read_to_string(desk.sandbox.store().join("run/plans/p.jsonl")).unwrap();
     assert!(told.contains("1 files outside of the scope were changed, the first is `outside`"));
+}
+
+#[test]
+fn a_resolver_stays_in_the_scope_of_its_stage() {
+    let desk = Desk::new();
+    let script = |id: &str| {
+        format!(
+            "if grep -q '^## Conflict' $SPRAG_BRIEF; then git merge -q -X ours refs/sprag/p/trunk; echo x >outside; else echo {id} >README; fi"
+        )
+    };
+    let scoped = |id: &str| {
+        desk.stage(id, &[], &script(id), "true")
+            .replace("    acceptance", "    files: [README]\n    acceptance")
+    };
+    desk.plan(&[scoped("a"), scoped("b")]);
+    let ran = desk.run();
+    assert_eq!(ran.code, 1, "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stdout.lines().any(|line| line.ends_with("review")), "{}", ran.stdout);
+    assert!(!desk.git("ls-tree --name-only refs/sprag/p/trunk").contains("outside"));
+}
+
+#[test]
+fn a_client_that_cannot_be_run_is_told_before_anything_is_begun() {
+    let desk = Desk::new();
+    let stage = desk.stage("a", &[], "true", "true");
+    let from = stage.find("client:").unwrap();
+    let to = from + stage[from..].find('\n').unwrap();
+    desk.plan(&[format!("{}client: claude{}", &stage[..from], &stage[to..])]);
+    let ran = desk.run();
+    assert_eq!(ran.code, 2);
+    assert!(ran.stderr.contains("stage `a` is worked at by `claude`"), "{}", ran.stderr);
+    assert!(!desk.sandbox.store().join("run").exists());
 }
