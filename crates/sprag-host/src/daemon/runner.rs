@@ -21,7 +21,7 @@ use super::log::Log;
 use super::look;
 use crate::disk::RealDisk;
 use crate::env;
-use crate::git::landing::{self, Refused};
+use crate::git::landing;
 use crate::supervise;
 use crate::supervise::site::Probe;
 
@@ -160,12 +160,13 @@ impl<'a> Runner<'a> {
 
     fn look(&mut self) -> io::Result<World> {
         let ground = self.ground.clone();
-        let trunk = landing::resolve(&ground.root, &ground.trunk()).map_err(told)?;
+        // Git that cannot say it now is asked again at the next look.
+        let trunk = landing::resolve(&ground.root, &ground.trunk()).ok().flatten();
         let mut world = World {
             busy: self.busy.clone(),
             room: u16::MAX,
             trunk: trunk.map(|trunk| Commit(Text::new(trunk))),
-            target: look::target(&ground).map_err(told)?,
+            target: look::target(&ground).ok().flatten(),
             ..World::default()
         };
         let run = self.log.run();
@@ -223,8 +224,4 @@ impl<'a> Runner<'a> {
             tell.send(News::Over(key)).unwrap_or_default();
         });
     }
-}
-
-fn told(Refused(why): Refused) -> io::Error {
-    io::Error::other(why)
 }

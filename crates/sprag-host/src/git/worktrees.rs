@@ -4,6 +4,7 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use sprag_core::time::Timestamp;
 
@@ -11,6 +12,14 @@ use super::landing::{Recipe, Refused, act, commit, refused, resolve, swap, tree_
 use crate::disk::{self, Disk};
 use crate::exec::Ran;
 use crate::places;
+
+/// Two worktrees that are made or taken away at once get into each other's way: git has no lock for its list.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    // Whoever panicked while holding it left nothing half done in memory.
+    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// What git knows of a worktree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,6 +36,12 @@ pub struct Listed {
 
 /// All of them, that of the user first.
 pub fn list(dir: &Path) -> Result<Vec<Listed>, Refused> {
+    // One that is being made cannot be read.
+    let _alone = alone();
+    listed(dir)
+}
+
+fn listed(dir: &Path) -> Result<Vec<Listed>, Refused> {
     let ran = done(act(dir, &["worktree", "list", "--porcelain", "-z"], &[])?)?;
     let mut all = Vec::new();
     let mut now: Option<Listed> = None;
@@ -49,6 +64,7 @@ pub fn list(dir: &Path) -> Result<Vec<Listed>, Refused> {
 /// Makes a worktree on a branch of its own. A branch that is there already is taken as it is: the work of an
 /// earlier attempt goes on.
 pub fn add(dir: &Path, path: &Path, branch: &str, base: &str, why: &str) -> Result<(), Refused> {
+    let _alone = alone();
     let at = text_of(path)?;
     let reference = format!("refs/heads/{branch}");
     let mut args = vec!["worktree", "add", "--quiet", "--lock", "--reason", why];
@@ -61,6 +77,7 @@ pub fn add(dir: &Path, path: &Path, branch: &str, base: &str, why: &str) -> Resu
 
 /// A worktree of one commit, on no branch.
 pub fn add_at(dir: &Path, path: &Path, commit: &str) -> Result<(), Refused> {
+    let _alone = alone();
     let args = ["worktree", "add", "--quiet", "--force", "--detach", text_of(path)?, commit];
     done(act(dir, &args, &[])?).map(|_| ())
 }
@@ -69,6 +86,7 @@ pub fn add_at(dir: &Path, path: &Path, commit: &str) -> Result<(), Refused> {
 /// and nobody commits it.
 pub fn keep_out_of_sight(root: &Path, disk: &dyn Disk) -> std::io::Result<()> {
     const LINE: &str = "/.worktrees/";
+    let _alone = alone();
     let common = places::common_dir(root).ok_or(std::io::ErrorKind::NotFound)?;
     let path = common.join("info/exclude");
     let before = match disk::read_small(&path, 1024 * 1024) {
@@ -143,8 +161,9 @@ fn refuse_nested(worktree: &Path, head: Option<&str>, env: &[(&str, &OsStr)]) ->
 
 /// Takes a worktree away. What it holds must have been kept.
 pub fn remove(dir: &Path, path: &Path) -> Result<(), Refused> {
+    let _alone = alone();
     let at = text_of(path)?;
-    let known = list(dir)?.into_iter().find(|it| it.path == path);
+    let known = listed(dir)?.into_iter().find(|it| it.path == path);
     if known.as_ref().is_some_and(|it| it.locked.is_some()) {
         done(act(dir, &["worktree", "unlock", at], &[])?)?;
     }

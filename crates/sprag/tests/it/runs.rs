@@ -166,7 +166,13 @@ fn a_red_check_goes_back_to_the_stage_and_at_last_to_a_person() {
     let ran = desk.run();
     assert_eq!(ran.code, 1, "{}{}", ran.stdout, ran.stderr);
     assert_eq!((desk.on_trunk("a"), desk.runs("a")), ("good".to_owned(), 2));
-    assert_eq!((desk.runs("b"), desk.runs("c")), (4, 0), "sent back three times, and nobody builds on it");
+    assert_eq!(
+        (desk.runs("b"), desk.runs("c")),
+        (4, 0),
+        "sent back three times, and nobody builds on it: {}{}",
+        ran.stdout,
+        ran.stderr
+    );
     assert!(
         ran.stdout.lines().any(|line| line.starts_with("b ") && line.ends_with("review")),
         "{}",
