@@ -17,6 +17,7 @@ pub mod retry;
 pub mod run;
 pub mod schedule;
 pub mod scope;
+pub mod seen;
 pub mod spec;
 pub mod stage;
 pub mod stub;

@@ -12,6 +12,7 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sprag_core::plan::exit::Exit;
+use sprag_core::plan::seen::Seen;
 use sprag_core::session::Process;
 
 use crate::daemon::reign;
@@ -169,6 +170,15 @@ impl Site {
     /// The agent's process, once it was started.
     pub fn agent(&self) -> Option<Process> {
         read(&self.dir.join("agent.json")).ok()
+    }
+
+    /// What is seen of the agent; lost with the machine, and made anew by what it prints next.
+    pub fn note_seen(&self, disk: &dyn Disk, seen: &Seen) -> io::Result<()> {
+        disk::replace_derived(disk, &self.dir.join("seen.json"), &json(seen)?)
+    }
+
+    pub fn seen(&self) -> Option<Seen> {
+        read(&self.dir.join("seen.json")).ok()
     }
 
     pub fn leave(&self, disk: &dyn Disk, exit: &Exit) -> io::Result<()> {

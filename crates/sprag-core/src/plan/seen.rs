@@ -1,0 +1,86 @@
+//! What a supervisor has seen of its agent so far, from the stream the client prints and from nothing else. It is what
+//! screens show and budgets are held against; what is not known is not there, never zero.
+
+use serde::{Deserialize, Serialize};
+
+use crate::text::Text;
+use crate::time::Timestamp;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Seen {
+    /// What the client itself calls the session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_session: Option<Text<100>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<Text<100>>,
+    /// Tokens in the context of the last request, and how many fit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context: Option<Context>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub used: Option<Used>,
+    /// Requests the model has answered.
+    pub turns: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_tool: Option<Text<100>>,
+    /// When the client was last heard of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
+    /// What ended it, or is about to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<Trouble>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Context {
+    pub tokens: u64,
+    pub window: u64,
+}
+
+impl Context {
+    pub fn percent(self) -> u8 {
+        let percent = self.tokens.saturating_mul(100).checked_div(self.window).unwrap_or(0);
+        u8::try_from(percent.min(100)).expect("it is at most 100")
+    }
+}
+
+/// All that a session has cost so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Used {
+    pub tokens: u64,
+    /// Millionths of a dollar, where the client says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub micros: Option<u64>,
+}
+
+/// What a client says of itself, in fields that mean it: prose is never read for this.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "trouble", rename_all = "snake_case")]
+pub enum Trouble {
+    /// `None`: it does not say until when.
+    RateLimit {
+        until: Option<Timestamp>,
+    },
+    Auth,
+    Overload,
+    ContextFull,
+    /// More than it may use was used.
+    Budget,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_context_is_told_in_per_cent_of_what_fits() {
+        let of = |tokens, window| Context { tokens, window }.percent();
+        assert_eq!([of(0, 200), of(151, 200), of(500, 200), of(5, 0), of(u64::MAX, 1)], [0, 75, 100, 0, 100]);
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_written() {
+        assert_eq!(serde_json::to_string(&Seen::default()).unwrap(), r#"{"turns":0}"#);
+        assert_eq!(serde_json::from_str::<Seen>("{}").unwrap(), Seen::default());
+    }
+}

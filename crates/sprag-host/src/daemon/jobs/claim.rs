@@ -1,0 +1,93 @@
+//! What a stage owes before its work is merged: looked at by us, in its worktree, whatever its agent says.
+
+use std::path::Path;
+
+use sprag_core::plan::record::{Checking, Outcome};
+use sprag_core::plan::spec::{Empty, StageSpec};
+use sprag_core::plan::stage::{Commit, Failure, Stage, StageId};
+use sprag_core::plan::verify::{self, What};
+use sprag_core::text::Text;
+
+use super::super::verification::{self, Place};
+use super::{Job, Wrong, failed};
+use crate::disk::Disk;
+use crate::env;
+use crate::git::landing;
+use crate::git::worktrees;
+
+impl Job {
+    pub(super) fn check(&self, stage: &StageId, of: Checking, disk: &dyn Disk) -> Result<Outcome, Wrong> {
+        let Some(spec) = &self.spec else { return Ok(failed(Failure::Setup, "the plan has no such stage")) };
+        let worktree = self.ground.worktree(stage);
+        let head = landing::resolve(&worktree, "HEAD")?.unwrap_or_default();
+        let tree = landing::tree_of(&worktree, "HEAD")?.unwrap_or_default();
+        if of == Checking::Before {
+            let red = self.looking(&worktree, spec, &tree, disk, |place| {
+                verification::commands(place, What::AfterStage, &spec.before_stage)
+            });
+            return Ok(match red.first() {
+                None => Outcome::Done,
+                Some(first) => {
+                    failed(Failure::Setup, &format!("before the stage, `{}`: {}", first.of, first.why))
+                }
+            });
+        }
+        let base = self.base.as_ref().map(|base| base.0.to_string()).unwrap_or_default();
+        if !worktrees::is_clean(&worktree)? || (head == base && spec.empty == Empty::Refused) {
+            return Ok(Outcome::Unchanged);
+        }
+        if let Some(report) = self.out_of_bounds(&worktree, spec, &base, &head)? {
+            return Ok(Outcome::Red { report: Text::new(report) });
+        }
+        let red =
+            self.looking(&worktree, spec, &tree, disk, |place| verification::verify(place, &spec.checks));
+        Ok(match red.is_empty() {
+            true => Outcome::Green { head: Commit(Text::new(head)), tree: Commit(Text::new(tree)) },
+            false => Outcome::Red { report: verify::report(&red) },
+        })
+    }
+
+    /// What no check of the plan asks for, and every stage owes.
+    fn out_of_bounds(
+        &self,
+        worktree: &Path,
+        spec: &StageSpec,
+        base: &str,
+        head: &str,
+    ) -> Result<Option<String>, Wrong> {
+        if !base.is_empty() && !landing::contains(worktree, base, head)? {
+            return Ok(Some(format!("the branch does not descend from `{base}` any more")));
+        }
+        if let Some(Stage::Conflicted { against, .. }) = &self.stage
+            && !landing::contains(worktree, against.0.as_str(), head)?
+        {
+            return Ok(Some(format!("`{}` is not merged into the branch", against.0)));
+        }
+        // What came in with a merge of the trunk is not the stage's.
+        let paths = landing::changed(worktree, &self.ground.trunk(), head)?;
+        let outside: Vec<&String> = paths.iter().filter(|path| !spec.scope.holds(path)).collect();
+        let Some(first) = outside.first() else { return Ok(None) };
+        Ok(Some(format!("{} files outside of the scope were changed, the first is `{first}`", outside.len())))
+    }
+
+    pub(super) fn looking<T>(
+        &self,
+        worktree: &Path,
+        spec: &StageSpec,
+        tree: &str,
+        disk: &dyn Disk,
+        look: impl FnOnce(&Place<'_>) -> T,
+    ) -> T {
+        let path = env::Env::Real.get("PATH").unwrap_or_default();
+        look(&Place {
+            worktree,
+            working_dir: &spec.working_dir,
+            root: &self.ground.root,
+            stage: &spec.id,
+            tree,
+            passes: &self.ground.run.join("passes"),
+            path: &path,
+            disk,
+        })
+    }
+}
