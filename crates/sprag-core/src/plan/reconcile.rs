@@ -120,10 +120,10 @@ impl Next<'_> {
             Stage::Ready(_) if standing.is_preparing => self.prepare(id),
             Stage::Ready(_) => {}
             Stage::Running(work) => match work.phase {
-                Phase::Work => self.at_work(id, standing, &work.session, spec.retries),
+                Phase::Work => self.at_work(spec, standing, &work.session),
                 Phase::Verify => self.verify(id, standing),
             },
-            Stage::Asking { work, .. } => self.asking(id, standing, &work.session, spec.retries),
+            Stage::Asking { work, .. } => self.asking(spec, standing, &work.session),
             Stage::HandingOff { work, .. } => match self.is_gone(&work.session) {
                 true => {
                     let key = self.key(id, standing, &format!("handoff.{}", standing.spawns));
