@@ -14,6 +14,7 @@ use super::run::{Run, Standing};
 use super::schedule::{Held, Schedule, schedule};
 use super::spec::{Kind, StageSpec};
 use super::stage::{Case, FIXES, Failure, Happened, Key, Phase, Stage, StageId, TRIES};
+use super::why::stage_of;
 use super::world::{Target, World};
 use crate::text::Text;
 use crate::time::Timestamp;
@@ -202,6 +203,10 @@ impl Next<'_> {
 
     /// Nobody can work at what is not there: once its agent is gone, the worktree is made again.
     fn lost(&mut self, id: &StageId, standing: &Standing) {
+        // What is begun is told first: an agent may be about to be known.
+        if self.run.open().values().any(|effect| stage_of(self.run, effect) == Some(id)) {
+            return;
+        }
         match standing.session.as_ref().filter(|session| !self.is_gone(session)) {
             Some(session) => self.end(session),
             None => self.actions.push(Action::Record(Recorded::WorktreeLost { stage: id.clone() })),
