@@ -72,7 +72,8 @@ pub fn resolve(effect: &Effect, found: &Found) -> Resolution {
             | Effect::Land { .. }
             | Effect::Promote { .. }
             | Effect::RemoveWorktree { .. }
-            | Effect::Notify { .. },
+            | Effect::Notify { .. }
+            | Effect::Discard { .. },
             _,
         ) => Again,
     }

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::exit::{self, By, Exit};
+use super::said::Said;
 use super::spec::Plan;
 use super::stage::{Commit, Failure, Happened, Key, StageId};
 use crate::digest::Digest;
@@ -31,6 +32,9 @@ pub enum Recorded {
     /// Somebody else has moved the trunk.
     #[serde(rename = "trunk.moved")]
     Moved { trunk: Commit },
+    /// Somebody has said something of a stage.
+    #[serde(rename = "stage.said")]
+    Said { stage: StageId, by: Text<64>, said: Said },
 }
 
 /// Something to be done. Doing it twice comes to the same, or is found out by a look.
@@ -98,6 +102,11 @@ pub enum Effect {
     Notify {
         stage: StageId,
         text: Text<300>,
+    },
+    /// A stage begins anew: what its worktree and its branch have is kept under a name, and both go.
+    Discard {
+        stage: StageId,
+        number: u32,
     },
 }
 
@@ -208,6 +217,7 @@ impl Ended {
             (By::Told, _, Some(Because::Over) | None) => Ended::Stopped,
             (By::Deadline, _, _) => failed(Failure::Timeout),
             (By::Itself, exit::Ended::Code(0), _) => Ended::Well,
+            (By::Itself, exit::Ended::Signal(_), Some(Because::Over)) => Ended::Stopped,
             (By::Itself, exit::Ended::Code(_) | exit::Ended::Signal(_), _) => failed(Failure::Crash),
         }
     }
@@ -246,6 +256,7 @@ mod tests {
             (exit::Ended::Code(0), By::Itself, Some(Because::Over), Ended::Well),
             (exit::Ended::Code(1), By::Itself, None, failed(Failure::Crash)),
             (exit::Ended::Signal(9), By::Itself, None, failed(Failure::Crash)),
+            (exit::Ended::Signal(9), By::Itself, Some(Because::Over), Ended::Stopped),
             (exit::Ended::Signal(15), By::Deadline, None, failed(Failure::Timeout)),
             (exit::Ended::Signal(15), By::Told, Some(Because::Over), Ended::Stopped),
             (exit::Ended::Signal(15), By::Told, Some(Because::Wedged), failed(Failure::Wedged)),

@@ -1,6 +1,7 @@
 //! A run of a plan: the fold of its records, and nothing that cannot be folded again.
 
 mod outcome;
+mod said;
 mod standing;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +15,8 @@ use super::stage::{Happened, Key, Stage, StageId, Stepped, Word, step};
 use crate::text::Text;
 use crate::time::Timestamp;
 
-pub use standing::Standing;
+pub use said::open_tasks;
+pub use standing::{Dispute, Standing};
 
 /// Candidates that are made before the first has landed.
 const DEPTH: usize = 3;
@@ -86,6 +88,7 @@ impl Run {
             Recorded::Started { .. } => {}
             Recorded::Amended { plan, .. } => {
                 self.plan = (**plan).clone();
+                self.drop_stages();
                 self.take_stages();
             }
             Recorded::Happened { stage, what } => self.happen(stage, what),
@@ -101,6 +104,7 @@ impl Run {
                 }
             }
             Recorded::Moved { trunk } => self.queue.moved(trunk.clone()),
+            Recorded::Said { stage, by, said } => said::take(self, stage, by, said),
         }
     }
 
@@ -170,6 +174,14 @@ impl Run {
     /// Every stage is merged or skipped.
     pub fn is_over(&self) -> bool {
         self.standings.values().all(|standing| standing.stage.is_over())
+    }
+
+    /// Stages that are not in the plan any more, and checks that were given up.
+    fn drop_stages(&mut self) {
+        let plan = &self.plan;
+        self.standings.retain(|id, standing| plan.find(id.as_str()).is_some() || standing.is_begun());
+        let ids: Vec<StageId> = self.standings.keys().cloned().collect();
+        ids.iter().for_each(|id| said::relax(self, id));
     }
 
     /// New stages of the plan, and who waits for whom by now.
@@ -276,7 +288,8 @@ impl Run {
             | Effect::Gate { .. }
             | Effect::Land { .. }
             | Effect::Promote { .. }
-            | Effect::RemoveWorktree { .. } => {}
+            | Effect::RemoveWorktree { .. }
+            | Effect::Discard { .. } => {}
         }
     }
 

@@ -21,6 +21,16 @@ pub struct World {
     pub trunk: Option<Commit>,
     /// Where the target is, if it may be moved now.
     pub target: Option<Commit>,
+    pub mood: Mood,
+}
+
+/// What the daemon is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mood {
+    #[default]
+    Going,
+    /// Nothing new is begun, and agents are sent home.
+    Stopping,
 }
 
 #[derive(Clone, Debug, PartialEq)]
