@@ -12,6 +12,7 @@ use super::retry;
 use super::scope::{Compared, overlaps};
 use super::spec::{Client, Plan};
 use super::stage::{Happened, Key, Stage, StageId, Stepped, Word, step};
+use crate::digest::Digest;
 use crate::text::Text;
 use crate::time::Timestamp;
 
@@ -45,6 +46,8 @@ pub struct Run {
     /// Stages that may change the same file and do not wait for each other, by their places in the plan; the
     /// smaller first.
     near: BTreeSet<(usize, usize)>,
+    /// Of the plan as it was written, before checks of it were given up.
+    digest: Digest,
 }
 
 /// Pairs of those that are kept: it is about who goes first, so that a few may be forgotten.
@@ -60,7 +63,7 @@ impl Run {
     }
 
     fn begin(record: &Recorded) -> Option<Run> {
-        let Recorded::Started { run, plan, trunk, .. } = record else { return None };
+        let Recorded::Started { run, plan, trunk, digest } = record else { return None };
         let mut run = Run {
             id: run.clone(),
             plan: (**plan).clone(),
@@ -77,6 +80,7 @@ impl Run {
             crashes: Vec::new(),
             promotions: 0,
             near: BTreeSet::new(),
+            digest: digest.clone(),
         };
         run.take_stages();
         Some(run)
@@ -86,7 +90,8 @@ impl Run {
     pub fn apply(&mut self, record: &Recorded) {
         match record {
             Recorded::Started { .. } => {}
-            Recorded::Amended { plan, .. } => {
+            Recorded::Amended { plan, digest, .. } => {
+                self.digest = digest.clone();
                 self.plan = (**plan).clone();
                 self.drop_stages();
                 self.take_stages();
@@ -110,6 +115,11 @@ impl Run {
 
     pub fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// Of the plan as it was written.
+    pub fn digest(&self) -> &Digest {
+        &self.digest
     }
 
     pub fn queue(&self) -> &Queue {

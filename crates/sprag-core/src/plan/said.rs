@@ -146,7 +146,7 @@ impl Speaker {
         }
     }
 
-    fn role(&self) -> Role {
+    pub fn role(&self) -> Role {
         match self {
             Speaker::Agent { .. } => Role::Agent,
             Speaker::Person { role, .. } => *role,

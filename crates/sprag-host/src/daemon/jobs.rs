@@ -77,6 +77,8 @@ pub struct Job {
     base: Option<Commit>,
     gates: Vec<sprag_core::plan::checks::Check>,
     overview: String,
+    /// What people have answered its agents.
+    answers: Vec<Text<2000>>,
 }
 
 impl Job {
@@ -92,6 +94,7 @@ impl Job {
             base: standing.and_then(|standing| standing.worktree.clone()),
             gates: run.plan().head.gates.clone(),
             overview: run.plan().head.overview.to_string(),
+            answers: standing.map(|standing| standing.answers.clone()).unwrap_or_default(),
         }
     }
 
@@ -162,6 +165,7 @@ impl Job {
                 Swapped::Done => Outcome::Done,
                 Swapped::Moved { now } => elsewhere(now),
             },
+            Effect::Discard { stage, number } => self.discard(stage, *number)?,
             Effect::RemoveWorktree { stage } => {
                 worktrees::remove(root, &self.ground.worktree(stage))?;
                 let branch = format!("refs/heads/{}", Ground::branch(stage));
@@ -173,6 +177,31 @@ impl Job {
                 Outcome::Done
             }
         })
+    }
+
+    /// What is in a worktree and on its branch is kept under a name before both go.
+    fn discard(&self, stage: &StageId, number: u32) -> Result<Outcome, Wrong> {
+        let root = self.ground.root.as_path();
+        let path = self.ground.worktree(stage);
+        let kept = format!("refs/sprag/{}/salvage/{}/reset-{number}", self.ground.plan, stage.as_str());
+        let branch = format!("refs/heads/{}", Ground::branch(stage));
+        if path.exists() {
+            let why = format!("What stage `{}` had when it was begun anew", stage.as_str());
+            worktrees::salvage(&path, &kept, &why, env::now())?;
+        }
+        let head = landing::resolve(root, &branch)?;
+        if let Some(head) = &head
+            && landing::resolve(root, &kept)?.is_none()
+        {
+            landing::swap(root, &kept, head, None)?;
+        }
+        worktrees::remove(root, &path)?;
+        if let Some(head) = head
+            && landing::contains(root, &head, &kept)?
+        {
+            landing::drop_reference(root, &branch, &head)?;
+        }
+        Ok(Outcome::Done)
     }
 
     fn set_up(&self, stage: &StageId) -> Result<Outcome, Wrong> {

@@ -73,7 +73,8 @@ pub fn found(ground: &Ground, run: &Run, key: &Key, effect: &Effect) -> Result<F
         | Effect::Interrupt { .. }
         | Effect::Candidate { .. }
         | Effect::Gate { .. }
-        | Effect::Notify { .. } => Found::Nothing,
+        | Effect::Notify { .. }
+        | Effect::Discard { .. } => Found::Nothing,
     })
 }
 

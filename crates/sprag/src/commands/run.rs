@@ -1,16 +1,12 @@
 //! `sprag run`: a plan becomes merged, tested work.
 
-use std::cell::RefCell;
-use std::collections::BTreeMap;
+pub(super) mod background;
+
 use std::path::PathBuf;
 
-use serde_json::json;
-use sprag_core::plan::record::{Outcome, Recorded};
-use sprag_core::plan::run::Run;
 use sprag_core::plan::spec::Client;
-use sprag_core::plan::stage::StageId;
 use sprag_host::daemon::begin::{self, Was};
-use sprag_host::daemon::runner::{Rest, Runner};
+use sprag_host::daemon::runner::{Manner, Until};
 use sprag_host::disk::RealDisk;
 use sprag_host::person;
 
@@ -18,11 +14,12 @@ use super::{Cx, Ending, plan};
 use crate::failure::Failure;
 use crate::output;
 
-/// Run a plan, until every stage is merged or a person is needed
+/// Run a plan, in the background, until every stage is merged
 ///
 /// Each stage is worked at in a worktree and on a branch of its own; what its checks find good is merged, tested as
-/// exactly what would land, and landed on the plan's trunk. A run that was cut short goes on where it was. Agents
-/// are commands of the plan (`client: {command: [...]}`) so far.
+/// exactly what would land, and landed on the plan's trunk. Where a person is needed it waits for words
+/// (`sprag stage`). A run that was cut short goes on where it was. Agents are commands of the plan
+/// (`client: {command: [...]}`) so far.
 #[derive(clap::Args)]
 pub struct Args {
     /// The plan
@@ -30,6 +27,22 @@ pub struct Args {
     /// The programs the plan starts are known and wanted
     #[arg(long)]
     trust: bool,
+    #[command(flatten)]
+    how: How,
+}
+
+/// How a run is run, begun or gone on with.
+#[derive(clap::Args)]
+pub struct How {
+    /// Agents at once, at most
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
+    slots: Option<u16>,
+    /// Stay in the terminal, and end when nothing more happens by itself
+    #[arg(long)]
+    foreground: bool,
+    /// Wait for it: exits with 0 once every stage is merged, with 1 when a person is needed
+    #[arg(long, conflicts_with = "foreground")]
+    wait: bool,
     /// Print one JSON object for every change of a stage
     #[arg(long)]
     json: bool,
@@ -50,56 +63,37 @@ pub fn run(args: Args, cx: &Cx) -> super::Outcome {
     if !args.trust && !is_wanted(&plan::show::programs(&plan)) {
         return Err(Failure::not_trusted(&args.file));
     }
-    let begun = begin::begin(&places, plan, &RealDisk)?;
-    if begun.was == Was::UnderWay && !args.json {
+    let begun = begin::begin(&places, plan, &cx.cwd.join(&args.file), &RealDisk)?;
+    if begun.was == Was::UnderWay && !args.how.json {
         output::line("the run goes on where it was, with the plan as it was");
     }
-    let (trunk, target) = (begun.ground.trunk(), begun.ground.target.clone());
-    let shown = RefCell::new(BTreeMap::new());
-    let watch = |record: &Recorded, run: &Run| {
-        tell(run, &mut shown.borrow_mut(), args.json);
-        if let Recorded::Outcome { key, outcome: Outcome::Failed { why, .. } } = record {
-            output::note(format!("sprag: `{}`: {why}", key.0));
-        }
-    };
-    let rest = Runner::new(begun.log, begun.ground, &watch).run().map_err(begin::Cannot::Io)?;
-    drop(begun.reign);
-    match rest {
-        Rest::Over => {
-            if !args.json {
-                let branch = target.trim_start_matches("refs/heads/");
-                output::line(format!("all stages are merged: `{trunk}`"));
-                output::line(format!("  next: git switch {branch} && git merge --ff-only {trunk}"));
+    go(begun, args.how)
+}
+
+/// Lets a run go that may.
+pub(super) fn go(begun: begin::Begun<'_>, how: How) -> super::Outcome {
+    let slots = how.slots.unwrap_or(u16::MAX);
+    if how.foreground {
+        return background::stay(begun, Manner { slots, until: Until::Rest }, how.json);
+    }
+    let ground = begun.ground.clone();
+    // The daemon takes the reign from here.
+    drop(begun);
+    background::start(&ground, slots)?;
+    match how.wait {
+        true => background::wait(&ground, how.json),
+        false => {
+            if !how.json {
+                output::line(format!("plan `{}` is run in the background", ground.plan));
+                output::line("  next: sprag stage review STAGE, or sprag stop");
             }
             Ok(Ending::Done)
         }
-        Rest::Waits => {
-            if !args.json {
-                output::line("nothing more happens by itself");
-            }
-            Ok(Ending::No)
-        }
     }
 }
 
-fn is_wanted(programs: &[String]) -> bool {
+pub(super) fn is_wanted(programs: &[String]) -> bool {
     output::line("this plan starts:");
     programs.iter().for_each(|program| output::line(format!("  {program}")));
     output::confirm("run it?")
-}
-
-/// Every stage whose state is another one than was told last.
-fn tell(run: &Run, shown: &mut BTreeMap<StageId, &'static str>, is_json: bool) {
-    for (id, standing) in run.standings() {
-        let state = standing.stage.name();
-        if shown.insert(id.clone(), state) == Some(state) {
-            continue;
-        }
-        match is_json {
-            true => output::json(
-                json!({"stage": id.as_str(), "state": state, "attempt": standing.stage.attempt()}),
-            ),
-            false => output::line(format!("{:<24} {state}", id.as_str())),
-        }
-    }
 }

@@ -15,6 +15,7 @@ mod classify;
 mod commands;
 mod commit;
 mod completion;
+mod daemon;
 mod delegation;
 mod docs;
 mod fuzzed;
