@@ -20,7 +20,7 @@ pub struct Args {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// It is done: its checks are run, and what they say is printed (exits with 1 if they are red)
+    /// It is done: its checks are run, and what they say is printed
     Complete {
         #[command(flatten)]
         of: Own,
