@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::record::Recorded;
+use super::record::{Effect, Recorded};
 use super::run::{Run, Standing};
 use super::stage::{Case, Happened, Key, Phase, Stage, StageId, Stepped, Word, step};
 use super::values::Slug;
@@ -221,6 +221,13 @@ fn means(run: &Run, standing: &Standing, id: &StageId, said: &Said) -> Result<()
         Said::Hold => moves(&Happened::Told(Word::Hold)),
         Said::Release => moves(&Happened::Told(Word::Release)),
         Said::Retry => moves(&Happened::Told(Word::Retry)),
+        // What is about to land cannot be taken back by then.
+        Said::Reset if run.open().values().any(|effect| matches!(effect, Effect::Land { .. })) => {
+            match &standing.stage {
+                Stage::Merging { .. } => Err(state()),
+                _ => moves(&Happened::Told(Word::Reset)),
+            }
+        }
         Said::Reset => moves(&Happened::Told(Word::Reset)),
         Said::Skip { why } => moves(&Happened::Told(Word::Skip { by: Text::default(), why: why.clone() })),
     }

@@ -11,7 +11,8 @@ use std::time::Duration;
 use rustix::process::Signal;
 use sprag_core::plan::probe::Found;
 use sprag_core::plan::reconcile::{Action, reconcile};
-use sprag_core::plan::record::{Ended, Outcome, Progress, Recorded};
+use sprag_core::plan::record::{Effect, Ended, Outcome, Progress, Recorded};
+use sprag_core::plan::run::Run;
 use sprag_core::plan::stage::{Commit, Failure, Key, StageId};
 use sprag_core::plan::world::{Alive, Mood, Session, World};
 use sprag_core::text::Text;
@@ -103,7 +104,7 @@ pub struct Runner<'a> {
     /// States as they were told last.
     shown: BTreeMap<StageId, &'static str>,
     /// Told of every record, and what it changed.
-    watch: &'a dyn Fn(&Recorded, &[Change]),
+    watch: &'a dyn Fn(&Recorded, &Run, &[Change]),
 }
 
 impl<'a> Runner<'a> {
@@ -111,7 +112,7 @@ impl<'a> Runner<'a> {
         log: Log<'a>,
         ground: Ground,
         manner: Manner,
-        watch: &'a dyn Fn(&Recorded, &[Change]),
+        watch: &'a dyn Fn(&Recorded, &Run, &[Change]),
     ) -> Runner<'a> {
         let (tell, news) = channel();
         Runner {
@@ -179,7 +180,10 @@ impl<'a> Runner<'a> {
         let run = self.log.run();
         if self.mood == Mood::Stopping {
             let lives = world.sessions.values().any(|session| matches!(session, Session::Alive(_)));
-            return (!lives).then_some(Rest::Stopped);
+            // One that is being started right now would be cut off in the middle of it.
+            let is_starting = |key| matches!(run.open().get(key), Some(Effect::Spawn { .. }));
+            let starts = self.busy.iter().any(is_starting);
+            return (!lives && !starts).then_some(Rest::Stopped);
         }
         let lives = run.sessions().keys().any(|session| run.ended(session).is_none());
         if wake.is_some() || !self.busy.is_empty() || lives {
@@ -232,7 +236,7 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    fn begin(&mut self, key: Key, effect: sprag_core::plan::record::Effect) -> io::Result<()> {
+    fn begin(&mut self, key: Key, effect: Effect) -> io::Result<()> {
         if !self.log.run().open().contains_key(&key) {
             let intent =
                 Recorded::Intent { key: key.clone(), epoch: self.ground.epoch, effect: effect.clone() };
@@ -252,7 +256,7 @@ impl<'a> Runner<'a> {
     fn note(&mut self, record: &Recorded) -> io::Result<()> {
         self.log.append(record)?;
         let changes = self.changes();
-        (self.watch)(record, &changes);
+        (self.watch)(record, self.log.run(), &changes);
         self.board.say(changes.iter().map(|it| format!("{} {}", it.stage.as_str(), it.state)));
         let run = self.log.run();
         self.waiting.retain(|(stage, reply)| match words::verdict(run, stage) {
@@ -314,13 +318,14 @@ impl<'a> Runner<'a> {
     fn look(&mut self) -> io::Result<World> {
         let ground = self.ground.clone();
         // Git that cannot say it now is asked again at the next look.
-        let trunk = landing::resolve(&ground.root, &ground.trunk()).ok().flatten();
+        let trunk = landing::resolve(&ground.root, &ground.trunk()).ok();
         let mut world = World {
             busy: self.busy.clone(),
             room: self.manner.slots,
             mood: self.mood,
-            trunk: trunk.map(|trunk| Commit(Text::new(trunk))),
-            target: look::target(&ground).ok().flatten(),
+            trunk: trunk.map(|trunk| Commit(Text::new(trunk.unwrap_or_default()))),
+            target: look::target(&ground, self.log.run().target(), self.log.run().queue().trunk()).ok(),
+            lost: look::lost(&ground, self.log.run()),
             ..World::default()
         };
         let run = self.log.run();

@@ -1,12 +1,14 @@
 //! `sprag daemon`: the process that runs a plan. `sprag run` and `sprag resume` start it.
 
 use sprag_core::plan::record::{Outcome, Recorded};
+use sprag_core::plan::run::Run;
 use sprag_host::daemon::begin::{self, Cannot};
 use sprag_host::daemon::diary::Diary;
 use sprag_host::daemon::runner::{Change, Manner, Runner, Until};
 use sprag_host::disk::RealDisk;
 
 use super::run::background::READY;
+use super::run::target;
 use super::{Cx, Ending};
 use crate::failure::Failure;
 use crate::output;
@@ -34,8 +36,12 @@ pub fn run(args: Args, cx: &Cx) -> super::Outcome {
     let begun = begin::resume(&cx.places()?, &args.plan, &RealDisk).map_err(failed)?;
     let diary = Diary::at(&begun.ground.run);
     let write = |text: &str| diary.write(&RealDisk, text).unwrap_or_default();
-    let watch = |record: &Recorded, changes: &[Change]| {
+    let (branch, trunk) = (begun.ground.target_name().to_owned(), begun.ground.trunk());
+    let watch = |record: &Recorded, _: &Run, changes: &[Change]| {
         changes.iter().for_each(|it| write(&format!("{} {}", it.stage.as_str(), it.state)));
+        if let Recorded::TargetHeld { why } = record {
+            write(&target::told(why, &branch, &trunk));
+        }
         if let Recorded::Outcome { key, outcome: Outcome::Failed { why, .. } } = record {
             write(&format!("`{}`: {why}", key.0));
         }

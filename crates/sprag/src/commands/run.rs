@@ -1,10 +1,12 @@
 //! `sprag run`: a plan becomes merged, tested work.
 
 pub(super) mod background;
+pub(super) mod target;
 
 use std::path::PathBuf;
 
 use sprag_core::plan::spec::Client;
+use sprag_core::text::shell_word;
 use sprag_host::daemon::begin::{self, Was};
 use sprag_host::daemon::runner::{Manner, Until};
 use sprag_host::disk::RealDisk;
@@ -85,7 +87,8 @@ pub(super) fn go(begun: begin::Begun<'_>, how: How) -> super::Outcome {
         false => {
             if !how.json {
                 output::line(format!("plan `{}` is run in the background", ground.plan));
-                output::line("  next: sprag stage review STAGE, or sprag stop");
+                let log = ground.run.join("daemon.log").display().to_string();
+                output::line(format!("  next: tail -f {}", shell_word(&log)));
             }
             Ok(Ending::Done)
         }

@@ -34,6 +34,11 @@ impl Failure {
         }
     }
 
+    pub fn not_amended(code: String, message: String, plan: &Path) -> Failure {
+        let file = shell_word(&plan.display().to_string());
+        Failure::new(Kind::No, code, message).next(format!("sprag plan show {file}"))
+    }
+
     pub fn not_connected(reason: NotConnected, stage: Option<&str>) -> Failure {
         match reason {
             NotConnected::Nobody => Failure::no_daemon(),

@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use sprag_host::daemon::reign;
 use sprag_host::disk::RealDisk;
 
-use crate::runs::Desk;
+use crate::desk::Desk;
 use crate::support::{Ran, SPRAG};
 
 /// A desk whose daemon does not outlive it.

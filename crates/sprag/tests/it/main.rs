@@ -17,6 +17,8 @@ mod commit;
 mod completion;
 mod daemon;
 mod delegation;
+mod desk;
+mod disturbed;
 mod docs;
 mod fuzzed;
 mod hostile;

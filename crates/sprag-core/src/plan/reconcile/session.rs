@@ -3,6 +3,7 @@
 use super::super::record::{Because, Effect, Ended, Progress, Recorded};
 use super::super::retry::follows;
 use super::super::run::Standing;
+use super::super::spec::StageSpec;
 use super::super::stage::{Failure, Happened, Key, Stage, StageId};
 use super::super::world::{Alive, Session};
 use super::Next;
@@ -91,9 +92,10 @@ impl Next<'_> {
         }
     }
 
-    pub(super) fn at_work(&mut self, id: &StageId, standing: &Standing, session: &Key, retries: u8) {
+    pub(super) fn at_work(&mut self, spec: &StageSpec, standing: &Standing, session: &Key) {
+        let (id, first) = (&spec.id, self.run.plan().head.backoff);
         if let Some((ended, at)) = self.run.ended(session) {
-            return self.happened(id, follows(ended, standing, retries, *at));
+            return self.happened(id, follows(ended, standing, spec, first, *at));
         }
         match self.alive(session) {
             Some(Alive::Working) => self.answer(id, standing, session),
@@ -119,13 +121,14 @@ impl Next<'_> {
         }
     }
 
-    pub(super) fn asking(&mut self, id: &StageId, standing: &Standing, session: &Key, retries: u8) {
+    pub(super) fn asking(&mut self, spec: &StageSpec, standing: &Standing, session: &Key) {
+        let (id, first) = (&spec.id, self.run.plan().head.backoff);
         match self.run.ended(session) {
             // Whoever follows it is told the answer.
             Some((Ended::Well | Ended::Stopped, _)) if standing.is_asked => {}
             // It did without an answer.
             Some((Ended::Well, _)) => self.happened(id, Happened::Answered),
-            Some((ended, at)) => self.happened(id, follows(ended, standing, retries, *at)),
+            Some((ended, at)) => self.happened(id, follows(ended, standing, spec, first, *at)),
             None => match self.alive(session) {
                 None | Some(Alive::Asking { .. }) => {}
                 Some(Alive::Working) if standing.is_asked => {}

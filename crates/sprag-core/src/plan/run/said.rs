@@ -1,5 +1,6 @@
 //! What a word that was said of a stage does to the run.
 
+use super::super::merge::Whose;
 use super::super::said::{ANSWERS, Said};
 use super::super::stage::{Case, Happened, Stage, StageId, Word};
 use super::super::values::Slug;
@@ -78,7 +79,7 @@ pub fn take(run: &mut Run, id: &StageId, by: &Text<64>, said: &Said) {
             Happened::Told(Word::Verify)
         }
         Said::Reset => {
-            run.queue.withdraw(id);
+            run.queue.withdraw(&Whose::Stage(id.clone()));
             Happened::Told(Word::Reset)
         }
         Said::Skip { why } => Happened::Told(Word::Skip { by: by.clone(), why: why.clone() }),

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use sprag_core::plan::said::Role;
+use sprag_host::daemon::begin::Cannot;
 use sprag_host::daemon::client::{self, NotConnected};
 use sprag_host::daemon::wire::{Reply, Request};
-use sprag_host::daemon::words::{self, Ask};
+use sprag_host::daemon::words::{self, Ask, Unsaid};
 use sprag_host::disk::RealDisk;
 use sprag_host::person;
 
@@ -40,14 +41,18 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
         Ok(mut client) => {
             let value = serde_json::to_value(&plan).map_err(std::io::Error::other)?;
             if let Reply::Refused { code, message } = client.ask(&Request::Amend { plan: value })? {
-                return Err(Failure::told_no(code, message, None));
+                return Err(Failure::not_amended(code, message, &args.file));
             }
             output::line(format!("the run of `{name}` goes by the new plan"));
         }
         Err(NotConnected::Nobody) => {
             let speaker = myself(cx, Role::Admin);
             words::say_alone(&folder, &name, &RealDisk, &speaker, &Ask::Amend { plan: Box::new(plan) })
-                .map_err(|reason| Failure::unsaid(reason, ""))?;
+                .map_err(|reason| match reason {
+                    Unsaid::NoRun => Cannot::NoRun { name: name.clone() }.into(),
+                    Unsaid::Refused { code, message } => Failure::not_amended(code, message, &args.file),
+                    reason => Failure::unsaid(reason, ""),
+                })?;
             output::line(format!("the run of `{name}` will go by the new plan"));
             output::line(format!("  next: sprag resume {name}"));
         }

@@ -1,9 +1,11 @@
 //! A run in the terminal, or in a process of its own that is waited for.
 
+use std::cell::RefCell;
 use std::ffi::OsStr;
 
 use serde_json::{Value, json};
-use sprag_core::plan::record::{Outcome, Recorded};
+use sprag_core::plan::record::{Outcome, Recorded, TargetHeld};
+use sprag_core::plan::run::Run;
 use sprag_core::plan::said::Role;
 use sprag_host::daemon::begin::{self, Begun};
 use sprag_host::daemon::client::{self, NotConnected};
@@ -15,6 +17,7 @@ use sprag_host::daemon::wire::{Reply, Request, Topic};
 use sprag_host::exec;
 
 use super::super::Ending;
+use super::target;
 use crate::failure::Failure;
 use crate::output;
 
@@ -24,8 +27,14 @@ pub const READY: &str = "ready";
 /// Runs it here.
 pub fn stay(begun: Begun<'_>, manner: Manner, is_json: bool) -> super::super::Outcome {
     let ground = begun.ground.clone();
-    let watch = |record: &Recorded, changes: &[Change]| {
+    let held: RefCell<Option<TargetHeld>> = RefCell::default();
+    let watch = |record: &Recorded, run: &Run, changes: &[Change]| {
         changes.iter().for_each(|it| tell(it.stage.as_str(), it.state, it.attempt, is_json));
+        if run.target_held() != held.borrow().as_ref() {
+            held.replace(run.target_held().cloned());
+            let told = |why| target::told(why, ground.target_name(), &ground.trunk());
+            run.target_held().into_iter().for_each(|why| output::note(told(why)));
+        }
         if let Recorded::Outcome { key, outcome: Outcome::Failed { why, .. } } = record {
             output::note(format!("sprag: `{}`: {why}", key.0));
         }

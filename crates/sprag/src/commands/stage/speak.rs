@@ -1,5 +1,7 @@
 //! Saying it: to the daemon, or to the records while none runs.
 
+use std::io;
+
 use sprag_core::plan::said::{Role, Said, Speaker};
 use sprag_core::plan::stage::StageId;
 use sprag_core::text::Text;
@@ -37,8 +39,15 @@ pub fn say(cx: &Cx, stage: Option<String>, said: Said, role: Role) -> Outcome {
     let role = if is_agent { Role::Agent } else { role };
     match client::connect(&folder, role) {
         Ok(mut client) => {
-            let reply = client.ask(&Request::Report { stage: stage.clone(), word: said })?;
-            told(reply, stage.as_deref())
+            match client.ask(&Request::Report { stage: stage.clone(), word: said }) {
+                Ok(reply) => told(reply, stage.as_deref()),
+                // It was killed before it could answer; what was said is written down or not.
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(match is_agent {
+                    true => Failure::agent_without_daemon(),
+                    false => Failure::no_daemon(),
+                }),
+                Err(error) => Err(error.into()),
+            }
         }
         Err(NotConnected::Nobody) if is_agent => Err(Failure::agent_without_daemon()),
         Err(NotConnected::Nobody) => {
