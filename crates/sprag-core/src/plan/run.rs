@@ -91,7 +91,7 @@ impl Run {
             foreign: None,
             target_held: None,
             near: BTreeSet::new(),
-            digest: digest.clone(),
+            digest: *digest,
         };
         run.take_stages();
         Some(run)
@@ -102,7 +102,7 @@ impl Run {
         match record {
             Recorded::Started { .. } => {}
             Recorded::Amended { plan, digest, .. } => {
-                self.digest = digest.clone();
+                self.digest = *digest;
                 self.plan = (**plan).clone();
                 self.drop_stages();
                 self.take_stages();

@@ -179,7 +179,7 @@ fn means(run: &Run, standing: &Standing, id: &StageId, said: &Said) -> Result<()
     match said {
         Said::Complete => match &standing.stage {
             Stage::Running(_) | Stage::Conflicted { resolver: Some(_), .. } => Ok(()),
-            _ => Err(state()),
+            _ => moves(&Happened::Claimed),
         },
         Said::Ask { question } => moves(&Happened::Asked { question: question.clone() }),
         Said::Task { id } => match spec.tasks.iter().any(|task| task.id == *id) {

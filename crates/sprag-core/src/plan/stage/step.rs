@@ -57,6 +57,10 @@ pub fn step(stage: &Stage, happened: &Happened) -> Stepped {
             Stage::Ready(Turn { attempt: work.attempt, carry: Some(carry.clone()), ..Turn::default() })
         }
 
+        // It heard what is red where it claimed, and was quicker than whoever hands the report over.
+        (Stage::Failing { work, .. }, H::Claimed) if work.fixes < FIXES => {
+            Stage::Running(Work { phase: Phase::Verify, fixes: work.fixes + 1, ..work.clone() })
+        }
         (Stage::Failing { work, .. }, H::SentBack { session }) if work.fixes < FIXES => {
             Stage::Running(Work {
                 session: session.clone(),

@@ -70,6 +70,15 @@ fn a_claim_of_a_living_agent_is_looked_at_while_it_waits() {
     story.came_to("a/1/nudge.1.1", Outcome::Done);
     assert_eq!(story.next(), Vec::<String>::new(), "it goes on, and nobody else was started");
     assert!(matches!(story.state("a"), Stage::Running(work) if work.fixes == 1));
+    // It is told at once, and may be back before the report was handed over.
+    story.say(&agent("a/1/spawn.0"), "a", Said::Complete).unwrap();
+    story.next();
+    story.came_to("a/1/claim.1", Outcome::Red { report: Text::new("red") });
+    story.next();
+    story.say(&agent("a/1/spawn.0"), "a", Said::Complete).unwrap();
+    story.came_to("a/1/nudge.1.2", Outcome::Done);
+    assert_eq!(story.next(), ["do r/a/1/claim.2"]);
+    assert!(matches!(story.state("a"), Stage::Running(work) if work.fixes == 2));
 }
 
 #[test]
