@@ -82,11 +82,11 @@ pub fn known(run: &Path) -> Vec<String> {
     names.filter(|name| !name.contains('.')).collect()
 }
 
-/// Plans whose runs are not over.
+/// Plans whose runs are not over, or have left something to be cleared away.
 pub fn active(run: &Path) -> io::Result<Vec<(String, Run)>> {
     let mut found = Vec::new();
     for name in known(run) {
-        if let Some(read) = log::read(&path(run, &name))?.filter(|run| !run.is_over()) {
+        if let Some(read) = log::read(&path(run, &name))?.filter(|run| !run.is_settled()) {
             found.push((name, read));
         }
     }
@@ -99,8 +99,8 @@ pub fn begin<'d>(places: &Places, plan: Plan, file: &Path, disk: &'d dyn Disk) -
     let name = plan.head.name.to_string();
     let path = path(&run, &name);
     if let Some(log) = Log::resume(&path, disk)? {
-        if !log.run().is_over() {
-            let ground = ground(&root, &run, log.run().plan(), &reign);
+        let ground = ground(&root, &run, log.run().plan(), &reign);
+        if !log.run().is_settled() || !is_landed(&ground)? {
             return Ok(Begun { log, ground, reign, was: Was::UnderWay });
         }
         put_away(&path)?;
@@ -161,6 +161,15 @@ fn ground(root: &Path, run: &Path, plan: &Plan, reign: &Reign) -> Ground {
         plan: plan.head.name.to_string(),
         target: format!("refs/heads/{target}"),
         epoch: reign.epoch,
+    }
+}
+
+/// Whether all that was merged is on the target. If not, the next run would start without it, and forget it.
+fn is_landed(ground: &Ground) -> Result<bool, Refused> {
+    let Some(trunk) = landing::resolve(&ground.root, &ground.trunk())? else { return Ok(true) };
+    match landing::resolve(&ground.root, &ground.target)? {
+        Some(target) => landing::contains(&ground.root, &trunk, &target),
+        None => Ok(false),
     }
 }
 

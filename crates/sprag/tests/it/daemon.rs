@@ -164,7 +164,7 @@ fn a_file_that_is_edited_during_the_run_is_told_and_changes_nothing_until_it_is_
     let house = House::new();
     let desk = &house.desk;
     let first = desk.stage("a", &[], &format!("echo a >a; {}", waits(&house)), "test -f a");
-    desk.plan(&[first.clone()]);
+    desk.plan(std::slice::from_ref(&first));
     assert_eq!(house.run(&[]).code, 0);
     assert_eq!(fs::read_to_string(house.home("pipe")).unwrap(), "up\n");
     let file = desk.plan(&[first, desk.stage("b", &[], "echo b >b", "true")]).display().to_string();
