@@ -2,10 +2,20 @@
 //! whatever kills it, the next one goes on from what is written.
 
 pub mod begin;
+pub mod board;
+pub mod client;
+pub mod diary;
 pub mod jobs;
+pub mod land;
 pub mod log;
 pub mod look;
+pub mod peers;
 pub mod reign;
+pub mod repair;
 pub mod runner;
+pub mod server;
+pub mod tasks;
+pub mod tokens;
 pub mod verification;
 pub mod wire;
+pub mod words;
