@@ -20,6 +20,7 @@ pub mod scope;
 pub mod seen;
 pub mod spec;
 pub mod stage;
+pub mod stream;
 pub mod stub;
 pub mod template;
 #[cfg(test)]
