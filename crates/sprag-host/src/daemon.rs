@@ -2,10 +2,13 @@
 //! whatever kills it, the next one goes on from what is written.
 
 pub mod begin;
+pub mod clients;
 pub mod jobs;
 pub mod log;
 pub mod look;
 pub mod reign;
 pub mod runner;
+pub mod tmux;
 pub mod verification;
+pub mod vitals;
 pub mod wire;

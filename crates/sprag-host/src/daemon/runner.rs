@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
+use sprag_core::plan::liveness::Liveness;
 use sprag_core::plan::probe::Found;
 use sprag_core::plan::reconcile::{Action, reconcile};
 use sprag_core::plan::record::{Ended, Outcome, Progress, Recorded};
@@ -19,11 +20,12 @@ use sprag_core::time::Timestamp;
 use super::jobs::{Ground, Job};
 use super::log::Log;
 use super::look;
+use super::vitals::Vitals;
 use crate::disk::RealDisk;
 use crate::env;
 use crate::git::landing;
 use crate::supervise;
-use crate::supervise::site::Probe;
+use crate::supervise::site::{self, Probe, Site};
 
 /// How often everything is looked at although nothing was heard.
 const SWEEP: Duration = Duration::from_secs(30);
@@ -33,6 +35,8 @@ enum News {
     Outcome(Key, Outcome),
     /// A supervisor is gone.
     Over(Key),
+    /// A supervisor wants it to be looked at.
+    Rung,
 }
 
 /// How a run stands when nothing more happens by itself.
@@ -49,6 +53,7 @@ pub struct Runner<'a> {
     ground: Ground,
     busy: BTreeSet<Key>,
     watched: BTreeSet<Key>,
+    vitals: Vitals,
     news: Receiver<News>,
     tell: Sender<News>,
     /// Told of every record.
@@ -58,7 +63,9 @@ pub struct Runner<'a> {
 impl<'a> Runner<'a> {
     pub fn new(log: Log<'a>, ground: Ground, watch: &'a dyn Fn(&Recorded, &Run)) -> Runner<'a> {
         let (tell, news) = channel();
-        Runner { log, ground, busy: BTreeSet::new(), watched: BTreeSet::new(), news, tell, watch }
+        listen(&ground, &tell);
+        let (busy, watched) = (BTreeSet::new(), BTreeSet::new());
+        Runner { log, ground, busy, watched, vitals: Vitals::default(), news, tell, watch }
     }
 
     pub fn run(mut self) -> io::Result<Rest> {
@@ -153,8 +160,10 @@ impl<'a> Runner<'a> {
             }
             News::Over(session) => {
                 self.watched.remove(&session);
+                self.vitals.forget(&session);
                 Ok(())
             }
+            News::Rung => Ok(()),
         }
     }
 
@@ -189,7 +198,7 @@ impl<'a> Runner<'a> {
         let ended = match site.probe()? {
             Probe::Running => {
                 self.watch_over(key);
-                return Ok(Some(Session::Alive(Alive::Working)));
+                return Ok(Some(Session::Alive(self.alive(key, &site))));
             }
             Probe::Nothing => return Ok(None),
             Probe::Died => {
@@ -199,6 +208,22 @@ impl<'a> Runner<'a> {
             Probe::Ended(exit) => Ended::of(&exit, self.log.run().killed(key), self.progress(key)),
         };
         Ok(Some(Session::Over(ended)))
+    }
+
+    /// What an agent shows whose supervisor lives.
+    fn alive(&mut self, key: &Key, site: &Site) -> Alive {
+        let seen = site.seen();
+        let stage = self.log.run().sessions().get(key);
+        let spec = stage.and_then(|stage| self.log.run().plan().find(stage.as_str()));
+        let context = seen.as_ref().and_then(|seen| seen.context);
+        if spec.zip(context).is_some_and(|(spec, context)| context.percent() >= spec.context_budget) {
+            return Alive::Full;
+        }
+        let Some(worktree) = stage.map(|stage| self.ground.worktree(stage)) else { return Alive::Working };
+        match self.vitals.look(key, site, seen.as_ref(), &worktree) {
+            Liveness::Working | Liveness::Suspect => Alive::Working,
+            Liveness::Wedged => Alive::Wedged,
+        }
     }
 
     /// Whether a session has committed anything since its worktree was made.
@@ -224,4 +249,14 @@ impl<'a> Runner<'a> {
             tell.send(News::Over(key)).unwrap_or_default();
         });
     }
+}
+
+/// Whoever cannot be heard is looked at in the next round.
+fn listen(ground: &Ground, tell: &Sender<News>) {
+    let Ok(bell) = site::bell(&ground.run) else { return };
+    let tell = tell.clone();
+    thread::spawn(move || {
+        let mut word = [0; 8];
+        while bell.recv(&mut word).is_ok() && tell.send(News::Rung).is_ok() {}
+    });
 }

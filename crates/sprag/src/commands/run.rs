@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use serde_json::json;
 use sprag_core::plan::record::{Outcome, Recorded};
 use sprag_core::plan::run::Run;
-use sprag_core::plan::spec::Client;
 use sprag_core::plan::stage::StageId;
 use sprag_host::daemon::begin::{self, Was};
+use sprag_host::daemon::clients;
 use sprag_host::daemon::runner::{Rest, Runner};
 use sprag_host::disk::RealDisk;
 use sprag_host::person;
@@ -22,7 +22,7 @@ use crate::output;
 ///
 /// Each stage is worked at in a worktree and on a branch of its own; what its checks find good is merged, tested as
 /// exactly what would land, and landed on the plan's trunk. A run that was cut short goes on where it was. Agents
-/// are commands of the plan (`client: {command: [...]}`) so far.
+/// are clients with our hooks (`client: claude`, `codex`) or commands of the plan (`client: {command: [...]}`).
 #[derive(clap::Args)]
 pub struct Args {
     /// The plan
@@ -40,13 +40,8 @@ pub fn run(args: Args, cx: &Cx) -> super::Outcome {
     let places = cx.places()?;
     person::check_not_agent(places.user.as_ref())?;
     // Told before anything is begun: a stage that cannot start would block all that builds on it.
-    let cannot = plan.stages().iter().find_map(|stage| match &stage.agent.client {
-        Client::Known(known) => Some((stage, known)),
-        Client::Command { .. } => None,
-    });
-    if let Some((stage, known)) = cannot {
-        return Err(Failure::not_run_yet(stage.id.as_str(), known.name(), &args.file));
-    }
+    let dir = places.worktree.clone().unwrap_or_default();
+    clients::preflight(&plan, &cx.env, &dir).map_err(|unfit| Failure::unfit(&unfit, &args.file))?;
     if !args.trust && !is_wanted(&plan::show::programs(&plan)) {
         return Err(Failure::not_trusted(&args.file));
     }

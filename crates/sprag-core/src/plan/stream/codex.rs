@@ -1,6 +1,8 @@
 //! Codex: `exec --json`, and the lines of its rollout. The former says what is done and what it has cost in the end; how
 //! full the context is, and why it failed, stand only in the latter.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::super::seen::{Context, On, Seen, Trouble, Used, Wait};
@@ -10,11 +12,13 @@ use crate::time::Timestamp;
 
 /// Seconds a request to the model, or a command, may take before that means anything.
 const PATIENCE: i64 = 600;
+/// Steps that are remembered as open.
+const OPEN: usize = 64;
 
 #[derive(Clone, Debug, Default)]
 pub struct Codex {
-    /// Commands that were begun and are not over.
-    open: u32,
+    /// What was begun and is not over.
+    open: BTreeSet<String>,
     /// When the limits of the account end that are nearest to being reached.
     reset: Option<Timestamp>,
 }
@@ -26,12 +30,13 @@ impl Codex {
             Some("turn.started") => self.wait(seen, now),
             Some("item.started") => {
                 self.used(&line["item"], seen);
-                self.open = self.open.saturating_add(1);
+                let id = line["item"]["id"].as_str().filter(|id| id.len() < 200 && self.open.len() < OPEN);
+                self.open.extend(id.map(str::to_owned));
                 self.wait(seen, now);
             }
             Some("item.completed") => {
                 self.used(&line["item"], seen);
-                self.open = self.open.saturating_sub(1);
+                self.open.remove(line["item"]["id"].as_str().unwrap_or_default());
                 self.wait(seen, now);
             }
             Some("turn.completed") => {
@@ -79,7 +84,7 @@ impl Codex {
     }
 
     fn is_over(&mut self, seen: &mut Seen) {
-        self.open = 0;
+        self.open.clear();
         seen.wait = None;
     }
 
@@ -126,7 +131,7 @@ impl Codex {
     }
 
     fn wait(&self, seen: &mut Seen, now: Timestamp) {
-        let on = if self.open > 0 { On::Tool } else { On::Model };
+        let on = if !self.open.is_empty() { On::Tool } else { On::Model };
         seen.wait = Some(Wait { on, until: now.plus_seconds(PATIENCE) });
     }
 }

@@ -21,9 +21,25 @@ pub const LINE: usize = 4 * 1024 * 1024;
 #[derive(Clone, Debug)]
 pub struct Reader {
     dialect: Dialect,
-    line: Vec<u8>,
-    is_too_long: bool,
+    /// What has no end yet, of each source.
+    printed: Line,
+    written: Line,
     seen: Seen,
+}
+
+/// Where the lines come from. A client may speak in two places at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// On its stdout.
+    Printed,
+    /// Into its own file about the talk.
+    Written,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Line {
+    text: Vec<u8>,
+    is_too_long: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -38,47 +54,56 @@ impl Reader {
             Stream::Claude => Dialect::Claude(claude::Claude::default()),
             Stream::Codex => Dialect::Codex(codex::Codex::default()),
         };
-        Reader { dialect, line: Vec::new(), is_too_long: false, seen: Seen::default() }
+        Reader { dialect, printed: Line::default(), written: Line::default(), seen: Seen::default() }
     }
 
     pub fn seen(&self) -> &Seen {
         &self.seen
     }
 
-    /// Takes what was printed, in whatever pieces it comes.
-    pub fn take(&mut self, bytes: &[u8], now: Timestamp) {
+    /// Takes what came, in whatever pieces it comes.
+    pub fn take(&mut self, from: Source, bytes: &[u8], now: Timestamp) {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             let (text, is_whole) = match piece.strip_suffix(b"\n") {
                 Some(text) => (text, true),
                 None => (piece, false),
             };
-            if self.line.len() + text.len() > LINE {
-                self.is_too_long = true;
-                self.line = Vec::new();
+            let line = self.line(from);
+            if line.text.len() + text.len() > LINE {
+                *line = Line { text: Vec::new(), is_too_long: true };
             }
-            if !self.is_too_long {
-                self.line.extend_from_slice(text);
+            if !line.is_too_long {
+                line.text.extend_from_slice(text);
             }
             if is_whole {
-                self.end_line(now);
+                self.end_line(from, now);
             }
         }
     }
 
     /// The last line of a client that was ended may lack its end.
     pub fn finish(&mut self, now: Timestamp) {
-        if !self.line.is_empty() {
-            self.end_line(now);
+        for from in [Source::Printed, Source::Written] {
+            if !self.line(from).text.is_empty() {
+                self.end_line(from, now);
+            }
         }
     }
 
-    fn end_line(&mut self, now: Timestamp) {
-        let line = std::mem::take(&mut self.line);
+    fn line(&mut self, from: Source) -> &mut Line {
+        match from {
+            Source::Printed => &mut self.printed,
+            Source::Written => &mut self.written,
+        }
+    }
+
+    fn end_line(&mut self, from: Source, now: Timestamp) {
+        let line = std::mem::take(self.line(from));
         self.seen.at = Some(now);
-        if std::mem::take(&mut self.is_too_long) {
+        if line.is_too_long {
             return;
         }
-        let Ok(line) = serde_json::from_slice::<Value>(&line) else { return };
+        let Ok(line) = serde_json::from_slice::<Value>(&line.text) else { return };
         match &mut self.dialect {
             Dialect::Claude(claude) => claude.read(&line, &mut self.seen, now),
             Dialect::Codex(codex) => codex.read(&line, &mut self.seen, now),

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::super::seen::{Context, On, Seen, Trouble};
 use super::super::spec::Stream;
-use super::{LINE, Reader};
+use super::{LINE, Reader, Source};
 use crate::time::Timestamp;
 
 fn now() -> Timestamp {
@@ -14,7 +14,7 @@ fn now() -> Timestamp {
 
 fn read(stream: Stream, lines: &[Value]) -> Seen {
     let mut reader = Reader::new(stream);
-    lines.iter().for_each(|line| reader.take(format!("{line}\n").as_bytes(), now()));
+    lines.iter().for_each(|line| reader.take(Source::Printed, format!("{line}\n").as_bytes(), now()));
     reader.seen().clone()
 }
 
@@ -216,12 +216,23 @@ fn a_talk_with_codex_is_read_from_both_of_its_streams() {
 fn an_endless_line_is_dropped_and_the_next_one_read() {
     let mut reader = Reader::new(Stream::Claude);
     let chunk = vec![b'x'; 1024 * 1024];
-    (0..20).for_each(|_| reader.take(&chunk, now()));
-    assert!(reader.line.capacity() <= LINE);
-    reader.take(format!("\n{}", init("m")).as_bytes(), now());
+    (0..20).for_each(|_| reader.take(Source::Printed, &chunk, now()));
+    assert!(reader.printed.text.capacity() <= LINE);
+    reader.take(Source::Printed, format!("\n{}", init("m")).as_bytes(), now());
     assert_eq!(reader.seen().model, None, "it is not over yet");
     reader.finish(now());
     assert_eq!(reader.seen().model.as_ref().unwrap().as_str(), "m");
+}
+
+#[test]
+fn two_sources_do_not_cut_into_each_other() {
+    let mut reader = Reader::new(Stream::Codex);
+    let written = json!({"type": "turn_context", "payload": {"model": "m"}}).to_string();
+    reader.take(Source::Printed, b"{\"type\": \"thread.started\", ", now());
+    reader.take(Source::Written, format!("{written}\n").as_bytes(), now());
+    reader.take(Source::Printed, b"\"thread_id\": \"t-1\"}\n", now());
+    let seen = reader.seen();
+    assert_eq!((seen.model.is_some(), seen.client_session.is_some()), (true, true));
 }
 
 fn any_json() -> impl Strategy<Value = Value> {
@@ -288,8 +299,8 @@ proptest! {
         for stream in [Stream::Claude, Stream::Codex] {
             let mut reader = Reader::new(stream);
             for line in &lines {
-                reader.take(&noise, now());
-                reader.take(format!("\n{line}\n").as_bytes(), now());
+                reader.take(Source::Printed, &noise, now());
+                reader.take(Source::Printed, format!("\n{line}\n").as_bytes(), now());
             }
             prop_assert!(reader.seen().context.is_none_or(|context| context.percent() <= 100));
         }
@@ -304,10 +315,10 @@ proptest! {
         cuts.sort_unstable();
         let mut from = 0;
         for cut in cuts {
-            reader.take(&text.as_bytes()[from..cut], now());
+            reader.take(Source::Printed, &text.as_bytes()[from..cut], now());
             from = cut;
         }
-        reader.take(&text.as_bytes()[from..], now());
+        reader.take(Source::Printed, &text.as_bytes()[from..], now());
         prop_assert_eq!(reader.seen(), &claude(&lines));
     }
 }

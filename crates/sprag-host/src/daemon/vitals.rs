@@ -1,0 +1,107 @@
+//! Signs of life of agents, as the machine shows them: what they compute, what they write, what they say. What follows
+//! from them is decided in the core.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use sprag_core::plan::liveness::{Liveness, SILENCE, Signs, Tells, Watch};
+use sprag_core::plan::seen::Seen;
+use sprag_core::plan::stage::Key;
+use sprag_core::time::Timestamp;
+
+use crate::env;
+use crate::processes;
+use crate::supervise::site::Site;
+
+/// Seconds between two looks at one agent: less shows nothing new.
+const PACE: i64 = 10;
+/// Files looked at for one that changed.
+const FILES: usize = 20_000;
+
+/// Everybody who is watched.
+#[derive(Default)]
+pub struct Vitals {
+    watches: BTreeMap<Key, Watched>,
+}
+
+struct Watched {
+    watch: Watch,
+    at: Timestamp,
+    is_streaming: bool,
+}
+
+impl Vitals {
+    /// Whether a session lives that its supervisor still keeps.
+    pub fn look(&mut self, key: &Key, site: &Site, seen: Option<&Seen>, worktree: &Path) -> Liveness {
+        let now = env::now();
+        let watched = match self.watches.entry(key.clone()) {
+            std::collections::btree_map::Entry::Vacant(vacant) => {
+                let is_streaming = site.spawn().is_ok_and(|spawn| spawn.watch.stream.is_some());
+                vacant.insert(Watched { watch: Watch::new(now), at: now, is_streaming })
+            }
+            std::collections::btree_map::Entry::Occupied(there) => {
+                let watched = there.into_mut();
+                if now.seconds_since(watched.at) < PACE {
+                    return Liveness::Working;
+                }
+                watched
+            }
+        };
+        watched.at = now;
+        let signs = Signs {
+            heard: seen.and_then(|seen| seen.at),
+            cpu: site.keeper().map_or(0, |keeper| processes::cpu_below(keeper.pid)),
+            // Only where it matters: a worktree may be large.
+            changed: (watched.watch.silence(now) >= SILENCE).then(|| youngest(worktree)).flatten(),
+            tells: match watched.is_streaming {
+                true => Tells::Waits(seen.and_then(|seen| seen.wait)),
+                false => Tells::Nothing,
+            },
+        };
+        watched.watch.look(&signs, now)
+    }
+
+    pub fn forget(&mut self, key: &Key) {
+        self.watches.remove(key);
+    }
+}
+
+/// When something below a folder was last changed.
+fn youngest(dir: &Path) -> Option<Timestamp> {
+    let mut open = vec![dir.to_owned()];
+    let mut left = FILES;
+    let mut found = None;
+    while let Some(dir) = open.pop() {
+        for entry in fs::read_dir(&dir).into_iter().flatten().flatten() {
+            let Some(rest) = left.checked_sub(1) else { return found };
+            left = rest;
+            let Ok(about) = entry.metadata() else { continue };
+            let changed = about.modified().ok().and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
+            let changed = changed.and_then(|since| i64::try_from(since.as_millis()).ok());
+            found = found.max(changed.map(Timestamp::from_millis));
+            if about.is_dir() {
+                open.push(entry.path());
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_youngest_file_is_found_wherever_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join("a/b")).unwrap();
+        let path = dir.path().join("a/b/c");
+        fs::write(&path, "x").unwrap();
+        let later = std::time::SystemTime::now() + std::time::Duration::from_secs(5000);
+        fs::File::options().write(true).open(&path).unwrap().set_modified(later).unwrap();
+        let since = later.duration_since(std::time::UNIX_EPOCH).unwrap();
+        assert_eq!(youngest(dir.path()).unwrap().millis(), i64::try_from(since.as_millis()).unwrap());
+        assert_eq!(youngest(&dir.path().join("none")), None);
+    }
+}
