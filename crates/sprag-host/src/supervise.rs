@@ -122,7 +122,10 @@ fn register<'d>(spawn: &Spawn, disk: &'d dyn Disk) -> io::Result<Option<Run<'d>>
 /// Starts the agent and stays until it and all it started are gone.
 fn keep(site: &Site, spawn: &Spawn, disk: &dyn Disk) -> io::Result<Kept> {
     let words = site.listen()?;
-    let run = register(spawn, disk)?;
+    let run = match register(spawn, disk) {
+        Ok(run) => run,
+        Err(error) => return Ok(Kept::refused(&format!("it cannot be put on record: {error}"))),
+    };
     let mut started = match agent::start(spawn, site, run.as_ref().map(|run| run.token.as_str())) {
         Ok(started) => started,
         Err(error) => {

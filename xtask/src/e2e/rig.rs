@@ -187,6 +187,17 @@ impl<'a> Rig<'a> {
         process::run(command, &self.next_outputs(), DEADLINE)
     }
 
+    /// The same, for a command that starts clients itself, with `script` in the model's mouth.
+    pub fn sprag_with(
+        &mut self,
+        script: Script,
+        arguments: &[&str],
+    ) -> anyhow::Result<(Finished, Vec<Request>)> {
+        self.model.play(script);
+        let finished = self.sprag(arguments)?;
+        Ok((finished, self.model.take_requests()))
+    }
+
     /// As `sprag`, for a command that prints one JSON object.
     pub fn sprag_json(&mut self, arguments: &[&str]) -> anyhow::Result<Value> {
         let finished = self.sprag(arguments)?;

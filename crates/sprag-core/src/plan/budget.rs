@@ -1,5 +1,5 @@
-//! What is left of a stage's budget when its next agent starts. Supervisors hold their agents to it; what earlier ones
-//! have used counts.
+//! What is left of a budget when the next agent starts. Supervisors hold their agents to it; what earlier ones have
+//! used counts.
 
 use super::exit::Exit;
 use super::seen::Trouble;
@@ -13,7 +13,22 @@ pub struct Left {
     pub seconds: Option<u64>,
 }
 
-/// `None`: nothing is left. `earlier` are the ends of the stage's sessions, the oldest first.
+impl Left {
+    /// What is left where two budgets have to be met.
+    pub fn and(self, other: Left) -> Left {
+        let least = |one: Option<u64>, other: Option<u64>| match (one, other) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        };
+        Left {
+            tokens: least(self.tokens, other.tokens),
+            micros: least(self.micros, other.micros),
+            seconds: least(self.seconds, other.seconds),
+        }
+    }
+}
+
+/// `None`: nothing is left. `earlier` are the ends of all sessions it is for, the oldest first.
 pub fn left(budget: &Budget, earlier: &[Exit]) -> Option<Left> {
     // Where a person was asked, whoever starts again does so by their word, and with all of it.
     let is_asked =
@@ -68,6 +83,11 @@ mod tests {
         assert_eq!(tokens(&[exit(30, None), exit(40, None)]), Some(30));
         assert_eq!(tokens(&[exit(30, None), exit(70, None)]), None);
         assert_eq!(left(&Budget::UNBOUNDED, &[exit(u64::MAX, None)]), Some(Left::default()));
+        let (run, stage) = (
+            Left { tokens: Some(7), ..Left::default() },
+            Left { tokens: Some(9), micros: Some(1), seconds: None },
+        );
+        assert_eq!(stage.and(run), Left { tokens: Some(7), micros: Some(1), seconds: None });
     }
 
     #[test]

@@ -136,7 +136,7 @@ mod tests {
             changes,
             [
                 (90, Liveness::Wedged),
-                (100, Liveness::Working),
+                (100, Liveness::Suspect),
                 (120, Liveness::Wedged),
                 (130, Liveness::Suspect)
             ]

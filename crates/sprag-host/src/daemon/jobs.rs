@@ -77,6 +77,8 @@ pub struct Job {
     base: Option<Commit>,
     gates: Vec<sprag_core::plan::checks::Check>,
     overview: String,
+    /// Of the whole run.
+    budget: sprag_core::plan::spec::Budget,
 }
 
 impl Job {
@@ -92,6 +94,7 @@ impl Job {
             base: standing.and_then(|standing| standing.worktree.clone()),
             gates: run.plan().head.gates.clone(),
             overview: run.plan().head.overview.to_string(),
+            budget: run.plan().head.budget.clone(),
         }
     }
 

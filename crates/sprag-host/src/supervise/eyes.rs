@@ -30,7 +30,7 @@ pub struct Eyes {
 impl Eyes {
     pub fn new(watch: &Watch) -> Eyes {
         Eyes {
-            reader: watch.stream.map(Reader::new),
+            reader: watch.stream.map(|stream| Reader::new(stream, watch.window)),
             heard: Seen::default(),
             tail: watch.talk.clone().map(Tail::new),
             allowance: watch.allowance,

@@ -22,6 +22,9 @@ pub struct Watch {
     pub talk: Option<Talk>,
     pub allowance: Allowance,
     pub screen: Screen,
+    /// How many tokens fit into a context, where an earlier session with that model has told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<u64>,
 }
 
 /// A folder below which a client keeps its talks, each in a file whose name ends with the id of the session.

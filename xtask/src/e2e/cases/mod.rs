@@ -24,6 +24,7 @@ mod memory;
 mod memory_server;
 mod permission;
 mod plain;
+mod plan;
 mod plugin;
 mod reflection;
 mod review;
@@ -54,6 +55,7 @@ pub const CASES: &[&Case] = &[
     &broker::CASE,
     &memory::CASE,
     &memory_server::CASE,
+    &plan::CASE,
 ];
 
 pub struct Case {

@@ -26,11 +26,18 @@ pub struct Claude {
     open: BTreeMap<String, Timestamp>,
     /// When the limit ends that was last told of.
     reset: Option<Timestamp>,
-    /// How much fits, where the client has said it.
+    /// Of the last request of the agent itself.
+    tokens: Option<u64>,
+    /// How much fits, where a client has said it.
     window: Option<u64>,
 }
 
 impl Claude {
+    /// `window`: how much fits, as far as that is known.
+    pub fn new(window: Option<u64>) -> Claude {
+        Claude { window, ..Claude::default() }
+    }
+
     pub fn read(&mut self, line: &Value, seen: &mut Seen, now: Timestamp) {
         let id = line["session_id"].as_str().or_else(|| line["sessionId"].as_str());
         if let (None, Some(id)) = (&seen.client_session, id) {
@@ -97,11 +104,9 @@ impl Claude {
         let output = of("output_tokens");
         if is_main {
             let model = message["model"].as_str().unwrap_or_default();
-            let named = seen.model.as_ref().map_or(model, |model| model.as_str());
-            let window = self.window.or_else(|| window(named));
-            let tokens = [input, made, read, output].into_iter().fold(0, u64::saturating_add);
-            seen.context = window.map(|window| Context { tokens, window });
             seen.model.get_or_insert_with(|| Text::new(model));
+            self.tokens = Some([input, made, read, output].into_iter().fold(0, u64::saturating_add));
+            self.measure(seen);
         }
         let id = message["id"].as_str().unwrap_or_default();
         if id.is_empty() || self.counted.iter().any(|counted| counted == id) {
@@ -133,13 +138,17 @@ impl Claude {
         let model = seen.model.as_ref().map(|model| model.as_str()).unwrap_or_default();
         let window = models.and_then(|models| models.get(model)?["contextWindow"].as_u64());
         self.window = window.filter(|window| *window > 0).or(self.window);
-        if let (Some(context), Some(window)) = (&mut seen.context, self.window) {
-            context.window = window;
-        }
+        self.measure(seen);
         seen.trouble = match line["is_error"] == true {
             true => self.trouble(line).or(seen.trouble.take()),
             false => None,
         };
+    }
+
+    fn measure(&self, seen: &mut Seen) {
+        let named = seen.model.as_ref().and_then(|model| window(model.as_str()));
+        let fits = self.window.or(named);
+        seen.context = self.tokens.zip(fits).map(|(tokens, window)| Context { tokens, window });
     }
 
     fn limit(&mut self, info: &Value, now: Timestamp) {
@@ -196,7 +205,7 @@ fn patience(input: &Value) -> i64 {
 }
 
 /// How many tokens fit, for models of which that is known. The client tells it only at its end.
-fn window(model: &str) -> Option<u64> {
+pub fn window(model: &str) -> Option<u64> {
     const SMALL: [&str; 5] = ["claude-3", "claude-opus-4", "claude-sonnet-4", "claude-haiku-4", "claude-2"];
     if model.ends_with("[1m]") {
         return Some(1_000_000);

@@ -48,10 +48,16 @@ enum Dialect {
     Codex(codex::Codex),
 }
 
+/// How many tokens fit into a context of a model, if that is known beforehand.
+pub fn window(model: &str) -> Option<u64> {
+    claude::window(model)
+}
+
 impl Reader {
-    pub fn new(stream: Stream) -> Reader {
+    /// `window`: how many tokens fit into a context of the model, where an earlier session has told.
+    pub fn new(stream: Stream, window: Option<u64>) -> Reader {
         let dialect = match stream {
-            Stream::Claude => Dialect::Claude(claude::Claude::default()),
+            Stream::Claude => Dialect::Claude(claude::Claude::new(window)),
             Stream::Codex => Dialect::Codex(codex::Codex::default()),
         };
         Reader { dialect, printed: Line::default(), written: Line::default(), seen: Seen::default() }

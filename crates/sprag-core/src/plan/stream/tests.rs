@@ -13,7 +13,7 @@ fn now() -> Timestamp {
 }
 
 fn read(stream: Stream, lines: &[Value]) -> Seen {
-    let mut reader = Reader::new(stream);
+    let mut reader = Reader::new(stream, None);
     lines.iter().for_each(|line| reader.take(Source::Printed, format!("{line}\n").as_bytes(), now()));
     reader.seen().clone()
 }
@@ -108,6 +108,13 @@ fn how_much_fits_is_known_or_not_known() {
     let result = json!({"type": "result", "modelUsage": {"claude-sonnet-4-5": {"contextWindow": 400_000}}});
     let seen = claude(&[init("claude-sonnet-4-5"), said("m1", 96_790, json!([])), result]);
     assert_eq!(seen.context.unwrap().percent(), 25, "its own word counts more");
+    let mut line = said("m1", 96_790, json!([]));
+    line["message"]["model"] = json!("another");
+    let result = json!({"type": "result", "modelUsage": {"another": {"contextWindow": 400_000}}});
+    assert_eq!(claude(&[init("another"), line.clone(), result]).context.unwrap().percent(), 25);
+    let mut told = Reader::new(Stream::Claude, Some(1_000_000));
+    told.take(Source::Printed, format!("{}\n{line}\n", init("another")).as_bytes(), now());
+    assert_eq!(told.seen().context.unwrap().percent(), 10, "an earlier session knew");
 }
 
 #[test]
@@ -214,7 +221,7 @@ fn a_talk_with_codex_is_read_from_both_of_its_streams() {
 
 #[test]
 fn an_endless_line_is_dropped_and_the_next_one_read() {
-    let mut reader = Reader::new(Stream::Claude);
+    let mut reader = Reader::new(Stream::Claude, None);
     let chunk = vec![b'x'; 1024 * 1024];
     (0..20).for_each(|_| reader.take(Source::Printed, &chunk, now()));
     assert!(reader.printed.text.capacity() <= LINE);
@@ -226,7 +233,7 @@ fn an_endless_line_is_dropped_and_the_next_one_read() {
 
 #[test]
 fn two_sources_do_not_cut_into_each_other() {
-    let mut reader = Reader::new(Stream::Codex);
+    let mut reader = Reader::new(Stream::Codex, None);
     let written = json!({"type": "turn_context", "payload": {"model": "m"}}).to_string();
     reader.take(Source::Printed, b"{\"type\": \"thread.started\", ", now());
     reader.take(Source::Written, format!("{written}\n").as_bytes(), now());
@@ -297,7 +304,7 @@ proptest! {
     #[test]
     fn no_line_is_too_odd(lines in prop::collection::vec(any_json(), 0..6), noise: Vec<u8>) {
         for stream in [Stream::Claude, Stream::Codex] {
-            let mut reader = Reader::new(stream);
+            let mut reader = Reader::new(stream, None);
             for line in &lines {
                 reader.take(Source::Printed, &noise, now());
                 reader.take(Source::Printed, format!("\n{line}\n").as_bytes(), now());
@@ -310,7 +317,7 @@ proptest! {
     fn how_it_is_cut_into_pieces_changes_nothing(cuts in prop::collection::vec(0usize..400, 0..6)) {
         let lines = [init("claude-sonnet-4-5"), said("m1", 5, json!([])), json!({"type": "result", "is_error": false})];
         let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-        let mut reader = Reader::new(Stream::Claude);
+        let mut reader = Reader::new(Stream::Claude, None);
         let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut % text.len()).collect();
         cuts.sort_unstable();
         let mut from = 0;

@@ -5,8 +5,10 @@ use std::fs;
 use sprag_core::plan::budget::{self, Left};
 use sprag_core::plan::exit::Exit;
 use sprag_core::plan::record::Outcome;
-use sprag_core::plan::spec::{Client, Known, Mode, StageSpec, Stream};
+use sprag_core::plan::spec::{Budget, Client, Known, Mode, StageSpec, Stream};
 use sprag_core::plan::stage::{Failure, StageId};
+use sprag_core::plan::stream;
+use sprag_core::plan::values::Label;
 use sprag_core::text::Text;
 
 use super::super::clients::{self as launchers, Governed, Order, Prompt, environment, hooks, trust};
@@ -39,12 +41,23 @@ struct Program {
 impl Job {
     pub(super) fn spawn(&self, stage: &StageId, disk: &dyn Disk) -> Result<Outcome, Wrong> {
         let Some(spec) = &self.spec else { return Ok(failed(Failure::Setup, "the plan has no such stage")) };
-        let Some(left) = budget::left(&spec.budget, &self.earlier(stage)) else {
-            return Ok(failed(
-                Failure::Budget,
-                "its budget is used up; `budget` of the stage says how much there is",
-            ));
+        // A run may have had thousands of them: they are read where they matter.
+        let is_unknown = |model: &Label| stream::window(model.as_str()).is_none();
+        let is_bounded = spec.budget != Budget::UNBOUNDED || self.budget != Budget::UNBOUNDED;
+        let all = match is_bounded || spec.agent.model.as_ref().is_some_and(is_unknown) {
+            true => self.earlier(),
+            false => Vec::new(),
         };
+        let own: Vec<Exit> =
+            all.iter().filter(|(of, _)| of == stage.as_str()).map(|(_, exit)| exit.clone()).collect();
+        let all: Vec<Exit> = all.into_iter().map(|(_, exit)| exit).collect();
+        let Some(left) = budget::left(&spec.budget, &own) else {
+            return Ok(failed(Failure::Budget, "the `budget` of the stage is used up"));
+        };
+        let Some(of_run) = budget::left(&self.budget, &all) else {
+            return Ok(failed(Failure::Budget, "the `budget` of the plan is used up"));
+        };
+        let left = left.and(of_run);
         let site = self.ground.site(&self.key);
         disk.make_dirs(site.dir())?;
         let program = match &spec.agent.client {
@@ -81,6 +94,7 @@ impl Job {
                 context: Some(spec.context_budget),
             },
             screen,
+            window: window(&all, spec),
         };
         let spawn = Spawn {
             v: 1,
@@ -169,19 +183,30 @@ impl Job {
         }))
     }
 
-    /// How the sessions of this stage ended so far, the oldest first.
-    fn earlier(&self, stage: &StageId) -> Vec<Exit> {
+    /// How sessions of this run ended so far, the oldest first, and whose they were.
+    fn earlier(&self) -> Vec<(String, Exit)> {
         let run = self.key.0.as_str().split('/').next().unwrap_or_default();
-        let start = format!("{run}.{}.", stage.as_str());
         let folders = fs::read_dir(self.ground.run.join("s")).into_iter().flatten().flatten();
-        let ours = folders.filter(|folder| folder.file_name().to_string_lossy().starts_with(&start));
-        let mut exits: Vec<Exit> = ours
-            .filter_map(|folder| match Site::at(&folder.path()).probe() {
-                Ok(Probe::Ended(exit)) => Some(exit),
-                Ok(Probe::Nothing | Probe::Running | Probe::Died) | Err(_) => None,
+        let mut exits: Vec<(String, Exit)> = folders
+            .filter_map(|folder| {
+                let name = folder.file_name().to_string_lossy().into_owned();
+                let stage = name.strip_prefix(run)?.strip_prefix('.')?.split('.').next()?.to_owned();
+                match Site::at(&folder.path()).probe() {
+                    Ok(Probe::Ended(exit)) => Some((stage, exit)),
+                    Ok(Probe::Nothing | Probe::Running | Probe::Died) | Err(_) => None,
+                }
             })
             .collect();
-        exits.sort_by_key(|exit| exit.at);
+        exits.sort_by_key(|(_, exit)| exit.at);
         exits
     }
+}
+
+/// How much fits into the context of a stage's model, as a client has told it when it ended.
+fn window(exits: &[Exit], spec: &StageSpec) -> Option<u64> {
+    let model = spec.agent.model.as_ref()?;
+    let seen = exits.iter().rev().filter_map(|exit| exit.seen.as_ref());
+    let mut of_model =
+        seen.filter(|seen| seen.model.as_ref().is_some_and(|name| name.as_str() == model.as_str()));
+    of_model.find_map(|seen| seen.context).map(|context| context.window)
 }
