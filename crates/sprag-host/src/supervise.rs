@@ -69,7 +69,8 @@ pub fn supervise(dir: &Path, disk: &dyn Disk, taken: impl FnOnce()) -> io::Resul
         Err(why) => Kept::refused(&why),
     };
     let millis = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-    let exit = Exit { v: 1, ended: kept.ended, by: kept.by, at: env::now(), millis, seen: kept.seen };
+    let exit =
+        Exit { v: 1, ended: kept.ended, by: kept.by, at: env::now(), millis, seen: kept.seen.map(Box::new) };
     site.leave(disk, &exit)?;
     Ok(Supervised::Ended(exit))
 }

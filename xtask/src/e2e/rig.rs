@@ -52,6 +52,8 @@ pub enum Hooks {
     Asking,
     /// The same, for a case about agents in the background or of a kind of their own.
     Agents,
+    /// The same, for a case about hooks that a client skips because nobody has trusted them.
+    Untrusted,
     Plugin,
 }
 
@@ -96,7 +98,7 @@ impl<'a> Rig<'a> {
         let client = installed.client;
         (client.prepare)(&place)?;
         let plugin = match hooks {
-            Hooks::UserSettings | Hooks::Asking | Hooks::Agents => None,
+            Hooks::UserSettings | Hooks::Asking | Hooks::Agents | Hooks::Untrusted => None,
             Hooks::Plugin => Some(kit.plugin.as_path()),
         };
         Ok(Rig { client, place, sandbox, program: &installed.program, plugin, model, runs: 0, folder })

@@ -64,7 +64,7 @@ mod tests {
 
     fn exit(tokens: u64, trouble: Option<Trouble>) -> Exit {
         let used = Some(Used { tokens, micros: None });
-        let seen = Some(Seen { used, trouble, ..Seen::default() });
+        let seen = Some(Box::new(Seen { used, trouble, ..Seen::default() }));
         Exit {
             v: 1,
             ended: Ended::Code(0),

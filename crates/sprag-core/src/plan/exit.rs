@@ -16,7 +16,7 @@ pub struct Exit {
     pub millis: u64,
     /// What was seen of it at last; a record of an earlier version has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seen: Option<Seen>,
+    pub seen: Option<Box<Seen>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -276,7 +276,7 @@ mod tests {
     fn what_a_client_says_of_its_end_counts_unless_we_ended_it() {
         let at = Timestamp::from_millis(1_000_000);
         let exit = |trouble, by| {
-            let seen = Some(Seen { trouble: Some(trouble), ..Seen::default() });
+            let seen = Some(Box::new(Seen { trouble: Some(trouble), ..Seen::default() }));
             Exit { v: 1, ended: exit::Ended::Code(1), by, at, millis: 1, seen }
         };
         let failed = |failure| Ended::Failed { failure, progress: Progress::Nothing };

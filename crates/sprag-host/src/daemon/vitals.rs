@@ -12,7 +12,9 @@ use sprag_core::time::Timestamp;
 
 use crate::env;
 use crate::processes;
+use crate::supervise;
 use crate::supervise::site::Site;
+use crate::supervise::watch::Screen;
 
 /// Seconds between two looks at one agent: less shows nothing new.
 const PACE: i64 = 10;
@@ -37,7 +39,10 @@ impl Vitals {
         let now = env::now();
         let watched = match self.watches.entry(key.clone()) {
             std::collections::btree_map::Entry::Vacant(vacant) => {
-                let is_streaming = site.spawn().is_ok_and(|spawn| spawn.watch.stream.is_some());
+                // At a terminal it may wait for a person, and does not say so.
+                let tells =
+                    |watch: supervise::watch::Watch| watch.stream.is_some() && watch.screen == Screen::Pipes;
+                let is_streaming = site.spawn().is_ok_and(|spawn| tells(spawn.watch));
                 vacant.insert(Watched { watch: Watch::new(now), at: now, is_streaming })
             }
             std::collections::btree_map::Entry::Occupied(there) => {

@@ -284,7 +284,7 @@ fn a_stage_that_nobody_can_work_at_is_told_before_anything_is_begun() {
     refused(&desk, &["client: gemini"], "only with `sandbox: required`");
     let answer = r#"{"id":2,"result":{"data":[{"hooks":[{"command":"sprag hook codex","trustStatus":"untrusted"}]}]}}"#;
     desk.sandbox.with_program("codex", &format!("read a; read b; read c; echo '{answer}'; cat >/dev/null"));
-    refused(&desk, &["client: codex"], "would skip 1 of our 1 hooks without a word");
+    refused(&desk, &["client: codex"], "would skip 1 of our 1 hooks");
     desk.sandbox.with_program(
         "codex",
         r#"read a; read b; read c; echo '{"id":2,"result":{"data":[]}}'; cat >/dev/null"#,
@@ -298,9 +298,11 @@ fn a_stage_that_nobody_can_work_at_is_told_before_anything_is_begun() {
 #[test]
 fn in_tmux_an_agent_has_a_terminal_and_is_kept_like_any_other() {
     let mut desk = Desk::new();
-    if !desk.sandbox.command("tmux").arg("-V").status().is_ok_and(|status| status.success()) {
-        eprintln!("skipped: there is no tmux here");
-        return;
+    if desk.sandbox.command("tmux").arg("-V").output().is_err() {
+        // Where there is none, that is all that can be shown.
+        desk.sandbox.with_program("claude", "true");
+        desk.plan(&["client: claude", "mode: tmux"]);
+        return assert!(desk.run().stderr.contains("needs `tmux`"));
     }
     let talks = desk.home(".claude/projects/p");
     fs::create_dir_all(&talks).unwrap();

@@ -19,6 +19,8 @@ const OPEN: usize = 64;
 pub struct Codex {
     /// What was begun and is not over.
     open: BTreeSet<String>,
+    /// Requests that were answered, as its file tells.
+    answers: u32,
     /// When the limits of the account end that are nearest to being reached.
     reset: Option<Timestamp>,
 }
@@ -68,7 +70,8 @@ impl Codex {
                 }
                 if info["total_token_usage"]["input_tokens"].is_u64() {
                     total(&info["total_token_usage"], seen);
-                    seen.turns = seen.turns.saturating_add(1);
+                    self.answers = self.answers.saturating_add(1);
+                    seen.turns = seen.turns.max(self.answers);
                     seen.trouble = None;
                 }
             }

@@ -194,6 +194,7 @@ fn a_talk_with_codex_is_read_from_both_of_its_streams() {
         json!({"type": "turn.started"}),
         json!({"type": "turn_context", "payload": {"model": "gpt-5.1-codex"}}),
         json!({"type": "item.started", "item": {"type": "command_execution"}}),
+        json!({"type": "turn.completed", "usage": {"input_tokens": 5, "output_tokens": 1}}),
         count(50_000, 50_020),
         json!({"type": "item.completed", "item": {"type": "command_execution"}}),
         count(111_000, 61_030),

@@ -61,7 +61,8 @@ mod tests {
         };
         let told = with("{}").unwrap().unwrap();
         assert_eq!(told["hooks"].as_object().unwrap().len(), claude.install.events.len());
-        assert_eq!(with(&told.to_string()), Ok(None), "it is installed");
+        let installed = told.to_string().replace(&doctor::program_name(&env).0, "sprag");
+        assert_eq!(with(&installed), Ok(None), "it is installed");
         assert_eq!(with(r#"{"enabledPlugins": {"sprag@here": true}}"#), Ok(None));
         assert!(with(r#"{"enabledPlugins": {"sprag@here": false}}"#).unwrap().is_some());
         assert!(with(r#"{"disableAllHooks": true}"#).unwrap_err().starts_with("`disableAllHooks` in"));

@@ -30,10 +30,7 @@ pub fn check(known: Known, env: &Env, dir: &Path) -> Result<(), Refused> {
             next: format!("sprag init --client {name}"),
         }),
         Trust::Untrusted { some, all } => Err(Refused {
-            why: format!(
-                "`{name}` would skip {some} of our {all} hooks without a word: {}",
-                client.install.after
-            ),
+            why: format!("`{name}` would skip {some} of our {all} hooks: {}", client.install.after),
             next: "sprag doctor".to_owned(),
         }),
     }
