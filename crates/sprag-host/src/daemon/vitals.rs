@@ -10,7 +10,6 @@ use sprag_core::plan::seen::Seen;
 use sprag_core::plan::stage::Key;
 use sprag_core::time::Timestamp;
 
-use crate::env;
 use crate::processes;
 use crate::supervise;
 use crate::supervise::site::Site;
@@ -35,8 +34,14 @@ struct Watched {
 
 impl Vitals {
     /// Whether a session lives that its supervisor still keeps.
-    pub fn look(&mut self, key: &Key, site: &Site, seen: Option<&Seen>, worktree: &Path) -> Liveness {
-        let now = env::now();
+    pub fn look(
+        &mut self,
+        key: &Key,
+        site: &Site,
+        seen: Option<&Seen>,
+        worktree: &Path,
+        now: Timestamp,
+    ) -> Liveness {
         let watched = match self.watches.entry(key.clone()) {
             std::collections::btree_map::Entry::Vacant(vacant) => {
                 // At a terminal it may wait for a person, and does not say so.
@@ -96,6 +101,52 @@ fn youngest(dir: &Path) -> Option<Timestamp> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What is found of a session that prints this and then nothing, every half minute for ten minutes.
+    fn silent(watch: supervise::watch::Watch, seen: Seen) -> Vec<Liveness> {
+        let (dir, worktree) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let site = Site::at(dir.path());
+        let spawn = supervise::site::Spawn {
+            v: 1,
+            epoch: 1,
+            argv: Vec::new(),
+            env: Vec::new(),
+            worktree: worktree.path().to_owned(),
+            dir: worktree.path().to_owned(),
+            branch: String::new(),
+            seconds: 0,
+            grace: 0,
+            stdin: None,
+            watch,
+        };
+        site.ask(&crate::disk::RealDisk, &spawn).unwrap();
+        // Everything in the worktree is older than the first look.
+        let start = crate::env::now().plus_seconds(5);
+        let mut vitals = Vitals::default();
+        let key = Key(sprag_core::text::Text::new("r/a/1/spawn.0"));
+        let looks = (0..20).map(|look| start.plus_seconds(look * 30));
+        looks.map(|now| vitals.look(&key, &site, Some(&seen), worktree.path(), now)).collect()
+    }
+
+    #[test]
+    fn who_prints_what_it_waits_for_can_be_wedged_and_nobody_else() {
+        use sprag_core::plan::seen::{On, Wait};
+        use sprag_core::plan::spec::Stream;
+        let watch = |stream, screen| supervise::watch::Watch { stream, screen, ..Default::default() };
+        let claude = Some(Stream::Claude);
+        let found = silent(watch(claude, Screen::Pipes), Seen::default());
+        let first = found.iter().position(|found| *found == Liveness::Wedged);
+        assert_eq!(first, Some(3), "after ninety seconds: {found:?}");
+        let until = crate::env::now().plus_seconds(3600);
+        let waits = Seen { wait: Some(Wait { on: On::Tool, until }), ..Seen::default() };
+        for found in [
+            silent(watch(claude, Screen::Pipes), waits),
+            silent(watch(claude, Screen::Terminal), Seen::default()),
+            silent(watch(None, Screen::Pipes), Seen::default()),
+        ] {
+            assert!(!found.contains(&Liveness::Wedged) && found.contains(&Liveness::Suspect), "{found:?}");
+        }
+    }
 
     #[test]
     fn the_youngest_file_is_found_wherever_it_is() {

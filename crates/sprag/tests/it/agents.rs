@@ -217,6 +217,25 @@ fn an_agent_sees_a_clean_environment_and_is_no_person() {
 }
 
 #[test]
+fn hooks_and_commands_below_an_agent_know_its_stage() {
+    let desk = Desk::new();
+    let told = desk.home("told");
+    let script = format!(
+        r#"echo '{{"session_id":"h-1","hook_event_name":"SessionStart","source":"startup","cwd":"'$PWD'"}}' | {SPRAG} hook claude
+        (CLAUDE_CODE_SESSION_ID=h-1 {SPRAG} observe 'it is warm'; echo "observed $?"; {SPRAG} verify) >{} 2>&1
+        work"#,
+        told.display()
+    );
+    desk.speaks(&script, &[]);
+    desk.assert_merged(&desk.run());
+    let journal = fs::read_to_string(desk.sandbox.journal("h-1")).unwrap();
+    assert!(journal.contains(r#""stage":"a""#), "{journal}");
+    let told = fs::read_to_string(told).unwrap();
+    assert!(told.contains("observed 0"), "the client's name of the session counts, too: {told}");
+    assert!(!told.contains("started by a check"), "{told}");
+}
+
+#[test]
 fn claude_gets_its_brief_our_hooks_and_what_the_plan_says_of_it() {
     let mut desk = Desk::new();
     let (args, stdin) = (desk.home("args"), desk.home("stdin"));
