@@ -8,6 +8,7 @@
 
 mod agents;
 mod bad_input;
+mod battered;
 mod blame;
 mod broker;
 mod bypasses;
