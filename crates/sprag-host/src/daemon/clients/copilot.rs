@@ -7,7 +7,14 @@ use super::{Governed, Launcher, Order, Prompt, words};
 pub const LAUNCHER: Launcher = Launcher {
     known: Known::Copilot,
     program: "copilot",
-    env: &["COPILOT_HOME", "COPILOT_MODEL", "COPILOT_GITHUB_TOKEN", "COPILOT_PROVIDER_*", "GH_TOKEN", "GITHUB_TOKEN"],
+    env: &[
+        "COPILOT_HOME",
+        "COPILOT_MODEL",
+        "COPILOT_GITHUB_TOKEN",
+        "COPILOT_PROVIDER_*",
+        "GH_TOKEN",
+        "GITHUB_TOKEN",
+    ],
     arguments,
     prompt: Prompt::Argument,
     stream: None,
