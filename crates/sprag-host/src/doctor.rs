@@ -340,12 +340,38 @@ fn fires(client: &Client, program: &str, env: &Env) -> Finding {
     }
 }
 
-/// Asks Codex itself whether it will run our hooks. Trust is the user's: we only tell its state.
+/// What a client says of our hooks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trust {
+    Trusted,
+    /// So many of so many it would skip.
+    Untrusted {
+        some: usize,
+        all: usize,
+    },
+    /// It names none of ours, or does not answer.
+    Unknown,
+}
+
 fn trust(client: &Client, program: Option<&Path>, dir: &Path) -> Finding {
     let step = client.install.after;
     let Some(program) = program else {
         return warning(client.name, "whether its hooks are trusted cannot be asked", step);
     };
+    match trust_of(client, program, dir) {
+        Trust::Trusted => good(client.name, "its hooks are trusted"),
+        Trust::Unknown => warning(client.name, "whether its hooks are trusted could not be found out", step),
+        Trust::Untrusted { some, all } => bad(
+            client.name,
+            format!("{some} of {all} hooks are not trusted and will be skipped without a word"),
+            step,
+        ),
+    }
+}
+
+/// Asks Codex itself whether it will run our hooks. Trust is the user's: we only tell its state.
+pub fn trust_of(client: &Client, program: &Path, dir: &Path) -> Trust {
+    let ending = format!(" hook {}", client.name);
     let ask = [
         json!({"id": 1, "method": "initialize", "params": {"clientInfo": {"name": "sprag", "version": env!("CARGO_PKG_VERSION")}}}),
         json!({"method": "initialized"}),
@@ -373,19 +399,12 @@ fn trust(client: &Client, program: Option<&Path>, dir: &Path) -> Finding {
         .iter()
         .flat_map(|answer| answer["result"]["data"].as_array().into_iter().flatten())
         .flat_map(|place| place["hooks"].as_array().into_iter().flatten())
-        .filter(|hook| hook["command"].as_str().is_some_and(|command| command.ends_with(" hook codex")))
+        .filter(|hook| hook["command"].as_str().is_some_and(|command| command.ends_with(&ending)))
         .filter_map(|hook| hook["trustStatus"].as_str().map(str::to_owned))
         .collect();
     match states.iter().filter(|state| *state != "trusted" && *state != "managed").count() {
-        0 if !states.is_empty() => good(client.name, "its hooks are trusted"),
-        0 => warning(client.name, "whether its hooks are trusted could not be found out", step),
-        untrusted => bad(
-            client.name,
-            format!(
-                "{untrusted} of {} hooks are not trusted and will be skipped without a word",
-                states.len()
-            ),
-            step,
-        ),
+        0 if !states.is_empty() => Trust::Trusted,
+        0 => Trust::Unknown,
+        some => Trust::Untrusted { some, all: states.len() },
     }
 }

@@ -124,6 +124,19 @@ pub fn start_piped(
     command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).spawn()
 }
 
+/// The same, at the terminal that we were started in.
+#[expect(clippy::disallowed_methods, reason = "the one place where processes start")]
+pub fn start_in_terminal(
+    program: &Path,
+    args: &[&str],
+    dir: &Path,
+    env: &[(&str, &str)],
+) -> io::Result<Child> {
+    let mut command = Command::new(program);
+    command.args(args).current_dir(dir).env_clear().envs(env.iter().copied());
+    command.process_group(0).spawn()
+}
+
 /// Becomes another program. Returns only if that fails.
 #[expect(clippy::disallowed_methods, reason = "the one place where programs are started")]
 pub fn become_program(argv: &[impl AsRef<OsStr>]) -> io::Error {

@@ -75,6 +75,21 @@ pub fn below(pid: u32) -> Vec<Process> {
     found
 }
 
+/// Milliseconds of processor time that everybody below a process has used, with those that are gone by now.
+pub fn cpu_below(pid: u32) -> u64 {
+    let times = |pid: u32| -> Option<[u64; 4]> {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_ascii_whitespace().collect();
+        let time = |at: usize| fields.get(at)?.parse().ok();
+        // Its own, of the system for it, and the same of children whose end it took notice of.
+        Some([time(11)?, time(12)?, time(13)?, time(14)?])
+    };
+    let [_, _, user, system] = times(pid).unwrap_or_default();
+    let below = below(pid).into_iter().filter_map(|process| times(process.pid)).flatten();
+    // The kernel tells hundredths of a second, whatever it counts in itself.
+    below.chain([user, system]).fold(0, u64::saturating_add).saturating_mul(10)
+}
+
 /// Everybody who was started with a variable set to this.
 pub fn with_variable(name: &str, value: &str) -> Vec<Process> {
     let has_it = |process: &Process| variable_of(*process, name).is_some_and(|found| found == value);
@@ -108,5 +123,31 @@ pub fn signal(process: Process, signal: Signal) {
         && is_alive(process)
     {
         pidfd_send_signal(handle, signal).unwrap_or_default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn what_was_computed_below_a_process_is_counted() {
+        let us = std::process::id();
+        let before = cpu_below(us);
+        let spin = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
+        let args = [std::ffi::OsStr::new("-c"), std::ffi::OsStr::new(spin)];
+        crate::exec::run(&crate::exec::Run {
+            program: std::ffi::OsStr::new("sh"),
+            args: &args,
+            dir: std::path::Path::new("/"),
+            env: &[],
+            unset: &[],
+            stdin: b"",
+            deadline: std::time::Duration::from_secs(60),
+            cap: 10,
+        })
+        .unwrap();
+        assert!(cpu_below(us) > before);
     }
 }

@@ -151,9 +151,12 @@ pub fn find_session(
         return by_prefix(&store, named);
     }
     let variables = ["SPRAG_SESSION", "CLAUDE_CODE_SESSION_ID", "CODEX_SESSION_ID"];
-    if let Some(id) = variables.iter().find_map(|name| world.env.text(name)) {
-        let id = SessionId::new(id);
-        return if journal::path(&store, &id).exists() { Ok(id) } else { Err(ReportError::Unknown(id)) };
+    // A stage's session has a name of ours besides the client's: whichever has called hooks is meant.
+    let mut ids = variables.iter().filter_map(|name| world.env.text(name)).map(SessionId::new);
+    if let Some(first) = ids.next() {
+        let known = |id: &SessionId| journal::path(&store, id).exists();
+        let found = if known(&first) { Some(first.clone()) } else { ids.find(known) };
+        return found.ok_or(ReportError::Unknown(first));
     }
     let worktree = world.places.worktree.as_deref();
     let mut live: Vec<SessionId> = live_sessions(&store, now)

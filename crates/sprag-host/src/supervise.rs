@@ -3,9 +3,12 @@
 //! does not survive itself, its agent does not survive either: the kernel sees to that.
 
 mod agent;
+mod eyes;
 mod family;
 pub mod site;
 mod streams;
+mod talk;
+pub mod watch;
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -16,13 +19,18 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, set_child_subreaper, setsid};
 use sprag_core::plan::exit::{By, Ended, Exit};
+use sprag_core::plan::seen::{Seen, Trouble};
 use sprag_core::text::Text;
 
 use crate::disk::Disk;
-use crate::env;
-use crate::places;
+use crate::env::{self, Env};
+use crate::person;
+use crate::places::{self, UserPlaces};
+use crate::processes;
+use crate::runs::{Run, Task};
 
 pub use agent::become_agent;
+use eyes::Eyes;
 pub use family::sweep;
 use site::{Claim, Site, Spawn, Word};
 use streams::Streams;
@@ -56,12 +64,13 @@ pub fn supervise(dir: &Path, disk: &dyn Disk, taken: impl FnOnce()) -> io::Resul
     setsid().map(drop).unwrap_or_default();
     set_child_subreaper(Some(getpid()))?;
     let began = Instant::now();
-    let (ended, by) = match prove(&spawn) {
+    let kept = match prove(&spawn) {
         Ok(()) => keep(&site, &spawn, disk)?,
-        Err(why) => (Ended::Refused { why: Text::new(&why) }, By::Itself),
+        Err(why) => Kept::refused(&why),
     };
     let millis = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-    let exit = Exit { v: 1, ended, by, at: env::now(), millis };
+    let exit =
+        Exit { v: 1, ended: kept.ended, by: kept.by, at: env::now(), millis, seen: kept.seen.map(Box::new) };
     site.leave(disk, &exit)?;
     Ok(Supervised::Ended(exit))
 }
@@ -86,22 +95,53 @@ struct Ending {
     killed_at: Instant,
 }
 
+/// How it went.
+struct Kept {
+    ended: Ended,
+    by: By,
+    seen: Option<Seen>,
+}
+
+impl Kept {
+    fn refused(why: &str) -> Kept {
+        Kept { ended: Ended::Refused { why: Text::new(why) }, by: By::Itself, seen: None }
+    }
+}
+
+/// On record for as long as the agent lives, so that hooks and commands below it know whose they are, and that no
+/// person sits there.
+fn register<'d>(spawn: &Spawn, disk: &'d dyn Disk) -> io::Result<Option<Run<'d>>> {
+    let (Some(stage), Some(user)) = (&spawn.watch.stage, UserPlaces::find(&Env::Real)) else {
+        return Ok(None);
+    };
+    if let Some(us) = processes::this_process() {
+        person::remember(&user, disk, us)?;
+    }
+    Run::begin(&user, disk, Task::Stage { stage: stage.clone() }).map(Some)
+}
+
 /// Starts the agent and stays until it and all it started are gone.
-fn keep(site: &Site, spawn: &Spawn, disk: &dyn Disk) -> io::Result<(Ended, By)> {
+fn keep(site: &Site, spawn: &Spawn, disk: &dyn Disk) -> io::Result<Kept> {
     let words = site.listen()?;
-    let mut started = match agent::start(spawn, site) {
+    let run = match register(spawn, disk) {
+        Ok(run) => run,
+        Err(error) => return Ok(Kept::refused(&format!("it cannot be put on record: {error}"))),
+    };
+    let mut started = match agent::start(spawn, site, run.as_ref().map(|run| run.token.as_str())) {
         Ok(started) => started,
         Err(error) => {
             let program = spawn.argv.first().map_or("", String::as_str);
-            let why = format!("`{program}` cannot be started: {error}");
-            return Ok((Ended::Refused { why: Text::new(&why) }, By::Itself));
+            return Ok(Kept::refused(&format!("`{program}` cannot be started: {error}")));
         }
     };
     let agent = Pid::from_child(&started);
     site.note_agent(disk, started.id())?;
     let handle = pidfd_open(agent, PidfdFlags::empty())?;
     let mut streams = Streams::new(&mut started, site);
-    let deadline = Instant::now() + Duration::from_secs(spawn.seconds);
+    let mut eyes = Eyes::new(&spawn.watch);
+    let began = Instant::now();
+    let deadline = began + Duration::from_secs(spawn.seconds);
+    let spent = spawn.watch.allowance.seconds.map(|seconds| began + Duration::from_secs(seconds));
     let grace = Duration::from_secs(spawn.grace);
     let mut ending: Option<Ending> = None;
     let mut is_told = false;
@@ -110,22 +150,30 @@ fn keep(site: &Site, spawn: &Spawn, disk: &dyn Disk) -> io::Result<(Ended, By)> 
             break ended;
         }
         let now = Instant::now();
-        let until = match &ending {
-            None if is_told || now >= deadline => {
+        let reason = if is_told {
+            Some(By::Told)
+        } else if eyes.is_over_budget() || spent.is_some_and(|spent| now >= spent) {
+            Some(By::Budget)
+        } else {
+            (now >= deadline).then_some(By::Deadline)
+        };
+        let until = match (&ending, reason) {
+            (None, Some(by)) => {
                 family::tell(agent, Signal::TERM);
-                let by = if is_told { By::Told } else { By::Deadline };
                 ending = Some(Ending { by, killed_at: now + grace });
                 now + grace
             }
-            None => deadline,
-            Some(ending) if now >= ending.killed_at => {
+            (None, None) => spent.map_or(deadline, |spent| spent.min(deadline)),
+            (Some(ending), _) if now >= ending.killed_at => {
                 family::tell(agent, Signal::KILL);
                 now + LOOK
             }
-            Some(ending) => ending.killed_at,
+            (Some(ending), _) => ending.killed_at,
         };
-        wait(&streams, &handle, &words, until.saturating_duration_since(now).min(LOOK))?;
-        streams.take();
+        let patience = until.saturating_duration_since(now).min(LOOK);
+        wait(&streams, &handle, &words, eyes.patience(now).map_or(patience, |first| first.min(patience)))?;
+        streams.take(|said| eyes.hear(said));
+        eyes.look(site, disk);
         match site::heard(&words) {
             Some(Word::Interrupt) => family::tell(agent, Signal::INT),
             Some(Word::Stop) => is_told = true,
@@ -133,8 +181,10 @@ fn keep(site: &Site, spawn: &Spawn, disk: &dyn Disk) -> io::Result<(Ended, By)> 
         }
     };
     family::end_all(agent)?;
-    streams.take();
-    Ok((ended, ending.map_or(By::Itself, |ending| ending.by)))
+    streams.take(|said| eyes.hear(said));
+    let by = ending.map_or(By::Itself, |ending| ending.by);
+    let seen = eyes.close(site, disk, (by == By::Budget).then_some(Trouble::Budget));
+    Ok(Kept { ended, by, seen })
 }
 
 /// Until the agent ends, prints or somebody speaks.

@@ -75,5 +75,10 @@ pub fn plan(world: &World<'_>, id: &SessionId, now: Timestamp) -> Option<Plan> {
 /// Whether this process is itself part of a check. Only a command refuses by the variable alone: hooks
 /// would be switched off by it.
 pub fn is_within_check(world: &World<'_>) -> bool {
-    world.env.text(checks::VARIABLE).is_some() || runs::task(world.places.user.as_ref(), world.env).is_some()
+    let task = || match runs::task(world.places.user.as_ref(), world.env)? {
+        task @ (runs::Task::Judge | runs::Task::Check | runs::Task::Review { .. }) => Some(task),
+        // An agent at work is no check, and may run some.
+        runs::Task::Stage { .. } => None,
+    };
+    world.env.text(checks::VARIABLE).is_some() || task().is_some()
 }

@@ -115,14 +115,6 @@ impl Failure {
         Failure::new(Kind::No, "no_agent", message).next("sprag doctor")
     }
 
-    pub fn not_run_yet(stage: &str, client: &str, plan: &Path) -> Failure {
-        let message = format!(
-            "stage `{stage}` is worked at by `{client}`, and only agents given as a command can be run yet: `client: {{command: [...]}}`"
-        );
-        let file = shell_word(&plan.display().to_string());
-        Failure::new(Kind::Usage, "not_run_yet", message).next(format!("sprag plan show {file}"))
-    }
-
     pub fn not_trusted(plan: &Path) -> Failure {
         let file = shell_word(&plan.display().to_string());
         Failure::new(Kind::No, "not_trusted", "the plan was not run")

@@ -52,6 +52,8 @@ pub enum Hooks {
     Asking,
     /// The same, for a case about agents in the background or of a kind of their own.
     Agents,
+    /// The same, for a case about hooks that a client skips because nobody has trusted them.
+    Untrusted,
     Plugin,
 }
 
@@ -96,7 +98,7 @@ impl<'a> Rig<'a> {
         let client = installed.client;
         (client.prepare)(&place)?;
         let plugin = match hooks {
-            Hooks::UserSettings | Hooks::Asking | Hooks::Agents => None,
+            Hooks::UserSettings | Hooks::Asking | Hooks::Agents | Hooks::Untrusted => None,
             Hooks::Plugin => Some(kit.plugin.as_path()),
         };
         Ok(Rig { client, place, sandbox, program: &installed.program, plugin, model, runs: 0, folder })
@@ -185,6 +187,17 @@ impl<'a> Rig<'a> {
         let mut command = self.place.command(&self.place.sprag());
         command.args(arguments).envs((self.client.env)(&self.place));
         process::run(command, &self.next_outputs(), DEADLINE)
+    }
+
+    /// The same, for a command that starts clients itself, with `script` in the model's mouth.
+    pub fn sprag_with(
+        &mut self,
+        script: Script,
+        arguments: &[&str],
+    ) -> anyhow::Result<(Finished, Vec<Request>)> {
+        self.model.play(script);
+        let finished = self.sprag(arguments)?;
+        Ok((finished, self.model.take_requests()))
     }
 
     /// As `sprag`, for a command that prints one JSON object.

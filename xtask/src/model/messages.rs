@@ -35,7 +35,7 @@ fn reply(model: &str, turn: &Turn, serial: u64) -> Reply {
     }
     let stop_reason = if turn.calls.is_empty() { "end_turn" } else { "tool_use" };
     let usage = json!({
-        "input_tokens": 100, "output_tokens": 10,
+        "input_tokens": turn.input_tokens.unwrap_or(100), "output_tokens": 10,
         "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0,
     });
     let whole = json!({

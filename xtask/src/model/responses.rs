@@ -42,12 +42,13 @@ fn reply(model: &str, turn: &Turn, serial: u64) -> Reply {
         }));
     }
     items.extend(turn.calls.iter().enumerate().map(|(i, call)| call_item(call, serial, i)));
+    let input = turn.input_tokens.unwrap_or(100);
     let whole = json!({
         "id": format!("resp_{serial:06}"), "object": "response", "created_at": 0, "model": model,
         "status": "completed", "output": items,
         "usage": {
-            "input_tokens": 100, "input_tokens_details": {"cached_tokens": 0},
-            "output_tokens": 10, "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 110,
+            "input_tokens": input, "input_tokens_details": {"cached_tokens": 0},
+            "output_tokens": 10, "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": input + 10,
         },
     });
 

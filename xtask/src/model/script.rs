@@ -10,6 +10,8 @@ use super::Asked;
 pub struct Turn {
     pub text: String,
     pub calls: Vec<Call>,
+    /// How many tokens the request is said to have had, where a story is about that.
+    pub input_tokens: Option<u64>,
 }
 
 #[derive(Clone, Debug)]
@@ -53,11 +55,15 @@ pub enum Part {
 
 impl Turn {
     pub fn say(text: &str) -> Turn {
-        Turn { text: text.to_owned(), calls: Vec::new() }
+        Turn { text: text.to_owned(), ..Turn::default() }
     }
 
     pub fn call(call: Call) -> Turn {
-        Turn { text: String::new(), calls: vec![call] }
+        Turn { calls: vec![call], ..Turn::default() }
+    }
+
+    pub fn having_read(self, input_tokens: u64) -> Turn {
+        Turn { input_tokens: Some(input_tokens), ..self }
     }
 }
 

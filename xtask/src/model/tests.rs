@@ -123,7 +123,7 @@ fn response(text: &str) -> Value {
 
 #[test]
 fn messages_stream_words_and_a_call() {
-    let turn = Turn { text: "now".into(), calls: vec![shell()] };
+    let turn = Turn { text: "now".into(), calls: vec![shell()], ..Turn::default() };
     let mut talk = Talk::about(Script::ending("done").then(turn));
     let answer = talk.post("/v1/messages?beta=true", &message(true, "go"));
     let expected = [
@@ -150,9 +150,10 @@ fn messages_stream_words_and_a_call() {
 
 #[test]
 fn messages_whole() {
-    let mut talk = Talk::about(Script::ending("done").then(Turn::call(shell())));
+    let mut talk = Talk::about(Script::ending("done").then(Turn::call(shell()).having_read(5000)));
     let first = talk.post("/v1/messages", &message(false, "go")).json();
     assert_eq!(first["stop_reason"], "tool_use");
+    assert_eq!(first["usage"]["input_tokens"], 5000);
     assert_eq!(first["content"][0]["input"], shell().input);
     let second = talk.post("/v1/messages", &message(false, "go")).json();
     assert_eq!(second["stop_reason"], "end_turn");
@@ -164,7 +165,7 @@ fn messages_whole() {
 fn responses_stream_words_and_a_call() {
     let call =
         Call { tool: "spawn_agent", namespace: Some("multi_agent_v1"), input: json!({"message": "go"}) };
-    let turn = Turn { text: "now".into(), calls: vec![call] };
+    let turn = Turn { text: "now".into(), calls: vec![call], ..Turn::default() };
     let mut talk = Talk::about(Script::ending("done").then(turn));
     let answer = talk.post("/v1/responses", &response("go"));
     let expected = [

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::seen::Seen;
 use crate::text::Text;
 use crate::time::Timestamp;
 
@@ -13,6 +14,9 @@ pub struct Exit {
     pub at: Timestamp,
     /// How long it ran.
     pub millis: u64,
+    /// What was seen of it at last; a record of an earlier version has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen: Option<Box<Seen>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,6 +39,8 @@ pub enum By {
     Deadline,
     /// Somebody told the supervisor to.
     Told,
+    /// It had used all that it might use.
+    Budget,
 }
 
 #[cfg(test)]
@@ -43,8 +49,8 @@ mod tests {
 
     #[test]
     fn the_record_reads_as_it_is_meant() {
-        let exit =
-            Exit { v: 1, ended: Ended::Code(0), by: By::Itself, at: Timestamp::from_millis(0), millis: 5 };
+        let at = Timestamp::from_millis(0);
+        let exit = Exit { v: 1, ended: Ended::Code(0), by: By::Itself, at, millis: 5, seen: None };
         let text = serde_json::to_string(&exit).unwrap();
         assert_eq!(
             text,

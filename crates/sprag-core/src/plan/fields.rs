@@ -1,6 +1,6 @@
 //! The fields of a plan, as one table: what is unknown is told by it, and the document is made from it.
 
-use super::spec::{Confine, Effort, Kind, Known, Mode, OnExceed};
+use super::spec::{Confine, Effort, Kind, Known, Mode, OnExceed, Stream};
 
 /// One field of a map.
 #[derive(Clone, Copy, Debug)]
@@ -144,6 +144,7 @@ table! { OUTPUT "output":
 
 table! { CLIENT "client":
     command "texts" "required" "a program and its arguments; the brief is named by `SPRAG_BRIEF`",
+    stream "stream" "none" "`claude` or `codex`: it prints what that client prints, and is held to what it says",
 }
 
 /// All of them, the outermost first.
@@ -158,4 +159,5 @@ pub const CHOICES: &[(&str, &[&str])] = &[
     ("effort", Effort::NAMES),
     ("on_exceed", OnExceed::NAMES),
     ("confine", Confine::NAMES),
+    ("stream", Stream::NAMES),
 ];

@@ -2,11 +2,13 @@
 //! looks, records and acts; what follows from what is decided here.
 
 pub mod amend;
+pub mod budget;
 pub mod checks;
 pub mod drawing;
 pub mod exit;
 pub mod fields;
 pub mod graph;
+pub mod liveness;
 pub mod merge;
 pub mod merged;
 pub mod probe;
@@ -22,6 +24,7 @@ pub mod scope;
 pub mod seen;
 pub mod spec;
 pub mod stage;
+pub mod stream;
 pub mod stub;
 pub mod template;
 #[cfg(test)]

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::exit::{self, By, Exit};
 use super::said::Said;
+use super::seen::Trouble;
 use super::spec::Plan;
 use super::stage::{Commit, Failure, Happened, Key, StageId};
 use crate::digest::Digest;
@@ -237,21 +238,35 @@ pub enum Progress {
 }
 
 impl Ended {
-    /// What the exit that a supervisor has written down comes to, as far as that tells. Limits, logins and full
-    /// contexts show in what the client says, and are known to whoever reads that.
+    /// What the exit that a supervisor has written down comes to. Limits, logins and full contexts show in what the
+    /// client has said of itself; whoever was ended by us was not ended by them.
     pub fn of(exit: &Exit, killed: Option<Because>, progress: Progress) -> Ended {
         let failed = |failure| Ended::Failed { failure, progress };
+        let trouble = exit.seen.as_ref().and_then(|seen| seen.trouble.as_ref());
         match (exit.by, &exit.ended, killed) {
             (_, exit::Ended::Refused { .. }, _) => failed(Failure::Setup),
             (By::Told, _, Some(Because::Wedged)) => failed(Failure::Wedged),
             (By::Told, _, Some(Because::Over) | None) => Ended::Stopped,
+            (By::Budget, _, _) => failed(Failure::Budget),
             (By::Deadline, _, _) => failed(Failure::Timeout),
-            (By::Itself, exit::Ended::Code(0), _) => Ended::Well,
-            (By::Itself, exit::Ended::Signal(_), Some(Because::Over)) => Ended::Stopped,
-            (By::Itself, exit::Ended::Code(_) | exit::Ended::Signal(_), _) => failed(Failure::Crash),
+            (By::Itself, ended, _) => match (trouble, ended) {
+                (Some(Trouble::RateLimit { until }), _) => {
+                    Ended::RateLimited { until: until.unwrap_or(exit.at.plus_seconds(UNTOLD_LIMIT)) }
+                }
+                (Some(Trouble::ContextFull), _) => Ended::ContextFull,
+                (Some(Trouble::Auth), _) => failed(Failure::Auth),
+                (Some(Trouble::Overload), _) => failed(Failure::Overload),
+                (Some(Trouble::Budget), _) => failed(Failure::Budget),
+                (None, exit::Ended::Code(0)) => Ended::Well,
+                (None, exit::Ended::Signal(_)) if killed == Some(Because::Over) => Ended::Stopped,
+                (None, _) => failed(Failure::Crash),
+            },
         }
     }
 }
+
+/// Seconds a limit is taken to hold that does not say for how long.
+const UNTOLD_LIMIT: i64 = 300;
 
 impl Recorded {
     /// As a line of the log, which others name and sign.
@@ -275,11 +290,13 @@ pub fn key(run: &Text<64>, stage: &str, attempt: u32, step: &str) -> Key {
 
 #[cfg(test)]
 mod tests {
+    use super::super::seen::Seen;
     use super::*;
 
     #[test]
     fn an_exit_comes_to_an_end_of_a_session() {
-        let exit = |ended, by| Exit { v: 1, ended, by, at: Timestamp::from_millis(0), millis: 1 };
+        let at = Timestamp::from_millis(0);
+        let exit = |ended, by| Exit { v: 1, ended, by, at, millis: 1, seen: None };
         let failed = |failure| Ended::Failed { failure, progress: Progress::Nothing };
         for (ended, by, killed, comes_to) in [
             (exit::Ended::Code(0), By::Itself, None, Ended::Well),
@@ -293,6 +310,34 @@ mod tests {
             (exit::Ended::Refused { why: Text::new("x") }, By::Itself, None, failed(Failure::Setup)),
         ] {
             assert_eq!(Ended::of(&exit(ended, by), killed, Progress::Nothing), comes_to);
+        }
+    }
+
+    #[test]
+    fn what_a_client_says_of_its_end_counts_unless_we_ended_it() {
+        let at = Timestamp::from_millis(1_000_000);
+        let exit = |trouble, by| {
+            let seen = Some(Box::new(Seen { trouble: Some(trouble), ..Seen::default() }));
+            Exit { v: 1, ended: exit::Ended::Code(1), by, at, millis: 1, seen }
+        };
+        let failed = |failure| Ended::Failed { failure, progress: Progress::Nothing };
+        let until = Some(at.plus_seconds(60));
+        for (trouble, by, comes_to) in [
+            (Trouble::RateLimit { until }, By::Itself, Ended::RateLimited { until: at.plus_seconds(60) }),
+            (
+                Trouble::RateLimit { until: None },
+                By::Itself,
+                Ended::RateLimited { until: at.plus_seconds(UNTOLD_LIMIT) },
+            ),
+            (Trouble::ContextFull, By::Itself, Ended::ContextFull),
+            (Trouble::Auth, By::Itself, failed(Failure::Auth)),
+            (Trouble::Overload, By::Itself, failed(Failure::Overload)),
+            (Trouble::Budget, By::Itself, failed(Failure::Budget)),
+            (Trouble::Budget, By::Budget, failed(Failure::Budget)),
+            (Trouble::Auth, By::Deadline, failed(Failure::Timeout)),
+            (Trouble::Auth, By::Told, Ended::Stopped),
+        ] {
+            assert_eq!(Ended::of(&exit(trouble, by), None, Progress::Nothing), comes_to);
         }
     }
 }

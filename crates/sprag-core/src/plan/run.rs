@@ -412,6 +412,6 @@ impl Run {
 fn account(client: &Client) -> String {
     match client {
         Client::Known(known) => known.name().to_owned(),
-        Client::Command { command } => command.first().map(ToString::to_string).unwrap_or_default(),
+        Client::Command { command, .. } => command.first().map(ToString::to_string).unwrap_or_default(),
     }
 }

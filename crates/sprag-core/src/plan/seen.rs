@@ -29,6 +29,9 @@ pub struct Seen {
     /// What ended it, or is about to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trouble: Option<Trouble>,
+    /// What it waits for by its own account, and how long that may take.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wait: Option<Wait>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,10 +50,27 @@ impl Context {
 /// All that a session has cost so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Used {
+    /// Sent and answered; what came out of a cache is not counted again.
     pub tokens: u64,
     /// Millionths of a dollar, where the client says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub micros: Option<u64>,
+}
+
+/// Something that takes its time without a sign of life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wait {
+    pub on: On,
+    pub until: Timestamp,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum On {
+    Model,
+    Tool,
+    /// It tries again by itself.
+    Limit,
 }
 
 /// What a client says of itself, in fields that mean it: prose is never read for this.

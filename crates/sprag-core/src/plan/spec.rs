@@ -119,6 +119,11 @@ choices! {
         Auto "auto",
         Required "required",
     }
+    /// Whose form it has what a program prints about itself.
+    Stream {
+        Claude "claude",
+        Codex "codex",
+    }
     /// Clients that bring an agent along.
     Known {
         Claude "claude",
@@ -145,9 +150,12 @@ pub struct Agent {
 #[serde(untagged)]
 pub enum Client {
     Known(Known),
-    /// Any program: it finds its brief by the environment, and only its exit code counts.
+    /// Any program: it finds its brief by the environment. Its exit code counts, and what it prints where that has
+    /// a form we know.
     Command {
         command: Vec<Text<1000>>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stream: Option<Stream>,
     },
 }
 

@@ -93,6 +93,8 @@ pub struct Job {
     target: Commit,
     /// What people have answered its agents.
     answers: Vec<Text<2000>>,
+    /// Of the whole run.
+    budget: sprag_core::plan::spec::Budget,
 }
 
 impl Job {
@@ -111,6 +113,7 @@ impl Job {
             chain: chain(run, &effect),
             target: run.target().clone(),
             effect,
+            budget: run.plan().head.budget.clone(),
         }
     }
 

@@ -9,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::process::Signal;
+use sprag_core::plan::liveness::Liveness;
 use sprag_core::plan::probe::Found;
 use sprag_core::plan::reconcile::{Action, reconcile};
 use sprag_core::plan::record::{Effect, Ended, Outcome, Progress, Recorded};
@@ -24,12 +25,13 @@ use super::log::Log;
 use super::wire::{Reply, Stopping};
 use super::words::{self, Ask, Asked};
 use super::{look, server};
+use super::vitals::Vitals;
 use crate::disk::RealDisk;
 use crate::env;
 use crate::git::landing;
 use crate::processes;
 use crate::supervise;
-use crate::supervise::site::Probe;
+use crate::supervise::site::{self, Probe, Site};
 
 /// How often everything is looked at although nothing was heard.
 const SWEEP: Duration = Duration::from_secs(30);
@@ -41,6 +43,8 @@ pub(super) enum News {
     Over(Key),
     /// Somebody wants something.
     Asked(Asked),
+    /// A supervisor wants it to be looked at.
+    Rung,
 }
 
 /// How a run stands when nothing more happens by itself.
@@ -93,6 +97,7 @@ pub struct Runner<'a> {
     ground: Ground,
     busy: BTreeSet<Key>,
     watched: BTreeSet<Key>,
+    vitals: Vitals,
     news: Receiver<News>,
     tell: Sender<News>,
     manner: Manner,
@@ -115,11 +120,13 @@ impl<'a> Runner<'a> {
         watch: &'a dyn Fn(&Recorded, &Run, &[Change]),
     ) -> Runner<'a> {
         let (tell, news) = channel();
+        listen(&ground, &tell);
         Runner {
             log,
             ground,
             busy: BTreeSet::new(),
             watched: BTreeSet::new(),
+            vitals: Vitals::default(),
             news,
             tell,
             manner,
@@ -310,8 +317,10 @@ impl<'a> Runner<'a> {
             News::Asked(asked) => self.asked(asked),
             News::Over(session) => {
                 self.watched.remove(&session);
+                self.vitals.forget(&session);
                 Ok(())
             }
+            News::Rung => Ok(()),
         }
     }
 
@@ -348,7 +357,7 @@ impl<'a> Runner<'a> {
         let ended = match site.probe()? {
             Probe::Running => {
                 self.watch_over(key);
-                return Ok(Some(Session::Alive(Alive::Working)));
+                return Ok(Some(Session::Alive(self.alive(key, &site))));
             }
             Probe::Nothing => return Ok(None),
             Probe::Died => {
@@ -358,6 +367,22 @@ impl<'a> Runner<'a> {
             Probe::Ended(exit) => Ended::of(&exit, self.log.run().killed(key), self.progress(key)),
         };
         Ok(Some(Session::Over(ended)))
+    }
+
+    /// What an agent shows whose supervisor lives.
+    fn alive(&mut self, key: &Key, site: &Site) -> Alive {
+        let seen = site.seen();
+        let stage = self.log.run().sessions().get(key);
+        let spec = stage.and_then(|stage| self.log.run().plan().find(stage.as_str()));
+        let context = seen.as_ref().and_then(|seen| seen.context);
+        if spec.zip(context).is_some_and(|(spec, context)| context.percent() >= spec.context_budget) {
+            return Alive::Full;
+        }
+        let Some(worktree) = stage.map(|stage| self.ground.worktree(stage)) else { return Alive::Working };
+        match self.vitals.look(key, site, seen.as_ref(), &worktree, env::now()) {
+            Liveness::Working | Liveness::Suspect => Alive::Working,
+            Liveness::Wedged => Alive::Wedged,
+        }
     }
 
     /// Whether a session has committed anything since its worktree was made.
@@ -383,4 +408,14 @@ impl<'a> Runner<'a> {
             tell.send(News::Over(key)).unwrap_or_default();
         });
     }
+}
+
+/// Whoever cannot be heard is looked at in the next round.
+fn listen(ground: &Ground, tell: &Sender<News>) {
+    let Ok(bell) = site::bell(&ground.run) else { return };
+    let tell = tell.clone();
+    thread::spawn(move || {
+        let mut word = [0; 8];
+        while bell.recv(&mut word).is_ok() && tell.send(News::Rung).is_ok() {}
+    });
 }

@@ -77,7 +77,7 @@ fn every_field_is_read_as_it_is_meant() {
     assert_eq!((docs.agent.mode, &docs.agent.client), (Mode::Tmux, &Client::Known(Known::Cursor)));
     assert_eq!((docs.merge, docs.context_budget, docs.retries), (Merging::Person, 40, 0));
     assert_eq!(look.kind, Kind::Knowledge);
-    assert!(matches!(&look.agent.client, Client::Command { command } if command.len() == 2));
+    assert!(matches!(&look.agent.client, Client::Command { command, .. } if command.len() == 2));
     assert_eq!(last.checks.regression_test.as_ref().map(|test| test.must_contain.len()), Some(1));
 }
 

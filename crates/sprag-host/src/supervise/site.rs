@@ -15,6 +15,7 @@ use sprag_core::plan::exit::Exit;
 use sprag_core::plan::seen::Seen;
 use sprag_core::session::Process;
 
+use super::watch::Watch;
 use crate::daemon::reign;
 use crate::disk::{self, Disk};
 use crate::processes;
@@ -43,6 +44,8 @@ pub struct Spawn {
     /// How long it may take to end, once it is told to.
     pub grace: u64,
     pub stdin: Option<PathBuf>,
+    #[serde(default)]
+    pub watch: Watch,
 }
 
 /// What is known of a session from its folder.
@@ -160,6 +163,11 @@ impl Site {
         Ok(Claim::Ours)
     }
 
+    /// The process that keeps it, or did.
+    pub fn keeper(&self) -> Option<Process> {
+        read(&self.dir.join("claim")).ok()
+    }
+
     pub fn note_agent(&self, disk: &dyn Disk, pid: u32) -> io::Result<()> {
         match processes::look(pid) {
             Some((process, _)) => disk::replace_derived(disk, &self.dir.join("agent.json"), &json(&process)?),
@@ -219,10 +227,29 @@ impl Site {
         Ok(socket)
     }
 
+    /// Somebody who runs plans here should look. Nobody may be there.
+    pub fn ring(&self) {
+        let Some(run) = self.dir.parent().and_then(Path::parent) else { return };
+        let Ok(dir) = File::open(run) else { return };
+        let bell = UnixDatagram::unbound().and_then(|bell| bell.set_nonblocking(true).map(|()| bell));
+        bell.and_then(|bell| bell.send_to(b"look", bell_in(&dir)).map(drop)).unwrap_or_default();
+    }
+
     pub fn tell(&self, word: Word) -> io::Result<()> {
         let dir = File::open(&self.dir)?;
         UnixDatagram::unbound()?.send_to(word.text().as_bytes(), through(&dir)).map(drop)
     }
+}
+
+/// Where supervisors ring, in the folder of runs. Whoever rules there listens.
+pub fn bell(run: &Path) -> io::Result<UnixDatagram> {
+    let dir = File::open(run)?;
+    fs::remove_file(run.join("bell")).unwrap_or_default();
+    UnixDatagram::bind(bell_in(&dir))
+}
+
+fn bell_in(dir: &File) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}/bell", dir.as_raw_fd()))
 }
 
 /// The name of a socket is short, paths are long: this one goes through the open folder.

@@ -38,19 +38,22 @@ impl Streams {
         out.chain(self.err.iter().map(|(pipe, _)| PollFd::new(pipe, PollFlags::IN))).collect()
     }
 
-    /// Everything that is there by now.
-    pub fn take(&mut self) {
-        drain(&mut self.out);
-        drain(&mut self.err);
+    /// Everything that is there by now; what is said on stdout is also handed on.
+    pub fn take(&mut self, mut said: impl FnMut(&[u8])) {
+        drain(&mut self.out, &mut said);
+        drain(&mut self.err, &mut |_| {});
     }
 }
 
-fn drain<Pipe: io::Read>(stream: &mut Option<(Pipe, Log)>) {
+fn drain<Pipe: io::Read>(stream: &mut Option<(Pipe, Log)>, said: &mut dyn FnMut(&[u8])) {
     let mut buffer = [0; 64 * 1024];
     while let Some((pipe, log)) = stream {
         match pipe.read(&mut buffer) {
             Ok(0) => *stream = None,
-            Ok(count) => log.write(&buffer[..count]),
+            Ok(count) => {
+                log.write(&buffer[..count]);
+                said(&buffer[..count]);
+            }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
             Err(_) => *stream = None,

@@ -5,9 +5,9 @@ pub(super) mod target;
 
 use std::path::PathBuf;
 
-use sprag_core::plan::spec::Client;
 use sprag_core::text::shell_word;
 use sprag_host::daemon::begin::{self, Was};
+use sprag_host::daemon::clients;
 use sprag_host::daemon::runner::{Manner, Until};
 use sprag_host::disk::RealDisk;
 use sprag_host::person;
@@ -20,8 +20,8 @@ use crate::output;
 ///
 /// Each stage is worked at in a worktree and on a branch of its own; what its checks find good is merged, tested as
 /// exactly what would land, and landed on the plan's trunk. Where a person is needed it waits for words
-/// (`sprag stage`). A run that was cut short goes on where it was. Agents are commands of the plan
-/// (`client: {command: [...]}`) so far.
+/// (`sprag stage`). A run that was cut short goes on where it was. Agents are clients with our hooks
+/// (`client: claude`, `codex`) or commands of the plan (`client: {command: [...]}`).
 #[derive(clap::Args)]
 pub struct Args {
     /// The plan
@@ -55,13 +55,8 @@ pub fn run(args: Args, cx: &Cx) -> super::Outcome {
     let places = cx.places()?;
     person::check_not_agent(places.user.as_ref())?;
     // Told before anything is begun: a stage that cannot start would block all that builds on it.
-    let cannot = plan.stages().iter().find_map(|stage| match &stage.agent.client {
-        Client::Known(known) => Some((stage, known)),
-        Client::Command { .. } => None,
-    });
-    if let Some((stage, known)) = cannot {
-        return Err(Failure::not_run_yet(stage.id.as_str(), known.name(), &args.file));
-    }
+    let dir = places.worktree.clone().unwrap_or_default();
+    clients::preflight(&plan, &cx.env, &dir).map_err(|unfit| Failure::unfit(&unfit, &args.file))?;
     if !args.trust && !is_wanted(&plan::show::programs(&plan)) {
         return Err(Failure::not_trusted(&args.file));
     }

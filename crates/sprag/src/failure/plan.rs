@@ -5,6 +5,7 @@ use std::path::Path;
 
 use sprag_core::plan::problem::{Found, Weight, Wrong};
 use sprag_core::text::{quoted, shell_word};
+use sprag_host::daemon::clients::Unfit;
 
 use super::{Failure, Kind};
 
@@ -44,5 +45,13 @@ impl Failure {
             Some(near) => failure.next(format!("sprag plan show {name} {near}")),
             None => failure.next(format!("sprag plan show {name}")),
         }
+    }
+
+    /// A stage that nobody can work at here.
+    pub fn unfit(unfit: &Unfit, plan: &Path) -> Failure {
+        let message = format!("stage `{}` cannot be worked at: {}", quoted(&unfit.stage), unfit.why);
+        let file = shell_word(&plan.display().to_string());
+        let show = format!("sprag plan show {file} {}", shell_word(&unfit.stage));
+        Failure::new(Kind::Usage, "unfit", message).next(unfit.next.clone().unwrap_or(show))
     }
 }

@@ -6,6 +6,7 @@
     reason = "a test that cannot go on fails, and it starts programs by trade"
 )]
 
+mod agents;
 mod bad_input;
 mod battered;
 mod blame;

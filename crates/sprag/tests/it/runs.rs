@@ -152,16 +152,3 @@ fn a_resolver_stays_in_the_scope_of_its_stage() {
     assert!(ran.stdout.lines().any(|line| line.ends_with("review")), "{}", ran.stdout);
     assert!(!desk.git("ls-tree --name-only refs/sprag/p/trunk").contains("outside"));
 }
-
-#[test]
-fn a_client_that_cannot_be_run_is_told_before_anything_is_begun() {
-    let desk = Desk::new();
-    let stage = desk.stage("a", &[], "true", "true");
-    let from = stage.find("client:").unwrap();
-    let to = from + stage[from..].find('\n').unwrap();
-    desk.plan(&[format!("{}client: claude{}", &stage[..from], &stage[to..])]);
-    let ran = desk.run();
-    assert_eq!(ran.code, 2);
-    assert!(ran.stderr.contains("stage `a` is worked at by `claude`"), "{}", ran.stderr);
-    assert!(!desk.sandbox.store().join("run").exists());
-}

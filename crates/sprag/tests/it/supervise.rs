@@ -10,6 +10,7 @@ use sprag_core::plan::exit::{By, Ended};
 use sprag_host::disk::RealDisk;
 use sprag_host::supervise::site::{Probe, Site, Spawn, Word};
 use sprag_host::supervise::sweep;
+use sprag_host::supervise::watch::Watch;
 
 use crate::support::Sandbox;
 
@@ -45,6 +46,7 @@ impl Desk {
             seconds: 600,
             grace: 0,
             stdin: None,
+            watch: Watch::default(),
         }
     }
 

@@ -24,6 +24,7 @@ mod memory;
 mod memory_server;
 mod permission;
 mod plain;
+mod plan;
 mod plugin;
 mod reflection;
 mod review;
@@ -31,6 +32,7 @@ mod reviewer_process;
 mod sandboxed_report;
 mod session_start_context;
 mod subagent;
+mod untrusted_plan;
 mod user_prompt_stays;
 
 pub const CASES: &[&Case] = &[
@@ -54,6 +56,8 @@ pub const CASES: &[&Case] = &[
     &broker::CASE,
     &memory::CASE,
     &memory_server::CASE,
+    &plan::CASE,
+    &untrusted_plan::CASE,
 ];
 
 pub struct Case {
@@ -64,11 +68,13 @@ pub struct Case {
 }
 
 impl Case {
-    /// Plugins, hooks that answer for the user, and agents of a kind are a thing of Claude Code alone.
+    /// Plugins, hooks that answer for the user, and agents of a kind are a thing of Claude Code alone; trust in hooks is
+    /// one of Codex.
     pub fn suits(&self, client: &Client) -> bool {
         match self.hooks {
             Hooks::UserSettings => true,
             Hooks::Plugin | Hooks::Asking | Hooks::Agents => client.name == "claude",
+            Hooks::Untrusted => client.name == "codex",
         }
     }
 }

@@ -105,7 +105,8 @@ fn client(reader: &mut Reader, node: &Node) -> Option<Client> {
     let fields = reader.fields(node, &fields::CLIENT)?;
     reader.required(&fields, "command")?;
     let command = reader.texts::<1000>(&fields, "command");
-    (!command.is_empty()).then_some(Client::Command { command })
+    let stream = reader.optional(&fields, "stream");
+    (!command.is_empty()).then_some(Client::Command { command, stream })
 }
 
 pub fn group(reader: &mut Reader, fields: &Fields<'_>) -> Option<Group> {

@@ -1,51 +1,212 @@
 //! Starting the agent of a stage: what is run, with which environment, under whose eyes.
 
-use sprag_core::plan::record::Outcome;
-use sprag_core::plan::spec::Client;
-use sprag_core::plan::stage::{Failure, StageId};
+use std::fs;
 
+use sprag_core::plan::budget::{self, Left};
+use sprag_core::plan::exit::Exit;
+use sprag_core::plan::record::Outcome;
+use sprag_core::plan::spec::{Budget, Client, Known, Mode, StageSpec, Stream};
+use sprag_core::plan::stage::{Failure, StageId};
+use sprag_core::plan::stream;
+use sprag_core::plan::values::Label;
+use sprag_core::text::Text;
+
+use super::super::clients::{self as launchers, Governed, Order, Prompt, environment, hooks, trust};
+use super::super::tmux;
 use super::{Ground, Job, Wrong, failed};
-use crate::disk::Disk;
-use crate::env;
+use crate::clients;
+use crate::disk::{self, Disk};
+use crate::env::{self, Env};
 use crate::exec;
-use crate::supervise::site::Spawn;
+use crate::places;
+use crate::records;
+use crate::supervise::site::{Probe, Site, Spawn};
+use crate::supervise::watch::{Allowance, Screen, Talk, Watch};
 
 /// How long an agent may take where nothing is said.
 const DAY: u64 = 86_400;
 /// How long one that is told to end may take.
 const GRACE: u64 = 10;
-/// What an agent gets of the environment.
-const PASSED_ON: [&str; 8] = ["PATH", "HOME", "USER", "LANG", "LC_ALL", "SHELL", "TERM", "TMPDIR"];
+
+/// What is started.
+struct Program {
+    argv: Vec<String>,
+    env: Vec<(String, String)>,
+    stream: Option<Stream>,
+    talk: Option<Talk>,
+    /// Whether the brief itself is handed over.
+    prompt: Prompt,
+}
 
 impl Job {
     pub(super) fn spawn(&self, stage: &StageId, disk: &dyn Disk) -> Result<Outcome, Wrong> {
         let Some(spec) = &self.spec else { return Ok(failed(Failure::Setup, "the plan has no such stage")) };
-        let Client::Command { command } = &spec.agent.client else {
-            return Ok(failed(Failure::Unknown, "only agents given as a command can be run yet"));
+        // A run may have had thousands of them: they are read where they matter.
+        let is_unknown = |model: &Label| stream::window(model.as_str()).is_none();
+        let is_bounded = spec.budget != Budget::UNBOUNDED || self.budget != Budget::UNBOUNDED;
+        let all = match is_bounded || spec.agent.model.as_ref().is_some_and(is_unknown) {
+            true => self.earlier(),
+            false => Vec::new(),
         };
+        let own: Vec<Exit> =
+            all.iter().filter(|(of, _)| of == stage.as_str()).map(|(_, exit)| exit.clone()).collect();
+        let all: Vec<Exit> = all.into_iter().map(|(_, exit)| exit).collect();
+        let Some(left) = budget::left(&spec.budget, &own) else {
+            return Ok(failed(Failure::Budget, "the `budget` of the stage is used up"));
+        };
+        let Some(of_run) = budget::left(&self.budget, &all) else {
+            return Ok(failed(Failure::Budget, "the `budget` of the plan is used up"));
+        };
+        let left = left.and(of_run);
         let site = self.ground.site(&self.key);
+        disk.make_dirs(site.dir())?;
+        let program = match &spec.agent.client {
+            Client::Command { command, stream } => Ok(Program {
+                argv: command.iter().map(ToString::to_string).collect(),
+                env: environment::passed_on(None, &Env::Real),
+                stream: *stream,
+                talk: None,
+                prompt: Prompt::Stdin,
+            }),
+            Client::Known(known) => self.client(*known, spec, &left, &site, disk)?,
+        };
+        let program = match program {
+            Ok(program) => program,
+            Err(why) => return Ok(failed(Failure::Setup, &why)),
+        };
         let worktree = self.ground.worktree(stage);
         let brief = self.ground.brief(stage);
-        let mut env: Vec<(String, String)> = PASSED_ON
-            .iter()
-            .filter_map(|name| Some(((*name).to_owned(), env::Env::Real.text(name)?)))
-            .collect();
+        let mut env = program.env;
         env.push(("SPRAG_STAGE".to_owned(), stage.as_str().to_owned()));
         env.push(("SPRAG_BRIEF".to_owned(), brief.display().to_string()));
+        let screen = match spec.agent.mode {
+            Mode::Headless => Screen::Pipes,
+            Mode::Tmux => Screen::Terminal,
+        };
+        let watch = Watch {
+            stage: Some(Text::new(stage.as_str())),
+            stream: program.stream,
+            talk: program.talk,
+            allowance: Allowance {
+                tokens: left.tokens,
+                micros: left.micros,
+                seconds: left.seconds,
+                context: Some(spec.context_budget),
+            },
+            screen,
+            window: window(&all, spec),
+        };
         let spawn = Spawn {
             v: 1,
             epoch: self.ground.epoch,
-            argv: command.iter().map(ToString::to_string).collect(),
+            argv: program.argv,
             env,
             dir: worktree.join(spec.working_dir.as_str()),
             worktree,
             branch: Ground::branch(stage),
-            seconds: spec.budget.time.map_or(DAY, |time| u64::from(time.get())),
+            seconds: DAY,
             grace: GRACE,
-            stdin: Some(brief),
+            stdin: (program.prompt == Prompt::Stdin).then_some(brief),
+            watch,
         };
         site.ask(disk, &spawn)?;
-        exec::detach(&std::env::current_exe()?, &["supervise".as_ref(), site.dir().as_os_str()])?;
+        let us = std::env::current_exe()?;
+        match screen {
+            Screen::Pipes => exec::detach(&us, &["supervise".as_ref(), site.dir().as_os_str()])?,
+            Screen::Terminal => {
+                if let Err(why) = tmux::open(&self.ground.run, &site, &us, &spawn.dir)? {
+                    return Ok(failed(Failure::Setup, &why));
+                }
+            }
+        }
         Ok(Outcome::Spawned)
     }
+
+    /// A client, with our hooks. The inner error says why it must not be started.
+    fn client(
+        &self,
+        known: Known,
+        spec: &StageSpec,
+        left: &Left,
+        site: &Site,
+        disk: &dyn Disk,
+    ) -> Result<Result<Program, String>, Wrong> {
+        let env = Env::Real;
+        let launcher = launchers::find(known);
+        let worktree = self.ground.worktree(&spec.id);
+        let mut settings = None;
+        match launcher.governed {
+            Governed::Trusted => {
+                if let Err(refused) = trust::check(known, &env, &worktree) {
+                    return Ok(Err(refused.why));
+                }
+            }
+            Governed::Arguments => {
+                let client =
+                    clients::find(known.name()).expect("what takes our hooks has a line there, says a test");
+                match hooks::settings(client, &env, &worktree) {
+                    Err(why) => return Ok(Err(why)),
+                    Ok(None) => {}
+                    Ok(Some(told)) => {
+                        let path = site.dir().join("settings.json");
+                        disk::replace(disk, &path, told.to_string().as_bytes())?;
+                        settings = Some(path);
+                    }
+                }
+            }
+            Governed::Nobody => {}
+        }
+        let session = records::new_id(env::now());
+        let prompt = format!("Read the file {} and do what it says.", self.ground.brief(&spec.id).display());
+        let order = Order {
+            mode: spec.agent.mode,
+            model: spec.agent.model.as_ref().map(AsRef::as_ref),
+            effort: spec.agent.effort,
+            prompt: &prompt,
+            settings: settings.as_deref(),
+            session: &session,
+            micros: left.micros,
+            git: &places::common_dir(&worktree).unwrap_or_else(|| self.ground.root.join(".git")),
+        };
+        let mut argv = vec![launcher.program.to_owned()];
+        argv.extend((launcher.arguments)(&order));
+        // What it prints says it all, where it prints something.
+        let is_mute = spec.agent.mode == Mode::Tmux || known == Known::Codex;
+        let dir = launcher.talks.filter(|_| is_mute).and_then(|talks| talks(&env));
+        let session = (known == Known::Claude).then_some(session);
+        Ok(Ok(Program {
+            argv,
+            env: environment::passed_on(Some(launcher), &env),
+            stream: launcher.stream,
+            talk: dir.map(|dir| Talk { dir, session }),
+            prompt: launcher.prompt,
+        }))
+    }
+
+    /// How sessions of this run ended so far, the oldest first, and whose they were.
+    fn earlier(&self) -> Vec<(String, Exit)> {
+        let run = self.key.0.as_str().split('/').next().unwrap_or_default();
+        let folders = fs::read_dir(self.ground.run.join("s")).into_iter().flatten().flatten();
+        let mut exits: Vec<(String, Exit)> = folders
+            .filter_map(|folder| {
+                let name = folder.file_name().to_string_lossy().into_owned();
+                let stage = name.strip_prefix(run)?.strip_prefix('.')?.split('.').next()?.to_owned();
+                match Site::at(&folder.path()).probe() {
+                    Ok(Probe::Ended(exit)) => Some((stage, exit)),
+                    Ok(Probe::Nothing | Probe::Running | Probe::Died) | Err(_) => None,
+                }
+            })
+            .collect();
+        exits.sort_by_key(|(_, exit)| exit.at);
+        exits
+    }
+}
+
+/// How much fits into the context of a stage's model, as a client has told it when it ended.
+fn window(exits: &[Exit], spec: &StageSpec) -> Option<u64> {
+    let model = spec.agent.model.as_ref()?;
+    let seen = exits.iter().rev().filter_map(|exit| exit.seen.as_ref());
+    let mut of_model =
+        seen.filter(|seen| seen.model.as_ref().is_some_and(|name| name.as_str() == model.as_str()));
+    of_model.find_map(|seen| seen.context).map(|context| context.window)
 }

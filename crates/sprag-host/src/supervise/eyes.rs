@@ -1,0 +1,110 @@
+//! What is seen of an agent while it works: what it prints, and the talk its client writes down, read as they come and
+//! kept where others can look.
+
+use std::time::{Duration, Instant};
+
+use sprag_core::plan::seen::{Seen, Trouble};
+use sprag_core::plan::stream::{Reader, Source};
+
+use super::site::Site;
+use super::talk::Tail;
+use super::watch::{Allowance, Watch};
+use crate::disk::Disk;
+use crate::env;
+
+/// No oftener is it written down, nor is the talk looked at.
+const PACE: Duration = Duration::from_millis(500);
+
+pub struct Eyes {
+    /// `None`: what it prints has no form, so that only when it does counts.
+    reader: Option<Reader>,
+    heard: Seen,
+    tail: Option<Tail>,
+    allowance: Allowance,
+    /// Something is not written down yet.
+    is_stale: bool,
+    next: Instant,
+    has_rung: bool,
+}
+
+impl Eyes {
+    pub fn new(watch: &Watch) -> Eyes {
+        Eyes {
+            reader: watch.stream.map(|stream| Reader::new(stream, watch.window)),
+            heard: Seen::default(),
+            tail: watch.talk.clone().map(Tail::new),
+            allowance: watch.allowance,
+            is_stale: false,
+            next: Instant::now(),
+            has_rung: false,
+        }
+    }
+
+    pub fn seen(&self) -> &Seen {
+        self.reader.as_ref().map_or(&self.heard, Reader::seen)
+    }
+
+    /// The agent printed something.
+    pub fn hear(&mut self, bytes: &[u8]) {
+        let now = env::now();
+        match &mut self.reader {
+            Some(reader) => reader.take(Source::Printed, bytes, now),
+            None => self.heard.at = Some(now),
+        }
+        self.is_stale = true;
+    }
+
+    /// How long nothing has to be done here.
+    pub fn patience(&self, now: Instant) -> Option<Duration> {
+        (self.is_stale || self.tail.is_some()).then(|| self.next.saturating_duration_since(now))
+    }
+
+    /// Writes down what is new, when its time has come.
+    pub fn look(&mut self, site: &Site, disk: &dyn Disk) {
+        let now = Instant::now();
+        if now < self.next {
+            return;
+        }
+        self.next = now + PACE;
+        self.read_on();
+        if std::mem::take(&mut self.is_stale) {
+            // A full disk must not end an agent.
+            site.note_seen(disk, self.seen()).unwrap_or_default();
+            self.ring(site);
+        }
+    }
+
+    /// At the end, in any case.
+    pub fn close(mut self, site: &Site, disk: &dyn Disk, trouble: Option<Trouble>) -> Option<Seen> {
+        self.read_on();
+        if let Some(reader) = &mut self.reader {
+            reader.finish(env::now());
+        }
+        let mut seen = self.seen().clone();
+        seen.trouble = trouble.or(seen.trouble);
+        seen.wait = None;
+        site.note_seen(disk, &seen).unwrap_or_default();
+        (seen != Seen::default()).then_some(seen)
+    }
+
+    pub fn is_over_budget(&self) -> bool {
+        self.allowance.is_exceeded(self.seen())
+    }
+
+    fn read_on(&mut self) {
+        let (Some(tail), Some(reader)) = (&mut self.tail, &mut self.reader) else { return };
+        let session = reader.seen().client_session.as_ref().map(|id| id.to_string());
+        tail.take(session.as_deref(), |bytes| {
+            reader.take(Source::Written, bytes, env::now());
+            self.is_stale = true;
+        });
+    }
+
+    /// The daemon is told of what it would else hear of at its next round.
+    fn ring(&mut self, site: &Site) {
+        if !self.has_rung && self.allowance.is_context_full(self.seen()) {
+            self.has_rung = true;
+            site.ring();
+        }
+    }
+}

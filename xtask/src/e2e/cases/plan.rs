@@ -1,0 +1,156 @@
+//! A plan is run with real agents: two stages at once that both write the same file, one that builds on both. Whoever
+//! comes second gets a session that resolves the conflict, and what is known of every agent is what the model said.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use anyhow::Context as _;
+use serde_json::Value;
+
+use super::Case;
+use crate::e2e::outcome::Checked;
+use crate::e2e::outcome::expect;
+use crate::e2e::outcome::short;
+use crate::e2e::rig::Hooks;
+use crate::e2e::rig::Rig;
+use crate::model::script::Script;
+use crate::model::script::Turn;
+use crate::process::Ending;
+
+pub const CASE: Case = Case {
+    name: "plan",
+    shows: "three stages of a plan are worked at by the client in worktrees, under our hooks; a conflict is resolved, all is merged",
+    hooks: Hooks::Agents,
+    play,
+};
+
+const PLAN: &str = r#"# Two halves and a whole
+
+```yaml sprag
+version: 1
+name: halves
+stages:
+  - id: left
+    description: mark-of-the-left
+    working_dir: .
+    model: claude-sonnet-4-5
+    files: ["*.txt"]
+    acceptance: ["grep -q left halves.txt"]
+  - id: right
+    description: mark-of-the-right
+    working_dir: .
+    model: claude-sonnet-4-5
+    files: ["*.txt"]
+    acceptance: ["grep -q right halves.txt"]
+  - id: whole
+    description: mark-of-the-whole
+    working_dir: .
+    model: claude-sonnet-4-5
+    files: ["*.txt"]
+    dependencies: [left, right]
+    acceptance: ["test $(cat whole.txt) = 2"]
+```
+"#;
+
+const TRUNK: &str = "refs/sprag/halves/trunk";
+/// Said by the model; what it answers itself is 10 more.
+const READ: u64 = 61_990;
+
+fn play(rig: &mut Rig) -> Checked {
+    let shell = rig.client.shell;
+    let commit = |what: &str| format!("{what} && git add -A && git commit -qm work");
+    let resolve = commit("printf 'left\\nright\\n' >halves.txt");
+    // The turns after the second are for whoever has to resolve the conflict: our hooks want it to look first.
+    let half = |name: &str| {
+        [
+            Turn::call(shell(&commit(&format!("echo {name} >halves.txt")))),
+            Turn::say("The half is there.").having_read(READ),
+            Turn::call(shell(&format!("git merge -q {TRUNK} || true"))),
+            Turn::call(shell("cat halves.txt")),
+            Turn::call(shell(&resolve)),
+            Turn::say("Both halves are there.").having_read(READ),
+        ]
+    };
+    let script = Script::ending("That is all.")
+        .track("left", "mark-of-the-left", half("left"))
+        .track("right", "mark-of-the-right", half("right"))
+        .track(
+            "whole",
+            "mark-of-the-whole",
+            [
+                Turn::call(shell(&commit("grep -c . halves.txt >whole.txt"))),
+                Turn::say("It is whole.").having_read(READ),
+            ],
+        );
+    // Hooks of the user's own would do; here the worktrees have none but those that a stage is given.
+    sprag(rig, &["init", "--client", rig.client.name, "--user", "--yes", "--remove"])?;
+    rig.put_client_on_path()?;
+    for (name, value) in [("user.name", "e2e"), ("user.email", "e2e@localhost")] {
+        git(rig, &["config", name, value])?;
+    }
+    let plan = rig.place.root.join("plan.md");
+    fs::write(&plan, PLAN).map_err(anyhow::Error::from)?;
+    let (finished, requests) = rig.sprag_with(script, &["run", &plan.display().to_string(), "--trust"])?;
+    expect(finished.ending == Ending::Code(0), "the run ends with everything merged", || {
+        format!("{:?}: {}", finished.ending, short(&format!("{}\n{}", finished.stdout, finished.stderr)))
+    })?;
+    expect(finished.stdout.contains("conflicted"), "the halves come into conflict", || {
+        short(&finished.stdout)
+    })?;
+    let found = git(rig, &["show", &format!("{TRUNK}:halves.txt")])?;
+    expect(found == "left\nright\n", "the trunk has both halves", || found.clone())?;
+    let found = git(rig, &["show", &format!("{TRUNK}:whole.txt")])?;
+    expect(found == "2\n", "the last stage saw both", || found.clone())?;
+    let exits = exits(&rig.place.project().join(".git/sprag/run/s"))?;
+    expect(exits.len() == 4, "three stages and one conflict are four sessions", || exits.len().to_string())?;
+    let governed: BTreeSet<String> = rig.sprag_json(&["sessions", "--json"])?["sessions"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|session| session["id"].as_str().map(str::to_owned))
+        .collect();
+    for exit in &exits {
+        let seen = &exit["seen"];
+        let context = (seen["context"]["tokens"].as_u64(), seen["context"]["window"].as_u64());
+        expect(context == (Some(READ + 10), Some(200_000)), "the context is the measured one", || {
+            seen.to_string()
+        })?;
+        expect(
+            seen["last_tool"] == "Bash" && seen["turns"].as_u64() >= Some(2),
+            "turns and tools are counted",
+            || seen.to_string(),
+        )?;
+        let id = seen["client_session"].as_str().unwrap_or_default();
+        expect(governed.contains(id), "our hooks were called in every session", || {
+            format!("{id}: {governed:?}")
+        })?;
+    }
+    let asked = requests.iter().filter(|request| request.contains("mark-of-the-")).count();
+    expect(asked >= 8, "the model is asked by what the briefs say", || asked.to_string())
+}
+
+fn sprag(rig: &mut Rig, arguments: &[&str]) -> Checked {
+    let finished = rig.sprag(arguments)?;
+    expect(finished.ending == Ending::Code(0), "the command ends well", || finished.stderr.clone())
+}
+
+fn git(rig: &Rig, arguments: &[&str]) -> anyhow::Result<String> {
+    let output =
+        rig.place.command(Path::new("git")).args(arguments).output().context("cannot start `git`")?;
+    anyhow::ensure!(
+        output.status.success(),
+        "git {arguments:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// What supervisors have left.
+fn exits(sessions: &Path) -> anyhow::Result<Vec<Value>> {
+    let mut found = Vec::new();
+    for session in fs::read_dir(sessions)? {
+        found.push(serde_json::from_slice(&fs::read(session?.path().join("exit.json"))?)?);
+    }
+    Ok(found)
+}
