@@ -1,13 +1,16 @@
 //! A plan as a graph of stages, what each of them is doing, and what is to be done next. Pure: the daemon
 //! looks, records and acts; what follows from what is decided here.
 
+pub mod brief;
 pub mod checks;
 pub mod drawing;
 pub mod exit;
 pub mod fields;
 pub mod graph;
+pub mod handoff;
 pub mod merge;
 pub mod merged;
+pub mod notes;
 pub mod probe;
 pub mod problem;
 mod reading;

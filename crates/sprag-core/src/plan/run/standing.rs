@@ -1,7 +1,7 @@
 //! Where a stage stands in a run: its state, and what was done for it that no state tells.
 
 use super::super::record::Brief;
-use super::super::stage::{Commit, Happened, Key, Stage, Verified};
+use super::super::stage::{Cause, Commit, Failure, Happened, Key, Stage, Verified};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standing {
@@ -34,6 +34,10 @@ pub struct Standing {
     /// Changes of its state, and after how many of them somebody was told.
     pub moves: u32,
     pub notified: u32,
+    /// Why it was red when merged, until it is good again.
+    pub red: Option<Cause>,
+    /// What ended the agent before, if that was a failure.
+    pub failed: Option<Failure>,
 }
 
 impl Standing {
@@ -56,6 +60,8 @@ impl Standing {
             is_salvaged: false,
             moves: 0,
             notified: 0,
+            red: None,
+            failed: None,
         }
     }
 
@@ -75,6 +81,15 @@ impl Standing {
             Happened::Green { .. } | Happened::Queued { .. } => self.unchanged = 0,
             _ => {}
         }
+        match (&self.stage, &to) {
+            (Stage::MergeHeld { cause, .. }, _) => self.red = Some(cause.clone()),
+            (_, Stage::Merging { .. }) => self.red = None,
+            _ => {}
+        }
+        self.failed = match what {
+            Happened::Failed { failure, .. } => Some(*failure),
+            _ => None,
+        };
         self.is_preparing = false;
         self.is_briefed = false;
         self.moves += 1;
