@@ -101,6 +101,34 @@ impl Handoff {
         *self == bare
     }
 
+    /// With what another knows where this one says nothing.
+    #[must_use]
+    pub fn filled(self, from: Handoff) -> Handoff {
+        fn list<T>(own: Vec<T>, other: Vec<T>) -> Vec<T> {
+            if own.is_empty() { other } else { own }
+        }
+        fn text<const N: usize>(own: Text<N>, other: Text<N>) -> Text<N> {
+            if own.is_empty() { other } else { own }
+        }
+        Handoff {
+            session_id: text(self.session_id, from.session_id),
+            stage_id: text(self.stage_id, from.stage_id),
+            context_percent: self.context_percent.or(from.context_percent),
+            completed_tasks: list(self.completed_tasks, from.completed_tasks),
+            key_decisions: list(self.key_decisions, from.key_decisions),
+            discovered_facts: list(self.discovered_facts, from.discovered_facts),
+            open_questions: list(self.open_questions, from.open_questions),
+            next_actions: list(self.next_actions, from.next_actions),
+            branch: text(self.branch, from.branch),
+            commits: list(self.commits, from.commits),
+            uncommitted_files: list(self.uncommitted_files, from.uncommitted_files),
+            files_read: list(self.files_read, from.files_read),
+            files_modified: list(self.files_modified, from.files_modified),
+            prose: text(self.prose, from.prose),
+            others: if self.others.is_empty() { from.others } else { self.others },
+        }
+    }
+
     /// The second form. A text may stand for a list of one, and for a task or decision that has nothing more to it.
     pub fn read(root: &Node, prose: &str) -> Result<Handoff, Fault> {
         let What::Map(members) = &root.what else { return Err(fault(root, "a handoff is a map")) };
@@ -121,7 +149,9 @@ impl Handoff {
                 "uncommitted_files" => read.uncommitted_files = list(node, text)?,
                 "files_read" => read.files_read = list(node, text)?,
                 "files_modified" => read.files_modified = list(node, text)?,
-                _ if read.others.len() >= OTHERS => return Err(fault(node, "too many keys that nobody knows")),
+                _ if read.others.len() >= OTHERS => {
+                    return Err(fault(node, "too many keys that nobody knows"));
+                }
                 other if other.len() > KEY => return Err(fault(node, "its key is too long")),
                 other => {
                     let value = redact::value(node.value()).into_inner();
@@ -132,9 +162,17 @@ impl Handoff {
         Ok(read)
     }
 
-    /// As a file. What is not known is left out.
+    /// As a file.
     pub fn text(&self) -> String {
-        let mut keys = Map::new();
+        match self.prose.is_empty() {
+            true => yaml(&self.keys()),
+            false => format!("---\n{}---\n\n{}\n", yaml(&self.keys()), self.prose),
+        }
+    }
+
+    /// What is known of it, in its order.
+    pub fn keys(&self) -> Vec<(String, Value)> {
+        let mut keys = Vec::new();
         let mut put = |name: &str, value: Value| {
             let is_nothing = match &value {
                 Value::Null => true,
@@ -143,7 +181,7 @@ impl Handoff {
                 _ => false,
             };
             if !is_nothing {
-                keys.insert(name.to_owned(), value);
+                keys.push((name.to_owned(), value));
             }
         };
         let completed = |it: &Completed| json!({"description": it.description, "files": it.files});
@@ -163,10 +201,7 @@ impl Handoff {
         put("files_read", json!(self.files_read));
         put("files_modified", json!(self.files_modified));
         self.others.iter().for_each(|(name, value)| put(name, value.clone()));
-        match self.prose.is_empty() {
-            true => yaml(&keys),
-            false => format!("---\n{}---\n\n{}\n", yaml(&keys), self.prose),
-        }
+        keys
     }
 
     /// For the next agent: a heading and lines for each part that has something in it.

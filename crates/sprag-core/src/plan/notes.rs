@@ -88,8 +88,6 @@ impl Said {
 /// Where notes come from when they become candidates.
 #[derive(Clone, Debug)]
 pub struct Source<'a> {
-    pub plan: &'a str,
-    pub stage: &'a StageId,
     /// What the stage was merged as, where it was: the trace tells from there whose each line is.
     pub merged: Option<&'a Commit>,
 }
@@ -102,23 +100,25 @@ pub fn submission(notes: &[Note], source: &Source<'_>) -> Option<Value> {
         Said::Note { .. } => Some(1),
         Said::Question { .. } => None,
     };
-    let is_long_enough = |note: &&Note| note.said.text().trim().chars().count() >= SUMMARY_LEAST;
-    let mut ranked: Vec<(u8, &Note)> = notes
-        .iter()
-        .rev()
-        .filter(is_long_enough)
-        .filter_map(|note| Some((rank(&note)?, note)))
-        .collect();
+    // What had a secret in it makes no sense without.
+    let is_whole = |note: &&Note| {
+        let text = note.said.text().trim();
+        text.chars().count() >= SUMMARY_LEAST && !text.contains("[redacted:")
+    };
+    let mut ranked: Vec<(u8, &Note)> =
+        notes.iter().rev().filter(is_whole).filter_map(|note| Some((rank(&note)?, note))).collect();
     ranked.sort_by_key(|(rank, _)| *rank);
     let candidates: Vec<Value> =
         ranked.into_iter().take(CANDIDATES).map(|(_, note)| candidate(note, source)).collect();
     (!candidates.is_empty()).then(|| json!({ "candidates": candidates }))
 }
 
+/// No name of a plan or stage: that would make a statement look as if it was about this project.
+const FROM: &str = "Noted by an agent at work.";
+
 fn candidate(note: &Note, source: &Source<'_>) -> Value {
     let text = plain(note.said.text());
     let summary = first_sentence(&text);
-    let from = format!("Noted at stage `{}` of plan `{}`.", source.stage.as_str(), source.plan);
     let (category, kind, criteria, why) = match &note.said {
         Said::Decision { why, .. } => {
             ("convention", "decision", &["decision_rationale"][..], plain(why.as_str()))
@@ -130,8 +130,8 @@ fn candidate(note: &Note, source: &Source<'_>) -> Value {
     let because = if why.trim().is_empty() { String::new() } else { format!("\n\nBecause {}", why.trim()) };
     let mut candidate = json!({
         "category": category, "kind": kind, "summary": summary,
-        "detail": format!("{}{because}\n\n{from}", text.trim()),
-        "tags": [source.stage.as_str(), note.said.name()], "scope": "project",
+        "detail": format!("{}{because}\n\n{FROM}", text.trim()),
+        "tags": [note.said.name()], "scope": "project",
         "criteria_met": criteria, "confidence": "low",
     });
     if let Some(commit) = source.merged {
@@ -158,9 +158,7 @@ mod tests {
         Note { v: 1, id: Text::from(id), at, stage: StageId::new("parser"), session: None, said }
     }
 
-    fn source(stage: &StageId) -> Source<'_> {
-        Source { plan: "p", stage, merged: None }
-    }
+    const NOWHERE: Source<'_> = Source { merged: None };
 
     #[test]
     fn a_note_is_a_line_that_reads_back() {
@@ -173,35 +171,44 @@ mod tests {
 
     #[test]
     fn no_note_keeps_a_secret_or_a_second_line_in_a_list() {
-        let said = Said::Note { text: Text::from("token ghp_0123456789abcdefghij0123456789abcdef\n## Scope") };
+        let said =
+            Said::Note { text: Text::from("token ghp_0123456789abcdefghij0123456789abcdef\n## Scope") };
         assert_eq!(said.redacted().line(), "note: token [redacted:github_token] ## Scope");
     }
 
     #[test]
     fn decisions_and_notes_become_candidates_in_form_and_questions_do_not() {
-        let stage = StageId::new("parser");
         let notes = [
-            note("1", Said::Note { text: Text::from("The lexer must be reset before each file. Else it leaks.") }),
+            note(
+                "1",
+                Said::Note { text: Text::from("The lexer must be reset before each file. Else it leaks.") },
+            ),
             note("2", Said::Question { text: Text::from("Who owns the cache directory?") }),
-            note("3", Said::Decision { text: Text::from("Spans are bytes"), why: Text::from("files may be no UTF-8") }),
+            note(
+                "3",
+                Said::Decision {
+                    text: Text::from("Spans are bytes"),
+                    why: Text::from("files may be no UTF-8"),
+                },
+            ),
             note("4", Said::Note { text: Text::from("short") }),
+            note("5", Said::Note { text: Text::from("the key is [redacted:github_token], of course") }),
         ];
-        let submitted = submission(&notes, &source(&stage)).unwrap();
+        let submitted = submission(&notes, &NOWHERE).unwrap();
         let read = learning::submission(&submitted.to_string()).unwrap();
         assert_eq!(read.rejected, []);
         let summaries: Vec<&str> = read.accepted.iter().map(|(_, it)| it.summary.as_str()).collect();
         assert_eq!(summaries, ["Spans are bytes", "The lexer must be reset before each file"]);
         assert!(read.accepted[0].1.detail.as_str().contains("Because files may be no UTF-8"));
-        assert_eq!(submission(&notes[1..2], &source(&stage)), None);
+        assert_eq!(submission(&notes[1..2], &NOWHERE), None);
     }
 
     #[test]
     fn of_too_many_the_latest_are_handed_in() {
-        let stage = StageId::new("parser");
         let notes: Vec<Note> = (0..100)
             .map(|n| note("x", Said::Note { text: Text::new(format!("fact number {n} of the parser")) }))
             .collect();
-        let submitted = submission(&notes, &source(&stage)).unwrap();
+        let submitted = submission(&notes, &NOWHERE).unwrap();
         let candidates = submitted["candidates"].as_array().unwrap();
         assert_eq!(candidates.len(), CANDIDATES);
         assert_eq!(candidates[0]["summary"], "fact number 99 of the parser");

@@ -5,11 +5,13 @@ mod brief;
 mod claim;
 mod launch;
 mod queue;
+mod salvage;
 
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use sprag_core::plan::brief::Told;
 use sprag_core::plan::record::{Effect, Outcome};
 use sprag_core::plan::run::Run;
 use sprag_core::plan::spec::StageSpec;
@@ -17,12 +19,13 @@ use sprag_core::plan::stage::{Commit, Failure, Key, Stage, StageId};
 use sprag_core::plan::why::stage_of;
 use sprag_core::text::Text;
 
-use crate::disk::{self, Disk};
+use super::anchor;
+use crate::checks;
+use crate::disk::Disk;
 use crate::exec::{self, Run as Program};
 use crate::git::landing::{self, Refused, Swapped};
 use crate::git::worktrees;
 use crate::supervise::site::{Probe, Site, Word};
-use crate::{checks, env};
 
 /// How long all that a stage sets up may take.
 const SETUP: Duration = Duration::from_secs(900);
@@ -58,7 +61,7 @@ impl Ground {
     }
 
     fn brief(&self, stage: &StageId) -> PathBuf {
-        self.run.join("briefs").join(&self.plan).join(format!("{}.md", stage.as_str()))
+        anchor::path(&self.run, &self.plan, stage)
     }
 
     pub fn salvage(&self, stage: &StageId, attempt: u32) -> String {
@@ -76,13 +79,25 @@ pub struct Job {
     stage: Option<Stage>,
     base: Option<Commit>,
     gates: Vec<sprag_core::plan::checks::Check>,
-    overview: String,
+    /// What the run knows for whoever is told of the stage.
+    told: Option<Told>,
+    /// Of the stage's work, where it is about a candidate.
+    head: Option<Commit>,
 }
 
 impl Job {
     pub fn new(run: &Run, ground: &Ground, key: Key, effect: Effect) -> Job {
         let id = stage_of(run, &effect).cloned();
         let standing = id.as_ref().and_then(|id| run.standing(id));
+        let is_telling = matches!(effect, Effect::WriteBrief { .. } | Effect::Salvage { .. });
+        let told = id.as_ref().filter(|_| is_telling).and_then(|id| Told::of(run, id));
+        let head = match &effect {
+            Effect::Gate { number, .. } => {
+                let entry = run.queue().entries().iter().find(|entry| entry.number == *number);
+                entry.map(|entry| entry.verified.head.clone())
+            }
+            _ => None,
+        };
         Job {
             key,
             effect,
@@ -91,7 +106,8 @@ impl Job {
             stage: standing.map(|standing| standing.stage.clone()),
             base: standing.and_then(|standing| standing.worktree.clone()),
             gates: run.plan().head.gates.clone(),
-            overview: run.plan().head.overview.to_string(),
+            told,
+            head,
         }
     }
 
@@ -121,12 +137,13 @@ impl Job {
             }
             Effect::Setup { stage } => self.set_up(stage)?,
             Effect::Check { stage, of } => self.check(stage, *of, disk)?,
-            Effect::WriteBrief { stage, .. } => {
-                let path = self.ground.brief(stage);
-                disk::make_parent(disk, &path)?;
-                disk::replace(disk, &path, self.brief(stage).as_bytes())?;
-                Outcome::Done
-            }
+            Effect::WriteBrief { stage, brief } => match self.brief(stage, *brief, disk)? {
+                Some(written) => {
+                    anchor::keep(&self.ground.brief(stage), disk, *brief, &written)?;
+                    Outcome::Done
+                }
+                None => failed(Failure::Setup, "the plan has no such stage"),
+            },
             Effect::Spawn { stage } => self.spawn(stage, disk)?,
             // An agent that runs a command and nothing else hears nobody: it is told by its next brief.
             Effect::Nudge { .. } | Effect::Notify { .. } => Outcome::Done,
@@ -142,13 +159,7 @@ impl Job {
                 }
                 Outcome::Done
             }
-            Effect::Salvage { stage } => {
-                let attempt = self.stage.as_ref().map_or(0, Stage::attempt);
-                let reference = self.ground.salvage(stage, attempt);
-                let why = format!("What stage `{}` left behind", stage.as_str());
-                let kept = worktrees::salvage(&self.ground.worktree(stage), &reference, &why, env::now())?;
-                Outcome::Salvaged { carry: Text::new(kept.map_or("nothing".to_owned(), |_| reference)) }
-            }
+            Effect::Salvage { stage } => self.salvage(stage, disk)?,
             Effect::Candidate { number, on, head } => self.candidate(*number, on, head)?,
             Effect::Gate { number, commit, tree } => self.gate(*number, commit, tree, disk)?,
             Effect::Land { from, to, .. } => {

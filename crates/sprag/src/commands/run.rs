@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde_json::json;
 use sprag_core::plan::record::{Outcome, Recorded};
 use sprag_core::plan::run::Run;
-use sprag_core::plan::spec::Client;
+use sprag_core::plan::spec::{Client, Kind};
 use sprag_core::plan::stage::StageId;
 use sprag_host::daemon::begin::{self, Was};
 use sprag_host::daemon::runner::{Rest, Runner};
@@ -40,7 +40,8 @@ pub fn run(args: Args, cx: &Cx) -> super::Outcome {
     let places = cx.places()?;
     person::check_not_agent(places.user.as_ref())?;
     // Told before anything is begun: a stage that cannot start would block all that builds on it.
-    let cannot = plan.stages().iter().find_map(|stage| match &stage.agent.client {
+    let with_agent = plan.stages().iter().filter(|stage| stage.kind != Kind::KnowledgeDistill);
+    let cannot = { with_agent }.find_map(|stage| match &stage.agent.client {
         Client::Known(known) => Some((stage, known)),
         Client::Command { .. } => None,
     });

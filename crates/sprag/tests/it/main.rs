@@ -8,6 +8,7 @@
 
 mod bad_input;
 mod blame;
+mod briefs;
 mod broker;
 mod bypasses;
 mod checked;

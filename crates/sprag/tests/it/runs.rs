@@ -9,12 +9,12 @@ use serde_json::Value;
 
 use crate::support::{Ran, Sandbox};
 
-struct Desk {
-    sandbox: Sandbox,
+pub struct Desk {
+    pub sandbox: Sandbox,
 }
 
 impl Desk {
-    fn new() -> Desk {
+    pub fn new() -> Desk {
         let sandbox = Sandbox::new();
         for args in [&["config", "user.name", "t"][..], &["config", "user.email", "t@localhost"]] {
             assert!(sandbox.git(args).status.success());
@@ -26,7 +26,7 @@ impl Desk {
         desk
     }
 
-    fn git(&self, args: &str) -> String {
+    pub fn git(&self, args: &str) -> String {
         let args: Vec<&str> = args.split(' ').collect();
         let output = self.sandbox.git(&args);
         assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -34,7 +34,7 @@ impl Desk {
     }
 
     /// A stage whose agent is this script; each time it runs, it says so outside of the worktree.
-    fn stage(&self, id: &str, needs: &[&str], script: &str, acceptance: &str) -> String {
+    pub fn stage(&self, id: &str, needs: &[&str], script: &str, acceptance: &str) -> String {
         let path = self.sandbox.home.join(format!("{id}.sh"));
         let ran = self.sandbox.home.join(format!("{id}.ran"));
         let script = format!(
@@ -49,7 +49,7 @@ impl Desk {
         )
     }
 
-    fn plan(&self, stages: &[String]) -> PathBuf {
+    pub fn plan(&self, stages: &[String]) -> PathBuf {
         let text = format!(
             "# Plan\n\n```yaml sprag\nversion: 1\nname: p\ntarget: main\nstages:\n{}```\n",
             stages.concat()
@@ -59,32 +59,32 @@ impl Desk {
         path
     }
 
-    fn run(&self) -> Ran {
+    pub fn run(&self) -> Ran {
         let plan = self.sandbox.home.join("plan.md").display().to_string();
         self.sandbox.run(&["run", &plan, "--trust"])
     }
 
-    fn start(&self) -> Child {
+    pub fn start(&self) -> Child {
         let mut command = self.sandbox.command(env!("CARGO_BIN_EXE_sprag"));
         command.arg("run").arg(self.sandbox.home.join("plan.md")).arg("--trust");
         command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap()
     }
 
-    fn runs(&self, id: &str) -> usize {
+    pub fn runs(&self, id: &str) -> usize {
         fs::read_to_string(self.sandbox.home.join(format!("{id}.ran"))).map_or(0, |text| text.lines().count())
     }
 
-    fn on_trunk(&self, path: &str) -> String {
+    pub fn on_trunk(&self, path: &str) -> String {
         self.git(&format!("show refs/sprag/p/trunk:{path}"))
     }
 
-    fn records(&self) -> Vec<Value> {
+    pub fn records(&self) -> Vec<Value> {
         let text = fs::read_to_string(self.sandbox.store().join("run/plans/p.jsonl")).unwrap();
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
     /// Every commit the trunk was moved to was found good as exactly that commit before.
-    fn assert_all_landed_was_tested(&self) {
+    pub fn assert_all_landed_was_tested(&self) {
         let records = self.records();
         let mut gates: Vec<(String, String)> = Vec::new();
         let mut green: Vec<String> = Vec::new();

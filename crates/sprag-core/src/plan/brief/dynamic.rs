@@ -52,7 +52,8 @@ fn assignment(told: &Told) -> String {
     let mut text = quote(&format!("{}\n\n{}", spec.name, spec.description));
     if !spec.tasks.is_empty() {
         let tasks = spec.tasks.iter().map(|task| {
-            let done = if told.ticked.iter().any(|id| id.as_str() == task.id.as_str()) { " (done)" } else { "" };
+            let done =
+                if told.ticked.iter().any(|id| id.as_str() == task.id.as_str()) { " (done)" } else { "" };
             format!("`{}`{done}: {}", task.id.as_str(), quoted(task.text.as_str()))
         });
         text.push_str(&format!("\n\nIn these tasks:\n\n{}", items(tasks, ITEMS)));
@@ -82,9 +83,11 @@ fn answers(told: &Told) -> String {
 }
 
 fn outputs(told: &Told) -> String {
-    let outputs = told.spec.outputs.iter().map(|output| {
-        format!("`{}`: {}", output.name.as_str(), quoted(output.description.as_str()))
-    });
+    let outputs = told
+        .spec
+        .outputs
+        .iter()
+        .map(|output| format!("`{}`: {}", output.name.as_str(), quoted(output.description.as_str())));
     let told = items(outputs, ITEMS);
     if told.is_empty() { told } else { format!("{told}\n\nEach is left by `sprag stage output NAME VALUE`.") }
 }
@@ -93,9 +96,12 @@ fn checks(checks: &Checks) -> String {
     let mut lines: Vec<String> = Vec::new();
     let commands = [&checks.acceptance, &checks.after_stage, &checks.wiring_tests, &checks.truths];
     lines.extend(commands.into_iter().flatten().map(check));
-    lines.extend(checks.artifacts.iter().map(|glob| {
-        format!("has to be there, with something in it: `{}`", quoted(&glob.to_string()))
-    }));
+    lines.extend(
+        checks
+            .artifacts
+            .iter()
+            .map(|glob| format!("has to be there, with something in it: `{}`", quoted(&glob.to_string()))),
+    );
     lines.extend(checks.wiring.iter().map(|wiring| {
         format!(
             "`{}` has to stand in `{}`: {}",
@@ -104,9 +110,12 @@ fn checks(checks: &Checks) -> String {
             quoted(wiring.description.as_str())
         )
     }));
-    lines.extend(checks.dead_code_check.iter().map(|dead| {
-        format!("must list nothing that nobody calls: `{}`", quoted(dead.command.as_str()))
-    }));
+    lines.extend(
+        checks
+            .dead_code_check
+            .iter()
+            .map(|dead| format!("must list nothing that nobody calls: `{}`", quoted(dead.command.as_str()))),
+    );
     lines.extend(checks.regression_test.iter().map(|test| {
         format!("the test that would have shown it has to be in `{}`", quoted(test.file.as_str()))
     }));

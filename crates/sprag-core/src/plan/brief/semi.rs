@@ -58,7 +58,8 @@ fn sandbox(sandbox: &Sandbox, more: &[String]) -> String {
         Network::Open => None,
         Network::None => Some("There is no network.".to_owned()),
         Network::Hosts(hosts) => {
-            let hosts: Vec<String> = hosts.iter().map(|host| format!("`{}`", quoted(host.as_str()))).collect();
+            let hosts: Vec<String> =
+                hosts.iter().map(|host| format!("`{}`", quoted(host.as_str()))).collect();
             Some(format!("The network is closed but for {}.", hosts.join(", ")))
         }
     });
@@ -67,9 +68,8 @@ fn sandbox(sandbox: &Sandbox, more: &[String]) -> String {
 }
 
 fn skills(told: &Told) -> String {
-    let line = |name: &str, about: &str| {
-        quote_agent(&format!("{}: {}", quoted(name), crate::text::one_line(about)))
-    };
+    let line =
+        |name: &str, about: &str| quote_agent(&format!("{}: {}", quoted(name), crate::text::one_line(about)));
     let skills = told.known.skills.iter().take(SKILLS);
     skills.map(|skill| line(skill.name.as_str(), skill.description.as_str())).collect::<Vec<_>>().join("\n")
 }

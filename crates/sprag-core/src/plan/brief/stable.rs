@@ -9,7 +9,9 @@ pub fn stable(kind: Brief) -> String {
         Brief::Knowledge => ("finding things out for a plan", KNOWLEDGE, LOOKING),
         Brief::Recovery => ("a stage of a plan, taken up again", RECOVERY, AT_WORK),
         Brief::Merge => ("a stage of a plan, red when merged", MERGE, AT_WORK),
-        Brief::MergeConflict => ("a stage of a plan, in conflict with what is merged", MERGE_CONFLICT, AT_WORK),
+        Brief::MergeConflict => {
+            ("a stage of a plan, in conflict with what is merged", MERGE_CONFLICT, AT_WORK)
+        }
         Brief::BaseConflict => ("a plan, in conflict with its target", BASE_CONFLICT, AT_WORK),
     };
     format!("# Brief: {title}\n\n{about}\n## How to work here\n\n{rules}\n{TELLING}\n{QUOTED}")

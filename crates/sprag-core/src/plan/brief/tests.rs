@@ -187,5 +187,8 @@ fn ten_notes_are_recited_and_they_are_the_last() {
     let mut told = told("a");
     told.notes = (0..30).map(|n| note(&format!("number {n}."))).collect();
     let text = recitation(&told);
-    assert!(text.contains("number 29.") && text.contains("number 20.") && !text.contains("number 19."), "{text}");
+    assert!(
+        text.contains("number 29.") && text.contains("number 20.") && !text.contains("number 19."),
+        "{text}"
+    );
 }

@@ -1,18 +1,18 @@
 //! Plain data as YAML that every reader understands in the same way: maps and lists in lines of their own, and every
 //! text in the quotes of JSON, so that none is taken for a number, a tag or the end of the document.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// What is nested deeper stands on one line, as JSON, which is YAML too.
 const DEPTH: usize = 8;
 
-pub fn yaml(members: &Map<String, Value>) -> String {
+pub fn yaml(members: &[(String, Value)]) -> String {
     let mut out = String::new();
-    map(&mut out, members, 0);
+    map(&mut out, members.iter().map(|(name, value)| (name, value)), 0);
     out
 }
 
-fn map(out: &mut String, members: &Map<String, Value>, depth: usize) {
+fn map<'a>(out: &mut String, members: impl Iterator<Item = (&'a String, &'a Value)>, depth: usize) {
     for (name, value) in members {
         out.push_str(&"  ".repeat(depth));
         out.push_str(&key(name));
@@ -34,7 +34,7 @@ fn below(out: &mut String, value: &Value, depth: usize) {
     match value {
         Value::Object(members) if !members.is_empty() && depth < DEPTH => {
             out.push('\n');
-            map(out, members, depth + 1);
+            map(out, members.iter(), depth + 1);
         }
         Value::Array(items) if !items.is_empty() && depth < DEPTH => {
             out.push('\n');
@@ -60,8 +60,9 @@ fn key(name: &str) -> String {
 
 /// JSON lets some characters stand that YAML wants written as numbers. They are in texts alone.
 fn printable(json: &str) -> String {
-    let is_printable =
-        |c: char| !matches!(c, '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}');
+    let is_printable = |c: char| {
+        !matches!(c, '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
+    };
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
         match is_printable(c) {

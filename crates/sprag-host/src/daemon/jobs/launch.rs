@@ -1,7 +1,7 @@
 //! Starting the agent of a stage: what is run, with which environment, under whose eyes.
 
 use sprag_core::plan::record::Outcome;
-use sprag_core::plan::spec::Client;
+use sprag_core::plan::spec::{Client, Kind};
 use sprag_core::plan::stage::{Failure, StageId};
 
 use super::{Ground, Job, Wrong, failed};
@@ -20,8 +20,17 @@ const PASSED_ON: [&str; 8] = ["PATH", "HOME", "USER", "LANG", "LC_ALL", "SHELL",
 impl Job {
     pub(super) fn spawn(&self, stage: &StageId, disk: &dyn Disk) -> Result<Outcome, Wrong> {
         let Some(spec) = &self.spec else { return Ok(failed(Failure::Setup, "the plan has no such stage")) };
-        let Client::Command { command } = &spec.agent.client else {
-            return Ok(failed(Failure::Unknown, "only agents given as a command can be run yet"));
+        let us = std::env::current_exe()?;
+        let argv = match (spec.kind, &spec.agent.client) {
+            // No model is needed to make knowledge of what was noted.
+            (Kind::KnowledgeDistill, _) => {
+                let us = us.to_string_lossy().into_owned();
+                [us.as_str(), "learnings", "distill", "--commit"].map(str::to_owned).to_vec()
+            }
+            (_, Client::Command { command }) => command.iter().map(ToString::to_string).collect(),
+            (_, Client::Known(_)) => {
+                return Ok(failed(Failure::Unknown, "only agents given as a command can be run yet"));
+            }
         };
         let site = self.ground.site(&self.key);
         let worktree = self.ground.worktree(stage);
@@ -35,7 +44,7 @@ impl Job {
         let spawn = Spawn {
             v: 1,
             epoch: self.ground.epoch,
-            argv: command.iter().map(ToString::to_string).collect(),
+            argv,
             env,
             dir: worktree.join(spec.working_dir.as_str()),
             worktree,
@@ -45,7 +54,7 @@ impl Job {
             stdin: Some(brief),
         };
         site.ask(disk, &spawn)?;
-        exec::detach(&std::env::current_exe()?, &["supervise".as_ref(), site.dir().as_os_str()])?;
+        exec::detach(&us, &["supervise".as_ref(), site.dir().as_os_str()])?;
         Ok(Outcome::Spawned)
     }
 }

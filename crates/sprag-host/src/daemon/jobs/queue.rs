@@ -1,11 +1,13 @@
 //! Candidates of the queue: made, looked at as exactly what would land, and put where the user will find them.
 
 use sprag_core::plan::record::Outcome;
+use sprag_core::plan::spec::StageSpec;
 use sprag_core::plan::stage::{Commit, Failure};
 use sprag_core::plan::verify::{self, What};
 use sprag_core::text::Text;
 
 use super::super::look;
+use super::super::protected;
 use super::super::verification;
 use super::{Ground, Job, Wrong, failed};
 use crate::disk::Disk;
@@ -51,6 +53,9 @@ impl Job {
     ) -> Result<Outcome, Wrong> {
         let Some(spec) = &self.spec else { return Ok(failed(Failure::Setup, "the plan has no such stage")) };
         let root = self.ground.root.as_path();
+        if let Some(damage) = self.damage(commit, spec)? {
+            return Ok(Outcome::Red { report: Text::new(damage) });
+        }
         let path = self.ground.run.join("gates").join(format!("{}-{number}", self.ground.plan));
         worktrees::remove(root, &path)?;
         worktrees::add_at(root, &path, commit.0.as_str())?;
@@ -61,6 +66,20 @@ impl Job {
         });
         worktrees::remove(root, &path)?;
         Ok(if red.is_empty() { Outcome::Done } else { Outcome::Red { report: verify::report(&red) } })
+    }
+}
+
+impl Job {
+    /// What a candidate would do to protected files, whoever let it come so far. One that brings nothing new does
+    /// nothing.
+    fn damage(&self, commit: &Commit, spec: &StageSpec) -> Result<Option<String>, Wrong> {
+        let root = self.ground.root.as_path();
+        let Some(head) = &self.head else { return Ok(None) };
+        let (on, merged) = (format!("{}^1", commit.0), format!("{}^2", commit.0));
+        match landing::resolve(root, &merged)?.as_deref() == Some(head.0.as_str()) {
+            true => Ok(protected::damage(root, &on, head.0.as_str(), spec.kind)?),
+            false => Ok(None),
+        }
     }
 }
 
