@@ -151,9 +151,14 @@ pub fn find_session(
         return by_prefix(&store, named);
     }
     let variables = ["SPRAG_SESSION", "CLAUDE_CODE_SESSION_ID", "CODEX_SESSION_ID"];
-    if let Some(id) = variables.iter().find_map(|name| world.env.text(name)) {
-        let id = SessionId::new(id);
-        return if journal::path(&store, &id).exists() { Ok(id) } else { Err(ReportError::Unknown(id)) };
+    let named = variables.iter().filter_map(|name| world.env.text(name)).map(SessionId::new);
+    let mut named: Vec<SessionId> = named.collect();
+    // In a stage of a plan the first is our name for the agent's session, and the client's comes after it.
+    if let Some(at) = named.iter().position(|id| journal::path(&store, id).exists()) {
+        return Ok(named.swap_remove(at));
+    }
+    if !named.is_empty() {
+        return Err(ReportError::Unknown(named.swap_remove(0)));
     }
     let worktree = world.places.worktree.as_deref();
     let mut live: Vec<SessionId> = live_sessions(&store, now)

@@ -26,7 +26,7 @@ pub fn damage(dir: &Path, trunk: &str, head: &str, kind: Kind) -> Result<Option<
     if ours.is_empty() && others.is_empty() {
         return Ok(None);
     }
-    let base = landing::parting(dir, trunk, head)?.unwrap_or_default();
+    let base = landing::common(dir, trunk, head)?;
     let mut damaged = ours;
     // As it was when both parted, and as it is where it is to go: a mark may have come in between.
     damaged.extend(marks::marked(dir, &base, &others)?);

@@ -117,15 +117,6 @@ pub fn changed(dir: &Path, other: &str, side: &str) -> Result<Vec<String>, Refus
     Ok(paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect())
 }
 
-/// The newest commit that two have in common; `None` if there is none.
-pub fn parting(dir: &Path, one: &str, other: &str) -> Result<Option<String>, Refused> {
-    let ran = act(dir, &["merge-base", one, other], &[])?;
-    match ran.ending {
-        Ending::Code(1) => Ok(None),
-        Ending::Code(_) | Ending::Signal | Ending::TimedOut => named(ran).map(Some),
-    }
-}
-
 /// Commits of what is checked out since another, the newest first: a short name and what each says.
 pub fn subjects(dir: &Path, since: &str, most: usize) -> Result<Vec<String>, Refused> {
     let (count, range) = (format!("--max-count={most}"), format!("{since}..HEAD"));
@@ -134,6 +125,11 @@ pub fn subjects(dir: &Path, since: &str, most: usize) -> Result<Vec<String>, Ref
         return Err(refused(&ran));
     }
     Ok(String::from_utf8_lossy(&ran.stdout).lines().map(str::to_owned).collect())
+}
+
+/// The last commit that the histories of two have in common.
+pub fn common(dir: &Path, one: &str, other: &str) -> Result<String, Refused> {
+    named(act(dir, &["merge-base", one, other], &[])?)
 }
 
 /// Whether the history of one commit has the other.

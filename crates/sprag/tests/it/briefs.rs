@@ -7,7 +7,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use sprag_core::trace::sum::Sum;
 
-use crate::runs::Desk;
+use crate::desk::Desk;
 use crate::support::{SPRAG, payload};
 
 /// Where an agent leaves what it was told.

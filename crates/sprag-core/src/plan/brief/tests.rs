@@ -1,3 +1,4 @@
+use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
@@ -181,6 +182,46 @@ fn a_run_tells_what_there_is_to_do() {
     assert_eq!((told.attempt, told.task), (2, Task::After { failure: Failure::Crash }));
     assert!(Told::of(&run, &StageId::new("nobody")).is_none());
 }
+
+proptest! {
+    #[test]
+    fn whatever_is_said_stays_within_its_bounds_and_behind_its_mark(
+        words in proptest::collection::vec("(\\PC|\n|\r|#|`|>){0,400}", 6),
+        many in 0..60usize,
+    ) {
+        let mut told = told("a");
+        told.overview = Text::from(words[0].repeat(many));
+        told.spec.description = Text::from(words[1].repeat(many));
+        told.task = Task::Mend { report: Text::from(words[2].repeat(many)) };
+        told.handoff = Some(Handoff::prose(&words[3].repeat(many)));
+        told.known.knowledge = vec![(words[4].clone(), words[5].repeat(many))];
+        told.notes = (0..many).map(|_| note(&words[4])).collect();
+        let (semi, dynamic, recitation) = (semi::semi_stable(&told), dynamic::dynamic(&told), recitation(&told));
+        for (text, cap) in [(&semi, SEMI_STABLE), (&dynamic, DYNAMIC), (&recitation, RECITATION)] {
+            prop_assert!(text.len() <= cap);
+            let heads: Vec<&str> = text.lines().filter(|line| line.trim_start().starts_with('#')).collect();
+            prop_assert!(heads.iter().all(|head| OURS.contains(head)), "{heads:?}");
+        }
+    }
+}
+
+const OURS: [&str; 15] = [
+    "# What is known here",
+    "## Knowledge of this project",
+    "## Sandbox",
+    "# This stage",
+    "## Target",
+    "## The plan",
+    "## Assignment",
+    "## Checks",
+    "## Scope",
+    "## Handoff",
+    "## What is to be mended",
+    "# Now",
+    "## Last notes",
+    "## Budget",
+    "## The end",
+];
 
 #[test]
 fn ten_notes_are_recited_and_they_are_the_last() {
