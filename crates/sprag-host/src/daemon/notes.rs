@@ -94,7 +94,9 @@ mod tests {
         };
         std::thread::scope(|scope| {
             for stage in ["a", "b", "c"] {
-                scope.spawn(move || (0..10).for_each(|n| drop(write(stage, &format!("note {n}")))));
+                scope.spawn(move || {
+                    (0..10).for_each(|n| assert_eq!(write(stage, &format!("note {n}")), Kept::Written));
+                });
             }
         });
         assert_eq!(all(dir.path(), "p").unwrap().len(), 30);

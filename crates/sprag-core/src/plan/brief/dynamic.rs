@@ -100,7 +100,7 @@ fn checks(checks: &Checks) -> String {
         checks
             .artifacts
             .iter()
-            .map(|glob| format!("has to be there, with something in it: `{}`", quoted(&glob.to_string()))),
+            .map(|glob| format!("has to be there, with something in it: `{}`", quoted(glob.as_str()))),
     );
     lines.extend(checks.wiring.iter().map(|wiring| {
         format!(
@@ -150,7 +150,7 @@ fn scope(scope: &Scope, kind: Kind) -> String {
             "The whole worktree.".to_owned()
         }
         Kind::Standard | Kind::IntegrationVerify | Kind::KnowledgeDistill => {
-            let globs = scope.globs.iter().map(|glob| format!("`{}`", quoted(&glob.to_string())));
+            let globs = scope.globs.iter().map(|glob| format!("`{}`", quoted(glob.as_str())));
             let list = items(globs, ITEMS);
             match scope.intents.is_empty() {
                 true => list,

@@ -184,10 +184,12 @@ fn a_run_tells_what_there_is_to_do() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
     #[test]
     fn whatever_is_said_stays_within_its_bounds_and_behind_its_mark(
-        words in proptest::collection::vec("(\\PC|\n|\r|#|`|>){0,400}", 6),
-        many in 0..60usize,
+        words in proptest::collection::vec("(\\PC|\n|\r|#|`|>){0,200}", 6),
+        many in 0..40usize,
     ) {
         let mut told = told("a");
         told.overview = Text::from(words[0].repeat(many));
