@@ -1,7 +1,9 @@
 //! What agents of a plan are told, leave for each other, and may not touch: real runs, with scripts as agents.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
+use std::process::Child;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -36,6 +38,15 @@ fn happened(desk: &Desk, stage: &str, what: &Value) {
     record["body"] = json!({"stage": stage, "what": what});
     text.push_str(&format!("{record}\n"));
     fs::write(&path, text).unwrap();
+}
+
+/// Ends the run once it knows that the agent of `a` is at work, and says that its context is full.
+fn its_context_is_full(desk: &Desk, mut run: Child) {
+    let mut heard = BufReader::new(run.stdout.take().unwrap()).lines();
+    assert!(heard.any(|line| line.unwrap().split_whitespace().eq(["a", "running"])));
+    kill_process(Pid::from_child(&run), Signal::KILL).unwrap();
+    run.wait().unwrap();
+    happened(desk, "a", &json!({"happened": "context_full", "why": "its context is full"}));
 }
 
 #[test]
@@ -140,11 +151,9 @@ fn a_full_context_is_handed_over_to_an_agent_that_is_told_where_it_was() {
         pipe.display()
     );
     desk.plan(&[desk.stage("a", &[], &script, "test -f a")]);
-    let mut first = desk.start();
+    let first = desk.start_heard();
     assert_eq!(fs::read_to_string(&pipe).unwrap(), "up\n");
-    kill_process(Pid::from_child(&first), Signal::KILL).unwrap();
-    first.wait().unwrap();
-    happened(&desk, "a", &json!({"happened": "context_full", "why": "its context is full"}));
+    its_context_is_full(&desk, first);
     let ran = desk.run();
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
     assert_eq!(desk.runs("a"), 2);
@@ -178,11 +187,9 @@ fn whoever_hands_nothing_over_is_spoken_for() {
     );
     let tasks = "    tasks: [{id: one, text: write it}]\n    acceptance";
     desk.plan(&[desk.stage("a", &[], &script, "test -f a").replace("    acceptance", tasks)]);
-    let mut first = desk.start();
+    let first = desk.start_heard();
     assert_eq!(fs::read_to_string(&pipe).unwrap(), "up\n");
-    kill_process(Pid::from_child(&first), Signal::KILL).unwrap();
-    first.wait().unwrap();
-    happened(&desk, "a", &json!({"happened": "context_full", "why": "its context is full"}));
+    its_context_is_full(&desk, first);
     desk.run();
     assert_eq!(desk.runs("a"), 2);
     let shown = desk.sandbox.json(&["handoff", "show", "a", "--json"]);
