@@ -21,12 +21,12 @@ use sprag_core::plan::why::stage_of;
 use sprag_core::text::Text;
 
 use super::{anchor, look};
-use crate::checks;
 use crate::disk::Disk;
 use crate::exec::{self, Run as Program};
 use crate::git::landing::{self, Refused, Swapped};
 use crate::git::worktrees;
 use crate::supervise::site::{Probe, Site, Word};
+use crate::{checks, env};
 
 /// How long all that a stage sets up may take.
 const SETUP: Duration = Duration::from_secs(900);
@@ -180,6 +180,7 @@ impl Job {
                 Swapped::Done => Outcome::Done,
                 Swapped::Moved { now } => elsewhere(now),
             },
+            Effect::Discard { stage, number } => self.discard(stage, *number)?,
             Effect::RemoveWorktree { stage } => {
                 worktrees::remove(root, &self.ground.worktree(stage))?;
                 if let Some(head) = look::merged_branch(&self.ground, stage)? {
@@ -189,6 +190,31 @@ impl Job {
                 Outcome::Done
             }
         })
+    }
+
+    /// What is in a worktree and on its branch is kept under a name before both go.
+    fn discard(&self, stage: &StageId, number: u32) -> Result<Outcome, Wrong> {
+        let root = self.ground.root.as_path();
+        let path = self.ground.worktree(stage);
+        let kept = format!("refs/sprag/{}/salvage/{}/reset-{number}", self.ground.plan, stage.as_str());
+        let branch = format!("refs/heads/{}", Ground::branch(stage));
+        if path.exists() {
+            let why = format!("What stage `{}` had when it was begun anew", stage.as_str());
+            worktrees::salvage(&path, &kept, &why, env::now())?;
+        }
+        let head = landing::resolve(root, &branch)?;
+        if let Some(head) = &head
+            && landing::resolve(root, &kept)?.is_none()
+        {
+            landing::swap(root, &kept, head, None)?;
+        }
+        worktrees::remove(root, &path)?;
+        if let Some(head) = head
+            && landing::contains(root, &head, &kept)?
+        {
+            landing::drop_reference(root, &branch, &head)?;
+        }
+        Ok(Outcome::Done)
     }
 
     fn add_worktree(&self, stage: &StageId, base: &Commit, disk: &dyn Disk) -> Result<Outcome, Wrong> {

@@ -40,6 +40,11 @@ commands! {
     Decision: decision,
     Question: question,
     Handoff: handoff,
+    Resume: resume,
+    Stop: stop,
+    Stage: stage,
+    Land: land,
+    Repair: repair,
     Ref: refer,
     Answer: answer,
     Search: search,
@@ -72,6 +77,7 @@ commands! {
     Demo: demo,
     Hook: hook,
     Supervise: supervise,
+    Daemon: daemon,
 }
 
 /// Governs, remembers for, traces and orchestrates coding agents.

@@ -21,7 +21,7 @@ pub fn dynamic(told: &Told) -> String {
         part(3, 3 * 1024, "## Checks", checks(&told.spec.checks)),
         part(4, 2 * 1024, "## Scope", scope(&told.spec.scope, told.spec.kind)),
         part(7, 1024, "## Outputs", outputs(told)),
-        part(3, 3 * 1024, "## Answered", answers(told)),
+        part(3, 3 * 1024, "## What people have answered", answers(told)),
         part(5, 5 * 1024, "## Handoff", handoff.unwrap_or_default()),
         part(2, 5 * 1024, head, body),
     ];

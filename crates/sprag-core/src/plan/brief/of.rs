@@ -27,9 +27,9 @@ impl Told {
             known: Known::default(),
             needs: spec.dependencies.iter().filter_map(|id| need(run, id)).collect(),
             task: task(standing),
-            answers: Vec::new(),
+            answers: standing.answers.clone(),
             handoff: None,
-            ticked: Vec::new(),
+            ticked: standing.ticked.iter().map(|id| Text::from(id.as_str())).collect(),
             notes: Vec::new(),
         })
     }
@@ -42,7 +42,10 @@ fn need(run: &Run, id: &StageId) -> Option<Need> {
         _ => None,
     };
     let name = run.plan().find(id.as_str())?.name.clone();
-    Some(Need { id: id.clone(), name, merged, outputs: [].into() })
+    let outputs = standing.outputs.iter();
+    let outputs =
+        outputs.map(|(name, value)| (Text::from(name.as_str()), Text::from(value.as_str()))).collect();
+    Some(Need { id: id.clone(), name, merged, outputs })
 }
 
 fn task(standing: &Standing) -> Task {
