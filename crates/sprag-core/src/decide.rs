@@ -67,6 +67,10 @@ pub fn decide(
         verdict = combine(&mut session, votes, input, policy, &mut effects);
         session.about.intent.clone_from(&session.gates.scope.chosen);
     }
+    // First, so that it is the last to be cut.
+    if let Some(anchor) = &input.anchor {
+        verdict.notes.insert(0, anchor.clone());
+    }
     if ungoverned && input.errand == Errand::Own {
         session.gates.heard(&session.about, input, facts, &policy.gates, &mut effects);
     }

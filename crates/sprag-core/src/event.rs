@@ -11,6 +11,7 @@ use crate::shell::Start;
 use crate::text::Text;
 use crate::time::Timestamp;
 use crate::tool::{Outcome, ToolCall};
+use crate::verdict::Note;
 
 /// One event with what is known around it.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,6 +37,8 @@ pub struct Input {
     pub errand: Errand,
     /// The stage of a plan that the session works on, where a run has started it for one.
     pub stage: Option<Text<64>>,
+    /// What a stage's session has to be told again.
+    pub anchor: Option<Note>,
     pub event: Event,
 }
 
@@ -56,6 +59,7 @@ impl Input {
             presence: Presence::Attended,
             errand: Errand::Own,
             stage: None,
+            anchor: None,
             event,
         }
     }

@@ -1,16 +1,23 @@
 //! The one process that runs plans. What it may do it asks of the core, what it does it writes down first, and
 //! whatever kills it, the next one goes on from what is written.
 
+pub mod active;
+pub mod anchor;
 pub mod begin;
 pub mod board;
 pub mod client;
 pub mod diary;
 pub mod clients;
+pub mod distill;
+pub mod handoffs;
 pub mod jobs;
+pub mod known;
 pub mod land;
 pub mod log;
 pub mod look;
+pub mod notes;
 pub mod peers;
+pub mod protected;
 pub mod reign;
 pub mod repair;
 pub mod runner;

@@ -20,6 +20,7 @@ use sprag_core::tool::Whole;
 use sprag_core::verdict::{Ruling, Verdict};
 
 use crate::clients::{self, Client, Parsed, Reply};
+use crate::daemon::anchor;
 use crate::disk::{self, Disk, ReadOnly, RealDisk};
 use crate::env::{self, Env};
 use crate::places::{self, Places};
@@ -200,7 +201,10 @@ fn judge<'a>(
         Some(runs::Task::Judge) => return Answer { text: "{}".to_owned(), warning: None, rest: None },
         Some(runs::Task::Review { .. }) => input.errand = Errand::Review,
         Some(runs::Task::Check) => input.errand = Errand::Check,
-        Some(runs::Task::Stage { stage }) => input.stage = Some(stage),
+        Some(runs::Task::Stage { stage }) => {
+            input.anchor = anchor::at(&world, stage.as_str(), &input.event);
+            input.stage = Some(stage);
+        }
         None => {}
     }
     if world.config.off.applies(&world.places.store, input.at).is_some() {

@@ -49,9 +49,20 @@ pub fn look(world: &World<'_>, input: &Input, session: &Session) -> Option<Recal
     let notices = notices(world, &memory, &shown);
     let found = match question.is_empty() {
         true => Vec::new(),
-        false => found(world, input, &memory, &question, &shown, policy),
+        false => found(world, &memory, &question, &shown, policy, input.at),
     };
     Some(Recalled { found, notices, is_any: true })
+}
+
+/// The same for somebody who is no session yet and has been shown nothing.
+pub fn about(world: &World<'_>, text: String, files: Vec<String>, now: Timestamp) -> Vec<Found> {
+    let question = Question { text, files };
+    match Memory::open(&world.places, Reach::Last(READ)) {
+        Ok(memory) if !memory.is_empty() && !question.is_empty() => {
+            found(world, &memory, &question, &[], &world.config.policy.gates.recall, now)
+        }
+        Ok(_) | Err(_) => Vec::new(),
+    }
 }
 
 fn question(world: &World<'_>, input: &Input, occasion: Occasion) -> Question {
@@ -73,11 +84,11 @@ fn branch_words(places: &Places) -> Option<String> {
 
 fn found(
     world: &World<'_>,
-    input: &Input,
     memory: &Memory,
     question: &Question,
     shown: &[&Seen],
     policy: &Policy,
+    now: Timestamp,
 ) -> Vec<Found> {
     let strategy = match policy.strategy {
         Strategy::Conservative if memory.documents() < FEW => Strategy::Moderate,
@@ -90,7 +101,7 @@ fn found(
         limit: CLOSELY * policy.most() + shown.len(),
         ..query::Question::default()
     };
-    let answers = memory.ask(&asked, Shown::InUse, widths, input.at);
+    let answers = memory.ask(&asked, Shown::InUse, widths, now);
     let floors = Floors::of(world, strategy);
     let is_fresh = |answer: &&Answer| !shown.iter().any(|seen| seen.id.as_str() == answer.id);
     let asked_terms: Vec<String> =
@@ -115,7 +126,7 @@ fn found(
     let limits = Limits { floor: 0.0, most: policy.most() };
     let alike = |a: usize, b: usize| statements[a].compare(&statements[b], &table).score >= SIMILAR;
     let chosen = select(&contenders, limits, alike);
-    chosen.into_iter().filter_map(|at| told(world, known[at].0, &known[at].1, input.at)).collect()
+    chosen.into_iter().filter_map(|at| told(world, known[at].0, &known[at].1, now)).collect()
 }
 
 /// The strategy's floor, moved by what was judged of what was shown.

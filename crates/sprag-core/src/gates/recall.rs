@@ -5,7 +5,7 @@
 mod policy;
 #[cfg(test)]
 mod tests;
-mod words;
+pub(crate) mod words;
 
 use std::collections::BTreeSet;
 

@@ -3,14 +3,17 @@
 
 pub mod amend;
 pub mod budget;
+pub mod brief;
 pub mod checks;
 pub mod drawing;
 pub mod exit;
 pub mod fields;
 pub mod graph;
 pub mod liveness;
+pub mod handoff;
 pub mod merge;
 pub mod merged;
+pub mod notes;
 pub mod probe;
 pub mod problem;
 mod reading;

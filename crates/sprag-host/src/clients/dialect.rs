@@ -121,6 +121,7 @@ pub fn parse(dialect: &Dialect, payload: &Payload) -> Result<Parsed, Malformed> 
         presence,
         errand: Errand::Own,
         stage: None,
+        anchor: None,
         event,
     });
     Ok(Parsed { native, input })

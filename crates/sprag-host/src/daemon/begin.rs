@@ -13,6 +13,7 @@ use sprag_core::text::Text;
 
 use super::jobs::Ground;
 use super::log::{self, Log};
+use super::notes;
 use super::reign::{self, Reign};
 use crate::disk::{self, Disk};
 use crate::env;
@@ -103,7 +104,7 @@ pub fn begin<'d>(places: &Places, plan: Plan, file: &Path, disk: &'d dyn Disk) -
         if !log.run().is_settled() || !is_landed(&ground)? {
             return Ok(Begun { log, ground, reign, was: Was::UnderWay });
         }
-        put_away(&path)?;
+        put_away(&run, &name, &path)?;
     }
     let target = match &plan.head.target {
         Some(branch) => branch.to_string(),
@@ -174,7 +175,19 @@ fn is_landed(ground: &Ground) -> Result<bool, Refused> {
 }
 
 /// A run that is over keeps its records under another name.
-fn put_away(path: &Path) -> io::Result<()> {
-    let run = log::read(path)?.map_or_else(|| "unreadable".to_owned(), |run| run.id.to_string());
-    fs::rename(path, path.with_extension(format!("{run}.jsonl")))
+fn put_away(run: &Path, plan: &str, path: &Path) -> io::Result<()> {
+    let id = log::read(path)?.map_or_else(|| "unreadable".to_owned(), |run| run.id.to_string());
+    // What was noted in it is not about the next one.
+    let notes = notes::path(run, plan);
+    let handoffs = run.join("handoffs").join(plan);
+    for (from, to) in [
+        (notes.clone(), notes.with_extension(format!("{id}.jsonl"))),
+        (handoffs.clone(), handoffs.with_extension(&id)),
+    ] {
+        match fs::rename(from, to) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+    }
+    fs::rename(path, path.with_extension(format!("{id}.jsonl")))
 }

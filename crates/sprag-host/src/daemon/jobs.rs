@@ -5,11 +5,13 @@ mod brief;
 mod claim;
 mod launch;
 mod queue;
+mod salvage;
 
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use sprag_core::plan::brief::Told;
 use sprag_core::plan::probe::Found;
 use sprag_core::plan::record::{Effect, Outcome};
 use sprag_core::plan::run::Run;
@@ -18,8 +20,8 @@ use sprag_core::plan::stage::{Commit, Failure, Key, Stage, StageId};
 use sprag_core::plan::why::stage_of;
 use sprag_core::text::Text;
 
-use super::look;
-use crate::disk::{self, Disk};
+use super::{anchor, look};
+use crate::disk::Disk;
 use crate::exec::{self, Run as Program};
 use crate::git::landing::{self, Refused, Swapped};
 use crate::git::worktrees;
@@ -68,7 +70,7 @@ impl Ground {
     }
 
     fn brief(&self, stage: &StageId) -> PathBuf {
-        self.run.join("briefs").join(&self.plan).join(format!("{}.md", stage.as_str()))
+        anchor::path(&self.run, &self.plan, stage)
     }
 
     pub fn salvage(&self, stage: &StageId, attempt: u32) -> String {
@@ -86,13 +88,14 @@ pub struct Job {
     stage: Option<Stage>,
     base: Option<Commit>,
     gates: Vec<sprag_core::plan::checks::Check>,
-    overview: String,
+    /// What the run knows for whoever is told of the stage.
+    told: Option<Told>,
+    /// Of the stage's work, where it is about a candidate.
+    head: Option<Commit>,
     /// Stages whose checks have to hold for a candidate of the queue.
     chain: Vec<StageSpec>,
     /// Where the target was when we last had to do with it.
     target: Commit,
-    /// What people have answered its agents.
-    answers: Vec<Text<2000>>,
     /// Of the whole run.
     budget: sprag_core::plan::spec::Budget,
 }
@@ -101,6 +104,15 @@ impl Job {
     pub fn new(run: &Run, ground: &Ground, key: Key, effect: Effect) -> Job {
         let id = stage_of(run, &effect).cloned();
         let standing = id.as_ref().and_then(|id| run.standing(id));
+        let is_telling = matches!(effect, Effect::WriteBrief { .. } | Effect::Salvage { .. });
+        let told = id.as_ref().filter(|_| is_telling).and_then(|id| Told::of(run, id));
+        let head = match &effect {
+            Effect::Gate { number, .. } => {
+                let entry = run.queue().entries().iter().find(|entry| entry.number == *number);
+                entry.map(|entry| entry.verified.head.clone())
+            }
+            _ => None,
+        };
         Job {
             key,
             ground: ground.clone(),
@@ -108,8 +120,8 @@ impl Job {
             stage: standing.map(|standing| standing.stage.clone()),
             base: standing.and_then(|standing| standing.worktree.clone()),
             gates: run.plan().head.gates.clone(),
-            overview: run.plan().head.overview.to_string(),
-            answers: standing.map(|standing| standing.answers.clone()).unwrap_or_default(),
+            told,
+            head,
             chain: chain(run, &effect),
             target: run.target().clone(),
             effect,
@@ -131,12 +143,13 @@ impl Job {
             Effect::AddWorktree { stage, base } => self.add_worktree(stage, base, disk)?,
             Effect::Setup { stage } => self.set_up(stage)?,
             Effect::Check { stage, of } => self.check(stage, *of, disk)?,
-            Effect::WriteBrief { stage, .. } => {
-                let path = self.ground.brief(stage);
-                disk::make_parent(disk, &path)?;
-                disk::replace(disk, &path, self.brief(stage).as_bytes())?;
-                Outcome::Done
-            }
+            Effect::WriteBrief { stage, brief } => match self.brief(stage, *brief, disk)? {
+                Some(written) => {
+                    anchor::keep(&self.ground.brief(stage), disk, *brief, &written)?;
+                    Outcome::Done
+                }
+                None => failed(Failure::Setup, "the plan has no such stage"),
+            },
             Effect::Spawn { stage } => self.spawn_surely(stage, disk)?,
             // An agent that runs a command and nothing else hears nobody: it is told by its next brief.
             Effect::Nudge { .. } | Effect::Notify { .. } => Outcome::Done,
@@ -152,13 +165,7 @@ impl Job {
                 }
                 Outcome::Done
             }
-            Effect::Salvage { stage } => {
-                let attempt = self.stage.as_ref().map_or(0, Stage::attempt);
-                let reference = self.ground.salvage(stage, attempt);
-                let why = format!("What stage `{}` left behind", stage.as_str());
-                let kept = worktrees::salvage(&self.ground.worktree(stage), &reference, &why, env::now())?;
-                Outcome::Salvaged { carry: Text::new(kept.map_or("nothing".to_owned(), |_| reference)) }
-            }
+            Effect::Salvage { stage } => self.salvage(stage, disk)?,
             Effect::Candidate { number, on, head } => self.candidate(*number, on, head)?,
             Effect::Gate { number, commit, tree } => self.gate(*number, commit, tree, disk)?,
             Effect::Land { from, to, .. } => {

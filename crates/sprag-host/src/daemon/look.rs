@@ -6,7 +6,7 @@ use std::path::Path;
 use sprag_core::plan::probe::{Found, Has};
 use sprag_core::plan::record::Effect;
 use sprag_core::plan::run::Run;
-use sprag_core::plan::stage::{Commit, Key, StageId};
+use sprag_core::plan::stage::{Commit, Key, Stage, StageId};
 use sprag_core::plan::world::Target;
 use sprag_core::text::Text;
 
@@ -85,6 +85,12 @@ pub fn found(ground: &Ground, run: &Run, key: &Key, effect: &Effect) -> Result<F
             Ok(Probe::Nothing) | Err(_) => Found::Nothing,
             Ok(Probe::Running | Probe::Ended(_) | Probe::Died) => Found::Session,
         },
+        // Done again, it takes what is written already.
+        Effect::Salvage { stage }
+            if run.standing(stage).is_some_and(|it| matches!(it.stage, Stage::HandingOff { .. })) =>
+        {
+            Found::Nothing
+        }
         Effect::Salvage { stage } => {
             let attempt = run.standing(stage).map_or(0, |standing| standing.stage.attempt());
             let reference = ground.salvage(stage, attempt);

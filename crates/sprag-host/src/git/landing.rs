@@ -117,6 +117,16 @@ pub fn changed(dir: &Path, other: &str, side: &str) -> Result<Vec<String>, Refus
     Ok(paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect())
 }
 
+/// Commits of what is checked out since another, the newest first: a short name and what each says.
+pub fn subjects(dir: &Path, since: &str, most: usize) -> Result<Vec<String>, Refused> {
+    let (count, range) = (format!("--max-count={most}"), format!("{since}..HEAD"));
+    let ran = act(dir, &["log", "--format=%h %s", &count, &range, "--"], &[])?;
+    if !ran.succeeded() {
+        return Err(refused(&ran));
+    }
+    Ok(String::from_utf8_lossy(&ran.stdout).lines().map(str::to_owned).collect())
+}
+
 /// The last commit that the histories of two have in common.
 pub fn common(dir: &Path, one: &str, other: &str) -> Result<String, Refused> {
     named(act(dir, &["merge-base", one, other], &[])?)

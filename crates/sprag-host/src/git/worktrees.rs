@@ -108,6 +108,23 @@ pub fn is_clean(worktree: &Path) -> Result<bool, Refused> {
     done(act(worktree, &args, &[])?).map(|ran| ran.stdout.is_empty())
 }
 
+/// Commits what is below a folder of a worktree, and nothing else, in our name; `None` where nothing has changed there.
+pub fn commit_below(worktree: &Path, folder: &str, why: &str) -> Result<Option<String>, Refused> {
+    done(act(worktree, &["add", "-A", "--", folder], &[])?)?;
+    let staged = act(worktree, &["diff", "--cached", "--quiet", "--no-ext-diff", "--", folder], &[])?;
+    if staged.succeeded() {
+        return Ok(None);
+    }
+    let env = [
+        ("GIT_AUTHOR_NAME", OsStr::new("Sprag")),
+        ("GIT_COMMITTER_NAME", OsStr::new("Sprag")),
+        ("GIT_AUTHOR_EMAIL", OsStr::new("sprag@localhost")),
+        ("GIT_COMMITTER_EMAIL", OsStr::new("sprag@localhost")),
+    ];
+    done(act(worktree, &["commit", "--quiet", "--no-gpg-sign", "-m", why, "--only", "--", folder], &env)?)?;
+    resolve(worktree, "HEAD")
+}
+
 /// Whether what is tracked is as it was committed.
 pub fn is_unchanged(worktree: &Path) -> Result<bool, Refused> {
     let args = ["status", "--porcelain", "-z", "--untracked-files=no", "--ignore-submodules=none"];

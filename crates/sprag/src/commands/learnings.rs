@@ -1,6 +1,7 @@
 //! `sprag learnings`: what is known here, and what becomes of it.
 
 mod change;
+mod distill;
 mod edit;
 mod list;
 mod promote;
@@ -49,6 +50,8 @@ enum Command {
     Edit(OneArgs),
     /// Make it known to others than it was kept for
     Promote(PromoteArgs),
+    /// Hand in what agents of merged stages have noted, and write the files anew
+    Distill(distill::Args),
     /// Take in what other clones wrote and what was edited by hand, and write the files anew
     Render {
         /// Print one JSON object
@@ -154,6 +157,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
         Command::Supersede(args) => change::supersede(&args, cx),
         Command::Edit(args) => edit::run(&args, cx),
         Command::Promote(args) => promote::run(&args, cx),
+        Command::Distill(args) => distill::run(&args, cx),
         Command::Render { json } => render(json, cx),
     }
 }

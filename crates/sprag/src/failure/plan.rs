@@ -6,6 +6,7 @@ use std::path::Path;
 use sprag_core::plan::problem::{Found, Weight, Wrong};
 use sprag_core::text::{quoted, shell_word};
 use sprag_host::daemon::clients::Unfit;
+use sprag_host::daemon::handoffs::Unreadable;
 
 use super::{Failure, Kind};
 
@@ -36,6 +37,48 @@ impl Failure {
         let name = path.display().to_string();
         Failure::new(Kind::No, "plan_exists", format!("there is a file `{}` already", quoted(&name)))
             .next(format!("sprag plan check {}", shell_word(&name)))
+    }
+
+    /// A command of a stage's agent, said by somebody who is none.
+    pub fn not_in_a_stage(command: &str) -> Failure {
+        let message = "no stage is worked at here, and none is named";
+        Failure::new(Kind::Usage, "no_stage", message).next(format!("sprag {command} --stage STAGE"))
+    }
+
+    pub fn stage_not_run(id: &str) -> Failure {
+        let message = format!("no plan that was run in this clone has a stage `{}`", quoted(id));
+        Failure::new(Kind::No, "no_stage", message).next("sprag plan show FILE")
+    }
+
+    pub fn another_stage(own: &str, other: &str) -> Failure {
+        let message =
+            format!("this is the agent of stage `{}`, and `{}` is another's", quoted(own), quoted(other));
+        Failure::new(Kind::No, "another_stage", message).next("leave out `--stage`")
+    }
+
+    pub fn too_many_notes(stage: &str) -> Failure {
+        let message = format!("stage `{}` has as many notes as it may have", quoted(stage));
+        Failure::new(Kind::No, "too_many_notes", message).next("sprag handoff show")
+    }
+
+    pub fn bad_handoff(unreadable: &Unreadable) -> Failure {
+        let Unreadable { line, column, what } = unreadable;
+        Failure::new(
+            Kind::No,
+            "bad_handoff",
+            format!("the handoff cannot be read at {line}:{column}: {what}"),
+        )
+        .next("sprag handoff --next 'what is to be done next'")
+    }
+
+    pub fn empty_handoff() -> Failure {
+        Failure::new(Kind::Usage, "empty_handoff", "nothing is said in it, by an option or on stdin")
+            .next("sprag handoff --next 'what is to be done next'")
+    }
+
+    pub fn no_handoff(stage: &str) -> Failure {
+        let message = format!("nobody has handed over stage `{}`, and nothing is noted", quoted(stage));
+        Failure::new(Kind::No, "no_handoff", message).next("sprag sessions")
     }
 
     pub fn no_stage(id: &str, path: &Path, near: Option<&str>) -> Failure {

@@ -10,6 +10,7 @@ mod agents;
 mod bad_input;
 mod battered;
 mod blame;
+mod briefs;
 mod broker;
 mod bypasses;
 mod checked;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::record::Brief;
-use super::super::stage::{Commit, Happened, Key, Stage, Verified, Word};
+use super::super::stage::{Cause, Commit, Failure, Happened, Key, Stage, Verified, Word};
 use super::super::values::Slug;
 use crate::text::Text;
 
@@ -64,6 +64,10 @@ pub struct Standing {
     pub why: Option<Text<300>>,
     /// What is in its worktree is to go before anything else.
     pub is_resetting: bool,
+    /// Why it was red when merged, until it is good again.
+    pub red: Option<Cause>,
+    /// What ended the agent before, if that was a failure.
+    pub failed: Option<Failure>,
 }
 
 impl Standing {
@@ -97,6 +101,8 @@ impl Standing {
             bypass: None,
             why: None,
             is_resetting: false,
+            red: None,
+            failed: None,
         }
     }
 
@@ -123,6 +129,15 @@ impl Standing {
             Happened::Green { .. } | Happened::Queued { .. } => self.unchanged = 0,
             _ => {}
         }
+        match (&self.stage, &to) {
+            (Stage::MergeHeld { cause, .. }, _) => self.red = Some(cause.clone()),
+            (_, Stage::Merging { .. }) => self.red = None,
+            _ => {}
+        }
+        self.failed = match what {
+            Happened::Failed { failure, .. } => Some(*failure),
+            _ => None,
+        };
         self.is_preparing = false;
         self.is_asked = false;
         self.claimed = None;

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use sprag_core::plan::spec::{Agent, Client, Confine, Effort, Known, Mode, Plan, StageSpec, Stream};
+use sprag_core::plan::spec::{Agent, Client, Kind, Confine, Effort, Known, Mode, Plan, StageSpec, Stream};
 
 use crate::env::Env;
 use crate::exec;
@@ -92,7 +92,8 @@ pub fn find(known: Known) -> &'static Launcher {
 /// Told before anything is begun: a stage that cannot start would block all that builds on it.
 pub fn preflight(plan: &Plan, env: &Env, dir: &Path) -> Result<(), Unfit> {
     let mut asked = Vec::new();
-    for stage in plan.stages() {
+    // What is noted becomes knowledge without anybody.
+    for stage in plan.stages().iter().filter(|stage| stage.kind != Kind::KnowledgeDistill) {
         let unfit =
             |why: String, next: Option<String>| Unfit { stage: stage.id.as_str().to_owned(), why, next };
         fits(stage, env).map_err(|why| unfit(why, None))?;

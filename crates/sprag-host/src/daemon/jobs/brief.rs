@@ -1,33 +1,33 @@
-//! What an agent is told when it starts.
+//! What an agent is told when it starts: what the run knows, with what only files know.
 
+use std::io;
+
+use sprag_core::plan::brief::{self, Written};
+use sprag_core::plan::record::Brief;
 use sprag_core::plan::stage::{Stage, StageId};
 
+use super::super::{handoffs, known, notes};
 use super::Job;
+use crate::disk::Disk;
+use crate::env;
 
 impl Job {
-    pub(super) fn brief(&self, stage: &StageId) -> String {
-        let mut text = format!("# Stage `{}`\n\n", stage.as_str());
-        if let Some(spec) = &self.spec {
-            text.push_str(&format!("{}\n\n{}\n", spec.name, spec.description));
-            for check in spec.checks.commands() {
-                text.push_str(&format!("- has to end well: `{check}`\n"));
-            }
-        }
-        if let Some(Stage::Failing { report, .. }) = &self.stage {
-            text.push_str(&format!("\n## What is to be mended\n\n{report}\n"));
-        }
-        if let Some(Stage::Conflicted { against, paths, .. }) = &self.stage {
-            text.push_str(&format!(
-                "\n## Conflict\n\nMerge `{}` into this branch. Both changed:\n",
-                against.0
-            ));
-            paths.iter().for_each(|path| text.push_str(&format!("- `{path}`\n")));
-        }
-        if !self.answers.is_empty() {
-            text.push_str("\n## What people have answered\n\n");
-            self.answers.iter().for_each(|answer| text.push_str(&format!("- {answer}\n")));
-        }
-        text.push_str(&format!("\n## The plan\n\n{}\n", self.overview));
-        text
+    /// `None`: the plan has no such stage.
+    pub(super) fn brief(&self, stage: &StageId, kind: Brief, disk: &dyn Disk) -> io::Result<Option<Written>> {
+        let (ground, Some(mut told)) = (&self.ground, self.told.clone()) else { return Ok(None) };
+        let worktree = ground.worktree(stage);
+        told.place.worktree = worktree.display().to_string();
+        told.known = known::look(&worktree, &told.spec, disk, env::now());
+        told.notes = notes::of_stage(&ground.run, &ground.plan, stage)?;
+        let carried = match &self.stage {
+            Some(Stage::Ready(turn)) => turn.carry.as_ref().and_then(|carry| carry.as_str().parse().ok()),
+            _ => None,
+        };
+        // Whoever follows a failure is helped by what was said before it.
+        let named = carried
+            .and_then(|number| handoffs::read(&handoffs::path(&ground.run, &ground.plan, stage, number)));
+        told.handoff =
+            named.or_else(|| handoffs::latest(&ground.run, &ground.plan, stage).map(|(_, last)| last));
+        Ok(Some(brief::brief(kind, &told)))
     }
 }

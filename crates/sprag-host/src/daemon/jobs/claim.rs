@@ -9,6 +9,7 @@ use sprag_core::plan::values::RelPath;
 use sprag_core::plan::verify::{self, What};
 use sprag_core::text::Text;
 
+use super::super::protected;
 use super::super::verification::{self, Place};
 use super::{Job, Wrong, failed};
 use crate::disk::Disk;
@@ -64,6 +65,9 @@ impl Job {
             && !landing::contains(worktree, against.0.as_str(), head)?
         {
             return Ok(Some(format!("`{}` is not merged into the branch", against.0)));
+        }
+        if let Some(damage) = protected::damage(worktree, &self.ground.trunk(), head, spec.kind)? {
+            return Ok(Some(damage));
         }
         // What came in with a merge of the trunk is not the stage's.
         let paths = landing::changed(worktree, &self.ground.trunk(), head)?;

@@ -5,7 +5,7 @@ use std::fs;
 use sprag_core::plan::budget::{self, Left};
 use sprag_core::plan::exit::Exit;
 use sprag_core::plan::record::Outcome;
-use sprag_core::plan::spec::{Budget, Client, Known, Mode, StageSpec, Stream};
+use sprag_core::plan::spec::{Budget, Client, Kind, Known, Mode, StageSpec, Stream};
 use sprag_core::plan::stage::{Failure, StageId};
 use sprag_core::plan::stream;
 use sprag_core::plan::values::Label;
@@ -61,6 +61,18 @@ impl Job {
         let site = self.ground.site(&self.key);
         disk.make_dirs(site.dir())?;
         let program = match &spec.agent.client {
+            // No model is needed to make knowledge of what was noted.
+            _ if spec.kind == Kind::KnowledgeDistill => {
+                let us = std::env::current_exe()?.to_string_lossy().into_owned();
+                let argv = [us.as_str(), "learnings", "distill", "--commit"];
+                Ok(Program {
+                    argv: argv.map(str::to_owned).to_vec(),
+                    env: environment::passed_on(None, &Env::Real),
+                    stream: None,
+                    talk: None,
+                    prompt: Prompt::Stdin,
+                })
+            }
             Client::Command { command, stream } => Ok(Program {
                 argv: command.iter().map(ToString::to_string).collect(),
                 env: environment::passed_on(None, &Env::Real),

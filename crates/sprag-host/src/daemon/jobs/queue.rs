@@ -8,6 +8,7 @@ use sprag_core::plan::world::Target;
 use sprag_core::text::Text;
 
 use super::super::look;
+use super::super::protected;
 use super::super::verification;
 use super::{Ground, Job, Wrong};
 use crate::disk::Disk;
@@ -60,6 +61,9 @@ impl Job {
         disk: &dyn Disk,
     ) -> Result<Outcome, Wrong> {
         let root = self.ground.root.as_path();
+        if let Some(damage) = self.damage(commit)? {
+            return Ok(Outcome::Red { report: Text::new(damage) });
+        }
         let path = self.ground.run.join("gates").join(format!("{}-{number}", self.ground.plan));
         worktrees::remove(root, &path)?;
         worktrees::add_at(root, &path, commit.0.as_str())?;
@@ -74,6 +78,21 @@ impl Job {
         }
         worktrees::remove(root, &path)?;
         Ok(if red.is_empty() { Outcome::Done } else { Outcome::Red { report: verify::report(&red) } })
+    }
+}
+
+impl Job {
+    /// What a candidate would do to protected files, whoever let it come so far. One that brings nothing new does
+    /// nothing.
+    fn damage(&self, commit: &Commit) -> Result<Option<String>, Wrong> {
+        let root = self.ground.root.as_path();
+        // What people put on the target is theirs.
+        let (Some(head), Some(spec)) = (&self.head, &self.spec) else { return Ok(None) };
+        let (on, merged) = (format!("{}^1", commit.0), format!("{}^2", commit.0));
+        match landing::resolve(root, &merged)?.as_deref() == Some(head.0.as_str()) {
+            true => Ok(protected::damage(root, &on, head.0.as_str(), spec.kind)?),
+            false => Ok(None),
+        }
     }
 }
 

@@ -1,0 +1,30 @@
+//! Which run a stage belongs to, for whoever knows only its name: its agent's commands, and its client's hooks.
+
+use std::io;
+use std::path::Path;
+
+use sprag_core::plan::run::Run;
+use sprag_core::plan::stage::StageId;
+
+use super::log;
+use crate::store::files_with_ending;
+
+/// Runs that are written down here, but for those that were put away.
+pub fn runs(run: &Path) -> io::Result<Vec<Run>> {
+    let mut found = Vec::new();
+    for path in files_with_ending(&run.join("plans"), "jsonl") {
+        let stem = path.file_stem().unwrap_or_default();
+        // A run that was put away has its own name behind that of the plan.
+        if !stem.as_encoded_bytes().contains(&b'.') {
+            found.extend(log::read(&path)?);
+        }
+    }
+    Ok(found)
+}
+
+/// The run of a stage: one that is not over, if there is such. An id is in one active plan only.
+pub fn of_stage(run: &Path, stage: &StageId) -> io::Result<Option<Run>> {
+    let mut found: Vec<Run> = runs(run)?.into_iter().filter(|run| run.standing(stage).is_some()).collect();
+    let at = found.iter().position(|run| !run.is_over()).unwrap_or(0);
+    Ok((!found.is_empty()).then(|| found.swap_remove(at)))
+}

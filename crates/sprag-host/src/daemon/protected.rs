@@ -1,0 +1,59 @@
+//! Files that no agent of a plan may change: what Sprag keeps in the repository, and what says so on its first line.
+//! Looked for where work is claimed to be done, and again in what would land, whoever let it come so far.
+
+use std::path::Path;
+
+use sprag_core::plan::spec::Kind;
+use sprag_core::text::quoted;
+
+use crate::git::landing::{self, Refused};
+use crate::git::marks::{self, Touched};
+
+/// Our own place in a repository.
+const OURS: &str = ".sprag/";
+/// What is made of learnings, which a stage for that makes anew.
+const MADE: [&str; 3] = [".sprag/knowledge/", ".sprag/share/", ".sprag/learnings.md"];
+/// Files that are named.
+const SHOWN: usize = 10;
+
+/// What was damaged between a trunk and a head that is to go there, in words for whoever has to mend it.
+pub fn damage(dir: &Path, trunk: &str, head: &str, kind: Kind) -> Result<Option<String>, Refused> {
+    let all = marks::touched(dir, trunk, head)?;
+    let is_made =
+        |it: &Touched| kind == Kind::KnowledgeDistill && MADE.iter().any(|made| it.path.starts_with(made));
+    let (ours, others): (Vec<Touched>, Vec<Touched>) =
+        all.into_iter().filter(|it| !is_made(it)).partition(|it| it.path.starts_with(OURS));
+    if ours.is_empty() && others.is_empty() {
+        return Ok(None);
+    }
+    let base = landing::common(dir, trunk, head)?;
+    let mut damaged = ours;
+    // As it was when both parted, and as it is where it is to go: a mark may have come in between.
+    damaged.extend(marks::marked(dir, &base, &others)?);
+    let tip = landing::resolve(dir, trunk)?.unwrap_or_default();
+    if tip != base && !tip.is_empty() {
+        let known: Vec<String> = damaged.iter().map(|it| it.path.clone()).collect();
+        let more: Vec<Touched> = others.into_iter().filter(|it| !known.contains(&it.path)).collect();
+        damaged.extend(marks::marked(dir, &tip, &more)?);
+    }
+    Ok((!damaged.is_empty()).then(|| told(&damaged, &base)))
+}
+
+fn told(damaged: &[Touched], base: &str) -> String {
+    let mut text = format!("{} protected files were changed, which no stage may do", damaged.len());
+    for it in damaged.iter().take(SHOWN) {
+        let path = quoted(&it.path);
+        match &it.before {
+            Some(blob) => text.push_str(&format!(
+                "\n- `{path}` was `{blob}`; to bring it back: git checkout {base} -- '{path}'"
+            )),
+            None => {
+                text.push_str(&format!("\n- `{path}` was not there; to take it away: git rm -f -- '{path}'"))
+            }
+        }
+    }
+    if damaged.len() > SHOWN {
+        text.push_str(&format!("\n- and {} more", damaged.len() - SHOWN));
+    }
+    text
+}

@@ -1,0 +1,27 @@
+//! `sprag decision`: an agent writes down what it chose, and why.
+
+use sprag_core::plan::notes::Said;
+use sprag_core::text::Text;
+
+use super::{Cx, Outcome, note, words};
+
+/// Note what was decided at a stage, and why
+#[derive(clap::Args)]
+pub struct Args {
+    /// What was decided, at most 1,000 characters
+    text: String,
+    /// Why, at most 1,000 characters: only what has a reason is remembered
+    #[arg(long, value_name = "WHY")]
+    because: Option<String>,
+    #[command(flatten)]
+    about: note::About,
+}
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    let text = words("the decision", &args.text, "decision --help")?;
+    let why = match &args.because {
+        Some(why) => words("`--because`", why, "decision --help")?,
+        None => Text::default(),
+    };
+    note::write(cx, &args.about, "decision TEXT", Said::Decision { text, why })
+}

@@ -1,0 +1,59 @@
+//! `sprag learnings distill`: what agents of merged stages have noted becomes knowledge.
+
+use serde_json::json;
+use sprag_host::daemon::begin::Cannot;
+use sprag_host::daemon::{active, distill};
+use sprag_host::disk::RealDisk;
+use sprag_host::git::worktrees;
+use sprag_host::learnings;
+
+use super::super::{Cx, Outcome, show};
+use crate::failure::Failure;
+use crate::output;
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// Of this plan alone (default: of all that are run here)
+    #[arg(long)]
+    plan: Option<String>,
+    /// Commit what is written below `.sprag` here: what a stage of type `knowledge-distill` does
+    #[arg(long)]
+    commit: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: &Args, cx: &Cx) -> Outcome {
+    let world = cx.world()?;
+    let worktree = world.places.worktree.clone().ok_or_else(Failure::no_repository)?;
+    let run = world.places.store.join("run");
+    let mut all = distill::Distilled::default();
+    for one in active::runs(&run)? {
+        if args.plan.as_deref().is_some_and(|plan| plan != one.plan().head.name.as_str()) {
+            continue;
+        }
+        let came = distill::run(&run, &one, &worktree, &RealDisk, cx.now)?;
+        all.notes += came.notes;
+        all.kept += came.kept;
+        all.not_kept += came.not_kept;
+    }
+    learnings::maintain(&world, cx.now)?;
+    let commit = match args.commit {
+        true if learnings::project_dir(&world.places).is_some() => {
+            worktrees::commit_below(&worktree, ".sprag", "Knowledge of what was noted")
+                .map_err(Cannot::from)?
+        }
+        _ => None,
+    };
+    show(
+        args.json,
+        || json!({"notes": all.notes, "kept": all.kept, "not_kept": all.not_kept, "commit": commit}),
+        || {
+            output::line(format!("{} notes: {} kept, {} not", all.notes, all.kept, all.not_kept));
+            if let Some(commit) = &commit {
+                output::line(format!("committed as `{commit}`"));
+            }
+        },
+    )
+}

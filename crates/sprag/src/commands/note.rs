@@ -1,0 +1,74 @@
+//! `sprag note`: an agent writes something down for whoever works at its stage after it. Decisions and questions go
+//! the same way.
+
+use std::path::PathBuf;
+
+use sprag_core::plan::notes::Said;
+use sprag_core::plan::run::Run;
+use sprag_core::plan::stage::StageId;
+use sprag_host::daemon::{active, notes};
+use sprag_host::disk::RealDisk;
+use sprag_host::supervise;
+
+use super::{Cx, Outcome, show, words};
+use crate::failure::Failure;
+use crate::output;
+
+/// Note something that the next agent of a stage should know
+///
+/// It is told to whoever works at the stage next, and handed to the memory when the stage is merged.
+#[derive(clap::Args)]
+pub struct Args {
+    /// What is so, at most 1,000 characters
+    text: String,
+    #[command(flatten)]
+    about: About,
+}
+
+/// Which stage is meant.
+#[derive(clap::Args)]
+pub struct About {
+    /// The stage (default: the one that is worked at here)
+    #[arg(long)]
+    stage: Option<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    let text = words("the note", &args.text, "note --help")?;
+    write(cx, &args.about, "note TEXT", Said::Note { text })
+}
+
+/// Writes it down, on the disk before this returns.
+pub fn write(cx: &Cx, about: &About, command: &str, said: Said) -> Outcome {
+    let (run, active, stage) = stage_of(cx, about.stage.as_deref(), command)?;
+    let plan = active.plan().head.name.to_string();
+    let note = notes::note(&stage, cx.env.text(supervise::VARIABLE), said, cx.now);
+    match notes::append(&run, &plan, &RealDisk, &note)? {
+        notes::Kept::Full => Err(Failure::too_many_notes(stage.as_str())),
+        notes::Kept::Written => show(
+            about.json,
+            || serde_json::json!({"plan": plan, "stage": stage, "id": note.id, "kind": note.said.name()}),
+            || output::line(format!("noted for stage `{}`", stage.as_str())),
+        ),
+    }
+}
+
+/// The folder of runs, the run, and the stage: named, or the one whose agent this is.
+pub fn stage_of(cx: &Cx, named: Option<&str>, command: &str) -> Result<(PathBuf, Run, StageId), Failure> {
+    let own = cx.env.text("SPRAG_STAGE");
+    let id = match (&own, named) {
+        (Some(own), Some(named)) if own != named => return Err(Failure::another_stage(own, named)),
+        (_, Some(named)) => named.to_owned(),
+        (Some(own), None) => own.clone(),
+        (None, None) => return Err(Failure::not_in_a_stage(command)),
+    };
+    let run = cx.places()?.store.join("run");
+    let stage = StageId::new(&id);
+    match active::of_stage(&run, &stage)? {
+        Some(active) => Ok((run, active, stage)),
+        None => Err(Failure::stage_not_run(&id)),
+    }
+}

@@ -1,0 +1,19 @@
+//! `sprag question`: an agent writes down what is open, and goes on.
+
+use sprag_core::plan::notes::Said;
+
+use super::{Cx, Outcome, note, words};
+
+/// Note what is open at a stage, without waiting for an answer
+#[derive(clap::Args)]
+pub struct Args {
+    /// What is open, at most 1,000 characters
+    text: String,
+    #[command(flatten)]
+    about: note::About,
+}
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    let text = words("the question", &args.text, "question --help")?;
+    note::write(cx, &args.about, "question TEXT", Said::Question { text })
+}
