@@ -2,10 +2,13 @@
 //! whatever kills it, the next one goes on from what is written.
 
 pub mod begin;
+mod board;
 pub mod jobs;
 pub mod log;
 pub mod look;
 pub mod reign;
 pub mod runner;
 pub mod verification;
+pub mod view;
+pub mod watch;
 pub mod wire;

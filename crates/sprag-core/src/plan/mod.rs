@@ -21,11 +21,14 @@ pub mod seen;
 pub mod spec;
 pub mod stage;
 pub mod stub;
+pub mod telling;
 pub mod template;
 #[cfg(test)]
 mod testing;
+pub mod timed;
 pub mod validate;
 pub mod values;
 pub mod verify;
+pub mod view;
 pub mod why;
 pub mod world;

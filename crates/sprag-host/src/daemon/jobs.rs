@@ -7,7 +7,7 @@ mod launch;
 mod queue;
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sprag_core::plan::record::{Effect, Outcome};
@@ -54,7 +54,7 @@ impl Ground {
     }
 
     pub fn site(&self, session: &Key) -> Site {
-        Site::at(&self.run.join("s").join(session.0.as_str().replace('/', ".")))
+        site_of(&self.run, session)
     }
 
     fn brief(&self, stage: &StageId) -> PathBuf {
@@ -64,6 +64,11 @@ impl Ground {
     pub fn salvage(&self, stage: &StageId, attempt: u32) -> String {
         format!("refs/sprag/{}/salvage/{}/{attempt}", self.plan, stage.as_str())
     }
+}
+
+/// Where what concerns one session is.
+pub fn site_of(run: &Path, session: &Key) -> Site {
+    Site::at(&run.join("s").join(session.0.as_str().replace('/', ".")))
 }
 
 /// Something to be done, with all it takes.

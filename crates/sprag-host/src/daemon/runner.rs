@@ -19,6 +19,7 @@ use sprag_core::time::Timestamp;
 use super::jobs::{Ground, Job};
 use super::log::Log;
 use super::look;
+use super::view::Keeper;
 use crate::disk::RealDisk;
 use crate::env;
 use crate::git::landing;
@@ -53,12 +54,14 @@ pub struct Runner<'a> {
     tell: Sender<News>,
     /// Told of every record.
     watch: &'a dyn Fn(&Recorded, &Run),
+    keeper: Keeper,
 }
 
 impl<'a> Runner<'a> {
     pub fn new(log: Log<'a>, ground: Ground, watch: &'a dyn Fn(&Recorded, &Run)) -> Runner<'a> {
         let (tell, news) = channel();
-        Runner { log, ground, busy: BTreeSet::new(), watched: BTreeSet::new(), news, tell, watch }
+        let keeper = Keeper::default();
+        Runner { log, ground, busy: BTreeSet::new(), watched: BTreeSet::new(), news, tell, watch, keeper }
     }
 
     pub fn run(mut self) -> io::Result<Rest> {
@@ -131,6 +134,7 @@ impl<'a> Runner<'a> {
             let millis = u64::try_from(at.millis() - now.millis()).unwrap_or(0).max(1);
             Duration::from_millis(millis).min(SWEEP)
         });
+        let until = self.keeper.keep(&self.log, &self.ground.run, now).map_or(until, |due| due.min(until));
         match self.news.recv_timeout(until) {
             Ok(news) => self.hear(news)?,
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
