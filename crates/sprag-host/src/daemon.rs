@@ -3,9 +3,11 @@
 
 pub mod begin;
 mod board;
+pub mod follow;
 pub mod jobs;
 pub mod log;
 pub mod look;
+pub mod printed;
 pub mod reign;
 pub mod runner;
 pub mod verification;

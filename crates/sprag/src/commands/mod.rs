@@ -68,7 +68,13 @@ commands! {
     Demo: demo,
     Hook: hook,
     Supervise: supervise,
+    Graph: graph,
+    Logs: logs,
+    Attach: attach,
+    Worktrees: worktrees,
 }
+
+mod shown;
 
 /// Governs, remembers for, traces and orchestrates coding agents.
 ///
