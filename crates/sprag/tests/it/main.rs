@@ -16,6 +16,8 @@ mod commands;
 mod commit;
 mod completion;
 mod delegation;
+mod desk;
+mod disturbed;
 mod docs;
 mod fuzzed;
 mod hostile;
