@@ -199,7 +199,8 @@ fn panes(frame: &mut Frame<'_>, area: Rect, view: &View<'_>, told: &[String], cu
         .take(room)
         .map(|it| {
             let mark = if it.tone == Tone::Blocked { "needs you: " } else { "" };
-            let text = format!("{mark}{}: {}", it.stage.as_str(), it.text);
+            let whose = it.stage.as_ref().map(|id| format!("{}: ", id.as_str())).unwrap_or_default();
+            let text = format!("{mark}{whose}{}", it.text);
             Words::styled(one_line(&text), paint.tone(it.tone))
         })
         .collect();

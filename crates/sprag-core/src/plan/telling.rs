@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::record::{self, Effect, Ended, Outcome, Recorded};
+use super::record::{self, Effect, Ended, Outcome, Recorded, TargetHeld};
 use super::run::Run;
 use super::schedule::Held;
 use super::stage::{Case, Failure, Happened, Stage, StageId, Word};
@@ -92,6 +92,7 @@ fn doing(effect: &Effect) -> &'static str {
         Effect::Gate { .. } => "it is being tested as it would land",
         Effect::Land { .. } => "it is landing",
         Effect::Promote { .. } => "the target is being moved",
+        Effect::Restore { .. } => "the trunk is being put back",
         Effect::RemoveWorktree { .. } => "its worktree is being taken away",
         Effect::Notify { .. } => "somebody is being told",
     }
@@ -145,8 +146,27 @@ pub fn record(run: &Run, record: &Recorded) -> (Option<StageId>, String) {
             let what = effect.map_or("something", done);
             (stage, format!("{what}: {}", came_to(outcome)))
         }
-        Recorded::Moved { trunk } => (None, format!("somebody has moved the trunk to `{}`", trunk.0)),
+        Recorded::WorktreeLost { stage } => {
+            (Some(stage.clone()), "somebody else has deleted its worktree".to_owned())
+        }
+        Recorded::Foreign { head } => (None, format!("somebody else has put `{}` on the target", head.0)),
+        Recorded::TargetHeld { why } => (None, target_held(why)),
     }
+}
+
+/// Why the target is left alone.
+pub fn target_held(why: &TargetHeld) -> String {
+    let what = match why {
+        TargetHeld::Rewritten { now } => format!("what it had is gone since it was moved to `{}`", now.0),
+        TargetHeld::Gone => "it is not there any more".to_owned(),
+        TargetHeld::Conflicted { head, paths } => {
+            format!("`{}` of others conflicts with the trunk in {} files", head.0, paths.len())
+        }
+        TargetHeld::Red { head, report } => {
+            format!("`{}` of others is red: {}", head.0, first_line(report.as_str()))
+        }
+    };
+    format!("the target is left alone: {what}")
 }
 
 fn happened(what: &Happened) -> String {
@@ -225,6 +245,7 @@ fn done(effect: &Effect) -> &'static str {
         Effect::Gate { .. } => "test of the merge",
         Effect::Land { .. } => "landing",
         Effect::Promote { .. } => "target",
+        Effect::Restore { .. } => "putting the trunk back",
         Effect::RemoveWorktree { .. } => "taking the worktree away",
     }
 }

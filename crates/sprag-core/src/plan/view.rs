@@ -32,6 +32,8 @@ pub struct Board {
     /// When the last record was written.
     #[serde(with = "millis")]
     pub moved: Timestamp,
+    /// Why merged work does not go to the target, if it does not.
+    pub target_held: Option<Text<300>>,
     /// By level, then by id.
     pub rows: Vec<Row>,
 }
@@ -133,6 +135,7 @@ impl Board {
             slots: run.plan().head.slots,
             began: timed.began,
             moved: timed.moved,
+            target_held: run.target_held().map(|why| Text::new(telling::target_held(why))),
             rows,
         }
     }
@@ -181,7 +184,8 @@ pub struct Line<'a> {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attention {
-    pub stage: StageId,
+    /// `None`: it is about the run.
+    pub stage: Option<StageId>,
     pub tone: Tone,
     pub text: String,
 }
@@ -246,6 +250,10 @@ impl<'a> View<'a> {
             view.attend(&line, live);
             view.lines.push(line);
         }
+        if let Some(why) = &board.target_held {
+            let text = why.to_string();
+            view.attention.push(Attention { stage: None, tone: Tone::Blocked, text });
+        }
         // Stable: by level and id within one tone.
         view.attention.sort_by_key(|attention| attention.tone != Tone::Blocked);
         view
@@ -272,7 +280,7 @@ impl<'a> View<'a> {
     fn attend(&mut self, line: &Line<'_>, live: Option<&Seen>) {
         let row = line.row;
         let mut note = |tone, text: String| {
-            self.attention.push(Attention { stage: row.id.clone(), tone, text });
+            self.attention.push(Attention { stage: Some(row.id.clone()), tone, text });
         };
         if row.state.is_a_persons() {
             let why = row.why.as_ref().map_or(row.state.name(), |why| why.text.as_str());

@@ -35,7 +35,15 @@ fn row(level: u32, id: &str, state: State) -> Stage {
 
 fn board(rows: Vec<Stage>) -> Board {
     let at = Timestamp::from_millis(NOW - 100_000);
-    Board { plan: Text::new("p"), run: Text::new("r"), slots: 4, began: at, moved: at, rows }
+    Board {
+        plan: Text::new("p"),
+        run: Text::new("r"),
+        slots: 4,
+        began: at,
+        moved: at,
+        target_held: None,
+        rows,
+    }
 }
 
 fn drawn(

@@ -131,16 +131,19 @@ fn a_person_is_told_of_what_waits_for_them_the_worst_first() {
     story.happened("b", Happened::Raised { case: Case::Protected });
     story.happened("c", Happened::Failed { failure: Failure::Auth, again: None });
     let session = story.start("d");
+    story.then(Recorded::TargetHeld { why: super::super::record::TargetHeld::Gone });
     let live = BTreeMap::from([(session, seen(80, 1))]);
     let board = story.board(&BTreeMap::new());
     let view = View::new(&board, &live, now());
+    let whose = |it: &Attention| it.stage.as_ref().map_or("-".to_owned(), |id| id.as_str().to_owned());
     let told: Vec<String> =
-        view.attention.iter().map(|it| format!("{} {:?} {}", it.stage.as_str(), it.tone, it.text)).collect();
+        view.attention.iter().map(|it| format!("{} {:?} {}", whose(it), it.tone, it.text)).collect();
     assert_eq!(
         told,
         [
             "b Blocked files nobody may touch were touched",
             "c Blocked its client is not logged in",
+            "- Blocked the target is left alone: it is not there any more",
             "a Warning a person holds it",
             "d Warning its context is 80 % full",
         ]

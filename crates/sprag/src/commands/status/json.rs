@@ -2,7 +2,7 @@
 
 use serde::ser::SerializeSeq as _;
 use serde::{Serialize, Serializer};
-use sprag_core::plan::view::{Agent, Line, Progress, Row, View};
+use sprag_core::plan::view::{self, Agent, Line, Progress, Row, View};
 use sprag_core::time::Timestamp;
 
 #[derive(Serialize)]
@@ -27,7 +27,7 @@ pub struct Run<'a> {
 
 #[derive(Serialize)]
 struct Attention<'a> {
-    stage_id: &'a str,
+    stage_id: Option<&'a str>,
     text: &'a str,
 }
 
@@ -74,12 +74,16 @@ impl<'a> Run<'a> {
             percent: view.progress.percent(),
             tokens: view.used.map(|used| used.tokens),
             cost_micros: view.used.and_then(|used| used.micros),
-            attention: attention.map(|it| Attention { stage_id: it.stage.as_str(), text: &it.text }).collect(),
+            attention: attention.map(alert).collect(),
             stages: Stages(view),
             sessions: view.lines.iter().filter_map(session).collect(),
             other_plans: others,
         }
     }
+}
+
+fn alert(it: &view::Attention) -> Attention<'_> {
+    Attention { stage_id: it.stage.as_ref().map(|id| id.as_str()), text: &it.text }
 }
 
 impl Serialize for Stages<'_> {

@@ -63,9 +63,14 @@ pub fn tell(view: &View<'_>, which: Which, reasons: Reasons) {
     }
     for attention in &view.attention {
         let mark = if attention.tone == Tone::Blocked { "needs a person" } else { "warning" };
-        let stage = attention.stage.as_str();
-        output::line(format!("{mark}: `{stage}`: {}", one_line(&attention.text)));
-        output::line(format!("  next: sprag logs {}", shell_word(stage)));
+        let text = one_line(&attention.text);
+        match &attention.stage {
+            Some(stage) => {
+                output::line(format!("{mark}: `{}`: {text}", stage.as_str()));
+                output::line(format!("  next: sprag logs {}", shell_word(stage.as_str())));
+            }
+            None => output::line(format!("{mark}: {text}\n  next: sprag logs")),
+        }
     }
 }
 
