@@ -19,6 +19,7 @@ pub struct Pane<'a> {
 }
 
 /// Where tmux is missing that is said, and the story is not told.
+#[expect(clippy::print_stderr, reason = "whoever reads the tests has to know")]
 pub fn is_possible(sandbox: &Sandbox) -> bool {
     let is_there = sandbox.command("tmux").arg("-V").output().is_ok_and(|output| output.status.success());
     if !is_there {
