@@ -3,6 +3,7 @@
 
 use std::io::{self, Stdout, Write as _};
 use std::panic;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use ratatui::Terminal;
@@ -27,6 +28,7 @@ impl Taken {
             give_back();
             before(info);
         }));
+        IS_OURS.store(true, Ordering::SeqCst);
         enable_raw_mode()?;
         let opened = execute!(io::stdout(), EnterAlternateScreen, EnableMouseCapture)
             .and_then(|()| Terminal::new(CrosstermBackend::new(io::stdout())));
@@ -56,8 +58,14 @@ impl Drop for Taken {
     }
 }
 
-/// Doing it twice does no harm, and a terminal that is gone needs nothing.
+/// Whether there is something to give back. Doing it twice would put the cursor back over what was said in between.
+static IS_OURS: AtomicBool = AtomicBool::new(false);
+
+/// A terminal that is gone needs nothing.
 fn give_back() {
+    if !IS_OURS.swap(false, Ordering::SeqCst) {
+        return;
+    }
     execute!(io::stdout(), DisableMouseCapture, LeaveAlternateScreen, Show).unwrap_or_default();
     disable_raw_mode().unwrap_or_default();
 }
