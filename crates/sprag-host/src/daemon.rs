@@ -2,9 +2,9 @@
 //! whatever kills it, the next one goes on from what is written.
 
 pub mod begin;
-mod board;
 pub mod follow;
 pub mod jobs;
+mod kept;
 pub mod log;
 pub mod look;
 pub mod printed;

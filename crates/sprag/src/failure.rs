@@ -2,8 +2,8 @@
 //! messages of the product are in this file or in a gate's reason.
 
 mod from;
+mod looking;
 mod plan;
-mod run;
 mod trace;
 
 use std::borrow::Cow;

@@ -15,8 +15,8 @@ use sprag_core::plan::view::Board;
 use sprag_core::session::Process;
 use sprag_core::time::Timestamp;
 
-use super::board::{self, Covers};
 use super::jobs::site_of;
+use super::kept::{self as board, Covers};
 use super::log::{self, Log};
 use crate::disk::RealDisk;
 use crate::processes;
