@@ -25,6 +25,7 @@ pub mod rules;
 pub mod session;
 pub mod shell;
 pub mod tasks;
+pub mod terminal;
 pub mod text;
 pub mod time;
 pub mod tool;

@@ -63,6 +63,58 @@ pub fn plain(text: &str) -> String {
     text.replace("\r\n", "\n").chars().map(|c| if kept(c) { c } else { ' ' }).collect()
 }
 
+/// A line that a program printed, without what it told the terminal: colours, titles, links. What is left of a
+/// sequence that never ends is text again, so that nothing can be hidden behind one.
+pub fn without_escapes(line: &str) -> String {
+    let mut kept = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(at) = rest.find(['\u{1b}', '\u{9b}', '\u{9d}']) {
+        kept.push_str(&rest[..at]);
+        rest = &rest[at..];
+        match sequence(rest) {
+            Some(length) => rest = &rest[length..],
+            None => {
+                kept.push(' ');
+                let mut left = rest.chars();
+                left.next();
+                rest = left.as_str();
+            }
+        }
+    }
+    kept.push_str(rest);
+    one_line(&kept)
+}
+
+/// Longer than links and titles are.
+const SEQUENCE: usize = 2048;
+
+/// How many bytes a sequence for the terminal has, which begins here.
+fn sequence(text: &str) -> Option<usize> {
+    let mut chars = text.char_indices();
+    let kind = match chars.next()?.1 {
+        '\u{1b}' => chars.next()?.1,
+        '\u{9b}' => '[',
+        _ => ']',
+    };
+    match kind {
+        // Parameters, and a letter at last.
+        '[' => chars.find(|(_, c)| !matches!(c, ' '..='?')).filter(|(_, c)| matches!(c, '@'..='~')),
+        // Whatever it is, until a bell or an end that is a sequence itself.
+        ']' | 'P' | '_' | '^' | 'X' => {
+            let mut before = ' ';
+            // Many beginnings without an end must not each be looked through to the end of the line.
+            chars.take(SEQUENCE).find(|(_, c)| {
+                let is_end = matches!(c, '\u{7}' | '\u{9c}') || (before, *c) == ('\u{1b}', '\\');
+                before = *c;
+                is_end
+            })
+        }
+        ' '..='/' => chars.find(|(_, c)| !matches!(c, ' '..='/')),
+        _ => return Some(text.char_indices().nth(2).map_or(text.len(), |(at, _)| at)),
+    }
+    .map(|(at, c)| at + c.len_utf8())
+}
+
 /// Text of foreign origin, made fit to stand between our marks in a sentence of ours: a file name
 /// cannot end its quotation and go on as an instruction.
 pub fn quoted(text: &str) -> String {
@@ -114,6 +166,28 @@ mod tests {
     fn reading_back_applies_the_cap_again() {
         let text: Text<4> = serde_json::from_str("\"abcdefgh\"").unwrap();
         assert_eq!(text.as_str(), "abc…");
+    }
+
+    #[test]
+    fn what_a_program_tells_the_terminal_is_left_out() {
+        for (line, text) in [
+            ("\u{1b}[1;31mred\u{1b}[0m\u{1b}[2J", "red"),
+            ("\u{1b}]0;title\u{7}a\u{1b}]8;;http://x\u{1b}\\b", "ab"),
+            ("\u{9b}31mx\u{9d}0;y\u{9c}z", "xz"),
+            ("\u{1b}(Bplain\u{1b}c\u{1b}", "plain "),
+            ("a\u{1b}]52;never ends", "a ]52;never ends"),
+            ("a\u{1b}[31\u{e9}b", "a [31\u{e9}b"),
+            ("tab\tbell\u{7}back\u{8}\r", "tab bell back  "),
+        ] {
+            assert_eq!(without_escapes(line), text, "{line:?}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn nothing_is_left_that_a_terminal_would_obey(line in "([\u{1b}\u{9b}\u{9d}\\[\\];0-9a-z\\\\\u{7}é]|.){0,40}") {
+            proptest::prop_assert!(!without_escapes(&line).chars().any(char::is_control));
+        }
     }
 
     #[test]

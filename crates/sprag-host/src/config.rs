@@ -13,6 +13,7 @@ use sprag_core::gates::Policies;
 use sprag_core::gates::review::template::Template;
 use sprag_core::memory::{decay, judge};
 use sprag_core::policy::{Policy, Retention, Section, sections};
+use sprag_core::terminal;
 use sprag_core::text::quoted;
 use toml::{Table, Value};
 
@@ -413,6 +414,7 @@ fn typed(settings: &BTreeMap<String, Setting>) -> Result<Policy, toml::de::Error
         backends: backends::Policy::deserialize(section(&backends::SECTION, backends::MORE))?,
         memory: judge::Policy::deserialize(section(&judge::SECTION, &[]))?,
         decay: decay::Policy::deserialize(section(&decay::SECTION, decay::MORE))?,
+        terminal: terminal::Policy::deserialize(section(&terminal::SECTION, &[]))?,
         gates: Policies::read(section)?,
     })
 }

@@ -105,6 +105,15 @@ pub fn detach_for_line(program: &Path, args: &[&OsStr], dir: &Path, errors: File
     Ok(String::from_utf8_lossy(&line).into_owned())
 }
 
+/// Starts a program that is nobody's matter from here on: a window of its own.
+#[expect(clippy::disallowed_methods, reason = "the one place where processes start")]
+pub fn let_go(argv: &[String], dir: &Path) -> io::Result<()> {
+    let (program, args) = argv.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+    let mut command = Command::new(program);
+    command.args(args).current_dir(dir).process_group(0);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().map(drop)
+}
+
 /// Starts a program whose end and whose words are somebody else's matter, with nothing of our environment and in a
 /// group of its own.
 #[expect(clippy::disallowed_methods, reason = "the one place where processes start")]

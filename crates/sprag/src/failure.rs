@@ -2,6 +2,7 @@
 //! messages of the product are in this file or in a gate's reason.
 
 mod from;
+mod looking;
 mod plan;
 mod run;
 mod trace;

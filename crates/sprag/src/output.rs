@@ -32,6 +32,13 @@ pub fn json(mut value: Value) {
     line(value.to_string());
 }
 
+/// The same for an object that is too large to be built up first, and says its version itself.
+pub fn json_of(value: &impl serde::Serialize) {
+    let mut text = serde_json::to_string(value).expect("what is told is plain data with text keys");
+    text.push('\n');
+    text_raw(&text);
+}
+
 pub fn text_raw(text: &str) {
     io::stdout().lock().write_all(text.as_bytes()).unwrap_or_default();
 }

@@ -68,6 +68,21 @@ pub fn peak_of_command(command: &Command) -> anyhow::Result<u64> {
     text.trim().parse().with_context(|| format!("`{}` is no number of bytes", text.trim()))
 }
 
+/// The same with the folder and the environment the command has.
+pub fn peak_in_place(command: &Command) -> anyhow::Result<u64> {
+    let us = std::env::current_exe().context("cannot find this program")?;
+    let mut asked = Command::new(us);
+    asked.args(["bench", PEAK_OF]).arg(command.get_program()).args(command.get_args()).env_clear();
+    asked.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    if let Some(dir) = command.get_current_dir() {
+        asked.current_dir(dir);
+    }
+    let output = asked.stdin(Stdio::null()).stderr(Stdio::inherit()).output()?;
+    ensure!(output.status.success(), "the peak memory of {:?} cannot be told", command.get_program());
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.trim().parse().with_context(|| format!("`{}` is no number of bytes", text.trim()))
+}
+
 /// What that copy answers: runs a program with its own input, and prints the bytes.
 pub fn print_peak(command: &[String]) -> anyhow::Result<()> {
     let (program, arguments) = command.split_first().context("no program to run")?;

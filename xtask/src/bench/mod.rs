@@ -32,6 +32,7 @@ mod memory;
 mod options;
 mod parse;
 mod report;
+mod runs;
 mod saved;
 mod scene;
 mod search;
@@ -50,6 +51,10 @@ pub fn run(args: &[String]) -> anyhow::Result<()> {
     if plan.parts == Parts::Classify {
         let program = program::given_or_built(plan.sprag.as_deref())?;
         return classify::run(&program, plan.rounds);
+    }
+    if plan.parts == Parts::Runs {
+        let program = program::given_or_built(plan.sprag.as_deref())?;
+        return runs::run(&program, plan.rounds);
     }
     if plan.parts == Parts::Hot {
         return list_hot(&plan);

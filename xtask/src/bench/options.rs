@@ -11,6 +11,7 @@ usage: cargo xtask bench [FLAGS]
   --search         measure searching only
   --million        also search a million texts, which takes minutes to prepare
   --classify       measure telling refactoring from new behaviour only
+  --runs           measure looking at a run of ten thousand stages only
   --instructions   count instructions only, against `xtask/budgets.json`
   --hot            list the functions hook calls go through in `crates/sprag/hot.txt`
   --save           write the counted instructions to `xtask/budgets.json` as the last known ones
@@ -47,6 +48,7 @@ pub enum Parts {
     Classify,
     Instructions,
     Hot,
+    Runs,
 }
 
 pub fn parse(args: &[String]) -> Result<Options, Usage> {
@@ -67,6 +69,7 @@ pub fn parse(args: &[String]) -> Result<Options, Usage> {
             "--rounds" => plan.rounds = rounds(value()?)?,
             "--search" => plan.parts = Parts::Search,
             "--classify" => plan.parts = Parts::Classify,
+            "--runs" => plan.parts = Parts::Runs,
             "--million" => plan.sizes = 3,
             "--instructions" => plan.parts = Parts::Instructions,
             "--hot" => plan.parts = Parts::Hot,

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::spec::Plan;
+use super::spec::{Plan, StageSpec};
 
 /// Stages that may run at once, the first level first; in the order of the file within one.
 pub fn levels(plan: &Plan) -> Vec<Vec<usize>> {
@@ -17,13 +17,25 @@ pub fn critical_path(plan: &Plan) -> Vec<usize> {
     plan.graph().critical_path(&vec![1; plan.stages().len()])
 }
 
-/// For Graphviz. Ids have no sign that would have to be escaped.
-pub fn dot(plan: &Plan) -> String {
+/// A stage as a picture names it.
+pub fn by_id(stage: &StageSpec) -> String {
+    stage.id.as_str().to_owned()
+}
+
+/// For Graphviz. Ids have no sign that would have to be escaped, and a label must have none.
+pub fn dot(plan: &Plan, label: impl Fn(&StageSpec) -> String) -> String {
     let mut text = format!("digraph \"{}\" {{\n  rankdir=LR;\n  node [shape=box];\n", plan.head.name);
     let critical = critical_path(plan);
     for (at, stage) in plan.stages().iter().enumerate() {
-        let style = if critical.contains(&at) { " [style=bold]" } else { "" };
-        writeln!(text, "  \"{}\"{style};", stage.id.as_str()).expect("a string takes all");
+        let style = if critical.contains(&at) { "style=bold" } else { "" };
+        let label = label(stage);
+        let about = match (label == stage.id.as_str(), style) {
+            (true, "") => String::new(),
+            (true, style) => format!(" [{style}]"),
+            (false, "") => format!(" [label=\"{label}\"]"),
+            (false, style) => format!(" [label=\"{label}\" {style}]"),
+        };
+        writeln!(text, "  \"{}\"{about};", stage.id.as_str()).expect("a string takes all");
     }
     for (at, stage) in plan.stages().iter().enumerate() {
         for &need in plan.graph().needs(at) {
@@ -36,11 +48,11 @@ pub fn dot(plan: &Plan) -> String {
 }
 
 /// For Mermaid, as it stands in Markdown.
-pub fn mermaid(plan: &Plan) -> String {
+pub fn mermaid(plan: &Plan, label: impl Fn(&StageSpec) -> String) -> String {
     let mut text = "graph LR\n".to_owned();
     // `end` and the like are words of the language: numbers are not.
     for (at, stage) in plan.stages().iter().enumerate() {
-        writeln!(text, "  s{at}[\"{}\"]", stage.id.as_str()).expect("a string takes all");
+        writeln!(text, "  s{at}[\"{}\"]", label(stage)).expect("a string takes all");
     }
     for at in 0..plan.stages().len() {
         for &need in plan.graph().needs(at) {

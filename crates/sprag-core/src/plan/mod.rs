@@ -29,11 +29,14 @@ pub mod spec;
 pub mod stage;
 pub mod stream;
 pub mod stub;
+pub mod telling;
 pub mod template;
 #[cfg(test)]
 mod testing;
+pub mod timed;
 pub mod validate;
 pub mod values;
 pub mod verify;
+pub mod view;
 pub mod why;
 pub mod world;

@@ -23,7 +23,7 @@ use crate::places::Places;
 use crate::policy::Sourced;
 
 /// Another build may mean something else by the same bytes.
-const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "/18");
+const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "/19");
 
 /// Warnings about intents that are told; `sprag intent check` has all of them.
 const SHOWN: usize = 3;

@@ -8,7 +8,7 @@ mod queue;
 mod salvage;
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sprag_core::plan::brief::Told;
@@ -66,7 +66,7 @@ impl Ground {
     }
 
     pub fn site(&self, session: &Key) -> Site {
-        Site::at(&self.run.join("s").join(session.0.as_str().replace('/', ".")))
+        site_of(&self.run, session)
     }
 
     fn brief(&self, stage: &StageId) -> PathBuf {
@@ -76,6 +76,11 @@ impl Ground {
     pub fn salvage(&self, stage: &StageId, attempt: u32) -> String {
         format!("refs/sprag/{}/salvage/{}/{attempt}", self.plan, stage.as_str())
     }
+}
+
+/// Where what concerns one session is.
+pub fn site_of(run: &Path, session: &Key) -> Site {
+    Site::at(&run.join("s").join(session.0.as_str().replace('/', ".")))
 }
 
 /// Something to be done, with all it takes.

@@ -26,6 +26,7 @@ use super::wire::{Reply, Stopping};
 use super::words::{self, Ask, Asked};
 use super::{look, server};
 use super::vitals::Vitals;
+use super::view::Keeper;
 use crate::disk::RealDisk;
 use crate::env;
 use crate::git::landing;
@@ -110,6 +111,7 @@ pub struct Runner<'a> {
     shown: BTreeMap<StageId, &'static str>,
     /// Told of every record, and what it changed.
     watch: &'a dyn Fn(&Recorded, &Run, &[Change]),
+    keeper: Keeper,
 }
 
 impl<'a> Runner<'a> {
@@ -136,6 +138,7 @@ impl<'a> Runner<'a> {
             waiting: Vec::new(),
             shown: BTreeMap::new(),
             watch,
+            keeper: Keeper::default(),
         }
     }
 
@@ -294,6 +297,7 @@ impl<'a> Runner<'a> {
             let millis = u64::try_from(at.millis() - now.millis()).unwrap_or(0).max(1);
             Duration::from_millis(millis).min(SWEEP)
         });
+        let until = self.keeper.keep(&self.log, &self.ground.run, now).map_or(until, |due| due.min(until));
         match self.news.recv_timeout(until) {
             Ok(news) => self.hear(news)?,
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}

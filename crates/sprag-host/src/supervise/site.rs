@@ -48,6 +48,15 @@ pub struct Spawn {
     pub watch: Watch,
 }
 
+/// Where the terminal of a session is, for one that has one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Window {
+    /// The socket of the tmux server.
+    pub socket: PathBuf,
+    /// The session by the name it has there.
+    pub name: String,
+}
+
 /// What is known of a session from its folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Probe {
@@ -187,6 +196,15 @@ impl Site {
 
     pub fn seen(&self) -> Option<Seen> {
         read(&self.dir.join("seen.json")).ok()
+    }
+
+    pub fn note_window(&self, disk: &dyn Disk, window: &Window) -> io::Result<()> {
+        disk::replace_derived(disk, &self.dir.join("tmux.json"), &json(window)?)
+    }
+
+    /// `None`: it has no terminal.
+    pub fn window(&self) -> Option<Window> {
+        read(&self.dir.join("tmux.json")).ok()
     }
 
     pub fn leave(&self, disk: &dyn Disk, exit: &Exit) -> io::Result<()> {

@@ -78,7 +78,13 @@ commands! {
     Hook: hook,
     Supervise: supervise,
     Daemon: daemon,
+    Graph: graph,
+    Logs: logs,
+    Attach: attach,
+    Worktrees: worktrees,
 }
+
+mod shown;
 
 /// Governs, remembers for, traces and orchestrates coding agents.
 ///

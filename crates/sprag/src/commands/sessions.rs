@@ -1,13 +1,21 @@
-//! `sprag sessions`: every session this clone has seen.
+//! `sprag sessions`: every session this clone has seen, and the agents of its runs.
 
+use serde::Serialize;
 use serde_json::json;
+use sprag_core::plan::stage::{Key, StageId};
+use sprag_core::plan::timed::Timed;
+use sprag_core::text::Text;
+use sprag_core::time::Timestamp;
 use sprag_core::view::Sessions;
+use sprag_host::daemon::jobs::site_of;
+use sprag_host::daemon::{log, view};
 use sprag_host::projections;
 
-use super::{Cx, Outcome, show};
+use super::{Cx, Outcome, show, shown};
+use crate::failure::Failure;
 use crate::output;
 
-/// List the sessions of this repository, newest first
+/// List the sessions of this repository and the agents of its runs, newest first
 #[derive(clap::Args)]
 pub struct Args {
     /// How many at the most
@@ -18,14 +26,27 @@ pub struct Args {
     json: bool,
 }
 
+/// An agent of a run.
+#[derive(Serialize)]
+struct Agent {
+    session_id: String,
+    stage_id: String,
+    plan: String,
+    began: Option<Timestamp>,
+    ended: Option<Timestamp>,
+    /// What its client calls the session.
+    client_session: Option<Text<100>>,
+}
+
 pub fn run(args: Args, cx: &Cx) -> Outcome {
     let sessions: Sessions = projections::load_all(&cx.world()?.store())?;
     let rows: Vec<_> = sessions.rows().into_iter().take(args.limit).collect();
+    let agents = agents(cx, args.limit)?;
     show(
         args.json,
-        || json!({ "sessions": rows }),
+        || json!({ "sessions": rows, "agents": agents }),
         || {
-            if rows.is_empty() {
+            if rows.is_empty() && agents.is_empty() {
                 output::line("no session has been seen here yet\n  next: sprag doctor");
                 return;
             }
@@ -40,10 +61,68 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
                     state.to_owned(),
                 ]
             });
-            output::table(
-                &["session", "client", "last event", "events", "holds", "state"],
-                &cells.collect::<Vec<_>>(),
-            );
+            if !rows.is_empty() {
+                output::table(
+                    &["session", "client", "last event", "events", "holds", "state"],
+                    &cells.collect::<Vec<_>>(),
+                );
+            }
+            tell(&agents);
         },
     )
+}
+
+fn tell(agents: &[Agent]) {
+    if agents.is_empty() {
+        return;
+    }
+    let time = |at: Option<Timestamp>| at.map_or("-".to_owned(), |at| at.to_string());
+    let cells = agents.iter().map(|agent| {
+        let state = if agent.ended.is_some() { "ended" } else { "open" };
+        vec![
+            agent.session_id.clone(),
+            agent.plan.clone(),
+            agent.stage_id.clone(),
+            time(agent.began),
+            time(agent.ended),
+            state.to_owned(),
+        ]
+    });
+    output::table(&["agent", "plan", "stage", "began", "ended", "state"], &cells.collect::<Vec<_>>());
+}
+
+fn agents(cx: &Cx, limit: usize) -> Result<Vec<Agent>, Failure> {
+    let dir = shown::dir(cx)?;
+    let unread = |error| Failure::run_unread(&error);
+    let mut found = Vec::new();
+    for listed in view::list(&dir).map_err(unread)? {
+        if let Some((timed, _)) = log::read_to_end(&listed.log).map_err(unread)? {
+            found.extend(of_run(&timed, &listed.plan));
+        }
+    }
+    found.sort_by(|(a, _), (b, _)| b.began.cmp(&a.began).then_with(|| a.session_id.cmp(&b.session_id)));
+    found.truncate(limit);
+    Ok(found
+        .into_iter()
+        .map(|(mut agent, key)| {
+            agent.client_session = site_of(&dir, &key).seen().and_then(|seen| seen.client_session);
+            agent
+        })
+        .collect())
+}
+
+fn of_run(timed: &Timed, plan: &str) -> Vec<(Agent, Key)> {
+    let run = timed.run();
+    let agent = |(key, stage): (&Key, &StageId)| {
+        let agent = Agent {
+            session_id: key.0.to_string(),
+            stage_id: stage.as_str().to_owned(),
+            plan: plan.to_owned(),
+            began: timed.session(key),
+            ended: run.ended(key).map(|(_, at)| *at),
+            client_session: None,
+        };
+        (agent, key.clone())
+    };
+    run.sessions().iter().map(agent).collect()
 }

@@ -1,5 +1,10 @@
 //! `sprag status`: what is open, and the command that settles it.
 
+mod json;
+mod live;
+mod table;
+
+use serde::Serialize;
 use serde_json::json;
 use sprag_core::obligation::Debts;
 use sprag_core::view::{Open, Sessions, Status};
@@ -7,26 +12,89 @@ use sprag_host::reports::LIVE_SECONDS;
 use sprag_host::walk::World;
 use sprag_host::{facts, journal, projections};
 
-use super::{Cx, Outcome, show};
+use super::shown::{self, Shown};
+use super::{Cx, Ending, Outcome};
 use crate::failure::Failure;
 use crate::output;
+use table::Which;
 
-/// Show live sessions, open obligations and debts
+/// Show the run of a plan, live sessions, open obligations and debts
+///
+/// A run is read from its records, whether anybody is running it or not. What is not known is `?`.
 #[derive(clap::Args)]
 pub struct Args {
+    /// The run of this plan; else the one that moved last
+    #[arg(long, value_name = "NAME")]
+    plan: Option<String>,
+    /// A screen that stays, until `q`
+    #[arg(long, conflicts_with_all = ["json", "why", "all", "compact"])]
+    live: bool,
+    /// Only one line about the run
+    #[arg(long, conflicts_with_all = ["json", "why", "all"])]
+    compact: bool,
+    /// Tell why each stage is not further
+    #[arg(long)]
+    why: bool,
+    /// Show every stage, however many there are
+    #[arg(long)]
+    all: bool,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
+/// Whether it is told why each stage is not further.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reasons {
+    Left,
+    Told,
+}
+
+#[derive(Serialize)]
+struct Told<'a> {
+    v: u32,
+    #[serde(flatten)]
+    status: serde_json::Map<String, serde_json::Value>,
+    run: Option<json::Run<'a>>,
+}
+
 pub fn run(args: Args, cx: &Cx) -> Outcome {
+    if args.live {
+        return live::run(cx, args.plan.as_deref());
+    }
+    let shown = shown::find(cx, args.plan.as_deref())?;
+    if args.compact {
+        return compact(shown.as_ref(), cx);
+    }
     let world = cx.world()?;
     let status = gather(&world, cx)?;
-    show(
-        args.json,
-        || json!({"sessions": status.sessions, "obligations": status.obligations, "debts": status.debts, "tracker": status.tracker, "backends": [], "run": null, "warnings": status.warnings, "off": status.off}),
-        || tell(&status),
-    )
+    let seen = shown.as_ref().map(Shown::seen).unwrap_or_default();
+    let view = shown.as_ref().map(|shown| shown.view(&seen, cx.now));
+    if args.json {
+        let others = shown.as_ref().map_or(&[][..], |shown| &shown.others);
+        let run = view.as_ref().map(|view| json::Run::of(view, others));
+        let status = json!({"sessions": status.sessions, "obligations": status.obligations, "debts": status.debts, "tracker": status.tracker, "backends": [], "warnings": status.warnings, "off": status.off});
+        let status = status.as_object().cloned().unwrap_or_default();
+        output::json_of(&Told { v: 1, status, run });
+        return Ok(Ending::Done);
+    }
+    if let Some(view) = &view {
+        let which = if args.all { Which::All } else { Which::Telling };
+        let reasons = if args.why { Reasons::Told } else { Reasons::Left };
+        table::tell(view, which, reasons);
+    }
+    tell(&status);
+    Ok(Ending::Done)
+}
+
+fn compact(shown: Option<&Shown>, cx: &Cx) -> Outcome {
+    let Some(shown) = shown else {
+        output::line("no plan was run here");
+        return Ok(Ending::Done);
+    };
+    let seen = shown.seen();
+    output::line(table::compact(&shown.view(&seen, cx.now)));
+    Ok(Ending::Done)
 }
 
 fn gather(world: &World<'_>, cx: &Cx) -> Result<Status, Failure> {

@@ -284,6 +284,7 @@ fn configuration_shows_where_every_value_comes_from() {
     stale.mode                          default      "auto"
     templates.active                    default      ""
     templates.weights                   default      []
+    terminal.command                    default      []
     ticketing.discovery                 default      ["tissue", "beads", "github", "tasks", "session"]
     ticketing.overrides.beads           default      true
     ticketing.overrides.github          default      true

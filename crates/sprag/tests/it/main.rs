@@ -48,6 +48,7 @@ mod review;
 mod reviewers;
 mod runs;
 mod scoped;
+mod screens;
 mod scripts;
 mod settings;
 mod shell;

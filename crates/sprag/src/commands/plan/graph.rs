@@ -44,8 +44,8 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
             })
         },
         || match (args.dot, args.mermaid) {
-            (true, _) => output::text_raw(&drawing::dot(&plan)),
-            (_, true) => output::text_raw(&drawing::mermaid(&plan)),
+            (true, _) => output::text_raw(&drawing::dot(&plan, drawing::by_id)),
+            (_, true) => output::text_raw(&drawing::mermaid(&plan, drawing::by_id)),
             (false, false) => {
                 for (number, level) in levels.iter().enumerate() {
                     output::heading(&format!("level {number}"));

@@ -1,0 +1,95 @@
+//! Which line of a long list is chosen, and which part of the list is on the screen.
+
+use std::ops::Range;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cursor {
+    chosen: usize,
+    top: usize,
+    /// Lines that were on the screen when it was last drawn.
+    page: usize,
+}
+
+/// Where to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    Up,
+    Down,
+    PageUp,
+    PageDown,
+    First,
+    Last,
+    /// So many lines below the first one on the screen.
+    Shown(usize),
+}
+
+impl Cursor {
+    pub fn step(&mut self, step: Step) {
+        let page = self.page.max(1);
+        self.chosen = match step {
+            Step::Up => self.chosen.saturating_sub(1),
+            Step::Down => self.chosen.saturating_add(1),
+            Step::PageUp => self.chosen.saturating_sub(page),
+            Step::PageDown => self.chosen.saturating_add(page),
+            Step::First => 0,
+            // Where the end is shows when it is drawn.
+            Step::Last => usize::MAX,
+            Step::Shown(line) if line < self.page => self.top.saturating_add(line),
+            Step::Shown(_) => self.chosen,
+        };
+    }
+
+    /// Of a list of so many lines, those that are drawn where there is room for so many.
+    pub fn window(&mut self, room: usize, total: usize) -> Range<usize> {
+        self.page = room;
+        self.chosen = self.chosen.min(total.saturating_sub(1));
+        let lowest = (self.chosen + 1).saturating_sub(room);
+        self.top = self.top.clamp(lowest, self.chosen.max(lowest)).min(total.saturating_sub(room));
+        self.top..total.min(self.top.saturating_add(room))
+    }
+
+    pub fn chosen(&self) -> usize {
+        self.chosen
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn the_list_moves_only_when_the_choice_would_leave_the_screen() {
+        let mut cursor = Cursor::default();
+        assert_eq!(cursor.window(3, 10), 0..3);
+        cursor.step(Step::Down);
+        cursor.step(Step::Down);
+        assert_eq!(cursor.window(3, 10), 0..3);
+        cursor.step(Step::Down);
+        assert_eq!((cursor.window(3, 10), cursor.chosen()), (1..4, 3));
+        cursor.step(Step::Up);
+        assert_eq!((cursor.window(3, 10), cursor.chosen()), (1..4, 2));
+        cursor.step(Step::Last);
+        assert_eq!((cursor.window(3, 10), cursor.chosen()), (7..10, 9));
+        cursor.step(Step::Shown(0));
+        assert_eq!((cursor.window(3, 10), cursor.chosen()), (7..10, 7));
+        assert_eq!((cursor.window(3, 2), cursor.chosen()), (0..2, 1), "a shorter list");
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_chosen_is_on_the_screen(
+            steps in proptest::collection::vec((0usize..7, 0usize..20, 0usize..30), 1..40),
+        ) {
+            let mut cursor = Cursor::default();
+            for (step, room, total) in steps {
+                let all = [Step::Up, Step::Down, Step::PageUp, Step::PageDown, Step::First, Step::Last, Step::Shown(room)];
+                cursor.step(all[step]);
+                let window = cursor.window(room, total);
+                prop_assert!(window.end <= total && window.len() <= room);
+                prop_assert!(room == 0 || total == 0 || window.contains(&cursor.chosen()));
+            }
+        }
+    }
+}

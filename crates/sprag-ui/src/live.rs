@@ -1,0 +1,162 @@
+//! A screen that stays: drawn when something changes, and once a second for the clock. It waits and never looks by
+//! itself.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ratatui::crossterm::event::{self, Event};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use sprag_core::plan::seen::Seen;
+use sprag_core::plan::stage::{Key, StageId};
+use sprag_core::plan::view::{Board, Tone, View};
+use sprag_core::time::Timestamp;
+
+use crate::cursor::{Cursor, Step};
+use crate::keys::{Meaning, meaning};
+use crate::screen::{self, Colours, Drawn};
+use crate::terminal::Taken;
+
+/// The clock of the screen.
+const TICK: Duration = Duration::from_secs(1);
+/// Changes that come faster are shown together.
+const TOGETHER: Duration = Duration::from_millis(100);
+
+/// What is to be drawn.
+pub struct Looked {
+    pub board: Board,
+    pub seen: BTreeMap<Key, Seen>,
+    /// What happened last.
+    pub told: Vec<String>,
+    pub now: Timestamp,
+}
+
+/// Why a screen was left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Left {
+    Quit,
+    /// Somebody wants to be where the agent of this stage is.
+    Attach(StageId),
+}
+
+/// Told whenever something has changed.
+#[derive(Clone)]
+pub struct Bell(Sender<News>);
+
+impl Bell {
+    /// Nobody hears it once the screen is gone.
+    pub fn ring(&self) {
+        self.0.send(News::Changed).unwrap_or_default();
+    }
+}
+
+enum News {
+    Changed,
+    Typed(Event),
+    /// By a signal, or because nothing can be typed any more.
+    End,
+}
+
+/// `look` is asked when something changed and at every tick; `hand` gets the bell that says so.
+pub fn live(
+    colours: Colours,
+    hand: impl FnOnce(Bell),
+    mut look: impl FnMut() -> io::Result<Looked>,
+) -> io::Result<Left> {
+    let first = look()?;
+    let (tell, news) = mpsc::channel();
+    let mut signals = Signals::new([SIGTERM, SIGHUP, SIGINT])?;
+    let heard = tell.clone();
+    thread::spawn(move || {
+        for _ in signals.forever() {
+            heard.send(News::End).unwrap_or_default();
+        }
+    });
+    let mut taken = Taken::take()?;
+    let typed = tell.clone();
+    thread::spawn(move || {
+        loop {
+            let news = event::read().map_or(News::End, News::Typed);
+            let is_last = matches!(news, News::End);
+            if typed.send(news).is_err() || is_last {
+                return;
+            }
+        }
+    });
+    hand(Bell(tell));
+    Live { looked: first, cursor: Cursor::default(), drawn: Drawn::default(), colours, stuck: None }
+        .run(&mut taken, &news, &mut look)
+}
+
+struct Live {
+    looked: Looked,
+    cursor: Cursor,
+    drawn: Drawn,
+    colours: Colours,
+    /// How many stages needed a person when it was last drawn.
+    stuck: Option<usize>,
+}
+
+impl Live {
+    fn run(
+        mut self,
+        taken: &mut Taken,
+        news: &Receiver<News>,
+        look: &mut dyn FnMut() -> io::Result<Looked>,
+    ) -> io::Result<Left> {
+        loop {
+            self.draw(taken)?;
+            let looked_at = Instant::now();
+            let mut due = looked_at + TICK;
+            loop {
+                match news.recv_timeout(due.saturating_duration_since(Instant::now())) {
+                    Err(RecvTimeoutError::Timeout) => break,
+                    Ok(News::End) | Err(RecvTimeoutError::Disconnected) => return Ok(Left::Quit),
+                    Ok(News::Changed) => due = due.min(looked_at + TOGETHER),
+                    Ok(News::Typed(event)) => match self.typed(&event) {
+                        Some(left) => return Ok(left),
+                        None => self.draw(taken)?,
+                    },
+                }
+            }
+            self.looked = look()?;
+        }
+    }
+
+    fn draw(&mut self, taken: &mut Taken) -> io::Result<()> {
+        let view = View::new(&self.looked.board, &self.looked.seen, self.looked.now);
+        let stuck = view.attention.iter().filter(|it| it.tone == Tone::Blocked).count();
+        let (told, cursor, drawn, colours) =
+            (&self.looked.told, &mut self.cursor, &mut self.drawn, self.colours);
+        taken.terminal.draw(|frame| *drawn = screen::draw(frame, &view, told, cursor, colours))?;
+        if self.stuck.is_some_and(|before| stuck > before) {
+            taken.ring();
+        }
+        self.stuck = Some(stuck);
+        Ok(())
+    }
+
+    fn typed(&mut self, event: &Event) -> Option<Left> {
+        match meaning(event) {
+            Meaning::Quit => return Some(Left::Quit),
+            Meaning::Move(step) => self.cursor.step(step),
+            Meaning::Click(line) => {
+                if let Some(line) = line.checked_sub(self.drawn.first) {
+                    self.cursor.step(Step::Shown(usize::from(line)));
+                }
+            }
+            Meaning::Attach => {
+                let row = self.looked.board.rows.get(self.cursor.chosen());
+                // One that has no agent yet has nothing to be seen.
+                return row
+                    .filter(|row| row.agent.session().is_some())
+                    .map(|row| Left::Attach(row.id.clone()));
+            }
+            Meaning::Redraw | Meaning::Nothing => {}
+        }
+        None
+    }
+}

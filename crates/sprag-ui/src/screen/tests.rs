@@ -1,0 +1,222 @@
+use proptest::prelude::*;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use sprag_core::plan::seen::{Context, Seen, Used};
+use sprag_core::plan::stage::{Commit, Key, StageId};
+use sprag_core::plan::telling::Because;
+use sprag_core::plan::view::{Agent, Board, Past, Row as Stage, State};
+use sprag_core::text::Text;
+use sprag_core::time::Timestamp;
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::cursor::Step;
+
+const NOW: i64 = 1_800_000_000_000;
+
+fn row(level: u32, id: &str, state: State) -> Stage {
+    let begun = (state != State::Waiting).then(|| Timestamp::from_millis(NOW - 75_000));
+    Stage {
+        level,
+        id: StageId::new(id),
+        state,
+        attempt: 1,
+        merged: (state == State::Done).then(|| Commit(Text::new("c0ffee00d15ea5e"))),
+        why: (!state.is_over()).then(|| Because { text: Text::new(format!("why {id} waits")), until: None }),
+        begun,
+        ended: state.is_over().then(|| Timestamp::from_millis(NOW - 15_000)),
+        agent: match state {
+            State::Running => Agent::AtWork { session: Key(Text::new(format!("r/{id}/1/spawn.0"))) },
+            _ => Agent::None,
+        },
+        past: Past::default(),
+    }
+}
+
+fn board(rows: Vec<Stage>) -> Board {
+    let at = Timestamp::from_millis(NOW - 100_000);
+    Board {
+        plan: Text::new("p"),
+        run: Text::new("r"),
+        slots: 4,
+        began: at,
+        moved: at,
+        target_held: None,
+        rows,
+    }
+}
+
+fn drawn(
+    board: &Board,
+    seen: &BTreeMap<Key, Seen>,
+    told: &[String],
+    size: (u16, u16),
+    steps: &[Step],
+) -> Vec<String> {
+    let mut terminal = Terminal::new(TestBackend::new(size.0, size.1)).unwrap();
+    let view = View::new(board, seen, Timestamp::from_millis(NOW));
+    let mut cursor = Cursor::default();
+    for step in steps.iter().map(Some).chain([None]) {
+        terminal
+            .draw(|frame| {
+                draw(frame, &view, told, &mut cursor, Paint::Colours);
+            })
+            .unwrap();
+        if let Some(step) = step {
+            cursor.step(*step);
+        }
+    }
+    let buffer = terminal.backend().buffer();
+    let line = |y| (0..size.0).map(|x| buffer[(x, y)].symbol()).collect::<String>().trim_end().to_owned();
+    (0..size.1).map(line).collect()
+}
+
+fn story() -> (Board, BTreeMap<Key, Seen>, Vec<String>) {
+    let board = board(vec![
+        row(0, "docs", State::Blocked),
+        row(0, "model", State::Done),
+        row(1, "server", State::Ready),
+        row(1, "view", State::Running),
+        row(2, "all", State::Waiting),
+    ]);
+    let seen = Seen {
+        context: Some(Context { tokens: 62, window: 100 }),
+        used: Some(Used { tokens: 1, micros: Some(430_000) }),
+        last_tool: Some(Text::new("Bash")),
+        at: Some(Timestamp::from_millis(NOW - 3_000)),
+        ..Seen::default()
+    };
+    let told = ["10:00:00 view: its agent is being started", "10:00:01 docs: it could not be set up"];
+    (board, BTreeMap::from([(Key(Text::new("r/view/1/spawn.0")), seen)]), told.map(str::to_owned).to_vec())
+}
+
+#[test]
+fn a_screen_of_the_usual_size() {
+    let (board, seen, told) = story();
+    let lines = drawn(&board, &seen, &told, (80, 30), &[Step::Down, Step::Down, Step::Down]);
+    insta::assert_snapshot!(lines.join("\n"), @"
+    ┌sprag─────────────────────────────────────────────────────────────────────────┐
+    │plan p  under way  1m40s  $0.43  4 slots                                      │
+    └──────────────────────────────────────────────────────────────────────────────┘
+    ┌progress──────────────────────────────────────────────────────────────────────┐
+    │████████████████  20%  1 of 5 done, 1 active, 1 for a person                  │
+    └──────────────────────────────────────────────────────────────────────────────┘
+    ┌stages────────────────────────────────────────────────────────────────────────┐
+    │  lvl stage                    state       merged   context cost       elapsed│
+    │✗ 0   docs                     blocked     -        ?       ?          1m15s  │
+    │✓ 0   model                    done        c0ffee00 ?       ?          1m00s  │
+    │◎ 1   server                   ready       -        ?       ?          1m15s  │
+    │● 1   view                     running     -        62%     $0.43      1m15s  │
+    │○ 2   all                      waiting     -        ?       ?          -      │
+    │                                                                              │
+    └──────────────────────────────────────────────────────────────────────────────┘
+    ┌view──────────────────────────────────────────────────────────────────────────┐
+    │why view waits (Bash)                                                         │
+    │try 1, last heard of 3s ago, r/view/1/spawn.0                                 │
+    └──────────────────────────────────────────────────────────────────────────────┘
+    ┌attention (1)─────────────────────────────────────────────────────────────────┐
+    │needs you: docs: why docs waits                                               │
+    └──────────────────────────────────────────────────────────────────────────────┘
+    ┌log───────────────────────────────────────────────────────────────────────────┐
+    │10:00:00 view: its agent is being started                                     │
+    │10:00:01 docs: it could not be set up                                         │
+    │                                                                              │
+    └──────────────────────────────────────────────────────────────────────────────┘
+    ┌keys──────────────────────────────────────────────────────────────────────────┐
+    │q quit  ↑↓ PgUp PgDn Home End move  Enter attach                              │
+    └──────────────────────────────────────────────────────────────────────────────┘
+    ");
+}
+
+#[test]
+fn a_wide_one_has_panes_beside_the_stages() {
+    let (board, seen, told) = story();
+    let lines = drawn(&board, &seen, &told, (120, 24), &[]);
+    insta::assert_snapshot!(lines.join("\n"), @"
+    ┌sprag─────────────────────────────────────────────────────────────────────────────────────────────────────────────────┐
+    │plan p  under way  1m40s  $0.43  4 slots                                                                              │
+    └──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────┘
+    ┌progress──────────────────────────────────────────────────────────────────────────────────────────────────────────────┐
+    │████████████████████████              20%  1 of 5 done, 1 active, 1 for a person                                      │
+    └──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────┘
+    ┌stages──────────────────────────────────────────────────────────────────┐┌docs────────────────────────────────────────┐
+    │  lvl stage              state       merged   context cost       elapsed││why docs waits                              │
+    │✗ 0   docs               blocked     -        ?       ?          1m15s  ││try 1                                       │
+    │✓ 0   model              done        c0ffee00 ?       ?          1m00s  │└────────────────────────────────────────────┘
+    │◎ 1   server             ready       -        ?       ?          1m15s  │┌attention (1)───────────────────────────────┐
+    │● 1   view               running     -        62%     $0.43      1m15s  ││needs you: docs: why docs waits             │
+    │○ 2   all                waiting     -        ?       ?          -      │└────────────────────────────────────────────┘
+    │                                                                        │┌log─────────────────────────────────────────┐
+    │                                                                        ││10:00:00 view: its agent is being started   │
+    │                                                                        ││10:00:01 docs: it could not be set up       │
+    │                                                                        ││                                            │
+    │                                                                        ││                                            │
+    │                                                                        ││                                            │
+    │                                                                        ││                                            │
+    └────────────────────────────────────────────────────────────────────────┘└────────────────────────────────────────────┘
+    ┌keys──────────────────────────────────────────────────────────────────────────────────────────────────────────────────┐
+    │q quit  ↑↓ PgUp PgDn Home End move  Enter attach                                                                      │
+    └──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────┘
+    ");
+}
+
+#[test]
+fn the_smallest_one_still_has_the_stages() {
+    let (board, seen, told) = story();
+    let lines = drawn(&board, &seen, &told, (40, 10), &[]);
+    insta::assert_snapshot!(lines.join("\n"), @"
+    plan p  under way  1m40s  $0.43  4 slots
+    20%  1 of 5 done, 1 active, 1 for a pers
+    ┌stages────────────────────────────────┐
+    │  lvl stage        state       elapsed│
+    │✗ 0   docs         blocked     1m15s  │
+    │✓ 0   model        done        1m00s  │
+    │◎ 1   server       ready       1m15s  │
+    │● 1   view         running     1m15s  │
+    └──────────────────────────────────────┘
+    q quit  ↑↓ PgUp PgDn Home End move  Ente
+    ");
+}
+
+#[test]
+fn every_state_has_a_colour_and_a_word() {
+    for state in State::ALL {
+        let lines = drawn(&board(vec![row(0, "x", state)]), &BTreeMap::new(), &[], (60, 12), &[]);
+        assert!(lines.iter().any(|line| line.contains(state.name())), "{state:?}: {lines:#?}");
+        assert_ne!(Paint::Colours.tone(state.tone()), Paint::Plain.tone(state.tone()));
+    }
+}
+
+#[test]
+fn ten_thousand_stages_are_gone_through_to_the_last() {
+    let rows = (0..10_000).map(|number| row(0, &format!("s{number:04}"), State::Waiting)).collect();
+    let lines = drawn(&board(rows), &BTreeMap::new(), &[], (60, 20), &[Step::Last]);
+    assert!(lines.iter().any(|line| line.contains("s9999")), "{lines:#?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn no_size_and_no_name_breaks_it(
+        width in 1u16..200,
+        height in 1u16..60,
+        names in proptest::collection::vec("\\PC{0,70}|[\\x00-\\x1f\u{1b}\\[2J]{0,20}|(é|漢|\u{200b}|\u{202e}|\u{301}|👩‍👩‍👧){0,30}", 0..12),
+        steps in proptest::collection::vec(0usize..6, 0..6),
+    ) {
+        let all = [Step::Up, Step::Down, Step::PageUp, Step::PageDown, Step::First, Step::Last];
+        let steps: Vec<Step> = steps.into_iter().map(|step| all[step]).collect();
+        let rows: Vec<Stage> = names
+            .iter()
+            .enumerate()
+            .map(|(at, name)| row(u32::MAX - at as u32, name, State::ALL[at % State::ALL.len()]))
+            .collect();
+        let mut board = board(rows);
+        board.plan = Text::new(names.concat());
+        let seen = names.iter().map(|name| {
+            let seen = Seen { last_tool: Some(Text::new(name.clone())), ..Seen::default() };
+            (Key(Text::new(format!("r/{}/1/spawn.0", StageId::new(name).as_str()))), seen)
+        });
+        let lines = drawn(&board, &seen.collect(), &names, (width, height), &steps);
+        prop_assert!(lines.iter().all(|line| !line.chars().any(char::is_control)));
+    }
+}

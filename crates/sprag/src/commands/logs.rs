@@ -1,0 +1,108 @@
+//! `sprag logs`: what happened in a run, and what its agents printed.
+
+mod telling;
+
+use std::time::Duration;
+
+use sprag_core::plan::view::Row;
+use sprag_host::daemon::jobs::site_of;
+use sprag_host::daemon::printed::Printed;
+use sprag_host::daemon::watch::Watch;
+use sprag_host::supervise::site::{Probe, Site};
+
+use super::shown::{self, Shown};
+use super::{Cx, Ending, Outcome};
+use crate::failure::Failure;
+use telling::{Form, Teller};
+
+/// Tell what happened in a run, and what the agents of a stage printed
+///
+/// Without a stage these are the records of the run as sentences; with one, those of the stage with everything that
+/// is kept of what its agents printed. What they told the terminal to do is left out.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The stage
+    stage: Option<String>,
+    /// Go on as it happens, until the agent ends or the run is over
+    #[arg(short, long)]
+    follow: bool,
+    /// The run of this plan; else the one that moved last
+    #[arg(long, value_name = "NAME")]
+    plan: Option<String>,
+    /// Print one JSON object
+    #[arg(long, conflicts_with_all = ["follow", "jsonl"])]
+    json: bool,
+    /// Print one JSON object for every line
+    #[arg(long)]
+    jsonl: bool,
+}
+
+/// How long nothing may be heard before somebody looks.
+const LOOK: Duration = Duration::from_secs(1);
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    let form = match (args.json, args.jsonl) {
+        (true, _) => Form::Object,
+        (_, true) => Form::Lines,
+        (false, false) => Form::Text,
+    };
+    let shown = shown::need(cx, args.plan.as_deref())?;
+    let row = args.stage.as_deref().map(|stage| shown.stage(stage)).transpose()?;
+    let mut teller = Teller::new(&shown, row, form);
+    teller.records().map_err(|error| Failure::run_unread(&error))?;
+    match (args.follow, row) {
+        (false, _) => teller.rest(),
+        (true, Some(row)) => follow_stage(&shown, row, &mut teller),
+        (true, None) => follow_run(&shown, &mut teller),
+    }
+    .map_err(|error| Failure::run_unread(&error))?;
+    teller.end();
+    Ok(Ending::Done)
+}
+
+/// What the agent of a stage prints, until it ends: also for `sprag attach`.
+pub fn follow(shown: &Shown, row: &Row) -> Outcome {
+    let mut teller = Teller::new(shown, Some(row), Form::Text);
+    follow_stage(shown, row, &mut teller).map_err(|error| Failure::run_unread(&error))?;
+    teller.end();
+    Ok(Ending::Done)
+}
+
+fn follow_stage(shown: &Shown, row: &Row, teller: &mut Teller<'_>) -> std::io::Result<()> {
+    let Some(session) = row.agent.session() else { return teller.records() };
+    if teller.has_told(session) {
+        return Ok(());
+    }
+    let site = site_of(&shown.dir, session);
+    let plans = shown.dir.join("plans");
+    let watch = Watch::new([site.dir(), plans.as_path()])?;
+    let mut printed = Printed::of(&site);
+    loop {
+        // Looked at before the last words are read: what is printed until then is there.
+        let is_over = is_over(&site)?;
+        printed.take(|stream, line| teller.printed(session, stream, line))?;
+        if is_over {
+            printed.finish(|stream, line| teller.printed(session, stream, line))?;
+            teller.leave_out(session);
+            return teller.records();
+        }
+        watch.wait(LOOK)?;
+    }
+}
+
+fn is_over(site: &Site) -> std::io::Result<bool> {
+    Ok(match site.probe()? {
+        Probe::Ended(_) | Probe::Died => true,
+        Probe::Running | Probe::Nothing => false,
+    })
+}
+
+fn follow_run(shown: &Shown, teller: &mut Teller<'_>) -> std::io::Result<()> {
+    let plans = shown.dir.join("plans");
+    let watch = Watch::new([plans.as_path()])?;
+    while !teller.is_over() {
+        watch.wait(LOOK)?;
+        teller.records()?;
+    }
+    Ok(())
+}

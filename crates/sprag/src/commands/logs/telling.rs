@@ -1,0 +1,148 @@
+//! Telling the records of a run in the order they were written, and what an agent printed before its end is told.
+
+use std::collections::BTreeSet;
+use std::io;
+
+use serde_json::{Value, json};
+use sprag_core::plan::record::Recorded;
+use sprag_core::plan::stage::Key;
+use sprag_core::plan::telling;
+use sprag_core::plan::timed::Timed;
+use sprag_core::plan::view::Row;
+use sprag_core::text::{one_line, without_escapes};
+use sprag_core::time::Timestamp;
+use sprag_host::daemon::jobs::site_of;
+use sprag_host::daemon::log;
+use sprag_host::daemon::printed::{Printed, Stream};
+
+use super::super::shown::Shown;
+use crate::output;
+
+/// What lines are told as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    Text,
+    /// One object with all of them.
+    Object,
+    /// One object each.
+    Lines,
+}
+
+pub struct Teller<'a> {
+    shown: &'a Shown,
+    /// Only what concerns this one.
+    row: Option<&'a Row>,
+    form: Form,
+    timed: Option<Timed>,
+    /// How far the log was read.
+    at: u64,
+    /// Sessions whose words were told.
+    told: BTreeSet<Key>,
+    collected: Vec<Value>,
+}
+
+impl<'a> Teller<'a> {
+    pub fn new(shown: &'a Shown, row: Option<&'a Row>, form: Form) -> Teller<'a> {
+        Teller { shown, row, form, timed: None, at: 0, told: BTreeSet::new(), collected: Vec::new() }
+    }
+
+    /// Everything that was written since.
+    pub fn records(&mut self) -> io::Result<()> {
+        let (path, from) = (self.shown.listed.log.clone(), self.at);
+        let mut trouble = None;
+        self.at = log::each(&path, from, |record, at| {
+            if let Err(error) = self.record(&record, at) {
+                trouble = Some(error);
+            }
+        })?;
+        trouble.map_or(Ok(()), Err)
+    }
+
+    fn record(&mut self, record: &Recorded, at: Timestamp) -> io::Result<()> {
+        let Some(timed) = &mut self.timed else {
+            self.timed = Timed::begin(record, at);
+            if let (None, Some(timed)) = (self.row, &self.timed) {
+                let (_, text) = telling::record(timed.run(), record);
+                self.line(Some(at), None, None, "record", &text);
+            }
+            return Ok(());
+        };
+        let (stage, text) = telling::record(timed.run(), record);
+        timed.apply(record, at);
+        let is_wanted = self.row.is_none_or(|row| stage.as_ref() == Some(&row.id));
+        if !is_wanted {
+            return Ok(());
+        }
+        if let (Recorded::Ended { session, .. }, Some(_)) = (record, self.row) {
+            self.words_of(session)?;
+        }
+        self.line(Some(at), stage.as_ref().map(|id| id.as_str()), None, "record", &text);
+        Ok(())
+    }
+
+    /// What is kept of what a session printed, once.
+    fn words_of(&mut self, session: &Key) -> io::Result<()> {
+        if !self.told.insert(session.clone()) {
+            return Ok(());
+        }
+        let printed = Printed::of(&site_of(&self.shown.dir, session));
+        printed.finish(|stream, line| self.printed(session, stream, line))
+    }
+
+    /// What the agent at work has printed so far.
+    pub fn rest(&mut self) -> io::Result<()> {
+        match self.row.and_then(|row| row.agent.session()) {
+            Some(session) => self.words_of(session),
+            None => Ok(()),
+        }
+    }
+
+    pub fn has_told(&self, session: &Key) -> bool {
+        self.told.contains(session)
+    }
+
+    /// Its words were told as they came.
+    pub fn leave_out(&mut self, session: &Key) {
+        self.told.insert(session.clone());
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.timed.as_ref().is_none_or(|timed| timed.run().is_over())
+    }
+
+    pub fn printed(&mut self, session: &Key, stream: Stream, line: &str) {
+        let stage = self.row.map(|row| row.id.as_str());
+        let stream = match stream {
+            Stream::Out => "out",
+            Stream::Err => "err",
+        };
+        self.line(None, stage, Some(session), stream, &without_escapes(line));
+    }
+
+    fn line(
+        &mut self,
+        at: Option<Timestamp>,
+        stage: Option<&str>,
+        session: Option<&Key>,
+        stream: &'static str,
+        text: &str,
+    ) {
+        let value = || json!({"at": at, "stage_id": stage, "session_id": session, "stream": stream, "text": text});
+        match (self.form, at) {
+            (Form::Object, _) => self.collected.push(value()),
+            (Form::Lines, _) => output::json(value()),
+            (Form::Text, Some(at)) => {
+                let whose = stage.map(|stage| format!("{stage}: ")).unwrap_or_default();
+                output::line(format!("{at} {whose}{}", one_line(text)));
+            }
+            // Ours begin with a time, so that nobody's words are taken for them.
+            (Form::Text, None) => output::line(format!("{stream}| {text}")),
+        }
+    }
+
+    pub fn end(self) {
+        if self.form == Form::Object {
+            output::json(json!({"plan": self.shown.board.plan, "run": self.shown.board.run, "lines": self.collected}));
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! A run for programs. Written out as it is gone through: ten thousand stages are not built up as a tree first.
+
+use serde::ser::SerializeSeq as _;
+use serde::{Serialize, Serializer};
+use sprag_core::plan::view::{self, Agent, Line, Progress, Row, View};
+use sprag_core::time::Timestamp;
+
+#[derive(Serialize)]
+pub struct Run<'a> {
+    plan: &'a str,
+    run: &'a str,
+    began: Timestamp,
+    moved: Timestamp,
+    is_over: bool,
+    slots: u16,
+    progress: Progress,
+    percent: u8,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost_micros: Option<u64>,
+    attention: Vec<Attention<'a>>,
+    stages: Stages<'a>,
+    sessions: Vec<Session<'a>>,
+    other_plans: &'a [String],
+}
+
+#[derive(Serialize)]
+struct Attention<'a> {
+    stage_id: Option<&'a str>,
+    text: &'a str,
+}
+
+struct Stages<'a>(&'a View<'a>);
+
+#[derive(Serialize)]
+struct Stage<'a> {
+    stage_id: &'a str,
+    level: u32,
+    state: &'static str,
+    attempt: u32,
+    merged: Option<&'a str>,
+    context_percent: Option<u8>,
+    tokens: Option<u64>,
+    cost_micros: Option<u64>,
+    elapsed_seconds: Option<u64>,
+    why: Option<String>,
+    session_id: Option<&'a str>,
+}
+
+/// An agent at work.
+#[derive(Serialize)]
+struct Session<'a> {
+    stage_id: &'a str,
+    session_id: &'a str,
+    timestamp: Option<Timestamp>,
+    context_percent: Option<u8>,
+    last_tool: Option<&'a str>,
+    activity: &'a str,
+}
+
+impl<'a> Run<'a> {
+    pub fn of(view: &'a View<'a>, others: &'a [String]) -> Run<'a> {
+        let board = view.board;
+        let attention = view.attention.iter();
+        Run {
+            plan: board.plan.as_str(),
+            run: board.run.as_str(),
+            began: board.began,
+            moved: board.moved,
+            is_over: board.is_over(),
+            slots: board.slots,
+            progress: view.progress,
+            percent: view.progress.percent(),
+            tokens: view.used.map(|used| used.tokens),
+            cost_micros: view.used.and_then(|used| used.micros),
+            attention: attention.map(alert).collect(),
+            stages: Stages(view),
+            sessions: view.lines.iter().filter_map(session).collect(),
+            other_plans: others,
+        }
+    }
+}
+
+fn alert(it: &view::Attention) -> Attention<'_> {
+    Attention { stage_id: it.stage.as_ref().map(|id| id.as_str()), text: &it.text }
+}
+
+impl Serialize for Stages<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(Some(self.0.lines.len()))?;
+        for line in &self.0.lines {
+            let row = line.row;
+            list.serialize_element(&Stage {
+                stage_id: row.id.as_str(),
+                level: row.level,
+                state: row.state.name(),
+                attempt: row.attempt,
+                merged: row.merged.as_ref().map(|commit| commit.0.as_str()),
+                context_percent: line.context,
+                tokens: line.used.map(|used| used.tokens),
+                cost_micros: line.used.and_then(|used| used.micros),
+                elapsed_seconds: line.elapsed,
+                why: row.why.as_ref().map(|why| why.told(self.0.now)),
+                session_id: row.agent.session().map(|key| key.0.as_str()),
+            })?;
+        }
+        list.end()
+    }
+}
+
+fn session<'a>(line: &Line<'a>) -> Option<Session<'a>> {
+    let Row { agent: Agent::AtWork { session }, .. } = line.row else { return None };
+    Some(Session {
+        stage_id: line.row.id.as_str(),
+        session_id: session.0.as_str(),
+        timestamp: line.heard,
+        context_percent: line.context,
+        last_tool: line.last_tool,
+        activity: line.row.why.as_ref().map_or(line.row.state.name(), |why| why.text.as_str()),
+    })
+}

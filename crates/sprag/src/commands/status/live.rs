@@ -1,0 +1,71 @@
+//! `sprag status --live`: the screen, fed from the records and told of their changes by the kernel.
+
+use std::io::{self, IsTerminal as _};
+use std::path::PathBuf;
+use std::thread;
+use std::time::Duration;
+
+use sprag_core::plan::view::Board;
+use sprag_core::time::Timestamp;
+use sprag_host::daemon::follow::Follow;
+use sprag_host::daemon::view;
+use sprag_host::daemon::watch::{Heard, Watch};
+use sprag_host::{env, exec};
+use sprag_ui::live::{Bell, Left, Looked, live};
+use sprag_ui::screen::Colours;
+
+use super::super::{Cx, Ending, Outcome, shown};
+use crate::failure::Failure;
+
+/// The kernel tells of changes; this long it is waited for each time.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+pub fn run(cx: &Cx, plan: Option<&str>) -> Outcome {
+    let listed = shown::listed(cx, plan)?;
+    if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
+        return Err(Failure::no_screen());
+    }
+    let dir = shown::dir(cx)?;
+    let mut follow = Follow::new(&dir, &listed.log);
+    follow.read().map_err(|error| Failure::run_unread(&error))?;
+    if follow.board(cx.now).is_none() {
+        return Err(Failure::no_run(plan));
+    }
+    let no_colour = cx.env.get("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let colours = if no_colour { Colours::Plain } else { Colours::Colours };
+    let plans = dir.join("plans");
+    let mut before: Option<Board> = None;
+    let look = || -> io::Result<Looked> {
+        let now: Timestamp = env::now();
+        follow.read()?;
+        // A log that was put away just now is followed by the next one.
+        let board = follow.board(now).or(before.take()).ok_or(io::ErrorKind::NotFound)?;
+        before = Some(board.clone());
+        let seen = view::seen(&dir, &board);
+        Ok(Looked { board, seen, told: follow.told().map(str::to_owned).collect(), now })
+    };
+    let left = live(colours, |bell| watch(plans, bell), look).map_err(|error| Failure::screen_lost(&error))?;
+    match left {
+        Left::Quit => Ok(Ending::Done),
+        Left::Attach(stage) => {
+            // A program of its own: the signals and the keyboard are the screen's in this one.
+            let us = std::env::current_exe().map_err(|error| Failure::not_started("sprag", &error))?;
+            let us = us.display().to_string();
+            let error =
+                exec::become_program(&[us.as_str(), "attach", "--plan", &listed.plan, stage.as_str()]);
+            Err(Failure::not_started("sprag", &error))
+        }
+    }
+}
+
+/// Rings when the records change, as long as the program lives.
+fn watch(plans: PathBuf, bell: Bell) {
+    thread::spawn(move || {
+        let Ok(watch) = Watch::new([plans.as_path()]) else { return };
+        while let Ok(heard) = watch.wait(PATIENCE) {
+            if heard == Heard::Changed {
+                bell.ring();
+            }
+        }
+    });
+}

@@ -1,0 +1,99 @@
+//! A run for people: one line, or a table of its stages.
+
+use sprag_core::plan::view::words::{cost, elapsed, percent};
+use sprag_core::plan::view::{Line, Tone, View};
+use sprag_core::text::{one_line, shell_word};
+
+use super::Reasons;
+use crate::output;
+
+/// Of a run with more stages only those are shown that somebody may want to know about.
+const ALL: usize = 60;
+
+/// Which stages are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    Telling,
+    All,
+}
+
+/// All of it in one line.
+pub fn compact(view: &View<'_>) -> String {
+    let progress = view.progress;
+    let mut parts = vec![format!("{} of {} done", progress.done, progress.total)];
+    let counts = [
+        (progress.active, "active"),
+        (progress.ready, "ready"),
+        (progress.waiting, "waiting"),
+        (progress.stuck, "for a person"),
+        (progress.skipped, "skipped"),
+    ];
+    parts.extend(counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")));
+    if view.used.is_some() {
+        parts.push(cost(view.used));
+    }
+    parts.push(elapsed(Some(taken(view))));
+    format!("{}: {}", view.board.plan, parts.join(", "))
+}
+
+/// From the start until now, or until all was over.
+pub fn taken(view: &View<'_>) -> u64 {
+    let end = if view.board.is_over() { view.board.moved } else { view.now };
+    u64::try_from(end.seconds_since(view.board.began)).unwrap_or(0)
+}
+
+pub fn tell(view: &View<'_>, which: Which, reasons: Reasons) {
+    output::heading(&format!("run {}", compact(view)));
+    let is_all = which == Which::All || view.lines.len() <= ALL;
+    let mut shown: Vec<&Line<'_>> = view.lines.iter().filter(|line| is_all || is_telling(line)).collect();
+    let telling = shown.len();
+    if !is_all {
+        shown.truncate(ALL);
+    }
+    let last = match reasons {
+        Reasons::Left => "tool",
+        Reasons::Told => "why",
+    };
+    let rows: Vec<Vec<String>> = shown.iter().map(|line| cells(view, line, reasons)).collect();
+    output::table(&["", "level", "stage", "state", "merged", "context", "cost", "elapsed", "try", last], &rows);
+    if shown.len() < view.lines.len() {
+        let left = view.lines.len() - shown.len();
+        let more = telling - shown.len();
+        output::line(format!("{left} more, {more} of them active or stuck\n  next: sprag status --all"));
+    }
+    for attention in &view.attention {
+        let mark = if attention.tone == Tone::Blocked { "needs a person" } else { "warning" };
+        let text = one_line(&attention.text);
+        match &attention.stage {
+            Some(stage) => {
+                output::line(format!("{mark}: `{}`: {text}", stage.as_str()));
+                output::line(format!("  next: sprag logs {}", shell_word(stage.as_str())));
+            }
+            None => output::line(format!("{mark}: {text}\n  next: sprag logs")),
+        }
+    }
+}
+
+fn is_telling(line: &Line<'_>) -> bool {
+    matches!(line.row.state.tone(), Tone::Running | Tone::Blocked | Tone::Warning)
+}
+
+fn cells(view: &View<'_>, line: &Line<'_>, reasons: Reasons) -> Vec<String> {
+    let row = line.row;
+    let last = match reasons {
+        Reasons::Left => line.last_tool.unwrap_or_default().to_owned(),
+        Reasons::Told => row.why.as_ref().map(|why| why.told(view.now)).unwrap_or_default(),
+    };
+    vec![
+        row.state.icon().to_string(),
+        row.level.to_string(),
+        row.id.as_str().to_owned(),
+        row.state.name().to_owned(),
+        row.merged.as_ref().map_or("-".to_owned(), |commit| commit.0.as_str().chars().take(8).collect()),
+        percent(line.context),
+        cost(line.used),
+        elapsed(line.elapsed),
+        if row.attempt == 0 { "-".to_owned() } else { row.attempt.to_string() },
+        one_line(&last),
+    ]
+}

@@ -1,0 +1,434 @@
+//! What people and programs see of a run: from its records alone, whether anybody runs it or not.
+
+mod pane;
+mod scene;
+
+use std::fs::{self, OpenOptions};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::Stdio;
+use std::time::Duration;
+
+use insta::assert_snapshot;
+use sprag_core::plan::record::{Ended, Progress, Recorded};
+use sprag_core::plan::seen::{Context, Seen, Used};
+use sprag_core::plan::stage::{Case, Failure, Happened, Key, StageId, Word};
+use sprag_core::text::Text;
+use sprag_core::time::Timestamp;
+
+use sprag_host::daemon::watch::{Heard, Watch};
+use sprag_host::disk::RealDisk;
+use sprag_host::supervise::site::Window;
+
+use crate::support::{SPRAG, Sandbox};
+use pane::Pane;
+use scene::Scene;
+
+fn seen(tokens: u64, micros: u64) -> Seen {
+    Seen {
+        context: Some(Context { tokens, window: 200_000 }),
+        used: Some(Used { tokens, micros: Some(micros) }),
+        last_tool: Some(Text::new("Bash\u{1b}[2J")),
+        at: Some(Timestamp::from_millis(4_000_000_000_000)),
+        ..Seen::default()
+    }
+}
+
+/// One merged, one at work, one that needs a person, two that wait.
+fn under_way() -> (Scene, Key) {
+    let mut scene = Scene::new(&[
+        ("model", &[]),
+        ("docs", &[]),
+        ("view", &["model"]),
+        ("server", &["model"]),
+        ("all", &["view", "server", "docs"]),
+    ]);
+    let first = scene.merge("model");
+    scene.seen(&first, &seen(90_000, 1_250_000));
+    let session = scene.start("view");
+    scene.seen(&session, &seen(160_000, 430_000));
+    scene.start("docs");
+    scene.happened("docs", Happened::Raised { case: Case::Protected });
+    (scene, session)
+}
+
+#[test]
+fn status_shows_a_run_without_anybody_who_runs_it() {
+    let (scene, _) = under_way();
+    assert_snapshot!(scene.sandbox.run(&["status"]).told(&scene.sandbox), @"
+    exit 0
+    --- stdout
+    run p: 1 of 5 done, 1 active, 1 ready, 1 waiting, 1 for a person, $1.68, 0s
+       level  stage   state    merged    context  cost   elapsed  try  tool
+    ?  0      docs    review   -         ?        ?      0s       1
+    ✓  0      model   done     c0ffee00  45%      $1.25  35s      -
+    ◎  1      server  ready    -         ?        ?      -        1
+    ●  1      view    running  -         80%      $0.43  0s       1    Bash [2J
+    ○  2      all     waiting  -         ?        ?      -        -
+    needs a person: `docs`: files nobody may touch were touched
+      next: sprag logs docs
+    warning: `view`: its context is 80 % full
+      next: sprag logs view
+    live sessions: 0
+    open obligations: 0
+    debts: 0
+    tracker: session
+    ");
+    assert_snapshot!(scene.sandbox.run(&["status", "--why"]).told(&scene.sandbox), @"
+    exit 0
+    --- stdout
+    run p: 1 of 5 done, 1 active, 1 ready, 1 waiting, 1 for a person, $1.68, 0s
+       level  stage   state    merged    context  cost   elapsed  try  why
+    ?  0      docs    review   -         ?        ?      0s       1    files nobody may touch were touched
+    ✓  0      model   done     c0ffee00  45%      $1.25  35s      -
+    ◎  1      server  ready    -         ?        ?      -        1    it is about to go on
+    ●  1      view    running  -         80%      $0.43  0s       1    its agent is at work
+    ○  2      all     waiting  -         ?        ?      -        -    waits for `view`, `server`, `docs`
+    needs a person: `docs`: files nobody may touch were touched
+      next: sprag logs docs
+    warning: `view`: its context is 80 % full
+      next: sprag logs view
+    live sessions: 0
+    open obligations: 0
+    debts: 0
+    tracker: session
+    ");
+    assert_snapshot!(scene.sandbox.run(&["status", "--compact"]).told(&scene.sandbox), @"
+    exit 0
+    --- stdout
+    p: 1 of 5 done, 1 active, 1 ready, 1 waiting, 1 for a person, $1.68, 0s
+    ");
+}
+
+#[test]
+fn status_tells_programs_the_same() {
+    let (scene, session) = under_way();
+    let told = scene.sandbox.json(&["status", "--json"]);
+    let run = &told["run"];
+    assert_eq!((&told["v"], &run["plan"], &run["percent"]), (&1.into(), &"p".into(), &20.into()));
+    assert_eq!(run["progress"]["stuck"], 1);
+    assert_eq!(run["stages"].as_array().unwrap().len(), 5);
+    let agent = run["sessions"].as_array().unwrap().iter().find(|it| it["stage_id"] == "view").unwrap();
+    assert_eq!(agent["session_id"], session.0.as_str());
+    assert_eq!(agent["context_percent"], 80);
+    assert_eq!(agent["timestamp"], "2096-10-02T07:06:40.000Z");
+    assert_eq!(agent["last_tool"], "Bash\u{1b}[2J", "for programs it is as it came");
+    assert_eq!(agent["activity"], "its agent is at work");
+    let quiet = run["sessions"].as_array().unwrap().iter().find(|it| it["stage_id"] == "docs").unwrap();
+    assert!(quiet["context_percent"].is_null() && quiet["last_tool"].is_null(), "unknown is not zero");
+}
+
+#[test]
+fn without_a_run_there_is_none() {
+    let sandbox = Sandbox::new();
+    assert!(sandbox.json(&["status", "--json"])["run"].is_null());
+    assert!(!sandbox.run(&["status"]).stdout.contains("run "));
+    assert_snapshot!(sandbox.run(&["status", "--compact"]).told(&sandbox), @"
+    exit 0
+    --- stdout
+    no plan was run here
+    ");
+    assert_snapshot!(sandbox.run(&["graph"]).told(&sandbox), @"
+    exit 1
+    --- stderr
+    sprag: no plan was run here
+      next: sprag run PLAN
+    ");
+    assert_snapshot!(sandbox.run(&["status", "--plan", "q"]).told(&sandbox), @"
+    exit 1
+    --- stderr
+    sprag: no plan `q` was run here
+      next: sprag status
+    ");
+}
+
+#[test]
+fn a_run_of_many_stages_shows_those_that_tell_something() {
+    let names: Vec<String> = (0..200).map(|number| format!("s{number}")).collect();
+    let stages: Vec<(&str, &[&str])> = names.iter().map(|name| (name.as_str(), &[][..])).collect();
+    let mut scene = Scene::new(&stages);
+    scene.start("s7");
+    let few = scene.sandbox.run(&["status"]).stdout;
+    assert!(few.contains(" s7 ") && !few.contains(" s8 "), "{few}");
+    assert!(few.contains("199 more, 0 of them active or stuck\n  next: sprag status --all"), "{few}");
+    let all = scene.sandbox.run(&["status", "--all"]).stdout;
+    assert!(names.iter().all(|name| all.contains(&format!(" {name} "))), "{all}");
+}
+
+#[test]
+fn a_graph_shows_levels_and_states() {
+    let (scene, _) = under_way();
+    assert_snapshot!(scene.sandbox.run(&["graph"]).told(&scene.sandbox), @"
+    exit 0
+    --- stdout
+    level 0
+      ? docs   review
+      ✓ model  done
+    level 1
+      ◎ server  ready       <- model
+      ● view    running     <- model
+    level 2
+      ○ all  waiting     <- view, server, docs
+    ");
+    assert_snapshot!(scene.sandbox.run(&["graph", "--mermaid"]).told(&scene.sandbox), @r#"
+    exit 0
+    --- stdout
+    graph LR
+      s0["model: done"]
+      s1["docs: review"]
+      s2["view: running"]
+      s3["server: ready"]
+      s4["all: waiting"]
+      s0 --> s2
+      s0 --> s3
+      s1 --> s4
+      s2 --> s4
+      s3 --> s4
+    "#);
+    assert_snapshot!(scene.sandbox.run(&["graph", "--dot"]).told(&scene.sandbox), @r#"
+    exit 0
+    --- stdout
+    digraph "p" {
+      rankdir=LR;
+      node [shape=box];
+      "model" [label="model: done" style=bold];
+      "docs" [label="docs: review"];
+      "view" [label="view: running" style=bold];
+      "server" [label="server: ready"];
+      "all" [label="all: waiting" style=bold];
+      "model" -> "view";
+      "model" -> "server";
+      "docs" -> "all";
+      "view" -> "all";
+      "server" -> "all";
+    }
+    "#);
+    let told = scene.sandbox.json(&["graph", "--json"]);
+    assert_eq!(told["stages"][4]["state"], "waiting");
+    assert_eq!(told["stages"][4]["level"], 2);
+    assert_eq!(told["critical_path"], serde_json::json!(["model", "view", "all"]));
+}
+
+#[test]
+fn logs_tell_records_as_sentences_and_what_an_agent_printed() {
+    let mut scene = Scene::new(&[("a", &[]), ("b", &["a"])]);
+    let session = scene.start("a");
+    let site = scene.site(&session);
+    fs::write(site.out(), "hello\n\u{1b}]0;owned\u{7}\u{1b}[31mred\u{1b}[0m\nno end").unwrap();
+    fs::write(site.err(), b"bad \xff\n").unwrap();
+    let failed = Ended::Failed { failure: Failure::Crash, progress: Progress::Nothing };
+    scene.end("a", &session, failed);
+    assert_snapshot!(scene.sandbox.run(&["logs"]).told(&scene.sandbox), @"
+    exit 0
+    --- stdout
+    TIME the run of `p` began with 2 stages
+    TIME a: its worktree is being made
+    TIME a: worktree: made from `t`
+    TIME a: its agent is being started
+    TIME a: start of its agent: started
+    TIME a: session `r1/a/1/spawn.0` ended: its agent has crashed
+    ");
+    assert_snapshot!(scene.sandbox.run(&["logs", "a"]).told(&scene.sandbox), @"
+    exit 0
+    --- stdout
+    TIME a: its worktree is being made
+    TIME a: worktree: made from `t`
+    TIME a: its agent is being started
+    TIME a: start of its agent: started
+    out| hello
+    out| red
+    err| bad �
+    out| no end
+    TIME a: session `r1/a/1/spawn.0` ended: its agent has crashed
+    ");
+    let told = scene.sandbox.json(&["logs", "a", "--json"]);
+    let red = told["lines"].as_array().unwrap().iter().find(|line| line["text"] == "red").unwrap();
+    assert_eq!((&red["stream"], &red["session_id"]), (&"out".into(), &session.0.as_str().into()));
+    let lines = scene.sandbox.run(&["logs", "--jsonl"]).stdout;
+    assert!(lines.lines().all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()), "{lines}");
+    assert_snapshot!(scene.sandbox.run(&["logs", "c"]).told(&scene.sandbox), @"
+    exit 1
+    --- stderr
+    sprag: the run has no stage `c`
+      next: sprag graph
+    ");
+    assert_snapshot!(scene.sandbox.run(&["attach", "b"]).told(&scene.sandbox), @"
+    exit 1
+    --- stderr
+    sprag: stage `b` has had no agent yet
+      next: sprag status --why
+    ");
+}
+
+#[test]
+fn sessions_and_worktrees_of_runs_are_listed() {
+    let (scene, _) = under_way();
+    let sandbox = &scene.sandbox;
+    assert_snapshot!(sandbox.run(&["sessions"]).told(sandbox), @"
+    exit 0
+    --- stdout
+    agent               plan  stage  began                     ended                     state
+    r1/docs/1/spawn.0   p     docs   TIME  -                         open
+    r1/view/1/spawn.0   p     view   TIME  -                         open
+    r1/model/1/spawn.0  p     model  TIME  TIME  ended
+    ");
+    assert_eq!(sandbox.json(&["sessions", "--json"])["agents"].as_array().unwrap().len(), 3);
+    assert_snapshot!(sandbox.run(&["worktrees"]).told(sandbox), @"
+    exit 0
+    --- stdout
+    no run has a worktree here
+    ");
+    sandbox.write("README", "x\n");
+    for args in ["add -A", "commit -qm start", "worktree add -q -b sprag/view .worktrees/view"] {
+        let args: Vec<&str> = args.split(' ').collect();
+        assert!(sandbox.git(&args).status.success());
+    }
+    let told = sandbox.json(&["worktrees", "--json"]);
+    let row = &told["worktrees"][0];
+    assert_eq!(
+        (&row["stage_id"], &row["state"], &row["is_clean"], &row["branch"]),
+        (&"view".into(), &"running".into(), &true.into(), &"refs/heads/sprag/view".into())
+    );
+    fs::write(sandbox.project.join(".worktrees/view/new"), "x").unwrap();
+    assert_eq!(sandbox.json(&["worktrees", "--json"])["worktrees"][0]["is_clean"], false);
+    assert!(sandbox.run(&["worktrees"]).stdout.contains("uncommitted changes"));
+}
+
+/// The terminal's settings before and after something has had it.
+fn around(sandbox: &Sandbox, command: &str) -> String {
+    let home = sandbox.home.display();
+    format!(
+        "stty -g >{home}/before\n{command}\necho ended with $?\nstty -g >{home}/after\necho is $((1 + 1)) now"
+    )
+}
+
+fn assert_given_back(scene: &Scene, pane: &mut Pane<'_>) {
+    pane.shows("is 2 now");
+    let read = |name: &str| fs::read_to_string(scene.sandbox.home.join(name)).unwrap();
+    assert_eq!(read("before"), read("after"));
+    assert!(pane.is_given_back(), "{}", pane.screen());
+}
+
+#[test]
+fn the_live_screen_draws_moves_follows_and_gives_the_terminal_back() {
+    let (scene, _) = under_way();
+    if !pane::is_possible(&scene.sandbox) {
+        return;
+    }
+    let script = around(&scene.sandbox, &format!("{SPRAG} status --live"));
+    let hold = scene
+        .written(&Recorded::Happened { stage: StageId::new("server"), what: Happened::Told(Word::Hold) });
+    let mut pane = Pane::new(&scene.sandbox, &script, 100, 30);
+    pane.shows("Enter attach");
+    let screen = pane.screen();
+    for shown in ["plan p  under way", "20%  1 of 5 done", "needs you: docs", "● 1   view", "80%", "$1.68"]
+    {
+        assert!(screen.contains(shown), "`{shown}`:\n{screen}");
+    }
+    pane.keys("End");
+    pane.shows("waits for");
+    // What is written down is on the screen without a key.
+    OpenOptions::new().append(true).open(scene.log()).unwrap().write_all(&hold).unwrap();
+    pane.shows("a person holds it");
+    assert!(pane.screen().contains("held"), "{}", pane.screen());
+    pane.tmux(&["resize-window", "-x", "40", "-y", "10"]);
+    pane.shows("1 of 5 done, 1 active, 1 for a pers\n");
+    pane.keys("q");
+    pane.shows("ended with 0");
+    assert_given_back(&scene, &mut pane);
+}
+
+#[test]
+fn a_signal_gives_the_terminal_back() {
+    for signal in ["TERM", "HUP", "INT"] {
+        let (scene, _) = under_way();
+        if !pane::is_possible(&scene.sandbox) {
+            return;
+        }
+        let pid = scene.sandbox.home.join("pid");
+        let live = format!("sh -c 'echo $$ >{}; exec {SPRAG} status --live'", pid.display());
+        let mut pane = Pane::new(&scene.sandbox, &around(&scene.sandbox, &live), 80, 24);
+        pane.shows("Enter attach");
+        let pid = fs::read_to_string(pid).unwrap();
+        let killed = scene.sandbox.command("kill").args([&format!("-{signal}"), pid.trim()]).status();
+        assert!(killed.unwrap().success());
+        assert_given_back(&scene, &mut pane);
+    }
+}
+
+#[test]
+fn enter_goes_where_the_agent_is() {
+    let (scene, session) = under_way();
+    if !pane::is_possible(&scene.sandbox) {
+        return;
+    }
+    let site = scene.site(&session);
+    fs::write(site.out(), "what the agent says\n").unwrap();
+    let window = Window { socket: scene.sandbox.home.join("tmux"), name: "agent".to_owned() };
+    let script = around(&scene.sandbox, &format!("{SPRAG} status --live"));
+    let mut pane = Pane::new(&scene.sandbox, &script, 100, 30);
+    pane.shows("Enter attach");
+    pane.keys("End");
+    pane.shows("waits for");
+    pane.keys("Up");
+    pane.shows("its agent is at work");
+    pane.keys("Enter");
+    pane.shows("out| what the agent says");
+    // A session that is over needs nobody to watch it.
+    fs::write(site.dir().join("claim"), "").unwrap();
+    pane.shows("ended with");
+    assert!(pane.is_given_back());
+    // One with a terminal is gone to by tmux itself, which refuses to be started within itself.
+    site.note_window(&RealDisk, &window).unwrap();
+    let ran = scene.sandbox.run(&["attach", "view"]);
+    assert!(ran.code != 0 && ran.stderr.contains("session"), "{}", ran.told(&scene.sandbox));
+}
+
+#[test]
+fn following_ends_with_the_session_and_loses_nothing() {
+    let mut scene = Scene::new(&[("a", &[])]);
+    let session = scene.start("a");
+    let site = scene.site(&session);
+    fs::write(site.out(), "one\n").unwrap();
+    let mut command = scene.sandbox.command(SPRAG);
+    let mut child = command.args(["logs", "a", "-f"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut next = || lines.next().map(Result::unwrap);
+    while next().unwrap() != "out| one" {}
+    let mut out = OpenOptions::new().append(true).open(site.out()).unwrap();
+    out.write_all(b"two\nth").unwrap();
+    assert_eq!(next().unwrap(), "out| two");
+    out.write_all(b"ree").unwrap();
+    // Nobody holds its lock: its supervisor is gone.
+    fs::write(site.dir().join("claim"), "").unwrap();
+    assert_eq!(next().unwrap(), "out| three");
+    assert_eq!(next(), None);
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn a_screen_needs_a_terminal_and_a_window_a_program() {
+    let (scene, _) = under_way();
+    assert_snapshot!(scene.sandbox.run(&["status", "--live"]).told(&scene.sandbox), @"
+    exit 1
+    --- stderr
+    sprag: a screen that stays needs a terminal, and there is none
+      next: sprag status
+    ");
+    assert_snapshot!(scene.sandbox.run(&["attach", "view", "--window"]).told(&scene.sandbox), @r#"
+    exit 1
+    --- stderr
+    sprag: no terminal is known that a window could be opened with
+      next: sprag config set terminal.command '["xterm", "-e"]'
+      next: sprag attach view
+    "#);
+    let opened = scene.sandbox.home.join("opened");
+    let mut sandbox = scene.sandbox;
+    sandbox.with_program("xterm", &format!("echo \"$@\" >{0}.tmp; mv {0}.tmp {0}", opened.display()));
+    sandbox.vars.push(("DISPLAY".to_owned(), ":0".to_owned()));
+    let watch = Watch::new([sandbox.home.as_path()]).unwrap();
+    assert_eq!(sandbox.run(&["attach", "view", "--window"]).code, 0);
+    while !opened.exists() {
+        assert_eq!(watch.wait(Duration::from_secs(60)).unwrap(), Heard::Changed);
+    }
+    assert_eq!(fs::read_to_string(opened).unwrap(), format!("-e {SPRAG} attach --plan p view\n"));
+}

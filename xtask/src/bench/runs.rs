@@ -1,0 +1,204 @@
+//! How long `sprag status` takes on a run of ten thousand stages, and how much memory: one half merged, some at work,
+//! the rest waiting, with every record that such a run writes.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::Command;
+use std::process::Stdio;
+use std::time::Duration;
+use std::time::Instant;
+
+use anyhow::Context as _;
+use anyhow::ensure;
+use serde_json::Value;
+use serde_json::json;
+
+use super::memory;
+use super::stats::Spread;
+
+const STAGES: usize = 10_000;
+/// Stages that may run at once: as many levels as stages in one.
+const LEVEL: usize = 100;
+const MERGED: usize = STAGES / 2;
+const AT_WORK: usize = 4;
+/// Looks without a kept board, each of which reads everything.
+const FIRST: usize = 5;
+
+/// What the orchestrator promises of a look.
+const MOST: Duration = Duration::from_millis(10);
+const MOST_BYTES: u64 = 100 * 1024 * 1024;
+
+pub fn run(program: &Path, rounds: usize) -> anyhow::Result<()> {
+    let folder = tempfile::Builder::new().prefix("bench-").tempdir()?;
+    let root = folder.path().canonicalize()?;
+    let (home, project) = (root.join("home"), root.join("project"));
+    fs::create_dir_all(&home)?;
+    let made = Command::new("git").args(["init", "-q", "-b", "main"]).arg(&project).status()?;
+    ensure!(made.success(), "git cannot make a repository");
+    let log = project.join(".git/sprag/run/plans/p.jsonl");
+    let bytes = write(&log)?;
+    println!("a run of {STAGES} stages, {MERGED} merged, {} MB of records", bytes / 1_000_000);
+    println!("{:<28} {:>10} {:>10} {:>10}", "", "median ms", "p99 ms", "peak MB");
+    let command = |args: &[&str]| {
+        let mut command = Command::new(program);
+        command.args(args).current_dir(&project).env_clear().env("PATH", "/usr/bin:/bin").env("HOME", &home);
+        command
+    };
+    let board = log.with_extension("board");
+    let first = || {
+        let asked = command(&["status"]);
+        if board.exists() {
+            fs::remove_file(&board)?;
+        }
+        Ok(asked)
+    };
+    // Not part of what is promised: it happens once.
+    told("status, nothing kept", FIRST, first)?;
+    let mut all = true;
+    for (name, args) in [
+        ("status", &["status"][..]),
+        ("status --compact", &["status", "--compact"]),
+        ("status --why --all", &["status", "--why", "--all"]),
+        ("status --json", &["status", "--json"]),
+    ] {
+        all &= told(name, rounds, || Ok(command(args)))?;
+    }
+    let empty = root.join("empty");
+    ensure!(Command::new("git").args(["init", "-q"]).arg(&empty).status()?.success(), "git failed");
+    told("status, no run", rounds, || {
+        let mut asked = command(&["status"]);
+        asked.current_dir(&empty);
+        Ok(asked)
+    })?;
+    folder.close().context("cannot remove the work folder")?;
+    println!(
+        "promised: p99 below {} ms, peak below {} MB: {}",
+        MOST.as_millis(),
+        MOST_BYTES >> 20,
+        if all { "met" } else { "not met" }
+    );
+    Ok(())
+}
+
+fn told(name: &str, rounds: usize, ask: impl Fn() -> anyhow::Result<Command>) -> anyhow::Result<bool> {
+    let mut times = Vec::with_capacity(rounds);
+    for _ in 0..rounds {
+        let mut command = ask()?;
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::inherit());
+        let began = Instant::now();
+        ensure!(command.status()?.success(), "`{name}` failed");
+        times.push(began.elapsed());
+    }
+    let spread = Spread::of(&times);
+    let peak = memory::peak_in_place(&ask()?)?;
+    println!(
+        "{name:<28} {:>10.2} {:>10.2} {:>10.1}",
+        spread.median_us / 1e3,
+        spread.p99_us / 1e3,
+        peak as f64 / 1e6
+    );
+    Ok(spread.p99_us < MOST.as_secs_f64() * 1e6 && peak < MOST_BYTES)
+}
+
+fn write(log: &Path) -> anyhow::Result<u64> {
+    fs::create_dir_all(log.parent().context("a log is in a folder")?)?;
+    let mut records = Records { file: std::io::BufWriter::new(fs::File::create(log)?), at: 1_790_000_000 };
+    let stages: Vec<Value> = (0..STAGES).map(stage).collect();
+    let plan = json!({
+        "name": "p", "target": "main", "gates": [], "slots": 4, "budget": {"on_exceed": "pause"},
+        "sandbox": {"confine": "auto", "network": "open"}, "overview": "x".repeat(2000), "stages": stages,
+    });
+    let started = json!({"run": "r", "plan": plan, "digest": "0".repeat(32), "trunk": commit(0)});
+    records.write("plan.started", started)?;
+    for number in 0..MERGED + AT_WORK {
+        records.stage(number)?;
+    }
+    records.file.flush()?;
+    Ok(fs::metadata(log)?.len())
+}
+
+struct Records {
+    file: std::io::BufWriter<fs::File>,
+    at: u64,
+}
+
+impl Records {
+    fn write(&mut self, kind: &str, body: Value) -> anyhow::Result<()> {
+        self.at += 1;
+        let (minute, second) = (self.at / 60 % 60, self.at % 60);
+        let (day, hour) = (self.at / 86_400 % 28 + 1, self.at / 3600 % 24);
+        let at = format!("2026-09-{day:02}T{hour:02}:{minute:02}:{second:02}.000Z");
+        // In the order of a record: what it is comes before what it says.
+        let body = serde_json::to_string(&body)?;
+        writeln!(self.file, r#"{{"v":1,"kind":"{kind}","id":"","at":"{at}","body":{body}}}"#)?;
+        Ok(())
+    }
+
+    fn effect(&mut self, key: &str, effect: Value, outcome: Value) -> anyhow::Result<()> {
+        self.write("effect.intent", json!({"key": key, "epoch": 1, "effect": effect}))?;
+        self.write("effect.outcome", json!({"key": key, "outcome": outcome}))
+    }
+
+    /// All that is written for a stage, up to its agent for those at work.
+    fn stage(&mut self, number: usize) -> anyhow::Result<()> {
+        let id = id(number);
+        let key = |step: &str| format!("r/{id}/1/{step}");
+        let (before, after) = (commit(number), commit(number + 1));
+        self.effect(
+            &key("worktree.0"),
+            json!({"effect": "add_worktree", "stage": id, "base": before}),
+            json!({"outcome": "worktree", "base": before}),
+        )?;
+        let done = json!({"outcome": "done"});
+        self.effect(&key("setup.0"), json!({"effect": "setup", "stage": id}), done.clone())?;
+        let brief = json!({"effect": "write_brief", "stage": id, "brief": "stage"});
+        self.effect(&key("brief.0"), brief, done.clone())?;
+        let session = key("spawn.0");
+        let spawn = json!({"effect": "spawn", "stage": id});
+        self.effect(&session, spawn, json!({"outcome": "spawned"}))?;
+        if number >= MERGED {
+            return Ok(());
+        }
+        let happened = json!({"stage": id, "what": {"happened": "claimed"}});
+        self.write("stage.happened", happened)?;
+        let ended = json!({"stage": id, "session": session, "at": "2026-09-01T00:00:00.000Z", "ended": {"ended": "well"}});
+        self.write("session.ended", ended)?;
+        let green = json!({"outcome": "green", "head": after, "tree": after});
+        self.effect(&key("claim.0"), json!({"effect": "check", "stage": id, "of": "claim"}), green)?;
+        let made = json!({"outcome": "made", "commit": after, "tree": after});
+        let candidate = json!({"effect": "candidate", "number": number + 1, "on": before, "head": after});
+        self.effect(&key("candidate.0"), candidate, made)?;
+        let gate = json!({"effect": "gate", "number": number + 1, "commit": after, "tree": after});
+        self.effect(&key("gate.1"), gate, done.clone())?;
+        let land = json!({"effect": "land", "number": number + 1, "from": before, "to": after});
+        self.effect(&key("land.2"), land, done.clone())?;
+        self.effect(&key("remove.1"), json!({"effect": "remove_worktree", "stage": id}), done)
+    }
+}
+
+fn id(number: usize) -> String {
+    format!("stage-{number:05}")
+}
+
+fn commit(number: usize) -> String {
+    format!("{number:040x}")
+}
+
+/// Each builds on two of the level before.
+fn stage(number: usize) -> Value {
+    let before = number.checked_sub(LEVEL);
+    let needs: Vec<String> =
+        before.map(|same| vec![id(same), id(same - same % LEVEL + (same + 1) % LEVEL)]).unwrap_or_default();
+    let (files, nothing) = (format!("src/part{number}/**"), json!([]));
+    json!({
+        "id": id(number), "name": format!("Part {number}"), "description": "what is to be done here ".repeat(10),
+        "dependencies": needs, "parallel_group": null, "type": "standard",
+        "scope": {"intents": [], "files": [files], "globs": [files]}, "working_dir": ".", "setup": ["true"],
+        "before_stage": nothing, "acceptance": nothing, "after_stage": nothing,
+        "artifacts": [format!("src/part{number}")], "wiring": nothing, "wiring_tests": nothing, "truths": nothing,
+        "tasks": nothing, "context_budget": 75, "client": "claude", "mode": "headless",
+        "sandbox": {"confine": "auto", "network": "open"}, "budget": {"on_exceed": "pause"}, "retries": 3,
+        "merge": "auto", "empty": "refused", "sharing": "shared", "outputs": nothing, "verify": "standard",
+    })
+}
