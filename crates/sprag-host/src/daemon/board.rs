@@ -27,6 +27,8 @@ pub struct Shown {
     /// The daemon ends.
     pub is_closed: bool,
     lines: VecDeque<(u64, String)>,
+    /// Those who are told of changes.
+    watchers: usize,
 }
 
 impl Shown {
@@ -53,8 +55,22 @@ impl Board {
         }
     }
 
-    pub fn close(&self) {
+    /// Everybody who watches is told the last of it, if they read it in time.
+    pub fn close(&self, patience: Duration) {
         self.change(|shown| shown.is_closed = true);
+        let waited = self.changed.wait_timeout_while(self.lock(), patience, |shown| shown.watchers > 0);
+        drop(waited);
+    }
+
+    pub fn come(&self) {
+        self.lock().watchers += 1;
+    }
+
+    pub fn leave(&self) {
+        let mut shown = self.lock();
+        shown.watchers = shown.watchers.saturating_sub(1);
+        drop(shown);
+        self.changed.notify_all();
     }
 
     pub fn look(&self) -> Shown {
@@ -122,7 +138,7 @@ mod tests {
         let lines: Vec<&String> = shown.since(before).collect();
         assert_eq!((lines.len(), lines[0].as_str()), (LINES, "5"));
         assert_eq!(shown.since(shown.version).count(), 0);
-        board.close();
+        board.close(Duration::ZERO);
         assert!(board.wait(board.look().version).is_closed);
     }
 }

@@ -14,6 +14,7 @@ use sprag_core::plan::probe::Found;
 use sprag_core::plan::reconcile::{Action, reconcile};
 use sprag_core::plan::record::{Effect, Ended, Outcome, Progress, Recorded};
 use sprag_core::plan::run::Run;
+use sprag_core::plan::said::Speaker;
 use sprag_core::plan::stage::{Commit, Failure, Key, StageId};
 use sprag_core::plan::world::{Alive, Mood, Session, World};
 use sprag_core::text::Text;
@@ -107,6 +108,8 @@ pub struct Runner<'a> {
     stopping: Option<Stopping>,
     /// Those who want to know how the checks of a stage go.
     waiting: Vec<(StageId, SyncSender<Reply>)>,
+    /// Words of agents that are not known to be there yet.
+    early: Vec<Asked>,
     /// States as they were told last.
     shown: BTreeMap<StageId, &'static str>,
     /// Told of every record, and what it changed.
@@ -136,6 +139,7 @@ impl<'a> Runner<'a> {
             mood: Mood::Going,
             stopping: None,
             waiting: Vec::new(),
+            early: Vec::new(),
             shown: BTreeMap::new(),
             watch,
             keeper: Keeper::default(),
@@ -222,6 +226,13 @@ impl<'a> Runner<'a> {
     }
 
     fn asked(&mut self, asked: Asked) -> io::Result<()> {
+        // Its agent was quicker than the news that it was started.
+        if let Speaker::Agent { session } = &asked.speaker
+            && self.log.run().open().contains_key(session)
+        {
+            self.early.push(asked);
+            return Ok(());
+        }
         let Asked { speaker, ask, reply } = asked;
         // Nobody waits for an answer who has hung up meanwhile.
         let answer = |answer| reply.try_send(answer).unwrap_or_default();
@@ -316,7 +327,8 @@ impl<'a> Runner<'a> {
         match news {
             News::Outcome(key, outcome) => {
                 self.busy.remove(&key);
-                self.note(&Recorded::Outcome { key, outcome })
+                self.note(&Recorded::Outcome { key, outcome })?;
+                std::mem::take(&mut self.early).into_iter().try_for_each(|asked| self.asked(asked))
             }
             News::Asked(asked) => self.asked(asked),
             News::Over(session) => {

@@ -37,6 +37,8 @@ const AGENTS: usize = 48;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Those who watch are told at most so often.
 const PUSH: Duration = Duration::from_secs(1);
+/// How long the last they are told may take.
+const GOODBYE: Duration = Duration::from_secs(2);
 /// A greeting is short, and so is a word; only a plan may be long.
 const GREETING: usize = 4 * 1024;
 const WORD: usize = 64 * 1024;
@@ -52,7 +54,7 @@ pub struct Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.board.close();
+        self.board.close(GOODBYE);
         // What is left behind is found stale by the next one.
         fs::remove_file(&self.path).unwrap_or_default();
     }
@@ -168,7 +170,11 @@ fn serve(stream: &UnixStream, hall: &Arc<Hall>) {
                 // After the answer, so that it is not taken for one.
                 if let (Some(topic), Reply::Done, Ok(stream)) = (topic, &reply, stream.try_clone()) {
                     let (hall, guest) = (hall.clone(), guest.clone());
-                    thread::spawn(move || push(&stream, &hall, &guest, topic));
+                    hall.board.come();
+                    thread::spawn(move || {
+                        push(&stream, &hall, &guest, topic);
+                        hall.board.leave();
+                    });
                 }
             }
             Err(Unheard::Closed | Unheard::Io(_)) => break,

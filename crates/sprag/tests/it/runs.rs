@@ -33,7 +33,7 @@ fn a_plan_is_run_again_only_after_what_was_merged_has_landed() {
     let merged = desk.git("rev-parse refs/sprag/p/trunk");
     let again = desk.run();
     assert_eq!(again.code, 0);
-    assert!(again.stdout.contains("next: git switch main && git merge --ff-only"), "{}", again.stdout);
+    assert!(again.stdout.contains("next: sprag land p"), "{}", again.stdout);
     assert_eq!((desk.runs("a"), desk.git("rev-parse refs/sprag/p/trunk")), (1, merged));
     desk.git("merge -q --ff-only refs/sprag/p/trunk");
     assert_eq!(desk.run().code, 0);
