@@ -3,12 +3,22 @@
 
 pub mod begin;
 pub mod clients;
+pub mod board;
+pub mod client;
+pub mod diary;
 pub mod jobs;
+pub mod land;
 pub mod log;
 pub mod look;
+pub mod peers;
 pub mod reign;
+pub mod repair;
 pub mod runner;
 pub mod tmux;
+pub mod server;
+pub mod tasks;
+pub mod tokens;
 pub mod verification;
 pub mod vitals;
 pub mod wire;
+pub mod words;

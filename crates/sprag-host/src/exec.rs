@@ -90,6 +90,21 @@ pub fn detach(program: &Path, args: &[&OsStr]) -> io::Result<()> {
     Ok(())
 }
 
+/// The same, and gives its first line. What it says besides goes to a file.
+#[expect(clippy::disallowed_methods, reason = "the one place where processes start")]
+pub fn detach_for_line(program: &Path, args: &[&OsStr], dir: &Path, errors: File) -> io::Result<String> {
+    let mut command = Command::new(program);
+    command.args(args).current_dir(dir).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(errors);
+    let mut child = command.env_remove(MARK).process_group(0).spawn()?;
+    let mut stdout = child.stdout.take().expect("stdout was asked to be a pipe");
+    std::thread::spawn(move || child.wait());
+    let (mut line, mut byte) = (Vec::new(), [0]);
+    while line.len() < 4096 && stdout.read(&mut byte)? > 0 && byte != [b'\n'] {
+        line.push(byte[0]);
+    }
+    Ok(String::from_utf8_lossy(&line).into_owned())
+}
+
 /// Starts a program whose end and whose words are somebody else's matter, with nothing of our environment and in a
 /// group of its own.
 #[expect(clippy::disallowed_methods, reason = "the one place where processes start")]

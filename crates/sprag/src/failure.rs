@@ -3,6 +3,7 @@
 
 mod from;
 mod plan;
+mod run;
 mod trace;
 
 use std::borrow::Cow;

@@ -86,6 +86,26 @@ impl Checks {
         *self == Checks::default()
     }
 
+    /// Whether one of them is called this, as reports call it.
+    pub fn has(&self, name: &str) -> bool {
+        let mut without = self.clone();
+        without.give_up(name);
+        without != *self
+    }
+
+    /// Takes away what is called this.
+    pub fn give_up(&mut self, name: &str) {
+        let is_it = |text: &str| name == text || name == Text::<300>::from(text).as_str();
+        for checks in [&mut self.acceptance, &mut self.after_stage, &mut self.wiring_tests, &mut self.truths]
+        {
+            checks.retain(|check| !is_it(check.command.as_str()));
+        }
+        self.artifacts.retain(|glob| !is_it(glob.as_str()));
+        self.wiring.retain(|wiring| !is_it(wiring.source.as_str()));
+        self.dead_code_check = self.dead_code_check.take().filter(|check| !is_it(check.command.as_str()));
+        self.regression_test = self.regression_test.take().filter(|test| !is_it(test.file.as_str()));
+    }
+
     /// How many there are.
     pub fn count(&self) -> usize {
         self.acceptance.len()

@@ -1,6 +1,7 @@
 //! A plan as a graph of stages, what each of them is doing, and what is to be done next. Pure: the daemon
 //! looks, records and acts; what follows from what is decided here.
 
+pub mod amend;
 pub mod budget;
 pub mod checks;
 pub mod drawing;
@@ -17,6 +18,7 @@ pub mod reconcile;
 pub mod record;
 pub mod retry;
 pub mod run;
+pub mod said;
 pub mod schedule;
 pub mod scope;
 pub mod seen;

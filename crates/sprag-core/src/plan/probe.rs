@@ -73,7 +73,8 @@ pub fn resolve(effect: &Effect, found: &Found) -> Resolution {
             | Effect::Restore { .. }
             | Effect::Promote { .. }
             | Effect::RemoveWorktree { .. }
-            | Effect::Notify { .. },
+            | Effect::Notify { .. }
+            | Effect::Discard { .. },
             _,
         ) => Again,
     }

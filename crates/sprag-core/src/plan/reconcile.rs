@@ -10,12 +10,12 @@ use std::collections::BTreeSet;
 use super::merge::Want;
 use super::probe::{Resolution, resolve};
 use super::record::{Brief, Checking, Effect, Recorded, TargetHeld, key};
-use super::run::{Run, Standing};
+use super::run::{Run, Standing, open_tasks};
 use super::schedule::{Held, Schedule, schedule};
 use super::spec::{Kind, StageSpec};
 use super::stage::{Case, FIXES, Failure, Happened, Key, Phase, Stage, StageId, TRIES};
 use super::why::stage_of;
-use super::world::{Target, World};
+use super::world::{Mood, Target, World};
 use crate::text::Text;
 use crate::time::Timestamp;
 
@@ -31,6 +31,10 @@ pub enum Action {
 
 pub fn reconcile(run: &Run, world: &World, now: Timestamp) -> Vec<Action> {
     let mut next = Next { run, world, now, actions: Vec::new(), done: BTreeSet::new() };
+    if world.mood == Mood::Stopping {
+        next.send_home();
+        return next.actions;
+    }
     next.resume();
     next.sessions();
     next.queue();
@@ -120,6 +124,7 @@ impl Next<'_> {
         }
         match &standing.stage {
             Stage::Waiting { .. } | Stage::Merging { .. } => {}
+            Stage::Ready(_) if standing.is_resetting => self.prepare(id),
             Stage::Ready(_) if standing.is_preparing => self.prepare(id),
             Stage::Ready(_) => {}
             Stage::Running(work) => match work.phase {
@@ -178,7 +183,10 @@ impl Next<'_> {
         if let Some(session) = standing.session.as_ref().filter(|session| !self.is_gone(session)) {
             return self.end(session);
         }
-        let (step, effect) = if standing.worktree.is_none() {
+        let (step, effect) = if standing.is_resetting {
+            let (stage, number) = (id.clone(), standing.worktrees);
+            (format!("discard.{number}"), Effect::Discard { stage, number })
+        } else if standing.worktree.is_none() {
             let base = self.run.queue().trunk().clone();
             (format!("worktree.{}", standing.worktrees), Effect::AddWorktree { stage: id.clone(), base })
         } else if !standing.is_set_up && !spec.setup.is_empty() {
@@ -214,6 +222,15 @@ impl Next<'_> {
     }
 
     fn verify(&mut self, id: &StageId, standing: &Standing) {
+        let open = open_tasks(self.run, id);
+        if !open.is_empty() && matches!(standing.stage, Stage::Running(_)) {
+            let names: Vec<String> = open.iter().map(|task| format!("`{task}`")).collect();
+            let report = format!(
+                "tasks are open: {}; do them, tick each with `sprag stage task ID`, and say again that it is done",
+                names.join(", ")
+            );
+            return self.happened(id, Happened::Red { report: Text::new(report) });
+        }
         let key = self.key(id, standing, &format!("claim.{}", standing.claims));
         self.act(key, Effect::Check { stage: id.clone(), of: Checking::Claim });
     }

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::exit::{self, By, Exit};
+use super::said::Said;
 use super::seen::Trouble;
 use super::spec::Plan;
 use super::stage::{Commit, Failure, Happened, Key, StageId};
@@ -38,6 +39,9 @@ pub enum Recorded {
     /// The target is left alone until somebody has looked at it.
     #[serde(rename = "target.held")]
     TargetHeld { why: TargetHeld },
+    /// Somebody has said something of a stage.
+    #[serde(rename = "stage.said")]
+    Said { stage: StageId, by: Text<64>, said: Said },
 }
 
 /// Why the target is not moved on although there is something to move it to.
@@ -129,6 +133,11 @@ pub enum Effect {
     Notify {
         stage: StageId,
         text: Text<300>,
+    },
+    /// A stage begins anew: what its worktree and its branch have is kept under a name, and both go.
+    Discard {
+        stage: StageId,
+        number: u32,
     },
 }
 
@@ -240,6 +249,7 @@ impl Ended {
             (By::Told, _, Some(Because::Over) | None) => Ended::Stopped,
             (By::Budget, _, _) => failed(Failure::Budget),
             (By::Deadline, _, _) => failed(Failure::Timeout),
+            (By::Itself, exit::Ended::Signal(_), Some(Because::Over)) => Ended::Stopped,
             (By::Itself, ended, _) => match (trouble, ended) {
                 (Some(Trouble::RateLimit { until }), _) => {
                     Ended::RateLimited { until: until.unwrap_or(exit.at.plus_seconds(UNTOLD_LIMIT)) }
@@ -293,6 +303,7 @@ mod tests {
             (exit::Ended::Code(0), By::Itself, Some(Because::Over), Ended::Well),
             (exit::Ended::Code(1), By::Itself, None, failed(Failure::Crash)),
             (exit::Ended::Signal(9), By::Itself, None, failed(Failure::Crash)),
+            (exit::Ended::Signal(9), By::Itself, Some(Because::Over), Ended::Stopped),
             (exit::Ended::Signal(15), By::Deadline, None, failed(Failure::Timeout)),
             (exit::Ended::Signal(15), By::Told, Some(Because::Over), Ended::Stopped),
             (exit::Ended::Signal(15), By::Told, Some(Because::Wedged), failed(Failure::Wedged)),

@@ -1,6 +1,7 @@
 //! A run of a plan: the fold of its records, and nothing that cannot be folded again.
 
 mod outcome;
+mod said;
 mod standing;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,10 +12,12 @@ use super::retry;
 use super::scope::{Compared, overlaps};
 use super::spec::{Client, Plan};
 use super::stage::{Cause, Commit, Happened, Key, Stage, StageId, Stepped, Verified, Word, step};
+use crate::digest::Digest;
 use crate::text::Text;
 use crate::time::Timestamp;
 
-pub use standing::Standing;
+pub use said::open_tasks;
+pub use standing::{Dispute, Standing};
 
 /// Candidates that are made before the first has landed.
 const DEPTH: usize = 3;
@@ -50,6 +53,8 @@ pub struct Run {
     /// Stages that may change the same file and do not wait for each other, by their places in the plan; the
     /// smaller first.
     near: BTreeSet<(usize, usize)>,
+    /// Of the plan as it was written, before checks of it were given up.
+    digest: Digest,
 }
 
 /// Pairs of those that are kept: it is about who goes first, so that a few may be forgotten.
@@ -65,7 +70,7 @@ impl Run {
     }
 
     fn begin(record: &Recorded) -> Option<Run> {
-        let Recorded::Started { run, plan, trunk, .. } = record else { return None };
+        let Recorded::Started { run, plan, trunk, digest } = record else { return None };
         let mut run = Run {
             id: run.clone(),
             plan: (**plan).clone(),
@@ -86,6 +91,7 @@ impl Run {
             foreign: None,
             target_held: None,
             near: BTreeSet::new(),
+            digest: *digest,
         };
         run.take_stages();
         Some(run)
@@ -95,8 +101,10 @@ impl Run {
     pub fn apply(&mut self, record: &Recorded) {
         match record {
             Recorded::Started { .. } => {}
-            Recorded::Amended { plan, .. } => {
+            Recorded::Amended { plan, digest, .. } => {
+                self.digest = *digest;
                 self.plan = (**plan).clone();
+                self.drop_stages();
                 self.take_stages();
             }
             Recorded::Happened { stage, what } => self.happen(stage, what),
@@ -118,11 +126,17 @@ impl Run {
             }
             Recorded::Foreign { head } => self.take_foreign(head),
             Recorded::TargetHeld { why } => self.target_held = Some(why.clone()),
+            Recorded::Said { stage, by, said } => said::take(self, stage, by, said),
         }
     }
 
     pub fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// Of the plan as it was written.
+    pub fn digest(&self) -> &Digest {
+        &self.digest
     }
 
     pub fn queue(&self) -> &Queue {
@@ -203,6 +217,14 @@ impl Run {
     /// Every stage is merged or skipped.
     pub fn is_over(&self) -> bool {
         self.standings.values().all(|standing| standing.stage.is_over())
+    }
+
+    /// Stages that are not in the plan any more, and checks that were given up.
+    fn drop_stages(&mut self) {
+        let plan = &self.plan;
+        self.standings.retain(|id, standing| plan.find(id.as_str()).is_some() || standing.is_begun());
+        let ids: Vec<StageId> = self.standings.keys().cloned().collect();
+        ids.iter().for_each(|id| said::relax(self, id));
     }
 
     /// And nothing of it is left to be cleared away.
@@ -353,7 +375,8 @@ impl Run {
             | Effect::Land { .. }
             | Effect::Restore { .. }
             | Effect::Promote { .. }
-            | Effect::RemoveWorktree { .. } => {}
+            | Effect::RemoveWorktree { .. }
+            | Effect::Discard { .. } => {}
         }
     }
 

@@ -290,6 +290,13 @@ impl Plan {
         Some(self)
     }
 
+    /// What shows that a stage is done, from here on.
+    pub(super) fn set_checks(&mut self, id: &str, checks: Checks, tasks: Vec<Task>) {
+        if let Some(place) = self.place(id) {
+            (self.stages[place].checks, self.stages[place].tasks) = (checks, tasks);
+        }
+    }
+
     /// In the order of the file.
     pub fn stages(&self) -> &[StageSpec] {
         &self.stages

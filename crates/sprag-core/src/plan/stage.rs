@@ -273,6 +273,10 @@ pub enum Word {
         verified: Verified,
         entry: u64,
     },
+    /// Its checks are run on what is there.
+    Verify,
+    /// From the start.
+    Reset,
 }
 
 impl Stage {

@@ -87,7 +87,8 @@ pub fn stage_of<'a>(run: &'a Run, effect: &'a Effect) -> Option<&'a StageId> {
         | Effect::Spawn { stage }
         | Effect::Nudge { stage, .. }
         | Effect::Salvage { stage }
-        | Effect::RemoveWorktree { stage } => Some(stage),
+        | Effect::RemoveWorktree { stage }
+        | Effect::Discard { stage, .. } => Some(stage),
         Effect::Interrupt { session } | Effect::Kill { session, .. } => run.sessions().get(session),
         Effect::Candidate { number, .. } | Effect::Gate { number, .. } | Effect::Land { number, .. } => {
             run.queue().find(*number).and_then(|entry| entry.whose.stage())

@@ -23,6 +23,16 @@ pub struct World {
     pub trunk: Option<Commit>,
     /// How the target stands to the trunk, if that was looked at.
     pub target: Option<Target>,
+    pub mood: Mood,
+}
+
+/// What the daemon is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mood {
+    #[default]
+    Going,
+    /// Nothing new is begun, and agents are sent home.
+    Stopping,
 }
 
 /// The branch that merged work goes to, and that is everybody's.

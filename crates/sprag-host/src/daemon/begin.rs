@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use sprag_core::plan::record::Recorded;
+use sprag_core::plan::run::Run;
 use sprag_core::plan::spec::Plan;
 use sprag_core::plan::stage::Commit;
 use sprag_core::plan::values::Branch;
@@ -13,11 +14,12 @@ use sprag_core::text::Text;
 use super::jobs::Ground;
 use super::log::{self, Log};
 use super::reign::{self, Reign};
-use crate::disk::Disk;
+use crate::disk::{self, Disk};
 use crate::env;
 use crate::git::landing::{self, Refused, Swapped};
 use crate::places::Places;
 use crate::records;
+use crate::store::files_with_ending;
 
 /// A run that may go on.
 pub struct Begun<'d> {
@@ -39,7 +41,8 @@ pub enum Cannot {
     NoRepository,
     NoBranch,
     NoTarget { name: String },
-    AtWork,
+    AtWork { pid: u32 },
+    NoRun { name: String },
     Git(String),
     Io(io::Error),
 }
@@ -61,24 +64,42 @@ pub fn path(run: &Path, plan: &str) -> PathBuf {
     run.join("plans").join(format!("{plan}.jsonl"))
 }
 
-pub fn begin<'d>(places: &Places, plan: Plan, disk: &'d dyn Disk) -> Result<Begun<'d>, Cannot> {
-    let (Some(root), Some(_)) = (places.worktree.clone(), &places.common) else {
-        return Err(Cannot::NoRepository);
-    };
-    let run = places.store.join("run");
-    let reign = reign::begin(&run, disk)?.ok_or(Cannot::AtWork)?;
+/// Where the file lay that a run was begun with.
+fn source(run: &Path, plan: &str) -> PathBuf {
+    run.join("plans").join(format!("{plan}.source"))
+}
+
+/// The file that a run was begun with, if that is known.
+pub fn source_of(run: &Path, plan: &str) -> Option<PathBuf> {
+    disk::read_small(&source(run, plan), 4096).ok().map(PathBuf::from)
+}
+
+/// Plans that have a run, by name: their last one.
+pub fn known(run: &Path) -> Vec<String> {
+    let files = files_with_ending(&run.join("plans"), "jsonl");
+    let names = files.iter().filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()));
+    // Those that were put away have the name of their run, too.
+    names.filter(|name| !name.contains('.')).collect()
+}
+
+/// Plans whose runs are not over, or have left something to be cleared away.
+pub fn active(run: &Path) -> io::Result<Vec<(String, Run)>> {
+    let mut found = Vec::new();
+    for name in known(run) {
+        if let Some(read) = log::read(&path(run, &name))?.filter(|run| !run.is_settled()) {
+            found.push((name, read));
+        }
+    }
+    Ok(found)
+}
+
+pub fn begin<'d>(places: &Places, plan: Plan, file: &Path, disk: &'d dyn Disk) -> Result<Begun<'d>, Cannot> {
+    let (root, run) = folders(places)?;
+    let reign = rule(&run, disk)?;
     let name = plan.head.name.to_string();
     let path = path(&run, &name);
-    let ground = |target: &str| Ground {
-        root: root.clone(),
-        run: run.clone(),
-        plan: name.clone(),
-        target: format!("refs/heads/{target}"),
-        epoch: reign.epoch,
-    };
     if let Some(log) = Log::resume(&path, disk)? {
-        let target = log.run().plan().head.target.as_ref().map(Branch::as_str).unwrap_or_default();
-        let ground = ground(target);
+        let ground = ground(&root, &run, log.run().plan(), &reign);
         if !log.run().is_settled() || !is_landed(&ground)? {
             return Ok(Begun { log, ground, reign, was: Was::UnderWay });
         }
@@ -88,12 +109,12 @@ pub fn begin<'d>(places: &Places, plan: Plan, disk: &'d dyn Disk) -> Result<Begu
         Some(branch) => branch.to_string(),
         None => places.branch().ok_or(Cannot::NoBranch)?,
     };
-    let ground = ground(&target);
     let plan = plan.with_target(&target).ok_or(Cannot::NoBranch)?;
+    let ground = ground(&root, &run, &plan, &reign);
     let at = landing::resolve(&root, &ground.target)?.ok_or(Cannot::NoTarget { name: target })?;
     let before = landing::resolve(&root, &ground.trunk())?;
     if let Swapped::Moved { .. } = landing::swap(&root, &ground.trunk(), &at, before.as_deref())? {
-        return Err(Cannot::AtWork);
+        return Err(Cannot::AtWork { pid: std::process::id() });
     }
     let started = Recorded::Started {
         run: Text::new(records::new_id(env::now())),
@@ -102,7 +123,45 @@ pub fn begin<'d>(places: &Places, plan: Plan, disk: &'d dyn Disk) -> Result<Begu
         trunk: Commit(Text::new(at)),
     };
     let log = Log::begin(&path, disk, &started)?;
+    disk::replace_derived(disk, &source(&run, &name), file.as_os_str().as_encoded_bytes())?;
     Ok(Begun { log, ground, reign, was: Was::New })
+}
+
+/// Goes on with a run that was begun, by the plan it was begun with.
+pub fn resume<'d>(places: &Places, plan: &str, disk: &'d dyn Disk) -> Result<Begun<'d>, Cannot> {
+    let (root, run) = folders(places)?;
+    let reign = rule(&run, disk)?;
+    let none = || Cannot::NoRun { name: plan.to_owned() };
+    let log = Log::resume(&path(&run, plan), disk)?.ok_or_else(none)?;
+    let ground = ground(&root, &run, log.run().plan(), &reign);
+    Ok(Begun { log, ground, reign, was: Was::UnderWay })
+}
+
+/// The user's checkout, and where runs are kept.
+fn folders(places: &Places) -> Result<(PathBuf, PathBuf), Cannot> {
+    match (&places.worktree, &places.common) {
+        (Some(root), Some(_)) => Ok((root.clone(), places.store.join("run"))),
+        _ => Err(Cannot::NoRepository),
+    }
+}
+
+fn rule(run: &Path, disk: &dyn Disk) -> Result<Reign, Cannot> {
+    match reign::begin(run, disk)? {
+        Some(reign) => Ok(reign),
+        None => Err(Cannot::AtWork { pid: reign::ruler(run)?.unwrap_or(0) }),
+    }
+}
+
+/// Where a run's plan is run.
+fn ground(root: &Path, run: &Path, plan: &Plan, reign: &Reign) -> Ground {
+    let target = plan.head.target.as_ref().map(Branch::as_str).unwrap_or_default();
+    Ground {
+        root: root.to_path_buf(),
+        run: run.to_path_buf(),
+        plan: plan.head.name.to_string(),
+        target: format!("refs/heads/{target}"),
+        epoch: reign.epoch,
+    }
 }
 
 /// Whether all that was merged is on the target. If not, the next run would start without it, and forget it.

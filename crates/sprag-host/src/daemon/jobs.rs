@@ -91,6 +91,8 @@ pub struct Job {
     chain: Vec<StageSpec>,
     /// Where the target was when we last had to do with it.
     target: Commit,
+    /// What people have answered its agents.
+    answers: Vec<Text<2000>>,
     /// Of the whole run.
     budget: sprag_core::plan::spec::Budget,
 }
@@ -107,6 +109,7 @@ impl Job {
             base: standing.and_then(|standing| standing.worktree.clone()),
             gates: run.plan().head.gates.clone(),
             overview: run.plan().head.overview.to_string(),
+            answers: standing.map(|standing| standing.answers.clone()).unwrap_or_default(),
             chain: chain(run, &effect),
             target: run.target().clone(),
             effect,
@@ -173,6 +176,7 @@ impl Job {
                 Swapped::Done => Outcome::Done,
                 Swapped::Moved { now } => elsewhere(now),
             },
+            Effect::Discard { stage, number } => self.discard(stage, *number)?,
             Effect::RemoveWorktree { stage } => {
                 worktrees::remove(root, &self.ground.worktree(stage))?;
                 if let Some(head) = look::merged_branch(&self.ground, stage)? {
@@ -182,6 +186,31 @@ impl Job {
                 Outcome::Done
             }
         })
+    }
+
+    /// What is in a worktree and on its branch is kept under a name before both go.
+    fn discard(&self, stage: &StageId, number: u32) -> Result<Outcome, Wrong> {
+        let root = self.ground.root.as_path();
+        let path = self.ground.worktree(stage);
+        let kept = format!("refs/sprag/{}/salvage/{}/reset-{number}", self.ground.plan, stage.as_str());
+        let branch = format!("refs/heads/{}", Ground::branch(stage));
+        if path.exists() {
+            let why = format!("What stage `{}` had when it was begun anew", stage.as_str());
+            worktrees::salvage(&path, &kept, &why, env::now())?;
+        }
+        let head = landing::resolve(root, &branch)?;
+        if let Some(head) = &head
+            && landing::resolve(root, &kept)?.is_none()
+        {
+            landing::swap(root, &kept, head, None)?;
+        }
+        worktrees::remove(root, &path)?;
+        if let Some(head) = head
+            && landing::contains(root, &head, &kept)?
+        {
+            landing::drop_reference(root, &branch, &head)?;
+        }
+        Ok(Outcome::Done)
     }
 
     fn add_worktree(&self, stage: &StageId, base: &Commit, disk: &dyn Disk) -> Result<Outcome, Wrong> {

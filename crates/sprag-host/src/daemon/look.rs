@@ -113,7 +113,8 @@ pub fn found(ground: &Ground, run: &Run, key: &Key, effect: &Effect) -> Result<F
         | Effect::Candidate { .. }
         | Effect::Gate { .. }
         | Effect::Restore { .. }
-        | Effect::Notify { .. } => Found::Nothing,
+        | Effect::Notify { .. }
+        | Effect::Discard { .. } => Found::Nothing,
     })
 }
 

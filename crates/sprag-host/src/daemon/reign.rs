@@ -1,7 +1,7 @@
 //! One daemon at a time. The lock is held for life and never removed, so two of them cannot hold two files of
 //! one name; and each reign has a number, by which those who were started in an earlier one are known.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -33,6 +33,8 @@ pub fn begin(run: &Path, disk: &dyn Disk) -> io::Result<Option<Reign>> {
     let epoch = last(run)? + 1;
     // On the disk before anything is done in its name.
     disk::replace(disk, &run.join("epoch"), format!("{epoch}\n").as_bytes())?;
+    // For people to read: who rules is known by the lock alone.
+    disk::replace_derived(disk, &run.join("pid"), std::process::id().to_string().as_bytes())?;
     exec::tie_all(format!("{}{epoch}", mark(run)).into(), children.try_clone()?);
     Ok(Some(Reign { _lock: lock, children, epoch }))
 }
@@ -44,7 +46,8 @@ impl Drop for Reign {
     }
 }
 
-/// A program that a killed daemon was about to start holds all it held, until it has started.
+/// A program that a killed daemon was about to start holds all it held, until it has started; and whoever looks who
+/// rules holds the lock for a moment.
 const STARTING: Duration = Duration::from_millis(300);
 
 /// How long git may take to end what somebody began who is gone.
@@ -78,6 +81,26 @@ fn settle_predecessors(run: &Path) -> io::Result<File> {
     Ok(lock)
 }
 
+/// The process of the reign that lasts; `None` while there is none.
+pub fn ruler(run: &Path) -> io::Result<Option<u32>> {
+    if !run.join("lock").exists() {
+        return Ok(None);
+    }
+    match disk::append_regular(&run.join("lock"))?.try_lock_shared() {
+        Ok(()) => Ok(None),
+        Err(fs::TryLockError::WouldBlock) => {
+            let pid = disk::read_small(&run.join("pid"), 64).ok().and_then(|text| text.trim().parse().ok());
+            Ok(Some(pid.unwrap_or(0)))
+        }
+        Err(fs::TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// Waits until the reign that lasts is over.
+pub fn wait(run: &Path) -> io::Result<()> {
+    disk::append_regular(&run.join("lock"))?.lock_shared()
+}
+
 /// The number of the youngest reign; 0 before the first.
 pub fn last(run: &Path) -> io::Result<u64> {
     match disk::read_small(&run.join("epoch"), 64) {
@@ -90,8 +113,6 @@ pub fn last(run: &Path) -> io::Result<u64> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
     use crate::disk::RealDisk;
 
@@ -102,7 +123,9 @@ mod tests {
         let first = begin(&run, &RealDisk).unwrap().unwrap();
         assert_eq!(first.epoch, 1);
         assert!(begin(&run, &RealDisk).unwrap().is_none());
+        assert_eq!(ruler(&run).unwrap(), Some(std::process::id()));
         drop(first);
+        assert_eq!(ruler(&run).unwrap(), None);
         assert_eq!(begin(&run, &RealDisk).unwrap().unwrap().epoch, 2);
         assert_eq!(last(&run).unwrap(), 2);
     }

@@ -1,29 +1,35 @@
 //! The loop: looks at the world, asks the core what is to be done, writes it down and does it, until nothing is left
 //! that happens by itself. It waits for what happens and looks at nothing in between.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel};
 use std::thread;
 use std::time::Duration;
 
+use rustix::process::Signal;
 use sprag_core::plan::liveness::Liveness;
 use sprag_core::plan::probe::Found;
 use sprag_core::plan::reconcile::{Action, reconcile};
-use sprag_core::plan::record::{Ended, Outcome, Progress, Recorded};
+use sprag_core::plan::record::{Effect, Ended, Outcome, Progress, Recorded};
 use sprag_core::plan::run::Run;
-use sprag_core::plan::stage::{Commit, Failure, Key};
-use sprag_core::plan::world::{Alive, Session, World};
+use sprag_core::plan::stage::{Commit, Failure, Key, StageId};
+use sprag_core::plan::world::{Alive, Mood, Session, World};
 use sprag_core::text::Text;
 use sprag_core::time::Timestamp;
 
+use super::board::Board;
 use super::jobs::{Ground, Job};
 use super::log::Log;
-use super::look;
 use super::vitals::Vitals;
+use super::wire::{Reply, Stopping};
+use super::words::{self, Ask, Asked};
+use super::{look, server};
 use crate::disk::RealDisk;
 use crate::env;
 use crate::git::landing;
+use crate::processes;
 use crate::supervise;
 use crate::supervise::site::{self, Probe, Site};
 
@@ -31,10 +37,12 @@ use crate::supervise::site::{self, Probe, Site};
 const SWEEP: Duration = Duration::from_secs(30);
 
 /// Something happened.
-enum News {
+pub(super) enum News {
     Outcome(Key, Outcome),
     /// A supervisor is gone.
     Over(Key),
+    /// Somebody wants something.
+    Asked(Asked),
     /// A supervisor wants it to be looked at.
     Rung,
 }
@@ -46,6 +54,42 @@ pub enum Rest {
     Over,
     /// A person has to say something.
     Waits,
+    /// Somebody told us to end.
+    Stopped,
+}
+
+impl Rest {
+    pub fn name(self) -> &'static str {
+        match self {
+            Rest::Over => "over",
+            Rest::Waits => "waits",
+            Rest::Stopped => "stopped",
+        }
+    }
+}
+
+/// How a run is run.
+#[derive(Clone, Copy, Debug)]
+pub struct Manner {
+    /// Agents at once, whatever the plan allows.
+    pub slots: u16,
+    pub until: Until,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// Nothing more happens by itself.
+    Rest,
+    /// All is merged, or somebody says stop: who needs a person waits for one.
+    Over,
+}
+
+/// A stage that is in another state.
+#[derive(Clone, Debug)]
+pub struct Change {
+    pub stage: StageId,
+    pub state: &'static str,
+    pub attempt: u32,
 }
 
 pub struct Runner<'a> {
@@ -56,19 +100,49 @@ pub struct Runner<'a> {
     vitals: Vitals,
     news: Receiver<News>,
     tell: Sender<News>,
-    /// Told of every record.
-    watch: &'a dyn Fn(&Recorded, &Run),
+    manner: Manner,
+    board: Arc<Board>,
+    mood: Mood,
+    stopping: Option<Stopping>,
+    /// Those who want to know how the checks of a stage go.
+    waiting: Vec<(StageId, SyncSender<Reply>)>,
+    /// States as they were told last.
+    shown: BTreeMap<StageId, &'static str>,
+    /// Told of every record, and what it changed.
+    watch: &'a dyn Fn(&Recorded, &Run, &[Change]),
 }
 
 impl<'a> Runner<'a> {
-    pub fn new(log: Log<'a>, ground: Ground, watch: &'a dyn Fn(&Recorded, &Run)) -> Runner<'a> {
+    pub fn new(
+        log: Log<'a>,
+        ground: Ground,
+        manner: Manner,
+        watch: &'a dyn Fn(&Recorded, &Run, &[Change]),
+    ) -> Runner<'a> {
         let (tell, news) = channel();
         listen(&ground, &tell);
-        let (busy, watched) = (BTreeSet::new(), BTreeSet::new());
-        Runner { log, ground, busy, watched, vitals: Vitals::default(), news, tell, watch }
+        Runner {
+            log,
+            ground,
+            busy: BTreeSet::new(),
+            watched: BTreeSet::new(),
+            vitals: Vitals::default(),
+            news,
+            tell,
+            manner,
+            board: Arc::default(),
+            mood: Mood::Going,
+            stopping: None,
+            waiting: Vec::new(),
+            shown: BTreeMap::new(),
+            watch,
+        }
     }
 
-    pub fn run(mut self) -> io::Result<Rest> {
+    /// Others can speak to it from when `ready` is called.
+    pub fn run(mut self, ready: impl FnOnce()) -> io::Result<Rest> {
+        let _open = server::open(&self.ground, self.board.clone(), self.tell.clone())?;
+        ready();
         loop {
             let now = env::now();
             let world = self.look()?;
@@ -93,16 +167,31 @@ impl<'a> Runner<'a> {
                 self.hear_all()?;
                 continue;
             }
-            if let Some(rest) = self.rest(wake) {
-                return Ok(rest);
+            let rest = self.rest(&world, wake);
+            self.board.rest(rest);
+            match (rest, self.manner.until) {
+                (Some(Rest::Over | Rest::Stopped), _) | (Some(Rest::Waits), Until::Rest) => {
+                    return Ok(self.end(rest.expect("it is one of those")));
+                }
+                (Some(Rest::Waits), Until::Over) | (None, _) => {}
+            }
+            if self.stopping == Some(Stopping::Kill) {
+                self.kill_all();
             }
             self.wait(wake, now)?;
         }
     }
 
     /// Nothing is under way, and nothing begins by itself.
-    fn rest(&self, wake: Option<Timestamp>) -> Option<Rest> {
+    fn rest(&self, world: &World, wake: Option<Timestamp>) -> Option<Rest> {
         let run = self.log.run();
+        if self.mood == Mood::Stopping {
+            let lives = world.sessions.values().any(|session| matches!(session, Session::Alive(_)));
+            // One that is being started right now would be cut off in the middle of it.
+            let is_starting = |key| matches!(run.open().get(key), Some(Effect::Spawn { .. }));
+            let starts = self.busy.iter().any(is_starting);
+            return (!lives && !starts).then_some(Rest::Stopped);
+        }
         let lives = run.sessions().keys().any(|session| run.ended(session).is_none());
         if wake.is_some() || !self.busy.is_empty() || lives {
             return None;
@@ -110,7 +199,51 @@ impl<'a> Runner<'a> {
         Some(if run.is_over() { Rest::Over } else { Rest::Waits })
     }
 
-    fn begin(&mut self, key: Key, effect: sprag_core::plan::record::Effect) -> io::Result<()> {
+    /// Checks that are under way are run again by whoever comes next: nothing of them is left behind.
+    fn end(&mut self, rest: Rest) -> Rest {
+        if rest == Rest::Stopped {
+            let left = processes::below(std::process::id());
+            left.into_iter().for_each(|process| processes::signal(process, Signal::KILL));
+        }
+        rest
+    }
+
+    /// Their supervisors see to the rest, and write it down.
+    fn kill_all(&self) {
+        let run = self.log.run();
+        for session in run.sessions().keys().filter(|key| run.ended(key).is_none()) {
+            if let Some(agent) = self.ground.site(session).agent() {
+                processes::signal(agent, Signal::KILL);
+            }
+        }
+    }
+
+    fn asked(&mut self, asked: Asked) -> io::Result<()> {
+        let Asked { speaker, ask, reply } = asked;
+        // Nobody waits for an answer who has hung up meanwhile.
+        let answer = |answer| reply.try_send(answer).unwrap_or_default();
+        if let Ask::Stop { how } = ask {
+            (self.mood, self.stopping) = (Mood::Stopping, Some(how));
+            answer(Reply::Done);
+            return Ok(());
+        }
+        match words::record(self.log.run(), &speaker, &ask) {
+            Err(refused) => answer(refused),
+            Ok(record) => {
+                // First the asker, so that what the record changes is told to them as well.
+                match (&record, &ask) {
+                    (Recorded::Said { stage, .. }, Ask::Say { said, .. }) if said.wants_verdict() => {
+                        self.waiting.push((stage.clone(), reply.clone()));
+                    }
+                    _ => answer(Reply::Done),
+                }
+                self.note(&record)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, key: Key, effect: Effect) -> io::Result<()> {
         if !self.log.run().open().contains_key(&key) {
             let intent =
                 Recorded::Intent { key: key.clone(), epoch: self.ground.epoch, effect: effect.clone() };
@@ -129,8 +262,31 @@ impl<'a> Runner<'a> {
 
     fn note(&mut self, record: &Recorded) -> io::Result<()> {
         self.log.append(record)?;
-        (self.watch)(record, self.log.run());
+        let changes = self.changes();
+        (self.watch)(record, self.log.run(), &changes);
+        self.board.say(changes.iter().map(|it| format!("{} {}", it.stage.as_str(), it.state)));
+        let run = self.log.run();
+        self.waiting.retain(|(stage, reply)| match words::verdict(run, stage) {
+            None => true,
+            Some(verdict) => {
+                reply.try_send(Reply::Verdict(verdict)).unwrap_or_default();
+                false
+            }
+        });
         Ok(())
+    }
+
+    /// Every stage whose state is another one than was told last.
+    fn changes(&mut self) -> Vec<Change> {
+        let mut changes = Vec::new();
+        for (id, standing) in self.log.run().standings() {
+            let state = standing.stage.name();
+            if self.shown.get(id) != Some(&state) {
+                self.shown.insert(id.clone(), state);
+                changes.push(Change { stage: id.clone(), state, attempt: standing.stage.attempt() });
+            }
+        }
+        changes
     }
 
     fn wait(&mut self, wake: Option<Timestamp>, now: Timestamp) -> io::Result<()> {
@@ -158,6 +314,7 @@ impl<'a> Runner<'a> {
                 self.busy.remove(&key);
                 self.note(&Recorded::Outcome { key, outcome })
             }
+            News::Asked(asked) => self.asked(asked),
             News::Over(session) => {
                 self.watched.remove(&session);
                 self.vitals.forget(&session);
@@ -173,7 +330,8 @@ impl<'a> Runner<'a> {
         let trunk = landing::resolve(&ground.root, &ground.trunk()).ok();
         let mut world = World {
             busy: self.busy.clone(),
-            room: u16::MAX,
+            room: self.manner.slots,
+            mood: self.mood,
             trunk: trunk.map(|trunk| Commit(Text::new(trunk.unwrap_or_default()))),
             target: look::target(&ground, self.log.run().target(), self.log.run().queue().trunk()).ok(),
             lost: look::lost(&ground, self.log.run()),

@@ -1,11 +1,13 @@
 //! How the daemon is spoken to: four bytes of length, most significant first, then that much JSON. Whoever is at
 //! the other end is hostile until parsed: nothing is set aside for a length that is merely claimed.
 
+use std::fmt;
 use std::io::{self, Read, Write};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use sprag_core::plan::said::{Role, Said};
 
 /// The largest message; none of ours comes near it.
 pub const CAP: usize = 10 * 1024 * 1024;
@@ -19,19 +21,46 @@ pub enum Request {
     Hello {
         proto: u32,
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        token: Option<String>,
+        token: Option<Token>,
     },
     Ping,
     Subscribe {
         to: Topic,
     },
     Unsubscribe,
-    /// What an agent or a person says of a stage.
+    /// What an agent or a person says of a stage; an agent's is its own, whether it names it or not.
     Report {
-        stage: String,
-        word: Value,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stage: Option<String>,
+        word: Said,
     },
-    Stop,
+    Stop {
+        how: Stopping,
+    },
+    /// Another plan in the place of the one that is run.
+    Amend {
+        plan: Value,
+    },
+}
+
+/// What becomes of agents when the daemon ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stopping {
+    /// They are told to end, and have a moment for it.
+    Home,
+    Kill,
+}
+
+/// What shows who somebody is. Nothing prints it.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Token(pub String);
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,16 +92,21 @@ pub enum Reply {
         code: String,
         message: String,
     },
+    /// How the checks of a stage went.
+    Verdict(Verdict),
 }
 
-/// Who somebody is taken for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    /// Of its own stage alone.
-    Agent,
-    User,
-    Admin,
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "verdict", rename_all = "snake_case")]
+pub enum Verdict {
+    Green,
+    Red {
+        report: String,
+    },
+    /// Something else came before there was one.
+    None {
+        state: String,
+    },
 }
 
 /// Why nothing could be read.
@@ -98,13 +132,18 @@ pub fn write(to: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
 }
 
 pub fn read<T: DeserializeOwned>(from: &mut impl Read) -> Result<T, Unheard> {
+    read_at_most(from, CAP)
+}
+
+/// The same, from somebody who has no reason to say much.
+pub fn read_at_most<T: DeserializeOwned>(from: &mut impl Read, cap: usize) -> Result<T, Unheard> {
     let mut length = [0; 4];
     match from.read(&mut length[..1]).map_err(Unheard::Io)? {
         0 => return Err(Unheard::Closed),
         _ => from.read_exact(&mut length[1..]).map_err(Unheard::Io)?,
     }
     let claimed = u32::from_be_bytes(length) as usize;
-    if claimed > CAP {
+    if claimed > cap.min(CAP) {
         return Err(Unheard::TooLong { claimed });
     }
     let mut bytes = Vec::new();

@@ -147,6 +147,24 @@ pub fn swap(dir: &Path, reference: &str, to: &str, from: Option<&str>) -> Result
     settled(dir, reference, from, &ran)
 }
 
+/// Moves the branch that is checked out, and its files, on to a commit ahead of it. Git refuses what is not ahead,
+/// or would write over something.
+pub fn fast_forward(checkout: &Path, to: &str) -> Result<(), Refused> {
+    let ran = act(checkout, &["merge", "--ff-only", "--quiet", to], &[])?;
+    if ran.succeeded() { Ok(()) } else { Err(refused(&ran)) }
+}
+
+/// References below a prefix.
+pub fn references(dir: &Path, prefix: &str) -> Result<Vec<(String, String)>, Refused> {
+    let ran = act(dir, &["for-each-ref", "--format=%(refname) %(objectname)", prefix], &[])?;
+    if !ran.succeeded() {
+        return Err(refused(&ran));
+    }
+    let text = String::from_utf8_lossy(&ran.stdout).into_owned();
+    let pair = |line: &str| line.split_once(' ').map(|(name, at)| (name.to_owned(), at.to_owned()));
+    Ok(text.lines().filter_map(pair).collect())
+}
+
 /// Takes a reference away, if it is what it is taken for.
 pub fn drop_reference(dir: &Path, reference: &str, from: &str) -> Result<Swapped, Refused> {
     let ran = act(dir, &["update-ref", "--no-deref", "-d", reference, from], &[])?;

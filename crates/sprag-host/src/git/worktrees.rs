@@ -108,6 +108,12 @@ pub fn is_clean(worktree: &Path) -> Result<bool, Refused> {
     done(act(worktree, &args, &[])?).map(|ran| ran.stdout.is_empty())
 }
 
+/// Whether what is tracked is as it was committed.
+pub fn is_unchanged(worktree: &Path) -> Result<bool, Refused> {
+    let args = ["status", "--porcelain", "-z", "--untracked-files=no", "--ignore-submodules=none"];
+    done(act(worktree, &args, &[])?).map(|ran| ran.stdout.is_empty())
+}
+
 /// Keeps all that a worktree holds under a reference, and leaves the worktree as it is: `None` where its last
 /// commit is all there is.
 pub fn salvage(

@@ -36,6 +36,11 @@ commands! {
     Intent: intent,
     Plan: plan,
     Run: run,
+    Resume: resume,
+    Stop: stop,
+    Stage: stage,
+    Land: land,
+    Repair: repair,
     Ref: refer,
     Answer: answer,
     Search: search,
@@ -68,6 +73,7 @@ commands! {
     Demo: demo,
     Hook: hook,
     Supervise: supervise,
+    Daemon: daemon,
 }
 
 /// Governs, remembers for, traces and orchestrates coding agents.

@@ -1,5 +1,6 @@
 //! `sprag plan`: what is to be done in stages, before anything of it is run.
 
+mod amend;
 mod check;
 mod graph;
 mod new;
@@ -29,6 +30,7 @@ enum Command {
     Graph(graph::Args),
     Show(show::Args),
     New(new::Args),
+    Amend(amend::Args),
 }
 
 pub fn run(args: Args, cx: &Cx) -> Outcome {
@@ -37,6 +39,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
         Command::Graph(args) => graph::run(args, cx),
         Command::Show(args) => show::run(args, cx),
         Command::New(args) => new::run(args, cx),
+        Command::Amend(args) => amend::run(args, cx),
     }
 }
 

@@ -41,12 +41,15 @@ impl From<Cannot> for Failure {
                 format!("there is no branch `{name}` with a commit"),
                 "git branch --list",
             ),
-            Cannot::AtWork => (
+            Cannot::AtWork { pid } => (
                 Kind::No,
                 "at_work",
-                "a plan is being run in this clone already".to_owned(),
-                "sprag sessions",
+                format!("a plan is being run in this clone already, by process `{pid}`"),
+                "sprag stop",
             ),
+            Cannot::NoRun { name } => {
+                (Kind::No, "no_run", format!("no run of a plan `{name}` was begun here"), "sprag run plan.md")
+            }
             Cannot::Git(why) => (Kind::Ours, "git", format!("git refused: {why}"), "sprag doctor"),
             Cannot::Io(error) => {
                 (Kind::Ours, "io", format!("the run cannot be written down: {error}"), "sprag doctor")

@@ -65,7 +65,7 @@ impl Desk {
 
     pub fn run_with(&self, more: &[&str]) -> Ran {
         let plan = self.sandbox.home.join("plan.md").display().to_string();
-        self.sandbox.run(&[&["run", &plan, "--trust"], more].concat())
+        self.sandbox.run(&[&["run", &plan, "--trust", "--foreground"], more].concat())
     }
 
     pub fn run_id(&self) -> String {
@@ -74,7 +74,7 @@ impl Desk {
 
     pub fn start(&self) -> Child {
         let mut command = self.sandbox.command(env!("CARGO_BIN_EXE_sprag"));
-        command.arg("run").arg(self.sandbox.home.join("plan.md")).arg("--trust");
+        command.arg("run").arg(self.sandbox.home.join("plan.md")).args(["--trust", "--foreground"]);
         command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap()
     }
 
@@ -102,7 +102,7 @@ impl Desk {
     /// Started, and listened to.
     pub fn start_heard(&self) -> Child {
         let mut command = self.sandbox.command(env!("CARGO_BIN_EXE_sprag"));
-        command.arg("run").arg(self.sandbox.home.join("plan.md")).arg("--trust");
+        command.arg("run").arg(self.sandbox.home.join("plan.md")).args(["--trust", "--foreground"]);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 

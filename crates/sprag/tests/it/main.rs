@@ -17,6 +17,7 @@ mod classify;
 mod commands;
 mod commit;
 mod completion;
+mod daemon;
 mod delegation;
 mod desk;
 mod disturbed;

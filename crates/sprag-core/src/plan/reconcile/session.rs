@@ -30,6 +30,21 @@ impl Next<'_> {
         }
     }
 
+    /// Everybody who is at work is told to end, and how they ended is written down.
+    pub(super) fn send_home(&mut self) {
+        for (session, id) in self.run.sessions() {
+            if self.run.ended(session).is_some() {
+                continue;
+            }
+            match self.world.sessions.get(session) {
+                Some(Session::Over(ended)) => self.ended(id, session, ended.clone()),
+                Some(Session::Alive(_)) => self.end(session),
+                // It was asked for at most, and whoever comes back looks at that.
+                None => {}
+            }
+        }
+    }
+
     fn ended(&mut self, stage: &StageId, session: &Key, ended: Ended) {
         let (stage, session) = (stage.clone(), session.clone());
         let record = Recorded::Ended { stage, session, at: self.now, ended };
@@ -83,7 +98,8 @@ impl Next<'_> {
             return self.happened(id, follows(ended, standing, spec, first, *at));
         }
         match self.alive(session) {
-            None | Some(Alive::Working) => {}
+            Some(Alive::Working) => self.answer(id, standing, session),
+            None => {}
             Some(Alive::Claiming) => self.happened(id, Happened::Claimed),
             Some(Alive::Asking { question }) => {
                 let question = question.clone();
@@ -96,14 +112,26 @@ impl Next<'_> {
         }
     }
 
+    /// Tells an agent what was answered since it began.
+    fn answer(&mut self, id: &StageId, standing: &Standing, session: &Key) {
+        if let Some(answer) = standing.untold() {
+            let key = Key(Text::new(format!("{}/answer.{}", session.0, standing.told)));
+            let (stage, session, text) = (id.clone(), session.clone(), Text::new(answer));
+            self.act(key, Effect::Nudge { stage, session, text });
+        }
+    }
+
     pub(super) fn asking(&mut self, spec: &StageSpec, standing: &Standing, session: &Key) {
         let (id, first) = (&spec.id, self.run.plan().head.backoff);
         match self.run.ended(session) {
+            // Whoever follows it is told the answer.
+            Some((Ended::Well | Ended::Stopped, _)) if standing.is_asked => {}
             // It did without an answer.
             Some((Ended::Well, _)) => self.happened(id, Happened::Answered),
             Some((ended, at)) => self.happened(id, follows(ended, standing, spec, first, *at)),
             None => match self.alive(session) {
                 None | Some(Alive::Asking { .. }) => {}
+                Some(Alive::Working) if standing.is_asked => {}
                 Some(Alive::Working | Alive::Claiming | Alive::Full | Alive::Wedged) => {
                     self.happened(id, Happened::Answered);
                 }
@@ -120,6 +148,9 @@ impl Next<'_> {
                 // Nobody but the agent of the stage itself asks questions or hands over.
                 Some(Alive::Asking { .. } | Alive::Full) => self.end(session),
                 Some(Alive::Wedged) => self.wedged(session),
+                Some(Alive::Working) if standing.claimed.as_ref() == Some(session) => {
+                    self.verify(id, standing)
+                }
                 None | Some(Alive::Working) => {}
             },
         }

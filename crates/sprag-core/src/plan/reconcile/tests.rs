@@ -1,5 +1,7 @@
 //! What follows from what, as stories of one or two stages.
 
+mod words;
+
 use serde_json::Value;
 
 use super::super::record::{Ended, Outcome, Progress};

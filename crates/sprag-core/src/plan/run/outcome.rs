@@ -36,6 +36,12 @@ pub fn take(run: &mut Run, key: &Key, effect: &Effect, outcome: &Outcome) {
             if *outcome == Outcome::Done {
                 run.happen(stage, &Happened::SentBack { session: session.clone() });
             }
+            if let Effect::Nudge { text, .. } = effect
+                && let Some(standing) = run.standings.get_mut(stage)
+                && standing.untold() == Some(text.as_str())
+            {
+                standing.told += 1;
+            }
         }
         Effect::Salvage { stage } => {
             let Some(standing) = run.standings.get_mut(stage) else { return };
@@ -91,6 +97,13 @@ pub fn take(run: &mut Run, key: &Key, effect: &Effect, outcome: &Outcome) {
                 run.target_held = None;
             }
         }
+        Effect::Discard { stage, .. } => match (outcome, run.standings.get_mut(stage)) {
+            (Outcome::Done, Some(standing)) => {
+                (standing.worktree, standing.is_resetting) = (None, false);
+                (standing.is_set_up, standing.is_looked_over, standing.is_salvaged) = (false, false, false);
+            }
+            (outcome, _) => blocked(run, stage, outcome),
+        },
         Effect::Interrupt { .. } | Effect::Kill { .. } | Effect::Notify { .. } => {}
     }
 }
@@ -108,6 +121,8 @@ fn spawned(run: &mut Run, stage: &StageId, key: &Key, outcome: &Outcome) {
     let Some(standing) = run.standings.get_mut(stage) else { return };
     standing.spawns += 1;
     standing.is_briefed = false;
+    // Its brief has all of them.
+    standing.told = standing.answers.len();
     if *outcome != Outcome::Spawned {
         run.sessions.remove(key);
         return blocked(run, stage, outcome);

@@ -1,7 +1,18 @@
 //! Where a stage stands in a run: its state, and what was done for it that no state tells.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::super::record::Brief;
-use super::super::stage::{Commit, Happened, Key, Stage, Verified};
+use super::super::stage::{Commit, Happened, Key, Stage, Verified, Word};
+use super::super::values::Slug;
+use crate::text::Text;
+
+/// A check that is said to be wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dispute {
+    pub check: Text<300>,
+    pub why: Text<1000>,
+}
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standing {
@@ -34,6 +45,25 @@ pub struct Standing {
     /// Changes of its state, and after how many of them somebody was told.
     pub moves: u32,
     pub notified: u32,
+    /// The agent that has said it is done, of those that resolve a conflict.
+    pub claimed: Option<Key>,
+    /// It was asked by a word: that its agent is at work does not mean that it was answered.
+    pub is_asked: bool,
+    /// What people have answered, and how many of them an agent was told.
+    pub answers: Vec<Text<2000>>,
+    pub told: usize,
+    /// Tasks that are done.
+    pub ticked: BTreeSet<Slug>,
+    pub outputs: BTreeMap<Slug, Text<2000>>,
+    pub dispute: Option<Dispute>,
+    /// Checks that were given up because somebody disputed them.
+    pub waived: Vec<Text<300>>,
+    /// Why its own checks count no more.
+    pub bypass: Option<Text<300>>,
+    /// Why it was blocked, in the words of whoever did.
+    pub why: Option<Text<300>>,
+    /// What is in its worktree is to go before anything else.
+    pub is_resetting: bool,
 }
 
 impl Standing {
@@ -56,6 +86,17 @@ impl Standing {
             is_salvaged: false,
             moves: 0,
             notified: 0,
+            claimed: None,
+            is_asked: false,
+            answers: Vec::new(),
+            told: 0,
+            ticked: BTreeSet::new(),
+            outputs: BTreeMap::new(),
+            dispute: None,
+            waived: Vec::new(),
+            bypass: None,
+            why: None,
+            is_resetting: false,
         }
     }
 
@@ -70,15 +111,35 @@ impl Standing {
             _ => self.brief,
         };
         match what {
+            Happened::Told(Word::Reset) => {
+                (self.crashes, self.unchanged, self.verified) = (0, 0, None);
+                self.ticked.clear();
+                self.outputs.clear();
+                self.is_resetting = self.worktree.is_some();
+                self.brief = Brief::Stage;
+            }
             // A person has looked: what went wrong before counts no more.
             Happened::Told(_) => (self.crashes, self.unchanged) = (0, 0),
             Happened::Green { .. } | Happened::Queued { .. } => self.unchanged = 0,
             _ => {}
         }
         self.is_preparing = false;
+        self.is_asked = false;
+        self.claimed = None;
         self.is_briefed = false;
         self.moves += 1;
         self.stage = to;
+    }
+
+    /// Something was done for it that a plan without it would leave behind.
+    pub fn is_begun(&self) -> bool {
+        let is_idle = matches!(self.stage, Stage::Waiting { .. } | Stage::Ready(_) | Stage::Skipped { .. });
+        !is_idle || self.worktrees > 0 || self.is_preparing
+    }
+
+    /// An answer that no agent was told.
+    pub fn untold(&self) -> Option<&str> {
+        self.answers.get(self.told).map(Text::as_str)
     }
 
     /// An agent is at work for it, or about to be.

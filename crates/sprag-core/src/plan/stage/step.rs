@@ -30,6 +30,9 @@ pub fn step(stage: &Stage, happened: &Happened) -> Stepped {
         }),
         (Stage::Ready(turn), H::Told(Word::Hold)) => Stage::Ready(Turn { is_held: true, ..turn.clone() }),
         (Stage::Ready(turn), H::Told(Word::Release)) => Stage::Ready(Turn { is_held: false, ..turn.clone() }),
+        (Stage::Ready(turn), H::Told(Word::GoOn)) => {
+            Stage::Ready(Turn { is_held: false, not_before: None, ..turn.clone() })
+        }
         (Stage::Ready(turn), H::Failed { failure, again: None }) => blocked(turn.attempt, *failure),
 
         (Stage::Running(work), H::Asked { question }) if work.phase == Phase::Work => {
@@ -54,6 +57,10 @@ pub fn step(stage: &Stage, happened: &Happened) -> Stepped {
             Stage::Ready(Turn { attempt: work.attempt, carry: Some(carry.clone()), ..Turn::default() })
         }
 
+        // It heard what is red where it claimed, and was quicker than whoever hands the report over.
+        (Stage::Failing { work, .. }, H::Claimed) if work.fixes < FIXES => {
+            Stage::Running(Work { phase: Phase::Verify, fixes: work.fixes + 1, ..work.clone() })
+        }
         (Stage::Failing { work, .. }, H::SentBack { session }) if work.fixes < FIXES => {
             Stage::Running(Work {
                 session: session.clone(),
@@ -123,7 +130,34 @@ pub fn step(stage: &Stage, happened: &Happened) -> Stepped {
             Stage::Running(_) | Stage::Failing { .. } | Stage::Conflicted { .. } | Stage::MergeHeld { .. },
             H::Raised { case },
         ) => Stage::Review { case: *case, back: Box::new(stage.clone()) },
-        (Stage::Review { back, .. }, H::Told(word)) => reviewed(back, word),
+        (Stage::Running(work) | Stage::Failing { work, .. }, H::Told(Word::Verify)) => {
+            in_phase(work, Phase::Verify)
+        }
+        (
+            Stage::Ready(_)
+            | Stage::Running(_)
+            | Stage::Asking { .. }
+            | Stage::HandingOff { .. }
+            | Stage::Failing { .. }
+            | Stage::Merging { .. }
+            | Stage::Conflicted { .. }
+            | Stage::MergeHeld { .. }
+            | Stage::Review { .. }
+            | Stage::Blocked { .. },
+            H::Told(Word::Reset),
+        ) => Stage::Ready(Turn { attempt: 1, ..Turn::default() }),
+        (
+            Stage::Ready(_)
+            | Stage::Running(_)
+            | Stage::Asking { .. }
+            | Stage::HandingOff { .. }
+            | Stage::Failing { .. },
+            H::Told(Word::Block),
+        ) => blocked(stage.attempt(), Failure::Told),
+        (Stage::Review { back, .. }, H::Told(word)) => match reviewed(back, word) {
+            Some(to) => to,
+            None => return Stepped::Ignored,
+        },
 
         (Stage::Blocked { attempt, .. }, H::Told(Word::Retry)) => {
             Stage::Ready(Turn { attempt: attempt + 1, ..Turn::default() })
@@ -161,22 +195,21 @@ fn in_phase(work: &Work, phase: Phase) -> Stage {
     Stage::Running(Work { phase, ..work.clone() })
 }
 
-/// Where a person's word leads from a review.
-fn reviewed(back: &Stage, word: &Word) -> Stage {
-    match (word, back) {
+/// Where a person's word leads from a review; `None`: nowhere.
+fn reviewed(back: &Stage, word: &Word) -> Option<Stage> {
+    let again = || Turn { attempt: back.attempt() + 1, ..Turn::default() };
+    Some(match (word, back) {
         (Word::GoOn, Stage::Running(work) | Stage::Failing { work, .. }) => {
             Stage::Running(Work { phase: Phase::Work, fixes: 0, ..work.clone() })
         }
-        (Word::Retry, back) => Stage::Ready(Turn { attempt: back.attempt() + 1, ..Turn::default() }),
+        (Word::Verify, Stage::Running(work) | Stage::Failing { work, .. }) => in_phase(work, Phase::Verify),
+        (Word::Verify, _) => return None,
         (Word::Merge { verified, entry }, _) => Stage::Merging { verified: verified.clone(), entry: *entry },
         (Word::Block, back) => blocked(back.attempt(), Failure::Told),
         (Word::Skip { by, why }, _) => Stage::Skipped { by: by.clone(), why: why.clone() },
         // What cannot simply go on starts again.
-        (Word::GoOn, back) => Stage::Ready(Turn { attempt: back.attempt() + 1, ..Turn::default() }),
-        (Word::Hold | Word::Release, back) => Stage::Ready(Turn {
-            attempt: back.attempt() + 1,
-            is_held: *word == Word::Hold,
-            ..Turn::default()
-        }),
-    }
+        (Word::GoOn | Word::Retry, _) => Stage::Ready(again()),
+        (Word::Hold | Word::Release, _) => Stage::Ready(Turn { is_held: *word == Word::Hold, ..again() }),
+        (Word::Reset, _) => Stage::Ready(Turn { attempt: 1, ..Turn::default() }),
+    })
 }

@@ -75,6 +75,8 @@ fn happenings() -> Vec<Happened> {
         Happened::Told(Word::Skip { by: Text::new("p"), why: Text::new("w") }),
         Happened::Told(Word::GoOn),
         Happened::Told(Word::Merge { verified: verified(), entry: 4 }),
+        Happened::Told(Word::Verify),
+        Happened::Told(Word::Reset),
     ]
 }
 
@@ -99,11 +101,11 @@ fn these_moves_there_are_and_no_others() {
         [
             "asking > blocked, handing off, ready, running",
             "blocked > ready, skipped",
-            "conflicted > blocked, merging, review",
+            "conflicted > blocked, merging, ready, review",
             "failing > blocked, ready, review, running",
             "handing off > blocked, ready",
             "merge held > merging, ready, review",
-            "merging > conflicted, done, merge held",
+            "merging > conflicted, done, merge held, ready",
             "ready > blocked, running, skipped",
             "review > blocked, merging, ready, running, skipped",
             "running > asking, blocked, failing, handing off, merging, ready, review",

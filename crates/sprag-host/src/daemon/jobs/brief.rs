@@ -23,6 +23,10 @@ impl Job {
             ));
             paths.iter().for_each(|path| text.push_str(&format!("- `{path}`\n")));
         }
+        if !self.answers.is_empty() {
+            text.push_str("\n## What people have answered\n\n");
+            self.answers.iter().for_each(|answer| text.push_str(&format!("- {answer}\n")));
+        }
         text.push_str(&format!("\n## The plan\n\n{}\n", self.overview));
         text
     }

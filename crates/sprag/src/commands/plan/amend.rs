@@ -1,0 +1,62 @@
+//! `sprag plan amend`: another plan in the place of the one that is run.
+
+use std::path::PathBuf;
+
+use sprag_core::plan::said::Role;
+use sprag_host::daemon::begin::Cannot;
+use sprag_host::daemon::client::{self, NotConnected};
+use sprag_host::daemon::wire::{Reply, Request};
+use sprag_host::daemon::words::{self, Ask, Unsaid};
+use sprag_host::disk::RealDisk;
+use sprag_host::person;
+
+use super::super::stage::speak::myself;
+use super::super::{Cx, Ending, Outcome, run};
+use super::{good, show};
+use crate::failure::Failure;
+use crate::output;
+
+/// Change the plan of a run that goes on
+///
+/// Stages may come, change, wait for others or for fewer; those that were begun stay. What was merged stays merged.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The plan as it is to be from here on
+    file: PathBuf,
+    /// The programs the plan starts are known and wanted
+    #[arg(long)]
+    trust: bool,
+}
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    let plan = good(cx, &args.file)?;
+    let places = cx.places()?;
+    person::check_not_agent(places.user.as_ref())?;
+    if !args.trust && !run::is_wanted(&show::programs(&plan)) {
+        return Err(Failure::not_trusted(&args.file));
+    }
+    let folder = places.store.join("run");
+    let name = plan.head.name.to_string();
+    match client::connect(&folder, Role::Admin) {
+        Ok(mut client) => {
+            let value = serde_json::to_value(&plan).map_err(std::io::Error::other)?;
+            if let Reply::Refused { code, message } = client.ask(&Request::Amend { plan: value })? {
+                return Err(Failure::not_amended(code, message, &args.file));
+            }
+            output::line(format!("the run of `{name}` goes by the new plan"));
+        }
+        Err(NotConnected::Nobody) => {
+            let speaker = myself(cx, Role::Admin);
+            words::say_alone(&folder, &name, &RealDisk, &speaker, &Ask::Amend { plan: Box::new(plan) })
+                .map_err(|reason| match reason {
+                    Unsaid::NoRun => Cannot::NoRun { name: name.clone() }.into(),
+                    Unsaid::Refused { code, message } => Failure::not_amended(code, message, &args.file),
+                    reason => Failure::unsaid(reason, ""),
+                })?;
+            output::line(format!("the run of `{name}` will go by the new plan"));
+            output::line(format!("  next: sprag resume {name}"));
+        }
+        Err(reason) => return Err(Failure::not_connected(reason, None)),
+    }
+    Ok(Ending::Done)
+}

@@ -1,0 +1,75 @@
+//! `sprag resume`: a run goes on, by the plan it was begun with.
+
+use std::path::{Path, PathBuf};
+
+use sprag_core::plan::run::Run;
+use sprag_core::plan::spec::Plan;
+use sprag_core::plan::validate::Validated;
+use sprag_core::plan::values::Branch;
+use sprag_core::text::shell_word;
+use sprag_host::daemon::begin;
+use sprag_host::disk::RealDisk;
+use sprag_host::{person, plans};
+
+use super::{Cx, Outcome, run};
+use crate::failure::Failure;
+use crate::output;
+
+/// Go on with a run that was stopped, by the plan it was begun with
+///
+/// Agents that outlived the daemon are taken over. If the file says something else by now, that is told and changes
+/// nothing: `sprag plan amend FILE` does.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Name of the plan, or its file (default: the one that is under way)
+    plan: Option<String>,
+    #[command(flatten)]
+    how: run::How,
+}
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    let places = cx.places()?;
+    person::check_not_agent(places.user.as_ref())?;
+    let folder = places.store.join("run");
+    let file = args.plan.as_ref().map(|named| cx.cwd.join(named)).filter(|path| path.is_file());
+    let written = file.as_deref().map(|file| super::plan::good(cx, file)).transpose()?;
+    let wanted = written.as_ref().map(|plan| plan.head.name.to_string()).or(args.plan);
+    let (name, found) = which(&folder, wanted)?;
+    let file = file.or_else(|| begin::source_of(&folder, &name));
+    tell_difference(&found, file, written, places.worktree.as_deref());
+    run::go(begin::resume(&places, &name, &RealDisk)?, args.how)
+}
+
+/// The run that is meant.
+pub(super) fn which(folder: &Path, wanted: Option<String>) -> Result<(String, Run), Failure> {
+    let mut active = begin::active(folder)?;
+    match wanted {
+        Some(wanted) => active
+            .into_iter()
+            .find(|(name, _)| *name == wanted)
+            .ok_or_else(|| begin::Cannot::NoRun { name: wanted }.into()),
+        None if active.len() == 1 => Ok(active.remove(0)),
+        None => Err(Failure::which_run(&active.into_iter().map(|(name, _)| name).collect::<Vec<_>>())),
+    }
+}
+
+fn tell_difference(found: &Run, file: Option<PathBuf>, written: Option<Plan>, worktree: Option<&Path>) {
+    let Some(file) = file else { return };
+    let target = found.plan().head.target.as_ref().map(Branch::as_str).unwrap_or_default();
+    let written = written.or_else(|| match plans::check(&file, worktree) {
+        Ok(Validated::Good { plan, .. }) => Some(*plan),
+        Ok(Validated::Bad { .. }) | Err(_) => None,
+    });
+    let name = shell_word(&file.display().to_string());
+    match written.and_then(|plan| plan.with_target(target)) {
+        Some(plan) if plan.digest() == *found.digest() => {}
+        Some(_) => {
+            output::note(format!("sprag: `{}` says something else by now; the run goes by the plan as it was", file.display()));
+            output::note(format!("  next: sprag plan amend {name}"));
+        }
+        None => {
+            output::note(format!("sprag: `{}` is no good plan any more; the run goes by the plan as it was", file.display()));
+            output::note(format!("  next: sprag plan check {name}"));
+        }
+    }
+}

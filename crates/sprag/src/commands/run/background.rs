@@ -1,0 +1,125 @@
+//! A run in the terminal, or in a process of its own that is waited for.
+
+use std::cell::RefCell;
+use std::ffi::OsStr;
+
+use serde_json::{Value, json};
+use sprag_core::plan::record::{Outcome, Recorded, TargetHeld};
+use sprag_core::plan::run::Run;
+use sprag_core::plan::said::Role;
+use sprag_host::daemon::begin::{self, Begun};
+use sprag_host::daemon::client::{self, NotConnected};
+use sprag_host::daemon::diary::Diary;
+use sprag_host::daemon::jobs::Ground;
+use sprag_host::daemon::log;
+use sprag_host::daemon::runner::{Change, Manner, Rest, Runner};
+use sprag_host::daemon::wire::{Reply, Request, Topic};
+use sprag_host::exec;
+
+use super::super::Ending;
+use super::target;
+use crate::failure::Failure;
+use crate::output;
+
+/// What a daemon says once others can speak to it.
+pub const READY: &str = "ready";
+
+/// Runs it here.
+pub fn stay(begun: Begun<'_>, manner: Manner, is_json: bool) -> super::super::Outcome {
+    let ground = begun.ground.clone();
+    let held: RefCell<Option<TargetHeld>> = RefCell::default();
+    let watch = |record: &Recorded, run: &Run, changes: &[Change]| {
+        changes.iter().for_each(|it| tell(it.stage.as_str(), it.state, it.attempt, is_json));
+        if run.target_held() != held.borrow().as_ref() {
+            held.replace(run.target_held().cloned());
+            let told = |why| target::told(why, ground.target_name(), &ground.trunk());
+            run.target_held().into_iter().for_each(|why| output::note(told(why)));
+        }
+        if let Recorded::Outcome { key, outcome: Outcome::Failed { why, .. } } = record {
+            output::note(format!("sprag: `{}`: {why}", key.0));
+        }
+    };
+    let rest = Runner::new(begun.log, begun.ground, manner, &watch).run(|| ()).map_err(begin::Cannot::Io)?;
+    drop(begun.reign);
+    Ok(rested(&ground, rest, is_json))
+}
+
+/// Starts a process of its own for it.
+pub fn start(ground: &Ground, slots: u16) -> Result<(), Failure> {
+    let us = std::env::current_exe()?;
+    let slots = slots.to_string();
+    let args: [&OsStr; 4] = ["daemon".as_ref(), ground.plan.as_ref(), "--slots".as_ref(), slots.as_ref()];
+    let line = exec::detach_for_line(&us, &args, &ground.root, Diary::at(&ground.run).open()?)?;
+    match line.as_str() {
+        READY => Ok(()),
+        line => Err(Failure::no_daemon_started(line, &ground.run.join("daemon.log"))),
+    }
+}
+
+/// Waits until nothing more happens by itself, and tells what happens meanwhile.
+pub fn wait(ground: &Ground, is_json: bool) -> super::super::Outcome {
+    let mut shown = std::collections::BTreeMap::new();
+    let mut rest = None;
+    match client::connect(&ground.run, Role::User) {
+        Ok(mut client) => {
+            client.ask(&Request::Subscribe { to: Topic::Status })?;
+            while rest.is_none() {
+                let Some(reply) = client.hear()? else { break };
+                let Reply::Status { status } = reply else { continue };
+                show(&status, &mut shown, is_json);
+                rest = match status["rest"].as_str() {
+                    Some("waits") => Some(Rest::Waits),
+                    Some("stopped") => Some(Rest::Stopped),
+                    _ => None,
+                };
+            }
+        }
+        // It was done before we could ask.
+        Err(NotConnected::Nobody) => {}
+        Err(NotConnected::Refused { code, message }) => return Err(Failure::told_no(code, message, None)),
+        Err(NotConnected::Io(error)) => return Err(error.into()),
+    }
+    let name = || begin::Cannot::NoRun { name: ground.plan.clone() };
+    let run = log::read(&begin::path(&ground.run, &ground.plan))?.ok_or_else(name)?;
+    let ended = if run.is_over() { Rest::Over } else { Rest::Stopped };
+    Ok(rested(ground, rest.unwrap_or(ended), is_json))
+}
+
+fn show(status: &Value, shown: &mut std::collections::BTreeMap<String, String>, is_json: bool) {
+    for stage in status["stages"].as_array().into_iter().flatten() {
+        let of = |name: &str| stage[name].as_str().unwrap_or_default().to_owned();
+        let (id, state) = (of("stage_id"), of("state"));
+        if shown.insert(id.clone(), state.clone()).as_ref() != Some(&state) {
+            let attempt = stage["attempt"].as_u64().and_then(|it| u32::try_from(it).ok()).unwrap_or(0);
+            tell(&id, &state, attempt, is_json);
+        }
+    }
+}
+
+fn tell(stage: &str, state: &str, attempt: u32, is_json: bool) {
+    match is_json {
+        true => output::json(json!({"stage": stage, "state": state, "attempt": attempt})),
+        false => output::line(format!("{stage:<24} {state}")),
+    }
+}
+
+fn rested(ground: &Ground, rest: Rest, is_json: bool) -> Ending {
+    let (lines, ending) = match rest {
+        Rest::Over => {
+            let lines = vec![
+                format!("all stages are merged: `{}`", ground.trunk()),
+                format!("  next: sprag land {}", ground.plan),
+            ];
+            (lines, Ending::Done)
+        }
+        Rest::Waits => (vec!["nothing more happens by itself".to_owned()], Ending::No),
+        Rest::Stopped => (
+            vec!["the run was stopped".to_owned(), format!("  next: sprag resume {}", ground.plan)],
+            Ending::No,
+        ),
+    };
+    if !is_json {
+        lines.iter().for_each(output::line);
+    }
+    ending
+}

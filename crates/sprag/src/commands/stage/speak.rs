@@ -1,0 +1,91 @@
+//! Saying it: to the daemon, or to the records while none runs.
+
+use std::io;
+
+use sprag_core::plan::said::{Role, Said, Speaker};
+use sprag_core::plan::stage::StageId;
+use sprag_core::text::Text;
+use sprag_host::daemon::begin;
+use sprag_host::daemon::client::{self, NotConnected};
+use sprag_host::daemon::peers;
+use sprag_host::daemon::wire::{Reply, Request, Verdict};
+use sprag_host::daemon::words::{self, Ask};
+use sprag_host::disk::RealDisk;
+use sprag_host::{person, supervise};
+
+use super::super::{Cx, Ending, Outcome};
+use crate::failure::Failure;
+use crate::output;
+
+/// A person of this name, for the records.
+pub fn myself(cx: &Cx, role: Role) -> Speaker {
+    let name = cx.env.text("USER").unwrap_or_else(|| "somebody".to_owned());
+    Speaker::Person { name: Text::new(name), role }
+}
+
+/// Says it as an agent where this is one, else as a person of this role.
+pub fn say(cx: &Cx, stage: Option<String>, said: Said, role: Role) -> Outcome {
+    let places = cx.places()?;
+    let folder = places.store.join("run");
+    // Whoever unsets this is known by its process all the same.
+    let is_agent = cx.env.text(supervise::VARIABLE).is_some()
+        || peers::session_of(&folder, std::process::id()).is_some();
+    if !is_agent {
+        person::check_not_agent(places.user.as_ref())?;
+        if stage.is_none() {
+            return Err(Failure::no_stage_named());
+        }
+    }
+    let role = if is_agent { Role::Agent } else { role };
+    match client::connect(&folder, role) {
+        Ok(mut client) => {
+            match client.ask(&Request::Report { stage: stage.clone(), word: said }) {
+                Ok(reply) => told(reply, stage.as_deref()),
+                // It was killed before it could answer; what was said is written down or not.
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(match is_agent {
+                    true => Failure::agent_without_daemon(),
+                    false => Failure::no_daemon(),
+                }),
+                Err(error) => Err(error.into()),
+            }
+        }
+        Err(NotConnected::Nobody) if is_agent => Err(Failure::agent_without_daemon()),
+        Err(NotConnected::Nobody) => {
+            let stage = stage.unwrap_or_default();
+            let active = begin::active(&folder)?;
+            let id = StageId::new(&stage);
+            let Some((plan, _)) = active.iter().find(|(_, run)| run.standing(&id).is_some()) else {
+                return Err(Failure::no_run_of_stage(&stage));
+            };
+            let ask = Ask::Say { stage: Some(id), said };
+            words::say_alone(&folder, plan, &RealDisk, &myself(cx, role), &ask)
+                .map_err(|reason| Failure::unsaid(reason, &stage))?;
+            output::line("written down; nothing happens before the run goes on");
+            output::line(format!("  next: sprag resume {plan}"));
+            Ok(Ending::Done)
+        }
+        Err(reason) => Err(Failure::not_connected(reason, stage.as_deref())),
+    }
+}
+
+fn told(reply: Reply, stage: Option<&str>) -> Outcome {
+    match reply {
+        Reply::Refused { code, message } => Err(Failure::told_no(code, message, stage)),
+        Reply::Verdict(Verdict::Green) => {
+            output::line("green: all checks have passed");
+            Ok(Ending::Done)
+        }
+        Reply::Verdict(Verdict::Red { report }) => {
+            output::line(format!("red:\n{}", report.trim_end()));
+            Ok(Ending::No)
+        }
+        Reply::Verdict(Verdict::None { state }) => {
+            output::line(format!("no verdict: the stage is {state}"));
+            Ok(Ending::No)
+        }
+        Reply::Hello { .. } | Reply::Pong | Reply::Done | Reply::Status { .. } | Reply::Log { .. } => {
+            output::line("told");
+            Ok(Ending::Done)
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! What can go wrong when a run is spoken to.
+
+use std::path::Path;
+
+use sprag_core::text::{quoted, shell_word};
+use sprag_host::daemon::client::NotConnected;
+use sprag_host::daemon::words::Unsaid;
+
+use super::{Failure, Kind};
+
+impl Failure {
+    pub fn no_daemon_started(line: &str, log: &Path) -> Failure {
+        let why = if line.is_empty() { "it said nothing" } else { line };
+        Failure::new(Kind::No, "no_daemon", format!("the daemon did not start: {why}"))
+            .next(format!("tail {}", shell_word(&log.display().to_string())))
+    }
+
+    pub fn no_daemon() -> Failure {
+        Failure::new(Kind::No, "no_daemon", "no daemon runs in this clone").next("sprag resume")
+    }
+
+    /// An agent cannot begin what people have stopped.
+    pub fn agent_without_daemon() -> Failure {
+        let message = "no daemon hears this, and an agent's word counts only while one runs: commit what is done and end; what is committed is looked at when the run goes on";
+        Failure::new(Kind::No, "no_daemon", message).next("git status")
+    }
+
+    /// In the words of the daemon.
+    pub fn told_no(code: String, message: String, stage: Option<&str>) -> Failure {
+        let failure = Failure::new(Kind::No, code, message);
+        match stage {
+            Some(stage) => failure.next(format!("sprag stage review {}", shell_word(stage))),
+            None => failure.next("sprag doctor"),
+        }
+    }
+
+    pub fn not_amended(code: String, message: String, plan: &Path) -> Failure {
+        let file = shell_word(&plan.display().to_string());
+        Failure::new(Kind::No, code, message).next(format!("sprag plan show {file}"))
+    }
+
+    pub fn not_connected(reason: NotConnected, stage: Option<&str>) -> Failure {
+        match reason {
+            NotConnected::Nobody => Failure::no_daemon(),
+            NotConnected::Refused { code, message } => Failure::told_no(code, message, stage),
+            NotConnected::Io(error) => error.into(),
+        }
+    }
+
+    pub fn no_stage_named() -> Failure {
+        let message = "which stage is meant is known for an agent of a run alone";
+        Failure::new(Kind::Usage, "no_stage", message).next("sprag stage review STAGE")
+    }
+
+    pub fn no_run_of_stage(stage: &str) -> Failure {
+        let message = format!("no run that goes on has a stage `{}`", quoted(stage));
+        Failure::new(Kind::No, "no_stage", message).next("sprag run plan.md")
+    }
+
+    pub fn which_run(names: &[String]) -> Failure {
+        match names {
+            [] => Failure::new(Kind::No, "no_run", "no run is under way here").next("sprag run plan.md"),
+            names => {
+                let failure = Failure::new(Kind::Usage, "which_run", "several runs are under way here");
+                names.iter().fold(failure, |failure, name| failure.next(format!("sprag resume {name}")))
+            }
+        }
+    }
+
+    pub fn unsaid(reason: Unsaid, stage: &str) -> Failure {
+        match reason {
+            Unsaid::NoRun => Failure::no_run_of_stage(stage),
+            Unsaid::AtWork { pid } => {
+                let message = format!("process `{pid}` runs a plan and does not answer");
+                Failure::new(Kind::No, "at_work", message).next("sprag repair")
+            }
+            Unsaid::Refused { code, message } => Failure::told_no(code, message, Some(stage)),
+            Unsaid::Io(error) => error.into(),
+        }
+    }
+
+    pub fn which_plan_to_land(names: &[String]) -> Failure {
+        match names {
+            [] => Failure::new(Kind::No, "no_run", "no plan was run here").next("sprag run plan.md"),
+            names => {
+                let failure = Failure::new(Kind::Usage, "which_run", "several plans were run here");
+                names.iter().fold(failure, |failure, name| failure.next(format!("sprag land {name}")))
+            }
+        }
+    }
+
+    pub fn not_landed(code: &'static str, message: String, next: String) -> Failure {
+        Failure::new(Kind::No, code, message).next(next)
+    }
+}

@@ -1,0 +1,102 @@
+//! Those at the other end of the socket, as bad as they come: the loop goes on.
+
+use std::io::{Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixStream;
+
+use sprag_core::plan::said::Role;
+use sprag_host::daemon::client;
+use sprag_host::daemon::wire::{self, PROTOCOL, Reply, Request, Token, Topic};
+
+use super::{House, waits};
+
+fn code(reply: Reply) -> String {
+    match reply {
+        Reply::Refused { code, .. } => code,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn hostile_peers_are_refused_and_the_loop_goes_on() {
+    let house = House::new();
+    let desk = &house.desk;
+    desk.plan(&[desk.stage("a", &[], &format!("echo a >a; {}", waits(&house)), "true")]);
+    assert_eq!(house.run(&[]).code, 0);
+    assert_eq!(std::fs::read_to_string(house.home("pipe")).unwrap(), "up\n");
+    let path = house.folder().join("sock");
+    assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    let connect = || UnixStream::connect(&path).unwrap();
+    let says = |bytes: &[u8]| {
+        let mut stream = connect();
+        stream.write_all(bytes).unwrap();
+        code(wire::read(&mut stream).unwrap())
+    };
+    let framed = |request: &Request| {
+        let mut bytes = Vec::new();
+        wire::write(&mut bytes, request).unwrap();
+        bytes
+    };
+    let hello = |token: Option<&str>| {
+        framed(&Request::Hello { proto: PROTOCOL, token: token.map(|it| Token(it.to_owned())) })
+    };
+    assert_eq!(says(&hello(None)), "no_token");
+    assert_eq!(says(&hello(Some("0123"))), "no_token");
+    assert_eq!(says(&framed(&Request::Ping)), "no_hello");
+    assert_eq!(says(&u32::MAX.to_be_bytes()), "no_hello");
+    assert_eq!(says(&[0, 0, 0, 3, b'n', b'o', b'!']), "no_hello");
+    assert_eq!(says(&framed(&Request::Hello { proto: 99, token: None })), "other_version");
+    // Half a frame, and a line of people who never say anything.
+    let half: Vec<UnixStream> = (0..100)
+        .map(|_| {
+            let mut stream = connect();
+            stream.write_all(&[0, 0]).unwrap_or_default();
+            stream
+        })
+        .collect();
+    let mut last = half.last().unwrap();
+    assert_eq!(code(wire::read(&mut last).unwrap()), "full");
+    drop(half);
+    // A word that is too long for a person, after a good greeting.
+    let token = std::fs::read_to_string(house.folder().join("token")).unwrap();
+    let mut stream = loop {
+        let mut stream = connect();
+        if stream.write_all(&hello(Some(&token))).is_ok()
+            && matches!(wire::read(&mut stream), Ok(Reply::Hello { role: Role::User, .. }))
+        {
+            break stream;
+        }
+    };
+    stream.write_all(&(10u32 << 20).to_be_bytes()).unwrap();
+    assert_eq!(code(wire::read(&mut stream).unwrap()), "too_long");
+    assert_eq!(stream.read(&mut [0; 8]).unwrap(), 0, "and it is shown the door");
+    // Whoever watches and never reads is nobody's trouble.
+    let mut deaf = client::connect(&house.folder(), Role::User).unwrap();
+    assert_eq!(deaf.ask(&Request::Subscribe { to: Topic::Logs }).unwrap(), Reply::Done);
+    let mut good = client::connect(&house.folder(), Role::User).unwrap();
+    assert_eq!(good.ask(&Request::Ping).unwrap(), Reply::Pong);
+    assert_eq!(code(good.ask(&Request::Stop { how: wire::Stopping::Kill }).unwrap()), "not_yours");
+    std::fs::write(house.home("pipe"), "go\n").unwrap();
+    house.wait();
+    assert_eq!(desk.on_trunk("a"), "a");
+}
+
+#[test]
+fn who_subscribes_is_told_when_something_changes() {
+    let house = House::new();
+    let desk = &house.desk;
+    desk.plan(&[desk.stage("a", &[], &format!("echo a >a; {}", waits(&house)), "true")]);
+    assert_eq!(house.run(&[]).code, 0);
+    assert_eq!(std::fs::read_to_string(house.home("pipe")).unwrap(), "up\n");
+    let mut client = client::connect(&house.folder(), Role::User).unwrap();
+    assert_eq!(client.ask(&Request::Subscribe { to: Topic::Status }).unwrap(), Reply::Done);
+    let mut next = || match client.hear().unwrap() {
+        Some(Reply::Status { status }) => Some(status["stages"][0]["state"].as_str().unwrap().to_owned()),
+        None => None,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(next().as_deref(), Some("running"));
+    std::fs::write(house.home("pipe"), "go\n").unwrap();
+    let told: Vec<String> = std::iter::from_fn(next).collect();
+    assert_eq!(told.last().map(String::as_str), Some("done"), "{told:?}");
+}
