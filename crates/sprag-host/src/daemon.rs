@@ -2,10 +2,10 @@
 //! whatever kills it, the next one goes on from what is written.
 
 pub mod begin;
-pub mod clients;
 pub mod board;
 pub mod client;
 pub mod diary;
+pub mod clients;
 pub mod jobs;
 pub mod land;
 pub mod log;
@@ -14,10 +14,10 @@ pub mod peers;
 pub mod reign;
 pub mod repair;
 pub mod runner;
-pub mod tmux;
 pub mod server;
 pub mod tasks;
 pub mod tokens;
+pub mod tmux;
 pub mod verification;
 pub mod vitals;
 pub mod wire;

@@ -249,7 +249,6 @@ impl Ended {
             (By::Told, _, Some(Because::Over) | None) => Ended::Stopped,
             (By::Budget, _, _) => failed(Failure::Budget),
             (By::Deadline, _, _) => failed(Failure::Timeout),
-            (By::Itself, exit::Ended::Signal(_), Some(Because::Over)) => Ended::Stopped,
             (By::Itself, ended, _) => match (trouble, ended) {
                 (Some(Trouble::RateLimit { until }), _) => {
                     Ended::RateLimited { until: until.unwrap_or(exit.at.plus_seconds(UNTOLD_LIMIT)) }
@@ -259,6 +258,7 @@ impl Ended {
                 (Some(Trouble::Overload), _) => failed(Failure::Overload),
                 (Some(Trouble::Budget), _) => failed(Failure::Budget),
                 (None, exit::Ended::Code(0)) => Ended::Well,
+                (None, exit::Ended::Signal(_)) if killed == Some(Because::Over) => Ended::Stopped,
                 (None, _) => failed(Failure::Crash),
             },
         }
