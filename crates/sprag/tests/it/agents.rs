@@ -71,7 +71,7 @@ impl Desk {
 
     fn run(&self) -> Ran {
         let plan = self.home("plan.md").display().to_string();
-        self.sandbox.run(&["run", &plan, "--trust"])
+        self.sandbox.run(&["run", &plan, "--trust", "--foreground"])
     }
 
     fn times(&self) -> usize {

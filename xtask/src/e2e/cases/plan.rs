@@ -91,7 +91,8 @@ fn play(rig: &mut Rig) -> Checked {
     }
     let plan = rig.place.root.join("plan.md");
     fs::write(&plan, PLAN).map_err(anyhow::Error::from)?;
-    let (finished, requests) = rig.sprag_with(script, &["run", &plan.display().to_string(), "--trust"])?;
+    let (finished, requests) =
+        rig.sprag_with(script, &["run", &plan.display().to_string(), "--trust", "--foreground"])?;
     expect(finished.ending == Ending::Code(0), "the run ends with everything merged", || {
         format!("{:?}: {}", finished.ending, short(&format!("{}\n{}", finished.stdout, finished.stderr)))
     })?;

@@ -113,9 +113,10 @@ fn rested(ground: &Ground, rest: Rest, is_json: bool) -> Ending {
             (lines, Ending::Done)
         }
         Rest::Waits => (vec!["nothing more happens by itself".to_owned()], Ending::No),
-        Rest::Stopped => {
-            (vec!["the run was stopped".to_owned(), format!("  next: sprag resume {}", ground.plan)], Ending::No)
-        }
+        Rest::Stopped => (
+            vec!["the run was stopped".to_owned(), format!("  next: sprag resume {}", ground.plan)],
+            Ending::No,
+        ),
     };
     if !is_json {
         lines.iter().for_each(output::line);
