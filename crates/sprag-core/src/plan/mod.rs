@@ -15,6 +15,7 @@ pub mod reconcile;
 pub mod record;
 pub mod retry;
 pub mod run;
+pub mod sandbox;
 pub mod schedule;
 pub mod scope;
 pub mod seen;
