@@ -1,6 +1,6 @@
 //! The fields of a plan, as one table: what is unknown is told by it, and the document is made from it.
 
-use super::spec::{Confine, Effort, Kind, Known, Mode, OnExceed};
+use super::spec::{Caching, Confine, Effort, Kind, Known, Mode, OnExceed};
 
 /// One field of a map.
 #[derive(Clone, Copy, Debug)]
@@ -82,6 +82,8 @@ table! { STAGE "stage":
     exclusive "true, false" "false" "no other stage runs beside it",
     outputs "outputs" "none" "what it leaves for those that build on it (`sprag stage output`)",
     verify "depth" "standard" "`quick`, `standard`, `deep` (with a review by somebody else)",
+    copy "paths" "none" "files of your checkout that no commit has, such as `.env`: its worktree gets them, and they are never committed",
+    caches "caches" "none" "what takes long to make again, taken over from your checkout",
 }
 
 table! { CHECK "check":
@@ -141,13 +143,18 @@ table! { OUTPUT "output":
     description "text" "empty" "what it is",
 }
 
+table! { CACHE "cache":
+    path "path" "required" "a directory that git ignores, such as `target`",
+    how "how" "none" "`none`, `share` (the same one for both) or `reflink` (a copy that costs nothing, where the disk can do that)",
+}
+
 table! { CLIENT "client":
     command "texts" "required" "a program and its arguments; the brief is named by `SPRAG_BRIEF`",
 }
 
 /// All of them, the outermost first.
 pub const TABLES: &[Table] =
-    &[ROOT, STAGE, CHECK, WIRING, DEAD_CODE, REGRESSION, TASK, BUDGET, SANDBOX, GROUP, OUTPUT, CLIENT];
+    &[ROOT, STAGE, CHECK, WIRING, DEAD_CODE, REGRESSION, TASK, BUDGET, SANDBOX, GROUP, OUTPUT, CLIENT, CACHE];
 
 /// Names that stand in the tables as prose, so that a test can compare them.
 pub const CHOICES: &[(&str, &[&str])] = &[
@@ -157,4 +164,5 @@ pub const CHOICES: &[(&str, &[&str])] = &[
     ("effort", Effort::NAMES),
     ("on_exceed", OnExceed::NAMES),
     ("confine", Confine::NAMES),
+    ("how", Caching::NAMES),
 ];
