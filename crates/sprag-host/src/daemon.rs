@@ -2,10 +2,12 @@
 //! whatever kills it, the next one goes on from what is written.
 
 pub mod begin;
+pub mod confine;
 pub mod jobs;
 pub mod log;
 pub mod look;
 pub mod reign;
 pub mod runner;
+pub mod surroundings;
 pub mod verification;
 pub mod wire;

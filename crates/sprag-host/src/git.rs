@@ -3,6 +3,7 @@
 pub mod blobs;
 pub mod history;
 pub mod landing;
+pub mod proof;
 pub mod worktrees;
 
 use std::ffi::{OsStr, OsString};

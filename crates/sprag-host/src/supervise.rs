@@ -4,6 +4,7 @@
 
 mod agent;
 mod family;
+pub mod sandbox;
 pub mod site;
 mod streams;
 
@@ -16,13 +17,18 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, set_child_subreaper, setsid};
 use sprag_core::plan::exit::{By, Ended, Exit};
+use sprag_core::plan::sandbox::Wall;
 use sprag_core::text::Text;
 
 use crate::disk::Disk;
-use crate::env;
-use crate::places;
+use crate::env::{self, Env};
+use crate::person;
+use crate::places::{self, UserPlaces};
+use crate::processes;
 
+use agent::NoAgent;
 pub use agent::become_agent;
+use family::Hears;
 pub use family::sweep;
 use site::{Claim, Site, Spawn, Word};
 use streams::Streams;
@@ -91,7 +97,10 @@ fn keep(site: &Site, spawn: &Spawn, disk: &dyn Disk) -> io::Result<(Ended, By)> 
     let words = site.listen()?;
     let mut started = match agent::start(spawn, site) {
         Ok(started) => started,
-        Err(error) => {
+        Err(NoAgent::Unconfined(why)) => {
+            return Ok((Ended::Unconfined { why: Text::new(&why) }, By::Itself));
+        }
+        Err(NoAgent::NotStarted(error)) => {
             let program = spawn.argv.first().map_or("", String::as_str);
             let why = format!("`{program}` cannot be started: {error}");
             return Ok((Ended::Refused { why: Text::new(&why) }, By::Itself));
@@ -99,6 +108,11 @@ fn keep(site: &Site, spawn: &Spawn, disk: &dyn Disk) -> io::Result<(Ended, By)> 
     };
     let agent = Pid::from_child(&started);
     site.note_agent(disk, started.id())?;
+    remember(agent, disk);
+    let hears = match spawn.confined.as_ref().map(|confined| confined.by) {
+        Some(Wall::Bubblewrap) => Hears::AllBelow,
+        Some(Wall::Landlock) | None => Hears::Group,
+    };
     let handle = pidfd_open(agent, PidfdFlags::empty())?;
     let mut streams = Streams::new(&mut started, site);
     let deadline = Instant::now() + Duration::from_secs(spawn.seconds);
@@ -112,14 +126,14 @@ fn keep(site: &Site, spawn: &Spawn, disk: &dyn Disk) -> io::Result<(Ended, By)> 
         let now = Instant::now();
         let until = match &ending {
             None if is_told || now >= deadline => {
-                family::tell(agent, Signal::TERM);
+                family::tell(agent, hears, Signal::TERM);
                 let by = if is_told { By::Told } else { By::Deadline };
                 ending = Some(Ending { by, killed_at: now + grace });
                 now + grace
             }
             None => deadline,
             Some(ending) if now >= ending.killed_at => {
-                family::tell(agent, Signal::KILL);
+                family::tell(agent, Hears::Group, Signal::KILL);
                 now + LOOK
             }
             Some(ending) => ending.killed_at,
@@ -127,7 +141,7 @@ fn keep(site: &Site, spawn: &Spawn, disk: &dyn Disk) -> io::Result<(Ended, By)> 
         wait(&streams, &handle, &words, until.saturating_duration_since(now).min(LOOK))?;
         streams.take();
         match site::heard(&words) {
-            Some(Word::Interrupt) => family::tell(agent, Signal::INT),
+            Some(Word::Interrupt) => family::tell(agent, hears, Signal::INT),
             Some(Word::Stop) => is_told = true,
             None => {}
         }
@@ -135,6 +149,14 @@ fn keep(site: &Site, spawn: &Spawn, disk: &dyn Disk) -> io::Result<(Ended, By)> 
     family::end_all(agent)?;
     streams.take();
     Ok((ended, ending.map_or(By::Itself, |ending| ending.by)))
+}
+
+/// Whatever is below it is no person. Its hooks would say so themselves, but not from behind a wall.
+fn remember(agent: Pid, disk: &dyn Disk) {
+    let process = u32::try_from(agent.as_raw_nonzero().get()).ok().and_then(processes::look);
+    if let (Some(user), Some((process, _))) = (UserPlaces::find(&Env::Real), process) {
+        person::remember(&user, disk, process).unwrap_or_default();
+    }
 }
 
 /// Until the agent ends, prints or somebody speaks.

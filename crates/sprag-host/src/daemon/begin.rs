@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 
 use sprag_core::plan::record::Recorded;
 use sprag_core::plan::spec::Plan;
-use sprag_core::plan::stage::Commit;
+use sprag_core::plan::stage::{Commit, StageId};
 use sprag_core::plan::values::Branch;
 use sprag_core::text::Text;
 
+use super::confine;
 use super::jobs::Ground;
 use super::log::{self, Log};
 use super::reign::{self, Reign};
@@ -38,8 +39,15 @@ pub enum Was {
 pub enum Cannot {
     NoRepository,
     NoBranch,
-    NoTarget { name: String },
+    NoTarget {
+        name: String,
+    },
     AtWork,
+    /// A stage insists on a sandbox, and there is none.
+    NoSandbox {
+        stage: StageId,
+        why: String,
+    },
     Git(String),
     Io(io::Error),
 }
@@ -65,6 +73,10 @@ pub fn begin<'d>(places: &Places, plan: Plan, disk: &'d dyn Disk) -> Result<Begu
     let (Some(root), Some(_)) = (places.worktree.clone(), &places.common) else {
         return Err(Cannot::NoRepository);
     };
+    // Told before anything is begun: a stage that cannot start would block all that builds on it.
+    if let Some((stage, why)) = confine::refused(&plan, &root) {
+        return Err(Cannot::NoSandbox { stage, why });
+    }
     let run = places.store.join("run");
     let reign = reign::begin(&run, disk)?.ok_or(Cannot::AtWork)?;
     let name = plan.head.name.to_string();

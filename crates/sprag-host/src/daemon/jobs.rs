@@ -10,17 +10,18 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use sprag_core::plan::record::{Effect, Outcome};
+use sprag_core::plan::record::{Checking, Effect, Outcome};
 use sprag_core::plan::run::Run;
 use sprag_core::plan::spec::StageSpec;
 use sprag_core::plan::stage::{Commit, Failure, Key, Stage, StageId};
 use sprag_core::plan::why::stage_of;
 use sprag_core::text::Text;
 
+use super::{confine, surroundings};
 use crate::disk::{self, Disk};
 use crate::exec::{self, Run as Program};
 use crate::git::landing::{self, Refused, Swapped};
-use crate::git::worktrees;
+use crate::git::{proof, worktrees};
 use crate::supervise::site::{Probe, Site, Word};
 use crate::{checks, env};
 
@@ -50,14 +51,15 @@ impl Ground {
     }
 
     pub fn branch(stage: &StageId) -> String {
-        format!("sprag/{}", stage.as_str())
+        // A directory of its own: whoever may make a lock beside a branch may replace it, and all beside it.
+        format!("sprag/{}/work", stage.as_str())
     }
 
     pub fn site(&self, session: &Key) -> Site {
         Site::at(&self.run.join("s").join(session.0.as_str().replace('/', ".")))
     }
 
-    fn brief(&self, stage: &StageId) -> PathBuf {
+    pub fn brief(&self, stage: &StageId) -> PathBuf {
         self.run.join("briefs").join(&self.plan).join(format!("{}.md", stage.as_str()))
     }
 
@@ -105,6 +107,10 @@ impl Job {
 
     fn attempt(&self, disk: &dyn Disk) -> Result<Outcome, Wrong> {
         let root = self.ground.root.as_path();
+        // An agent has had it for itself, and git obeys what is in there.
+        if let Effect::Check { stage, of: Checking::Claim } | Effect::Salvage { stage } = &self.effect {
+            proof::prove(root, &self.ground.worktree(stage))?;
+        }
         Ok(match &self.effect {
             Effect::AddWorktree { stage, base } => {
                 let path = self.ground.worktree(stage);
@@ -119,7 +125,7 @@ impl Job {
                 )?;
                 Outcome::Worktree { base: base.clone() }
             }
-            Effect::Setup { stage } => self.set_up(stage)?,
+            Effect::Setup { stage } => self.set_up(stage, disk)?,
             Effect::Check { stage, of } => self.check(stage, *of, disk)?,
             Effect::WriteBrief { stage, .. } => {
                 let path = self.ground.brief(stage);
@@ -170,13 +176,18 @@ impl Job {
                 {
                     landing::drop_reference(root, &branch, &head)?;
                 }
+                confine::forget(&self.ground, stage, disk);
+                surroundings::leave(&self.ground, stage, disk);
                 Outcome::Done
             }
         })
     }
 
-    fn set_up(&self, stage: &StageId) -> Result<Outcome, Wrong> {
+    fn set_up(&self, stage: &StageId, disk: &dyn Disk) -> Result<Outcome, Wrong> {
         let Some(spec) = &self.spec else { return Ok(failed(Failure::Setup, "the plan has no such stage")) };
+        if let Err(why) = surroundings::furnish(&self.ground, spec, disk) {
+            return Ok(failed(Failure::Setup, &why));
+        }
         let dir = self.ground.worktree(stage).join(spec.working_dir.as_str());
         for command in &spec.setup {
             let unset = checks::unset();

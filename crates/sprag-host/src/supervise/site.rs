@@ -12,6 +12,7 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sprag_core::plan::exit::Exit;
+use sprag_core::plan::sandbox::Confined;
 use sprag_core::plan::seen::Seen;
 use sprag_core::session::Process;
 
@@ -43,6 +44,9 @@ pub struct Spawn {
     /// How long it may take to end, once it is told to.
     pub grace: u64,
     pub stdin: Option<PathBuf>,
+    /// The walls around it; none, if the plan or the machine has none. Older daemons asked for none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confined: Option<Confined>,
 }
 
 /// What is known of a session from its folder.

@@ -15,6 +15,7 @@ mod classify;
 mod commands;
 mod commit;
 mod completion;
+mod confined;
 mod delegation;
 mod docs;
 mod fuzzed;

@@ -45,6 +45,7 @@ impl Desk {
             seconds: 600,
             grace: 0,
             stdin: None,
+            confined: None,
         }
     }
 

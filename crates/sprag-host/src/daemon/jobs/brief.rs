@@ -2,6 +2,7 @@
 
 use sprag_core::plan::stage::{Stage, StageId};
 
+use super::super::confine;
 use super::Job;
 
 impl Job {
@@ -12,6 +13,9 @@ impl Job {
             for check in spec.checks.commands() {
                 text.push_str(&format!("- has to end well: `{check}`\n"));
             }
+        }
+        if let Some(spec) = &self.spec {
+            text.push_str(&format!("\n{}\n", confine::told(spec, &self.ground.root)));
         }
         if let Some(Stage::Failing { report, .. }) = &self.stage {
             text.push_str(&format!("\n## What is to be mended\n\n{report}\n"));

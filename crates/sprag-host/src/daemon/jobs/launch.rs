@@ -4,6 +4,7 @@ use sprag_core::plan::record::Outcome;
 use sprag_core::plan::spec::Client;
 use sprag_core::plan::stage::{Failure, StageId};
 
+use super::super::surroundings;
 use super::{Ground, Job, Wrong, failed};
 use crate::disk::Disk;
 use crate::env;
@@ -43,6 +44,11 @@ impl Job {
             seconds: spec.budget.time.map_or(DAY, |time| u64::from(time.get())),
             grace: GRACE,
             stdin: Some(brief),
+            confined: None,
+        };
+        let spawn = match surroundings::around(&self.ground, spec, &site, spawn, disk) {
+            Ok(spawn) => spawn,
+            Err((failure, why)) => return Ok(failed(failure, &why)),
         };
         site.ask(disk, &spawn)?;
         exec::detach(&std::env::current_exe()?, &["supervise".as_ref(), site.dir().as_os_str()])?;
