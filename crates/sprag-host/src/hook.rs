@@ -14,7 +14,7 @@ use std::sync::{Mutex, mpsc};
 use std::time::Duration;
 
 use sprag_core::decide;
-use sprag_core::event::{Errand, Event, EventKind, Input};
+use sprag_core::event::{Errand, Event, EventKind, Input, Presence};
 use sprag_core::text::{Text, one_line};
 use sprag_core::tool::Whole;
 use sprag_core::verdict::{Ruling, Verdict};
@@ -200,7 +200,11 @@ fn judge<'a>(
         Some(runs::Task::Judge) => return Answer { text: "{}".to_owned(), warning: None, rest: None },
         Some(runs::Task::Review { .. }) => input.errand = Errand::Review,
         Some(runs::Task::Check) => input.errand = Errand::Check,
-        Some(runs::Task::Stage { stage }) => input.stage = Some(stage),
+        Some(runs::Task::Stage { stage }) => {
+            input.stage = Some(stage);
+            // Whatever its client believes: a question would wait for nobody.
+            input.presence = Presence::Headless;
+        }
         None => {}
     }
     if world.config.off.applies(&world.places.store, input.at).is_some() {

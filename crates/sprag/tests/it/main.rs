@@ -53,6 +53,7 @@ mod stories;
 mod supervise;
 mod support;
 mod trace;
+mod unattended;
 mod unfinished;
 mod upkeep;
 mod widened;
