@@ -12,7 +12,7 @@ use crate::{pieces, tokens};
 
 mod known;
 
-use known::{Known, Meaning};
+use known::{Known, Meaning, Word};
 
 /// Words that are looked up at once.
 const AT_ONCE: usize = 32;
@@ -68,11 +68,13 @@ impl<'t> Words<'t> {
     fn text(&mut self, text: &str, field: usize, all: &mut Counting<'_>) -> u32 {
         let text = cut(text, FIELD);
         // What is left out of a word without ending it would make two words one.
-        if !text.bytes().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace()) {
+        let is_plain = |byte: u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
+        // To the end in any case: that way the processor looks at many at once.
+        if !text.bytes().fold(true, |all, byte| all & is_plain(byte)) {
             return look(text, &self.table, field, all, |_| {});
         }
-        let mut runs = text.split(|c: char| !is_inside(c)).filter(|run| !run.is_empty());
-        let mut some: Vec<&str> = Vec::with_capacity(AT_ONCE);
+        let mut runs = Runs { text, at: 0 };
+        let mut some: Vec<Word<'_>> = Vec::with_capacity(AT_ONCE);
         let mut length = 0;
         loop {
             some.clear();
@@ -81,17 +83,17 @@ impl<'t> Words<'t> {
                 return length;
             }
             self.words.expect(&some);
-            length += some.iter().map(|run| self.run(run, field, all)).sum::<u32>();
+            length += some.iter().map(|run| self.run(*run, field, all)).sum::<u32>();
         }
     }
 
-    fn run(&mut self, run: &str, field: usize, all: &mut Counting<'_>) -> u32 {
+    fn run(&mut self, run: Word<'_>, field: usize, all: &mut Counting<'_>) -> u32 {
         if let Some(known) = self.words.get(run) {
             return all.take(known, field);
         }
-        match plain_name(run) {
-            Some(name) => self.name(run, &name, field, all),
-            None => look(run, &self.table, field, all, |meaning| self.words.keep(run, meaning)),
+        match plain_name(run.text) {
+            Some(name) => self.name(run.text, &name, field, all),
+            None => look(run.text, &self.table, field, all, |meaning| self.words.keep(run, meaning)),
         }
     }
 
@@ -99,7 +101,8 @@ impl<'t> Words<'t> {
     fn name(&mut self, run: &str, name: &str, field: usize, all: &mut Counting<'_>) -> u32 {
         let mut length = 0;
         tokens::each_part(run, |part| {
-            if let Some(known) = self.parts.get(part) {
+            let word = Word::new(part);
+            if let Some(known) = self.parts.get(word) {
                 length += all.take(known, field);
                 return;
             }
@@ -107,7 +110,7 @@ impl<'t> Words<'t> {
             pieces::each(part, &self.table, |piece| pieces.push(piece));
             let meaning = Meaning { terms: &all.terms.of_part(part), names: &[], pieces: &pieces };
             length += all.take(meaning, field);
-            self.parts.keep(part, meaning);
+            self.parts.keep(word, meaning);
         });
         if field != TAGS {
             let number = all.name(name);
@@ -163,8 +166,36 @@ impl Counting<'_> {
     }
 }
 
-fn is_inside(c: char) -> bool {
-    c.is_ascii_alphanumeric() || matches!(c, '_' | '\'')
+/// Bytes that are inside of a word.
+static INSIDE: [bool; 256] = {
+    let mut inside = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        inside[byte] =
+            (byte as u8).is_ascii_alphanumeric() || byte == b'_' as usize || byte == b'\'' as usize;
+        byte += 1;
+    }
+    inside
+};
+
+/// The words of a text that has no other characters than those of one byte.
+struct Runs<'t> {
+    text: &'t str,
+    at: usize,
+}
+
+impl<'t> Iterator for Runs<'t> {
+    type Item = Word<'t>;
+
+    fn next(&mut self) -> Option<Word<'t>> {
+        let bytes = self.text.as_bytes();
+        let is_inside = |byte: &u8| INSIDE[usize::from(*byte)];
+        let from = self.at + bytes[self.at..].iter().position(is_inside)?;
+        let to =
+            bytes[from..].iter().position(|byte| !is_inside(byte)).map_or(bytes.len(), |size| from + size);
+        self.at = to;
+        Some(Word::new(&self.text[from..to]))
+    }
 }
 
 /// Letters alone, in several parts. Where digits begin a part for one purpose they begin none for the other.

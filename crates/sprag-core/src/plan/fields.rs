@@ -41,6 +41,7 @@ table! { ROOT "plan":
     target "branch" "the one checked out" "where merged work goes, by fast-forward only",
     gates "checks" "none" "run on every candidate, whatever its stage",
     slots "1-64" "4" "agents at work at once",
+    backoff "time" "30s" "before a stage that failed is started again; doubled each time, ten times that at most",
     budget "budget" "unbounded" "of the whole run",
     sandbox "sandbox" "auto" "of all stages; a stage may only be stricter",
     auto_merge "true, false" "true" "false: a person says so for every stage",

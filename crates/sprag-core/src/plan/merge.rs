@@ -20,13 +20,31 @@ pub struct Queue {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     pub number: u64,
-    pub stage: StageId,
+    pub whose: Whose,
     pub verified: Verified,
     candidate: Option<Candidate>,
     /// What it does not merge with. That may be gone by the time it is its turn.
     refused: Option<Commit>,
     /// It is red behind others that are green: it is out of the row, and looked at by itself.
     alone: Option<Alone>,
+}
+
+/// Whose work is to be merged.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Whose {
+    Stage(StageId),
+    /// Somebody else's, who put it on the target.
+    Target,
+}
+
+impl Whose {
+    pub fn stage(&self) -> Option<&StageId> {
+        match self {
+            Whose::Stage(stage) => Some(stage),
+            Whose::Target => None,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -53,9 +71,12 @@ enum Checks {
 struct Alone {
     on: Commit,
     /// The one before it, together with which it is red.
-    with: StageId,
+    with: Whose,
     candidate: Option<Candidate>,
 }
+
+/// Why somebody is red who is green alone, behind what others put on the target.
+const WITH_TARGET: &str = "green by itself, and red together with what others put on the target";
 
 /// What the queue wants done. Doing it twice comes to the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,9 +92,9 @@ pub enum Want {
 /// What became of an entry. It is in the queue no more.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Left {
-    Landed { stage: StageId, merged: MergedCommit },
-    Conflicted { stage: StageId, against: Commit, paths: Vec<Text<400>> },
-    Red { stage: StageId, cause: Cause },
+    Landed { whose: Whose, merged: MergedCommit },
+    Conflicted { whose: Whose, against: Commit, paths: Vec<Text<400>> },
+    Red { whose: Whose, cause: Cause },
 }
 
 /// What a check of a candidate came to.
@@ -97,10 +118,10 @@ impl Queue {
     }
 
     /// Gives the number by which it is known here.
-    pub fn offer(&mut self, stage: StageId, verified: Verified) -> u64 {
+    pub fn offer(&mut self, whose: Whose, verified: Verified) -> u64 {
         let number = self.next;
         self.next += 1;
-        self.entries.push(Entry { number, stage, verified, candidate: None, refused: None, alone: None });
+        self.entries.push(Entry { number, whose, verified, candidate: None, refused: None, alone: None });
         number
     }
 
@@ -153,8 +174,8 @@ impl Queue {
             self.entries[place].refused = Some(on.clone());
             return Vec::new();
         }
-        let stage = self.entries.remove(place).stage;
-        let mut left = vec![Left::Conflicted { stage, against: on.clone(), paths }];
+        let whose = self.entries.remove(place).whose;
+        let mut left = vec![Left::Conflicted { whose, against: on.clone(), paths }];
         left.extend(self.settle());
         left
     }
@@ -187,21 +208,27 @@ impl Queue {
         else {
             return Vec::new();
         };
-        let stage = self.entries.remove(place).stage;
+        let whose = self.entries.remove(place).whose;
         self.trunk = candidate.commit.clone();
         let merged = MergedCommit::landed(candidate.commit, candidate.tree);
-        let mut left = vec![Left::Landed { stage, merged }];
+        let mut left = vec![Left::Landed { whose, merged }];
         left.extend(self.settle());
         left
     }
 
-    /// Somebody else has moved the trunk: what was made for the old one is made again.
-    pub fn moved(&mut self, trunk: Commit) {
-        self.trunk = trunk;
+    pub fn withdraw(&mut self, whose: &Whose) {
+        self.entries.retain(|entry| entry.whose != *whose);
     }
 
-    pub fn withdraw(&mut self, stage: &StageId) {
-        self.entries.retain(|entry| entry.stage != *stage);
+    pub fn find(&self, number: u64) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.number == number)
+    }
+
+    /// An entry and all that its candidate is built upon and that has not landed, the first of them first.
+    pub fn chain(&self, number: u64) -> impl Iterator<Item = &Entry> {
+        let is_alone = self.find(number).is_some_and(|entry| entry.alone.is_some());
+        let is_before = move |entry: &&Entry| entry.number < number && entry.alone.is_none() && !is_alone;
+        self.entries.iter().filter(move |entry| entry.number == number || is_before(entry))
     }
 
     fn place(&self, number: u64) -> Option<usize> {
@@ -217,11 +244,11 @@ impl Queue {
             .enumerate()
             .find_map(|(place, entry)| Some((place, entry.alone.as_ref()?.cause()?)))
         {
-            let stage = self.entries.remove(place).stage;
-            left.push(Left::Red { stage, cause });
+            let whose = self.entries.remove(place).whose;
+            left.push(Left::Red { whose, cause });
         }
         let mut on = self.trunk.clone();
-        let mut before: Option<StageId> = None;
+        let mut before: Option<Whose> = None;
         for place in 0..self.entries.len() {
             let entry = &mut self.entries[place];
             if entry.alone.is_some() {
@@ -233,7 +260,7 @@ impl Queue {
             match (&candidate.checks, before) {
                 (Checks::Green, _) => {
                     on = candidate.commit.clone();
-                    before = Some(entry.stage.clone());
+                    before = Some(entry.whose.clone());
                 }
                 (Checks::Red { .. }, Some(with)) => {
                     entry.alone = Some(Alone { on: self.trunk.clone(), with, candidate: None });
@@ -241,7 +268,7 @@ impl Queue {
                 }
                 (Checks::Red { report }, None) => {
                     let cause = Cause::Red { report: report.clone() };
-                    left.push(Left::Red { stage: entry.stage.clone(), cause });
+                    left.push(Left::Red { whose: entry.whose.clone(), cause });
                     self.entries.remove(place);
                     break;
                 }
@@ -275,7 +302,10 @@ impl Candidate {
 impl Alone {
     fn cause(&self) -> Option<Cause> {
         match &self.candidate.as_ref()?.checks {
-            Checks::Green => Some(Cause::Pair { with: self.with.clone() }),
+            Checks::Green => Some(match &self.with {
+                Whose::Stage(stage) => Cause::Pair { with: stage.clone() },
+                Whose::Target => Cause::Red { report: Text::new(WITH_TARGET) },
+            }),
             Checks::Red { report } => Some(Cause::Red { report: report.clone() }),
             Checks::Wanted | Checks::Doubted => None,
         }
@@ -323,15 +353,15 @@ mod tests {
         Verified { attempt: 1, tree: head.clone(), head, base }
     }
 
-    fn stage_of(id: &StageId) -> usize {
-        id.as_str().parse().unwrap()
+    fn stage_of(whose: &Whose) -> usize {
+        whose.stage().unwrap().as_str().parse().unwrap()
     }
 
     /// Does what the queue wants in any order, until it wants nothing more.
     fn play(truth: &Truth, count: usize, depth: usize, choices: &[usize], flaky: usize) -> Vec<Left> {
         let mut queue = Queue::new(commit("t"), depth);
         (0..count).for_each(|stage| {
-            queue.offer(StageId::new(&stage.to_string()), verified(stage));
+            queue.offer(Whose::Stage(StageId::new(&stage.to_string())), verified(stage));
         });
         let (mut left, mut green) = (Vec::new(), Vec::new());
         for turn in 0.. {
@@ -391,12 +421,12 @@ mod tests {
             prop_assert_eq!(left.len(), count);
             for left in &left {
                 match left {
-                    Left::Landed { stage, .. } => prop_assert!(!truth.red.contains(&stage_of(stage))),
-                    Left::Conflicted { stage, .. } => {
+                    Left::Landed { whose: stage, .. } => prop_assert!(!truth.red.contains(&stage_of(stage))),
+                    Left::Conflicted { whose: stage, .. } => {
                         let stage = stage_of(stage);
                         prop_assert!(truth.conflicts.iter().any(|(a, b)| *a == stage || *b == stage));
                     }
-                    Left::Red { stage, cause } => {
+                    Left::Red { whose: stage, cause } => {
                         let stage = stage_of(stage);
                         let is_in_pair = truth.pairs.iter().any(|(a, b)| *a == stage || *b == stage);
                         prop_assert!(truth.red.contains(&stage) || is_in_pair);
@@ -409,13 +439,34 @@ mod tests {
     }
 
     #[test]
-    fn a_foreign_commit_makes_everything_anew() {
+    fn a_chain_is_all_that_a_candidate_is_built_upon() {
         let mut queue = Queue::new(commit("t"), 3);
-        let number = queue.offer(StageId::new("0"), verified(0));
-        queue.made(number, &commit("t"), commit("t.0"), commit("t.0"));
-        assert!(queue.checked(number, &commit("t.0"), Checked::Green).is_empty());
-        queue.moved(commit("t.9"));
-        assert_eq!(queue.wants(), [Want::Make { number, on: commit("t.9"), head: commit("0") }]);
-        assert_eq!(queue.landed(number, &commit("t.0")), []);
+        let stage = |number: usize| Whose::Stage(StageId::new(&number.to_string()));
+        let first = queue.offer(stage(0), verified(0));
+        let target = queue.offer(Whose::Target, verified(1));
+        let last = queue.offer(stage(2), verified(2));
+        let chain = |queue: &Queue, number| queue.chain(number).map(|entry| entry.number).collect::<Vec<_>>();
+        assert_eq!(chain(&queue, last), [first, target, last]);
+        assert_eq!(chain(&queue, first), [first]);
+        queue.withdraw(&Whose::Target);
+        assert_eq!(chain(&queue, last), [first, last]);
+    }
+
+    #[test]
+    fn who_is_red_only_behind_what_others_brought_is_told_so() {
+        let mut queue = Queue::new(commit("t"), 3);
+        let target = queue.offer(Whose::Target, verified(9));
+        queue.made(target, &commit("t"), commit("t.9"), commit("t.9"));
+        assert!(queue.checked(target, &commit("t.9"), Checked::Green).is_empty());
+        let stage = queue.offer(Whose::Stage(StageId::new("0")), verified(0));
+        queue.made(stage, &commit("t.9"), commit("t.9.0"), commit("t.9.0"));
+        let red = || Checked::Red { report: Text::new("red") };
+        for _ in 0..2 {
+            assert!(queue.checked(stage, &commit("t.9.0"), red()).is_empty());
+        }
+        queue.made(stage, &commit("t"), commit("t.0"), commit("t.0"));
+        let left = queue.checked(stage, &commit("t.0"), Checked::Green);
+        let cause = Cause::Red { report: Text::new(WITH_TARGET) };
+        assert_eq!(left, [Left::Red { whose: Whose::Stage(StageId::new("0")), cause }]);
     }
 }

@@ -70,6 +70,7 @@ pub fn resolve(effect: &Effect, found: &Found) -> Resolution {
             | Effect::Candidate { .. }
             | Effect::Gate { .. }
             | Effect::Land { .. }
+            | Effect::Restore { .. }
             | Effect::Promote { .. }
             | Effect::RemoveWorktree { .. }
             | Effect::Notify { .. },

@@ -9,12 +9,13 @@ use std::collections::BTreeSet;
 
 use super::merge::Want;
 use super::probe::{Resolution, resolve};
-use super::record::{Brief, Checking, Effect, Recorded, key};
+use super::record::{Brief, Checking, Effect, Recorded, TargetHeld, key};
 use super::run::{Run, Standing};
 use super::schedule::{Held, Schedule, schedule};
 use super::spec::{Kind, StageSpec};
 use super::stage::{Case, FIXES, Failure, Happened, Key, Phase, Stage, StageId, TRIES};
-use super::world::World;
+use super::why::stage_of;
+use super::world::{Target, World};
 use crate::text::Text;
 use crate::time::Timestamp;
 
@@ -93,10 +94,10 @@ impl Next<'_> {
     fn queue(&mut self) {
         // While a landing is under way nobody can tell whose move it was.
         let is_landing = self.run.open().values().any(|effect| matches!(effect, Effect::Land { .. }));
-        let moved = self.world.trunk.as_ref().filter(|trunk| *trunk != self.run.queue().trunk());
-        if let (false, Some(trunk)) = (is_landing, moved) {
-            self.actions.push(Action::Record(Recorded::Moved { trunk: trunk.clone() }));
-            return;
+        let to = self.run.queue().trunk();
+        if !is_landing && self.world.trunk.as_ref().is_some_and(|trunk| trunk != to) {
+            let key = key(&self.run.id, "-", 0, &format!("restore.{}", self.run.restorations()));
+            return self.act(key, Effect::Restore { to: to.clone() });
         }
         for want in self.run.queue().wants() {
             let (number, effect) = match want {
@@ -104,26 +105,28 @@ impl Next<'_> {
                 Want::Check { number, commit, tree } => (number, Effect::Gate { number, commit, tree }),
                 Want::Land { number, from, to } => (number, Effect::Land { number, from, to }),
             };
-            let Some(entry) = self.run.queue().entries().iter().find(|entry| entry.number == number) else {
-                continue;
-            };
+            let Some(entry) = self.run.queue().find(number) else { continue };
             let step = format!("queue.{number}.{}", self.run.tries(number));
-            let key = key(&self.run.id, entry.stage.as_str(), entry.verified.attempt, &step);
+            let whose = entry.whose.stage().map_or("-", StageId::as_str);
+            let key = key(&self.run.id, whose, entry.verified.attempt, &step);
             self.act(key, effect);
         }
     }
 
     fn stage(&mut self, spec: &StageSpec, standing: &Standing) {
         let id = &spec.id;
+        if standing.worktree.is_some() && self.world.lost.contains(id) {
+            return self.lost(id, standing);
+        }
         match &standing.stage {
             Stage::Waiting { .. } | Stage::Merging { .. } => {}
             Stage::Ready(_) if standing.is_preparing => self.prepare(id),
             Stage::Ready(_) => {}
             Stage::Running(work) => match work.phase {
-                Phase::Work => self.at_work(id, standing, &work.session, spec.retries),
+                Phase::Work => self.at_work(spec, standing, &work.session),
                 Phase::Verify => self.verify(id, standing),
             },
-            Stage::Asking { work, .. } => self.asking(id, standing, &work.session, spec.retries),
+            Stage::Asking { work, .. } => self.asking(spec, standing, &work.session),
             Stage::HandingOff { work, .. } => match self.is_gone(&work.session) {
                 true => {
                     let key = self.key(id, standing, &format!("handoff.{}", standing.spawns));
@@ -198,6 +201,18 @@ impl Next<'_> {
         self.act(key, effect);
     }
 
+    /// Nobody can work at what is not there: once its agent is gone, the worktree is made again.
+    fn lost(&mut self, id: &StageId, standing: &Standing) {
+        // What is begun is told first: an agent may be about to be known.
+        if self.run.open().values().any(|effect| stage_of(self.run, effect) == Some(id)) {
+            return;
+        }
+        match standing.session.as_ref().filter(|session| !self.is_gone(session)) {
+            Some(session) => self.end(session),
+            None => self.actions.push(Action::Record(Recorded::WorktreeLost { stage: id.clone() })),
+        }
+    }
+
     fn verify(&mut self, id: &StageId, standing: &Standing) {
         let key = self.key(id, standing, &format!("claim.{}", standing.claims));
         self.act(key, Effect::Check { stage: id.clone(), of: Checking::Claim });
@@ -219,11 +234,23 @@ impl Next<'_> {
 
     fn promote(&mut self) {
         let trunk = self.run.queue().trunk();
-        let is_behind = self.world.target.as_ref().is_some_and(|target| target != trunk);
-        if is_behind {
-            let key = key(&self.run.id, "-", 0, &format!("promote.{}", self.run.promotions()));
-            self.act(key, Effect::Promote { to: trunk.clone() });
-        }
+        let held = |why: TargetHeld| {
+            let is_known = self.run.target_held() == Some(&why);
+            (!is_known).then_some(Action::Record(Recorded::TargetHeld { why }))
+        };
+        let action = match &self.world.target {
+            Some(Target::Behind(target)) if target != trunk => {
+                let key = key(&self.run.id, "-", 0, &format!("promote.{}", self.run.promotions()));
+                return self.act(key, Effect::Promote { to: trunk.clone() });
+            }
+            Some(Target::Ahead(head)) if self.run.foreign() != Some(head) => {
+                Some(Action::Record(Recorded::Foreign { head: head.clone() }))
+            }
+            Some(Target::Rewritten(now)) => held(TargetHeld::Rewritten { now: now.clone() }),
+            Some(Target::Gone) => held(TargetHeld::Gone),
+            Some(Target::Behind(_) | Target::CheckedOut(_) | Target::Ahead(_)) | None => None,
+        };
+        self.actions.extend(action);
     }
 
     fn wake(&mut self, schedule: &Schedule) {

@@ -28,9 +28,35 @@ pub enum Recorded {
     Intent { key: Key, epoch: u64, effect: Effect },
     #[serde(rename = "effect.outcome")]
     Outcome { key: Key, outcome: Outcome },
-    /// Somebody else has moved the trunk.
-    #[serde(rename = "trunk.moved")]
-    Moved { trunk: Commit },
+    /// Somebody else has deleted the worktree of a stage; its branch is there.
+    #[serde(rename = "worktree.lost")]
+    WorktreeLost { stage: StageId },
+    /// Somebody else has put something on the target: it is merged and tested like everything.
+    #[serde(rename = "target.foreign")]
+    Foreign { head: Commit },
+    /// The target is left alone until somebody has looked at it.
+    #[serde(rename = "target.held")]
+    TargetHeld { why: TargetHeld },
+}
+
+/// Why the target is not moved on although there is something to move it to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "why", rename_all = "snake_case")]
+pub enum TargetHeld {
+    /// What it had is not in it any more: moving it on would bring that back.
+    Rewritten {
+        now: Commit,
+    },
+    Gone,
+    /// What others put on it does not go with the trunk.
+    Conflicted {
+        head: Commit,
+        paths: Vec<Text<400>>,
+    },
+    Red {
+        head: Commit,
+        report: Text<4000>,
+    },
 }
 
 /// Something to be done. Doing it twice comes to the same, or is found out by a look.
@@ -87,6 +113,10 @@ pub enum Effect {
     Land {
         number: u64,
         from: Commit,
+        to: Commit,
+    },
+    /// Somebody else has moved the trunk, which is nobody's but ours.
+    Restore {
         to: Commit,
     },
     Promote {

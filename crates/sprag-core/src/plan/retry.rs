@@ -2,7 +2,9 @@
 
 use super::record::{Ended, Progress};
 use super::run::Standing;
+use super::spec::StageSpec;
 use super::stage::{Failure, Happened};
+use super::values::Seconds;
 use crate::text::Text;
 use crate::time::Timestamp;
 
@@ -11,18 +13,25 @@ const CRASHES: u8 = 3;
 /// So many crashes of all stages within so many seconds stop spawning for a while.
 pub const STORM: usize = 5;
 const STORM_SECONDS: i64 = 600;
-const CALM_SECONDS: i64 = 300;
+/// How many times the first wait is the longest one, and the calm after a storm.
+const LONGEST: i64 = 10;
 /// A limit that is said to hold for longer is a mistake of units.
 const LONGEST_WAIT: i64 = 7 * 86_400;
 
 /// Seconds before the next try.
-pub fn backoff(attempt: u32) -> i64 {
-    let doubled = 30i64.checked_shl(attempt.saturating_sub(1).min(8)).unwrap_or(300);
-    doubled.min(300)
+pub fn backoff(first: Seconds, attempt: u32) -> i64 {
+    let first = i64::from(first.get());
+    (first << attempt.saturating_sub(1).min(8)).min(first * LONGEST)
 }
 
 /// What the end of its session means for a stage at work.
-pub fn follows(ended: &Ended, standing: &Standing, retries: u8, at: Timestamp) -> Happened {
+pub fn follows(
+    ended: &Ended,
+    standing: &Standing,
+    spec: &StageSpec,
+    first: Seconds,
+    at: Timestamp,
+) -> Happened {
     match ended {
         Ended::Well => Happened::Claimed,
         Ended::ContextFull => Happened::ContextFull { why: Text::new("its context is full") },
@@ -30,8 +39,8 @@ pub fn follows(ended: &Ended, standing: &Standing, retries: u8, at: Timestamp) -
         Ended::RateLimited { until } => Happened::Paused { until: Some(bounded(*until, at)) },
         Ended::Failed { failure, .. } => {
             let attempt = standing.stage.attempt();
-            let is_spent = attempt > u32::from(retries) || standing.crashes >= CRASHES;
-            let again = (is_retried(*failure) && !is_spent).then(|| at.plus_seconds(backoff(attempt)));
+            let is_spent = attempt > u32::from(spec.retries) || standing.crashes >= CRASHES;
+            let again = (is_retried(*failure) && !is_spent).then(|| at.plus_seconds(backoff(first, attempt)));
             Happened::Failed { failure: *failure, again }
         }
     }
@@ -78,13 +87,13 @@ pub enum Breaker {
 }
 
 /// From the last crashes, the newest last; a good end has cleared them.
-pub fn breaker(crashes: &[Timestamp], now: Timestamp) -> Breaker {
-    let Some(first) = crashes.len().checked_sub(STORM).map(|at| crashes[at]) else { return Breaker::Closed };
+pub fn breaker(crashes: &[Timestamp], first: Seconds, now: Timestamp) -> Breaker {
+    let Some(oldest) = crashes.len().checked_sub(STORM).map(|at| crashes[at]) else { return Breaker::Closed };
     let last = *crashes.last().expect("there are five");
-    if last.seconds_since(first) > STORM_SECONDS {
+    if last.seconds_since(oldest) > STORM_SECONDS {
         return Breaker::Closed;
     }
-    let until = last.plus_seconds(CALM_SECONDS);
+    let until = last.plus_seconds(i64::from(first.get()) * LONGEST);
     if now < until { Breaker::Open { until } } else { Breaker::HalfOpen }
 }
 
@@ -94,13 +103,17 @@ mod tests {
 
     #[test]
     fn tries_are_further_apart_each_time() {
-        assert_eq!([1, 2, 3, 4, 5, 60].map(backoff), [30, 60, 120, 240, 300, 300]);
+        let waits = |first| [1, 2, 3, 4, 5, 60].map(|attempt| backoff(Seconds::new(first), attempt));
+        assert_eq!(waits(30), [30, 60, 120, 240, 300, 300]);
+        assert_eq!(waits(1), [1, 2, 4, 8, 10, 10]);
+        assert!(waits(u32::MAX).iter().all(|wait| *wait > 0));
     }
 
     #[test]
     fn many_crashes_in_a_short_time_open_the_breaker() {
         let at = |seconds: i64| Timestamp::from_millis(seconds * 1000);
         let storm: Vec<Timestamp> = (0..5).map(|n| at(n * 60)).collect();
+        let breaker = |crashes: &[Timestamp], now| breaker(crashes, Seconds::new(30), now);
         assert_eq!(breaker(&storm[1..], at(300)), Breaker::Closed);
         assert_eq!(breaker(&storm, at(300)), Breaker::Open { until: at(540) });
         assert_eq!(breaker(&storm, at(540)), Breaker::HalfOpen);

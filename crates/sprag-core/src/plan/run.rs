@@ -5,12 +5,12 @@ mod standing;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::merge::{Left, Queue};
-use super::record::{Because, Effect, Ended, Recorded};
+use super::merge::{Left, Queue, Whose};
+use super::record::{Because, Effect, Ended, Recorded, TargetHeld};
 use super::retry;
 use super::scope::{Compared, overlaps};
 use super::spec::{Client, Plan};
-use super::stage::{Happened, Key, Stage, StageId, Stepped, Word, step};
+use super::stage::{Cause, Commit, Happened, Key, Stage, StageId, Stepped, Verified, Word, step};
 use crate::text::Text;
 use crate::time::Timestamp;
 
@@ -40,6 +40,13 @@ pub struct Run {
     /// Of all stages, since one has gone well.
     crashes: Vec<Timestamp>,
     promotions: u32,
+    /// How often the trunk was put back.
+    restorations: u32,
+    /// Where the target was when we last had to do with it.
+    target: Commit,
+    /// What others put on it and what is being merged.
+    foreign: Option<Commit>,
+    target_held: Option<TargetHeld>,
     /// Stages that may change the same file and do not wait for each other, by their places in the plan; the
     /// smaller first.
     near: BTreeSet<(usize, usize)>,
@@ -74,6 +81,10 @@ impl Run {
             held: BTreeMap::new(),
             crashes: Vec::new(),
             promotions: 0,
+            restorations: 0,
+            target: trunk.clone(),
+            foreign: None,
+            target_held: None,
             near: BTreeSet::new(),
         };
         run.take_stages();
@@ -100,7 +111,13 @@ impl Run {
                     outcome::take(self, key, &effect, outcome);
                 }
             }
-            Recorded::Moved { trunk } => self.queue.moved(trunk.clone()),
+            Recorded::WorktreeLost { stage } => {
+                if let Some(standing) = self.standings.get_mut(stage) {
+                    standing.worktree = None;
+                }
+            }
+            Recorded::Foreign { head } => self.take_foreign(head),
+            Recorded::TargetHeld { why } => self.target_held = Some(why.clone()),
         }
     }
 
@@ -151,6 +168,22 @@ impl Run {
 
     pub fn promotions(&self) -> u32 {
         self.promotions
+    }
+
+    pub fn restorations(&self) -> u32 {
+        self.restorations
+    }
+
+    pub fn target(&self) -> &Commit {
+        &self.target
+    }
+
+    pub fn foreign(&self) -> Option<&Commit> {
+        self.foreign.as_ref()
+    }
+
+    pub fn target_held(&self) -> Option<&TargetHeld> {
+        self.target_held.as_ref()
     }
 
     pub fn crashes(&self) -> &[Timestamp] {
@@ -211,7 +244,7 @@ impl Run {
             Happened::Told(Word::Merge { verified, .. })
                 if matches!(standing.stage, Stage::Review { .. }) =>
             {
-                let entry = self.queue.offer(id.clone(), verified.clone());
+                let entry = self.queue.offer(Whose::Stage(id.clone()), verified.clone());
                 Happened::Told(Word::Merge { verified: verified.clone(), entry })
             }
             what => what.clone(),
@@ -235,13 +268,49 @@ impl Run {
     /// What became of entries of the queue.
     fn left(&mut self, left: Vec<Left>) {
         for left in left {
-            match left {
-                Left::Landed { stage, merged } => self.happen(&stage, &Happened::Landed { merged }),
-                Left::Conflicted { stage, against, paths } => {
-                    self.happen(&stage, &Happened::Conflicted { against, paths });
+            let (whose, what) = match left {
+                Left::Landed { whose, merged } => (whose, Happened::Landed { merged }),
+                Left::Conflicted { whose, against, paths } => {
+                    (whose, Happened::Conflicted { against, paths })
                 }
-                Left::Red { stage, cause } => self.happen(&stage, &Happened::MergeRed { cause }),
+                Left::Red { whose, cause } => (whose, Happened::MergeRed { cause }),
+            };
+            match whose {
+                Whose::Stage(stage) => self.happen(&stage, &what),
+                Whose::Target => self.merged_foreign(what),
             }
+        }
+    }
+
+    fn take_foreign(&mut self, head: &Commit) {
+        self.queue.withdraw(&Whose::Target);
+        self.foreign = Some(head.clone());
+        self.target_held = None;
+        let verified =
+            Verified { attempt: 0, head: head.clone(), tree: head.clone(), base: self.target.clone() };
+        self.queue.offer(Whose::Target, verified);
+    }
+
+    /// What became of commits that others put on the target. What does not go is held against the target, and not
+    /// asked again before that is somewhere else.
+    fn merged_foreign(&mut self, what: Happened) {
+        let Some(head) = self.foreign.clone() else { return };
+        match what {
+            Happened::Landed { .. } => {
+                self.target = head;
+                self.foreign = None;
+            }
+            Happened::Conflicted { paths, .. } => {
+                self.target_held = Some(TargetHeld::Conflicted { head, paths });
+            }
+            Happened::MergeRed { cause } => {
+                let report = match cause {
+                    Cause::Red { report } => report,
+                    Cause::Pair { with } => Text::new(format!("red together with `{}`", with.as_str())),
+                };
+                self.target_held = Some(TargetHeld::Red { head, report });
+            }
+            _ => {}
         }
     }
 
@@ -275,6 +344,7 @@ impl Run {
             | Effect::Candidate { .. }
             | Effect::Gate { .. }
             | Effect::Land { .. }
+            | Effect::Restore { .. }
             | Effect::Promote { .. }
             | Effect::RemoveWorktree { .. } => {}
         }

@@ -37,7 +37,7 @@ pub fn schedule(run: &Run, room: u16, now: Timestamp) -> Schedule {
     let mut schedule = Schedule::default();
     let mut active: Vec<&StageSpec> =
         plan.stages().iter().filter(|spec| standing(run, spec).is_some_and(Standing::is_active)).collect();
-    let breaker = breaker(run.crashes(), now);
+    let breaker = breaker(run.crashes(), plan.head.backoff, now);
     let slots = match breaker {
         Breaker::HalfOpen => 1,
         Breaker::Closed | Breaker::Open { .. } => plan.head.slots.min(room),

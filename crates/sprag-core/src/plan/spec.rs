@@ -38,10 +38,18 @@ pub struct Head {
     pub gates: Vec<Check>,
     /// Agents at work at once.
     pub slots: u16,
+    /// Before a stage that failed is started again, the first time.
+    #[serde(default = "usual_backoff")]
+    pub backoff: Seconds,
     pub budget: Budget,
     pub sandbox: Sandbox,
     /// What is written around the fence: it is told to every agent.
     pub overview: Text<20_000>,
+}
+
+/// Long enough for what passes by itself.
+pub const fn usual_backoff() -> Seconds {
+    Seconds::new(30)
 }
 
 /// One stage.

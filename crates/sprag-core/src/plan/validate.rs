@@ -7,7 +7,7 @@ mod stage;
 
 use super::problem::{Code, Found};
 use super::reading::{Reader, shown};
-use super::spec::{Head, Merging, Plan, STAGES, Sandbox};
+use super::spec::{Head, Merging, Plan, STAGES, Sandbox, usual_backoff};
 use super::stage::StageId;
 use super::values::{Readable as _, Slug};
 use super::{fields, problem::Wrong};
@@ -89,6 +89,7 @@ fn root(reader: &mut Reader, draft: &PlanDraft, around: &Around<'_>) -> Option<P
         target: reader.optional(&fields, "target"),
         gates: check::checks(reader, &fields, "gates", check::USUAL),
         slots: reader.number(&fields, "slots", (1, 64), 4),
+        backoff: reader.optional(&fields, "backoff").unwrap_or(usual_backoff()),
         budget: setting::budget(reader, &fields),
         sandbox: setting::sandbox(reader, &fields).unwrap_or(Sandbox::USUAL),
         overview: Text::from(draft.overview.as_str()),

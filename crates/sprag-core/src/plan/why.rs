@@ -90,8 +90,8 @@ pub fn stage_of<'a>(run: &'a Run, effect: &'a Effect) -> Option<&'a StageId> {
         | Effect::RemoveWorktree { stage } => Some(stage),
         Effect::Interrupt { session } | Effect::Kill { session, .. } => run.sessions().get(session),
         Effect::Candidate { number, .. } | Effect::Gate { number, .. } | Effect::Land { number, .. } => {
-            run.queue().entries().iter().find(|entry| entry.number == *number).map(|entry| &entry.stage)
+            run.queue().find(*number).and_then(|entry| entry.whose.stage())
         }
-        Effect::Promote { .. } | Effect::Notify { .. } => None,
+        Effect::Restore { .. } | Effect::Promote { .. } | Effect::Notify { .. } => None,
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::probe::Found;
 use super::record::Ended;
-use super::stage::{Commit, Key};
+use super::stage::{Commit, Key, StageId};
 use crate::text::Text;
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -15,12 +15,28 @@ pub struct World {
     pub found: BTreeMap<Key, Found>,
     /// Sessions as their supervisors tell of them.
     pub sessions: BTreeMap<Key, Session>,
+    /// Stages whose worktree is not there although nobody of ours took it away.
+    pub lost: BTreeSet<StageId>,
     /// How many agents the machine has room for.
     pub room: u16,
     /// Where the trunk is, if that was looked at.
     pub trunk: Option<Commit>,
-    /// Where the target is, if it may be moved now.
-    pub target: Option<Commit>,
+    /// How the target stands to the trunk, if that was looked at.
+    pub target: Option<Target>,
+}
+
+/// The branch that merged work goes to, and that is everybody's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// All of it is in the trunk, and it may be moved.
+    Behind(Commit),
+    /// The same, and it is checked out: a person moves it.
+    CheckedOut(Commit),
+    /// It has commits that the trunk does not have.
+    Ahead(Commit),
+    /// It does not have any more what it had.
+    Rewritten(Commit),
+    Gone,
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -80,7 +80,9 @@ impl Daemon {
                     self.say();
                 }
                 91 if self.chance.once_in(3) => self.die(),
-                92 if self.chance.once_in(20) => self.truth.foreign(),
+                92 if self.chance.once_in(20) => self.truth.disturb(),
+                94 if self.chance.once_in(20) => self.truth.delete_a_worktree(&mut self.chance),
+                93 if self.chance.once_in(8) => self.truth.foreign(&mut self.chance),
                 _ => {}
             }
         }
@@ -106,9 +108,10 @@ impl Daemon {
                 .filter(|(key, _)| self.run.ended(key).is_none())
                 .map(|(key, session)| (key.clone(), session.clone()))
                 .collect(),
+            lost: self.truth.deleted.clone(),
             room: 3,
             trunk: Some(self.truth.trunk.clone()),
-            target: Some(self.truth.target.clone()),
+            target: Some(self.truth.stands(self.run.queue().trunk())),
         }
     }
 
@@ -275,7 +278,9 @@ impl Daemon {
             assert!(!is_over || !self.truth.has_tree(id), "the worktree of `{}` is left over", id.as_str());
             assert!(!is_over || self.truth.alive_of(id) == 0, "an agent of `{}` is left over", id.as_str());
         }
-        assert_eq!(self.truth.target, self.truth.trunk, "the target has all that was merged");
+        let is_held = self.run.target_held().is_some();
+        assert!(is_held || self.truth.target == self.truth.trunk, "the target has all that was merged");
+        assert!(is_held || !self.truth.is_rewritten, "a target that was rewritten is a person's");
         assert_eq!(*self.run.queue().trunk(), self.truth.trunk);
         assert!(self.run.queue().entries().is_empty(), "nobody is left in the queue");
         assert!(self.run.open().is_empty(), "nothing is left open");
@@ -304,6 +309,8 @@ impl Daemon {
             reds: outcome(|outcome| matches!(outcome, Outcome::Red { .. })),
             limits: ended(|ended| matches!(ended, Ended::RateLimited { .. })),
             crashes: ended(|ended| matches!(ended, Ended::Failed { .. })),
+            foreign: of_records(&|record| matches!(record, Recorded::Foreign { .. })),
+            held: u32::from(self.run.target_held().is_some()),
         }
     }
 }

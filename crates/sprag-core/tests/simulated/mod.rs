@@ -15,6 +15,9 @@ pub struct Ends {
     pub limits: u32,
     pub crashes: u32,
     pub reds: u32,
+    /// Commits that others put on the target, and runs that end with a target that is a person's.
+    pub foreign: u32,
+    pub held: u32,
 }
 
 impl Ends {
@@ -27,5 +30,7 @@ impl Ends {
         self.limits += other.limits;
         self.crashes += other.crashes;
         self.reds += other.reds;
+        self.foreign += other.foreign;
+        self.held += other.held;
     }
 }

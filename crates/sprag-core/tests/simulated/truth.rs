@@ -7,11 +7,14 @@ use sprag_core::plan::probe::{Found, Has};
 use sprag_core::plan::record::{Because, Brief, Checking, Effect, Ended, Outcome, Progress};
 use sprag_core::plan::spec::Plan;
 use sprag_core::plan::stage::{Commit, Failure, Key, StageId};
-use sprag_core::plan::world::{Alive, Session};
+use sprag_core::plan::world::{Alive, Session, Target};
 use sprag_core::text::Text;
 use sprag_core::time::Timestamp;
 
 use super::chance::Chance;
+
+/// What others put on the target goes by this name.
+const FOREIGN: &str = "foreign";
 
 /// What a commit has of each stage: the last of its changes.
 type Contents = BTreeMap<String, Change>;
@@ -47,12 +50,16 @@ pub struct Truth {
     tested: BTreeSet<Commit>,
     made: BTreeMap<(Commit, Commit), Commit>,
     trees: BTreeMap<StageId, Tree>,
+    /// Those whose folder somebody has deleted. Their branches are there.
+    pub deleted: BTreeSet<StageId>,
     pub sessions: BTreeMap<Key, Session>,
     whose: BTreeMap<Key, StageId>,
     progress: BTreeSet<Key>,
     briefs: BTreeMap<StageId, Brief>,
     salvaged: BTreeSet<StageId>,
     pub target: Commit,
+    /// Somebody took from the target what it had.
+    pub is_rewritten: bool,
     landed: Contents,
     /// Stages that change the same lines, and those that are red together.
     conflicts: Vec<(String, String)>,
@@ -62,7 +69,8 @@ pub struct Truth {
 impl Truth {
     pub fn new(chance: &mut Chance, plan: &Plan) -> Truth {
         let start = Commit(Text::new("c0"));
-        let ids: Vec<String> = plan.stages().iter().map(|stage| stage.id.as_str().to_owned()).collect();
+        let stages = plan.stages().iter().map(|stage| stage.id.as_str().to_owned());
+        let ids: Vec<String> = stages.chain([FOREIGN.to_owned()]).collect();
         let mut pairs = |times: u64| -> Vec<(String, String)> {
             let mut found = Vec::new();
             for one in &ids {
@@ -84,12 +92,14 @@ impl Truth {
             tested: [start.clone()].into(),
             made: BTreeMap::new(),
             trees: BTreeMap::new(),
+            deleted: BTreeSet::new(),
             sessions: BTreeMap::new(),
             whose: BTreeMap::new(),
             progress: BTreeSet::new(),
             briefs: BTreeMap::new(),
             salvaged: BTreeSet::new(),
             target: start,
+            is_rewritten: false,
             landed: Contents::new(),
         }
     }
@@ -141,7 +151,12 @@ impl Truth {
     }
 
     pub fn has_tree(&self, stage: &StageId) -> bool {
-        self.trees.contains_key(stage)
+        self.trees.contains_key(stage) && !self.deleted.contains(stage)
+    }
+
+    pub fn delete_a_worktree(&mut self, chance: &mut Chance) {
+        let stages: Vec<StageId> = self.trees.keys().cloned().collect();
+        self.deleted.extend(chance.pick(&stages).cloned());
     }
 
     /// Does an effect, and says what came of it.
@@ -158,12 +173,16 @@ impl Truth {
                 let (base, head) = (base.clone(), base.clone());
                 let tree = self.trees.entry(stage.clone()).or_insert(Tree { base, head });
                 self.salvaged.remove(stage);
+                self.deleted.remove(stage);
                 Outcome::Worktree { base: tree.base.clone() }
             }
             Effect::Setup { .. } | Effect::Check { of: Checking::Before, .. } => match chance.once_in(80) {
                 true => Outcome::Failed { failure: Failure::Setup, why: Text::new("no") },
                 false => Outcome::Done,
             },
+            Effect::Check { stage, .. } | Effect::Salvage { stage } if self.deleted.contains(stage) => {
+                Outcome::Failed { failure: Failure::Setup, why: Text::new("there is no worktree") }
+            }
             Effect::Check { stage, of: Checking::Claim } => {
                 let tree = &self.trees[stage];
                 let contents = &self.commits[&tree.head];
@@ -247,8 +266,16 @@ impl Truth {
                 }
             }
             Effect::Land { from, to, .. } => self.land(from, to),
+            Effect::Restore { to } => {
+                assert_eq!(self.history.last(), Some(to), "the trunk is put back to where it was");
+                self.trunk = to.clone();
+                Outcome::Done
+            }
             Effect::Promote { to } => {
                 assert!(self.tested.contains(to), "`{to:?}` reaches the target untested");
+                if !matches!(self.stands(to), Target::Behind(_)) {
+                    return Outcome::Elsewhere { trunk: self.target.clone() };
+                }
                 self.target = to.clone();
                 Outcome::Done
             }
@@ -284,18 +311,44 @@ impl Truth {
         self.trunk = to;
     }
 
-    /// Somebody else puts a tested commit on the trunk.
-    pub fn foreign(&mut self) {
-        let contents = self.commits[&self.trunk].clone();
-        let commit = self.commit(contents);
-        self.tested.insert(commit.clone());
-        self.move_to(commit);
+    /// Somebody else moves what they should leave alone: the trunk.
+    pub fn disturb(&mut self) {
+        self.trunk = self.commit(Contents::new());
+    }
+
+    /// Somebody else puts a commit on the target, or takes from it what it had.
+    pub fn foreign(&mut self, chance: &mut Chance) {
+        if chance.once_in(6) {
+            self.is_rewritten = true;
+            self.target = self.commit(Contents::new());
+            return;
+        }
+        let mut contents = self.commits[&self.target].clone();
+        let number = contents.get(FOREIGN).map_or(0, |change| change.number) + 1;
+        let quality = if chance.once_in(5) { Quality::BadForAll } else { Quality::Good };
+        contents.insert(FOREIGN.to_owned(), Change { number, quality });
+        self.target = self.commit(contents);
+    }
+
+    /// How the target stands to a commit of the trunk.
+    pub fn stands(&self, trunk: &Commit) -> Target {
+        let (here, there) = (&self.commits[&self.target], &self.commits[trunk]);
+        let has = |(name, change): (&String, &Change)| {
+            there.get(name).is_some_and(|known| known.number >= change.number)
+        };
+        let now = self.target.clone();
+        match (self.is_rewritten, here.iter().all(has)) {
+            (true, _) => Target::Rewritten(now),
+            (false, true) => Target::Behind(now),
+            (false, false) => Target::Ahead(now),
+        }
     }
 
     /// What a look at an effect shows of which nobody knows what became.
     pub fn probe(&self, key: &Key, effect: &Effect) -> Found {
         match effect {
             Effect::AddWorktree { stage, .. } => match self.trees.get(stage) {
+                Some(_) if self.deleted.contains(stage) => Found::Nothing,
                 Some(tree) => Found::Worktree { base: tree.base.clone() },
                 None => Found::Nothing,
             },
@@ -307,7 +360,7 @@ impl Truth {
                 Some(Session::Alive(_)) => Found::Nothing,
                 Some(Session::Over(_)) | None => Found::Gone,
             },
-            Effect::RemoveWorktree { stage } if !self.trees.contains_key(stage) => Found::Gone,
+            Effect::RemoveWorktree { stage } if !self.has_tree(stage) => Found::Gone,
             Effect::Land { to, .. } => {
                 let has = if self.history.contains(to) { Has::Candidate } else { Has::Not };
                 Found::Trunk { at: self.trunk.clone(), has }
@@ -354,11 +407,16 @@ impl Truth {
 
     fn work(&mut self, chance: &mut Chance, session: &Key) {
         let stage = self.whose[session].clone();
+        if self.deleted.contains(&stage) {
+            let failed = Ended::Failed { failure: Failure::Crash, progress: self.progress_of(session) };
+            self.sessions.insert(session.clone(), Session::Over(failed));
+            return;
+        }
         let brief = self.briefs.get(&stage).copied().unwrap_or(Brief::Stage);
         let tree = &self.trees[&stage];
         let is_merging = matches!(brief, Brief::Merge | Brief::MergeConflict);
         let mut contents = match is_merging {
-            true => self.joined(&tree.head, &self.trunk),
+            true => self.joined(&tree.head, self.history.last().unwrap()),
             false => self.commits[&tree.head].clone(),
         };
         let number = contents.get(stage.as_str()).map_or(0, |change| change.number) + 1;

@@ -46,6 +46,11 @@ impl Ground {
         format!("refs/sprag/{}/trunk", self.plan)
     }
 
+    /// The target as people call it.
+    pub fn target_name(&self) -> &str {
+        self.target.strip_prefix("refs/heads/").unwrap_or(&self.target)
+    }
+
     pub fn worktree(&self, stage: &StageId) -> PathBuf {
         self.root.join(".worktrees").join(stage.as_str())
     }
@@ -79,6 +84,10 @@ pub struct Job {
     base: Option<Commit>,
     gates: Vec<sprag_core::plan::checks::Check>,
     overview: String,
+    /// Stages whose checks have to hold for a candidate of the queue.
+    chain: Vec<StageSpec>,
+    /// Where the target was when we last had to do with it.
+    target: Commit,
 }
 
 impl Job {
@@ -87,13 +96,15 @@ impl Job {
         let standing = id.as_ref().and_then(|id| run.standing(id));
         Job {
             key,
-            effect,
             ground: ground.clone(),
             spec: id.as_ref().and_then(|id| run.plan().find(id.as_str())).cloned(),
             stage: standing.map(|standing| standing.stage.clone()),
             base: standing.and_then(|standing| standing.worktree.clone()),
             gates: run.plan().head.gates.clone(),
             overview: run.plan().head.overview.to_string(),
+            chain: chain(run, &effect),
+            target: run.target().clone(),
+            effect,
         }
     }
 
@@ -116,14 +127,12 @@ impl Job {
                 let path = self.ground.worktree(stage);
                 let branch = Ground::branch(stage);
                 worktrees::keep_out_of_sight(root, disk)?;
-                worktrees::add(
-                    root,
-                    &path,
-                    &branch,
-                    base.0.as_str(),
-                    &format!("stage `{}`", stage.as_str()),
-                )?;
-                Outcome::Worktree { base: base.clone() }
+                worktrees::forget_deleted(root, &path)?;
+                let why = format!("stage `{}`", stage.as_str());
+                worktrees::add(root, &path, &branch, base.0.as_str(), &why)?;
+                // A branch that is there already was made from an earlier one.
+                let base = landing::common(root, base.0.as_str(), &format!("refs/heads/{branch}"))?;
+                Outcome::Worktree { base: Commit(Text::new(base)) }
             }
             Effect::Setup { stage } => self.set_up(stage, disk)?,
             Effect::Check { stage, of } => self.check(stage, *of, disk)?,
@@ -164,7 +173,11 @@ impl Job {
                     Swapped::Moved { now } => elsewhere(now),
                 }
             }
-            Effect::Promote { to } => match queue::promote(&self.ground, to)? {
+            Effect::Restore { to } => match queue::restore(&self.ground, to)? {
+                Swapped::Done => Outcome::Done,
+                Swapped::Moved { now } => elsewhere(now),
+            },
+            Effect::Promote { to } => match queue::promote(&self.ground, &self.target, to)? {
                 Swapped::Done => Outcome::Done,
                 Swapped::Moved { now } => elsewhere(now),
             },
@@ -209,6 +222,13 @@ impl Job {
         }
         Ok(Outcome::Done)
     }
+}
+
+/// The stages of a candidate, and of those it is built upon.
+fn chain(run: &Run, effect: &Effect) -> Vec<StageSpec> {
+    let Effect::Gate { number, .. } = effect else { return Vec::new() };
+    let stages = run.queue().chain(*number).filter_map(|entry| entry.whose.stage());
+    stages.filter_map(|stage| run.plan().find(stage.as_str())).cloned().collect()
 }
 
 fn elsewhere(now: Option<String>) -> Outcome {

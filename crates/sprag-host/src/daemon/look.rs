@@ -1,11 +1,13 @@
 //! Looking at the world: where the target is, and what became of effects whose doer did not live to tell.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use sprag_core::plan::probe::{Found, Has};
 use sprag_core::plan::record::Effect;
 use sprag_core::plan::run::Run;
-use sprag_core::plan::stage::{Commit, Key};
+use sprag_core::plan::stage::{Commit, Key, StageId};
+use sprag_core::plan::world::Target;
 use sprag_core::text::Text;
 
 use super::jobs::Ground;
@@ -13,15 +15,35 @@ use crate::git::landing::{self, Refused};
 use crate::git::worktrees;
 use crate::supervise::site::Probe;
 
-/// Where the target is, if it may be moved now.
-pub fn target(ground: &Ground) -> Result<Option<Commit>, Refused> {
-    let is_it = |it: &worktrees::Listed| it.branch.as_deref() == Some(ground.target.as_str());
-    if worktrees::list(&ground.root)?.iter().any(is_it) {
-        return Ok(None);
+/// How the target stands to the trunk. `known` is where it was when we last had to do with it.
+pub fn target(ground: &Ground, known: &Commit, trunk: &Commit) -> Result<Target, Refused> {
+    let root = ground.root.as_path();
+    let Some(now) = landing::resolve(root, &ground.target)? else { return Ok(Target::Gone) };
+    let commit = Commit(Text::new(&now));
+    if !landing::contains(root, known.0.as_str(), &now)? {
+        return Ok(Target::Rewritten(commit));
     }
-    let Some(now) = landing::resolve(&ground.root, &ground.target)? else { return Ok(None) };
-    let is_behind = landing::contains(&ground.root, &now, &ground.trunk())?;
-    Ok(is_behind.then(|| Commit(Text::new(now))))
+    if !landing::contains(root, &now, trunk.0.as_str())? {
+        return Ok(Target::Ahead(commit));
+    }
+    let is_it = |it: &worktrees::Listed| it.branch.as_deref() == Some(ground.target.as_str());
+    Ok(match worktrees::list(root)?.iter().any(is_it) {
+        true => Target::CheckedOut(commit),
+        false => Target::Behind(commit),
+    })
+}
+
+/// Stages whose worktree is gone, although nobody of ours is at it.
+pub fn lost(ground: &Ground, run: &Run) -> BTreeSet<StageId> {
+    let is_at_it = |id: &StageId| {
+        run.open().values().any(|effect| match effect {
+            Effect::AddWorktree { stage, .. } | Effect::RemoveWorktree { stage } => stage == id,
+            _ => false,
+        })
+    };
+    let has_one = run.standings().filter(|(_, standing)| standing.worktree.is_some());
+    let is_lost = |id: &&StageId| !ground.worktree(id).join(".git").exists() && !is_at_it(id);
+    has_one.map(|(id, _)| id).filter(is_lost).cloned().collect()
 }
 
 /// What became of an effect that somebody began and did not live to tell of.
@@ -33,14 +55,15 @@ pub fn found(ground: &Ground, run: &Run, key: &Key, effect: &Effect) -> Result<F
             let listed = worktrees::list(root)?.into_iter().find(|it| it.path == path);
             let whole = listed.as_ref().filter(|it| !it.is_prunable).and_then(|it| it.head.as_deref());
             match whole {
-                Some(head) if landing::contains(root, base.0.as_str(), head)? => {
-                    Found::Worktree { base: base.clone() }
+                Some(head) => {
+                    let base = landing::common(root, base.0.as_str(), head)?;
+                    Found::Worktree { base: Commit(Text::new(base)) }
                 }
-                _ if listed.is_some() => {
+                None if listed.is_some() => {
                     worktrees::remove(root, &path)?;
                     Found::HalfMade
                 }
-                _ => Found::Nothing,
+                None => Found::Nothing,
             }
         }
         Effect::Spawn { .. } => match ground.site(key).probe() {
@@ -73,6 +96,7 @@ pub fn found(ground: &Ground, run: &Run, key: &Key, effect: &Effect) -> Result<F
         | Effect::Interrupt { .. }
         | Effect::Candidate { .. }
         | Effect::Gate { .. }
+        | Effect::Restore { .. }
         | Effect::Notify { .. } => Found::Nothing,
     })
 }

@@ -161,12 +161,13 @@ impl<'a> Runner<'a> {
     fn look(&mut self) -> io::Result<World> {
         let ground = self.ground.clone();
         // Git that cannot say it now is asked again at the next look.
-        let trunk = landing::resolve(&ground.root, &ground.trunk()).ok().flatten();
+        let trunk = landing::resolve(&ground.root, &ground.trunk()).ok();
         let mut world = World {
             busy: self.busy.clone(),
             room: u16::MAX,
-            trunk: trunk.map(|trunk| Commit(Text::new(trunk))),
-            target: look::target(&ground).ok().flatten(),
+            trunk: trunk.map(|trunk| Commit(Text::new(trunk.unwrap_or_default()))),
+            target: look::target(&ground, self.log.run().target(), self.log.run().queue().trunk()).ok(),
+            lost: look::lost(&ground, self.log.run()),
             ..World::default()
         };
         let run = self.log.run();

@@ -117,6 +117,11 @@ pub fn changed(dir: &Path, other: &str, side: &str) -> Result<Vec<String>, Refus
     Ok(paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect())
 }
 
+/// The last commit that the histories of two have in common.
+pub fn common(dir: &Path, one: &str, other: &str) -> Result<String, Refused> {
+    named(act(dir, &["merge-base", one, other], &[])?)
+}
+
 /// Whether the history of one commit has the other.
 pub fn contains(dir: &Path, commit: &str, within: &str) -> Result<bool, Refused> {
     let ran = act(dir, &["merge-base", "--is-ancestor", commit, within], &[])?;

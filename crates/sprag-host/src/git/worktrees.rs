@@ -173,11 +173,22 @@ fn refuse_nested(worktree: &Path, head: Option<&str>, env: &[(&str, &OsStr)]) ->
     Ok(())
 }
 
+/// Lets git forget a worktree whose folder somebody has deleted: it keeps its name otherwise.
+pub fn forget_deleted(dir: &Path, path: &Path) -> Result<(), Refused> {
+    let _alone = alone();
+    let known = listed(dir)?.into_iter().find(|it| it.path == path && !path.exists());
+    if known.is_some() { take_away(dir, path, known) } else { Ok(()) }
+}
+
 /// Takes a worktree away. What it holds must have been kept.
 pub fn remove(dir: &Path, path: &Path) -> Result<(), Refused> {
     let _alone = alone();
-    let at = text_of(path)?;
     let known = listed(dir)?.into_iter().find(|it| it.path == path);
+    take_away(dir, path, known)
+}
+
+fn take_away(dir: &Path, path: &Path, known: Option<Listed>) -> Result<(), Refused> {
+    let at = text_of(path)?;
     if known.as_ref().is_some_and(|it| it.locked.is_some()) {
         done(act(dir, &["worktree", "unlock", at], &[])?)?;
     }
@@ -281,5 +292,23 @@ mod tests {
         remove(git.dir(), &path).unwrap();
         assert_eq!(list(git.dir()).unwrap().len(), 1);
         remove(git.dir(), &path).unwrap();
+    }
+
+    #[test]
+    fn a_worktree_that_was_deleted_is_made_again_from_its_branch() {
+        let git = Scratch::new();
+        let base = git.commit("a", "1");
+        let path = git.dir().join(".worktrees/one");
+        add(git.dir(), &path, "sprag/one", &base, "stage").unwrap();
+        fs::write(path.join("new"), "x").unwrap();
+        git.run_in(&path, &["add", "-A"]);
+        git.run_in(&path, &["commit", "-q", "-m", "work"]);
+        forget_deleted(git.dir(), &path).unwrap();
+        assert!(path.join("new").exists(), "one that is there is left alone");
+        fs::remove_dir_all(&path).unwrap();
+        assert!(add(git.dir(), &path, "sprag/one", &base, "again").is_err(), "git keeps its name");
+        forget_deleted(git.dir(), &path).unwrap();
+        add(git.dir(), &path, "sprag/one", &base, "again").unwrap();
+        assert!(path.join("new").exists());
     }
 }

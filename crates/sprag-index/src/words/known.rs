@@ -20,6 +20,19 @@ pub struct Meaning<'m> {
     pub pieces: &'m [u32],
 }
 
+/// A word with the number it is known by, unless it is too long.
+#[derive(Clone, Copy, Debug)]
+pub struct Word<'w> {
+    pub text: &'w str,
+    short: Option<u128>,
+}
+
+impl<'w> Word<'w> {
+    pub fn new(text: &'w str) -> Word<'w> {
+        Word { text, short: short(text.as_bytes()) }
+    }
+}
+
 #[derive(Debug, Default)]
 pub struct Known {
     /// A power of two of them, half of them free at least. A word stands at its place or behind it, with no
@@ -42,22 +55,22 @@ struct Place {
 
 impl Known {
     /// Makes sure that these words are at hand when they are asked for.
-    pub fn expect(&self, words: &[&str]) {
+    pub fn expect(&self, words: &[Word<'_>]) {
         if self.places.is_empty() {
             return;
         }
         for words in words.chunks(AT_ONCE) {
             let mut homes = [0; AT_ONCE];
             for (home, word) in homes.iter_mut().zip(words) {
-                *home = short(word.as_bytes()).map_or(0, |word| self.home(word));
+                *home = word.short.map_or(0, |word| self.home(word));
             }
             // The numbers mean nothing; that they were looked at, with nothing else to do in between, does.
             std::hint::black_box(homes.map(|home| self.places[home].from));
         }
     }
 
-    pub fn get(&self, word: &str) -> Option<Meaning<'_>> {
-        let word = short(word.as_bytes()).filter(|word| *word != 0)?;
+    pub fn get(&self, word: Word<'_>) -> Option<Meaning<'_>> {
+        let word = word.short.filter(|word| *word != 0)?;
         let place = self.places.get(self.find(word)?).filter(|place| place.word == word)?;
         let numbers = &self.numbers[place.from as usize..];
         let (terms, rest) = numbers.split_at(place.terms.into());
@@ -66,11 +79,11 @@ impl Known {
     }
 
     /// What is too long, or comes to too much, is looked at again each time.
-    pub fn keep(&mut self, word: &str, meaning: Meaning<'_>) {
+    pub fn keep(&mut self, word: Word<'_>, meaning: Meaning<'_>) {
         let size = |numbers: &[u32]| u8::try_from(numbers.len()).ok();
         let sizes = (size(meaning.terms), size(meaning.names), size(meaning.pieces));
         let (Some(word), (Some(terms), Some(names), Some(pieces)), Ok(from)) =
-            (short(word.as_bytes()).filter(|word| *word != 0), sizes, u32::try_from(self.numbers.len()))
+            (word.short.filter(|word| *word != 0), sizes, u32::try_from(self.numbers.len()))
         else {
             return;
         };
@@ -129,18 +142,18 @@ mod tests {
         fn what_was_kept_comes_back(words in proptest::collection::vec("[a-d]{0,7}", 0..4000)) {
             let (mut known, mut wanted) = (Known::default(), HashMap::new());
             for (word, number) in words.iter().zip(0u32..) {
-                if known.get(word).is_none() {
-                    known.keep(word, Meaning { terms: &[number], names: &[], pieces: &[number, 7] });
+                if known.get(Word::new(word)).is_none() {
+                    known.keep(Word::new(word), Meaning { terms: &[number], names: &[], pieces: &[number, 7] });
                     wanted.insert(word, number);
                 }
             }
-            known.expect(&words.iter().map(String::as_str).collect::<Vec<_>>());
+            known.expect(&words.iter().map(|word| Word::new(word)).collect::<Vec<_>>());
             for (word, number) in wanted {
-                let found = known.get(word).map(|found| (found.terms.to_vec(), found.names.to_vec(), found.pieces.to_vec()));
+                let found = known.get(Word::new(word)).map(|found| (found.terms.to_vec(), found.names.to_vec(), found.pieces.to_vec()));
                 let kept = (!word.is_empty()).then(|| (vec![number], vec![], vec![number, 7]));
                 prop_assert_eq!(found, kept, "{}", word);
             }
-            prop_assert!(known.get("never").is_none());
+            prop_assert!(known.get(Word::new("never")).is_none());
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde_json::json;
-use sprag_core::plan::record::{Outcome, Recorded};
+use sprag_core::plan::record::{Outcome, Recorded, TargetHeld};
 use sprag_core::plan::run::Run;
 use sprag_core::plan::spec::Client;
 use sprag_core::plan::stage::StageId;
@@ -56,8 +56,14 @@ pub fn run(args: Args, cx: &Cx) -> super::Outcome {
     }
     let (trunk, target) = (begun.ground.trunk(), begun.ground.target.clone());
     let shown = RefCell::new(BTreeMap::new());
+    let held: RefCell<Option<TargetHeld>> = RefCell::default();
+    let branch = begun.ground.target_name().to_owned();
     let watch = |record: &Recorded, run: &Run| {
         tell(run, &mut shown.borrow_mut(), args.json);
+        if run.target_held() != held.borrow().as_ref() {
+            held.replace(run.target_held().cloned());
+            run.target_held().into_iter().for_each(|why| output::note(told(why, &branch, &trunk)));
+        }
         if let Recorded::Outcome { key, outcome: Outcome::Failed { why, .. } } = record {
             output::note(format!("sprag: `{}`: {why}", key.0));
         }
@@ -80,6 +86,30 @@ pub fn run(args: Args, cx: &Cx) -> super::Outcome {
             Ok(Ending::No)
         }
     }
+}
+
+/// Why the target is not moved on, and what helps.
+fn told(why: &TargetHeld, branch: &str, trunk: &str) -> String {
+    let what = match why {
+        TargetHeld::Rewritten { .. } => {
+            format!("`{branch}` does not have any more what it had when the run began, and is left as it is")
+        }
+        TargetHeld::Gone => format!("`{branch}` is gone, and is not made again"),
+        TargetHeld::Conflicted { paths, .. } => {
+            let paths: Vec<String> = paths.iter().take(5).map(|path| format!("`{path}`")).collect();
+            format!("`{branch}` has commits that do not go with the trunk: {}", paths.join(", "))
+        }
+        TargetHeld::Red { report, .. } => {
+            format!("`{branch}` has commits with which the gates of the plan fail: {report}")
+        }
+    };
+    let next = match why {
+        TargetHeld::Gone => format!("git branch {branch} {trunk}"),
+        TargetHeld::Rewritten { .. } | TargetHeld::Conflicted { .. } | TargetHeld::Red { .. } => {
+            format!("git switch {branch} && git merge {trunk}")
+        }
+    };
+    format!("sprag: {what}\n  next: {next}")
 }
 
 fn is_wanted(programs: &[String]) -> bool {

@@ -17,6 +17,8 @@ mod commit;
 mod completion;
 mod confined;
 mod delegation;
+mod desk;
+mod disturbed;
 mod docs;
 mod fuzzed;
 mod hostile;

@@ -3,6 +3,7 @@
 use super::super::record::{Because, Effect, Ended, Progress, Recorded};
 use super::super::retry::follows;
 use super::super::run::Standing;
+use super::super::spec::StageSpec;
 use super::super::stage::{Failure, Happened, Key, Stage, StageId};
 use super::super::world::{Alive, Session};
 use super::Next;
@@ -76,9 +77,10 @@ impl Next<'_> {
         }
     }
 
-    pub(super) fn at_work(&mut self, id: &StageId, standing: &Standing, session: &Key, retries: u8) {
+    pub(super) fn at_work(&mut self, spec: &StageSpec, standing: &Standing, session: &Key) {
+        let (id, first) = (&spec.id, self.run.plan().head.backoff);
         if let Some((ended, at)) = self.run.ended(session) {
-            return self.happened(id, follows(ended, standing, retries, *at));
+            return self.happened(id, follows(ended, standing, spec, first, *at));
         }
         match self.alive(session) {
             None | Some(Alive::Working) => {}
@@ -94,11 +96,12 @@ impl Next<'_> {
         }
     }
 
-    pub(super) fn asking(&mut self, id: &StageId, standing: &Standing, session: &Key, retries: u8) {
+    pub(super) fn asking(&mut self, spec: &StageSpec, standing: &Standing, session: &Key) {
+        let (id, first) = (&spec.id, self.run.plan().head.backoff);
         match self.run.ended(session) {
             // It did without an answer.
             Some((Ended::Well, _)) => self.happened(id, Happened::Answered),
-            Some((ended, at)) => self.happened(id, follows(ended, standing, retries, *at)),
+            Some((ended, at)) => self.happened(id, follows(ended, standing, spec, first, *at)),
             None => match self.alive(session) {
                 None | Some(Alive::Asking { .. }) => {}
                 Some(Alive::Working | Alive::Claiming | Alive::Full | Alive::Wedged) => {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::super::record::{Ended, Outcome, Progress};
-use super::super::stage::{Commit, Word};
+use super::super::stage::Word;
 use super::super::testing::{commit, now, plan, start};
 use super::super::world::{Alive, Session};
 use super::*;
@@ -19,8 +19,12 @@ struct Story {
 impl Story {
     fn new(plan: Value) -> Story {
         let records = vec![start(plan)];
-        let world =
-            World { room: 4, trunk: Some(commit("t")), target: Some(commit("t")), ..World::default() };
+        let world = World {
+            room: 4,
+            trunk: Some(commit("t")),
+            target: Some(Target::Behind(commit("t"))),
+            ..World::default()
+        };
         Story { run: Run::fold(&records).unwrap(), world, records, now: now() }
     }
 
@@ -234,12 +238,52 @@ fn a_daemon_that_comes_back_looks_before_it_acts() {
 }
 
 #[test]
-fn somebody_else_moved_the_trunk() {
+fn a_trunk_that_somebody_else_moved_is_put_back() {
     let mut story = Story::new(one());
     story.world.trunk = Some(commit("foreign"));
-    assert_eq!(story.next()[0], "trunk.moved");
-    let trunk: &Commit = story.run.queue().trunk();
-    assert_eq!(trunk, &commit("foreign"));
+    assert_eq!(story.next()[0], "do r/-/0/restore.0");
+    assert_eq!(story.run.queue().trunk(), &commit("t"));
+}
+
+#[test]
+fn what_others_put_on_the_target_is_merged_like_everything() {
+    let mut story = Story::new(one());
+    story.world.target = Some(Target::Ahead(commit("f")));
+    assert!(story.next().contains(&"target.foreign".to_owned()));
+    assert!(story.next().contains(&"do r/-/0/queue.1.0".to_owned()));
+    story.came_to("-/0/queue.1.0", Outcome::Conflicted { paths: vec![Text::new("README")] });
+    let held = TargetHeld::Conflicted { head: commit("f"), paths: vec![Text::new("README")] };
+    assert_eq!(story.run.target_held(), Some(&held));
+    assert!(!story.next().iter().any(|told| told.contains("target") || told.contains("queue")));
+    // Somebody has mended it, on the target.
+    story.world.target = Some(Target::Ahead(commit("g")));
+    assert!(story.next().contains(&"target.foreign".to_owned()));
+    assert_eq!(story.run.target_held(), None);
+}
+
+#[test]
+fn a_worktree_that_somebody_deleted_is_made_again_once_its_agent_is_gone() {
+    let mut story = Story::new(one());
+    story.up_to_work("a");
+    story.session("a/1/spawn.0", Session::Alive(Alive::Working));
+    story.world.lost.insert(StageId::new("a"));
+    assert_eq!(story.next(), ["do r/a/1/spawn.0/kill"]);
+    story.came_to("a/1/spawn.0/kill", Outcome::Done);
+    story.session("a/1/spawn.0", Session::Over(Ended::Stopped));
+    assert!(story.next().contains(&"session.ended".to_owned()));
+    assert!(story.next().contains(&"worktree.lost".to_owned()));
+    story.world.lost.clear();
+    let told: Vec<String> = (0..3).flat_map(|_| story.next()).collect();
+    assert!(told.contains(&"do r/a/1/worktree.1".to_owned()), "{told:?}");
+}
+
+#[test]
+fn a_target_that_was_rewritten_is_a_persons() {
+    let mut story = Story::new(one());
+    story.world.target = Some(Target::Rewritten(commit("other")));
+    assert!(story.next().contains(&"target.held".to_owned()));
+    assert!(!story.next().contains(&"target.held".to_owned()), "it is said once");
+    assert_eq!(story.run.target_held(), Some(&TargetHeld::Rewritten { now: commit("other") }));
 }
 
 #[test]

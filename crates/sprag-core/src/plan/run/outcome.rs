@@ -1,6 +1,6 @@
 //! What the outcome of an effect means for a run.
 
-use super::super::merge::Checked;
+use super::super::merge::{Checked, Whose};
 use super::super::record::{Checking, Effect, Outcome};
 use super::super::spec::Merging;
 use super::super::stage::{Case, Commit, Failure, Happened, Key, Phase, Stage, StageId, Verified};
@@ -82,11 +82,18 @@ pub fn take(run: &mut Run, key: &Key, effect: &Effect, outcome: &Outcome) {
                     let left = run.queue.landed(*number, to);
                     run.left(left);
                 }
-                Outcome::Elsewhere { trunk } => run.queue.moved(trunk.clone()),
+                // It is put back, and then tried again.
                 _ => {}
             }
         }
-        Effect::Promote { .. } => run.promotions += 1,
+        Effect::Restore { .. } => run.restorations += 1,
+        Effect::Promote { to } => {
+            run.promotions += 1;
+            if *outcome == Outcome::Done {
+                run.target = to.clone();
+                run.target_held = None;
+            }
+        }
         Effect::Interrupt { .. } | Effect::Kill { .. } | Effect::Notify { .. } => {}
     }
 }
@@ -136,11 +143,11 @@ fn claimed(run: &mut Run, stage: &StageId, outcome: &Outcome) {
             let verified = Verified { attempt, head: head.clone(), tree: tree.clone(), base };
             match (is_resolved, merge) {
                 (true, _) => {
-                    let entry = run.queue.offer(stage.clone(), verified.clone());
+                    let entry = run.queue.offer(Whose::Stage(stage.clone()), verified.clone());
                     Happened::Queued { verified, entry }
                 }
                 (false, Merging::Auto) => {
-                    let entry = run.queue.offer(stage.clone(), verified.clone());
+                    let entry = run.queue.offer(Whose::Stage(stage.clone()), verified.clone());
                     Happened::Green { verified, entry }
                 }
                 (false, Merging::Person) => {

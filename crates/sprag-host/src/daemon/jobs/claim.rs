@@ -5,6 +5,7 @@ use std::path::Path;
 use sprag_core::plan::record::{Checking, Outcome};
 use sprag_core::plan::spec::{Empty, StageSpec};
 use sprag_core::plan::stage::{Commit, Failure, Stage, StageId};
+use sprag_core::plan::values::RelPath;
 use sprag_core::plan::verify::{self, What};
 use sprag_core::text::Text;
 
@@ -22,7 +23,7 @@ impl Job {
         let head = landing::resolve(&worktree, "HEAD")?.unwrap_or_default();
         let tree = landing::tree_of(&worktree, "HEAD")?.unwrap_or_default();
         if of == Checking::Before {
-            let red = self.looking(&worktree, spec, &tree, disk, |place| {
+            let red = self.looking(&worktree, &spec.working_dir, &tree, disk, |place| {
                 verification::commands(place, What::AfterStage, &spec.before_stage)
             });
             return Ok(match red.first() {
@@ -39,8 +40,9 @@ impl Job {
         if let Some(report) = self.out_of_bounds(&worktree, spec, &base, &head)? {
             return Ok(Outcome::Red { report: Text::new(report) });
         }
-        let red =
-            self.looking(&worktree, spec, &tree, disk, |place| verification::verify(place, &spec.checks));
+        let red = self.looking(&worktree, &spec.working_dir, &tree, disk, |place| {
+            verification::verify(place, &spec.checks)
+        });
         Ok(match red.is_empty() {
             true => Outcome::Green { head: Commit(Text::new(head)), tree: Commit(Text::new(tree)) },
             false => Outcome::Red { report: verify::report(&red) },
@@ -77,17 +79,19 @@ impl Job {
     pub(super) fn looking<T>(
         &self,
         worktree: &Path,
-        spec: &StageSpec,
+        working_dir: &RelPath,
         tree: &str,
         disk: &dyn Disk,
         look: impl FnOnce(&Place<'_>) -> T,
     ) -> T {
         let path = env::Env::Real.get("PATH").unwrap_or_default();
+        // Commits that others put on the target are no stage's.
+        let none = StageId::new("-");
         look(&Place {
             worktree,
-            working_dir: &spec.working_dir,
+            working_dir,
             root: &self.ground.root,
-            stage: &spec.id,
+            stage: self.spec.as_ref().map_or(&none, |spec| &spec.id),
             tree,
             passes: &self.ground.run.join("passes"),
             path: &path,

@@ -1,13 +1,15 @@
 //! Candidates of the queue: made, looked at as exactly what would land, and put where the user will find them.
 
 use sprag_core::plan::record::Outcome;
-use sprag_core::plan::stage::{Commit, Failure};
+use sprag_core::plan::stage::Commit;
+use sprag_core::plan::values::RelPath;
 use sprag_core::plan::verify::{self, What};
+use sprag_core::plan::world::Target;
 use sprag_core::text::Text;
 
 use super::super::look;
 use super::super::verification;
-use super::{Ground, Job, Wrong, failed};
+use super::{Ground, Job, Wrong};
 use crate::disk::Disk;
 use crate::git::landing::{self, Merged, Recipe, Refused, Swapped};
 use crate::git::worktrees;
@@ -16,12 +18,20 @@ impl Job {
     pub(super) fn candidate(&self, number: u64, on: &Commit, head: &Commit) -> Result<Outcome, Wrong> {
         let root = self.ground.root.as_path();
         let (on, head) = (on.0.as_str(), head.0.as_str());
-        let name = self.spec.as_ref().map_or("", |spec| spec.id.as_str());
+        let as_it_is = |commit: &str| {
+            let tree = landing::tree_of(root, commit)?.unwrap_or_default();
+            Ok::<_, Refused>(Merged::Clean { commit: commit.to_owned(), tree })
+        };
         let made = if landing::contains(root, head, on)? {
-            let tree = landing::tree_of(root, on)?.unwrap_or_default();
-            Merged::Clean { commit: on.to_owned(), tree }
+            as_it_is(on)?
+        } else if self.spec.is_none() && landing::contains(root, on, head)? {
+            // What others put on the target on top of all that is merged needs no merge.
+            as_it_is(head)?
         } else {
-            let message = format!("Merge stage `{name}`");
+            let message = match &self.spec {
+                Some(spec) => format!("Merge stage `{}`", spec.id.as_str()),
+                None => format!("Merge `{}`", self.ground.target_name()),
+            };
             let at = landing::date(root, head)?;
             let recipe =
                 Recipe { onto: on, head, message: &message, name: "Sprag", mail: "sprag@localhost", at };
@@ -49,25 +59,39 @@ impl Job {
         tree: &Commit,
         disk: &dyn Disk,
     ) -> Result<Outcome, Wrong> {
-        let Some(spec) = &self.spec else { return Ok(failed(Failure::Setup, "the plan has no such stage")) };
         let root = self.ground.root.as_path();
         let path = self.ground.run.join("gates").join(format!("{}-{number}", self.ground.plan));
         worktrees::remove(root, &path)?;
         worktrees::add_at(root, &path, commit.0.as_str())?;
-        let red = self.looking(&path, spec, tree.0.as_str(), disk, |place| {
-            let mut red = verification::commands(place, What::Gate, &self.gates);
-            red.extend(verification::verify(place, &spec.checks));
-            red
+        let tree = tree.0.as_str();
+        let mut red = self.looking(&path, &RelPath::root(), tree, disk, |place| {
+            verification::commands(place, What::Gate, &self.gates)
         });
+        for spec in &self.chain {
+            red.extend(self.looking(&path, &spec.working_dir, tree, disk, |place| {
+                verification::verify(place, &spec.checks)
+            }));
+        }
         worktrees::remove(root, &path)?;
         Ok(if red.is_empty() { Outcome::Done } else { Outcome::Red { report: verify::report(&red) } })
     }
 }
 
 /// Moves the target on to the trunk, where nobody has it checked out and nothing of it is lost by that.
-pub(super) fn promote(ground: &Ground, to: &Commit) -> Result<Swapped, Refused> {
-    match look::target(ground)? {
-        Some(now) => landing::swap(&ground.root, &ground.target, to.0.as_str(), Some(now.0.as_str())),
-        None => Ok(Swapped::Moved { now: landing::resolve(&ground.root, &ground.target)? }),
+pub(super) fn promote(ground: &Ground, known: &Commit, to: &Commit) -> Result<Swapped, Refused> {
+    match look::target(ground, known, to)? {
+        Target::Behind(now) => {
+            landing::swap(&ground.root, &ground.target, to.0.as_str(), Some(now.0.as_str()))
+        }
+        Target::CheckedOut(now) | Target::Ahead(now) | Target::Rewritten(now) => {
+            Ok(Swapped::Moved { now: Some(now.0.to_string()) })
+        }
+        Target::Gone => Ok(Swapped::Moved { now: None }),
     }
+}
+
+/// Puts the trunk where it belongs, from wherever somebody has moved it.
+pub(super) fn restore(ground: &Ground, to: &Commit) -> Result<Swapped, Refused> {
+    let now = landing::resolve(&ground.root, &ground.trunk())?;
+    landing::swap(&ground.root, &ground.trunk(), to.0.as_str(), now.as_deref())
 }

@@ -1,0 +1,162 @@
+//! A place to run plans in: a clone, a plan, and agents that are small scripts.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+
+use serde_json::Value;
+
+use crate::support::{Ran, Sandbox};
+
+/// A clone, a plan in it, and agents that are small scripts.
+pub struct Desk {
+    pub sandbox: Sandbox,
+}
+
+impl Desk {
+    pub fn new() -> Desk {
+        let sandbox = Sandbox::new();
+        for args in [&["config", "user.name", "t"][..], &["config", "user.email", "t@localhost"]] {
+            assert!(sandbox.git(args).status.success());
+        }
+        sandbox.write("README", "start\n");
+        let desk = Desk { sandbox };
+        desk.git("add -A");
+        desk.git("commit -qm start");
+        desk
+    }
+
+    pub fn git(&self, args: &str) -> String {
+        let args: Vec<&str> = args.split(' ').collect();
+        let output = self.sandbox.git(&args);
+        assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
+    }
+
+    /// A stage whose agent is this script; each time it runs, it says so outside of the worktree.
+    pub fn stage(&self, id: &str, needs: &[&str], script: &str, acceptance: &str) -> String {
+        let path = self.sandbox.home.join(format!("{id}.sh"));
+        let ran = self.sandbox.home.join(format!("{id}.ran"));
+        let script = format!(
+            "set -e\necho $SPRAG_STAGE >>{}\n{script}\ngit add -A\ngit commit -qm {id} || true\n",
+            ran.display()
+        );
+        fs::write(&path, script).unwrap();
+        format!(
+            "  - id: {id}\n    name: {id}\n    working_dir: .\n    dependencies: [{}]\n    client: {{command: [sh, {}]}}\n    acceptance: [\"{acceptance}\"]\n",
+            needs.join(", "),
+            path.display(),
+        )
+    }
+
+    pub fn plan(&self, stages: &[String]) -> PathBuf {
+        let text = format!(
+            "# Plan\n\n```yaml sprag\nversion: 1\nname: p\ntarget: main\nbackoff: 1s\nstages:\n{}```\n",
+            stages.concat()
+        );
+        let path = self.sandbox.home.join("plan.md");
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    pub fn run(&self) -> Ran {
+        let plan = self.sandbox.home.join("plan.md").display().to_string();
+        self.sandbox.run(&["run", &plan, "--trust"])
+    }
+
+    pub fn start(&self) -> Child {
+        let mut command = self.sandbox.command(env!("CARGO_BIN_EXE_sprag"));
+        command.arg("run").arg(self.sandbox.home.join("plan.md")).arg("--trust");
+        command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap()
+    }
+
+    /// A pipe on which an agent says that it is there, and waits to be let go on.
+    pub fn pipe(&self, name: &str) -> Pipe {
+        let path = self.sandbox.home.join(name);
+        let made = self.sandbox.command("mkfifo").arg(&path).status().unwrap();
+        assert!(made.success());
+        Pipe { path }
+    }
+
+    pub fn runs(&self, id: &str) -> usize {
+        fs::read_to_string(self.sandbox.home.join(format!("{id}.ran"))).map_or(0, |text| text.lines().count())
+    }
+
+    pub fn on_trunk(&self, path: &str) -> String {
+        self.git(&format!("show refs/sprag/p/trunk:{path}"))
+    }
+
+    /// How many records there are of a kind.
+    pub fn count(&self, kind: &str) -> usize {
+        self.records().iter().filter(|record| record["kind"] == kind).count()
+    }
+
+    /// Started, and listened to.
+    pub fn start_heard(&self) -> Child {
+        let mut command = self.sandbox.command(env!("CARGO_BIN_EXE_sprag"));
+        command.arg("run").arg(self.sandbox.home.join("plan.md")).arg("--trust");
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// Its exit code, and what it said.
+    pub fn ended(&self, run: Child) -> (i32, String, String) {
+        let output = run.wait_with_output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
+    }
+
+    pub fn records(&self) -> Vec<Value> {
+        let text = fs::read_to_string(self.sandbox.store().join("run/plans/p.jsonl")).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// Every commit the trunk was moved to was found good as exactly that commit before.
+    pub fn assert_all_landed_was_tested(&self) {
+        let records = self.records();
+        let mut gates: Vec<(String, String)> = Vec::new();
+        let mut green: Vec<String> = Vec::new();
+        let mut landed = 0;
+        for record in &records {
+            let (kind, body) = (record["kind"].as_str().unwrap(), &record["body"]);
+            let key = body["key"].as_str().unwrap_or_default().to_owned();
+            match (kind, body["effect"]["effect"].as_str(), body["outcome"]["outcome"].as_str()) {
+                ("effect.intent", Some("gate"), _) => {
+                    gates.push((key, body["effect"]["commit"].as_str().unwrap().to_owned()));
+                }
+                ("effect.outcome", _, Some("done")) => {
+                    green.extend(
+                        gates.iter().filter(|(gate, _)| *gate == key).map(|(_, commit)| commit.clone()),
+                    );
+                }
+                ("effect.intent", Some("land"), _) => {
+                    let to = body["effect"]["to"].as_str().unwrap();
+                    assert!(green.iter().any(|commit| commit == to), "{to} was not tested");
+                    landed += 1;
+                }
+                _ => {}
+            }
+        }
+        assert!(landed > 0);
+    }
+}
+
+pub struct Pipe {
+    path: PathBuf,
+}
+
+impl Pipe {
+    /// What a script does to be waited for.
+    pub fn wait(&self) -> String {
+        let path = self.path.display();
+        format!("echo up >{path}; cat {path} >/dev/null")
+    }
+
+    /// Until the agent is there.
+    pub fn is_up(&self) {
+        assert_eq!(fs::read_to_string(&self.path).unwrap(), "up\n");
+    }
+
+    pub fn go_on(&self) {
+        fs::write(&self.path, "go\n").unwrap();
+    }
+}
