@@ -1,16 +1,38 @@
 //! Starting other programs. Nowhere else: each gets its own process group, a deadline and a cap on
 //! what it may print, so that none can hang a hook or be left behind.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process_group};
+
+/// By which programs are known that somebody started who is gone by now.
+pub const MARK: &str = "SPRAG_REIGN";
+static TIED: OnceLock<Tie> = OnceLock::new();
+
+struct Tie {
+    mark: OsString,
+    lock: File,
+}
+
+/// Ties every program that is started from here on, and that does not outlive us by intent, to a lock that is held:
+/// it reads nothing from it, and whoever waits for the lock waits for all of them, also if we are gone. Said once.
+pub fn tie_all(mark: OsString, lock: File) {
+    TIED.set(Tie { mark, lock }).unwrap_or_default();
+}
+
+/// What a program reads that is told nothing.
+fn nothing() -> Stdio {
+    TIED.get().and_then(|tie| tie.lock.try_clone().ok()).map_or_else(Stdio::null, Stdio::from)
+}
 
 pub struct Run<'a> {
     pub program: &'a OsStr,
@@ -59,7 +81,7 @@ pub fn run_for_end(run: &Run<'_>) -> io::Result<Ran> {
 #[expect(clippy::disallowed_methods, reason = "the one place where processes start")]
 pub fn detach(program: &Path, args: &[&OsStr]) -> io::Result<()> {
     let mut command = Command::new(program);
-    command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).env_remove(MARK);
     let mut child = command.spawn()?;
     let mut stdout = child.stdout.take().expect("stdout was asked to be a pipe");
     std::thread::spawn(move || child.wait());
@@ -130,11 +152,14 @@ fn start(run: &Run<'_>, wanted: Wanted<'_>) -> io::Result<Ran> {
     run.unset.iter().for_each(|name| {
         command.env_remove(name);
     });
+    if let Some(tie) = TIED.get() {
+        command.env(MARK, &tie.mark);
+    }
     let mut child = command
         .args(run.args)
         .current_dir(run.dir)
         .envs(run.env.iter().copied())
-        .stdin(if run.stdin.is_empty() { Stdio::null() } else { Stdio::piped() })
+        .stdin(if run.stdin.is_empty() { nothing() } else { Stdio::piped() })
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .process_group(0)

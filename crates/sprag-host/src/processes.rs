@@ -81,6 +81,21 @@ pub fn with_variable(name: &str, value: &str) -> Vec<Process> {
     all().map(|(process, _)| process).filter(has_it).collect()
 }
 
+/// Everybody whose variable begins like this.
+pub fn whose_variable_begins(name: &str, start: &str) -> Vec<Process> {
+    let has_it = |process: &Process| {
+        variable_of(*process, name)
+            .is_some_and(|found| found.as_encoded_bytes().starts_with(start.as_bytes()))
+    };
+    all().map(|(process, _)| process).filter(has_it).collect()
+}
+
+/// What a process calls itself.
+pub fn name_of(process: Process) -> Option<String> {
+    let name = fs::read_to_string(format!("/proc/{}/comm", process.pid)).ok()?;
+    is_alive(process).then(|| name.trim_end().to_owned())
+}
+
 fn all() -> impl Iterator<Item = (Process, u32)> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries.filter_map(|entry| look(entry.file_name().to_str()?.parse().ok()?))

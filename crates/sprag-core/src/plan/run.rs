@@ -205,6 +205,13 @@ impl Run {
         self.standings.values().all(|standing| standing.stage.is_over())
     }
 
+    /// And nothing of it is left to be cleared away.
+    pub fn is_settled(&self) -> bool {
+        self.is_over()
+            && self.open.is_empty()
+            && self.standings.values().all(|standing| standing.worktree.is_none())
+    }
+
     /// New stages of the plan, and who waits for whom by now.
     fn take_stages(&mut self) {
         for spec in self.plan.stages() {

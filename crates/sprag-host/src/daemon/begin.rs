@@ -89,9 +89,9 @@ pub fn begin<'d>(places: &Places, plan: Plan, disk: &'d dyn Disk) -> Result<Begu
         epoch: reign.epoch,
     };
     if let Some(log) = Log::resume(&path, disk)? {
-        if !log.run().is_over() {
-            let target = log.run().plan().head.target.as_ref().map(Branch::as_str).unwrap_or_default();
-            let ground = ground(target);
+        let target = log.run().plan().head.target.as_ref().map(Branch::as_str).unwrap_or_default();
+        let ground = ground(target);
+        if !log.run().is_settled() || !is_landed(&ground)? {
             return Ok(Begun { log, ground, reign, was: Was::UnderWay });
         }
         put_away(&path)?;
@@ -115,6 +115,15 @@ pub fn begin<'d>(places: &Places, plan: Plan, disk: &'d dyn Disk) -> Result<Begu
     };
     let log = Log::begin(&path, disk, &started)?;
     Ok(Begun { log, ground, reign, was: Was::New })
+}
+
+/// Whether all that was merged is on the target. If not, the next run would start without it, and forget it.
+fn is_landed(ground: &Ground) -> Result<bool, Refused> {
+    let Some(trunk) = landing::resolve(&ground.root, &ground.trunk())? else { return Ok(true) };
+    match landing::resolve(&ground.root, &ground.target)? {
+        Some(target) => landing::contains(&ground.root, &trunk, &target),
+        None => Ok(false),
+    }
 }
 
 /// A run that is over keeps its records under another name.

@@ -10,6 +10,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use sprag_core::plan::probe::Found;
 use sprag_core::plan::record::{Checking, Effect, Outcome};
 use sprag_core::plan::run::Run;
 use sprag_core::plan::spec::StageSpec;
@@ -17,7 +18,7 @@ use sprag_core::plan::stage::{Commit, Failure, Key, Stage, StageId};
 use sprag_core::plan::why::stage_of;
 use sprag_core::text::Text;
 
-use super::{confine, surroundings};
+use super::{confine, look, surroundings};
 use crate::disk::{self, Disk};
 use crate::exec::{self, Run as Program};
 use crate::git::landing::{self, Refused, Swapped};
@@ -27,6 +28,9 @@ use crate::{checks, env};
 
 /// How long all that a stage sets up may take.
 const SETUP: Duration = Duration::from_secs(900);
+
+/// How often a supervisor is started that finds another one there.
+const SPAWNS: usize = 5;
 
 /// Where a plan is run.
 #[derive(Clone, Debug)]
@@ -123,17 +127,7 @@ impl Job {
             proof::prove(root, &self.ground.worktree(stage))?;
         }
         Ok(match &self.effect {
-            Effect::AddWorktree { stage, base } => {
-                let path = self.ground.worktree(stage);
-                let branch = Ground::branch(stage);
-                worktrees::keep_out_of_sight(root, disk)?;
-                worktrees::forget_deleted(root, &path)?;
-                let why = format!("stage `{}`", stage.as_str());
-                worktrees::add(root, &path, &branch, base.0.as_str(), &why)?;
-                // A branch that is there already was made from an earlier one.
-                let base = landing::common(root, base.0.as_str(), &format!("refs/heads/{branch}"))?;
-                Outcome::Worktree { base: Commit(Text::new(base)) }
-            }
+            Effect::AddWorktree { stage, base } => self.add_worktree(stage, base, disk)?,
             Effect::Setup { stage } => self.set_up(stage, disk)?,
             Effect::Check { stage, of } => self.check(stage, *of, disk)?,
             Effect::WriteBrief { stage, .. } => {
@@ -142,7 +136,7 @@ impl Job {
                 disk::replace(disk, &path, self.brief(stage).as_bytes())?;
                 Outcome::Done
             }
-            Effect::Spawn { stage } => self.spawn(stage, disk)?,
+            Effect::Spawn { stage } => self.spawn_surely(stage, disk)?,
             // An agent that runs a command and nothing else hears nobody: it is told by its next brief.
             Effect::Nudge { .. } | Effect::Notify { .. } => Outcome::Done,
             Effect::Interrupt { session } => {
@@ -183,10 +177,8 @@ impl Job {
             },
             Effect::RemoveWorktree { stage } => {
                 worktrees::remove(root, &self.ground.worktree(stage))?;
-                let branch = format!("refs/heads/{}", Ground::branch(stage));
-                if let Some(head) = landing::resolve(root, &branch)?
-                    && landing::contains(root, &head, &self.ground.trunk())?
-                {
+                if let Some(head) = look::merged_branch(&self.ground, stage)? {
+                    let branch = format!("refs/heads/{}", Ground::branch(stage));
                     landing::drop_reference(root, &branch, &head)?;
                 }
                 confine::forget(&self.ground, stage, disk);
@@ -194,6 +186,37 @@ impl Job {
                 Outcome::Done
             }
         })
+    }
+
+    fn add_worktree(&self, stage: &StageId, base: &Commit, disk: &dyn Disk) -> Result<Outcome, Wrong> {
+        let root = self.ground.root.as_path();
+        // Somebody may have come as far as this before.
+        if let Found::Worktree { base } = look::worktree(&self.ground, stage, base)? {
+            return Ok(Outcome::Worktree { base });
+        }
+        let path = self.ground.worktree(stage);
+        let branch = Ground::branch(stage);
+        worktrees::keep_out_of_sight(root, disk)?;
+        worktrees::make_room(root, &path)?;
+        let why = format!("stage `{}`", stage.as_str());
+        worktrees::add(root, &path, &branch, base.0.as_str(), &why)?;
+        // A branch that is there already was made from an earlier one.
+        let base = landing::common(root, base.0.as_str(), &format!("refs/heads/{branch}"))?;
+        Ok(Outcome::Worktree { base: Commit(Text::new(base)) })
+    }
+
+    /// A supervisor of an earlier reign may be about to take the session on, and leaves it when it finds that it has
+    /// no say any more: so it is asked for again, until somebody has it.
+    fn spawn_surely(&self, stage: &StageId, disk: &dyn Disk) -> Result<Outcome, Wrong> {
+        let site = self.ground.site(&self.key);
+        for _ in 0..SPAWNS {
+            let outcome = self.spawn(stage, disk)?;
+            if outcome != Outcome::Spawned || site.probe()? != Probe::Nothing {
+                return Ok(outcome);
+            }
+            site.wait()?;
+        }
+        Ok(failed(Failure::Setup, "no supervisor takes the session on"))
     }
 
     fn set_up(&self, stage: &StageId, disk: &dyn Disk) -> Result<Outcome, Wrong> {

@@ -33,6 +33,13 @@ pub fn target(ground: &Ground, known: &Commit, trunk: &Commit) -> Result<Target,
     })
 }
 
+/// The head of a stage's branch, if all of it is in the trunk: then it has done its work.
+pub fn merged_branch(ground: &Ground, stage: &StageId) -> Result<Option<String>, Refused> {
+    let head = landing::resolve(&ground.root, &format!("refs/heads/{}", Ground::branch(stage)))?;
+    let Some(head) = head else { return Ok(None) };
+    Ok(landing::contains(&ground.root, &head, &ground.trunk())?.then_some(head))
+}
+
 /// Stages whose worktree is gone, although nobody of ours is at it.
 pub fn lost(ground: &Ground, run: &Run) -> BTreeSet<StageId> {
     let is_at_it = |id: &StageId| {
@@ -46,26 +53,34 @@ pub fn lost(ground: &Ground, run: &Run) -> BTreeSet<StageId> {
     has_one.map(|(id, _)| id).filter(is_lost).cloned().collect()
 }
 
+/// What there is of the worktree of a stage that nobody has worked in yet. Half of one is cleared away.
+pub fn worktree(ground: &Ground, stage: &StageId, base: &Commit) -> Result<Found, Refused> {
+    let root = ground.root.as_path();
+    let path = ground.worktree(stage);
+    let listed = worktrees::list(root)?.into_iter().find(|it| it.path == path);
+    let branch = format!("refs/heads/{}", Ground::branch(stage));
+    // All files of its branch are there, or it is half of one.
+    let is_whole = |it: &&worktrees::Listed| {
+        it.branch.as_ref() == Some(&branch) && worktrees::is_clean(&path).unwrap_or(false)
+    };
+    match listed.as_ref().filter(is_whole).and_then(|it| it.head.as_deref()) {
+        Some(head) => {
+            let base = landing::common(root, base.0.as_str(), head)?;
+            Ok(Found::Worktree { base: Commit(Text::new(base)) })
+        }
+        None if listed.is_some() => {
+            worktrees::remove(root, &path)?;
+            Ok(Found::HalfMade)
+        }
+        None => Ok(Found::Nothing),
+    }
+}
+
 /// What became of an effect that somebody began and did not live to tell of.
 pub fn found(ground: &Ground, run: &Run, key: &Key, effect: &Effect) -> Result<Found, Refused> {
     let root = ground.root.as_path();
     Ok(match effect {
-        Effect::AddWorktree { stage, base } => {
-            let path = ground.worktree(stage);
-            let listed = worktrees::list(root)?.into_iter().find(|it| it.path == path);
-            let whole = listed.as_ref().filter(|it| !it.is_prunable).and_then(|it| it.head.as_deref());
-            match whole {
-                Some(head) => {
-                    let base = landing::common(root, base.0.as_str(), head)?;
-                    Found::Worktree { base: Commit(Text::new(base)) }
-                }
-                None if listed.is_some() => {
-                    worktrees::remove(root, &path)?;
-                    Found::HalfMade
-                }
-                None => Found::Nothing,
-            }
-        }
+        Effect::AddWorktree { stage, base } => worktree(ground, stage, base)?,
         Effect::Spawn { .. } => match ground.site(key).probe() {
             Ok(Probe::Nothing) | Err(_) => Found::Nothing,
             Ok(Probe::Running | Probe::Ended(_) | Probe::Died) => Found::Session,
@@ -85,7 +100,8 @@ pub fn found(ground: &Ground, run: &Run, key: &Key, effect: &Effect) -> Result<F
         Effect::RemoveWorktree { stage } => {
             let path = ground.worktree(stage);
             let is_known = worktrees::list(root)?.iter().any(|it| it.path == path);
-            if is_known || path.exists() { Found::Nothing } else { Found::Gone }
+            let is_left = is_known || path.exists() || merged_branch(ground, stage)?.is_some();
+            if is_left { Found::Nothing } else { Found::Gone }
         }
         Effect::Land { to, .. } => has(root, &ground.trunk(), to)?,
         Effect::Promote { to } => has(root, &ground.target, to)?,

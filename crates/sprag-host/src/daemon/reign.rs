@@ -4,15 +4,21 @@
 use std::fs::File;
 use std::io;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
 
 use crate::disk::{self, Disk};
+use crate::exec;
+use crate::processes;
 use crate::store::lock_within;
 
 /// Held for as long as this daemon lives.
 #[derive(Debug)]
 pub struct Reign {
     _lock: File,
+    /// Held by all that was started in this reign, too.
+    children: File,
     pub epoch: u64,
 }
 
@@ -20,13 +26,56 @@ pub struct Reign {
 pub fn begin(run: &Path, disk: &dyn Disk) -> io::Result<Option<Reign>> {
     disk.make_dirs(run)?;
     let lock = disk::append_regular(&run.join("lock"))?;
-    if !lock_within(&lock, Duration::ZERO)? {
+    if !lock_within(&lock, STARTING)? {
         return Ok(None);
     }
+    let children = settle_predecessors(run)?;
     let epoch = last(run)? + 1;
     // On the disk before anything is done in its name.
     disk::replace(disk, &run.join("epoch"), format!("{epoch}\n").as_bytes())?;
-    Ok(Some(Reign { _lock: lock, epoch }))
+    exec::tie_all(format!("{}{epoch}", mark(run)).into(), children.try_clone()?);
+    Ok(Some(Reign { _lock: lock, children, epoch }))
+}
+
+impl Drop for Reign {
+    fn drop(&mut self) {
+        // All of them have ended. If not, whoever comes next has to wait for nobody we know of.
+        self.children.unlock().unwrap_or_default();
+    }
+}
+
+/// A program that a killed daemon was about to start holds all it held, until it has started.
+const STARTING: Duration = Duration::from_millis(300);
+
+/// How long git may take to end what somebody began who is gone.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How often those who are waited for are looked at.
+const LOOK: Duration = Duration::from_millis(50);
+
+fn mark(run: &Path) -> String {
+    format!("{}#", run.display())
+}
+
+/// A daemon that was killed leaves behind what it had started and was waiting for. Git is let finish, since half of
+/// what it does is worse than all of it, and nothing is looked at before; a check shows nothing to anybody any more.
+/// They hold a lock together, which is ours then.
+fn settle_predecessors(run: &Path) -> io::Result<File> {
+    let lock = disk::append_regular(&run.join("children"))?;
+    let until = Instant::now() + PATIENCE;
+    while !lock_within(&lock, LOOK)? {
+        let is_late = Instant::now() >= until;
+        for process in processes::whose_variable_begins(exec::MARK, &mark(run)) {
+            let is_git = processes::name_of(process).is_some_and(|name| name.starts_with("git"));
+            if is_late || !is_git {
+                processes::signal(process, Signal::KILL);
+            }
+        }
+        // Whoever hides from us for so long must not keep us from ever going on.
+        if is_late {
+            break;
+        }
+    }
+    Ok(lock)
 }
 
 /// The number of the youngest reign; 0 before the first.

@@ -173,11 +173,24 @@ fn refuse_nested(worktree: &Path, head: Option<&str>, env: &[(&str, &OsStr)]) ->
     Ok(())
 }
 
-/// Lets git forget a worktree whose folder somebody has deleted: it keeps its name otherwise.
-pub fn forget_deleted(dir: &Path, path: &Path) -> Result<(), Refused> {
+/// Makes room for a worktree: lets git forget one whose folder somebody has deleted, and puts aside what git knows
+/// nothing of. Whosever that is, it is not thrown away.
+pub fn make_room(dir: &Path, path: &Path) -> Result<(), Refused> {
     let _alone = alone();
-    let known = listed(dir)?.into_iter().find(|it| it.path == path && !path.exists());
-    if known.is_some() { take_away(dir, path, known) } else { Ok(()) }
+    let known = listed(dir)?.into_iter().find(|it| it.path == path);
+    match (known, path.exists()) {
+        (Some(known), false) => take_away(dir, path, Some(known)),
+        (None, true) => put_aside(path),
+        (Some(_), true) | (None, false) => Ok(()),
+    }
+}
+
+fn put_aside(path: &Path) -> Result<(), Refused> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let free =
+        (1..1000).map(|number| path.with_file_name(format!("{name}.aside-{number}"))).find(|it| !it.exists());
+    let Some(free) = free else { return Err(Refused(format!("`{}` is in the way", path.display()))) };
+    fs::rename(path, free).map_err(|error| Refused(format!("`{}` is in the way: {error}", path.display())))
 }
 
 /// Takes a worktree away. What it holds must have been kept.
@@ -303,12 +316,24 @@ mod tests {
         fs::write(path.join("new"), "x").unwrap();
         git.run_in(&path, &["add", "-A"]);
         git.run_in(&path, &["commit", "-q", "-m", "work"]);
-        forget_deleted(git.dir(), &path).unwrap();
+        make_room(git.dir(), &path).unwrap();
         assert!(path.join("new").exists(), "one that is there is left alone");
         fs::remove_dir_all(&path).unwrap();
         assert!(add(git.dir(), &path, "sprag/one", &base, "again").is_err(), "git keeps its name");
-        forget_deleted(git.dir(), &path).unwrap();
+        make_room(git.dir(), &path).unwrap();
         add(git.dir(), &path, "sprag/one", &base, "again").unwrap();
         assert!(path.join("new").exists());
+    }
+
+    #[test]
+    fn what_is_in_the_way_is_put_aside() {
+        let git = Scratch::new();
+        let base = git.commit("a", "1");
+        let path = git.dir().join(".worktrees/one");
+        fs::create_dir_all(&path).unwrap();
+        fs::write(path.join("x"), "somebody's").unwrap();
+        make_room(git.dir(), &path).unwrap();
+        add(git.dir(), &path, "sprag/one", &base, "stage").unwrap();
+        assert_eq!(fs::read_to_string(git.dir().join(".worktrees/one.aside-1/x")).unwrap(), "somebody's");
     }
 }

@@ -2,6 +2,7 @@
 //! very program. No network, no key, nothing of the user's is touched.
 
 mod intents;
+mod plan;
 mod stage;
 
 use std::fs;
@@ -20,11 +21,18 @@ pub struct Args {
     /// Keep the repository and print where it is
     #[arg(long)]
     keep: bool,
+    /// Show how a plan is run instead: four stages, a crash and a conflict
+    #[arg(long)]
+    plan: bool,
 }
 
 pub fn run(args: Args, _cx: &Cx) -> Outcome {
     let temp = tempfile::Builder::new().prefix("demo-").tempdir()?;
     let stage = Stage::new(temp.path())?;
+    if args.plan {
+        plan::play(&stage, temp.path())?;
+        return Ok(end(&args, temp, "`sprag plan new` writes a plan to start from"));
+    }
     stage.say("An agent client calls `sprag hook` at every event. Here the agent is a script;");
     stage.say("the hook, git and the repository are real.");
     commands(&stage)?;
@@ -37,11 +45,15 @@ pub fn run(args: Args, _cx: &Cx) -> Outcome {
     stage.show(&["debt", "list"])?;
     stage.title("The session with the review, told from its records: sprag explain session-4");
     stage.show(&["explain", "session-4"])?;
+    Ok(end(&args, temp, "`sprag init` installs the hooks into your clients, after showing the change"))
+}
+
+fn end(args: &Args, temp: tempfile::TempDir, next: &str) -> Ending {
     if args.keep {
         output::line(format!("\nkept in `{}`", temp.keep().display()));
     }
-    output::line("\nnext: `sprag init` installs the hooks into your clients, after showing the change");
-    Ok(Ending::Done)
+    output::line(format!("\nnext: {next}"));
+    Ending::Done
 }
 
 /// What an agent would run is read before it runs.

@@ -413,6 +413,22 @@ fn a_report_from_a_sandbox_is_taken_in_by_the_next_hook() {
 }
 
 #[test]
+fn the_demo_runs_a_plan_with_a_crash_and_a_conflict() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.run(&["demo", "--plan"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let states: Vec<&str> = ran.stdout.lines().filter(|line| line.starts_with("  english  ")).collect();
+    assert!(
+        states.iter().any(|line| line.ends_with("conflicted"))
+            || ran.stdout.contains("german                   conflicted"),
+        "{}",
+        ran.stdout
+    );
+    assert!(states.iter().filter(|line| line.ends_with("running")).count() >= 2, "{}", ran.stdout);
+    assert!(ran.stdout.contains("  english: Hello\n  german: Hallo\n"), "{}", ran.stdout);
+}
+
+#[test]
 fn the_demo_shows_the_main_job_and_touches_nothing() {
     let sandbox = Sandbox::new();
     let ran = sandbox.run(&["demo"]);

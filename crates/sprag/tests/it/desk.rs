@@ -60,8 +60,16 @@ impl Desk {
     }
 
     pub fn run(&self) -> Ran {
+        self.run_with(&[])
+    }
+
+    pub fn run_with(&self, more: &[&str]) -> Ran {
         let plan = self.sandbox.home.join("plan.md").display().to_string();
-        self.sandbox.run(&["run", &plan, "--trust"])
+        self.sandbox.run(&[&["run", &plan, "--trust"], more].concat())
+    }
+
+    pub fn run_id(&self) -> String {
+        self.records()[0]["body"]["run"].as_str().unwrap().to_owned()
     }
 
     pub fn start(&self) -> Child {

@@ -7,6 +7,7 @@
 )]
 
 mod bad_input;
+mod battered;
 mod blame;
 mod broker;
 mod bypasses;

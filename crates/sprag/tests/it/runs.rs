@@ -26,6 +26,21 @@ fn a_diamond_of_stages_ends_merged_and_nothing_is_left_over() {
 }
 
 #[test]
+fn a_plan_is_run_again_only_after_what_was_merged_has_landed() {
+    let desk = Desk::new();
+    desk.plan(&[desk.stage("a", &[], "date +%s%N >a", "test -f a")]);
+    assert_eq!(desk.run().code, 0);
+    let merged = desk.git("rev-parse refs/sprag/p/trunk");
+    let again = desk.run();
+    assert_eq!(again.code, 0);
+    assert!(again.stdout.contains("next: git switch main && git merge --ff-only"), "{}", again.stdout);
+    assert_eq!((desk.runs("a"), desk.git("rev-parse refs/sprag/p/trunk")), (1, merged));
+    desk.git("merge -q --ff-only refs/sprag/p/trunk");
+    assert_eq!(desk.run().code, 0);
+    assert_eq!(desk.runs("a"), 2);
+}
+
+#[test]
 fn a_conflict_is_resolved_by_a_session_that_is_told_of_it() {
     let desk = Desk::new();
     let script = |id: &str| {

@@ -77,13 +77,10 @@ pub fn take(run: &mut Run, key: &Key, effect: &Effect, outcome: &Outcome) {
         }
         Effect::Land { number, to, .. } => {
             *run.tries.entry(*number).or_default() += 1;
-            match outcome {
-                Outcome::Done => {
-                    let left = run.queue.landed(*number, to);
-                    run.left(left);
-                }
-                // It is put back, and then tried again.
-                _ => {}
+            // Where the trunk was somewhere else, it is put back and this is tried again.
+            if *outcome == Outcome::Done {
+                let left = run.queue.landed(*number, to);
+                run.left(left);
             }
         }
         Effect::Restore { .. } => run.restorations += 1,

@@ -40,11 +40,15 @@ impl Stage {
     }
 
     pub fn git(&self, args: &[&str]) -> Result<(), Failure> {
+        self.git_says(args).map(drop)
+    }
+
+    pub fn git_says(&self, args: &[&str]) -> Result<String, Failure> {
         let ran = git::in_own_repository(&self.project, args).map_err(|error| {
             Failure::demo(format!("git cannot be started: {error}")).next("git --version")
         })?;
         match ran.succeeded() {
-            true => Ok(()),
+            true => Ok(String::from_utf8_lossy(&ran.stdout).into_owned()),
             false => Err(Failure::demo(format!(
                 "`git {}` failed: {}",
                 args.join(" "),
@@ -192,7 +196,7 @@ impl Stage {
         let args: Vec<&OsStr> = args.iter().map(OsStr::new).collect();
         let home = self.home.as_os_str();
         let env = [("SPRAG_HOME", home), ("HOME", home), ("NO_COLOR", OsStr::new("1"))];
-        let deadline = Duration::from_secs(20);
+        let deadline = Duration::from_secs(60);
         let program = self.program.as_os_str();
         let run = Run {
             program,

@@ -1,0 +1,155 @@
+//! Runs to which everything happens that can: agents that crash, hang, clash and fail, and a run that is killed at any
+//! time. Whatever dies, nothing is lost, nothing is done twice and nothing is left behind.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::desk::Desk;
+
+/// The last state of every stage, as the run told it.
+fn states(told: &str) -> BTreeMap<String, String> {
+    let lines = told.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    lines.map(|line| (text(&line["stage"]), text(&line["state"]))).collect()
+}
+
+/// Processes that were started for a session of this run.
+fn of_run(run: &str) -> Vec<String> {
+    let entries = fs::read_dir("/proc").unwrap().flatten();
+    let has_it = |bytes: &Vec<u8>| {
+        bytes
+            .split(|&byte| byte == 0)
+            .any(|entry| entry.starts_with(format!("SPRAG_SESSION={run}").as_bytes()))
+    };
+    let pids = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    pids.filter(|pid| fs::read(format!("/proc/{pid}/environ")).ok().is_some_and(|bytes| has_it(&bytes)))
+        .collect()
+}
+
+/// What the agent of a stage of the large diamond does, by its place in it.
+fn trouble(desk: &Desk, at: usize) -> String {
+    let once = format!("{}/once-{at}", desk.sandbox.home.display());
+    let first = |then: &str| format!("if [ ! -e {once} ]; then touch {once}; {then}; fi\n");
+    let work = format!("mkdir -p out; echo {at} >out/s{at}");
+    match at % 7 {
+        // Crashes after it has committed something, and before.
+        1 => format!("{}{work}", first("echo half >half; git add -A; git commit -qm half; exit 3")),
+        2 => format!("{}{work}", first("kill -9 $$")),
+        // Hangs for longer than it may take.
+        3 => format!("{}{work}", first("sleep 600")),
+        // Changes what others change, too; whoever comes second is told, and merges.
+        4 | 6 => format!(
+            "if grep -q '^## Conflict' $SPRAG_BRIEF; then git merge -q -X ours refs/sprag/p/trunk; else {work}; echo {at} >README; fi"
+        ),
+        // Does not what it should, until it is told.
+        5 => format!(
+            "{work}; if grep -q '^## What is to be mended' $SPRAG_BRIEF; then echo good >out/g{at}; fi"
+        ),
+        _ => work,
+    }
+}
+
+#[test]
+fn a_large_diamond_ends_merged_or_with_a_person_whatever_its_agents_do() {
+    let desk = Desk::new();
+    let mut stages = Vec::new();
+    let name = |at: usize| format!("s{at}");
+    for at in 0..29 {
+        let needs: Vec<String> = match at {
+            0 => vec![],
+            1..=7 => vec![name(0)],
+            28 => (22..28).map(name).collect(),
+            _ => vec![name(at - 7), name(if at % 7 == 0 { at - 1 } else { at - 6 })],
+        };
+        let needs: Vec<&str> = needs.iter().map(String::as_str).collect();
+        let acceptance =
+            if at % 7 == 5 { format!("test -f out/g{at}") } else { format!("test -f out/s{at}") };
+        let stage = desk.stage(&name(at), &needs, &trouble(&desk, at), &acceptance);
+        let budget = if at % 7 == 3 { "    budget: {time: 3s}\n" } else { "" };
+        stages.push(format!("{stage}{budget}"));
+    }
+    // Nothing it does is ever good enough.
+    stages.push(desk.stage("never", &["s1"], "date +%N >never", "false"));
+    desk.plan(&stages);
+    let ran = desk.run_with(&["--json"]);
+    assert_eq!(ran.code, 1, "one of them is a person's: {}", ran.stderr);
+    let states = states(&ran.stdout);
+    assert_eq!(states.len(), 30);
+    for (stage, state) in &states {
+        let wanted = if stage == "never" { "review" } else { "done" };
+        assert_eq!(state, wanted, "{stage}: {states:?}");
+    }
+    desk.assert_all_landed_was_tested();
+    let tree = desk.git("ls-tree -r --name-only refs/sprag/p/trunk");
+    (0..29).for_each(|at| assert!(tree.lines().any(|path| path == format!("out/s{at}")), "{at}: {tree}"));
+    let conflicted =
+        desk.records().iter().filter(|it| it["body"]["outcome"]["outcome"] == "conflicted").count();
+    assert!(conflicted > 0, "they have met");
+    assert_eq!(of_run(&desk.run_id()), Vec::<String>::new());
+}
+
+/// Another number each time, the same ones in every run.
+fn chance(state: &mut u64) -> u64 {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    *state
+}
+
+#[test]
+fn a_run_that_is_killed_at_any_time_loses_nothing_and_does_nothing_twice() {
+    let rounds: u32 = std::env::var("SPRAG_ROUNDS").map_or(12, |rounds| rounds.parse().unwrap());
+    let (mut killed, mut state) = (0, 20_261_116);
+    while killed < rounds {
+        let desk = Desk::new();
+        desk.plan(&[
+            desk.stage("a", &[], "sleep 0.2; echo a >a", "test -f a"),
+            desk.stage("b", &["a"], "sleep 0.1; echo b >b", "test -f b"),
+            desk.stage("c", &["a"], "echo c >c; sleep 0.3", "test -f c"),
+            desk.stage("d", &["a"], "echo d >README", "true"),
+            desk.stage("e", &["b", "c", "d"], "cat b c >e", "grep -q b e"),
+        ]);
+        let mut is_over = false;
+        while !is_over {
+            let mut run = desk.start();
+            // Any time is as good as any other: what is looked at has to hold after each.
+            let until = Duration::from_millis(chance(&mut state) % 400);
+            let (tell, told) = std::sync::mpsc::channel();
+            let pid = Pid::from_child(&run);
+            let killer = std::thread::spawn(move || {
+                if told.recv_timeout(until).is_err() {
+                    kill_process(pid, Signal::KILL).unwrap_or_default();
+                }
+            });
+            let code = run.wait().unwrap().code();
+            tell.send(()).unwrap_or_default();
+            killer.join().unwrap();
+            match code {
+                Some(code) => {
+                    assert_eq!(code, 0, "{:?}", desk.records().last());
+                    is_over = true;
+                }
+                None => killed += 1,
+            }
+        }
+        for stage in ["a", "b", "c", "d", "e"] {
+            assert_eq!(desk.runs(stage), 1, "`{stage}` is worked at once");
+        }
+        desk.assert_all_landed_was_tested();
+        assert_eq!((desk.on_trunk("e"), desk.on_trunk("README")), ("b\nc".to_owned(), "d".to_owned()));
+        assert_eq!(desk.git("worktree list --porcelain").matches("worktree ").count(), 1);
+        assert_eq!(desk.git("branch --list sprag/*"), "");
+        assert_eq!(of_run(&desk.run_id()), Vec::<String>::new());
+        let keys = desk
+            .records()
+            .iter()
+            .filter(|it| it["kind"] == "effect.outcome")
+            .map(|it| it["body"]["key"].to_string())
+            .collect::<Vec<_>>();
+        assert_eq!(keys.iter().collect::<BTreeSet<_>>().len(), keys.len(), "every effect is settled once");
+    }
+}
