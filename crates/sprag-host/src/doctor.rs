@@ -1,6 +1,8 @@
 //! Finding out whether Sprag works here: not by reading settings alone, but by sending an event
 //! through the hook that is installed. Every finding says what to do next.
 
+mod walls;
+
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -67,6 +69,8 @@ pub fn examine(places: &Places, env: &Env, now: Timestamp, mut progress: impl Fn
         }
     }
     findings.push(sandbox(places, env));
+    progress("walls");
+    findings.push(walls::walls(places, env));
     findings.push(clock(places, now));
     for client in CLIENTS {
         progress(client.name);

@@ -4,6 +4,7 @@ pub mod blobs;
 pub mod history;
 pub mod landing;
 pub mod marks;
+pub mod proof;
 pub mod worktrees;
 
 use std::ffi::{OsStr, OsString};

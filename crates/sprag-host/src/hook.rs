@@ -14,7 +14,7 @@ use std::sync::{Mutex, mpsc};
 use std::time::Duration;
 
 use sprag_core::decide;
-use sprag_core::event::{Errand, Event, EventKind, Input};
+use sprag_core::event::{Errand, Event, EventKind, Input, Presence};
 use sprag_core::text::{Text, one_line};
 use sprag_core::tool::Whole;
 use sprag_core::verdict::{Ruling, Verdict};
@@ -204,6 +204,8 @@ fn judge<'a>(
         Some(runs::Task::Stage { stage }) => {
             input.anchor = anchor::at(&world, stage.as_str(), &input.event);
             input.stage = Some(stage);
+            // Whatever its client believes: a question would wait for nobody.
+            input.presence = Presence::Headless;
         }
         None => {}
     }

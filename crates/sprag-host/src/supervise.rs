@@ -5,6 +5,7 @@
 mod agent;
 mod eyes;
 mod family;
+pub mod sandbox;
 pub mod site;
 mod streams;
 mod talk;
@@ -19,6 +20,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, set_child_subreaper, setsid};
 use sprag_core::plan::exit::{By, Ended, Exit};
+use sprag_core::plan::sandbox::Wall;
 use sprag_core::plan::seen::{Seen, Trouble};
 use sprag_core::text::Text;
 
@@ -29,8 +31,10 @@ use crate::places::{self, UserPlaces};
 use crate::processes;
 use crate::runs::{Run, Task};
 
+use agent::NoAgent;
 pub use agent::become_agent;
 use eyes::Eyes;
+use family::Hears;
 pub use family::sweep;
 use site::{Claim, Site, Spawn, Word};
 use streams::Streams;
@@ -129,13 +133,22 @@ fn keep(site: &Site, spawn: &Spawn, disk: &dyn Disk) -> io::Result<Kept> {
     };
     let mut started = match agent::start(spawn, site, run.as_ref().map(|run| run.token.as_str())) {
         Ok(started) => started,
-        Err(error) => {
+        Err(NoAgent::Unconfined(why)) => {
+            let ended = Ended::Unconfined { why: Text::new(&why) };
+            return Ok(Kept { ended, by: By::Itself, seen: None });
+        }
+        Err(NoAgent::NotStarted(error)) => {
             let program = spawn.argv.first().map_or("", String::as_str);
             return Ok(Kept::refused(&format!("`{program}` cannot be started: {error}")));
         }
     };
     let agent = Pid::from_child(&started);
     site.note_agent(disk, started.id())?;
+    remember(agent, disk);
+    let hears = match spawn.confined.as_ref().map(|confined| confined.by) {
+        Some(Wall::Bubblewrap) => Hears::AllBelow,
+        Some(Wall::Landlock) | None => Hears::Group,
+    };
     let handle = pidfd_open(agent, PidfdFlags::empty())?;
     let mut streams = Streams::new(&mut started, site);
     let mut eyes = Eyes::new(&spawn.watch);
@@ -159,13 +172,13 @@ fn keep(site: &Site, spawn: &Spawn, disk: &dyn Disk) -> io::Result<Kept> {
         };
         let until = match (&ending, reason) {
             (None, Some(by)) => {
-                family::tell(agent, Signal::TERM);
+                family::tell(agent, hears, Signal::TERM);
                 ending = Some(Ending { by, killed_at: now + grace });
                 now + grace
             }
             (None, None) => spent.map_or(deadline, |spent| spent.min(deadline)),
             (Some(ending), _) if now >= ending.killed_at => {
-                family::tell(agent, Signal::KILL);
+                family::tell(agent, Hears::Group, Signal::KILL);
                 now + LOOK
             }
             (Some(ending), _) => ending.killed_at,
@@ -175,7 +188,7 @@ fn keep(site: &Site, spawn: &Spawn, disk: &dyn Disk) -> io::Result<Kept> {
         streams.take(|said| eyes.hear(said));
         eyes.look(site, disk);
         match site::heard(&words) {
-            Some(Word::Interrupt) => family::tell(agent, Signal::INT),
+            Some(Word::Interrupt) => family::tell(agent, hears, Signal::INT),
             Some(Word::Stop) => is_told = true,
             None => {}
         }
@@ -185,6 +198,14 @@ fn keep(site: &Site, spawn: &Spawn, disk: &dyn Disk) -> io::Result<Kept> {
     let by = ending.map_or(By::Itself, |ending| ending.by);
     let seen = eyes.close(site, disk, (by == By::Budget).then_some(Trouble::Budget));
     Ok(Kept { ended, by, seen })
+}
+
+/// Whatever is below it is no person. Its hooks would say so themselves, but not from behind a wall.
+fn remember(agent: Pid, disk: &dyn Disk) {
+    let process = u32::try_from(agent.as_raw_nonzero().get()).ok().and_then(processes::look);
+    if let (Some(user), Some((process, _))) = (UserPlaces::find(&Env::Real), process) {
+        person::remember(&user, disk, process).unwrap_or_default();
+    }
 }
 
 /// Until the agent ends, prints or somebody speaks.

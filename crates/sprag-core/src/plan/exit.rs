@@ -28,6 +28,10 @@ pub enum Ended {
     Refused {
         why: Text<500>,
     },
+    /// It was never started either, for want of walls around it.
+    Unconfined {
+        why: Text<500>,
+    },
 }
 
 /// Who ended it.

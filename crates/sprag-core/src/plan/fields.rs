@@ -1,6 +1,6 @@
 //! The fields of a plan, as one table: what is unknown is told by it, and the document is made from it.
 
-use super::spec::{Confine, Effort, Kind, Known, Mode, OnExceed, Stream};
+use super::spec::{Caching, Confine, Effort, Kind, Known, Mode, OnExceed, Stream};
 
 /// One field of a map.
 #[derive(Clone, Copy, Debug)]
@@ -83,6 +83,8 @@ table! { STAGE "stage":
     exclusive "true, false" "false" "no other stage runs beside it",
     outputs "outputs" "none" "what it leaves for those that build on it (`sprag stage output`)",
     verify "depth" "standard" "`quick`, `standard`, `deep` (with a review by somebody else)",
+    copy "paths" "none" "files of your checkout that no commit has, such as `.env`: its worktree gets them, and they are never committed",
+    caches "caches" "none" "what takes long to make again, taken over from your checkout",
 }
 
 table! { CHECK "check":
@@ -142,6 +144,11 @@ table! { OUTPUT "output":
     description "text" "empty" "what it is",
 }
 
+table! { CACHE "cache":
+    path "path" "required" "a directory that git ignores, such as `target`",
+    how "how" "none" "`none`, `share` (the same one for both) or `reflink` (a copy that costs nothing, where the disk can do that)",
+}
+
 table! { CLIENT "client":
     command "texts" "required" "a program and its arguments; the brief is named by `SPRAG_BRIEF`",
     stream "stream" "none" "`claude` or `codex`: it prints what that client prints, and is held to what it says",
@@ -149,7 +156,7 @@ table! { CLIENT "client":
 
 /// All of them, the outermost first.
 pub const TABLES: &[Table] =
-    &[ROOT, STAGE, CHECK, WIRING, DEAD_CODE, REGRESSION, TASK, BUDGET, SANDBOX, GROUP, OUTPUT, CLIENT];
+    &[ROOT, STAGE, CHECK, WIRING, DEAD_CODE, REGRESSION, TASK, BUDGET, SANDBOX, GROUP, OUTPUT, CLIENT, CACHE];
 
 /// Names that stand in the tables as prose, so that a test can compare them.
 pub const CHOICES: &[(&str, &[&str])] = &[
@@ -160,4 +167,5 @@ pub const CHOICES: &[(&str, &[&str])] = &[
     ("on_exceed", OnExceed::NAMES),
     ("confine", Confine::NAMES),
     ("stream", Stream::NAMES),
+    ("how", Caching::NAMES),
 ];

@@ -22,6 +22,7 @@ pub mod record;
 pub mod retry;
 pub mod run;
 pub mod said;
+pub mod sandbox;
 pub mod schedule;
 pub mod scope;
 pub mod seen;

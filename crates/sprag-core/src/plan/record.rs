@@ -245,6 +245,7 @@ impl Ended {
         let trouble = exit.seen.as_ref().and_then(|seen| seen.trouble.as_ref());
         match (exit.by, &exit.ended, killed) {
             (_, exit::Ended::Refused { .. }, _) => failed(Failure::Setup),
+            (_, exit::Ended::Unconfined { .. }, _) => failed(Failure::Sandbox),
             (By::Told, _, Some(Because::Wedged)) => failed(Failure::Wedged),
             (By::Told, _, Some(Because::Over) | None) => Ended::Stopped,
             (By::Budget, _, _) => failed(Failure::Budget),
@@ -308,6 +309,7 @@ mod tests {
             (exit::Ended::Signal(15), By::Told, Some(Because::Over), Ended::Stopped),
             (exit::Ended::Signal(15), By::Told, Some(Because::Wedged), failed(Failure::Wedged)),
             (exit::Ended::Refused { why: Text::new("x") }, By::Itself, None, failed(Failure::Setup)),
+            (exit::Ended::Unconfined { why: Text::new("x") }, By::Itself, None, failed(Failure::Sandbox)),
         ] {
             assert_eq!(Ended::of(&exit(ended, by), killed, Progress::Nothing), comes_to);
         }

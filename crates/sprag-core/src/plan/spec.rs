@@ -83,6 +83,18 @@ pub struct StageSpec {
     pub sharing: Sharing,
     pub outputs: Vec<Output>,
     pub verify: Profile,
+    /// Files of the user's checkout that no commit has and that its worktree gets. They are never committed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub copy: Vec<RelPath>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub caches: Vec<Cached>,
+}
+
+/// Something that can be made again and takes long, such as what a build leaves behind.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cached {
+    pub path: RelPath,
+    pub how: Caching,
 }
 
 choices! {
@@ -123,6 +135,14 @@ choices! {
     Stream {
         Claude "claude",
         Codex "codex",
+    }
+    /// What a worktree has of a cache of the user's checkout.
+    Caching {
+        None "none",
+        /// The same one: whoever writes to it writes to both.
+        Share "share",
+        /// One of its own, of the same blocks of the disk, where that can be had for nothing.
+        Reflink "reflink",
     }
     /// Clients that bring an agent along.
     Known {

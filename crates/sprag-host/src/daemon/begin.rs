@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use sprag_core::plan::record::Recorded;
 use sprag_core::plan::run::Run;
 use sprag_core::plan::spec::Plan;
-use sprag_core::plan::stage::Commit;
+use sprag_core::plan::stage::{Commit, StageId};
 use sprag_core::plan::values::Branch;
 use sprag_core::text::Text;
 
+use super::confine;
 use super::jobs::Ground;
 use super::log::{self, Log};
 use super::notes;
@@ -41,9 +42,20 @@ pub enum Was {
 pub enum Cannot {
     NoRepository,
     NoBranch,
-    NoTarget { name: String },
-    AtWork { pid: u32 },
-    NoRun { name: String },
+    NoTarget {
+        name: String,
+    },
+    AtWork {
+        pid: u32,
+    },
+    NoRun {
+        name: String,
+    },
+    /// A stage insists on a sandbox, and there is none.
+    NoSandbox {
+        stage: StageId,
+        why: String,
+    },
     Git(String),
     Io(io::Error),
 }
@@ -96,6 +108,10 @@ pub fn active(run: &Path) -> io::Result<Vec<(String, Run)>> {
 
 pub fn begin<'d>(places: &Places, plan: Plan, file: &Path, disk: &'d dyn Disk) -> Result<Begun<'d>, Cannot> {
     let (root, run) = folders(places)?;
+    // Told before anything is begun: a stage that cannot start would block all that builds on it.
+    if let Some((stage, why)) = confine::refused(&plan, &root) {
+        return Err(Cannot::NoSandbox { stage, why });
+    }
     let reign = rule(&run, disk)?;
     let name = plan.head.name.to_string();
     let path = path(&run, &name);

@@ -13,18 +13,18 @@ use std::time::Duration;
 
 use sprag_core::plan::brief::Told;
 use sprag_core::plan::probe::Found;
-use sprag_core::plan::record::{Effect, Outcome};
+use sprag_core::plan::record::{Checking, Effect, Outcome};
 use sprag_core::plan::run::Run;
 use sprag_core::plan::spec::StageSpec;
 use sprag_core::plan::stage::{Commit, Failure, Key, Stage, StageId};
 use sprag_core::plan::why::stage_of;
 use sprag_core::text::Text;
 
-use super::{anchor, look};
+use super::{anchor, confine, look, surroundings};
 use crate::disk::Disk;
 use crate::exec::{self, Run as Program};
 use crate::git::landing::{self, Refused, Swapped};
-use crate::git::worktrees;
+use crate::git::{proof, worktrees};
 use crate::supervise::site::{Probe, Site, Word};
 use crate::{checks, env};
 
@@ -62,14 +62,15 @@ impl Ground {
     }
 
     pub fn branch(stage: &StageId) -> String {
-        format!("sprag/{}", stage.as_str())
+        // A directory of its own: whoever may make a lock beside a branch may replace it, and all beside it.
+        format!("sprag/{}/work", stage.as_str())
     }
 
     pub fn site(&self, session: &Key) -> Site {
         site_of(&self.run, session)
     }
 
-    fn brief(&self, stage: &StageId) -> PathBuf {
+    pub fn brief(&self, stage: &StageId) -> PathBuf {
         anchor::path(&self.run, &self.plan, stage)
     }
 
@@ -144,9 +145,13 @@ impl Job {
 
     fn attempt(&self, disk: &dyn Disk) -> Result<Outcome, Wrong> {
         let root = self.ground.root.as_path();
+        // An agent has had it for itself, and git obeys what is in there.
+        if let Effect::Check { stage, of: Checking::Claim } | Effect::Salvage { stage } = &self.effect {
+            proof::prove(root, &self.ground.worktree(stage))?;
+        }
         Ok(match &self.effect {
             Effect::AddWorktree { stage, base } => self.add_worktree(stage, base, disk)?,
-            Effect::Setup { stage } => self.set_up(stage)?,
+            Effect::Setup { stage } => self.set_up(stage, disk)?,
             Effect::Check { stage, of } => self.check(stage, *of, disk)?,
             Effect::WriteBrief { stage, brief } => match self.brief(stage, *brief, disk)? {
                 Some(written) => {
@@ -195,6 +200,8 @@ impl Job {
                     let branch = format!("refs/heads/{}", Ground::branch(stage));
                     landing::drop_reference(root, &branch, &head)?;
                 }
+                confine::forget(&self.ground, stage, disk);
+                surroundings::leave(&self.ground, stage, disk);
                 Outcome::Done
             }
         })
@@ -256,8 +263,11 @@ impl Job {
         Ok(failed(Failure::Setup, "no supervisor takes the session on"))
     }
 
-    fn set_up(&self, stage: &StageId) -> Result<Outcome, Wrong> {
+    fn set_up(&self, stage: &StageId, disk: &dyn Disk) -> Result<Outcome, Wrong> {
         let Some(spec) = &self.spec else { return Ok(failed(Failure::Setup, "the plan has no such stage")) };
+        if let Err(why) = surroundings::furnish(&self.ground, spec, disk) {
+            return Ok(failed(Failure::Setup, &why));
+        }
         let dir = self.ground.worktree(stage).join(spec.working_dir.as_str());
         for command in &spec.setup {
             let unset = checks::unset();

@@ -10,7 +10,7 @@ use sprag_core::time::Timestamp;
 
 use super::landing::{Recipe, Refused, act, commit, refused, resolve, swap, tree_of};
 use crate::disk::{self, Disk};
-use crate::exec::Ran;
+use crate::exec::{Ending, Ran};
 use crate::places;
 
 /// Two worktrees that are made or taken away at once get into each other's way: git has no lock for its list.
@@ -85,7 +85,11 @@ pub fn add_at(dir: &Path, path: &Path, commit: &str) -> Result<(), Refused> {
 /// Sees to it that worktrees within the user's checkout are not taken for files of it. The list is the clone's own,
 /// and nobody commits it.
 pub fn keep_out_of_sight(root: &Path, disk: &dyn Disk) -> std::io::Result<()> {
-    const LINE: &str = "/.worktrees/";
+    leave_out(root, "/.worktrees/", disk)
+}
+
+/// Adds a pattern to the list of what git takes no notice of in this clone.
+pub fn leave_out(root: &Path, pattern: &str, disk: &dyn Disk) -> std::io::Result<()> {
     let _alone = alone();
     let common = places::common_dir(root).ok_or(std::io::ErrorKind::NotFound)?;
     let path = common.join("info/exclude");
@@ -94,12 +98,12 @@ pub fn keep_out_of_sight(root: &Path, disk: &dyn Disk) -> std::io::Result<()> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
         Err(error) => return Err(error),
     };
-    if before.lines().any(|line| line.trim_end() == LINE) {
+    if before.lines().any(|line| line.trim_end() == pattern) {
         return Ok(());
     }
     let gap = if before.is_empty() || before.ends_with('\n') { "" } else { "\n" };
     disk::make_parent(disk, &path)?;
-    disk::replace(disk, &path, format!("{before}{gap}{LINE}\n").as_bytes())
+    disk::replace(disk, &path, format!("{before}{gap}{pattern}\n").as_bytes())
 }
 
 /// Whether a worktree holds nothing but what is committed, untracked files counted.
@@ -129,6 +133,16 @@ pub fn commit_below(worktree: &Path, folder: &str, why: &str) -> Result<Option<S
 pub fn is_unchanged(worktree: &Path) -> Result<bool, Refused> {
     let args = ["status", "--porcelain", "-z", "--untracked-files=no", "--ignore-submodules=none"];
     done(act(worktree, &args, &[])?).map(|ran| ran.stdout.is_empty())
+}
+
+/// Whether git takes no notice of a path.
+pub fn is_ignored(worktree: &Path, path: &str) -> Result<bool, Refused> {
+    let ran = act(worktree, &["check-ignore", "--quiet", "--no-index", "--", path], &[])?;
+    match ran.ending {
+        Ending::Code(0) => Ok(true),
+        Ending::Code(1) => Ok(false),
+        Ending::Code(_) | Ending::Signal | Ending::TimedOut => Err(refused(&ran)),
+    }
 }
 
 /// Keeps all that a worktree holds under a reference, and leaves the worktree as it is: `None` where its last

@@ -3,47 +3,84 @@
 
 use std::ffi::OsStr;
 use std::io;
+use std::path::Path;
 use std::process::Child;
 
 use rustix::process::{Pid, Signal, getpgrp, getpid, getppid, set_parent_process_death_signal};
 use rustix::termios::{tcgetpgrp, tcsetpgrp};
 
-use super::VARIABLE;
+use sprag_core::plan::sandbox::Reach;
+
 use super::site::{Site, Spawn};
 use super::watch::Screen;
 use crate::env::Env;
+use super::{VARIABLE, sandbox};
 use crate::exec;
 use crate::runs;
 
 /// The flag by which our program is told to become an agent.
 const AS_AGENT: &str = "--as-agent-of";
+/// And that its walls are on record in this folder.
+const WITHIN: &str = "--within";
+/// With the port of the go-between, where there is one.
+const THROUGH: &str = "--through";
+
+/// Why there is no agent.
+#[derive(Debug)]
+pub enum NoAgent {
+    /// Its walls could not be built. Without them it is not let go.
+    Unconfined(String),
+    NotStarted(io::Error),
+}
+
+impl From<io::Error> for NoAgent {
+    fn from(error: io::Error) -> NoAgent {
+        NoAgent::NotStarted(error)
+    }
+}
 
 /// `run` is the token by which hooks below it know whose they are.
-pub fn start(spawn: &Spawn, site: &Site, run: Option<&str>) -> io::Result<Child> {
+pub fn start(spawn: &Spawn, site: &Site, run: Option<&str>) -> Result<Child, NoAgent> {
     let us = std::env::current_exe()?;
-    let supervisor = getpid().as_raw_nonzero().to_string();
-    let mut args = vec!["supervise", AS_AGENT, &supervisor, "--"];
-    args.extend(spawn.argv.iter().map(String::as_str));
-    let id = site.id();
-    let mut env: Vec<(&str, &str)> =
-        spawn.env.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-    env.push((VARIABLE, &id));
-    env.extend(run.map(|run| (runs::VARIABLE, run)));
-    if spawn.watch.screen == Screen::Pipes {
-        return exec::start_piped(&us, &args, &spawn.dir, &env, spawn.stdin.as_deref());
+    let mut words = vec!["supervise".to_owned(), AS_AGENT.to_owned(), getpid().as_raw_nonzero().to_string()];
+    let mut env = spawn.env.clone();
+    if let Some(confined) = &spawn.confined {
+        words.extend([WITHIN.to_owned(), site.dir().display().to_string()]);
+        if let Reach::Hosts(hosts) = &confined.reach {
+            let port = sandbox::proxy::listen(hosts.clone())?;
+            words.extend([THROUGH.to_owned(), port.to_string()]);
+            env.extend(sandbox::proxy::env(port));
+        }
     }
-    // What the terminal is, only those know who were started in it.
-    let term = Env::Real.text("TERM").unwrap_or_default();
-    env.retain(|(name, _)| *name != "TERM");
-    env.push(("TERM", &term));
+    words.push("--".to_owned());
+    let mut args: Vec<&str> = words.iter().map(String::as_str).collect();
+    if spawn.confined.is_some() {
+        sandbox::try_out(&us, &args, spawn).map_err(NoAgent::Unconfined)?;
+    }
+    args.extend(spawn.argv.iter().map(String::as_str));
+    env.push((VARIABLE.to_owned(), site.id()));
+    env.extend(run.map(|run| (runs::VARIABLE.to_owned(), run.to_owned())));
+    if spawn.watch.screen == Screen::Terminal {
+        // What the terminal is, only those know who were started in it.
+        env.retain(|(name, _)| name != "TERM");
+        env.push(("TERM".to_owned(), Env::Real.text("TERM").unwrap_or_default()));
+    }
+    let env: Vec<(&str, &str)> = env.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    if spawn.watch.screen == Screen::Pipes {
+        return Ok(exec::start_piped(&us, &args, &spawn.dir, &env, spawn.stdin.as_deref())?);
+    }
     let child = exec::start_in_terminal(&us, &args, &spawn.dir, &env)?;
     // The keyboard is the agent's now.
-    tcsetpgrp(io::stdin(), Pid::from_child(&child))?;
+    tcsetpgrp(io::stdin(), Pid::from_child(&child)).map_err(io::Error::from)?;
     Ok(child)
 }
 
 /// Becomes the agent. Returns only if that fails.
-pub fn become_agent(supervisor: i32, argv: &[impl AsRef<OsStr>]) -> io::Error {
+pub fn become_agent(
+    supervisor: i32,
+    within: Option<(&Path, Option<u16>)>,
+    argv: &[impl AsRef<OsStr>],
+) -> io::Error {
     if let Err(error) = set_parent_process_death_signal(Some(Signal::KILL)) {
         return error.into();
     }
@@ -56,5 +93,9 @@ pub fn become_agent(supervisor: i32, argv: &[impl AsRef<OsStr>]) -> io::Error {
     {
         std::thread::yield_now();
     }
-    exec::become_program(argv)
+    match within.map(|(site, port)| sandbox::enter(&Site::at(site), port, argv)) {
+        None => exec::become_program(argv),
+        Some(Ok(argv)) => exec::become_program(&argv),
+        Some(Err(error)) => error,
+    }
 }

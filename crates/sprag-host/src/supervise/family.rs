@@ -30,14 +30,28 @@ fn ended(status: WaitStatus) -> Option<Ended> {
     status.exit_status().map(Ended::Code).or_else(|| status.terminating_signal().map(Ended::Signal))
 }
 
-/// Says it to the agent's whole group. A group that is gone needs to hear nothing.
-pub fn tell(agent: Pid, signal: Signal) {
-    kill_process_group(agent, signal).unwrap_or_default();
+/// Who hears what is said to an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hears {
+    Group,
+    /// The process we know only stands before the agent, and ends at once where the agent has time to.
+    AllBelow,
+}
+
+/// Says it to the agent and what it started. Whoever is gone needs to hear nothing.
+pub fn tell(agent: Pid, hears: Hears, signal: Signal) {
+    match hears {
+        Hears::Group => kill_process_group(agent, signal).unwrap_or_default(),
+        Hears::AllBelow => {
+            let agent = u32::try_from(agent.as_raw_nonzero().get()).unwrap_or(0);
+            processes::below(agent).into_iter().for_each(|process| processes::signal(process, signal));
+        }
+    }
 }
 
 /// Ends everything below us: the agent is gone, and what it left behind goes too.
 pub fn end_all(agent: Pid) -> io::Result<()> {
-    tell(agent, Signal::KILL);
+    tell(agent, Hears::Group, Signal::KILL);
     let us = u32::try_from(getpid().as_raw_nonzero().get()).unwrap_or(0);
     for _ in 0..ROUNDS {
         let left = processes::below(us);

@@ -12,6 +12,7 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sprag_core::plan::exit::Exit;
+use sprag_core::plan::sandbox::Confined;
 use sprag_core::plan::seen::Seen;
 use sprag_core::session::Process;
 
@@ -46,6 +47,9 @@ pub struct Spawn {
     pub stdin: Option<PathBuf>,
     #[serde(default)]
     pub watch: Watch,
+    /// The walls around it; none, if the plan or the machine has none. Older daemons asked for none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confined: Option<Confined>,
 }
 
 /// Where the terminal of a session is, for one that has one.

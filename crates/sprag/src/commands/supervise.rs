@@ -22,13 +22,20 @@ pub struct Args {
     /// Become the agent of the supervisor with this process number
     #[arg(long, value_name = "PID", conflicts_with = "folder", requires = "command", hide = true)]
     as_agent_of: Option<i32>,
+    /// Within the walls that are on record in this folder
+    #[arg(long, value_name = "FOLDER", requires = "as_agent_of", hide = true)]
+    within: Option<PathBuf>,
+    /// Let connections go through this port alone
+    #[arg(long, value_name = "PORT", requires = "within", hide = true)]
+    through: Option<u16>,
     #[arg(last = true, hide = true)]
     command: Vec<OsString>,
 }
 
 pub fn run(args: Args, _cx: &Cx) -> Outcome {
     if let Some(supervisor) = args.as_agent_of {
-        let error = supervise::become_agent(supervisor, &args.command);
+        let within = args.within.as_deref().map(|folder| (folder, args.through));
+        let error = supervise::become_agent(supervisor, within, &args.command);
         let program = args.command.first().map(|program| program.to_string_lossy()).unwrap_or_default();
         return Err(Failure::no_agent(&program, &error));
     }

@@ -41,6 +41,12 @@ impl From<Cannot> for Failure {
                 format!("there is no branch `{name}` with a commit"),
                 "git branch --list",
             ),
+            Cannot::NoSandbox { stage, why } => (
+                Kind::Usage,
+                "no_sandbox",
+                format!("stage `{}` has to be confined, and cannot be here: {why}", stage.as_str()),
+                "sprag doctor",
+            ),
             Cannot::AtWork { pid } => (
                 Kind::No,
                 "at_work",

@@ -47,6 +47,7 @@ impl Desk {
             grace: 0,
             stdin: None,
             watch: Watch::default(),
+            confined: None,
         }
     }
 

@@ -60,6 +60,8 @@ impl Sandbox {
             .env("PATH", "/usr/local/bin:/usr/bin:/bin")
             .env("HOME", &self.home)
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            // What a machine can confine agents with is not the same everywhere: who tells of it says so.
+            .env("SPRAG_SANDBOX", "off")
             .envs(self.vars.iter().map(|(name, value)| (name, value)))
             .current_dir(&self.project);
         command

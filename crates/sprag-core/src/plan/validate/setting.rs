@@ -4,10 +4,10 @@ use super::super::fields;
 use super::super::problem::{Code, Wrong, did_you_mean};
 use super::super::reading::{Fields, Reader, shown};
 use super::super::spec::{
-    Agent, Budget, Client, Confine, Group, Known, Mode, Network, OnExceed, Output, Sandbox,
+    Agent, Budget, Cached, Caching, Client, Confine, Group, Known, Mode, Network, OnExceed, Output, Sandbox,
 };
-use super::super::values::{Label, Readable};
-use crate::written::{Node, What};
+use super::super::values::{Label, Readable, RelPath};
+use crate::written::{At, Node, What};
 
 pub fn budget(reader: &mut Reader, fields: &Fields<'_>) -> Budget {
     let read = fields.get("budget").and_then(|node| reader.fields(node, &fields::BUDGET));
@@ -49,6 +49,11 @@ pub fn sandbox(reader: &mut Reader, fields: &Fields<'_>) -> Option<Sandbox> {
     let confine = reader.optional(&fields, "confine").unwrap_or(Confine::Auto);
     let network =
         fields.get("network").and_then(|node| network(reader, node, &fields)).unwrap_or(Network::Open);
+    if confine == Confine::Off && network != Network::Open {
+        let at = fields.get("network").map_or(node.at, |node| node.at);
+        let what = "a network that is narrowed, and no sandbox to narrow it";
+        reader.say(at, Code::Contradiction, what, "write `confine: required`, or leave `network` out");
+    }
     Some(Sandbox { confine, network })
 }
 
@@ -107,6 +112,41 @@ fn client(reader: &mut Reader, node: &Node) -> Option<Client> {
     let command = reader.texts::<1000>(&fields, "command");
     let stream = reader.optional(&fields, "stream");
     (!command.is_empty()).then_some(Client::Command { command, stream })
+}
+
+/// Files that are taken over as they are. What git, we or a client keep is not among them.
+pub fn copy(reader: &mut Reader, fields: &Fields<'_>) -> Vec<RelPath> {
+    let found: Vec<(At, RelPath)> = reader.values(fields, "copy");
+    reader.once(&found, "copy");
+    let is_taken = |path: &RelPath| [".git", ".sprag", ".worktrees", "."].contains(&first(path));
+    for (at, path) in found.iter().filter(|(_, path)| is_taken(path)) {
+        let what = format!("`copy`: `{}` is no file of yours", shown(path.as_str()));
+        reader.say(*at, Code::BadValue, what, "name a file such as `.env`");
+    }
+    found.into_iter().map(|(_, path)| path).collect()
+}
+
+fn first(path: &RelPath) -> &str {
+    path.as_str().split('/').next().unwrap_or_default()
+}
+
+pub fn caches(reader: &mut Reader, fields: &Fields<'_>) -> Vec<Cached> {
+    let mut found = Vec::new();
+    for item in reader.items(fields, "caches") {
+        let Some(fields) = reader.fields(item, &fields::CACHE) else { continue };
+        let path: Option<RelPath> =
+            reader.required(&fields, "path").and_then(|node| reader.value(node, "path"));
+        let how = reader.optional(&fields, "how").unwrap_or(Caching::None);
+        let Some(path) = path else { continue };
+        if [".git", ".sprag", ".worktrees", "."].contains(&first(&path)) {
+            let what = format!("`caches`: `{}` is no cache", shown(path.as_str()));
+            reader.say(item.at, Code::BadValue, what, "name a directory such as `target`");
+        }
+        found.push((item.at, Cached { path, how }));
+    }
+    let paths: Vec<_> = found.iter().map(|(at, cached)| (*at, cached.path.as_str())).collect();
+    reader.once(&paths, "caches");
+    found.into_iter().map(|(_, cached)| cached).collect()
 }
 
 pub fn group(reader: &mut Reader, fields: &Fields<'_>) -> Option<Group> {

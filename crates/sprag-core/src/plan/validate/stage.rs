@@ -82,6 +82,8 @@ pub fn stage(reader: &mut Reader, item: &Node, usual: &Usual<'_>) -> Option<Read
         },
         outputs: setting::outputs(reader, &fields),
         verify: reader.optional(&fields, "verify").unwrap_or_default(),
+        copy: setting::copy(reader, &fields),
+        caches: setting::caches(reader, &fields),
     };
     // A plan may say that a person merges, and no stage takes that back.
     if usual.merge == Merging::Person && spec.merge == Merging::Auto {

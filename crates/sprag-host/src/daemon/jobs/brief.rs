@@ -6,7 +6,7 @@ use sprag_core::plan::brief::{self, Written};
 use sprag_core::plan::record::Brief;
 use sprag_core::plan::stage::{Stage, StageId};
 
-use super::super::{handoffs, known, notes};
+use super::super::{confine, handoffs, known, notes};
 use super::Job;
 use crate::disk::Disk;
 use crate::env;

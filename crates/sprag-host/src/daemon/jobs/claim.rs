@@ -71,6 +71,10 @@ impl Job {
         }
         // What came in with a merge of the trunk is not the stage's.
         let paths = landing::changed(worktree, &self.ground.trunk(), head)?;
+        if let Some(copied) = spec.copy.iter().find(|copied| paths.iter().any(|path| path == copied.as_str()))
+        {
+            return Ok(Some(format!("`{copied}` was copied here for you and must not be committed")));
+        }
         let outside: Vec<&String> = paths.iter().filter(|path| !spec.scope.holds(path)).collect();
         let Some(first) = outside.first() else { return Ok(None) };
         Ok(Some(format!("{} files outside of the scope were changed, the first is `{first}`", outside.len())))

@@ -12,7 +12,7 @@ use sprag_core::plan::values::Label;
 use sprag_core::text::Text;
 
 use super::super::clients::{self as launchers, Governed, Order, Prompt, environment, hooks, trust};
-use super::super::tmux;
+use super::super::{surroundings, tmux};
 use super::{Ground, Job, Wrong, failed};
 use crate::clients;
 use crate::disk::{self, Disk};
@@ -120,6 +120,11 @@ impl Job {
             grace: GRACE,
             stdin: (program.prompt == Prompt::Stdin).then_some(brief),
             watch,
+            confined: None,
+        };
+        let spawn = match surroundings::around(&self.ground, spec, &site, spawn, disk) {
+            Ok(spawn) => spawn,
+            Err((failure, why)) => return Ok(failed(failure, &why)),
         };
         site.ask(disk, &spawn)?;
         let us = std::env::current_exe()?;

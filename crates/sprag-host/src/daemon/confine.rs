@@ -1,0 +1,230 @@
+//! The walls of a stage's agent, with the paths of this machine put in: what has to be there is made, and what leads
+//! elsewhere by a link is refused.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use sprag_core::plan::sandbox::{Access, Choice, Confined, Grounds, Rule, Wall, choose, home_of};
+use sprag_core::plan::spec::{Caching, Client, Plan, StageSpec};
+use sprag_core::plan::stage::StageId;
+
+use super::jobs::Ground;
+use crate::disk::Disk;
+use crate::env::Env;
+use crate::places;
+use crate::supervise::sandbox;
+use crate::supervise::site::{Site, Spawn};
+
+/// What git is told behind walls: hooks are not there, and tidying up is not the agent's.
+const GIT: [(&str, &str); 3] =
+    [("core.hooksPath", "/dev/null"), ("gc.auto", "0"), ("maintenance.auto", "false")];
+/// Of our records, what commands and hooks of an agent write to. A wall may know only what is there at the start.
+const RECORDS: [&str; 10] =
+    ["journal", "log", "inbox", "outbox", "crash", "start", "objects", "guard", "claims", "cache"];
+/// Keeps the directory of a branch when git packs what is in it. Git does not look at names with a dot in front.
+const KEPT: &str = ".sprag";
+
+/// The first stage that insists on walls where there is nothing to build them of.
+pub fn refused(plan: &Plan, root: &Path) -> Option<(StageId, String)> {
+    let offer = sandbox::offer(&Env::Real, Some(root));
+    plan.stages().iter().find_map(|spec| match choose(&spec.sandbox, &spec.agent.client, &offer) {
+        Choice::Refused { why } => Some((spec.id.clone(), why)),
+        Choice::Off | Choice::Bare { .. } | Choice::Within(_) => None,
+    })
+}
+
+/// How a stage is kept on this machine, in a line for its agent.
+pub fn told(spec: &StageSpec, root: &Path) -> String {
+    match choose(&spec.sandbox, &spec.agent.client, &sandbox::offer(&Env::Real, Some(root))) {
+        Choice::Off => "You are not confined: the plan says so.".to_owned(),
+        Choice::Bare { why } => format!("You are not confined: {why}."),
+        Choice::Within(wall) => format!(
+            "You are confined by {}: you write to this worktree and to branch `{}`, the rest is read-only or not there. Files for a while go to `$TMPDIR`.",
+            wall.name(),
+            Ground::branch(&spec.id),
+        ),
+        Choice::Refused { why } => format!("You cannot be confined: {why}."),
+    }
+}
+
+/// Puts an agent within its walls. `Err`: there are none, and the plan insists.
+pub fn within(
+    ground: &Ground,
+    spec: &StageSpec,
+    site: &Site,
+    mut spawn: Spawn,
+    disk: &dyn Disk,
+) -> Result<Spawn, String> {
+    let wall =
+        match choose(&spec.sandbox, &spec.agent.client, &sandbox::offer(&Env::Real, Some(&ground.root))) {
+            Choice::Off | Choice::Bare { .. } => return Ok(spawn),
+            Choice::Within(wall) => wall,
+            Choice::Refused { why } => return Err(why),
+        };
+    let confined = walls(ground, spec, site, wall, disk)?;
+    let temporary = site.dir().join("tmp").display().to_string();
+    spawn.env.retain(|(name, _)| name != "TMPDIR" && !name.starts_with("GIT_CONFIG_"));
+    spawn.env.push(("TMPDIR".to_owned(), temporary));
+    spawn.env.push(("GIT_CONFIG_COUNT".to_owned(), GIT.len().to_string()));
+    for (at, (key, value)) in GIT.into_iter().enumerate() {
+        spawn.env.push((format!("GIT_CONFIG_KEY_{at}"), key.to_owned()));
+        spawn.env.push((format!("GIT_CONFIG_VALUE_{at}"), value.to_owned()));
+    }
+    spawn.confined = Some(confined);
+    Ok(spawn)
+}
+
+fn walls(
+    ground: &Ground,
+    spec: &StageSpec,
+    site: &Site,
+    wall: Wall,
+    disk: &dyn Disk,
+) -> Result<Confined, String> {
+    let told = |path: &Path, error: &io::Error| format!("`{}`: {error}", path.display());
+    let whole = |path: &Path| fs::canonicalize(path).map_err(|error| told(path, &error));
+    let worktree = ground.worktree(&spec.id);
+    let common = places::common_dir(&worktree).ok_or("there is no repository")?;
+    let git_dir = places::git_dir(&worktree).ok_or("there is no repository")?;
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let home = places::home(&Env::Real).map(|home| whole(&home)).transpose()?;
+    let store = ground.run.parent().unwrap_or(&ground.run);
+    let (branch, brief) = (Ground::branch(&spec.id), ground.brief(&spec.id));
+    let made = |path: &Path| disk.make_dirs(path).map_err(|error| told(path, &error));
+    made(&site.dir().join("tmp"))?;
+    RECORDS.iter().try_for_each(|name| made(&store.join(name)))?;
+    // From here on every path is as the kernel sees it; what a link turned into another one is found below.
+    let (root, common, git_dir) = (whole(&ground.root)?, whole(&common)?, whole(&git_dir)?);
+    let (store, run, site) = (whole(store)?, whole(&ground.run)?, whole(site.dir())?);
+    let (brief, program) = (whole(&brief).unwrap_or(brief), whole(&program)?);
+    let expected = root.join(".worktrees").join(spec.id.as_str());
+    if whole(&worktree)? != expected {
+        return Err(format!("`{}` is reached by a link", worktree.display()));
+    }
+    let socket = run.join("socket");
+    let shared: Vec<PathBuf> = spec
+        .caches
+        .iter()
+        .filter(|cached| cached.how == Caching::Share)
+        .filter_map(|cached| whole(&root.join(cached.path.as_str())).ok())
+        .filter(|path| path.starts_with(&root) && !path.starts_with(&common))
+        .collect();
+    let grounds = Grounds {
+        root: &root,
+        worktree: &expected,
+        git_dir: &git_dir,
+        common: &common,
+        branch: &branch,
+        store: &store,
+        run: &run,
+        site: &site,
+        brief: &brief,
+        socket: &socket,
+        home: home.as_deref(),
+        program: &program,
+        tools: &[],
+        shared: &shared,
+    };
+    for path in [grounds.references(), grounds.reference_logs()] {
+        made(&path)?;
+    }
+    fs::write(grounds.references().join(KEPT), "").map_err(|error| told(&grounds.references(), &error))?;
+    if wall == Wall::Landlock {
+        // It cannot allow what is not there yet.
+        (0..=255).try_for_each(|byte: u8| made(&common.join(format!("objects/{byte:02x}"))))?;
+    }
+    if let (Client::Known(known), Some(home)) = (&spec.agent.client, &home) {
+        for name in home_of(*known).writes {
+            let is_used = Path::new(name).parent().is_some_and(|parent| home.join(parent).is_dir());
+            if is_used {
+                made(&home.join(name))?;
+            }
+        }
+    }
+    let confined = Confined::new(wall, &grounds, &spec.agent.client, &spec.sandbox.network);
+    settled(confined, &[&common, &expected, &store])
+}
+
+/// Every rule is about the place itself. What is hidden is hidden where a link leads to; what is written must not be
+/// reached by one, if it is ours.
+fn settled(mut confined: Confined, ours: &[&Path]) -> Result<Confined, String> {
+    let mut rules: Vec<Rule> = Vec::new();
+    for rule in confined.rules {
+        let real = match fs::canonicalize(&rule.path) {
+            Ok(real) => real,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                rules.push(rule);
+                continue;
+            }
+            Err(error) => return Err(format!("`{}`: {error}", rule.path.display())),
+        };
+        let is_ours = ours.iter().any(|ours| rule.path.starts_with(ours));
+        let is_relied_on = matches!(rule.access, Access::Write | Access::Pinned);
+        if real != rule.path && is_ours && is_relied_on {
+            return Err(format!("`{}` is a link to `{}`", rule.path.display(), real.display()));
+        }
+        // A link out of the home to the whole of it would open all of it.
+        let opens = real != rule.path && rule.access == Access::Write;
+        if opens && rules.iter().any(|other| other.path.starts_with(&real)) {
+            return Err(format!(
+                "`{}` leads to `{}`, which is more than it may",
+                rule.path.display(),
+                real.display()
+            ));
+        }
+        rules.push(Rule { path: real, access: rule.access });
+    }
+    confined.rules = rules;
+    Ok(confined)
+}
+
+/// What is left of a branch that is gone.
+pub fn forget(ground: &Ground, stage: &StageId, disk: &dyn Disk) {
+    let Some(common) = places::common_dir(&ground.root) else { return };
+    let places: [PathBuf; 2] =
+        ["refs/heads", "logs/refs/heads"].map(|dir| common.join(dir).join(Ground::branch(stage)));
+    for dir in places.iter().filter_map(|path| path.parent()) {
+        // A branch that is there still, and a directory that is shared, stay.
+        if !dir.join("work").exists() {
+            disk.remove(&dir.join(KEPT)).unwrap_or_default();
+            fs::remove_dir(dir).unwrap_or_default();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use sprag_core::plan::sandbox::Reach;
+
+    use super::*;
+
+    #[test]
+    fn keys_are_hidden_where_they_are_and_our_own_places_are_no_links() {
+        let temp = tempfile::tempdir().unwrap();
+        let root = temp.path().canonicalize().unwrap();
+        for name in ["dots/ssh", "home", "git/objects", "elsewhere"] {
+            fs::create_dir_all(root.join(name)).unwrap();
+        }
+        symlink(root.join("dots/ssh"), root.join("home/.ssh")).unwrap();
+        symlink(root.join("elsewhere"), root.join("git/refs")).unwrap();
+        let confined = |path: &str, access| Confined {
+            by: Wall::Landlock,
+            rules: vec![
+                Rule { path: root.join("home"), access: Access::Read },
+                Rule { path: root.join(path), access },
+            ],
+            reach: Reach::Anybody,
+        };
+        let git = root.join("git");
+        let settled = |confined| settled(confined, &[&git]);
+        let hidden = settled(confined("home/.ssh", Access::Hidden)).unwrap();
+        assert_eq!(hidden.access(&root.join("dots/ssh/id")), Access::Hidden);
+        assert!(settled(confined("git/objects", Access::Write)).is_ok());
+        assert!(settled(confined("git/refs", Access::Write)).unwrap_err().contains("is a link to"));
+        symlink("/", root.join("home/.claude")).unwrap();
+        assert!(settled(confined("home/.claude", Access::Write)).unwrap_err().contains("more than it may"));
+    }
+}

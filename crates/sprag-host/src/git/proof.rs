@@ -1,0 +1,186 @@
+//! Whether a worktree that an agent had for itself may be looked at with git again. Git obeys what a worktree says of its
+//! repository, follows links on the way, and runs what the configuration of a repository within it names: whoever could
+//! plant any of these would choose what we run.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::landing::{Refused, refused};
+use super::{Question, ask};
+use crate::disk;
+use crate::places;
+
+/// Each of these files is a line.
+const LINE: u64 = 4096;
+/// Entries of a worktree's git directory that are looked at.
+const ENTRIES: usize = 20_000;
+const CONFIG: u64 = 1024 * 1024;
+/// Of a list of a million files.
+const LIST: usize = 256 * 1024 * 1024;
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// Refuses what is not as we made it. The worktree has to be nobody's at this moment.
+pub fn prove(root: &Path, worktree: &Path) -> Result<(), Refused> {
+    let no = |what: String| Err(Refused(what));
+    let common = places::common_dir(root).ok_or_else(|| Refused("there is no repository".to_owned()))?;
+    let entry = worktree.join(".git");
+    let line = |path: &Path| {
+        let bytes = disk::read_regular(path, LINE)
+            .map_err(|error| Refused(format!("`{}`: {error}", path.display())))?;
+        Ok::<String, Refused>(String::from_utf8_lossy(&bytes).trim_end().to_owned())
+    };
+    let named = line(&entry)?;
+    let git_dir = named.strip_prefix("gitdir: ").map(|path| places::tidy(&worktree.join(path)));
+    let Some(git_dir) = git_dir.filter(|dir| dir.parent() == Some(common.join("worktrees").as_path())) else {
+        return no(format!("`{}` leads elsewhere", entry.display()));
+    };
+    if places::tidy(&git_dir.join(line(&git_dir.join("commondir"))?)) != common {
+        return no(format!("`{}` leads elsewhere", git_dir.join("commondir").display()));
+    }
+    // The one worktree of this name: another one's index and branch are not this one's.
+    if places::tidy(&git_dir.join(line(&git_dir.join("gitdir"))?)) != entry {
+        return no(format!("`{}` belongs to another worktree", git_dir.display()));
+    }
+    let config = git_dir.join("config.worktree");
+    if config.symlink_metadata().is_ok() {
+        let of = |path: &Path| disk::read_regular(path, CONFIG).ok();
+        if of(&config).is_none_or(|own| of(&common.join("config.worktree")) != Some(own)) {
+            return no(format!("`{}` is not that of the repository", config.display()));
+        }
+    }
+    if let Some(link) = planted(&git_dir)? {
+        return no(format!("`{}` is a link", link.display()));
+    }
+    nested(worktree)
+}
+
+/// The first link in a directory that has none by itself.
+fn planted(dir: &Path) -> Result<Option<PathBuf>, Refused> {
+    let mut open = vec![dir.to_path_buf()];
+    let mut seen = 0;
+    while let Some(dir) = open.pop() {
+        let entries = fs::read_dir(&dir).map_err(|error| Refused(format!("`{}`: {error}", dir.display())))?;
+        for entry in entries.flatten() {
+            seen += 1;
+            if seen > ENTRIES {
+                return Err(Refused(format!("`{}` has more than {ENTRIES} entries", dir.display())));
+            }
+            match entry.file_type() {
+                Ok(kind) if kind.is_symlink() => return Ok(Some(entry.path())),
+                Ok(kind) if kind.is_dir() => open.push(entry.path()),
+                Ok(_) => {}
+                Err(_) => return Ok(Some(entry.path())),
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// A repository that is staged within the worktree is asked for its state by a git of its own, which obeys its own
+/// configuration.
+fn nested(worktree: &Path) -> Result<(), Refused> {
+    let args = ["-c", "core.hooksPath=/dev/null", "ls-files", "--stage", "-z"];
+    let question = Question { args: &args, env: &[], stdin: b"", deadline: DEADLINE, cap: LIST };
+    let ran = ask(worktree, &question).ok_or_else(|| Refused("git cannot be started".to_owned()))?;
+    if !ran.succeeded() {
+        return Err(refused(&ran));
+    }
+    if ran.stdout.len() >= LIST {
+        return Err(Refused("the index is too long to be looked at".to_owned()));
+    }
+    for line in ran.stdout.split(|&byte| byte == 0).filter(|line| line.starts_with(b"160000 ")) {
+        let path = line.splitn(2, |&byte| byte == b'\t').nth(1).unwrap_or_default();
+        let path = String::from_utf8_lossy(path).into_owned();
+        if worktree.join(&path).join(".git").symlink_metadata().is_ok() {
+            return Err(Refused(format!("`{path}` is a repository of its own")));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::super::scratch::Scratch;
+    use super::super::worktrees;
+    use super::*;
+
+    struct Desk {
+        git: Scratch,
+        path: PathBuf,
+        own: PathBuf,
+    }
+
+    fn desk() -> Desk {
+        let git = Scratch::new();
+        let base = git.commit("a", "1");
+        let path = git.dir().join(".worktrees/one");
+        worktrees::add(git.dir(), &path, "sprag/one/work", &base, "stage").unwrap();
+        let own = git.dir().join(".git/worktrees/one");
+        Desk { git, path, own }
+    }
+
+    impl Desk {
+        fn proved(&self) -> Result<(), String> {
+            prove(self.git.dir(), &self.path)
+                .map_err(|Refused(why)| why.replace(&self.git.dir().display().to_string(), "ROOT"))
+        }
+    }
+
+    #[test]
+    fn a_worktree_as_we_made_it_is_proved_whatever_was_committed_in_it() {
+        let desk = desk();
+        assert_eq!(desk.proved(), Ok(()));
+        fs::write(desk.path.join("b"), "x").unwrap();
+        symlink("b", desk.path.join("link")).unwrap();
+        desk.git.run_in(&desk.path, &["add", "-A"]);
+        desk.git.run_in(&desk.path, &["commit", "-q", "-m", "work"]);
+        assert_eq!(desk.proved(), Ok(()));
+    }
+
+    #[test]
+    fn whoever_points_git_elsewhere_is_refused() {
+        let other = Scratch::new();
+        other.commit("x", "1");
+        let elsewhere = format!("gitdir: {}\n", other.dir().join(".git").display());
+        let desk = self::desk();
+        fs::write(desk.path.join(".git"), &elsewhere).unwrap();
+        assert_eq!(desk.proved(), Err("`ROOT/.worktrees/one/.git` leads elsewhere".to_owned()));
+        fs::remove_file(desk.path.join(".git")).unwrap();
+        symlink(other.dir().join(".git"), desk.path.join(".git")).unwrap();
+        assert!(desk.proved().unwrap_err().ends_with("is not a regular file"));
+
+        let desk = self::desk();
+        fs::write(desk.own.join("commondir"), other.dir().join(".git").display().to_string()).unwrap();
+        assert_eq!(desk.proved(), Err("`ROOT/.git/worktrees/one/commondir` leads elsewhere".to_owned()));
+
+        let desk = self::desk();
+        fs::write(desk.own.join("gitdir"), "/somewhere/.git\n").unwrap();
+        assert!(desk.proved().unwrap_err().ends_with("belongs to another worktree"));
+    }
+
+    #[test]
+    fn a_planted_link_or_configuration_is_refused() {
+        let desk = self::desk();
+        symlink("/etc/passwd", desk.own.join("logs/planted")).unwrap();
+        assert_eq!(desk.proved(), Err("`ROOT/.git/worktrees/one/logs/planted` is a link".to_owned()));
+        let desk = self::desk();
+        fs::write(desk.own.join("config.worktree"), "[core]\n\tfsmonitor = touch evil\n").unwrap();
+        assert!(desk.proved().unwrap_err().ends_with("is not that of the repository"));
+    }
+
+    #[test]
+    fn a_staged_repository_within_is_refused() {
+        let desk = self::desk();
+        let inner = desk.path.join("inner");
+        desk.git.run(&["init", "-q", &inner.display().to_string()]);
+        fs::write(inner.join("x"), "work").unwrap();
+        desk.git.run_in(&inner, &["add", "-A"]);
+        desk.git.run_in(&inner, &["commit", "-q", "-m", "inner"]);
+        assert_eq!(desk.proved(), Ok(()), "git does not look into what nobody has staged");
+        desk.git.run_in(&desk.path, &["-c", "advice.addEmbeddedRepo=false", "add", "inner"]);
+        assert_eq!(desk.proved(), Err("`inner` is a repository of its own".to_owned()));
+    }
+}

@@ -1,0 +1,220 @@
+//! Walls by Landlock: the kernel lets the agent, and all it starts, do what was named and nothing else. It only knows
+//! what is allowed, so a place of which a part is hidden is allowed piece by piece, as it is when the agent starts.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use landlock::{
+    ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, NetPort, Ruleset,
+    RulesetAttr as _, RulesetCreatedAttr as _, RulesetStatus, Scope, path_beneath_rules,
+};
+use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
+use sprag_core::plan::sandbox::{Access, Can, Confined, Rule};
+
+use super::{Placed, kind_of};
+
+/// The newest rules we know; an older kernel keeps those it knows.
+const NEWEST: ABI = ABI::V6;
+/// Pieces at most. A home has hundreds of entries, not tens of thousands.
+const PIECES: usize = 50_000;
+/// What every program may write to, of the machine's own.
+const DEVICES: [&str; 9] = [
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/tty",
+    "/dev/ptmx",
+    "/dev/pts",
+    "/dev/shm",
+];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Files {
+    /// Somebody else sees to them.
+    All,
+    ByRules,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ports {
+    All,
+    /// Connections are made to this one alone.
+    One(u16),
+    None,
+}
+
+pub fn can_files() -> Can {
+    asked(
+        Ruleset::default()
+            .set_compatibility(CompatLevel::HardRequirement)
+            .handle_access(AccessFs::from_all(ABI::V1)),
+    )
+}
+
+pub fn can_ports() -> Can {
+    asked(
+        Ruleset::default()
+            .set_compatibility(CompatLevel::HardRequirement)
+            .handle_access(AccessNet::ConnectTcp),
+    )
+}
+
+/// A set of rules that nobody is held to yet: making it shows whether the kernel knows such rules.
+fn asked(rules: Result<Ruleset, landlock::RulesetError>) -> Can {
+    match rules.and_then(Ruleset::create) {
+        Ok(_) => Can::Yes,
+        Err(error) => Can::No { why: error.to_string() },
+    }
+}
+
+/// From here on, for this process and all that it becomes or starts.
+pub fn restrict(confined: &Confined, files: Files, ports: Ports) -> io::Result<()> {
+    let mut rules = Ruleset::default();
+    // Signals and nameless sockets end at the wall, where the kernel can say so.
+    rules = rules.scope(Scope::from_all(NEWEST)).map_err(io::Error::other)?;
+    if files == Files::ByRules {
+        rules = rules.handle_access(AccessFs::from_all(NEWEST)).map_err(io::Error::other)?;
+    }
+    rules = match ports {
+        Ports::All => rules,
+        Ports::One(_) => narrowed(rules, AccessNet::ConnectTcp.into())?,
+        Ports::None => narrowed(rules, AccessNet::from_all(ABI::V4))?,
+    };
+    let mut made = rules.create().map_err(io::Error::other)?;
+    if files == Files::ByRules {
+        for (path, access) in grants(confined)? {
+            let access = match access {
+                Access::Write => AccessFs::from_all(NEWEST),
+                Access::Read | Access::Pinned => AccessFs::from_read(NEWEST),
+                Access::Hidden | Access::Private => continue,
+            };
+            made = made.add_rules(path_beneath_rules([path], access)).map_err(io::Error::other)?;
+        }
+        let device =
+            AccessFs::from_file(NEWEST) | AccessFs::ReadDir | AccessFs::MakeReg | AccessFs::RemoveFile;
+        made = made.add_rules(path_beneath_rules(DEVICES, device)).map_err(io::Error::other)?;
+    }
+    if let Ports::One(port) = ports {
+        made = made.add_rule(NetPort::new(port, AccessNet::ConnectTcp)).map_err(io::Error::other)?;
+    }
+    let held = made.restrict_self().map_err(io::Error::other)?;
+    let is_needed = files == Files::ByRules || ports != Ports::All;
+    if files == Files::ByRules {
+        // Of a user who may do anything, a rule about files alone would not make one who may not.
+        let none = CapabilitySets {
+            effective: CapabilitySet::empty(),
+            permitted: CapabilitySet::empty(),
+            inheritable: CapabilitySet::empty(),
+        };
+        set_capabilities(None, none)?;
+    }
+    match held.ruleset {
+        RulesetStatus::NotEnforced if is_needed => Err(io::Error::other("the kernel does not know Landlock")),
+        RulesetStatus::NotEnforced | RulesetStatus::PartiallyEnforced | RulesetStatus::FullyEnforced => {
+            Ok(())
+        }
+    }
+}
+
+fn narrowed(rules: Ruleset, access: BitFlags<AccessNet>) -> io::Result<Ruleset> {
+    let hard = rules.set_compatibility(CompatLevel::HardRequirement);
+    let handled = hard.handle_access(access).map_err(io::Error::other)?;
+    Ok(handled.set_compatibility(CompatLevel::BestEffort))
+}
+
+/// What is allowed, place by place. Whatever holds for all of a place is said once.
+fn grants(confined: &Confined) -> io::Result<Vec<Placed>> {
+    let rules = confined.ordered();
+    let mut found = Vec::new();
+    let mut open = vec![PathBuf::from("/")];
+    while let Some(path) = open.pop() {
+        if found.len() + open.len() > PIECES {
+            return Err(io::Error::other(format!("`{}` has too many entries", path.display())));
+        }
+        let here = confined.access(&path);
+        let below: Vec<&Rule> = rules
+            .iter()
+            .filter(|rule| rule.path != path && rule.path.starts_with(&path))
+            // A file within what may be written cannot be taken out again: whoever relies on it looks.
+            .filter(|rule| rule.access != Access::Pinned && shade(rule.access) != shade(here))
+            .filter(|rule| kind_of(&rule.path).is_some())
+            .collect();
+        match here {
+            _ if below.is_empty() => found.push((path, here)),
+            Access::Hidden | Access::Private => open.extend(below.iter().map(|rule| rule.path.clone())),
+            Access::Read | Access::Pinned | Access::Write => open.extend(entries(&path)),
+        }
+    }
+    // A place may be reached by two rules above it.
+    found.sort_by(|one, other| one.0.cmp(&other.0));
+    found.dedup();
+    Ok(found.into_iter().filter(|(_, access)| shade(*access) != Shade::Dark).collect())
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shade {
+    Dark,
+    Read,
+    Write,
+}
+
+fn shade(access: Access) -> Shade {
+    match access {
+        Access::Hidden | Access::Private => Shade::Dark,
+        Access::Read | Access::Pinned => Shade::Read,
+        Access::Write => Shade::Write,
+    }
+}
+
+/// A link is no entry: to follow it takes no right, and where it leads has its own.
+fn entries(path: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(path).into_iter().flatten().flatten();
+    entries
+        .map(|entry| entry.path())
+        .filter(|path| kind_of(path).is_some_and(|kind| !kind.is_symlink()))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use sprag_core::plan::sandbox::{Reach, Wall};
+
+    use super::*;
+
+    #[test]
+    fn a_place_with_a_hidden_part_is_allowed_piece_by_piece() {
+        let temp = tempfile::tempdir().unwrap();
+        let root = temp.path().canonicalize().unwrap();
+        for name in ["home/.ssh", "home/src", "home/.config/gh", "home/.config/nvim", "work/a", "work/.git"] {
+            fs::create_dir_all(root.join(name)).unwrap();
+        }
+        std::os::unix::fs::symlink(root.join("home/.ssh"), root.join("home/link")).unwrap();
+        let rule = |path: &str, access| Rule { path: root.join(path), access };
+        let rules = vec![
+            Rule { path: "/".into(), access: Access::Hidden },
+            rule("home", Access::Read),
+            rule("home/.ssh", Access::Hidden),
+            rule("home/.config/gh", Access::Hidden),
+            rule("home/.netrc", Access::Hidden),
+            rule("work", Access::Write),
+            rule("work/.git", Access::Pinned),
+        ];
+        let confined = Confined { by: Wall::Landlock, rules, reach: Reach::Anybody };
+        let granted = grants(&confined).unwrap();
+        let told: Vec<(String, Access)> = granted
+            .into_iter()
+            .map(|(path, access)| (path.strip_prefix(&root).unwrap().display().to_string(), access))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("home/.config/nvim".to_owned(), Access::Read),
+                ("home/src".to_owned(), Access::Read),
+                ("work".to_owned(), Access::Write),
+            ]
+        );
+    }
+}

@@ -1,0 +1,216 @@
+//! The go-between of an agent that may talk to some hosts only. It knows names, not contents: what goes through it stays
+//! as encrypted as it was. It lives in the supervisor and ends with it.
+
+use std::io::{self, Read as _, Write as _};
+use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream, ToSocketAddrs as _};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use sprag_core::plan::sandbox::is_among;
+
+/// Connections at once.
+const MOST: usize = 128;
+/// Larger than any head of a request that a client makes.
+const HEAD: usize = 16 * 1024;
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Listens on a port of this machine for as long as the process lives, and says which.
+pub fn listen(hosts: Vec<String>) -> io::Result<u16> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    let port = listener.local_addr()?.port();
+    let (hosts, open) = (Arc::new(hosts), Arc::new(AtomicUsize::new(0)));
+    thread::Builder::new().name("go-between".to_owned()).spawn(move || {
+        for stream in listener.incoming().flatten() {
+            if open.load(Ordering::Relaxed) >= MOST {
+                continue;
+            }
+            open.fetch_add(1, Ordering::Relaxed);
+            let (hosts, open) = (Arc::clone(&hosts), Arc::clone(&open));
+            let serve = move || {
+                // Whoever hangs up, or speaks no HTTP, is not told so.
+                serve(stream, &hosts).unwrap_or_default();
+                open.fetch_sub(1, Ordering::Relaxed);
+            };
+            // Without a thread the connection is dropped, as one too many is.
+            thread::Builder::new().spawn(serve).map(drop).unwrap_or_default();
+        }
+    })?;
+    Ok(port)
+}
+
+/// What an agent's programs are told, so that they come here.
+pub fn env(port: u16) -> Vec<(String, String)> {
+    let here = format!("http://127.0.0.1:{port}");
+    ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY"]
+        .into_iter()
+        .map(|name| (name.to_owned(), here.clone()))
+        // A client's runtime may listen to this alone.
+        .chain([("NODE_USE_ENV_PROXY".to_owned(), "1".to_owned())])
+        .collect()
+}
+
+fn serve(mut client: TcpStream, hosts: &[String]) -> io::Result<()> {
+    client.set_read_timeout(Some(PATIENCE))?;
+    let head = head(&mut client)?;
+    let Some(wanted) = Wanted::read(&head) else {
+        return client.write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
+    };
+    if !is_among(hosts, &wanted.host) {
+        let why = "the plan does not let this agent talk to that host\n";
+        let answer = format!(
+            "HTTP/1.1 403 Forbidden\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{why}",
+            why.len()
+        );
+        return client.write_all(answer.as_bytes());
+    }
+    let Some(mut server) = connect(&wanted) else {
+        return client.write_all(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n");
+    };
+    match &wanted.forward {
+        None => client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n")?,
+        Some(request) => server.write_all(request)?,
+    }
+    client.set_read_timeout(None)?;
+    let (mut from, mut to) = (client.try_clone()?, server.try_clone()?);
+    let up = thread::Builder::new().spawn(move || {
+        // Either side may hang up at any time.
+        io::copy(&mut from, &mut to).map(drop).unwrap_or_default();
+        to.shutdown(Shutdown::Write).unwrap_or_default();
+    })?;
+    io::copy(&mut server, &mut client).map(drop).unwrap_or_default();
+    client.shutdown(Shutdown::Write).unwrap_or_default();
+    up.join().unwrap_or_default();
+    Ok(())
+}
+
+/// Up to the empty line, byte by byte: what follows belongs to somebody else.
+fn head(client: &mut TcpStream) -> io::Result<Vec<u8>> {
+    let mut head = Vec::new();
+    let mut byte = [0];
+    while !head.ends_with(b"\r\n\r\n") {
+        if head.len() >= HEAD {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        client.read_exact(&mut byte)?;
+        head.push(byte[0]);
+    }
+    Ok(head)
+}
+
+fn connect(wanted: &Wanted) -> Option<TcpStream> {
+    let addresses = (wanted.host.as_str(), wanted.port).to_socket_addrs().ok()?;
+    addresses.take(8).find_map(|address| TcpStream::connect_timeout(&address, PATIENCE).ok())
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Wanted {
+    host: String,
+    port: u16,
+    /// A plain request is handed on; one for a tunnel is not.
+    forward: Option<Vec<u8>>,
+}
+
+impl Wanted {
+    fn read(head: &[u8]) -> Option<Wanted> {
+        let text = std::str::from_utf8(head).ok()?;
+        let (line, rest) = text.split_once("\r\n")?;
+        let mut words = line.split(' ');
+        let (method, target, version) = (words.next()?, words.next()?, words.next()?);
+        if method == "CONNECT" {
+            let (host, port) = authority(target, None)?;
+            return Some(Wanted { host, port, forward: None });
+        }
+        let (place, path) = target.strip_prefix("http://")?.split_once('/').map_or_else(
+            || (target.strip_prefix("http://").unwrap_or_default(), String::new()),
+            |(place, path)| (place, path.to_owned()),
+        );
+        let (host, port) = authority(place, Some(80))?;
+        // One request for each connection: the next one may be for somebody else.
+        let kept: Vec<&str> = rest
+            .split("\r\n")
+            .filter(|line| !line.is_empty())
+            .filter(|line| {
+                let name = line.split(':').next().unwrap_or_default().to_ascii_lowercase();
+                !["proxy-connection", "connection", "proxy-authorization", "keep-alive"]
+                    .contains(&name.as_str())
+            })
+            .collect();
+        let head =
+            format!("{method} /{path} {version}\r\n{}\r\nConnection: close\r\n\r\n", kept.join("\r\n"));
+        Some(Wanted { host, port, forward: Some(head.into_bytes()) })
+    }
+}
+
+/// `host:port`. Names have letters, digits, `.`, `-` and `_`; an address of the sixth kind is not taken.
+fn authority(text: &str, usual: Option<u16>) -> Option<(String, u16)> {
+    let (host, port) = match text.split_once(':') {
+        Some((host, port)) => (host, port.parse().ok()?),
+        None => (text, usual?),
+    };
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
+    ((1..=253).contains(&host.len()) && host.bytes().all(is_plain)).then(|| (host.to_owned(), port))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ask(port: u16, request: &str) -> String {
+        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        stream.shutdown(Shutdown::Write).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    /// A server that answers everybody the same, with the first line it was sent.
+    fn server() -> u16 {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        thread::spawn(move || {
+            for mut stream in listener.incoming().flatten() {
+                let head = head(&mut stream).unwrap();
+                let text = String::from_utf8(head).unwrap();
+                stream.write_all(format!("heard {}", text.lines().next().unwrap()).as_bytes()).unwrap();
+            }
+        });
+        port
+    }
+
+    #[test]
+    fn a_host_that_is_named_is_reached_and_no_other() {
+        let port = listen(vec!["localhost".to_owned()]).unwrap();
+        let server = server();
+        let tunnel = format!("CONNECT localhost:{server} HTTP/1.1\r\n\r\nGET /x HTTP/1.1\r\n\r\n");
+        assert_eq!(ask(port, &tunnel), "HTTP/1.1 200 Connection established\r\n\r\nheard GET /x HTTP/1.1");
+        let plain =
+            format!("GET http://localhost:{server}/a/b?c HTTP/1.1\r\nHost: x\r\nConnection: x\r\n\r\n");
+        assert_eq!(ask(port, &plain), "heard GET /a/b?c HTTP/1.1");
+        for other in ["127.0.0.1", "evil.localhost", "localhost.evil", "example.org"] {
+            let answer = ask(port, &format!("CONNECT {other}:{server} HTTP/1.1\r\n\r\n"));
+            assert!(answer.starts_with("HTTP/1.1 403 "), "{other}: {answer}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_request_reaches_nobody() {
+        for head in [
+            "CONNECT localhost HTTP/1.1\r\n\r\n",
+            "CONNECT localhost:99999 HTTP/1.1\r\n\r\n",
+            "CONNECT [::1]:80 HTTP/1.1\r\n\r\n",
+            "CONNECT user@localhost:80 HTTP/1.1\r\n\r\n",
+            "CONNECT localhost:80/x HTTP/1.1\r\n\r\n",
+            "GET /path HTTP/1.1\r\n\r\n",
+            "GET http:///path HTTP/1.1\r\n\r\n",
+            "GET https://localhost/ HTTP/1.1\r\n\r\n",
+            "\r\n\r\n",
+            "CONNECT\r\n\r\n",
+        ] {
+            assert_eq!(Wanted::read(head.as_bytes()), None, "{head}");
+        }
+        assert_eq!(Wanted::read(b"\xff\xfe\r\n\r\n"), None);
+    }
+}
