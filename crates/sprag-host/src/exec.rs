@@ -68,12 +68,24 @@ impl Ran {
 }
 
 pub fn run(run: &Run<'_>) -> io::Result<Ran> {
-    start(run, Wanted::Start)
+    start(run, Wanted::Start, Life::Ours)
+}
+
+/// The same for a program that leaves somebody behind who outlives us by intent.
+pub fn run_to_stay(run: &Run<'_>) -> io::Result<Ran> {
+    start(run, Wanted::Start, Life::Own)
+}
+
+/// Whose end is also its end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Life {
+    Ours,
+    Own,
 }
 
 /// The same, but of what it prints the end is kept: a program that fails says why at last.
 pub fn run_for_end(run: &Run<'_>) -> io::Result<Ran> {
-    start(run, Wanted::End)
+    start(run, Wanted::End, Life::Ours)
 }
 
 /// Starts a program that outlives us, and waits until it has said its first line or closed its stdout. Somebody has
@@ -165,7 +177,7 @@ pub fn edit(editor: &str, file: &Path) -> io::Result<bool> {
 
 /// Talks to a server on its stdin and stdout: it is ended once its output contains `answer`.
 pub fn ask(run: &Run<'_>, answer: &[u8]) -> io::Result<Ran> {
-    start(run, Wanted::Answer(answer))
+    start(run, Wanted::Answer(answer), Life::Ours)
 }
 
 /// What of a program's output is kept, if it prints more than the cap.
@@ -183,15 +195,17 @@ impl Wanted<'_> {
     }
 }
 
-fn start(run: &Run<'_>, wanted: Wanted<'_>) -> io::Result<Ran> {
+fn start(run: &Run<'_>, wanted: Wanted<'_>, life: Life) -> io::Result<Ran> {
     #[expect(clippy::disallowed_methods, reason = "the one place where processes start")]
     let mut command = Command::new(run.program);
     run.unset.iter().for_each(|name| {
         command.env_remove(name);
     });
-    if let Some(tie) = TIED.get() {
-        command.env(MARK, &tie.mark);
-    }
+    match TIED.get().filter(|_| life == Life::Ours) {
+        Some(tie) => command.env(MARK, &tie.mark),
+        None => command.env_remove(MARK),
+    };
+    let nothing = || if life == Life::Ours { nothing() } else { Stdio::null() };
     let mut child = command
         .args(run.args)
         .current_dir(run.dir)

@@ -238,7 +238,7 @@ impl Next<'_> {
     /// Once nobody is in it any more: what no commit has is kept, and the worktree goes.
     fn clear_away(&mut self, id: &StageId, standing: &Standing) {
         let is_in_use = standing.session.as_ref().is_some_and(|session| !self.is_gone(session));
-        if standing.worktree.is_none() || is_in_use {
+        if standing.worktree.is_none() || standing.is_left || is_in_use {
             return;
         }
         let (step, effect) = match standing.is_salvaged {

@@ -231,7 +231,7 @@ impl Run {
     pub fn is_settled(&self) -> bool {
         self.is_over()
             && self.open.is_empty()
-            && self.standings.values().all(|standing| standing.worktree.is_none())
+            && self.standings.values().all(|standing| standing.worktree.is_none() || standing.is_left)
     }
 
     /// New stages of the plan, and who waits for whom by now.

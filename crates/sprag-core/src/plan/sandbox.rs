@@ -88,8 +88,10 @@ pub struct Grounds<'a> {
     /// The folder of the session.
     pub site: &'a Path,
     pub brief: &'a Path,
-    /// Where the daemon listens.
-    pub socket: &'a Path,
+    /// The folder in which the daemon listens.
+    pub door: &'a Path,
+    /// What is the stage's own of the run: notes, handoffs.
+    pub own: &'a [PathBuf],
     pub home: Option<&'a Path>,
     /// Our own program: the agent's hooks call it.
     pub program: &'a Path,
@@ -139,7 +141,8 @@ impl Confined {
         put(grounds.site.to_path_buf(), Access::Read);
         put(grounds.site.join("tmp"), Access::Write);
         put(grounds.brief.to_path_buf(), Access::Read);
-        put(grounds.socket.to_path_buf(), Access::Read);
+        put(grounds.door.to_path_buf(), Access::Read);
+        grounds.own.iter().for_each(|path| put(path.clone(), Access::Write));
         put(grounds.worktree.to_path_buf(), Access::Write);
         // Whoever could point it elsewhere would choose which configuration git obeys outside.
         put(grounds.worktree.join(".git"), Access::Pinned);

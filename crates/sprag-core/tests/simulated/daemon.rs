@@ -6,9 +6,10 @@ use sprag_core::plan::probe::Found;
 use sprag_core::plan::reconcile::{Action, reconcile};
 use sprag_core::plan::record::{Effect, Ended, Outcome, Recorded};
 use sprag_core::plan::run::Run;
+use sprag_core::plan::said::Said;
 use sprag_core::plan::stage::{Commit, Happened, Key, Stage, StageId, Word};
 use sprag_core::plan::why::{Why, why};
-use sprag_core::plan::world::{Alive, Session, World};
+use sprag_core::plan::world::{Alive, Mood, Session, World};
 use sprag_core::text::Text;
 use sprag_core::time::Timestamp;
 
@@ -112,6 +113,7 @@ impl Daemon {
             room: 3,
             trunk: Some(self.truth.trunk.clone()),
             target: Some(self.truth.stands(self.run.queue().trunk())),
+            mood: Mood::Going,
         }
     }
 
@@ -249,6 +251,10 @@ impl Daemon {
                 (_, _) => skip,
             },
             Stage::Blocked { .. } if self.chance.once_in(5) => skip,
+            Stage::Blocked { .. } if self.chance.once_in(4) => {
+                self.write(Recorded::Said { stage: id, by: Text::new("p"), said: Said::Reset });
+                return true;
+            }
             _ => Word::Retry,
         };
         self.write(Recorded::Happened { stage: id, what: Happened::Told(word) });

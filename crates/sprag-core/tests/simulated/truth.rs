@@ -285,6 +285,12 @@ impl Truth {
                 self.trees.remove(stage);
                 Outcome::Done
             }
+            Effect::Discard { stage, .. } => {
+                assert_eq!(self.alive_of(stage), 0, "a worktree goes under a live agent");
+                self.trees.remove(stage);
+                self.deleted.remove(stage);
+                Outcome::Done
+            }
             Effect::Notify { .. } => Outcome::Done,
         }
     }

@@ -1,6 +1,5 @@
 //! The other end of the daemon's socket: what commands and screens speak to it with.
 
-use std::fs::File;
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -8,7 +7,7 @@ use std::time::Duration;
 
 use sprag_core::plan::said::Role;
 
-use super::server::through;
+use super::server::{door, through};
 use super::tokens;
 use super::wire::{self, Reply, Request, Unheard};
 
@@ -44,7 +43,7 @@ impl From<io::Error> for NotConnected {
 
 /// Speaks as this; an agent is known without showing anything.
 pub fn connect(run: &Path, role: Role) -> Result<Client, NotConnected> {
-    let dir = File::open(run)?;
+    let dir = door(run)?;
     let stream = UnixStream::connect(through(&dir))?;
     stream.set_read_timeout(Some(GREETING))?;
     let token = match role {

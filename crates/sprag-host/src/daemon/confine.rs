@@ -9,7 +9,9 @@ use sprag_core::plan::sandbox::{Access, Choice, Confined, Grounds, Rule, Wall, c
 use sprag_core::plan::spec::{Caching, Client, Plan, StageSpec};
 use sprag_core::plan::stage::StageId;
 
+use super::handoffs;
 use super::jobs::Ground;
+use super::server::DOOR;
 use crate::disk::Disk;
 use crate::env::Env;
 use crate::places;
@@ -102,7 +104,9 @@ fn walls(
     if whole(&worktree)? != expected {
         return Err(format!("`{}` is reached by a link", worktree.display()));
     }
-    let socket = run.join("socket");
+    let door = run.join(DOOR);
+    let own = [run.join("notes"), handoffs::dir(&run, &ground.plan, &spec.id)];
+    own.iter().chain([&door]).try_for_each(|path| made(path))?;
     let shared: Vec<PathBuf> = spec
         .caches
         .iter()
@@ -120,7 +124,8 @@ fn walls(
         run: &run,
         site: &site,
         brief: &brief,
-        socket: &socket,
+        door: &door,
+        own: &own,
         home: home.as_deref(),
         program: &program,
         tools: &[],

@@ -9,7 +9,7 @@ use sprag_core::session::Process;
 
 use super::begin;
 use super::reign;
-use super::server::SOCKET;
+use super::server::socket;
 use crate::disk::{self, Disk};
 use crate::git::landing::{self, Refused, Swapped};
 use crate::git::worktrees;
@@ -76,7 +76,7 @@ pub fn look(root: &Path, run: &Path) -> Result<Vec<Damage>, NotRepaired> {
         return Err(NotRepaired::AtWork { pid });
     }
     let mut found = Vec::new();
-    let path = run.join(SOCKET);
+    let path = socket(run);
     if fs::symlink_metadata(&path).is_ok() {
         found.push(Damage::Socket { path });
     }

@@ -1,10 +1,10 @@
 //! The socket of the daemon. Every peer has a thread of its own and is hostile until it has shown who it is; the loop
 //! hears of it only what was parsed, and never waits for it.
 
-use std::fs::{self, File, Permissions};
+use std::fs::{self, Permissions};
 use std::io::{self, Read as _};
 use std::net::Shutdown;
-use std::os::fd::AsRawFd as _;
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::fs::{Mode, OFlags};
 use sprag_core::plan::said::{Role, Said, Speaker};
 use sprag_core::plan::spec::Plan;
 use sprag_core::plan::stage::{Key, StageId};
@@ -27,7 +28,7 @@ use super::tokens::Tokens;
 use super::wire::{self, Reply, Request, Topic, Unheard};
 use super::words::{Ask, Asked};
 use super::{begin, log, tasks};
-use crate::disk::RealDisk;
+use crate::disk::{Disk as _, RealDisk};
 use crate::env::Env;
 
 /// Peers at once, and how many of them may be agents: a person always finds a seat.
@@ -43,8 +44,14 @@ const GOODBYE: Duration = Duration::from_secs(2);
 const GREETING: usize = 4 * 1024;
 const WORD: usize = 64 * 1024;
 
-/// Where the socket is, in the folder of runs.
-pub const SOCKET: &str = "sock";
+/// Where the socket is, in the folder of runs: one of its own, since an agent behind walls sees that and nothing beside.
+pub const DOOR: &str = "door";
+const SOCKET: &str = "sock";
+
+/// The socket of the runs in a folder.
+pub fn socket(run: &Path) -> PathBuf {
+    run.join(DOOR).join(SOCKET)
+}
 
 /// Open for as long as this is kept.
 pub struct Server {
@@ -72,13 +79,14 @@ struct Hall {
 
 /// Whoever calls this holds the reign: a socket that is there is a dead daemon's.
 pub(super) fn open(ground: &Ground, board: Arc<Board>, tell: Sender<News>) -> io::Result<Server> {
-    let path = ground.run.join(SOCKET);
+    let path = socket(&ground.run);
+    RealDisk.make_dirs(&ground.run.join(DOOR))?;
     fs::set_permissions(&ground.run, Permissions::from_mode(0o700))?;
     fs::remove_file(&path).or_else(|error| match error.kind() {
         io::ErrorKind::NotFound => Ok(()),
         _ => Err(error),
     })?;
-    let dir = File::open(&ground.run)?;
+    let dir = door(&ground.run)?;
     let listener = UnixListener::bind(through(&dir))?;
     fs::set_permissions(&path, Permissions::from_mode(0o600))?;
     let tokens = Tokens::make(&ground.run, &RealDisk)?;
@@ -107,8 +115,14 @@ pub(super) fn open(ground: &Ground, board: Arc<Board>, tell: Sender<News>) -> io
     Ok(Server { path, board })
 }
 
+/// The folder that the socket is in. To go through it is all that is asked for: an agent may not list it.
+pub(super) fn door(run: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    Ok(rustix::fs::open(run.join(DOOR), flags, Mode::empty())?)
+}
+
 /// The name of a socket is short, paths are long: this one goes through the open folder.
-pub(super) fn through(dir: &File) -> PathBuf {
+pub(super) fn through(dir: &OwnedFd) -> PathBuf {
     Path::new("/proc/self/fd").join(dir.as_raw_fd().to_string()).join(SOCKET)
 }
 

@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 
 use sprag_core::digest::Digest;
 
+use crate::disk::Disk;
 use crate::exec::{self, Run};
-use crate::supervise::site::{Probe, Site};
+use crate::supervise::site::{Probe, Site, Window};
 
 /// How long tmux may take to start a pane, and the pane to take the session on.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -28,7 +29,13 @@ pub fn name(site: &Site) -> String {
 }
 
 /// Opens a terminal in which the session is supervised. The inner error says why there is none.
-pub fn open(run: &Path, site: &Site, us: &Path, dir: &Path) -> io::Result<Result<(), String>> {
+pub fn open(
+    run: &Path,
+    site: &Site,
+    us: &Path,
+    dir: &Path,
+    disk: &dyn Disk,
+) -> io::Result<Result<(), String>> {
     let (server, name) = (server(run), name(site));
     let words: [&OsStr; 16] = [
         "-L".as_ref(),
@@ -48,7 +55,9 @@ pub fn open(run: &Path, site: &Site, us: &Path, dir: &Path) -> io::Result<Result
         "supervise".as_ref(),
         site.dir().as_os_str(),
     ];
-    let ran = exec::run(&Run {
+    // Known before it is there: whoever finds the one finds the other.
+    site.note_window(disk, &Window { server: server.clone(), name: name.clone() })?;
+    let ran = exec::run_to_stay(&Run {
         program: OsStr::new("tmux"),
         args: &words,
         dir,

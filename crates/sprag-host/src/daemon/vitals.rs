@@ -117,6 +117,7 @@ mod tests {
             seconds: 0,
             grace: 0,
             stdin: None,
+            confined: None,
             watch,
         };
         site.ask(&crate::disk::RealDisk, &spawn).unwrap();

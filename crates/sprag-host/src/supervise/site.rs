@@ -55,8 +55,8 @@ pub struct Spawn {
 /// Where the terminal of a session is, for one that has one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Window {
-    /// The socket of the tmux server.
-    pub socket: PathBuf,
+    /// The server of tmux, as `tmux -L` takes it.
+    pub server: String,
     /// The session by the name it has there.
     pub name: String,
 }

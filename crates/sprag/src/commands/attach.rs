@@ -40,10 +40,9 @@ pub fn attach(shown: &Shown, stage: &str, cx: &Cx) -> Outcome {
     let Some(window) = site_of(&shown.dir, session).window() else { return logs::follow(shown, row) };
     // Whoever is in that terminal speaks to the agent as a person.
     check_not_agent(&cx.places()?)?;
-    let socket = window.socket.display().to_string();
     // Exactly this one: a name alone would also be the beginning of others.
     let target = format!("={}", window.name);
-    let error = exec::become_program(&["tmux", "-S", &socket, "attach-session", "-t", &target]);
+    let error = exec::become_program(&["tmux", "-L", &window.server, "attach-session", "-t", &target]);
     Err(Failure::not_started("tmux", &error))
 }
 

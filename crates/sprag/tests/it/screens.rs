@@ -363,7 +363,7 @@ fn enter_goes_where_the_agent_is() {
     }
     let site = scene.site(&session);
     fs::write(site.out(), "what the agent says\n").unwrap();
-    let window = Window { socket: scene.sandbox.home.join("tmux"), name: "agent".to_owned() };
+    let window = Window { server: "sprag-nobody".to_owned(), name: "agent".to_owned() };
     let script = around(&scene.sandbox, &format!("{SPRAG} status --live"));
     let mut pane = Pane::new(&scene.sandbox, &script, 100, 30);
     pane.shows("Enter attach");

@@ -50,12 +50,16 @@ pub fn take(run: &mut Run, key: &Key, effect: &Effect, outcome: &Outcome) {
                     run.happen(stage, &Happened::HandedOff { carry: carry.clone() });
                 }
                 (Stage::HandingOff { .. }, outcome) => blocked(run, stage, outcome),
-                _ => standing.is_salvaged = true,
+                (_, Outcome::Salvaged { .. }) => standing.is_salvaged = true,
+                // What cannot be kept is not taken away.
+                _ => standing.is_left = true,
             }
         }
         Effect::RemoveWorktree { stage } => {
-            if let (Outcome::Done, Some(standing)) = (outcome, run.standings.get_mut(stage)) {
-                standing.worktree = None;
+            let Some(standing) = run.standings.get_mut(stage) else { return };
+            match outcome {
+                Outcome::Done => standing.worktree = None,
+                _ => standing.is_left = true,
             }
         }
         Effect::Candidate { number, on, .. } => {

@@ -42,6 +42,8 @@ pub struct Standing {
     /// What was found good and waits for a person.
     pub verified: Option<Verified>,
     pub is_salvaged: bool,
+    /// Its worktree could not be kept or taken away, and is somebody's who looks.
+    pub is_left: bool,
     /// Changes of its state, and after how many of them somebody was told.
     pub moves: u32,
     pub notified: u32,
@@ -88,6 +90,7 @@ impl Standing {
             unchanged: 0,
             verified: None,
             is_salvaged: false,
+            is_left: false,
             moves: 0,
             notified: 0,
             claimed: None,

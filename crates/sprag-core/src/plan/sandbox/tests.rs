@@ -12,7 +12,8 @@ fn grounds() -> Grounds<'static> {
         run: Path::new("/src/p/.git/sprag/run"),
         site: Path::new("/src/p/.git/sprag/run/s/r.a.1.spawn.0"),
         brief: Path::new("/src/p/.git/sprag/run/briefs/p/a.md"),
-        socket: Path::new("/src/p/.git/sprag/run/socket"),
+        door: Path::new("/src/p/.git/sprag/run/door"),
+        own: &[],
         home: Some(Path::new("/home/u")),
         program: Path::new("/usr/bin/sprag"),
         tools: &[],
@@ -74,7 +75,7 @@ fn of_our_own_records_those_of_runs_are_hidden_but_for_its_own() {
         ("/src/p/.git/sprag/run/s/r.a.1.spawn.0/tmp/x", Access::Write),
         ("/src/p/.git/sprag/run/briefs/p/a.md", Access::Read),
         ("/src/p/.git/sprag/run/briefs/p/b.md", Access::Hidden),
-        ("/src/p/.git/sprag/run/socket", Access::Read),
+        ("/src/p/.git/sprag/run/door/sock", Access::Read),
     ] {
         assert_eq!(confined.access(Path::new(path)), access, "{path}");
     }

@@ -18,6 +18,7 @@ impl Job {
         let worktree = ground.worktree(stage);
         told.place.worktree = worktree.display().to_string();
         told.known = known::look(&worktree, &told.spec, disk, env::now());
+        told.known.sandbox = vec![confine::told(&told.spec, &ground.root)];
         told.notes = notes::of_stage(&ground.run, &ground.plan, stage)?;
         let carried = match &self.stage {
             Some(Stage::Ready(turn)) => turn.carry.as_ref().and_then(|carry| carry.as_str().parse().ok()),

@@ -131,7 +131,7 @@ impl Job {
         match screen {
             Screen::Pipes => exec::detach(&us, &["supervise".as_ref(), site.dir().as_os_str()])?,
             Screen::Terminal => {
-                if let Err(why) = tmux::open(&self.ground.run, &site, &us, &spawn.dir)? {
+                if let Err(why) = tmux::open(&self.ground.run, &site, &us, &spawn.dir, disk)? {
                     return Ok(failed(Failure::Setup, &why));
                 }
             }

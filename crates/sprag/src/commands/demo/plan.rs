@@ -87,7 +87,7 @@ pub fn play(stage: &Stage, root: &Path) -> Result<(), Failure> {
     stage.title("1. The plan, as it would run: sprag plan graph");
     stage.show(&["plan", "graph", &plan])?;
     stage.title("2. It runs; one agent crashes, two change the same line: sprag run --foreground");
-    stage.show(&["run", &plan, "--trust"])?;
+    stage.show(&["run", &plan, "--trust", "--foreground"])?;
     stage.title("3. What landed, each merge tested as exactly that commit: git log");
     for line in stage.git_says(&["log", "--oneline", "--graph", "refs/sprag/greetings/trunk"])?.lines() {
         output::line(format!("  {line}"));
