@@ -26,6 +26,17 @@ impl StageId {
     pub fn as_str(&self) -> &str {
         self.0.as_str()
     }
+
+    /// The branch it is worked at on. In a directory of its own: whoever may make a lock beside a branch may replace
+    /// it, and all beside it.
+    pub fn branch(&self) -> String {
+        format!("sprag/{}/work", self.as_str())
+    }
+
+    /// Whose branch it is, if it is a stage's.
+    pub fn of_branch(branch: &str) -> Option<StageId> {
+        branch.strip_prefix("sprag/")?.strip_suffix("/work").map(StageId::new)
+    }
 }
 
 /// One run of one agent for one stage: `run/stage/attempt/number`.

@@ -44,7 +44,7 @@ pub fn told(spec: &StageSpec, root: &Path) -> String {
         Choice::Within(wall) => format!(
             "You are confined by {}: you write to this worktree and to branch `{}`, the rest is read-only or not there. Files for a while go to `$TMPDIR`.",
             wall.name(),
-            Ground::branch(&spec.id),
+            spec.id.branch(),
         ),
         Choice::Refused { why } => format!("You cannot be confined: {why}."),
     }
@@ -92,7 +92,7 @@ fn walls(
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let home = places::home(&Env::Real).map(|home| whole(&home)).transpose()?;
     let store = ground.run.parent().unwrap_or(&ground.run);
-    let (branch, brief) = (Ground::branch(&spec.id), ground.brief(&spec.id));
+    let (branch, brief) = (spec.id.branch(), ground.brief(&spec.id));
     let made = |path: &Path| disk.make_dirs(path).map_err(|error| told(path, &error));
     made(&site.dir().join("tmp"))?;
     RECORDS.iter().try_for_each(|name| made(&store.join(name)))?;
@@ -188,7 +188,7 @@ fn settled(mut confined: Confined, ours: &[&Path]) -> Result<Confined, String> {
 pub fn forget(ground: &Ground, stage: &StageId, disk: &dyn Disk) {
     let Some(common) = places::common_dir(&ground.root) else { return };
     let places: [PathBuf; 2] =
-        ["refs/heads", "logs/refs/heads"].map(|dir| common.join(dir).join(Ground::branch(stage)));
+        ["refs/heads", "logs/refs/heads"].map(|dir| common.join(dir).join(stage.branch()));
     for dir in places.iter().filter_map(|path| path.parent()) {
         // A branch that is there still, and a directory that is shared, stay.
         if !dir.join("work").exists() {

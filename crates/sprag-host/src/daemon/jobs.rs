@@ -61,11 +61,6 @@ impl Ground {
         self.root.join(".worktrees").join(stage.as_str())
     }
 
-    pub fn branch(stage: &StageId) -> String {
-        // A directory of its own: whoever may make a lock beside a branch may replace it, and all beside it.
-        format!("sprag/{}/work", stage.as_str())
-    }
-
     pub fn site(&self, session: &Key) -> Site {
         site_of(&self.run, session)
     }
@@ -197,7 +192,7 @@ impl Job {
             Effect::RemoveWorktree { stage } => {
                 worktrees::remove(root, &self.ground.worktree(stage))?;
                 if let Some(head) = look::merged_branch(&self.ground, stage)? {
-                    let branch = format!("refs/heads/{}", Ground::branch(stage));
+                    let branch = format!("refs/heads/{}", stage.branch());
                     landing::drop_reference(root, &branch, &head)?;
                 }
                 confine::forget(&self.ground, stage, disk);
@@ -212,7 +207,7 @@ impl Job {
         let root = self.ground.root.as_path();
         let path = self.ground.worktree(stage);
         let kept = format!("refs/sprag/{}/salvage/{}/reset-{number}", self.ground.plan, stage.as_str());
-        let branch = format!("refs/heads/{}", Ground::branch(stage));
+        let branch = format!("refs/heads/{}", stage.branch());
         if path.exists() {
             let why = format!("What stage `{}` had when it was begun anew", stage.as_str());
             worktrees::salvage(&path, &kept, &why, env::now())?;
@@ -239,7 +234,7 @@ impl Job {
             return Ok(Outcome::Worktree { base });
         }
         let path = self.ground.worktree(stage);
-        let branch = Ground::branch(stage);
+        let branch = stage.branch();
         worktrees::keep_out_of_sight(root, disk)?;
         worktrees::make_room(root, &path)?;
         let why = format!("stage `{}`", stage.as_str());

@@ -35,7 +35,7 @@ pub fn target(ground: &Ground, known: &Commit, trunk: &Commit) -> Result<Target,
 
 /// The head of a stage's branch, if all of it is in the trunk: then it has done its work.
 pub fn merged_branch(ground: &Ground, stage: &StageId) -> Result<Option<String>, Refused> {
-    let head = landing::resolve(&ground.root, &format!("refs/heads/{}", Ground::branch(stage)))?;
+    let head = landing::resolve(&ground.root, &format!("refs/heads/{}", stage.branch()))?;
     let Some(head) = head else { return Ok(None) };
     Ok(landing::contains(&ground.root, &head, &ground.trunk())?.then_some(head))
 }
@@ -58,7 +58,7 @@ pub fn worktree(ground: &Ground, stage: &StageId, base: &Commit) -> Result<Found
     let root = ground.root.as_path();
     let path = ground.worktree(stage);
     let listed = worktrees::list(root)?.into_iter().find(|it| it.path == path);
-    let branch = format!("refs/heads/{}", Ground::branch(stage));
+    let branch = format!("refs/heads/{}", stage.branch());
     // All files of its branch are there, or it is half of one.
     let is_whole = |it: &&worktrees::Listed| {
         it.branch.as_ref() == Some(&branch) && worktrees::is_clean(&path).unwrap_or(false)

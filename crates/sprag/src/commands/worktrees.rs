@@ -5,7 +5,6 @@ use std::path::Path;
 use serde_json::json;
 use sprag_core::plan::stage::StageId;
 use sprag_host::daemon::begin::Cannot;
-use sprag_host::daemon::jobs::Ground;
 use sprag_host::git::worktrees::{self, Listed};
 
 use super::{Cx, Outcome, show, shown};
@@ -31,9 +30,8 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     let places = cx.places()?;
     let Some(root) = &places.worktree else { return Err(Cannot::NoRepository.into()) };
     let runs = shown::all(cx)?;
-    let state = |id: &StageId| {
-        runs.iter().find_map(|(_, board)| board.find(id.as_str())).map(|row| row.state.name())
-    };
+    let state =
+        |id: &StageId| runs.iter().find_map(|(_, board)| board.find(id.as_str())).map(|row| row.state.name());
     let ours = places.store.join("run/gates");
     let all = worktrees::list(root).map_err(Cannot::from)?;
     let rows: Vec<Row> = all.into_iter().filter_map(|listed| row(listed, &ours, &state)).collect();
@@ -64,8 +62,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
 /// Those of stages by their branches, and those that candidates are tested in.
 fn row(listed: Listed, gates: &Path, state: &dyn Fn(&StageId) -> Option<&'static str>) -> Option<Row> {
     let branch = listed.branch.as_deref().and_then(|branch| branch.strip_prefix("refs/heads/"));
-    let stage = branch.and_then(|branch| branch.strip_prefix("sprag/")).map(StageId::new);
-    let stage = stage.filter(|id| branch == Some(Ground::branch(id).as_str()));
+    let stage = branch.and_then(StageId::of_branch);
     if stage.is_none() && !listed.path.starts_with(gates) {
         return None;
     }

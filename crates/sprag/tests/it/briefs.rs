@@ -167,7 +167,7 @@ fn a_full_context_is_handed_over_to_an_agent_that_is_told_where_it_was() {
     let file = fs::read_to_string(desk.sandbox.store().join("run/handoffs/p/a/1.yaml")).unwrap();
     assert!(file.starts_with("version: 2\nsession_id: \""), "{file}");
     assert!(
-        file.contains("branch: \"sprag/a\"\n") && file.contains("uncommitted_files:\n  - \"half\"\n"),
+        file.contains("branch: \"sprag/a/work\"\n") && file.contains("uncommitted_files:\n  - \"half\"\n"),
         "{file}"
     );
     assert!(!desk.sandbox.store().join("run/handoffs/p/a/2.yaml").exists(), "the agent's own is the one");
@@ -180,7 +180,7 @@ fn whoever_hands_nothing_over_is_spoken_for() {
     let desk = Desk::new();
     let pipe = pipe(&desk, "pipe");
     let script = format!(
-        "if grep -q '^## Handoff' $SPRAG_BRIEF; then echo done >a; else \
+        "if grep -q '^## Handoff' $SPRAG_BRIEF; then {SPRAG} stage task one; echo done >a; else \
          echo half >half; git add half; git commit -qm 'half of it'; \
          {SPRAG} question 'is it enough?'; echo up >{0}; cat {0} >/dev/null; fi",
         pipe.display()

@@ -89,7 +89,7 @@ fn a_plan_runs_in_the_background_and_the_daemon_ends_with_it() {
     assert!(ran.stdout.ends_with("next: sprag land p\n"), "{}", ran.stdout);
     house.wait();
     assert_eq!(desk.on_trunk("b"), "a");
-    assert!(!house.folder().join("sock").exists());
+    assert!(!house.folder().join("door/sock").exists());
     let diary = fs::read_to_string(house.folder().join("daemon.log")).unwrap();
     assert!(diary.contains(" b done\n") && diary.ends_with(" ends: over\n"), "{diary}");
 }
@@ -122,7 +122,7 @@ fn a_killed_daemon_leaves_a_stale_socket_and_the_run_goes_on_without_a_second_ag
     assert_eq!(house.run(&[]).code, 0);
     assert_eq!(fs::read_to_string(house.home("pipe")).unwrap(), "up\n");
     house.kill();
-    assert!(house.folder().join("sock").exists());
+    assert!(house.folder().join("door/sock").exists());
     let ran = house.sprag(&["repair"]);
     assert!(ran.stdout.contains("is the socket of a daemon that is gone"), "{}", ran.stdout);
     assert_eq!(house.sprag(&["resume"]).code, 0);
@@ -233,7 +233,8 @@ fn what_a_dead_run_left_behind_is_found_and_cleared_away() {
     let folder = house.folder();
     fs::create_dir_all(folder.join("s/half")).unwrap();
     fs::write(folder.join("s/half/spawn.json"), "{}").unwrap();
-    fs::write(folder.join("sock"), "").unwrap();
+    fs::create_dir_all(folder.join("door")).unwrap();
+    fs::write(folder.join("door/sock"), "").unwrap();
     for path in [folder.join("gates/p-1").display().to_string(), ".worktrees/gone".to_owned()] {
         desk.git(&format!("worktree add -q --detach {path}"));
     }

@@ -278,7 +278,7 @@ fn sessions_and_worktrees_of_runs_are_listed() {
     no run has a worktree here
     ");
     sandbox.write("README", "x\n");
-    for args in ["add -A", "commit -qm start", "worktree add -q -b sprag/view .worktrees/view"] {
+    for args in ["add -A", "commit -qm start", "worktree add -q -b sprag/view/work .worktrees/view"] {
         let args: Vec<&str> = args.split(' ').collect();
         assert!(sandbox.git(&args).status.success());
     }
@@ -286,7 +286,7 @@ fn sessions_and_worktrees_of_runs_are_listed() {
     let row = &told["worktrees"][0];
     assert_eq!(
         (&row["stage_id"], &row["state"], &row["is_clean"], &row["branch"]),
-        (&"view".into(), &"running".into(), &true.into(), &"refs/heads/sprag/view".into())
+        (&"view".into(), &"running".into(), &true.into(), &"refs/heads/sprag/view/work".into())
     );
     fs::write(sandbox.project.join(".worktrees/view/new"), "x").unwrap();
     assert_eq!(sandbox.json(&["worktrees", "--json"])["worktrees"][0]["is_clean"], false);

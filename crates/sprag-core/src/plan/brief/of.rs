@@ -19,7 +19,7 @@ impl Told {
             attempt: standing.stage.attempt(),
             place: Place {
                 worktree: String::new(),
-                branch: format!("sprag/{}", id.as_str()),
+                branch: id.branch(),
                 base: standing.worktree.clone(),
                 trunk: format!("refs/sprag/{name}/trunk"),
                 target: plan.head.target.as_ref().map(Branch::to_string).unwrap_or_default(),

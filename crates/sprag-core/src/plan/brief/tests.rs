@@ -170,7 +170,7 @@ fn a_run_tells_what_there_is_to_do() {
     let mut run = testing::started(testing::plan(&[("a", "", "src/**"), ("b", "a", "docs/**")]));
     let told = Told::of(&run, &StageId::new("b")).unwrap();
     assert_eq!((told.needs.len(), told.task), (1, Task::Assignment));
-    assert_eq!(told.place.branch, "sprag/b");
+    assert_eq!(told.place.branch, "sprag/b/work");
     testing::begin(&mut run, "a");
     let failed = Happened::Failed { failure: Failure::Crash, again: Some(testing::now()) };
     let started =

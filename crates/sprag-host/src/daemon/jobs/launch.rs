@@ -13,7 +13,7 @@ use sprag_core::text::Text;
 
 use super::super::clients::{self as launchers, Governed, Order, Prompt, environment, hooks, trust};
 use super::super::{surroundings, tmux};
-use super::{Ground, Job, Wrong, failed};
+use super::{Job, Wrong, failed};
 use crate::clients;
 use crate::disk::{self, Disk};
 use crate::env::{self, Env};
@@ -115,7 +115,7 @@ impl Job {
             env,
             dir: worktree.join(spec.working_dir.as_str()),
             worktree,
-            branch: Ground::branch(stage),
+            branch: stage.branch(),
             seconds: DAY,
             grace: GRACE,
             stdin: (program.prompt == Prompt::Stdin).then_some(brief),

@@ -95,12 +95,12 @@ impl Desk {
 
     pub fn run(&self) -> Ran {
         let plan = self.sandbox.home.join("plan.md").display().to_string();
-        self.sandbox.run(&["run", &plan, "--trust"])
+        self.sandbox.run(&["run", &plan, "--trust", "--foreground"])
     }
 
     pub fn start(&self) -> Child {
         let mut command = self.sandbox.command(env!("CARGO_BIN_EXE_sprag"));
-        command.arg("run").arg(self.sandbox.home.join("plan.md")).arg("--trust");
+        command.arg("run").arg(self.sandbox.home.join("plan.md")).args(["--trust", "--foreground"]);
         command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap()
     }
 

@@ -24,7 +24,7 @@ fn hostile_peers_are_refused_and_the_loop_goes_on() {
     desk.plan(&[desk.stage("a", &[], &format!("echo a >a; {}", waits(&house)), "true")]);
     assert_eq!(house.run(&[]).code, 0);
     assert_eq!(std::fs::read_to_string(house.home("pipe")).unwrap(), "up\n");
-    let path = house.folder().join("sock");
+    let path = house.folder().join("door/sock");
     assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     let connect = || UnixStream::connect(&path).unwrap();
     let says = |bytes: &[u8]| {
