@@ -31,6 +31,7 @@ mod latency;
 mod memory;
 mod options;
 mod parse;
+mod plans;
 mod report;
 mod runs;
 mod saved;
@@ -54,7 +55,8 @@ pub fn run(args: &[String]) -> anyhow::Result<()> {
     }
     if plan.parts == Parts::Runs {
         let program = program::given_or_built(plan.sprag.as_deref())?;
-        return runs::run(&program, plan.rounds);
+        runs::run(&program, plan.rounds)?;
+        return plans::run(&program);
     }
     if plan.parts == Parts::Hot {
         return list_hot(&plan);

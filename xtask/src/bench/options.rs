@@ -11,7 +11,7 @@ usage: cargo xtask bench [FLAGS]
   --search         measure searching only
   --million        also search a million texts, which takes minutes to prepare
   --classify       measure telling refactoring from new behaviour only
-  --runs           measure looking at a run of ten thousand stages only
+  --runs           measure plans only: looking at a run of ten thousand stages, and what running one costs
   --instructions   count instructions only, against `xtask/budgets.json`
   --hot            list the functions hook calls go through in `crates/sprag/hot.txt`
   --save           write the counted instructions to `xtask/budgets.json` as the last known ones

@@ -227,6 +227,14 @@ impl Run {
         ids.iter().for_each(|id| said::relax(self, id));
     }
 
+    /// Stages that count as merged, and as which commit.
+    pub fn merged(&self) -> impl Iterator<Item = (&StageId, &Commit)> {
+        self.standings.iter().filter_map(|(id, standing)| match &standing.stage {
+            Stage::Done { merged } => Some((id, merged.commit())),
+            _ => None,
+        })
+    }
+
     /// And nothing of it is left to be cleared away.
     pub fn is_settled(&self) -> bool {
         self.is_over()

@@ -141,6 +141,9 @@ impl Confined {
         put(grounds.site.to_path_buf(), Access::Read);
         put(grounds.site.join("tmp"), Access::Write);
         put(grounds.brief.to_path_buf(), Access::Read);
+        put(grounds.brief.with_extension("json"), Access::Read);
+        // Its commands and hooks find in them what its stage is doing.
+        put(grounds.run.join("plans"), Access::Read);
         put(grounds.door.to_path_buf(), Access::Read);
         grounds.own.iter().for_each(|path| put(path.clone(), Access::Write));
         put(grounds.worktree.to_path_buf(), Access::Write);

@@ -1,6 +1,7 @@
 //! What a stage of a plan is doing. Each state carries what belongs to it, and `step` is the one relation
 //! between them: total, so that what means nothing in a state leaves it as it is and says so.
 
+pub mod moves;
 mod step;
 #[cfg(test)]
 mod tests;

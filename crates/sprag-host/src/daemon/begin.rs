@@ -51,6 +51,10 @@ pub enum Cannot {
     NoRun {
         name: String,
     },
+    /// What counts as merged is not in the trunk.
+    Unproven {
+        trunk: String,
+    },
     /// A stage insists on a sandbox, and there is none.
     NoSandbox {
         stage: StageId,
@@ -117,6 +121,7 @@ pub fn begin<'d>(places: &Places, plan: Plan, file: &Path, disk: &'d dyn Disk) -
     let path = path(&run, &name);
     if let Some(log) = Log::resume(&path, disk)? {
         let ground = ground(&root, &run, log.run().plan(), &reign);
+        prove_merged(&ground, log.run())?;
         if !log.run().is_settled() || !is_landed(&ground)? {
             return Ok(Begun { log, ground, reign, was: Was::UnderWay });
         }
@@ -151,7 +156,19 @@ pub fn resume<'d>(places: &Places, plan: &str, disk: &'d dyn Disk) -> Result<Beg
     let none = || Cannot::NoRun { name: plan.to_owned() };
     let log = Log::resume(&path(&run, plan), disk)?.ok_or_else(none)?;
     let ground = ground(&root, &run, log.run().plan(), &reign);
+    prove_merged(&ground, log.run())?;
     Ok(Begun { log, ground, reign, was: Was::UnderWay })
+}
+
+/// Merged is what git has, not what was written down once: the trunk of the records has every stage that counts as
+/// merged, or nothing is built on it.
+fn prove_merged(ground: &Ground, run: &Run) -> Result<(), Cannot> {
+    let commits: Vec<&str> = run.merged().map(|(_, commit)| commit.0.as_str()).collect();
+    let trunk = run.queue().trunk().0.to_string();
+    match landing::contains_all(&ground.root, &commits, &trunk) {
+        Ok(true) => Ok(()),
+        Ok(false) | Err(_) => Err(Cannot::Unproven { trunk }),
+    }
 }
 
 /// The user's checkout, and where runs are kept.

@@ -132,6 +132,23 @@ pub fn common(dir: &Path, one: &str, other: &str) -> Result<String, Refused> {
     named(act(dir, &["merge-base", one, other], &[])?)
 }
 
+/// Whether a commit has all of these in its history.
+pub fn contains_all(dir: &Path, commits: &[&str], within: &str) -> Result<bool, Refused> {
+    // What is reachable from them and not from it: nothing.
+    let bounds = format!("^{within}");
+    for some in commits.chunks(500) {
+        let mut args = vec!["rev-list", "--max-count=1", bounds.as_str()];
+        args.extend(some);
+        let ran = act(dir, &args, &[])?;
+        match ran.succeeded() {
+            true if ran.stdout.is_empty() => {}
+            true => return Ok(false),
+            false => return Err(refused(&ran)),
+        }
+    }
+    Ok(true)
+}
+
 /// Whether the history of one commit has the other.
 pub fn contains(dir: &Path, commit: &str, within: &str) -> Result<bool, Refused> {
     let ran = act(dir, &["merge-base", "--is-ancestor", commit, within], &[])?;
@@ -268,6 +285,18 @@ mod tests {
         assert_eq!(drop_reference(git.dir(), trunk, &first), moved(&second));
         assert_eq!(drop_reference(git.dir(), trunk, &second), Ok(Swapped::Done));
         assert_eq!(resolve(git.dir(), trunk), Ok(None));
+    }
+
+    #[test]
+    fn all_or_not_all_of_some_commits_are_in_a_history() {
+        let git = Scratch::new();
+        let (first, second) = (git.commit("a", "1"), git.commit("a", "2"));
+        git.run(&["checkout", "-q", "-b", "side", &first]);
+        let side = git.commit("b", "3");
+        assert_eq!(contains_all(git.dir(), &[], &second), Ok(true));
+        assert_eq!(contains_all(git.dir(), &[&first, &second], &second), Ok(true));
+        assert_eq!(contains_all(git.dir(), &[&first, &side], &second), Ok(false));
+        assert!(contains_all(git.dir(), &["0123456789012345678901234567890123456789"], &second).is_err());
     }
 
     #[test]

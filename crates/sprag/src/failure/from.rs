@@ -41,6 +41,14 @@ impl From<Cannot> for Failure {
                 format!("there is no branch `{name}` with a commit"),
                 "git branch --list",
             ),
+            Cannot::Unproven { trunk } => (
+                Kind::No,
+                "unproven",
+                format!(
+                    "stages that count as merged are not in the trunk `{trunk}`, or that is gone from the repository: nothing is built on it"
+                ),
+                "git fsck --lost-found",
+            ),
             Cannot::NoSandbox { stage, why } => (
                 Kind::Usage,
                 "no_sandbox",

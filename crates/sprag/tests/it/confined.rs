@@ -12,6 +12,7 @@ use sprag_core::plan::exit::{By, Ended};
 use sprag_core::session::Process;
 use sprag_host::supervise::site::{Probe, Word};
 
+use crate::support::SPRAG;
 use desk::{Desk, WALLS, is_there, lives};
 
 /// What an agent tries, each in a shell of its own, and whether it may.
@@ -39,7 +40,9 @@ const TRIES: &[(&str, &str, bool)] = &[
     ("key", "cat $HOME/.ssh/id_x", false),
     ("key by a link", "ln -sf $HOME/.ssh keys && cat keys/id_x", false),
     ("write by a link", "ln -sf $HOME out && echo x >out/outside", false),
-    ("records of the run", "cat $G/sprag/run/plans/p.jsonl", false),
+    ("records of the run", "cat $G/sprag/run/plans/p.jsonl", true),
+    ("change of records", "echo x >>$G/sprag/run/plans/p.jsonl", false),
+    ("tokens of people", "cat $G/sprag/run/token || cat $G/sprag/run/admin", false),
     ("keeper", "test -n \"$K\" && cat /proc/$K/stat", true),
     ("environment of others", "cat /proc/$K/environ", false),
     ("eyes of others", "cat /proc/$K/root$HOME/.ssh/id_x", false),
@@ -316,4 +319,25 @@ fn a_stage_finds_its_files_and_ports_and_cannot_commit_the_files() {
     );
     assert!(desk.records().contains("`.env` was copied here for you and must not be committed"));
     assert!(!desk.git("ls-tree --name-only refs/sprag/p/trunk").contains(".env"));
+}
+
+#[test]
+fn an_agent_behind_a_wall_speaks_to_its_daemon_and_leaves_notes() {
+    for wall in WALLS.into_iter().filter(|wall| is_there(wall)) {
+        let desk = Desk::new().within(wall);
+        let script = format!(
+            "{SPRAG} note 'the tests need a port'\necho next | {SPRAG} handoff\necho a >a; git add -A; git commit -qm a\n\
+             {SPRAG} stage hold a; cat {}/token; {SPRAG} stage complete",
+            desk.sandbox.store().join("run").display()
+        );
+        desk.plan(&[desk.stage("a", &script)], "sandbox: required\n");
+        let ran = desk.run();
+        assert_eq!(ran.code, 0, "{wall}: {}{}{}", ran.stdout, ran.stderr, desk.said());
+        let notes = fs::read_to_string(desk.sandbox.store().join("run/notes/p.jsonl")).unwrap_or_default();
+        assert!(notes.contains("the tests need a port"), "{wall}: {notes}{}", desk.said());
+        assert!(desk.records().contains("\"say\":\"complete\""), "{wall}: {}", desk.said());
+        assert!(desk.sandbox.store().join("run/handoffs/p/a/1.yaml").exists(), "{wall}: {}", desk.said());
+        assert!(desk.said().contains("this is for a person to say"), "{wall}: {}", desk.said());
+        assert!(!desk.said().contains("sprt_"), "no token is seen: {}", desk.said());
+    }
 }

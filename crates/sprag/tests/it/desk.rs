@@ -115,7 +115,8 @@ impl Desk {
 
     pub fn records(&self) -> Vec<Value> {
         let text = fs::read_to_string(self.sandbox.store().join("run/plans/p.jsonl")).unwrap();
-        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        // Half a line may be there that was being written when it could not.
+        text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
     }
 
     /// Every commit the trunk was moved to was found good as exactly that commit before.

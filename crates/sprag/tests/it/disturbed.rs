@@ -3,6 +3,7 @@
 use std::fs;
 
 use crate::desk::Desk;
+use crate::support::SPRAG;
 
 #[test]
 fn what_others_commit_to_the_target_is_merged_and_tested_too() {
@@ -133,4 +134,62 @@ fn a_worktree_that_a_person_deletes_under_an_agent_ends_that_agent_and_not_the_s
     other.go_on();
     assert_eq!(run.wait().unwrap().code(), Some(0));
     assert_eq!((desk.runs("a"), desk.on_trunk("a")), (2, "a".to_owned()));
+}
+
+#[test]
+fn a_disk_that_is_full_ends_the_run_with_a_word_and_loses_nothing() {
+    let desk = Desk::new();
+    desk.plan(&[
+        desk.stage("a", &[], "echo a >a", "test -f a"),
+        desk.stage("b", &["a"], "echo b >b", "test -f b"),
+    ]);
+    let plan = desk.sandbox.home.join("plan.md");
+    let mut full = 0;
+    // A bound on the size of files: the records are the longest, and come to it at another place each time.
+    for blocks in [6, 9, 12, 15, 18, 21] {
+        let script = format!(
+            "trap '' XFSZ; ulimit -f {blocks}; exec {SPRAG} run {} --trust --foreground",
+            plan.display()
+        );
+        let output = desk.sandbox.command("sh").args(["-c", &script]).output().unwrap();
+        if output.status.code() != Some(0) {
+            let told = String::from_utf8_lossy(&output.stderr);
+            assert!(told.contains("cannot be written down: File too large"), "{told}");
+            full += 1;
+        }
+    }
+    assert!(full > 1, "it was full");
+    let ran = desk.run();
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+    assert_eq!((desk.runs("a"), desk.runs("b")), (1, 1), "nobody has worked twice");
+    assert_eq!((desk.on_trunk("a"), desk.on_trunk("b")), ("a".to_owned(), "b".to_owned()));
+    desk.assert_all_landed_was_tested();
+}
+
+#[test]
+fn merged_is_what_git_has_and_not_what_was_written_down() {
+    let desk = Desk::new();
+    let fails =
+        desk.stage("c", &["b"], "exit 1", "true").replace("    acceptance", "    retries: 0\n    acceptance");
+    desk.plan(&[
+        desk.stage("a", &[], "echo a >a", "true"),
+        desk.stage("b", &["a"], "echo b >b", "true"),
+        fails,
+    ]);
+    assert_eq!(desk.run().code, 1, "two are merged, and one is a person's");
+    let first = desk.git("rev-parse refs/sprag/p/trunk^1");
+    desk.git("commit -q --allow-empty -m elsewhere");
+    let other = desk.git("rev-parse HEAD");
+    let log = desk.sandbox.store().join("run/plans/p.jsonl");
+    let records = fs::read_to_string(&log).unwrap();
+    assert!(records.contains(&first), "as which `a` is merged");
+    // The records say that it was merged as a commit the trunk has never had, or one that nobody has.
+    for commit in [other, "1".repeat(40)] {
+        fs::write(&log, records.replace(&first, &commit)).unwrap();
+        let ran = desk.run();
+        assert_eq!(ran.code, 1, "{}", ran.stderr);
+        assert!(ran.stderr.contains("stages that count as merged are not in the trunk"), "{}", ran.stderr);
+    }
+    fs::write(&log, records).unwrap();
+    assert!(!desk.run().stderr.contains("count as merged"));
 }

@@ -12,6 +12,7 @@ use sprag_core::event::{
 use sprag_core::fact::{Changes, Conflict, Facts, Found, Size};
 use sprag_core::gates;
 use sprag_core::gates::commit::Mode;
+use sprag_core::plan::stage::moves::{Move, moves, names};
 use sprag_core::policy::Policy;
 use sprag_core::rules::RuleSet;
 use sprag_core::session::Session;
@@ -271,5 +272,19 @@ fn the_states_of_the_gates() {
             }
         }
     }
+    text.push_str(&stages_of_plans());
     is_up_to_date("docs/states.md", &text);
+}
+
+/// Every pair of a state and something that happens was tried.
+fn stages_of_plans() -> String {
+    let mut text = "\n# Stages of plans\n\nEvery pair of a state and something that happens was tried; pairs that are not here leave the stage as it is.\nSome of the states are known from other programs by other names.\n\n| state | elsewhere |\n|---|---|\n".to_owned();
+    for (name, elsewhere) in names() {
+        text.push_str(&format!("| {name} | {elsewhere} |\n"));
+    }
+    text.push_str("\n| from | what happens | to |\n|---|---|---|\n");
+    for Move { from, what, to } in moves() {
+        text.push_str(&format!("| {from} | {what} | {to} |\n"));
+    }
+    text
 }

@@ -127,6 +127,17 @@ fn play(rig: &mut Rig) -> Checked {
             format!("{id}: {governed:?}")
         })?;
     }
+    let shown = rig.sprag_json(&["status", "--json"])?;
+    let stages =
+        shown["run"]["stages"].as_array().or(shown["stages"].as_array()).cloned().unwrap_or_default();
+    expect(stages.len() == 3, "all stages are shown", || short(&shown.to_string()))?;
+    for stage in &stages {
+        expect(
+            stage["context_percent"] == 31 && stage["state"] == "done",
+            "the context shown is the measured one",
+            || stage.to_string(),
+        )?;
+    }
     let asked = requests.iter().filter(|request| request.contains("mark-of-the-")).count();
     expect(asked >= 8, "the model is asked by what the briefs say", || asked.to_string())
 }

@@ -68,8 +68,8 @@ fn of_our_own_records_those_of_runs_are_hidden_but_for_its_own() {
     for (path, access) in [
         ("/src/p/.git/sprag/journal/s.jsonl", Access::Write),
         ("/src/p/.git/sprag/inbox/1", Access::Write),
-        ("/src/p/.git/sprag/run/plans/p.jsonl", Access::Hidden),
-        ("/src/p/.git/sprag/run/tokens/admin", Access::Hidden),
+        ("/src/p/.git/sprag/run/plans/p.jsonl", Access::Read),
+        ("/src/p/.git/sprag/run/admin", Access::Hidden),
         ("/src/p/.git/sprag/run/s/r.b.1.spawn.0/spawn.json", Access::Hidden),
         ("/src/p/.git/sprag/run/s/r.a.1.spawn.0/spawn.json", Access::Read),
         ("/src/p/.git/sprag/run/s/r.a.1.spawn.0/tmp/x", Access::Write),

@@ -1,0 +1,220 @@
+//! What running a plan costs besides the agents' own time: how near a run comes to the shortest it could take, how long
+//! a stage waits for nothing but us, and how soon a crash is noticed. Agents are scripts, git and processes real; all
+//! times are those of the run's own records.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::process::Stdio;
+
+use anyhow::Context as _;
+use anyhow::ensure;
+use serde_json::Value;
+
+const SLOTS: usize = 4;
+/// Levels of the wide plan, and stages in each.
+const LEVELS: usize = 3;
+const WIDE: usize = 8;
+/// Stages of the chain.
+const CHAIN: usize = 12;
+
+pub fn run(program: &Path) -> anyhow::Result<()> {
+    let folder = tempfile::Builder::new().prefix("bench-").tempdir()?;
+    let root = folder.path().canonicalize()?;
+    makespan(&Desk::new(program, &root.join("wide"))?)?;
+    chain(&Desk::new(program, &root.join("chain"))?)?;
+    folder.close().context("cannot remove the work folder")
+}
+
+/// Stages that sleep, more of them than slots: the least it could take is known beforehand.
+fn makespan(desk: &Desk<'_>) -> anyhow::Result<()> {
+    let seconds = |level: usize, at: usize| 2.0 + ((level * WIDE + at) * 7 % 5) as f64 * 0.5;
+    let name = |level: usize, at: usize| format!("s{level}-{at}");
+    let mut stages = String::new();
+    let mut path = [0.0f64; LEVELS * WIDE];
+    for level in 0..LEVELS {
+        for at in 0..WIDE {
+            let needs: Vec<usize> = if level == 0 { vec![] } else { vec![at, (at + 1) % WIDE] };
+            let before = needs.iter().map(|need| path[(level - 1) * WIDE + need]).fold(0.0, f64::max);
+            path[level * WIDE + at] = before + seconds(level, at);
+            let needs: Vec<String> = needs.iter().map(|need| name(level - 1, *need)).collect();
+            let script = format!("sleep {}", seconds(level, at));
+            stages += &desk.stage(&name(level, at), &needs, &script)?;
+        }
+    }
+    let work: f64 =
+        (0..LEVELS).flat_map(|level| (0..WIDE).map(move |at| seconds(level, at))).sum::<f64>() / SLOTS as f64;
+    let least = path.iter().copied().fold(work, f64::max);
+    let records = desk.run(&stages)?;
+    let landed: Vec<i64> = records.outcomes("land").values().map(|(_, to)| *to).collect();
+    let took = (landed.iter().max().context("nothing landed")? - records.0[0].at) as f64 / 1e3;
+    println!("makespan of {} stages of 2 to 4 s in {SLOTS} slots", LEVELS * WIDE);
+    println!(
+        "  took {took:.2} s, could not take less than {least:.2} s: {:.3} (promised 1.05)",
+        took / least
+    );
+    Ok(())
+}
+
+/// Stages one after the other, each of which crashes once.
+fn chain(desk: &Desk<'_>) -> anyhow::Result<()> {
+    let mut stages = String::new();
+    for at in 0..CHAIN {
+        let needs: Vec<String> = (at > 0).then(|| format!("s{}", at - 1)).into_iter().collect();
+        let once = desk.home.join(format!("crashed-{at}"));
+        let script = format!(
+            "if [ ! -e '{0}' ]; then date -u +%FT%T.%3NZ >'{0}.new'; mv '{0}.new' '{0}'; exit 3; fi",
+            once.display()
+        );
+        stages += &desk.stage(&format!("s{at}"), &needs, &script)?;
+    }
+    let records = desk.run(&stages)?;
+    let (worktrees, spawns, landed) =
+        (records.outcomes("add_worktree"), records.outcomes("spawn"), records.outcomes("land"));
+    let of = |times: &BTreeMap<String, (i64, i64)>, start: &str| {
+        times.iter().find(|(key, _)| key.starts_with(start)).map(|(_, times)| *times)
+    };
+    let (mut starts, mut merges, mut crashes) = (Vec::new(), Vec::new(), Vec::new());
+    let mut ready = records.0[0].at;
+    for at in 0..CHAIN {
+        let worktree = of(&worktrees, &format!("s{at}/1/")).context("no worktree")?;
+        let spawn = of(&spawns, &format!("s{at}/1/")).context("no agent")?;
+        starts.push(spawn.1 - ready - (worktree.1 - worktree.0));
+        let ends = records.ends(&format!("s{at}"));
+        let crashed = millis(fs::read_to_string(desk.home.join(format!("crashed-{at}")))?.trim())?;
+        crashes.push(ends.first().context("no end")? - crashed);
+        let land = of(&landed, &format!("s{at}/")).context("it did not land")?;
+        merges.push(land.1 - ends.last().context("no end")?);
+        ready = land.1;
+    }
+    println!("a chain of {CHAIN} stages, each of which crashes once (ms)   median      most");
+    for (what, mut times, promised) in [
+        ("  from ready to an agent at work, without `worktree add`", starts, "150"),
+        ("  from the end of an agent to its work being landed", merges, "-"),
+        ("  from a crash to its record", crashes, "100"),
+    ] {
+        times.sort_unstable();
+        let (median, most) = (times[times.len() / 2], times[times.len() - 1]);
+        println!("{what:<57} {median:>7} {most:>9}   (promised {promised})");
+    }
+    Ok(())
+}
+
+struct Desk<'a> {
+    program: &'a Path,
+    home: std::path::PathBuf,
+    project: std::path::PathBuf,
+}
+
+impl<'a> Desk<'a> {
+    fn new(program: &'a Path, root: &Path) -> anyhow::Result<Desk<'a>> {
+        let desk = Desk { program, home: root.join("home"), project: root.join("project") };
+        fs::create_dir_all(&desk.home)?;
+        fs::create_dir_all(&desk.project)?;
+        for args in [
+            &["init", "-q", "-b", "main"][..],
+            &["config", "user.name", "bench"],
+            &["config", "user.email", "bench@localhost"],
+            &["commit", "-q", "--allow-empty", "-m", "start"],
+            &["switch", "-q", "-c", "elsewhere"],
+        ] {
+            let made = desk.command("git").args(args).status()?;
+            ensure!(made.success(), "git {args:?} failed");
+        }
+        Ok(desk)
+    }
+
+    fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
+        let mut command = Command::new(program);
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        command.current_dir(&self.project).env_clear().env("PATH", path).env("HOME", &self.home);
+        // What walls cost is another question.
+        command.env("SPRAG_SANDBOX", "off");
+        command
+    }
+
+    fn stage(&self, id: &str, needs: &[String], script: &str) -> anyhow::Result<String> {
+        let path = self.home.join(format!("{id}.sh"));
+        fs::write(&path, format!("set -e\n{script}\necho {id} >{id}\ngit add -A\ngit commit -qm {id}\n"))?;
+        Ok(format!(
+            "  - id: {id}\n    working_dir: .\n    dependencies: [{}]\n    client: {{command: [sh, {}]}}\n    acceptance: [\"test -f {id}\"]\n",
+            needs.join(", "),
+            path.display()
+        ))
+    }
+
+    fn run(&self, stages: &str) -> anyhow::Result<Records> {
+        let plan = self.home.join("plan.md");
+        let text = format!(
+            "# Bench\n\n```yaml sprag\nversion: 1\nname: p\ntarget: main\nslots: {SLOTS}\nbackoff: 1s\nstages:\n{stages}```\n"
+        );
+        fs::write(&plan, text)?;
+        let mut command = self.command(self.program);
+        command.arg("run").arg(&plan).args(["--trust", "--foreground"]).stdout(Stdio::null());
+        let ended = command.status()?;
+        ensure!(ended.success(), "the run ended with {ended}");
+        let log = fs::read_to_string(self.project.join(".git/sprag/run/plans/p.jsonl"))?;
+        let records: anyhow::Result<Vec<Record>> = log.lines().map(Record::read).collect();
+        Ok(Records(records?))
+    }
+}
+
+struct Record {
+    at: i64,
+    kind: String,
+    body: Value,
+}
+
+impl Record {
+    fn read(line: &str) -> anyhow::Result<Record> {
+        let value: Value = serde_json::from_str(line)?;
+        let at = millis(value["at"].as_str().unwrap_or_default())?;
+        Ok(Record {
+            at,
+            kind: value["kind"].as_str().unwrap_or_default().to_owned(),
+            body: value["body"].clone(),
+        })
+    }
+}
+
+/// Of a time of day as in `2026-01-01T10:20:30.400Z`; who measures over midnight measures again.
+fn millis(text: &str) -> anyhow::Result<i64> {
+    let part = |from: usize, to: usize| text.get(from..to).and_then(|part| part.parse::<i64>().ok());
+    let parts = (part(11, 13), part(14, 16), part(17, 19), part(20, 23));
+    let (Some(hours), Some(minutes), Some(seconds), Some(millis)) = parts else {
+        anyhow::bail!("`{text}` is no time");
+    };
+    Ok(((hours * 60 + minutes) * 60 + seconds) * 1000 + millis)
+}
+
+struct Records(Vec<Record>);
+
+impl Records {
+    /// When effects of a kind were begun and done, by their keys without the run.
+    fn outcomes(&self, effect: &str) -> BTreeMap<String, (i64, i64)> {
+        let mut times = BTreeMap::new();
+        for record in &self.0 {
+            let key = record.body["key"]
+                .as_str()
+                .and_then(|key| key.split_once('/'))
+                .map(|(_, key)| key.to_owned());
+            let Some(key) = key else { continue };
+            if record.kind == "effect.intent" && record.body["effect"]["effect"] == effect {
+                times.insert(key, (record.at, record.at));
+            } else if record.kind == "effect.outcome"
+                && let Some(known) = times.get_mut(&key)
+            {
+                known.1 = record.at;
+            }
+        }
+        times
+    }
+
+    /// When sessions of a stage were known to have ended.
+    fn ends(&self, stage: &str) -> Vec<i64> {
+        let of_stage =
+            self.0.iter().filter(|record| record.kind == "session.ended" && record.body["stage"] == stage);
+        of_stage.map(|record| record.at).collect()
+    }
+}
