@@ -2,15 +2,15 @@
 //! looks, records and acts; what follows from what is decided here.
 
 pub mod amend;
-pub mod budget;
 pub mod brief;
+pub mod budget;
 pub mod checks;
 pub mod drawing;
 pub mod exit;
 pub mod fields;
 pub mod graph;
-pub mod liveness;
 pub mod handoff;
+pub mod liveness;
 pub mod merge;
 pub mod merged;
 pub mod notes;

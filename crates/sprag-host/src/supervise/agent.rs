@@ -13,8 +13,8 @@ use sprag_core::plan::sandbox::Reach;
 
 use super::site::{Site, Spawn};
 use super::watch::Screen;
-use crate::env::Env;
 use super::{VARIABLE, sandbox};
+use crate::env::Env;
 use crate::exec;
 use crate::runs;
 

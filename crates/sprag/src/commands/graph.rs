@@ -71,7 +71,8 @@ fn draw(run: &Run) {
             let state = state(run, stage);
             let needs: Vec<&str> = stage.dependencies.iter().map(|id| id.as_str()).collect();
             let after = if needs.is_empty() { String::new() } else { format!(" <- {}", needs.join(", ")) };
-            let line = format!("  {} {:<widest$}  {:<11}{after}", state.icon(), stage.id.as_str(), state.name());
+            let line =
+                format!("  {} {:<widest$}  {:<11}{after}", state.icon(), stage.id.as_str(), state.name());
             output::line(line.trim_end());
         }
     }

@@ -55,8 +55,14 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
             Err(Failure::not_landed(code, message, format!("git -C {} {next}", shell_word(&place))))
         }
         Landed::Apart => {
-            let message = format!("`{branch}` has commits that `{trunk}` has not: they are merged and tested by the run first");
-            Err(Failure::not_landed("apart", message, format!("git log --oneline {trunk}..{}", shell_word(&branch))))
+            let message = format!(
+                "`{branch}` has commits that `{trunk}` has not: they are merged and tested by the run first"
+            );
+            Err(Failure::not_landed(
+                "apart",
+                message,
+                format!("git log --oneline {trunk}..{}", shell_word(&branch)),
+            ))
         }
         Landed::Missing { name } => {
             let message = format!("there is no `{name}`");

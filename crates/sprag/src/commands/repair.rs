@@ -44,7 +44,9 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
         }
         for damage in left.iter().filter(|damage| !damage.can_be_mended()) {
             if let Damage::Reference { name, .. } = damage {
-                output::line(format!("  next: git log -1 {name}, and git update-ref -d {name} if nobody wants it"));
+                output::line(format!(
+                    "  next: git log -1 {name}, and git update-ref -d {name} if nobody wants it"
+                ));
             }
         }
         if left.is_empty() {

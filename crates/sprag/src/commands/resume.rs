@@ -64,11 +64,17 @@ fn tell_difference(found: &Run, file: Option<PathBuf>, written: Option<Plan>, wo
     match written.and_then(|plan| plan.with_target(target)) {
         Some(plan) if plan.digest() == *found.digest() => {}
         Some(_) => {
-            output::note(format!("sprag: `{}` says something else by now; the run goes by the plan as it was", file.display()));
+            output::note(format!(
+                "sprag: `{}` says something else by now; the run goes by the plan as it was",
+                file.display()
+            ));
             output::note(format!("  next: sprag plan amend {name}"));
         }
         None => {
-            output::note(format!("sprag: `{}` is no good plan any more; the run goes by the plan as it was", file.display()));
+            output::note(format!(
+                "sprag: `{}` is no good plan any more; the run goes by the plan as it was",
+                file.display()
+            ));
             output::note(format!("  next: sprag plan check {name}"));
         }
     }

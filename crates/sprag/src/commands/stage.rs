@@ -132,9 +132,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
             let said = Said::Ask { question: words("the question", &text, "stage ask --help")? };
             speak::say(cx, of.stage, said, Role::User)
         }
-        Command::Task { id, of } => {
-            speak::say(cx, of.stage, Said::Task { id: slug(&id)? }, Role::User)
-        }
+        Command::Task { id, of } => speak::say(cx, of.stage, Said::Task { id: slug(&id)? }, Role::User),
         Command::Output { name, value, of } => {
             let value = words("the output", &value, "stage output --help")?;
             speak::say(cx, of.stage, Said::Output { name: slug(&name)?, value }, Role::User)

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use sprag_core::plan::spec::{Agent, Client, Kind, Confine, Effort, Known, Mode, Plan, StageSpec, Stream};
+use sprag_core::plan::spec::{Agent, Client, Confine, Effort, Kind, Known, Mode, Plan, StageSpec, Stream};
 
 use crate::env::Env;
 use crate::exec;

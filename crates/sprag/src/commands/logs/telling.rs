@@ -127,7 +127,8 @@ impl<'a> Teller<'a> {
         stream: &'static str,
         text: &str,
     ) {
-        let value = || json!({"at": at, "stage_id": stage, "session_id": session, "stream": stream, "text": text});
+        let value =
+            || json!({"at": at, "stage_id": stage, "session_id": session, "stream": stream, "text": text});
         match (self.form, at) {
             (Form::Object, _) => self.collected.push(value()),
             (Form::Lines, _) => output::json(value()),
@@ -142,7 +143,9 @@ impl<'a> Teller<'a> {
 
     pub fn end(self) {
         if self.form == Form::Object {
-            output::json(json!({"plan": self.shown.board.plan, "run": self.shown.board.run, "lines": self.collected}));
+            output::json(
+                json!({"plan": self.shown.board.plan, "run": self.shown.board.run, "lines": self.collected}),
+            );
         }
     }
 }

@@ -112,7 +112,9 @@ fn one(stage: &StageSpec) {
 fn client(client: &Client) -> String {
     match client {
         Client::Known(known) => known.name().to_owned(),
-        Client::Command { command, .. } => command.iter().map(|word| word.as_str()).collect::<Vec<_>>().join(" "),
+        Client::Command { command, .. } => {
+            command.iter().map(|word| word.as_str()).collect::<Vec<_>>().join(" ")
+        }
     }
 }
 

@@ -26,7 +26,9 @@ pub fn run(cx: &Cx, stage: &str) -> Outcome {
         output::line(format!("open tasks: {}", open.join(", ")));
     }
     let stage = shell_word(stage);
-    next(&standing.stage).iter().for_each(|it| output::line(format!("  next: sprag stage {}", it.replace("STAGE", &stage))));
+    next(&standing.stage)
+        .iter()
+        .for_each(|it| output::line(format!("  next: sprag stage {}", it.replace("STAGE", &stage))));
     Ok(Ending::Done)
 }
 

@@ -44,7 +44,8 @@ pub fn run(cx: &Cx, plan: Option<&str>) -> Outcome {
         let seen = view::seen(&dir, &board);
         Ok(Looked { board, seen, told: follow.told().map(str::to_owned).collect(), now })
     };
-    let left = live(colours, |bell| watch(plans, bell), look).map_err(|error| Failure::screen_lost(&error))?;
+    let left =
+        live(colours, |bell| watch(plans, bell), look).map_err(|error| Failure::screen_lost(&error))?;
     match left {
         Left::Quit => Ok(Ending::Done),
         Left::Attach(stage) => {

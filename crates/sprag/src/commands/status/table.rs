@@ -28,7 +28,8 @@ pub fn compact(view: &View<'_>) -> String {
         (progress.stuck, "for a person"),
         (progress.skipped, "skipped"),
     ];
-    parts.extend(counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")));
+    parts
+        .extend(counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")));
     if view.used.is_some() {
         parts.push(cost(view.used));
     }
@@ -55,7 +56,10 @@ pub fn tell(view: &View<'_>, which: Which, reasons: Reasons) {
         Reasons::Told => "why",
     };
     let rows: Vec<Vec<String>> = shown.iter().map(|line| cells(view, line, reasons)).collect();
-    output::table(&["", "level", "stage", "state", "merged", "context", "cost", "elapsed", "try", last], &rows);
+    output::table(
+        &["", "level", "stage", "state", "merged", "context", "cost", "elapsed", "try", last],
+        &rows,
+    );
     if shown.len() < view.lines.len() {
         let left = view.lines.len() - shown.len();
         let more = telling - shown.len();
