@@ -21,15 +21,7 @@ struct Desk {
 
 impl Desk {
     fn new() -> Desk {
-        let sandbox = Sandbox::new();
-        for args in [&["config", "user.name", "t"][..], &["config", "user.email", "t@localhost"]] {
-            assert!(sandbox.git(args).status.success());
-        }
-        sandbox.write("README", "start\n");
-        let desk = Desk { sandbox };
-        desk.git(&["add", "-A"]);
-        desk.git(&["commit", "-qm", "start"]);
-        desk
+        Desk { sandbox: crate::desk::Desk::new().sandbox }
     }
 
     fn git(&self, args: &[&str]) -> String {
