@@ -153,7 +153,10 @@ pub fn tracked_paths(worktree: &Path) -> Option<Vec<String>> {
 
 /// Those of them that are not as they were committed.
 pub fn changed_tracked_paths(worktree: &Path) -> Option<Vec<String>> {
-    listed(git(worktree, &["diff", "HEAD", "--name-only", "--no-renames", "--no-ext-diff", "-z"])?)
+    // Not into repositories within: those obey a configuration that may be anybody's.
+    let args =
+        ["diff", "HEAD", "--name-only", "--no-renames", "--no-ext-diff", "--ignore-submodules=dirty", "-z"];
+    listed(git(worktree, &args)?)
 }
 
 /// Its name depends on how the repository hashes.

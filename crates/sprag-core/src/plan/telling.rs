@@ -123,7 +123,7 @@ fn failed(failure: Failure) -> &'static str {
         Failure::Setup => "it could not be set up",
         Failure::Budget => "its budget is used up",
         Failure::Conflict => "its conflict could not be resolved",
-        Failure::Told => "a person has stopped it",
+        Failure::Told => "its agent or a person has stopped it",
         Failure::Unknown => "nobody knows what went wrong",
     }
 }

@@ -51,6 +51,11 @@ pub enum Cannot {
     NoRun {
         name: String,
     },
+    /// A run that goes on has a stage of the same name, which has a branch and a worktree by that name.
+    StageTaken {
+        stage: StageId,
+        plan: String,
+    },
     /// What counts as merged is not in the trunk.
     Unproven {
         trunk: String,
@@ -127,6 +132,12 @@ pub fn begin<'d>(places: &Places, plan: Plan, file: &Path, disk: &'d dyn Disk) -
         }
         put_away(&run, &name, &path)?;
     }
+    for (other, active) in active(&run)?.iter().filter(|(other, _)| *other != name) {
+        let is_taken = |id: &StageId| active.standing(id).is_some_and(|known| !known.stage.is_over());
+        if let Some(taken) = plan.stages().iter().find(|spec| is_taken(&spec.id)) {
+            return Err(Cannot::StageTaken { stage: taken.id.clone(), plan: other.clone() });
+        }
+    }
     let target = match &plan.head.target {
         Some(branch) => branch.to_string(),
         None => places.branch().ok_or(Cannot::NoBranch)?,
@@ -138,8 +149,10 @@ pub fn begin<'d>(places: &Places, plan: Plan, file: &Path, disk: &'d dyn Disk) -
     if let Swapped::Moved { .. } = landing::swap(&root, &ground.trunk(), &at, before.as_deref())? {
         return Err(Cannot::AtWork { pid: std::process::id() });
     }
+    let id = records::new_id(env::now());
+    put_branches_away(&ground, &plan, &id)?;
     let started = Recorded::Started {
-        run: Text::new(records::new_id(env::now())),
+        run: Text::new(id),
         digest: plan.digest(),
         plan: Box::new(plan),
         trunk: Commit(Text::new(at)),
@@ -205,6 +218,19 @@ fn is_landed(ground: &Ground) -> Result<bool, Refused> {
         Some(target) => landing::contains(&ground.root, &trunk, &target),
         None => Ok(false),
     }
+}
+
+/// Branches that an earlier run left to stages of the same names: kept under a name, and out of the way of this one.
+fn put_branches_away(ground: &Ground, plan: &Plan, run: &str) -> Result<(), Refused> {
+    for id in plan.stages().iter().map(|spec| &spec.id) {
+        let branch = format!("refs/heads/{}", id.branch());
+        if let Some(head) = landing::resolve(&ground.root, &branch)? {
+            let kept = format!("refs/sprag/{}/salvage/{}/before-{run}", ground.plan, id.as_str());
+            landing::swap(&ground.root, &kept, &head, None)?;
+            landing::drop_reference(&ground.root, &branch, &head)?;
+        }
+    }
+    Ok(())
 }
 
 /// A run that is over keeps its records under another name.

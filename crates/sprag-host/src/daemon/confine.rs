@@ -114,6 +114,17 @@ fn walls(
         .filter_map(|cached| whole(&root.join(cached.path.as_str())).ok())
         .filter(|path| path.starts_with(&root) && !path.starts_with(&common))
         .collect();
+    // A script of the plan may lie where the agent sees nothing else.
+    let tools: Vec<PathBuf> = match &spec.agent.client {
+        Client::Command { command, .. } => {
+            let named = command.iter().map(|word| PathBuf::from(word.to_string()));
+            named
+                .filter(|path| path.is_absolute() && path.is_file())
+                .filter_map(|path| whole(&path).ok())
+                .collect()
+        }
+        Client::Known(_) => Vec::new(),
+    };
     let grounds = Grounds {
         root: &root,
         worktree: &expected,
@@ -128,7 +139,7 @@ fn walls(
         own: &own,
         home: home.as_deref(),
         program: &program,
-        tools: &[],
+        tools: &tools,
         shared: &shared,
     };
     for path in [grounds.references(), grounds.reference_logs()] {

@@ -31,6 +31,8 @@ use crate::{checks, env};
 /// How long all that a stage sets up may take.
 const SETUP: Duration = Duration::from_secs(900);
 
+/// Before a reference is tried to be moved again.
+const AGAIN: Duration = Duration::from_secs(5);
 /// How often a supervisor is started that finds another one there.
 const SPAWNS: usize = 5;
 
@@ -133,7 +135,14 @@ impl Job {
     /// Does it. What goes wrong is an outcome like any other.
     pub fn run(&self, disk: &dyn Disk) -> Outcome {
         self.attempt(disk).unwrap_or_else(|wrong| match wrong {
-            Wrong::Git(Refused(why)) => failed(Failure::Setup, &why),
+            Wrong::Git(Refused(why)) => {
+                if let Effect::Land { .. } | Effect::Promote { .. } | Effect::Restore { .. } = &self.effect {
+                    // They are tried until they are done: a lock that somebody left is not looked at all the time.
+                    #[expect(clippy::disallowed_methods, reason = "on a thread of its own")]
+                    std::thread::sleep(AGAIN);
+                }
+                failed(Failure::Setup, &why)
+            }
             Wrong::Disk(error) => failed(Failure::Setup, &error.to_string()),
         })
     }
@@ -141,7 +150,11 @@ impl Job {
     fn attempt(&self, disk: &dyn Disk) -> Result<Outcome, Wrong> {
         let root = self.ground.root.as_path();
         // An agent has had it for itself, and git obeys what is in there.
-        if let Effect::Check { stage, of: Checking::Claim } | Effect::Salvage { stage } = &self.effect {
+        if let Effect::Check { stage, of: Checking::Claim }
+        | Effect::Salvage { stage }
+        | Effect::Discard { stage, .. } = &self.effect
+            && self.ground.worktree(stage).exists()
+        {
             proof::prove(root, &self.ground.worktree(stage))?;
         }
         Ok(match &self.effect {

@@ -49,7 +49,10 @@ pub fn land(root: &Path, trunk: &str, target: &str) -> Result<Landed, Refused> {
     if !landing::contains(root, &from, &to)? {
         return Ok(Landed::Apart);
     }
-    let checkout = worktrees::list(root)?.into_iter().find(|it| it.branch.as_deref() == Some(target));
+    // An agent can say that its worktree is at any branch: the one of a stage is nobody's checkout.
+    let ours = root.join(".worktrees");
+    let is_it = |it: &worktrees::Listed| it.branch.as_deref() == Some(target) && !it.path.starts_with(&ours);
+    let checkout = worktrees::list(root)?.into_iter().find(is_it);
     match checkout {
         None => match landing::swap(root, target, &to, Some(&from))? {
             Swapped::Done => Ok(Landed::Moved { from, to }),
@@ -99,6 +102,15 @@ mod tests {
         git.run(&["update-ref", TRUNK, &to]);
         git.run(&["checkout", "-q", "main"]);
         (git, from, to)
+    }
+
+    #[test]
+    fn files_that_git_ignores_are_the_users_and_stay() {
+        let (git, _, _) = ahead();
+        fs::write(git.dir().join(".git/info/exclude"), "b\n").unwrap();
+        fs::write(git.dir().join("b"), "mine").unwrap();
+        assert!(land(git.dir(), TRUNK, TARGET).is_err());
+        assert_eq!(fs::read_to_string(git.dir().join("b")).unwrap(), "mine");
     }
 
     #[test]

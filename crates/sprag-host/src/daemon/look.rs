@@ -26,7 +26,11 @@ pub fn target(ground: &Ground, known: &Commit, trunk: &Commit) -> Result<Target,
     if !landing::contains(root, &now, trunk.0.as_str())? {
         return Ok(Target::Ahead(commit));
     }
-    let is_it = |it: &worktrees::Listed| it.branch.as_deref() == Some(ground.target.as_str());
+    // An agent can say that its worktree is at any branch.
+    let ours = ground.root.join(".worktrees");
+    let is_it = |it: &worktrees::Listed| {
+        it.branch.as_deref() == Some(ground.target.as_str()) && !it.path.starts_with(&ours)
+    };
     Ok(match worktrees::list(root)?.iter().any(is_it) {
         true => Target::CheckedOut(commit),
         false => Target::Behind(commit),
@@ -53,7 +57,7 @@ pub fn lost(ground: &Ground, run: &Run) -> BTreeSet<StageId> {
     has_one.map(|(id, _)| id).filter(is_lost).cloned().collect()
 }
 
-/// What there is of the worktree of a stage that nobody has worked in yet. Half of one is cleared away.
+/// What there is of the worktree of a stage that nobody has worked in yet. Half of one is put aside.
 pub fn worktree(ground: &Ground, stage: &StageId, base: &Commit) -> Result<Found, Refused> {
     let root = ground.root.as_path();
     let path = ground.worktree(stage);
@@ -69,7 +73,7 @@ pub fn worktree(ground: &Ground, stage: &StageId, base: &Commit) -> Result<Found
             Ok(Found::Worktree { base: Commit(Text::new(base)) })
         }
         None if listed.is_some() => {
-            worktrees::remove(root, &path)?;
+            worktrees::set_aside(root, &path)?;
             Ok(Found::HalfMade)
         }
         None => Ok(Found::Nothing),

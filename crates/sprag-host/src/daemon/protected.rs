@@ -22,7 +22,7 @@ pub fn damage(dir: &Path, trunk: &str, head: &str, kind: Kind) -> Result<Option<
     let is_made =
         |it: &Touched| kind == Kind::KnowledgeDistill && MADE.iter().any(|made| it.path.starts_with(made));
     let (ours, others): (Vec<Touched>, Vec<Touched>) =
-        all.into_iter().filter(|it| !is_made(it)).partition(|it| it.path.starts_with(OURS));
+        all.into_iter().filter(|it| !is_made(it)).partition(|it| is_ours(&it.path));
     if ours.is_empty() && others.is_empty() {
         return Ok(None);
     }
@@ -37,6 +37,11 @@ pub fn damage(dir: &Path, trunk: &str, head: &str, kind: Kind) -> Result<Option<
         damaged.extend(marks::marked(dir, &tip, &more)?);
     }
     Ok((!damaged.is_empty()).then(|| told(&damaged, &base)))
+}
+
+/// Also the place itself, which could be a link to another one.
+fn is_ours(path: &str) -> bool {
+    path.starts_with(OURS) || path == OURS.trim_end_matches('/')
 }
 
 fn told(damaged: &[Touched], base: &str) -> String {

@@ -102,7 +102,10 @@ fn lacking(place: &Place<'_>, glob: &FileGlob, paths: &[String]) -> Option<Artif
         return Some(Artifact::Missing);
     }
     found.find_map(|path| {
-        let text = read(&place.worktree.join(path)).ok()?;
+        // What cannot be read is not there.
+        let Ok(text) = read(&place.worktree.join(path)) else {
+            return Some(Artifact::Empty { path: path.clone() });
+        };
         if text.trim().is_empty() {
             return Some(Artifact::Empty { path: path.clone() });
         }

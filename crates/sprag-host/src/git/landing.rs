@@ -127,6 +127,16 @@ pub fn subjects(dir: &Path, since: &str, most: usize) -> Result<Vec<String>, Ref
     Ok(String::from_utf8_lossy(&ran.stdout).lines().map(str::to_owned).collect())
 }
 
+/// What is different in two commits.
+pub fn between(dir: &Path, one: &str, other: &str) -> Result<Vec<String>, Refused> {
+    let ran = act(dir, &["diff-tree", "-r", "--no-renames", "--name-only", "-z", one, other, "--"], &[])?;
+    if !ran.succeeded() {
+        return Err(refused(&ran));
+    }
+    let paths = ran.stdout.split(|&byte| byte == 0).filter(|path| !path.is_empty());
+    Ok(paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect())
+}
+
 /// The last commit that the histories of two have in common.
 pub fn common(dir: &Path, one: &str, other: &str) -> Result<String, Refused> {
     named(act(dir, &["merge-base", one, other], &[])?)
@@ -177,7 +187,7 @@ pub fn swap(dir: &Path, reference: &str, to: &str, from: Option<&str>) -> Result
 /// Moves the branch that is checked out, and its files, on to a commit ahead of it. Git refuses what is not ahead,
 /// or would write over something.
 pub fn fast_forward(checkout: &Path, to: &str) -> Result<(), Refused> {
-    let ran = act(checkout, &["merge", "--ff-only", "--quiet", to], &[])?;
+    let ran = act(checkout, &["merge", "--ff-only", "--no-overwrite-ignore", "--quiet", to], &[])?;
     if ran.succeeded() { Ok(()) } else { Err(refused(&ran)) }
 }
 

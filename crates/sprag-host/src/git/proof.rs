@@ -2,7 +2,9 @@
 //! repository, follows links on the way, and runs what the configuration of a repository within it names: whoever could
 //! plant any of these would choose what we run.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -20,7 +22,8 @@ const CONFIG: u64 = 1024 * 1024;
 const LIST: usize = 256 * 1024 * 1024;
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// Refuses what is not as we made it. The worktree has to be nobody's at this moment.
+/// Refuses what is not as we made it. An agent that is still there can change it at any time: whatever looks at its
+/// worktree after this must not enter repositories within.
 pub fn prove(root: &Path, worktree: &Path) -> Result<(), Refused> {
     let no = |what: String| Err(Refused(what));
     let common = places::common_dir(root).ok_or_else(|| Refused("there is no repository".to_owned()))?;
@@ -50,12 +53,12 @@ pub fn prove(root: &Path, worktree: &Path) -> Result<(), Refused> {
         }
     }
     if let Some(link) = planted(&git_dir)? {
-        return no(format!("`{}` is a link", link.display()));
+        return no(format!("`{}` is no file", link.display()));
     }
     nested(worktree)
 }
 
-/// The first link in a directory that has none by itself.
+/// The first entry that is neither file nor directory, in a directory that has none by itself.
 fn planted(dir: &Path) -> Result<Option<PathBuf>, Refused> {
     let mut open = vec![dir.to_path_buf()];
     let mut seen = 0;
@@ -67,10 +70,10 @@ fn planted(dir: &Path) -> Result<Option<PathBuf>, Refused> {
                 return Err(Refused(format!("`{}` has more than {ENTRIES} entries", dir.display())));
             }
             match entry.file_type() {
-                Ok(kind) if kind.is_symlink() => return Ok(Some(entry.path())),
                 Ok(kind) if kind.is_dir() => open.push(entry.path()),
-                Ok(_) => {}
-                Err(_) => return Ok(Some(entry.path())),
+                Ok(kind) if kind.is_file() => {}
+                // A link, or a pipe that nobody comes back from.
+                Ok(_) | Err(_) => return Ok(Some(entry.path())),
             }
         }
     }
@@ -91,9 +94,10 @@ fn nested(worktree: &Path) -> Result<(), Refused> {
     }
     for line in ran.stdout.split(|&byte| byte == 0).filter(|line| line.starts_with(b"160000 ")) {
         let path = line.splitn(2, |&byte| byte == b'\t').nth(1).unwrap_or_default();
-        let path = String::from_utf8_lossy(path).into_owned();
-        if worktree.join(&path).join(".git").symlink_metadata().is_ok() {
-            return Err(Refused(format!("`{path}` is a repository of its own")));
+        // By its bytes: a name that is no text is one, too.
+        let path = Path::new(OsStr::from_bytes(path));
+        if worktree.join(path).join(".git").symlink_metadata().is_ok() {
+            return Err(Refused(format!("`{}` is a repository of its own", path.display())));
         }
     }
     Ok(())
@@ -165,7 +169,7 @@ mod tests {
     fn a_planted_link_or_configuration_is_refused() {
         let desk = self::desk();
         symlink("/etc/passwd", desk.own.join("logs/planted")).unwrap();
-        assert_eq!(desk.proved(), Err("`ROOT/.git/worktrees/one/logs/planted` is a link".to_owned()));
+        assert_eq!(desk.proved(), Err("`ROOT/.git/worktrees/one/logs/planted` is no file".to_owned()));
         let desk = self::desk();
         fs::write(desk.own.join("config.worktree"), "[core]\n\tfsmonitor = touch evil\n").unwrap();
         assert!(desk.proved().unwrap_err().ends_with("is not that of the repository"));
@@ -182,5 +186,48 @@ mod tests {
         assert_eq!(desk.proved(), Ok(()), "git does not look into what nobody has staged");
         desk.git.run_in(&desk.path, &["-c", "advice.addEmbeddedRepo=false", "add", "inner"]);
         assert_eq!(desk.proved(), Err("`inner` is a repository of its own".to_owned()));
+    }
+
+    #[test]
+    fn a_repository_within_whose_name_is_no_text_is_refused_too() {
+        let desk = self::desk();
+        let inner = desk.path.join(OsStr::from_bytes(b"in\xff"));
+        fs::create_dir(&inner).unwrap();
+        desk.git.run_in(&inner, &["init", "-q"]);
+        fs::write(inner.join("x"), "work").unwrap();
+        desk.git.run_in(&inner, &["add", "-A"]);
+        desk.git.run_in(&inner, &["commit", "-q", "-m", "inner"]);
+        desk.git.run_in(&desk.path, &["-c", "advice.addEmbeddedRepo=false", "add", "-A"]);
+        assert!(desk.proved().unwrap_err().ends_with("is a repository of its own"));
+    }
+
+    #[test]
+    fn a_pipe_among_gits_files_keeps_nobody_waiting() {
+        let desk = self::desk();
+        fs::remove_file(desk.own.join("HEAD")).unwrap();
+        let head = desk.own.join("HEAD");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &head, rustix::fs::Mode::RWXU).unwrap();
+        assert_eq!(desk.proved(), Err("`ROOT/.git/worktrees/one/HEAD` is no file".to_owned()));
+        assert!(worktrees::list(desk.git.dir()).is_ok(), "whoever lists them comes back");
+        assert!(!head.exists());
+    }
+
+    #[test]
+    fn nobody_asks_a_repository_within_what_its_own_configuration_says() {
+        let desk = self::desk();
+        let inner = desk.path.join("inner");
+        desk.git.run(&["init", "-q", &inner.display().to_string()]);
+        fs::write(inner.join(".gitattributes"), "* filter=x\n").unwrap();
+        fs::write(inner.join("x"), "work").unwrap();
+        desk.git.run_in(&inner, &["add", "-A"]);
+        desk.git.run_in(&inner, &["commit", "-q", "-m", "inner"]);
+        desk.git.run_in(&desk.path, &["-c", "advice.addEmbeddedRepo=false", "add", "inner"]);
+        desk.git.run_in(&desk.path, &["commit", "-q", "-m", "nested"]);
+        let ran = desk.git.dir().join("ran");
+        desk.git.run_in(&inner, &["config", "filter.x.clean", &format!("touch {}; cat", ran.display())]);
+        fs::write(inner.join("x"), "more").unwrap();
+        worktrees::is_clean(&desk.path).unwrap();
+        super::super::changed_tracked_paths(&desk.path);
+        assert!(!ran.exists());
     }
 }

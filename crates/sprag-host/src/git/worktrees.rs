@@ -21,6 +21,10 @@ fn alone() -> MutexGuard<'static, ()> {
     ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// A repository within a worktree has a configuration of its own, which git would obey to tell whether it has changed.
+/// That it is at another commit is seen without.
+const INTO_NONE: &str = "--ignore-submodules=dirty";
+
 /// What git knows of a worktree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Listed {
@@ -42,6 +46,7 @@ pub fn list(dir: &Path) -> Result<Vec<Listed>, Refused> {
 }
 
 fn listed(dir: &Path) -> Result<Vec<Listed>, Refused> {
+    put_pipes_aside(dir);
     let ran = done(act(dir, &["worktree", "list", "--porcelain", "-z"], &[])?)?;
     let mut all = Vec::new();
     let mut now: Option<Listed> = None;
@@ -59,6 +64,21 @@ fn listed(dir: &Path) -> Result<Vec<Listed>, Refused> {
         }
     }
     Ok(all)
+}
+
+/// Git reads a few files of every worktree to list them. A pipe in place of one, which an agent can make in its own, would
+/// let it wait for ever; without the file the worktree counts as lost.
+fn put_pipes_aside(dir: &Path) {
+    let Some(common) = places::common_dir(dir) else { return };
+    for entry in fs::read_dir(common.join("worktrees")).into_iter().flatten().flatten() {
+        for name in ["HEAD", "gitdir", "commondir", "locked"] {
+            let path = entry.path().join(name);
+            if path.symlink_metadata().is_ok_and(|found| !found.is_file()) {
+                // What cannot be put aside is found out by git's deadline.
+                fs::rename(&path, path.with_extension("odd")).unwrap_or_default();
+            }
+        }
+    }
 }
 
 /// Makes a worktree on a branch of its own. A branch that is there already is taken as it is: the work of an
@@ -108,7 +128,7 @@ pub fn leave_out(root: &Path, pattern: &str, disk: &dyn Disk) -> std::io::Result
 
 /// Whether a worktree holds nothing but what is committed, untracked files counted.
 pub fn is_clean(worktree: &Path) -> Result<bool, Refused> {
-    let args = ["status", "--porcelain", "-z", "--untracked-files=all", "--ignore-submodules=none"];
+    let args = ["status", "--porcelain", "-z", "--untracked-files=all", INTO_NONE];
     done(act(worktree, &args, &[])?).map(|ran| ran.stdout.is_empty())
 }
 
@@ -131,7 +151,7 @@ pub fn commit_below(worktree: &Path, folder: &str, why: &str) -> Result<Option<S
 
 /// Whether what is tracked is as it was committed.
 pub fn is_unchanged(worktree: &Path) -> Result<bool, Refused> {
-    let args = ["status", "--porcelain", "-z", "--untracked-files=no", "--ignore-submodules=none"];
+    let args = ["status", "--porcelain", "-z", "--untracked-files=no", INTO_NONE];
     done(act(worktree, &args, &[])?).map(|ran| ran.stdout.is_empty())
 }
 
@@ -172,13 +192,25 @@ pub fn salvage(
     if let Some(head) = &head
         && tree_of(worktree, head)?.as_deref() == Some(tree.as_str())
     {
-        return Ok(None);
+        if is_named(worktree, head)? {
+            return Ok(None);
+        }
+        // It was left on no branch: the commit itself is what is kept.
+        let before = resolve(worktree, reference)?;
+        swap(worktree, reference, head, before.as_deref())?;
+        return Ok(Some(head.clone()));
     }
     let recipe = Recipe { onto: "", head: "", message: why, name: "Sprag", mail: "sprag@localhost", at };
     let kept = commit(worktree, &tree, &parents, &recipe)?;
     let before = resolve(worktree, reference)?;
     swap(worktree, reference, &kept, before.as_deref())?;
     Ok(Some(kept))
+}
+
+/// Whether some reference has a commit.
+fn is_named(worktree: &Path, commit: &str) -> Result<bool, Refused> {
+    let args = ["for-each-ref", "--count=1", "--contains", commit, "--format=%(refname)", "refs"];
+    done(act(worktree, &args, &[])?).map(|ran| !ran.stdout.is_empty())
 }
 
 /// Of a repository within the worktree git would keep the name of a commit and nothing else.
@@ -206,6 +238,16 @@ pub fn make_room(dir: &Path, path: &Path) -> Result<(), Refused> {
         (None, true) => put_aside(path),
         (Some(_), true) | (None, false) => Ok(()),
     }
+}
+
+/// Lets git forget a worktree, and leaves its folder under another name: somebody may want what is in it.
+pub fn set_aside(dir: &Path, path: &Path) -> Result<(), Refused> {
+    let _alone = alone();
+    let known = listed(dir)?.into_iter().find(|it| it.path == path);
+    if path.exists() {
+        put_aside(path)?;
+    }
+    take_away(dir, path, known)
 }
 
 fn put_aside(path: &Path) -> Result<(), Refused> {

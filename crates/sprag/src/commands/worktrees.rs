@@ -5,6 +5,7 @@ use std::path::Path;
 use serde_json::json;
 use sprag_core::plan::stage::StageId;
 use sprag_host::daemon::begin::Cannot;
+use sprag_host::git::proof;
 use sprag_host::git::worktrees::{self, Listed};
 
 use super::{Cx, Outcome, show, shown};
@@ -34,7 +35,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
         |id: &StageId| runs.iter().find_map(|(_, board)| board.find(id.as_str())).map(|row| row.state.name());
     let ours = places.store.join("run/gates");
     let all = worktrees::list(root).map_err(Cannot::from)?;
-    let rows: Vec<Row> = all.into_iter().filter_map(|listed| row(listed, &ours, &state)).collect();
+    let rows: Vec<Row> = all.into_iter().filter_map(|listed| row(root, listed, &ours, &state)).collect();
     show(
         args.json,
         || {
@@ -60,7 +61,12 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
 }
 
 /// Those of stages by their branches, and those that candidates are tested in.
-fn row(listed: Listed, gates: &Path, state: &dyn Fn(&StageId) -> Option<&'static str>) -> Option<Row> {
+fn row(
+    root: &Path,
+    listed: Listed,
+    gates: &Path,
+    state: &dyn Fn(&StageId) -> Option<&'static str>,
+) -> Option<Row> {
     let branch = listed.branch.as_deref().and_then(|branch| branch.strip_prefix("refs/heads/"));
     let stage = branch.and_then(StageId::of_branch);
     if stage.is_none() && !listed.path.starts_with(gates) {
@@ -68,7 +74,9 @@ fn row(listed: Listed, gates: &Path, state: &dyn Fn(&StageId) -> Option<&'static
     }
     let is_clean = match listed.is_prunable {
         true => Err("its folder is gone".to_owned()),
-        false => worktrees::is_clean(&listed.path).map_err(|refused| refused.0),
+        false => proof::prove(root, &listed.path)
+            .and_then(|()| worktrees::is_clean(&listed.path))
+            .map_err(|refused| refused.0),
     };
     let state = stage.as_ref().and_then(state);
     Some(Row { stage: stage.map(|id| id.as_str().to_owned()), state, listed, is_clean })

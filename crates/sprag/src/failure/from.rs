@@ -41,6 +41,12 @@ impl From<Cannot> for Failure {
                 format!("there is no branch `{name}` with a commit"),
                 "git branch --list",
             ),
+            Cannot::StageTaken { stage, plan } => (
+                Kind::No,
+                "stage_taken",
+                format!("the run of plan `{plan}`, which is not over, has a stage `{}`, too", stage.as_str()),
+                "sprag status",
+            ),
             Cannot::Unproven { trunk } => (
                 Kind::No,
                 "unproven",

@@ -193,3 +193,83 @@ fn merged_is_what_git_has_and_not_what_was_written_down() {
     fs::write(&log, records).unwrap();
     assert!(!desk.run().stderr.contains("count as merged"));
 }
+
+#[test]
+fn what_is_red_as_a_commit_does_not_land_however_good_its_worktree_looks() {
+    let desk = Desk::new();
+    // The commit is bad, and what stands beside it is not part of it.
+    let script = "printf 'ignored/\\n' >.gitignore; mkdir -p ignored; echo PASS >ignored/t";
+    desk.plan(&[desk.stage("a", &[], script, "grep -q PASS ignored/t")]);
+    let ran = desk.run();
+    assert_eq!(ran.code, 1, "{}", ran.stdout);
+    assert!(!desk.git("ls-tree --name-only refs/sprag/p/trunk").contains(".gitignore"));
+}
+
+#[test]
+fn what_would_change_on_the_trunk_is_in_the_scope_of_its_stage_by_whatever_way_it_came() {
+    let desk = Desk::new();
+    let scoped = |id: &str, needs: &[&str], script: &str| {
+        let files = format!("    files: [\"{id}/**\"]\n    acceptance");
+        desk.stage(id, needs, script, "true").replace("    acceptance", &files)
+    };
+    // It begins before the others have landed, and makes a merge by hand: its history parted from the trunk at two
+    // commits, and its tree is that of one of them.
+    let takes = "until git cat-file -e refs/sprag/p/trunk:a/one && git cat-file -e refs/sprag/p/trunk:b/two; do sleep 0.1; done 2>/dev/null; \
+        H=$(git log --format=%H --grep='^a$' -1 refs/sprag/p/trunk); J=$(git log --format=%H --grep='^b$' -1 refs/sprag/p/trunk); \
+        B=$(git merge-base refs/sprag/p/trunk $(git commit-tree -p HEAD -p $H -p $J -m x HEAD^{tree})); \
+        mkdir c; echo c >c/three; export GIT_INDEX_FILE=$PWD/.index; git read-tree $B; git add c; T=$(git write-tree); \
+        unset GIT_INDEX_FILE; rm .index; git reset -q --hard $(git commit-tree -p HEAD -p $H -p $J -m taken $T)";
+    desk.plan(&[
+        scoped("a", &[], "mkdir a; echo a >a/one"),
+        scoped("b", &[], "mkdir b; echo b >b/two"),
+        scoped("c", &[], takes),
+    ]);
+    assert_eq!(desk.run().code, 1);
+    let told = desk.records().iter().map(|record| record["body"].to_string()).collect::<String>();
+    assert!(
+        told.contains("merged, it would change 1 files outside of its scope, the first is `a/one`"),
+        "{told}"
+    );
+    assert_eq!(desk.on_trunk("a/one"), "a", "what is merged stays so");
+    assert_eq!(desk.on_trunk("b/two"), "b");
+}
+
+#[test]
+fn two_plans_do_not_share_a_stage_and_a_new_run_does_not_start_on_an_old_branch() {
+    let desk = Desk::new();
+    desk.plan(&[desk
+        .stage("a", &[], "echo x >x; git add -A; git commit -qm left; exit 1", "true")
+        .replace("    acceptance", "    retries: 0\n    acceptance")]);
+    assert_eq!(desk.run().code, 1);
+    let plan = desk.sandbox.home.join("plan.md");
+    let text = fs::read_to_string(&plan).unwrap();
+    fs::write(&plan, text.replace("name: p", "name: q")).unwrap();
+    let ran = desk.run();
+    assert_eq!(ran.code, 1);
+    assert!(
+        ran.stderr.contains("the run of plan `p`, which is not over, has a stage `a`, too"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(desk.sandbox.run(&["stage", "skip", "a", "--why", "enough"]).code, 0);
+    fs::write(&plan, text).unwrap();
+    assert_eq!(desk.run().code, 0, "what is left of it is cleared away");
+    desk.plan(&[desk.stage("a", &[], "test ! -e x; echo y >y", "true")]);
+    assert_eq!(desk.run().code, 0);
+    assert_eq!(desk.git("ls-tree --name-only refs/sprag/p/trunk"), "README\ny");
+    assert!(desk.git("for-each-ref --format=%(refname) refs/sprag/p/salvage/a").contains("before-"));
+}
+
+#[test]
+fn a_commit_on_no_branch_is_kept_when_its_stage_is_left_out() {
+    let desk = Desk::new();
+    let script = "git checkout -q --detach; echo x >x; git add -A; git commit -qm adrift; exit 1";
+    desk.plan(&[desk
+        .stage("a", &[], script, "true")
+        .replace("    acceptance", "    retries: 0\n    acceptance")]);
+    assert_eq!(desk.run().code, 1);
+    assert_eq!(desk.sandbox.run(&["stage", "skip", "a", "--why", "enough"]).code, 0);
+    desk.run();
+    let kept = desk.git("for-each-ref --format=%(contents:subject) refs/sprag/p/salvage/a");
+    assert!(kept.contains("adrift"), "{kept}");
+}

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use sprag_core::plan::record::{Checking, Outcome};
+use sprag_core::plan::record::{Checking, Effect, Outcome};
 use sprag_core::plan::spec::{Empty, StageSpec};
 use sprag_core::plan::stage::{Commit, Failure, Stage, StageId};
 use sprag_core::plan::values::RelPath;
 use sprag_core::plan::verify::{self, What};
-use sprag_core::text::Text;
+use sprag_core::text::{Text, quoted};
 
 use super::super::protected;
 use super::super::verification::{self, Place};
@@ -77,7 +77,11 @@ impl Job {
         }
         let outside: Vec<&String> = paths.iter().filter(|path| !spec.scope.holds(path)).collect();
         let Some(first) = outside.first() else { return Ok(None) };
-        Ok(Some(format!("{} files outside of the scope were changed, the first is `{first}`", outside.len())))
+        Ok(Some(format!(
+            "{} files outside of the scope were changed, the first is `{}`",
+            outside.len(),
+            quoted(first)
+        )))
     }
 
     pub(super) fn looking<T>(
@@ -88,6 +92,8 @@ impl Job {
         disk: &dyn Disk,
         look: impl FnOnce(&Place<'_>) -> T,
     ) -> T {
+        // What was found good beside files that no commit has says nothing of the commit alone.
+        let of = if matches!(self.effect, Effect::Gate { .. }) { "candidates" } else { "claims" };
         let path = env::Env::Real.get("PATH").unwrap_or_default();
         // Commits that others put on the target are no stage's.
         let none = StageId::new("-");
@@ -97,7 +103,7 @@ impl Job {
             root: &self.ground.root,
             stage: self.spec.as_ref().map_or(&none, |spec| &spec.id),
             tree,
-            passes: &self.ground.run.join("passes"),
+            passes: &self.ground.run.join("passes").join(of),
             path: &path,
             disk,
         })

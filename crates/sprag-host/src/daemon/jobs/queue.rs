@@ -5,7 +5,7 @@ use sprag_core::plan::stage::Commit;
 use sprag_core::plan::values::RelPath;
 use sprag_core::plan::verify::{self, What};
 use sprag_core::plan::world::Target;
-use sprag_core::text::Text;
+use sprag_core::text::{Text, quoted};
 
 use super::super::look;
 use super::super::protected;
@@ -82,17 +82,26 @@ impl Job {
 }
 
 impl Job {
-    /// What a candidate would do to protected files, whoever let it come so far. One that brings nothing new does
+    /// What a candidate would do to files that are not its stage's or nobody's, whoever let it come so far. One that brings nothing new does
     /// nothing.
     fn damage(&self, commit: &Commit) -> Result<Option<String>, Wrong> {
         let root = self.ground.root.as_path();
         // What people put on the target is theirs.
         let (Some(head), Some(spec)) = (&self.head, &self.spec) else { return Ok(None) };
         let (on, merged) = (format!("{}^1", commit.0), format!("{}^2", commit.0));
-        match landing::resolve(root, &merged)?.as_deref() == Some(head.0.as_str()) {
-            true => Ok(protected::damage(root, &on, head.0.as_str(), spec.kind)?),
-            false => Ok(None),
+        if landing::resolve(root, &merged)?.as_deref() != Some(head.0.as_str()) {
+            return Ok(None);
         }
+        // What would change on the trunk, by whichever way it came there, is what the stage answers for.
+        let brought = landing::between(root, &on, commit.0.as_str())?;
+        let outside: Vec<&String> = brought.iter().filter(|path| !spec.scope.holds(path)).collect();
+        if let Some(first) = outside.first() {
+            let (count, first) = (outside.len(), quoted(first));
+            return Ok(Some(format!(
+                "merged, it would change {count} files outside of its scope, the first is `{first}`"
+            )));
+        }
+        Ok(protected::damage(root, &on, head.0.as_str(), spec.kind)?)
     }
 }
 

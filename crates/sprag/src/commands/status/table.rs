@@ -71,7 +71,7 @@ pub fn tell(view: &View<'_>, which: Which, reasons: Reasons) {
         match &attention.stage {
             Some(stage) => {
                 output::line(format!("{mark}: `{}`: {text}", stage.as_str()));
-                output::line(format!("  next: sprag logs {}", shell_word(stage.as_str())));
+                output::line(format!("  next: sprag stage review {}", shell_word(stage.as_str())));
             }
             None => output::line(format!("{mark}: {text}\n  next: sprag logs")),
         }
