@@ -14,6 +14,7 @@ use super::jobs::Ground;
 use super::server::DOOR;
 use crate::disk::Disk;
 use crate::env::Env;
+use crate::exec;
 use crate::places;
 use crate::supervise::sandbox;
 use crate::supervise::site::{Site, Spawn};
@@ -64,7 +65,14 @@ pub fn within(
             Choice::Within(wall) => wall,
             Choice::Refused { why } => return Err(why),
         };
-    let confined = walls(ground, spec, site, wall, disk)?;
+    let program = program_of(&spawn);
+    let confined = walls(ground, spec, site, wall, program.as_ref().map(|(_, real)| real.as_path()), disk)?;
+    if let (Some((found, real)), Some(first)) = (&program, spawn.argv.first_mut())
+        && matches!(confined.access(found), Access::Hidden | Access::Private)
+    {
+        // Where it is found nothing is seen from behind the wall; where it really is, it is.
+        *first = real.display().to_string();
+    }
     let temporary = site.dir().join("tmp").display().to_string();
     spawn.env.retain(|(name, _)| name != "TMPDIR" && !name.starts_with("GIT_CONFIG_"));
     spawn.env.push(("TMPDIR".to_owned(), temporary));
@@ -77,11 +85,24 @@ pub fn within(
     Ok(spawn)
 }
 
+/// The program of an agent: where it is found, and where that leads.
+fn program_of(spawn: &Spawn) -> Option<(PathBuf, PathBuf)> {
+    let first = spawn.argv.first()?;
+    let path = spawn.env.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.as_str())?;
+    let found = match first.contains('/') {
+        true => spawn.dir.join(first),
+        false => exec::on_path(first, path.as_ref())?,
+    };
+    let real = fs::canonicalize(&found).ok()?;
+    Some((found, real))
+}
+
 fn walls(
     ground: &Ground,
     spec: &StageSpec,
     site: &Site,
     wall: Wall,
+    agent: Option<&Path>,
     disk: &dyn Disk,
 ) -> Result<Confined, String> {
     let told = |path: &Path, error: &io::Error| format!("`{}`: {error}", path.display());
@@ -115,7 +136,7 @@ fn walls(
         .filter(|path| path.starts_with(&root) && !path.starts_with(&common))
         .collect();
     // A script of the plan may lie where the agent sees nothing else.
-    let tools: Vec<PathBuf> = match &spec.agent.client {
+    let mut tools: Vec<PathBuf> = match &spec.agent.client {
         Client::Command { command, .. } => {
             let named = command.iter().map(|word| PathBuf::from(word.to_string()));
             named
@@ -125,6 +146,7 @@ fn walls(
         }
         Client::Known(_) => Vec::new(),
     };
+    tools.extend(agent.map(Path::to_path_buf));
     let grounds = Grounds {
         root: &root,
         worktree: &expected,

@@ -65,9 +65,9 @@ fn status_shows_a_run_without_anybody_who_runs_it() {
     ●  1      view    running  -         80%      $0.43  0s       1    Bash [2J
     ○  2      all     waiting  -         ?        ?      -        -
     needs a person: `docs`: files nobody may touch were touched
-      next: sprag logs docs
+      next: sprag stage review docs
     warning: `view`: its context is 80 % full
-      next: sprag logs view
+      next: sprag stage review view
     live sessions: 0
     open obligations: 0
     debts: 0
@@ -84,9 +84,9 @@ fn status_shows_a_run_without_anybody_who_runs_it() {
     ●  1      view    running  -         80%      $0.43  0s       1    its agent is at work
     ○  2      all     waiting  -         ?        ?      -        -    waits for `view`, `server`, `docs`
     needs a person: `docs`: files nobody may touch were touched
-      next: sprag logs docs
+      next: sprag stage review docs
     warning: `view`: its context is 80 % full
-      next: sprag logs view
+      next: sprag stage review view
     live sessions: 0
     open obligations: 0
     debts: 0
