@@ -226,10 +226,7 @@ fn what_would_change_on_the_trunk_is_in_the_scope_of_its_stage_by_whatever_way_i
     ]);
     assert_eq!(desk.run().code, 1);
     let told = desk.records().iter().map(|record| record["body"].to_string()).collect::<String>();
-    assert!(
-        told.contains("merged, it would change 1 files outside of its scope, the first is `a/one`"),
-        "{told}"
-    );
+    assert!(told.contains("merged, it would change 1 files outside of its scope"), "{told}");
     assert_eq!(desk.on_trunk("a/one"), "a", "what is merged stays so");
     assert_eq!(desk.on_trunk("b/two"), "b");
 }
