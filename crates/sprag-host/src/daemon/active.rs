@@ -6,18 +6,13 @@ use std::path::Path;
 use sprag_core::plan::run::Run;
 use sprag_core::plan::stage::StageId;
 
-use super::log;
-use crate::store::files_with_ending;
+use super::{begin, log};
 
 /// Runs that are written down here, but for those that were put away.
 pub fn runs(run: &Path) -> io::Result<Vec<Run>> {
     let mut found = Vec::new();
-    for path in files_with_ending(&run.join("plans"), "jsonl") {
-        let stem = path.file_stem().unwrap_or_default();
-        // A run that was put away has its own name behind that of the plan.
-        if !stem.as_encoded_bytes().contains(&b'.') {
-            found.extend(log::read(&path)?);
-        }
+    for plan in begin::known(run) {
+        found.extend(log::read(&begin::path(run, &plan))?);
     }
     Ok(found)
 }

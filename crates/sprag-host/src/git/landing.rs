@@ -109,7 +109,10 @@ pub fn date(dir: &Path, commit: &str) -> Result<Timestamp, Refused> {
 pub fn changed(dir: &Path, other: &str, side: &str) -> Result<Vec<String>, Refused> {
     let range = format!("{other}...{side}");
     let args = ["diff", "--name-only", "--no-renames", "--no-ext-diff", "-z", &range, "--"];
-    let ran = act(dir, &args, &[])?;
+    paths(act(dir, &args, &[])?)
+}
+
+fn paths(ran: Ran) -> Result<Vec<String>, Refused> {
     if !ran.succeeded() {
         return Err(refused(&ran));
     }
@@ -129,12 +132,7 @@ pub fn subjects(dir: &Path, since: &str, most: usize) -> Result<Vec<String>, Ref
 
 /// What is different in two commits.
 pub fn between(dir: &Path, one: &str, other: &str) -> Result<Vec<String>, Refused> {
-    let ran = act(dir, &["diff-tree", "-r", "--no-renames", "--name-only", "-z", one, other, "--"], &[])?;
-    if !ran.succeeded() {
-        return Err(refused(&ran));
-    }
-    let paths = ran.stdout.split(|&byte| byte == 0).filter(|path| !path.is_empty());
-    Ok(paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect())
+    paths(act(dir, &["diff-tree", "-r", "--no-renames", "--name-only", "-z", one, other, "--"], &[])?)
 }
 
 /// The last commit that the histories of two have in common.
