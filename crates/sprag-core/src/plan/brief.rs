@@ -19,6 +19,7 @@ use std::collections::BTreeMap;
 use super::handoff::Handoff;
 use super::notes::Note;
 use super::record::Brief;
+use super::run::Answer;
 use super::spec::StageSpec;
 use super::stage::{Commit, Failure, StageId};
 use crate::text::Text;
@@ -45,7 +46,7 @@ pub struct Told {
     pub needs: Vec<Need>,
     pub task: Task,
     /// What people have answered to its questions, the oldest first.
-    pub answers: Vec<Text<2000>>,
+    pub answers: Vec<Answer>,
     /// Of the agent before.
     pub handoff: Option<Handoff>,
     /// Tasks that are ticked off.

@@ -2,6 +2,7 @@
 //! looks, records and acts; what follows from what is decided here.
 
 pub mod amend;
+pub mod asked;
 pub mod brief;
 pub mod budget;
 pub mod checks;
@@ -26,6 +27,7 @@ pub mod sandbox;
 pub mod schedule;
 pub mod scope;
 pub mod seen;
+pub mod settle;
 pub mod spec;
 pub mod stage;
 pub mod stream;

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use super::merge::Want;
 use super::probe::{Resolution, resolve};
-use super::record::{Brief, Checking, Effect, Recorded, TargetHeld, key};
+use super::record::{Brief, Checking, Effect, Outcome, Recorded, TargetHeld, key};
 use super::run::{Run, Standing, open_tasks};
 use super::schedule::{Held, Schedule, schedule};
 use super::spec::{Kind, StageSpec};
@@ -88,6 +88,12 @@ impl Next<'_> {
                 Resolution::Done(outcome) => {
                     self.actions.push(Action::Record(Recorded::Outcome { key: key.clone(), outcome }));
                 }
+                // Nobody has begun it after all, and it is not wanted any more.
+                Resolution::Again if is_for_a_state(effect) && self.run.is_late(key, effect) => {
+                    let why = Text::new("its stage was told something else before it was begun");
+                    let outcome = Outcome::Failed { failure: Failure::Told, why };
+                    self.actions.push(Action::Record(Recorded::Outcome { key: key.clone(), outcome }));
+                }
                 Resolution::Again => {
                     self.actions.push(Action::Do { key: key.clone(), effect: effect.clone() });
                 }
@@ -140,6 +146,7 @@ impl Next<'_> {
                 false => self.end(&work.session),
             },
             Stage::Failing { work, report } if work.fixes < FIXES => match self.is_gone(&work.session) {
+                true if standing.is_held => self.happened(id, Happened::Raised { case: Case::Held }),
                 // A limit of its account holds for the next one, too.
                 true if self.run.held(id).is_some_and(|until| until > self.now) => {}
                 true => self.prepare(id),
@@ -152,6 +159,9 @@ impl Next<'_> {
             },
             Stage::Failing { .. } => self.happened(id, Happened::Raised { case: Case::Checks }),
             Stage::Conflicted { resolver: Some(session), .. } => self.resolving(id, standing, session),
+            Stage::Conflicted { resolver: None, .. } if standing.is_held => {
+                self.happened(id, Happened::Raised { case: Case::Held });
+            }
             Stage::Conflicted { resolver: None, tries, .. } => match *tries < TRIES {
                 true if standing.is_preparing => self.prepare(id),
                 true => {}
@@ -179,6 +189,9 @@ impl Next<'_> {
         let (Some(spec), Some(standing)) = (self.run.plan().find(id.as_str()), self.run.standing(id)) else {
             return;
         };
+        if self.is_under_way(id) {
+            return;
+        }
         // Two agents in one worktree would be at each other's files.
         if let Some(session) = standing.session.as_ref().filter(|session| !self.is_gone(session)) {
             return self.end(session);
@@ -201,12 +214,36 @@ impl Next<'_> {
                 (Brief::Stage, Kind::Knowledge) => Brief::Knowledge,
                 (brief, _) => brief,
             };
-            (format!("brief.{}", standing.spawns), Effect::WriteBrief { stage: id.clone(), brief })
+            (format!("brief.{}", standing.briefs), Effect::WriteBrief { stage: id.clone(), brief })
         } else {
             (format!("spawn.{}", standing.spawns), Effect::Spawn { stage: id.clone() })
         };
         let key = self.key(id, standing, &step);
         self.act(key, effect);
+    }
+
+    /// Something was begun in its worktree, perhaps for a state that is no more. What becomes of it is told first: an
+    /// agent may be about to be there, and nobody takes a worktree away from under it or sends another one.
+    fn is_under_way(&self, id: &StageId) -> bool {
+        self.run.open().values().any(|effect| match effect {
+            Effect::AddWorktree { stage, .. }
+            | Effect::Setup { stage }
+            | Effect::Check { stage, .. }
+            | Effect::WriteBrief { stage, .. }
+            | Effect::Spawn { stage }
+            | Effect::Salvage { stage }
+            | Effect::RemoveWorktree { stage }
+            | Effect::Discard { stage, .. } => stage == id,
+            Effect::Nudge { .. }
+            | Effect::Interrupt { .. }
+            | Effect::Kill { .. }
+            | Effect::Candidate { .. }
+            | Effect::Gate { .. }
+            | Effect::Land { .. }
+            | Effect::Restore { .. }
+            | Effect::Promote { .. }
+            | Effect::Notify { .. } => false,
+        })
     }
 
     /// Nobody can work at what is not there: once its agent is gone, the worktree is made again.
@@ -231,6 +268,9 @@ impl Next<'_> {
             );
             return self.happened(id, Happened::Red { report: Text::new(report) });
         }
+        if self.is_under_way(id) {
+            return;
+        }
         let key = self.key(id, standing, &format!("claim.{}", standing.claims));
         self.act(key, Effect::Check { stage: id.clone(), of: Checking::Claim });
     }
@@ -238,7 +278,7 @@ impl Next<'_> {
     /// Once nobody is in it any more: what no commit has is kept, and the worktree goes.
     fn clear_away(&mut self, id: &StageId, standing: &Standing) {
         let is_in_use = standing.session.as_ref().is_some_and(|session| !self.is_gone(session));
-        if standing.worktree.is_none() || standing.is_left || is_in_use {
+        if standing.worktree.is_none() || standing.is_left || is_in_use || self.is_under_way(id) {
             return;
         }
         let (step, effect) = match standing.is_salvaged {
@@ -280,5 +320,27 @@ impl Next<'_> {
         let accounts = failing.filter_map(|(id, _)| self.run.held(id));
         let next = times.chain(accounts).filter(|at| *at > self.now).min();
         self.actions.extend(next.map(Action::WakeAt));
+    }
+}
+
+/// Whether an effect means something only in the state that it was begun in; the others are facts of a worktree.
+fn is_for_a_state(effect: &Effect) -> bool {
+    match effect {
+        Effect::Check { of: Checking::Claim, .. } | Effect::WriteBrief { .. } | Effect::Spawn { .. } => true,
+        Effect::AddWorktree { .. }
+        | Effect::Setup { .. }
+        | Effect::Check { of: Checking::Before, .. }
+        | Effect::Nudge { .. }
+        | Effect::Interrupt { .. }
+        | Effect::Kill { .. }
+        | Effect::Salvage { .. }
+        | Effect::Candidate { .. }
+        | Effect::Gate { .. }
+        | Effect::Land { .. }
+        | Effect::Restore { .. }
+        | Effect::Promote { .. }
+        | Effect::RemoveWorktree { .. }
+        | Effect::Notify { .. }
+        | Effect::Discard { .. } => false,
     }
 }

@@ -11,13 +11,14 @@ use super::record::{Because, Effect, Ended, Recorded, TargetHeld};
 use super::retry;
 use super::scope::{Compared, overlaps};
 use super::spec::{Client, Plan};
-use super::stage::{Cause, Commit, Happened, Key, Stage, StageId, Stepped, Verified, Word, step};
+use super::stage::{Case, Cause, Commit, Happened, Key, Stage, StageId, Stepped, Verified, Word, step};
+use super::why::stage_of;
 use crate::digest::Digest;
 use crate::text::Text;
 use crate::time::Timestamp;
 
 pub use said::open_tasks;
-pub use standing::{Dispute, Standing};
+pub use standing::{Answer, Dispute, Standing};
 
 /// Candidates that are made before the first has landed.
 const DEPTH: usize = 3;
@@ -33,6 +34,8 @@ pub struct Run {
     tries: BTreeMap<u64, u32>,
     /// Begun, and nobody has said what came of it.
     open: BTreeMap<Key, Effect>,
+    /// After how many moves of its stage each of them was begun.
+    since: BTreeMap<Key, u32>,
     /// Whose each session is.
     sessions: BTreeMap<Key, StageId>,
     ended: BTreeMap<Key, (Ended, Timestamp)>,
@@ -79,6 +82,7 @@ impl Run {
             queue: Queue::new(trunk.clone(), DEPTH),
             tries: BTreeMap::new(),
             open: BTreeMap::new(),
+            since: BTreeMap::new(),
             sessions: BTreeMap::new(),
             ended: BTreeMap::new(),
             interrupted: BTreeSet::new(),
@@ -112,11 +116,16 @@ impl Run {
             Recorded::Intent { key, epoch, effect } => {
                 self.epoch = self.epoch.max(*epoch);
                 self.open.insert(key.clone(), effect.clone());
+                let standing = stage_of(self, effect).and_then(|stage| self.standings.get(stage));
+                if let Some(moves) = standing.map(|standing| standing.moves) {
+                    self.since.entry(key.clone()).or_insert(moves);
+                }
                 self.begun(key, effect);
             }
             Recorded::Outcome { key, outcome } => {
                 if let Some(effect) = self.open.remove(key) {
                     outcome::take(self, key, &effect, outcome);
+                    self.since.remove(key);
                 }
             }
             Recorded::WorktreeLost { stage } => {
@@ -151,12 +160,24 @@ impl Run {
         self.standings.get(stage)
     }
 
+    /// For tests that begin in the middle.
+    #[cfg(test)]
+    pub(in crate::plan) fn stand(&mut self, stage: &StageId, standing: Standing) {
+        self.standings.insert(stage.clone(), standing);
+    }
+
     pub fn standings(&self) -> impl Iterator<Item = (&StageId, &Standing)> {
         self.standings.iter()
     }
 
     pub fn open(&self) -> &BTreeMap<Key, Effect> {
         &self.open
+    }
+
+    /// Its stage has moved since it was begun: it was begun for a state that is no more.
+    pub fn is_late(&self, key: &Key, effect: &Effect) -> bool {
+        let standing = stage_of(self, effect).and_then(|stage| self.standings.get(stage));
+        standing.is_some_and(|standing| self.since.get(key).is_some_and(|moves| *moves != standing.moves))
     }
 
     pub fn tries(&self, number: u64) -> u32 {
@@ -275,7 +296,15 @@ impl Run {
     }
 
     fn happen(&mut self, id: &StageId, what: &Happened) {
-        let Some(standing) = self.standings.get(id) else { return };
+        let Some(standing) = self.standings.get_mut(id) else { return };
+        standing.heed(what);
+        let what = match (what, &standing.stage, &standing.verified) {
+            // What was held back is let go.
+            (Happened::Told(Word::Release), Stage::Review { case: Case::Held, .. }, Some(verified)) => {
+                &Happened::Told(Word::Merge { verified: verified.clone(), entry: 0 })
+            }
+            (what, _, _) => what,
+        };
         // Only the queue knows its numbers: whoever wants to be merged gets the next one.
         let what = match what {
             Happened::Told(Word::Merge { verified, .. })

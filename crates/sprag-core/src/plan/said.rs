@@ -1,13 +1,19 @@
 //! What people and agents say of a stage, and whether it means anything there. A word that means nothing is refused
 //! with the reason; one that does is written down as it was said, and the fold of the run takes it from there.
 
+mod meant;
+#[cfg(test)]
+mod tests;
+
 use serde::{Deserialize, Serialize};
 
-use super::record::{Effect, Recorded};
+use super::record::Recorded;
 use super::run::{Run, Standing};
-use super::stage::{Case, Happened, Key, Phase, Stage, StageId, Stepped, Word, step};
+use super::stage::{Case, Key, Stage, StageId};
 use super::values::Slug;
 use crate::text::Text;
+
+pub use meant::{Name, meant};
 
 /// Disputes of one stage that may be accepted.
 pub const DISPUTES: usize = 3;
@@ -108,27 +114,32 @@ pub enum Unmeant {
 }
 
 impl Said {
+    /// The word, without what is said with it.
+    pub fn name(&self) -> Name {
+        match self {
+            Said::Complete => Name::Complete,
+            Said::Block { .. } => Name::Block,
+            Said::Ask { .. } => Name::Ask,
+            Said::Task { .. } => Name::Task,
+            Said::Output { .. } => Name::Output,
+            Said::Dispute { .. } => Name::Dispute,
+            Said::Hold => Name::Hold,
+            Said::Release => Name::Release,
+            Said::Skip { .. } => Name::Skip,
+            Said::Retry => Name::Retry,
+            Said::Reset => Name::Reset,
+            Said::Resume { .. } => Name::Resume,
+            Said::Merge => Name::Merge,
+            Said::Verify => Name::Verify,
+            Said::Accept => Name::Accept,
+            Said::Reject => Name::Reject,
+            Said::Bypass { .. } => Name::Bypass,
+        }
+    }
+
     /// Who may say it at least.
     pub fn least(&self) -> Role {
-        match self {
-            Said::Complete
-            | Said::Block { .. }
-            | Said::Ask { .. }
-            | Said::Task { .. }
-            | Said::Output { .. }
-            | Said::Dispute { .. } => Role::Agent,
-            Said::Hold
-            | Said::Release
-            | Said::Skip { .. }
-            | Said::Retry
-            | Said::Reset
-            | Said::Resume { .. }
-            | Said::Merge
-            | Said::Verify
-            | Said::Accept
-            | Said::Reject => Role::User,
-            Said::Bypass { .. } => Role::Admin,
-        }
+        self.name().least()
     }
 
     /// Whether whoever says it is told how its checks went.
@@ -169,66 +180,28 @@ pub fn hear(run: &Run, speaker: &Speaker, stage: &StageId, said: &Said) -> Resul
     Ok(Recorded::Said { stage: stage.clone(), by: speaker.name(), said: said.clone() })
 }
 
+/// Whether it means anything there, and what is said with it, too.
 fn means(run: &Run, standing: &Standing, id: &StageId, said: &Said) -> Result<(), Unmeant> {
     let state = || Unmeant::State { state: standing.stage.name() };
     let spec = run.plan().find(id.as_str()).ok_or(Unmeant::NoStage)?;
-    let moves = |happened: &Happened| match step(&standing.stage, happened) {
-        Stepped::To(_) => Ok(()),
-        Stepped::Ignored => Err(state()),
-    };
+    let is_one = |is_there: bool, none: Unmeant| if is_there { Ok(()) } else { Err(none) };
     match said {
-        Said::Complete => match &standing.stage {
-            Stage::Running(_) | Stage::Conflicted { resolver: Some(_), .. } => Ok(()),
-            _ => moves(&Happened::Claimed),
-        },
-        Said::Ask { question } => moves(&Happened::Asked { question: question.clone() }),
-        Said::Task { id } => match spec.tasks.iter().any(|task| task.id == *id) {
-            true => Ok(()),
-            false => Err(Unmeant::NoTask),
-        },
-        Said::Output { name, .. } => match spec.outputs.iter().any(|output| output.name == *name) {
-            true => Ok(()),
-            false => Err(Unmeant::NoOutput),
-        },
-        Said::Dispute { check, .. } => {
-            if !spec.checks.has(check.as_str()) {
-                return Err(Unmeant::NoCheck);
-            }
-            moves(&Happened::Raised { case: Case::Disputed })
+        Said::Task { id } => is_one(spec.tasks.iter().any(|task| task.id == *id), Unmeant::NoTask)?,
+        Said::Output { name, .. } => {
+            is_one(spec.outputs.iter().any(|output| output.name == *name), Unmeant::NoOutput)?;
         }
-        Said::Resume { answer } => match (&standing.stage, answer) {
-            (Stage::Asking { .. }, Some(_)) => Ok(()),
-            (Stage::Asking { .. }, None) => Err(Unmeant::NoAnswer),
-            _ => moves(&Happened::Told(Word::GoOn)),
-        },
-        Said::Merge => match (&standing.stage, &standing.verified) {
-            (Stage::Review { case: Case::Merge, .. }, Some(_)) => Ok(()),
-            (Stage::Review { .. }, _) => Err(Unmeant::NotGreen),
-            _ => Err(state()),
-        },
-        Said::Accept if standing.waived.len() >= DISPUTES => Err(Unmeant::TooMany),
-        Said::Accept | Said::Reject => match (&standing.stage, &standing.dispute) {
-            (Stage::Review { case: Case::Disputed, .. }, Some(_)) => Ok(()),
-            _ => Err(state()),
-        },
-        Said::Bypass { .. } | Said::Verify => match &standing.stage {
-            Stage::Running(work) if work.phase == Phase::Work && run.ended(&work.session).is_none() => {
-                Err(state())
-            }
-            _ => moves(&Happened::Told(Word::Verify)),
-        },
-        Said::Block { .. } => moves(&Happened::Told(Word::Block)),
-        Said::Hold => moves(&Happened::Told(Word::Hold)),
-        Said::Release => moves(&Happened::Told(Word::Release)),
-        Said::Retry => moves(&Happened::Told(Word::Retry)),
-        // What is about to land cannot be taken back by then.
-        Said::Reset if run.open().values().any(|effect| matches!(effect, Effect::Land { .. })) => {
-            match &standing.stage {
-                Stage::Merging { .. } => Err(state()),
-                _ => moves(&Happened::Told(Word::Reset)),
-            }
-        }
-        Said::Reset => moves(&Happened::Told(Word::Reset)),
-        Said::Skip { why } => moves(&Happened::Told(Word::Skip { by: Text::default(), why: why.clone() })),
+        Said::Dispute { check, .. } => is_one(spec.checks.has(check.as_str()), Unmeant::NoCheck)?,
+        _ => {}
+    }
+    if !meant(run, standing).contains(&said.name()) {
+        return Err(match (said, &standing.stage) {
+            (Said::Merge, Stage::Review { .. }) => Unmeant::NotGreen,
+            (Said::Accept, Stage::Review { case: Case::Disputed, .. }) => Unmeant::TooMany,
+            _ => state(),
+        });
+    }
+    match (said, &standing.stage) {
+        (Said::Resume { answer: None }, Stage::Asking { .. }) => Err(Unmeant::NoAnswer),
+        _ => Ok(()),
     }
 }

@@ -88,13 +88,13 @@ fn standing<'a>(run: &'a Run, spec: &StageSpec) -> Option<&'a Standing> {
 
 /// What has nothing to do with the others.
 fn stopped(run: &Run, spec: &StageSpec, breaker: Breaker, now: Timestamp) -> Option<Held> {
-    if let Some(Stage::Ready(turn)) = standing(run, spec).map(|standing| &standing.stage) {
-        if turn.is_held {
-            return Some(Held::Told);
-        }
-        if let Some(until) = turn.not_before.filter(|until| *until > now) {
-            return Some(Held::Until(until));
-        }
+    if standing(run, spec).is_some_and(|standing| standing.is_held) {
+        return Some(Held::Told);
+    }
+    if let Some(Stage::Ready(turn)) = standing(run, spec).map(|standing| &standing.stage)
+        && let Some(until) = turn.not_before.filter(|until| *until > now)
+    {
+        return Some(Held::Until(until));
     }
     if let Some(until) = run.held(&spec.id).filter(|until| *until > now) {
         return Some(Held::Account(until));

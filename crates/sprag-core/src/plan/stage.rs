@@ -176,6 +176,8 @@ pub enum Case {
     Protected,
     Conflict,
     Red,
+    /// A person holds what comes next.
+    Held,
 }
 
 /// Why a stage cannot go on. Found from exit codes, streams and hooks, never from prose.

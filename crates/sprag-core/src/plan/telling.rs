@@ -66,6 +66,12 @@ pub fn why(run: &Run, stage: &StageId, why: &Why) -> Because {
         Why::Blocked { failure } => (failed(*failure).to_owned(), None),
         Why::Next => (NEXT.to_owned(), None),
     };
+    let text = match run.standing(stage) {
+        Some(standing) if standing.is_held && !standing.stage.is_a_persons() => {
+            format!("{text}; a person holds what comes next")
+        }
+        _ => text,
+    };
     Because { text: Text::new(text), until }
 }
 
@@ -100,7 +106,7 @@ fn doing(effect: &Effect) -> &'static str {
     }
 }
 
-fn case_of(case: Case) -> &'static str {
+pub(super) fn case_of(case: Case) -> &'static str {
     match case {
         Case::Merge => "a person has to say that it is merged",
         Case::Checks => "its checks have failed too often",
@@ -109,10 +115,11 @@ fn case_of(case: Case) -> &'static str {
         Case::Protected => "files nobody may touch were touched",
         Case::Conflict => "its conflict could not be resolved",
         Case::Red => "merged with what is there it is red",
+        Case::Held => "a person holds it",
     }
 }
 
-fn failed(failure: Failure) -> &'static str {
+pub(super) fn failed(failure: Failure) -> &'static str {
     match failure {
         Failure::Crash => "its agent has crashed",
         Failure::Timeout => "its agent had no time left",

@@ -6,7 +6,7 @@ use sprag_core::plan::probe::Found;
 use sprag_core::plan::reconcile::{Action, reconcile};
 use sprag_core::plan::record::{Effect, Ended, Outcome, Recorded};
 use sprag_core::plan::run::Run;
-use sprag_core::plan::said::Said;
+use sprag_core::plan::said::{Role, Said, Speaker, hear};
 use sprag_core::plan::stage::{Commit, Happened, Key, Stage, StageId, Word};
 use sprag_core::plan::why::{Why, why};
 use sprag_core::plan::world::{Alive, Mood, Session, World};
@@ -16,6 +16,9 @@ use sprag_core::time::Timestamp;
 use super::Ends;
 use super::chance::Chance;
 use super::truth::Truth;
+
+/// Words out of the blue in one run: a run in which somebody resets for ever has no end.
+const ANYTHING: u32 = 30;
 
 pub struct Daemon {
     pub steps: u64,
@@ -30,6 +33,8 @@ pub struct Daemon {
     /// Keys of which an outcome was written down.
     settled: BTreeSet<Key>,
     words: u32,
+    /// Words that nobody was asked for.
+    anything: u32,
     patience: u32,
     deaths: u32,
 }
@@ -59,6 +64,7 @@ impl Daemon {
             found: BTreeMap::new(),
             settled: BTreeSet::new(),
             words: 0,
+            anything: 0,
             patience: u32::try_from(patience).unwrap(),
             deaths: 0,
         }
@@ -80,6 +86,7 @@ impl Daemon {
                 89..=90 => {
                     self.say();
                 }
+                95..=96 => self.say_anything(),
                 91 if self.chance.once_in(3) => self.die(),
                 92 if self.chance.once_in(20) => self.truth.disturb(),
                 94 if self.chance.once_in(20) => self.truth.delete_a_worktree(&mut self.chance),
@@ -137,6 +144,7 @@ impl Daemon {
                     self.found.remove(&key);
                     assert!(!self.busy.contains_key(&key), "`{key:?}` is under way already");
                     assert!(!self.settled.contains(&key), "`{key:?}` was done already");
+                    self.leaves_nobody_behind(&effect);
                     self.write(Recorded::Intent { key: key.clone(), epoch: 1, effect: effect.clone() });
                     self.busy.insert(key, effect);
                 }
@@ -148,6 +156,18 @@ impl Daemon {
             }
         }
         is_moved
+    }
+
+    /// A worktree goes only when nobody is in it and nobody is about to be.
+    fn leaves_nobody_behind(&self, effect: &Effect) {
+        let (Effect::Discard { stage, .. } | Effect::RemoveWorktree { stage } | Effect::Spawn { stage }) =
+            effect
+        else {
+            return;
+        };
+        let is_start = |known: &Effect| matches!(known, Effect::Spawn { stage: of } if of == stage);
+        assert!(!self.busy.values().any(is_start), "an agent of `{}` is being started", stage.as_str());
+        assert_eq!(self.truth.alive_of(stage), 0, "an agent of `{}` lives", stage.as_str());
     }
 
     /// Nothing waits without a reason, and nobody is at a stage twice.
@@ -250,6 +270,7 @@ impl Daemon {
                 (None, 0..=1) => Word::GoOn,
                 (_, _) => skip,
             },
+            Stage::Ready(_) => Word::Release,
             Stage::Blocked { .. } if self.chance.once_in(5) => skip,
             Stage::Blocked { .. } if self.chance.once_in(4) => {
                 self.write(Recorded::Said { stage: id, by: Text::new("p"), said: Said::Reset });
@@ -259,6 +280,36 @@ impl Daemon {
         };
         self.write(Recorded::Happened { stage: id, what: Happened::Told(word) });
         true
+    }
+
+    /// A person says whatever comes to mind of any stage, whatever is being done for it just then.
+    fn say_anything(&mut self) {
+        let ids: Vec<StageId> = self.run.standings().map(|(id, _)| id.clone()).collect();
+        let id = self.chance.pick(&ids).unwrap().clone();
+        let words = [
+            Said::Reset,
+            Said::Reset,
+            Said::Hold,
+            Said::Release,
+            Said::Retry,
+            Said::Verify,
+            Said::Resume { answer: None },
+            Said::Block { why: Text::new("w") },
+            Said::Skip { why: Text::new("w") },
+        ];
+        let said = self.chance.pick(&words).unwrap().clone();
+        // Who ends things for good is rare.
+        if matches!(said, Said::Skip { .. } | Said::Block { .. }) && !self.chance.once_in(4) {
+            return;
+        }
+        if self.anything >= ANYTHING {
+            return;
+        }
+        let person = Speaker::Person { name: Text::new("p"), role: Role::User };
+        if let Ok(record) = hear(&self.run, &person, &id, &said) {
+            self.anything += 1;
+            self.write(record);
+        }
     }
 
     fn states(&self) -> Vec<(String, String)> {
@@ -310,6 +361,7 @@ impl Daemon {
             merged: count(&|stage| matches!(stage, Stage::Done { .. })),
             skipped: count(&|stage| matches!(stage, Stage::Skipped { .. })),
             persons: count(&Stage::is_a_persons),
+            resets: of_records(&|record| matches!(record, Recorded::Said { said: Said::Reset, .. })),
             deaths: self.deaths,
             conflicts: outcome(|outcome| matches!(outcome, Outcome::Conflicted { .. })),
             reds: outcome(|outcome| matches!(outcome, Outcome::Red { .. })),

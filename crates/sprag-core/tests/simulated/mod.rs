@@ -18,6 +18,7 @@ pub struct Ends {
     /// Commits that others put on the target, and runs that end with a target that is a person's.
     pub foreign: u32,
     pub held: u32,
+    pub resets: u32,
 }
 
 impl Ends {
@@ -32,5 +33,6 @@ impl Ends {
         self.reds += other.reds;
         self.foreign += other.foreign;
         self.held += other.held;
+        self.resets += other.resets;
     }
 }

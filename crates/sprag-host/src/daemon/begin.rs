@@ -47,6 +47,8 @@ pub enum Cannot {
     },
     AtWork {
         pid: u32,
+        /// The plan that is run, where that is known.
+        plan: Option<String>,
     },
     NoRun {
         name: String,
@@ -91,7 +93,12 @@ fn source(run: &Path, plan: &str) -> PathBuf {
     run.join("plans").join(format!("{plan}.source"))
 }
 
-/// The file that a run was begun with, if that is known.
+/// From here on a run goes by what this file says.
+pub fn goes_by(run: &Path, plan: &str, file: &Path, disk: &dyn Disk) -> io::Result<()> {
+    disk::replace_derived(disk, &source(run, plan), file.as_os_str().as_encoded_bytes())
+}
+
+/// The file that a run goes by, if that is known.
 pub fn source_of(run: &Path, plan: &str) -> Option<PathBuf> {
     disk::read_small(&source(run, plan), 4096).ok().map(PathBuf::from)
 }
@@ -123,6 +130,7 @@ pub fn begin<'d>(places: &Places, plan: Plan, file: &Path, disk: &'d dyn Disk) -
     }
     let reign = rule(&run, disk)?;
     let name = plan.head.name.to_string();
+    disk::replace_derived(disk, &run.join("plan"), name.as_bytes())?;
     let path = path(&run, &name);
     if let Some(log) = Log::resume(&path, disk)? {
         let ground = ground(&root, &run, log.run().plan(), &reign);
@@ -147,7 +155,7 @@ pub fn begin<'d>(places: &Places, plan: Plan, file: &Path, disk: &'d dyn Disk) -
     let at = landing::resolve(&root, &ground.target)?.ok_or(Cannot::NoTarget { name: target })?;
     let before = landing::resolve(&root, &ground.trunk())?;
     if let Swapped::Moved { .. } = landing::swap(&root, &ground.trunk(), &at, before.as_deref())? {
-        return Err(Cannot::AtWork { pid: std::process::id() });
+        return Err(Cannot::AtWork { pid: std::process::id(), plan: None });
     }
     let id = records::new_id(env::now());
     put_branches_away(&ground, &plan, &id)?;
@@ -158,7 +166,7 @@ pub fn begin<'d>(places: &Places, plan: Plan, file: &Path, disk: &'d dyn Disk) -
         trunk: Commit(Text::new(at)),
     };
     let log = Log::begin(&path, disk, &started)?;
-    disk::replace_derived(disk, &source(&run, &name), file.as_os_str().as_encoded_bytes())?;
+    goes_by(&run, &name, file, disk)?;
     Ok(Begun { log, ground, reign, was: Was::New })
 }
 
@@ -167,6 +175,7 @@ pub fn resume<'d>(places: &Places, plan: &str, disk: &'d dyn Disk) -> Result<Beg
     let (root, run) = folders(places)?;
     let reign = rule(&run, disk)?;
     let none = || Cannot::NoRun { name: plan.to_owned() };
+    disk::replace_derived(disk, &run.join("plan"), plan.as_bytes())?;
     let log = Log::resume(&path(&run, plan), disk)?.ok_or_else(none)?;
     let ground = ground(&root, &run, log.run().plan(), &reign);
     prove_merged(&ground, log.run())?;
@@ -192,10 +201,15 @@ fn folders(places: &Places) -> Result<(PathBuf, PathBuf), Cannot> {
     }
 }
 
+/// The plan that is run by whoever rules, for people to read.
+pub fn ruled(run: &Path) -> Option<String> {
+    disk::read_small(&run.join("plan"), 256).ok()
+}
+
 fn rule(run: &Path, disk: &dyn Disk) -> Result<Reign, Cannot> {
     match reign::begin(run, disk)? {
         Some(reign) => Ok(reign),
-        None => Err(Cannot::AtWork { pid: reign::ruler(run)?.unwrap_or(0) }),
+        None => Err(Cannot::AtWork { pid: reign::ruler(run)?.unwrap_or(0), plan: ruled(run) }),
     }
 }
 
@@ -213,9 +227,14 @@ fn ground(root: &Path, run: &Path, plan: &Plan, reign: &Reign) -> Ground {
 
 /// Whether all that was merged is on the target. If not, the next run would start without it, and forget it.
 fn is_landed(ground: &Ground) -> Result<bool, Refused> {
-    let Some(trunk) = landing::resolve(&ground.root, &ground.trunk())? else { return Ok(true) };
-    match landing::resolve(&ground.root, &ground.target)? {
-        Some(target) => landing::contains(&ground.root, &trunk, &target),
+    has_landed(&ground.root, &ground.trunk(), &ground.target)
+}
+
+/// The same by names of references.
+pub fn has_landed(root: &Path, trunk: &str, target: &str) -> Result<bool, Refused> {
+    let Some(trunk) = landing::resolve(root, trunk)? else { return Ok(true) };
+    match landing::resolve(root, target)? {
+        Some(target) => landing::contains(root, &trunk, &target),
         None => Ok(false),
     }
 }

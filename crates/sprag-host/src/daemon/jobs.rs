@@ -60,7 +60,7 @@ impl Ground {
     }
 
     pub fn worktree(&self, stage: &StageId) -> PathBuf {
-        self.root.join(".worktrees").join(stage.as_str())
+        worktree_of(&self.root, stage)
     }
 
     pub fn site(&self, session: &Key) -> Site {
@@ -74,6 +74,11 @@ impl Ground {
     pub fn salvage(&self, stage: &StageId, attempt: u32) -> String {
         format!("refs/sprag/{}/salvage/{}/{attempt}", self.plan, stage.as_str())
     }
+}
+
+/// Where a stage is worked at, in the checkout of its user.
+pub fn worktree_of(root: &Path, stage: &StageId) -> PathBuf {
+    root.join(".worktrees").join(stage.as_str())
 }
 
 /// Where what concerns one session is.

@@ -12,22 +12,23 @@ use rustix::process::Signal;
 use sprag_core::plan::liveness::Liveness;
 use sprag_core::plan::probe::Found;
 use sprag_core::plan::reconcile::{Action, reconcile};
-use sprag_core::plan::record::{Effect, Ended, Outcome, Progress, Recorded};
+use sprag_core::plan::record::{Effect, Outcome, Recorded};
 use sprag_core::plan::run::Run;
 use sprag_core::plan::said::Speaker;
-use sprag_core::plan::stage::{Commit, Failure, Key, StageId};
+use sprag_core::plan::stage::{Commit, Key, StageId};
 use sprag_core::plan::world::{Alive, Mood, Session, World};
 use sprag_core::text::Text;
 use sprag_core::time::Timestamp;
 
 use super::board::Board;
+use super::footing::Footing;
 use super::jobs::{Ground, Job};
 use super::log::Log;
 use super::view::Keeper;
 use super::vitals::Vitals;
 use super::wire::{Reply, Stopping};
 use super::words::{self, Ask, Asked};
-use super::{look, server};
+use super::{ends, look, server, signals};
 use crate::disk::RealDisk;
 use crate::env;
 use crate::git::landing;
@@ -47,6 +48,8 @@ pub(super) enum News {
     Asked(Asked),
     /// A supervisor wants it to be looked at.
     Rung,
+    /// Somebody wants us to end who has no better word for it.
+    Signal(i32),
 }
 
 /// How a run stands when nothing more happens by itself.
@@ -58,6 +61,10 @@ pub enum Rest {
     Waits,
     /// Somebody told us to end.
     Stopped,
+    /// The same, by a signal.
+    Interrupted { signal: i32 },
+    /// Somebody has deleted what it stands on.
+    Gone,
 }
 
 impl Rest {
@@ -65,7 +72,8 @@ impl Rest {
         match self {
             Rest::Over => "over",
             Rest::Waits => "waits",
-            Rest::Stopped => "stopped",
+            Rest::Stopped | Rest::Interrupted { .. } => "stopped",
+            Rest::Gone => "gone",
         }
     }
 }
@@ -106,6 +114,10 @@ pub struct Runner<'a> {
     board: Arc<Board>,
     mood: Mood,
     stopping: Option<Stopping>,
+    /// By which signal we were told to end, if by one.
+    signal: Option<i32>,
+    /// Told when a signal is heard, with what it comes to.
+    heed: &'a dyn Fn(Stopping),
     /// Those who want to know how the checks of a stage go.
     waiting: Vec<(StageId, SyncSender<Reply>)>,
     /// Words of agents that are not known to be there yet.
@@ -138,6 +150,8 @@ impl<'a> Runner<'a> {
             board: Arc::default(),
             mood: Mood::Going,
             stopping: None,
+            signal: None,
+            heed: &|_| (),
             waiting: Vec::new(),
             early: Vec::new(),
             shown: BTreeMap::new(),
@@ -146,11 +160,29 @@ impl<'a> Runner<'a> {
         }
     }
 
+    /// Tells somebody that a signal was heard.
+    pub fn heeding(self, heed: &'a dyn Fn(Stopping)) -> Runner<'a> {
+        Runner { heed, ..self }
+    }
+
     /// Others can speak to it from when `ready` is called.
     pub fn run(mut self, ready: impl FnOnce()) -> io::Result<Rest> {
+        signals::listen(&self.tell);
+        let footing = Footing::new(&self.ground.root, &self.ground.run)?;
+        footing.watch(&self.tell);
         let _open = server::open(&self.ground, self.board.clone(), self.tell.clone())?;
         ready();
+        match self.go_on(&footing) {
+            Err(_) if !footing.is_there() => Ok(self.end(Rest::Gone)),
+            ended => ended,
+        }
+    }
+
+    fn go_on(&mut self, footing: &Footing) -> io::Result<Rest> {
         loop {
+            if !footing.is_there() {
+                return Ok(self.end(Rest::Gone));
+            }
             let now = env::now();
             let world = self.look()?;
             let actions = reconcile(self.log.run(), &world, now);
@@ -177,7 +209,8 @@ impl<'a> Runner<'a> {
             let rest = self.rest(&world, wake);
             self.board.rest(rest);
             match (rest, self.manner.until) {
-                (Some(Rest::Over | Rest::Stopped), _) | (Some(Rest::Waits), Until::Rest) => {
+                (Some(Rest::Over | Rest::Stopped | Rest::Interrupted { .. } | Rest::Gone), _)
+                | (Some(Rest::Waits), Until::Rest) => {
                     return Ok(self.end(rest.expect("it is one of those")));
                 }
                 (Some(Rest::Waits), Until::Over) | (None, _) => {}
@@ -197,7 +230,8 @@ impl<'a> Runner<'a> {
             // One that is being started right now would be cut off in the middle of it.
             let is_starting = |key| matches!(run.open().get(key), Some(Effect::Spawn { .. }));
             let starts = self.busy.iter().any(is_starting);
-            return (!lives && !starts).then_some(Rest::Stopped);
+            let stopped = self.signal.map_or(Rest::Stopped, |signal| Rest::Interrupted { signal });
+            return (!lives && !starts).then_some(stopped);
         }
         let lives = run.sessions().keys().any(|session| run.ended(session).is_none());
         if wake.is_some() || !self.busy.is_empty() || lives {
@@ -208,7 +242,14 @@ impl<'a> Runner<'a> {
 
     /// Checks that are under way are run again by whoever comes next: nothing of them is left behind.
     fn end(&mut self, rest: Rest) -> Rest {
-        if rest == Rest::Stopped {
+        if rest == Rest::Gone {
+            // There is no folder any more by which their supervisors could be told.
+            let run = self.log.run();
+            for session in run.sessions().keys().filter(|key| run.ended(key).is_none()) {
+                supervise::sweep(&self.ground.site(session).id());
+            }
+        }
+        if let Rest::Stopped | Rest::Interrupted { .. } | Rest::Gone = rest {
             let left = processes::below(std::process::id());
             left.into_iter().for_each(|process| processes::signal(process, Signal::KILL));
         }
@@ -249,7 +290,7 @@ impl<'a> Runner<'a> {
                     (Recorded::Said { stage, .. }, Ask::Say { said, .. }) if said.wants_verdict() => {
                         self.waiting.push((stage.clone(), reply.clone()));
                     }
-                    _ => answer(Reply::Done),
+                    _ => answer(words::heard(self.log.run(), &record)),
                 }
                 self.note(&record)?;
             }
@@ -337,6 +378,13 @@ impl<'a> Runner<'a> {
                 Ok(())
             }
             News::Rung => Ok(()),
+            News::Signal(signal) => {
+                // Who says it again does not want to wait.
+                let how = if self.mood == Mood::Stopping { Stopping::Kill } else { Stopping::Home };
+                (self.mood, self.stopping, self.signal) = (Mood::Stopping, Some(how), Some(signal));
+                (self.heed)(how);
+                Ok(())
+            }
         }
     }
 
@@ -370,19 +418,16 @@ impl<'a> Runner<'a> {
     /// What a session's folder tells; `None` where nobody has taken it on yet.
     fn session(&mut self, key: &Key) -> io::Result<Option<Session>> {
         let site = self.ground.site(key);
-        let ended = match site.probe()? {
+        let probe = site.probe()?;
+        match &probe {
             Probe::Running => {
                 self.watch_over(key);
                 return Ok(Some(Session::Alive(self.alive(key, &site))));
             }
-            Probe::Nothing => return Ok(None),
-            Probe::Died => {
-                supervise::sweep(&site.id());
-                Ended::Failed { failure: Failure::Crash, progress: self.progress(key) }
-            }
-            Probe::Ended(exit) => Ended::of(&exit, self.log.run().killed(key), self.progress(key)),
-        };
-        Ok(Some(Session::Over(ended)))
+            Probe::Died => drop(supervise::sweep(&site.id())),
+            Probe::Nothing | Probe::Ended(_) => {}
+        }
+        Ok(ends::ended(&self.ground.root, self.log.run(), key, &probe).map(Session::Over))
     }
 
     /// What an agent shows whose supervisor lives.
@@ -398,18 +443,6 @@ impl<'a> Runner<'a> {
         match self.vitals.look(key, site, seen.as_ref(), &worktree, env::now()) {
             Liveness::Working | Liveness::Suspect => Alive::Working,
             Liveness::Wedged => Alive::Wedged,
-        }
-    }
-
-    /// Whether a session has committed anything since its worktree was made.
-    fn progress(&self, session: &Key) -> Progress {
-        let run = self.log.run();
-        let Some(stage) = run.sessions().get(session) else { return Progress::Nothing };
-        let base = run.standing(stage).and_then(|standing| standing.worktree.clone());
-        let head = landing::resolve(&self.ground.worktree(stage), "HEAD").ok().flatten();
-        match (head, base) {
-            (Some(head), Some(base)) if head != base.0.as_str() => Progress::Committed,
-            _ => Progress::Nothing,
         }
     }
 

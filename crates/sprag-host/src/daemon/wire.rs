@@ -94,6 +94,10 @@ pub enum Reply {
     },
     /// How the checks of a stage went.
     Verdict(Verdict),
+    /// It was heard, and this comes of it.
+    Heard {
+        text: String,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,12 +6,14 @@ use std::path::Path;
 use std::sync::mpsc::SyncSender;
 
 use sprag_core::plan::amend::{NotAmended, amend};
+use sprag_core::plan::record::Recorded;
 use sprag_core::plan::run::Run;
 use sprag_core::plan::said::{Role, Said, Speaker, Unmeant, hear};
 use sprag_core::plan::spec::Plan;
 use sprag_core::plan::stage::{Case, Phase, Stage, StageId};
 
 use super::begin;
+use super::ends;
 use super::log::Log;
 use super::reign;
 use super::wire::{Reply, Stopping, Verdict};
@@ -61,8 +63,9 @@ impl From<io::Error> for Unsaid {
     }
 }
 
-/// Writes down what a person says while no daemon runs.
+/// Writes down what a person says while no daemon runs. They speak of what is, not of agents that are gone.
 pub fn say_alone(
+    root: &Path,
     run: &Path,
     plan: &str,
     disk: &dyn Disk,
@@ -73,6 +76,7 @@ pub fn say_alone(
         return Err(Unsaid::AtWork { pid: reign::ruler(run)?.unwrap_or(0) });
     };
     let mut log = Log::resume(&begin::path(run, plan), disk)?.ok_or(Unsaid::NoRun)?;
+    ends::settle(&mut log, root, run)?;
     let record = record(log.run(), speaker, ask).map_err(|reply| match reply {
         Reply::Refused { code, message } => Unsaid::Refused { code, message },
         _ => Unsaid::NoRun,
@@ -81,7 +85,7 @@ pub fn say_alone(
 }
 
 /// What is to be written down, or why not.
-pub fn record(run: &Run, speaker: &Speaker, ask: &Ask) -> Result<sprag_core::plan::record::Recorded, Reply> {
+pub fn record(run: &Run, speaker: &Speaker, ask: &Ask) -> Result<Recorded, Reply> {
     match ask {
         Ask::Say { stage, said } => {
             let stage =
@@ -93,6 +97,20 @@ pub fn record(run: &Run, speaker: &Speaker, ask: &Ask) -> Result<sprag_core::pla
             Err(Reply::Refused { code: "no_daemon".to_owned(), message: "no daemon runs".to_owned() })
         }
     }
+}
+
+/// What whoever said it is told, beside that it was heard; `run` is as it was before.
+pub fn heard(run: &Run, record: &Recorded) -> Reply {
+    let Recorded::Said { stage, said: Said::Hold, .. } = record else { return Reply::Done };
+    let text = match run.standing(stage).map(|standing| &standing.stage) {
+        None | Some(Stage::Ready(_)) => return Reply::Done,
+        Some(Stage::Waiting { .. }) => format!("stage `{}` is held once it could start", stage.as_str()),
+        Some(_) => format!(
+            "what is under way for stage `{}` goes on; after that nobody new is started for it, and it is not merged",
+            stage.as_str()
+        ),
+    };
+    Reply::Heard { text }
 }
 
 /// The stage that is meant.
@@ -115,6 +133,11 @@ pub fn verdict(run: &Run, stage: &StageId) -> Option<Verdict> {
         Stage::Merging { .. } | Stage::Done { .. } | Stage::Review { case: Case::Merge, .. } => {
             Some(Verdict::Green)
         }
+        Stage::Review { case: Case::Held, .. } if standing.verified.is_some() => Some(Verdict::Green),
+        Stage::Review { case: Case::Held, back } => match &**back {
+            Stage::Failing { report, .. } => red(report.as_str()),
+            _ => Some(Verdict::None { state: standing.stage.name().to_owned() }),
+        },
         Stage::Failing { report, .. } => red(report.as_str()),
         Stage::Review { case: Case::Checks, back } => match &**back {
             Stage::Failing { report, .. } => red(report.as_str()),

@@ -112,6 +112,8 @@ pub enum Ending {
     No,
     /// Done, but some lines of the input were bad.
     BadLines,
+    /// Ended in good order by this signal.
+    Signal(i32),
 }
 
 pub type Outcome = Result<Ending, Failure>;
@@ -146,6 +148,8 @@ pub fn main(args: &[OsString]) -> u8 {
         Ok(Ending::Done) => 0,
         Ok(Ending::No) => 1,
         Ok(Ending::BadLines) => 3,
+        // As a shell tells it of a program that a signal has ended.
+        Ok(Ending::Signal(signal)) => u8::try_from(128 + signal).unwrap_or(u8::MAX),
         Err(failure) => {
             match wants_json {
                 true => output::json(failure.json()),

@@ -1,6 +1,7 @@
 //! `sprag repair`: what runs that were cut short have left behind.
 
 use serde_json::{Value, json};
+use sprag_host::daemon::begin::Cannot;
 use sprag_host::daemon::repair::{self, Damage, NotRepaired};
 use sprag_host::disk::RealDisk;
 use sprag_host::person;
@@ -58,8 +59,8 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
 
 fn failed(reason: NotRepaired) -> Failure {
     match reason {
-        NotRepaired::AtWork { pid } => Failure::from(sprag_host::daemon::begin::Cannot::AtWork { pid }),
-        NotRepaired::Git(why) => Failure::from(sprag_host::daemon::begin::Cannot::Git(why)),
+        NotRepaired::AtWork { pid } => Failure::from(Cannot::AtWork { pid, plan: None }),
+        NotRepaired::Git(why) => Failure::from(Cannot::Git(why)),
         NotRepaired::Io(error) => error.into(),
     }
 }

@@ -7,11 +7,12 @@ use sprag_core::plan::spec::Plan;
 use sprag_core::plan::validate::Validated;
 use sprag_core::plan::values::Branch;
 use sprag_core::text::shell_word;
-use sprag_host::daemon::begin;
+use sprag_host::daemon::{begin, log, view};
 use sprag_host::disk::RealDisk;
 use sprag_host::{person, plans};
 
-use super::{Cx, Outcome, run};
+use super::run::rested::counted;
+use super::{Cx, Ending, Outcome, run};
 use crate::failure::Failure;
 use crate::output;
 
@@ -34,10 +35,38 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     let file = args.plan.as_ref().map(|named| cx.cwd.join(named)).filter(|path| path.is_file());
     let written = file.as_deref().map(|file| super::plan::good(cx, file)).transpose()?;
     let wanted = written.as_ref().map(|plan| plan.head.name.to_string()).or(args.plan);
+    if let Some((name, over)) = is_over(&folder, wanted.as_deref())? {
+        return tell_over(&name, &over, places.worktree.as_deref());
+    }
     let (name, found) = which(&folder, wanted)?;
     let file = file.or_else(|| begin::source_of(&folder, &name));
     tell_difference(&found, file, written, places.worktree.as_deref());
     run::go(begin::resume(&places, &name, &RealDisk)?, args.how)
+}
+
+/// The run that is meant, if nothing is left to be done for it: the one that is named, or the last one where none is
+/// under way.
+fn is_over(folder: &Path, wanted: Option<&str>) -> Result<Option<(String, Run)>, Failure> {
+    let name = match wanted {
+        Some(name) => Some(name.to_owned()),
+        None if begin::active(folder)?.is_empty() => view::list(folder)?.into_iter().next().map(|it| it.plan),
+        None => None,
+    };
+    let Some(name) = name else { return Ok(None) };
+    let run = log::read(&begin::path(folder, &name))?;
+    Ok(run.filter(Run::is_settled).map(|run| (name, run)))
+}
+
+fn tell_over(name: &str, run: &Run, worktree: Option<&Path>) -> Outcome {
+    output::line(format!("the run of plan `{name}` is over: {}", counted(run)));
+    let branch = run.plan().head.target.as_ref().map(Branch::as_str).unwrap_or_default();
+    let (trunk, target) = (format!("refs/sprag/{name}/trunk"), format!("refs/heads/{branch}"));
+    let root = worktree.unwrap_or(Path::new("."));
+    match begin::has_landed(root, &trunk, &target).map_err(begin::Cannot::from)? {
+        true => output::line(format!("`{branch}` has all that was merged")),
+        false => output::line(format!("  next: sprag land {name}")),
+    }
+    Ok(Ending::Done)
 }
 
 /// The run that is meant.

@@ -1,6 +1,7 @@
 //! `sprag run`: a plan becomes merged, tested work.
 
 pub(super) mod background;
+pub(super) mod rested;
 pub(super) mod target;
 
 use std::path::PathBuf;

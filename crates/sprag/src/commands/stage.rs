@@ -66,9 +66,9 @@ enum Command {
         #[command(flatten)]
         of: Own,
     },
-    /// Do not start it
+    /// Start nobody new for it and do not merge it; what is under way goes on
     Hold { stage: String },
-    /// Let it start after all
+    /// Let it go on after all
     Release { stage: String },
     /// Leave it out; what builds on it waits until the plan is amended
     Skip {
@@ -77,18 +77,18 @@ enum Command {
         #[arg(long, value_name = "TEXT")]
         why: String,
     },
-    /// Try it once more, with what is there
+    /// Try it once more, with what is there: the next attempt
     Retry { stage: String },
-    /// Begin anew: what is in its worktree is kept under refs/sprag/PLAN/salvage, and goes
+    /// Begin anew with attempt 1: what is in its worktree is kept under refs/sprag/PLAN/salvage, and goes
     Reset { stage: String },
-    /// Let it go on, with an answer where one was asked for
+    /// Let it go on in the same attempt, with an answer where one was asked for
     Resume {
         stage: String,
         /// What its agent is told
         #[arg(long, value_name = "TEXT")]
         answer: Option<String>,
     },
-    /// Show what a person is asked; or decide a dispute
+    /// Tell what has happened to it, where that shows and what can be said now; or decide a dispute
     Review {
         stage: String,
         /// The disputed check is wrong: it counts no more, and the others are run (three times at most)

@@ -3,6 +3,7 @@
 use std::io;
 
 use sprag_core::event::SessionId;
+use sprag_core::text::quoted;
 use sprag_host::config::edit::EditError;
 use sprag_host::daemon::begin::Cannot;
 use sprag_host::install::InstallError;
@@ -61,12 +62,15 @@ impl From<Cannot> for Failure {
                 format!("stage `{}` has to be confined, and cannot be here: {why}", stage.as_str()),
                 "sprag doctor",
             ),
-            Cannot::AtWork { pid } => (
-                Kind::No,
-                "at_work",
-                format!("a plan is being run in this clone already, by process `{pid}`"),
-                "sprag stop",
-            ),
+            Cannot::AtWork { pid, plan } => {
+                let plan = plan.map_or("a plan".to_owned(), |plan| format!("plan `{}`", quoted(&plan)));
+                (
+                    Kind::No,
+                    "at_work",
+                    format!("{plan} is being run in this clone already, by process `{pid}`"),
+                    "sprag status",
+                )
+            }
             Cannot::NoRun { name } => {
                 (Kind::No, "no_run", format!("no run of a plan `{name}` was begun here"), "sprag run plan.md")
             }

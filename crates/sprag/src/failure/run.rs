@@ -39,6 +39,19 @@ impl Failure {
         Failure::new(Kind::No, code, message).next(format!("sprag plan show {file}"))
     }
 
+    pub fn not_amended_untrusted(plan: &Path) -> Failure {
+        let file = shell_word(&plan.display().to_string());
+        Failure::new(Kind::No, "not_trusted", "the plan of the run was not changed")
+            .next(format!("sprag plan show {file}"))
+            .next(format!("sprag plan amend {file} --trust"))
+    }
+
+    /// Somebody has deleted the records of a run, or the repository, under it.
+    pub fn ground_gone(run: &Path) -> Failure {
+        let message = format!("`{}` is gone, and the run with it; its agents were ended", run.display());
+        Failure::new(Kind::No, "ground_gone", message).next("git worktree list")
+    }
+
     pub fn not_connected(reason: NotConnected, stage: Option<&str>) -> Failure {
         match reason {
             NotConnected::Nobody => Failure::no_daemon(),

@@ -1,6 +1,8 @@
 //! The daemon: plans that are run in the background, what is said to it, and what becomes of a run whatever happens
 //! to it. Real git, real processes, agents that are small scripts.
 
+mod asked;
+mod ended;
 mod peers;
 mod words;
 
@@ -103,8 +105,9 @@ fn a_second_daemon_is_refused_by_the_number_of_the_first() {
     assert_eq!(fs::read_to_string(house.home("pipe")).unwrap(), "up\n");
     for ran in [house.run(&[]), house.run(&["--foreground"]), house.sprag(&["resume"])] {
         assert_eq!(ran.code, 1);
-        let told = format!("a plan is being run in this clone already, by process `{}`", house.pid());
+        let told = format!("plan `p` is being run in this clone already, by process `{}`", house.pid());
         assert!(ran.stderr.contains(&told), "{}", ran.stderr);
+        assert!(ran.stderr.ends_with("next: sprag status\n"), "{}", ran.stderr);
     }
     fs::write(house.home("pipe"), "go\n").unwrap();
     house.wait();
@@ -177,6 +180,7 @@ fn a_file_that_is_edited_during_the_run_is_told_and_changes_nothing_until_it_is_
     );
     let ran = house.sprag(&["plan", "amend", &file]);
     assert_eq!(ran.code, 1, "nobody has said that its programs are wanted");
+    assert!(ran.stderr.ends_with(&format!("next: sprag plan amend {file} --trust\n")), "{}", ran.stderr);
     let ran = house.sprag(&["plan", "amend", &file, "--trust"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let again = house.sprag(&["plan", "amend", &file, "--trust"]);
@@ -198,11 +202,28 @@ fn a_plan_is_amended_while_nobody_runs_it_and_what_was_begun_stays() {
     let ran = house.sprag(&["plan", "amend", &file, "--trust"]);
     assert!(ran.stderr.contains("stage `a` was begun and cannot leave the plan"), "{}", ran.stderr);
     desk.plan(&[a, desk.stage("b", &[], "echo b >b", "true")]);
-    assert_eq!(house.sprag(&["plan", "amend", &file, "--trust"]).code, 0);
+    // From another file, and that is what it goes by from then on.
+    let other = house.home("other.md").display().to_string();
+    fs::rename(&file, &other).unwrap();
+    fs::write(&file, "no plan at all\n").unwrap();
+    assert_eq!(house.sprag(&["plan", "amend", &other, "--trust"]).code, 0);
     assert_eq!(house.sprag(&["stage", "skip", "a", "--why", "not now"]).code, 0);
     let ran = house.sprag(&["resume", "p", "--wait"]);
-    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{}", ran.stdout);
     assert_eq!(desk.on_trunk("b"), "b");
+    assert!(
+        ran.stdout.ends_with("1 merged, 1 skipped: `refs/sprag/p/trunk`\n  next: sprag land p\n"),
+        "{}",
+        ran.stdout
+    );
+    house.wait();
+    let over = "the run of plan `p` is over: 1 merged, 1 skipped\n";
+    for named in [&["resume"][..], &["resume", "p"]] {
+        let ran = house.sprag(named);
+        assert_eq!((ran.code, ran.stdout), (0, format!("{over}  next: sprag land p\n")), "{}", ran.stderr);
+    }
+    assert_eq!(house.sprag(&["land"]).code, 0);
+    assert_eq!(house.sprag(&["resume"]).stdout, format!("{over}`main` has all that was merged\n"));
 }
 
 #[test]

@@ -122,7 +122,7 @@ fn two_runs_at_once_are_one_too_many_and_a_stage_stays_in_its_scope() {
     assert_eq!(fs::read_to_string(&pipe).unwrap(), "up\n");
     let second = desk.run();
     assert_eq!(second.code, 1);
-    assert!(second.stderr.contains("a plan is being run in this clone already"), "{}", second.stderr);
+    assert!(second.stderr.contains("plan `p` is being run in this clone already"), "{}", second.stderr);
     fs::write(&pipe, "go\n").unwrap();
     // What it is sent back for, it does again: the pipe has to be served each time.
     for _ in 0..3 {

@@ -3,6 +3,7 @@
 use super::section::{Part, fit, items, quote, quote_agent};
 use super::{DYNAMIC, Need, Task, Told};
 use crate::plan::checks::{Check, Checks, Stderr};
+use crate::plan::run::Answer;
 use crate::plan::spec::{Kind, Merging, Scope};
 use crate::text::quoted;
 
@@ -79,7 +80,13 @@ fn needs(needs: &[Need]) -> String {
 /// The last ones: what was asked first was answered long ago.
 fn answers(told: &Told) -> String {
     let from = told.answers.len().saturating_sub(5);
-    told.answers[from..].iter().map(|answer| quote(answer.as_str())).collect::<Vec<_>>().join("\n\n")
+    let one = |answer: &Answer| match &answer.to {
+        Some(to) => {
+            format!("Asked:\n\n{}\n\nAnswered:\n\n{}", quote_agent(to.as_str()), quote(answer.text.as_str()))
+        }
+        None => quote(answer.text.as_str()),
+    };
+    told.answers[from..].iter().map(one).collect::<Vec<_>>().join("\n\n")
 }
 
 fn outputs(told: &Told) -> String {

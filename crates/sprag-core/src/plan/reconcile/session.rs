@@ -4,7 +4,7 @@ use super::super::record::{Because, Effect, Ended, Progress, Recorded};
 use super::super::retry::follows;
 use super::super::run::Standing;
 use super::super::spec::StageSpec;
-use super::super::stage::{Failure, Happened, Key, Stage, StageId};
+use super::super::stage::{Failure, Happened, Key, Phase, Stage, StageId};
 use super::super::world::{Alive, Session};
 use super::Next;
 use crate::text::Text;
@@ -41,6 +41,19 @@ impl Next<'_> {
                 Some(Session::Alive(_)) => self.end(session),
                 // It was asked for at most, and whoever comes back looks at that.
                 None => {}
+            }
+        }
+        // Whoever reads the records meanwhile finds nobody at work who is not.
+        for spec in self.run.plan().stages() {
+            let Some(standing) = self.run.standing(&spec.id) else { continue };
+            match &standing.stage {
+                Stage::Running(work) if work.phase == Phase::Work && self.is_gone(&work.session) => {
+                    self.at_work(spec, standing, &work.session);
+                }
+                Stage::Asking { work, .. } if self.is_gone(&work.session) => {
+                    self.asking(spec, standing, &work.session);
+                }
+                _ => {}
             }
         }
     }

@@ -1,5 +1,7 @@
 //! What follows from what, as stories of one or two stages.
 
+mod crossed;
+mod held;
 mod words;
 
 use serde_json::Value;

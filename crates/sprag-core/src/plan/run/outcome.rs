@@ -20,18 +20,34 @@ pub fn take(run: &mut Run, key: &Key, effect: &Effect, outcome: &Outcome) {
         },
         Effect::Setup { stage } => match (outcome, run.standings.get_mut(stage)) {
             (Outcome::Done, Some(standing)) => standing.is_set_up = true,
+            // What is about to go need not be good for anything.
+            (_, Some(standing)) if standing.is_resetting => {}
             (outcome, _) => blocked(run, stage, outcome),
         },
         Effect::Check { stage, of: Checking::Before } => match (outcome, run.standings.get_mut(stage)) {
             (Outcome::Done, Some(standing)) => standing.is_looked_over = true,
+            (_, Some(standing)) if standing.is_resetting => {}
             (outcome, _) => blocked(run, stage, outcome),
         },
-        Effect::Check { stage, of: Checking::Claim } => claimed(run, stage, outcome),
-        Effect::WriteBrief { stage, .. } => match (outcome, run.standings.get_mut(stage)) {
-            (Outcome::Done, Some(standing)) => standing.is_briefed = true,
-            (outcome, _) => blocked(run, stage, outcome),
-        },
-        Effect::Spawn { stage } => spawned(run, stage, key, outcome),
+        Effect::Check { stage, of: Checking::Claim } => {
+            let is_late = run.is_late(key, effect);
+            run.standings.get_mut(stage).into_iter().for_each(|standing| standing.claims += 1);
+            if !is_late {
+                claimed(run, stage, outcome);
+            }
+        }
+        Effect::WriteBrief { stage, .. } => {
+            let is_late = run.is_late(key, effect);
+            let Some(standing) = run.standings.get_mut(stage) else { return };
+            standing.briefs += 1;
+            match outcome {
+                // It tells of a state that is no more.
+                _ if is_late => {}
+                Outcome::Done => standing.is_briefed = true,
+                outcome => blocked(run, stage, outcome),
+            }
+        }
+        Effect::Spawn { stage } => spawned(run, stage, (key, effect), outcome),
         Effect::Nudge { stage, session, .. } => {
             if *outcome == Outcome::Done {
                 run.happen(stage, &Happened::SentBack { session: session.clone() });
@@ -119,9 +135,15 @@ fn blocked(run: &mut Run, stage: &StageId, outcome: &Outcome) {
         _ => Failure::Setup,
     };
     run.happen(stage, &Happened::Failed { failure, again: None });
+    if let (Outcome::Failed { why, .. }, Some(standing)) = (outcome, run.standings.get_mut(stage))
+        && matches!(standing.stage, Stage::Blocked { .. })
+    {
+        standing.why = Some(why.clone());
+    }
 }
 
-fn spawned(run: &mut Run, stage: &StageId, key: &Key, outcome: &Outcome) {
+fn spawned(run: &mut Run, stage: &StageId, (key, effect): (&Key, &Effect), outcome: &Outcome) {
+    let is_late = run.is_late(key, effect);
     let Some(standing) = run.standings.get_mut(stage) else { return };
     standing.spawns += 1;
     standing.is_briefed = false;
@@ -129,10 +151,17 @@ fn spawned(run: &mut Run, stage: &StageId, key: &Key, outcome: &Outcome) {
     standing.told = standing.answers.len();
     if *outcome != Outcome::Spawned {
         run.sessions.remove(key);
-        return blocked(run, stage, outcome);
+        if !is_late {
+            blocked(run, stage, outcome);
+        }
+        return;
     }
     let session = key.clone();
     standing.session = Some(session.clone());
+    // Somebody has said something else of the stage while it was being started: it is there, and nobody wants it.
+    if is_late {
+        return;
+    }
     let base = standing.worktree.clone().unwrap_or_else(|| Commit(Text::new("")));
     let what = match &standing.stage {
         Stage::Failing { .. } => Happened::SentBack { session },
@@ -146,7 +175,6 @@ fn spawned(run: &mut Run, stage: &StageId, key: &Key, outcome: &Outcome) {
 fn claimed(run: &mut Run, stage: &StageId, outcome: &Outcome) {
     let merge = run.plan.find(stage.as_str()).map_or(Merging::Person, |spec| spec.merge);
     let Some(standing) = run.standings.get_mut(stage) else { return };
-    standing.claims += 1;
     let (attempt, base) = match &standing.stage {
         Stage::Running(work) if work.phase == Phase::Verify => (work.attempt, work.base.clone()),
         Stage::Conflicted { verified, resolver: Some(_), .. } => (verified.attempt, verified.base.clone()),
@@ -158,6 +186,10 @@ fn claimed(run: &mut Run, stage: &StageId, outcome: &Outcome) {
             run.crashes.clear();
             let verified = Verified { attempt, head: head.clone(), tree: tree.clone(), base };
             match (is_resolved, merge) {
+                _ if standing.is_held => {
+                    standing.verified = Some(verified);
+                    Happened::Raised { case: Case::Held }
+                }
                 (true, _) => {
                     let entry = run.queue.offer(Whose::Stage(stage.clone()), verified.clone());
                     Happened::Queued { verified, entry }

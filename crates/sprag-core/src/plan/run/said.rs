@@ -5,7 +5,7 @@ use super::super::said::{ANSWERS, Said};
 use super::super::stage::{Case, Happened, Stage, StageId, Word};
 use super::super::values::Slug;
 use super::Run;
-use super::standing::Dispute;
+use super::standing::{Answer, Dispute};
 use crate::text::Text;
 
 /// Total: one that means nothing any more changes nothing.
@@ -44,7 +44,14 @@ pub fn take(run: &mut Run, id: &StageId, by: &Text<64>, said: &Said) {
             Happened::Raised { case: Case::Disputed }
         }
         Said::Resume { answer } => {
-            answer.iter().for_each(|answer| tell(&mut standing.answers, answer.clone()));
+            let to = match &standing.stage {
+                Stage::Asking { question, .. } => Some(question.clone()),
+                Stage::Blocked { .. } => standing.why.as_ref().map(|why| Text::new(why.as_str())),
+                _ => None,
+            };
+            if let Some(text) = answer.clone() {
+                tell(&mut standing.answers, Answer { to, text });
+            }
             match &standing.stage {
                 // Who asked and went is followed by one who is told the answer.
                 Stage::Asking { work, .. } if run.ended.contains_key(&work.session) => {
@@ -66,11 +73,11 @@ pub fn take(run: &mut Run, id: &StageId, by: &Text<64>, said: &Said) {
         }
         Said::Reject => {
             let Some(dispute) = standing.dispute.take() else { return };
-            let told = format!(
+            let text = Text::new(format!(
                 "the check `{}` stays as it is: what was said against it was rejected",
                 dispute.check
-            );
-            tell(&mut standing.answers, Text::new(told));
+            ));
+            tell(&mut standing.answers, Answer { to: Some(dispute.why), text });
             Happened::Told(Word::GoOn)
         }
         Said::Bypass { why } => {
@@ -111,8 +118,8 @@ pub fn open_tasks<'a>(run: &'a Run, id: &StageId) -> Vec<&'a Slug> {
     spec.tasks.iter().map(|task| &task.id).filter(|task| !standing.ticked.contains(task)).collect()
 }
 
-fn tell(answers: &mut Vec<Text<2000>>, text: Text<2000>) {
+fn tell(answers: &mut Vec<Answer>, answer: Answer) {
     if answers.len() < ANSWERS {
-        answers.push(text);
+        answers.push(answer);
     }
 }

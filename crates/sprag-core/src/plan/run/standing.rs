@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::record::Brief;
-use super::super::stage::{Cause, Commit, Failure, Happened, Key, Stage, Verified, Word};
+use super::super::stage::{Cause, Commit, Failure, Happened, Key, Stage, Turn, Verified, Word};
 use super::super::values::Slug;
 use crate::text::Text;
 
@@ -12,6 +12,14 @@ use crate::text::Text;
 pub struct Dispute {
     pub check: Text<300>,
     pub why: Text<1000>,
+}
+
+/// What a person has answered, and what that was asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// `None`: nobody had asked.
+    pub to: Option<Text<1000>>,
+    pub text: Text<2000>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +35,8 @@ pub struct Standing {
     /// It was chosen, and its agent is about to start.
     pub is_preparing: bool,
     pub is_briefed: bool,
+    /// Briefs that were written.
+    pub briefs: u32,
     /// What its next agent is told.
     pub brief: Brief,
     /// The last agent it has had. Nobody follows it before it is gone.
@@ -52,7 +62,7 @@ pub struct Standing {
     /// It was asked by a word: that its agent is at work does not mean that it was answered.
     pub is_asked: bool,
     /// What people have answered, and how many of them an agent was told.
-    pub answers: Vec<Text<2000>>,
+    pub answers: Vec<Answer>,
     pub told: usize,
     /// Tasks that are done.
     pub ticked: BTreeSet<Slug>,
@@ -70,6 +80,8 @@ pub struct Standing {
     pub red: Option<Cause>,
     /// What ended the agent before, if that was a failure.
     pub failed: Option<Failure>,
+    /// A person says: nobody new is started for it, and it is not merged.
+    pub is_held: bool,
 }
 
 impl Standing {
@@ -82,6 +94,7 @@ impl Standing {
             is_looked_over: false,
             is_preparing: false,
             is_briefed: false,
+            briefs: 0,
             brief: Brief::Stage,
             session: None,
             spawns: 0,
@@ -106,11 +119,37 @@ impl Standing {
             is_resetting: false,
             red: None,
             failed: None,
+            is_held: false,
+        }
+    }
+
+    /// What a person says about that which comes next holds whatever the stage is doing.
+    pub(super) fn heed(&mut self, what: &Happened) {
+        match what {
+            Happened::Told(Word::Hold) => self.is_held = !self.stage.is_over(),
+            Happened::Told(Word::Release) => self.is_held = false,
+            _ => {}
         }
     }
 
     /// Takes the next state, and drops what belonged to the one before.
     pub(super) fn enter(&mut self, to: Stage, what: &Happened) {
+        if let Happened::Told(
+            Word::Retry | Word::GoOn | Word::Merge { .. } | Word::Reset | Word::Skip { .. },
+        ) = what
+        {
+            self.is_held = false;
+        }
+        let to = match to {
+            Stage::Ready(turn) => Stage::Ready(Turn { is_held: self.is_held, ..turn }),
+            to => to,
+        };
+        if !matches!(to, Stage::Review { .. }) {
+            self.verified = None;
+        }
+        if !matches!(to, Stage::Blocked { .. }) {
+            self.why = None;
+        }
         self.brief = match (&self.stage, &to) {
             (Stage::MergeHeld { .. }, Stage::Ready(_)) => Brief::Merge,
             (_, Stage::Conflicted { .. }) => Brief::MergeConflict,
@@ -157,7 +196,7 @@ impl Standing {
 
     /// An answer that no agent was told.
     pub fn untold(&self) -> Option<&str> {
-        self.answers.get(self.told).map(Text::as_str)
+        self.answers.get(self.told).map(|answer| answer.text.as_str())
     }
 
     /// An agent is at work for it, or about to be.

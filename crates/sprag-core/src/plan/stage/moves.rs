@@ -81,7 +81,7 @@ fn verified() -> Verified {
     Verified { attempt: 1, head: commit("h"), tree: commit("t"), base: commit("b") }
 }
 
-pub(super) fn states() -> Vec<Stage> {
+pub(in crate::plan) fn states() -> Vec<Stage> {
     let conflicted = |resolver| Stage::Conflicted {
         verified: verified(),
         against: Commit(Text::new("x")),
@@ -102,7 +102,12 @@ pub(super) fn states() -> Vec<Stage> {
         conflicted(Some(Key(Text::new("r/s/1/2")))),
         Stage::MergeHeld { verified: verified(), cause: Cause::Red { report: Text::new("red") } },
         Stage::Review { case: Case::Checks, back: Box::new(Stage::Running(work(Phase::Verify))) },
+        Stage::Review {
+            case: Case::Held,
+            back: Box::new(Stage::Failing { work: work(Phase::Verify), report: Text::new("red") }),
+        },
         Stage::Blocked { attempt: 1, failure: Failure::Auth },
+        Stage::Blocked { attempt: 1, failure: Failure::Told },
         Stage::Skipped { by: Text::new("p"), why: Text::new("w") },
         Stage::Done { merged: MergedCommit::landed(Commit(Text::new("c")), Commit(Text::new("t"))) },
     ]

@@ -1,6 +1,6 @@
 //! The one relation between the states of a stage.
 
-use super::{Failure, Happened, Phase, Stage, Turn, Word, Work};
+use super::{Case, Failure, Happened, Phase, Stage, Turn, Word, Work};
 
 /// What became of a stage.
 #[derive(Clone, Debug, PartialEq)]
@@ -154,11 +154,16 @@ pub fn step(stage: &Stage, happened: &Happened) -> Stepped {
             | Stage::Failing { .. },
             H::Told(Word::Block),
         ) => blocked(stage.attempt(), Failure::Told),
+        (Stage::Review { case: Case::Held, back }, H::Told(Word::Release | Word::GoOn)) => (**back).clone(),
         (Stage::Review { back, .. }, H::Told(word)) => match reviewed(back, word) {
             Some(to) => to,
             None => return Stepped::Ignored,
         },
 
+        // Whoever said that it cannot go on is answered.
+        (Stage::Blocked { attempt, failure: Failure::Told }, H::Told(Word::GoOn)) => {
+            Stage::Ready(Turn { attempt: *attempt, ..Turn::default() })
+        }
         (Stage::Blocked { attempt, .. }, H::Told(Word::Retry)) => {
             Stage::Ready(Turn { attempt: attempt + 1, ..Turn::default() })
         }
@@ -184,7 +189,9 @@ pub fn step(stage: &Stage, happened: &Happened) -> Stepped {
             _,
         ) => return Stepped::Ignored,
     };
-    if to == *stage { Stepped::Ignored } else { Stepped::To(to) }
+    // One that is ready may have work in its worktree: to begin anew means something there, too.
+    let is_reset = matches!(happened, H::Told(Word::Reset));
+    if to == *stage && !is_reset { Stepped::Ignored } else { Stepped::To(to) }
 }
 
 fn blocked(attempt: u32, failure: Failure) -> Stage {
@@ -209,7 +216,7 @@ fn reviewed(back: &Stage, word: &Word) -> Option<Stage> {
         (Word::Skip { by, why }, _) => Stage::Skipped { by: by.clone(), why: why.clone() },
         // What cannot simply go on starts again.
         (Word::GoOn | Word::Retry, _) => Stage::Ready(again()),
-        (Word::Hold | Word::Release, _) => Stage::Ready(Turn { is_held: *word == Word::Hold, ..again() }),
+        (Word::Hold | Word::Release, _) => return None,
         (Word::Reset, _) => Stage::Ready(Turn { attempt: 1, ..Turn::default() }),
     })
 }

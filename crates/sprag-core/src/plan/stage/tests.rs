@@ -27,7 +27,7 @@ fn these_moves_there_are_and_no_others() {
             "merge held > merging, ready, review",
             "merging > conflicted, done, merge held, ready",
             "ready > blocked, running, skipped",
-            "review > blocked, merging, ready, running, skipped",
+            "review > blocked, failing, merging, ready, running, skipped",
             "running > asking, blocked, failing, handing off, merging, ready, review",
             "waiting > ready, skipped",
         ]

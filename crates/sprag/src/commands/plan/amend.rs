@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use sprag_core::plan::said::Role;
-use sprag_host::daemon::begin::Cannot;
+use sprag_host::daemon::begin::{self, Cannot};
 use sprag_host::daemon::client::{self, NotConnected};
 use sprag_host::daemon::wire::{Reply, Request};
 use sprag_host::daemon::words::{self, Ask, Unsaid};
@@ -33,7 +33,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     let places = cx.places()?;
     person::check_not_agent(places.user.as_ref())?;
     if !args.trust && !run::is_wanted(&show::programs(&plan)) {
-        return Err(Failure::not_trusted(&args.file));
+        return Err(Failure::not_amended_untrusted(&args.file));
     }
     let folder = places.store.join("run");
     let name = plan.head.name.to_string();
@@ -47,7 +47,9 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
         }
         Err(NotConnected::Nobody) => {
             let speaker = myself(cx, Role::Admin);
-            words::say_alone(&folder, &name, &RealDisk, &speaker, &Ask::Amend { plan: Box::new(plan) })
+            let root = places.worktree.clone().unwrap_or_default();
+            let ask = Ask::Amend { plan: Box::new(plan) };
+            words::say_alone(&root, &folder, &name, &RealDisk, &speaker, &ask)
                 .map_err(|reason| match reason {
                     Unsaid::NoRun => Cannot::NoRun { name: name.clone() }.into(),
                     Unsaid::Refused { code, message } => Failure::not_amended(code, message, &args.file),
@@ -58,5 +60,6 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
         }
         Err(reason) => return Err(Failure::not_connected(reason, None)),
     }
+    begin::goes_by(&folder, &name, &cx.cwd.join(&args.file), &RealDisk)?;
     Ok(Ending::Done)
 }

@@ -13,10 +13,10 @@ use sprag_host::daemon::diary::Diary;
 use sprag_host::daemon::jobs::Ground;
 use sprag_host::daemon::log;
 use sprag_host::daemon::runner::{Change, Manner, Rest, Runner};
-use sprag_host::daemon::wire::{Reply, Request, Topic};
+use sprag_host::daemon::wire::{Reply, Request, Stopping, Topic};
 use sprag_host::exec;
 
-use super::super::Ending;
+use super::rested::rested;
 use super::target;
 use crate::failure::Failure;
 use crate::output;
@@ -39,9 +39,16 @@ pub fn stay(begun: Begun<'_>, manner: Manner, is_json: bool) -> super::super::Ou
             output::note(format!("sprag: `{}`: {why}", key.0));
         }
     };
-    let rest = Runner::new(begun.log, begun.ground, manner, &watch).run(|| ()).map_err(begin::Cannot::Io)?;
+    let heed = |how: Stopping| {
+        output::note(match how {
+            Stopping::Home => "sprag: stopping: agents are sent home; once more ends them at once",
+            Stopping::Kill => "sprag: agents are ended at once",
+        });
+    };
+    let runner = Runner::new(begun.log, begun.ground, manner, &watch).heeding(&heed);
+    let rest = runner.run(|| ()).map_err(begin::Cannot::Io)?;
     drop(begun.reign);
-    Ok(rested(&ground, rest, is_json))
+    rested(&ground, rest, is_json)
 }
 
 /// Starts a process of its own for it.
@@ -82,7 +89,7 @@ pub fn wait(ground: &Ground, is_json: bool) -> super::super::Outcome {
     let name = || begin::Cannot::NoRun { name: ground.plan.clone() };
     let run = log::read(&begin::path(&ground.run, &ground.plan))?.ok_or_else(name)?;
     let ended = if run.is_over() { Rest::Over } else { Rest::Stopped };
-    Ok(rested(ground, rest.unwrap_or(ended), is_json))
+    rested(ground, rest.unwrap_or(ended), is_json)
 }
 
 fn show(status: &Value, shown: &mut std::collections::BTreeMap<String, String>, is_json: bool) {
@@ -101,25 +108,4 @@ fn tell(stage: &str, state: &str, attempt: u32, is_json: bool) {
         true => output::json(json!({"stage": stage, "state": state, "attempt": attempt})),
         false => output::line(format!("{stage:<24} {state}")),
     }
-}
-
-fn rested(ground: &Ground, rest: Rest, is_json: bool) -> Ending {
-    let (lines, ending) = match rest {
-        Rest::Over => {
-            let lines = vec![
-                format!("all stages are merged: `{}`", ground.trunk()),
-                format!("  next: sprag land {}", ground.plan),
-            ];
-            (lines, Ending::Done)
-        }
-        Rest::Waits => (vec!["nothing more happens by itself".to_owned()], Ending::No),
-        Rest::Stopped => (
-            vec!["the run was stopped".to_owned(), format!("  next: sprag resume {}", ground.plan)],
-            Ending::No,
-        ),
-    };
-    if !is_json {
-        lines.iter().for_each(output::line);
-    }
-    ending
 }

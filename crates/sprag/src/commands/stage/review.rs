@@ -1,69 +1,93 @@
 //! What a person is asked about a stage, and what they can say.
 
-use sprag_core::plan::run::{Standing, open_tasks};
-use sprag_core::plan::stage::{Case, Stage, StageId};
+use std::path::Path;
+
+use sprag_core::plan::asked::{Look, asked};
+use sprag_core::plan::exit;
+use sprag_core::plan::run::Standing;
+use sprag_core::plan::said::Name;
+use sprag_core::plan::stage::{Stage, StageId};
 use sprag_core::text::shell_word;
-use sprag_host::daemon::begin;
+use sprag_host::daemon::jobs::{site_of, worktree_of};
+use sprag_host::daemon::{begin, ends, reign};
+use sprag_host::supervise::site::Probe;
 
 use super::super::{Cx, Ending, Outcome};
 use crate::failure::Failure;
 use crate::output;
 
 pub fn run(cx: &Cx, stage: &str) -> Outcome {
-    let folder = cx.places()?.store.join("run");
+    let places = cx.places()?;
+    let folder = places.store.join("run");
+    let root = places.worktree.clone().unwrap_or_default();
     let id = StageId::new(stage);
-    let active = begin::active(&folder)?;
-    let found = active.iter().find_map(|(plan, run)| Some((plan, run, run.standing(&id)?)));
-    let Some((plan, run, standing)) = found else { return Err(Failure::no_run_of_stage(stage)) };
-    output::line(format!(
-        "stage `{stage}` of plan `{plan}` is {}, attempt {}",
-        standing.stage.name(),
-        standing.stage.attempt()
-    ));
-    told(standing).into_iter().for_each(output::line);
-    let open: Vec<String> = open_tasks(run, &id).iter().map(|task| format!("`{task}`")).collect();
-    if !open.is_empty() {
-        output::line(format!("open tasks: {}", open.join(", ")));
+    let mut active = begin::active(&folder)?;
+    // Nobody is there who would have seen that an agent is gone.
+    if reign::ruler(&folder)?.is_none() {
+        for (_, run) in &mut active {
+            *run = ends::settled(run.clone(), &root, &folder)?;
+        }
     }
-    let stage = shell_word(stage);
-    next(&standing.stage)
-        .iter()
-        .for_each(|it| output::line(format!("  next: sprag stage {}", it.replace("STAGE", &stage))));
+    let found = active.iter().find_map(|(plan, run)| Some((plan, run.standing(&id)?, asked(run, &id)?)));
+    let Some((plan, standing, asked)) = found else { return Err(Failure::no_run_of_stage(stage)) };
+    let attempt = match standing.stage.attempt() {
+        0 => String::new(),
+        attempt => format!(", attempt {attempt}"),
+    };
+    output::line(format!("stage `{stage}` of plan `{plan}` is {}{attempt}", standing.stage.name()));
+    asked.what.iter().for_each(output::line);
+    if let Stage::Blocked { .. } | Stage::Review { .. } = &standing.stage {
+        last_agent(&folder, standing).into_iter().for_each(output::line);
+    }
+    let look = asked.look.iter().map(|look| seen_by(*look, plan, &root, &id));
+    let words = asked.words.iter().map(|word| said_by(*word, &shell_word(stage)));
+    look.chain(words).for_each(|command| output::line(format!("  next: {command}")));
     Ok(Ending::Done)
 }
 
-/// What is known of it.
-fn told(standing: &Standing) -> Vec<String> {
-    let mut lines = Vec::new();
-    let stage = match &standing.stage {
-        Stage::Review { back, .. } => back,
-        stage => stage,
+/// How its last agent ended, in the words of whoever kept it.
+fn last_agent(folder: &Path, standing: &Standing) -> Option<String> {
+    let session = standing.session.as_ref()?;
+    let Ok(Probe::Ended(exit)) = site_of(folder, session).probe() else { return None };
+    let how = match exit.ended {
+        exit::Ended::Code(code) => format!("ended with {code}"),
+        exit::Ended::Signal(signal) => format!("was ended by signal {signal}"),
+        exit::Ended::Refused { why } | exit::Ended::Unconfined { why } => format!("was not started: {why}"),
     };
-    match stage {
-        Stage::Asking { question, .. } => lines.push(format!("it asks: {question}")),
-        Stage::Failing { report, .. } => lines.push(format!("its checks say:\n{report}")),
-        Stage::Conflicted { paths, .. } => {
-            lines.extend(paths.iter().map(|path| format!("conflict in `{path}`")));
-        }
-        _ => {}
-    }
-    if let Some(dispute) = &standing.dispute {
-        lines.push(format!("the check `{}` is said to be wrong: {}", dispute.check, dispute.why));
-    }
-    lines.extend(standing.why.as_ref().map(|why| format!("it was blocked: {why}")));
-    lines.extend(standing.bypass.as_ref().map(|why| format!("its checks are passed by: {why}")));
-    lines
+    Some(format!("its last agent {how}"))
 }
 
-/// What can be said of it.
-fn next(stage: &Stage) -> &'static [&'static str] {
-    match stage {
-        Stage::Asking { .. } => &["resume STAGE --answer TEXT"],
-        Stage::Review { case: Case::Merge, .. } => &["merge STAGE", "retry STAGE"],
-        Stage::Review { case: Case::Disputed, .. } => &["review STAGE --accept", "review STAGE --reject"],
-        Stage::Review { .. } => &["retry STAGE", "verify STAGE", "reset STAGE", "skip STAGE --why TEXT"],
-        Stage::Blocked { .. } => &["retry STAGE", "reset STAGE", "skip STAGE --why TEXT"],
-        Stage::Ready(turn) if turn.is_held => &["release STAGE"],
-        _ => &[],
+fn seen_by(look: Look, plan: &str, root: &Path, id: &StageId) -> String {
+    let stage = shell_word(id.as_str());
+    match look {
+        Look::Logs => format!("sprag logs {stage} --plan {plan}"),
+        Look::Worktree => {
+            format!("git -C {} status", shell_word(&worktree_of(root, id).display().to_string()))
+        }
+        Look::Work => format!("git diff refs/sprag/{plan}/trunk...{}", id.branch()),
+        Look::Machine => "sprag doctor".to_owned(),
+    }
+}
+
+/// The command that says it.
+fn said_by(word: Name, stage: &str) -> String {
+    match word {
+        Name::Complete => format!("sprag stage complete --stage {stage}"),
+        Name::Block => format!("sprag stage block --stage {stage} --why TEXT"),
+        Name::Ask => format!("sprag stage ask TEXT --stage {stage}"),
+        Name::Task => format!("sprag stage task ID --stage {stage}"),
+        Name::Output => format!("sprag stage output NAME VALUE --stage {stage}"),
+        Name::Dispute => format!("sprag stage dispute CHECK --stage {stage} --why TEXT"),
+        Name::Hold => format!("sprag stage hold {stage}"),
+        Name::Release => format!("sprag stage release {stage}"),
+        Name::Skip => format!("sprag stage skip {stage} --why TEXT"),
+        Name::Retry => format!("sprag stage retry {stage}"),
+        Name::Reset => format!("sprag stage reset {stage}"),
+        Name::Resume => format!("sprag stage resume {stage} --answer TEXT"),
+        Name::Merge => format!("sprag stage merge {stage}"),
+        Name::Verify => format!("sprag stage verify {stage}"),
+        Name::Accept => format!("sprag stage review {stage} --accept"),
+        Name::Reject => format!("sprag stage review {stage} --reject"),
+        Name::Bypass => format!("sprag stage verify {stage} --bypass --why TEXT"),
     }
 }

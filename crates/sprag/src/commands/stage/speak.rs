@@ -4,7 +4,7 @@ use std::io;
 
 use sprag_core::plan::said::{Role, Said, Speaker};
 use sprag_core::plan::stage::StageId;
-use sprag_core::text::Text;
+use sprag_core::text::{Text, shell_word};
 use sprag_host::daemon::begin;
 use sprag_host::daemon::client::{self, NotConnected};
 use sprag_host::daemon::peers;
@@ -58,7 +58,8 @@ pub fn say(cx: &Cx, stage: Option<String>, said: Said, role: Role) -> Outcome {
                 return Err(Failure::no_run_of_stage(&stage));
             };
             let ask = Ask::Say { stage: Some(id), said };
-            words::say_alone(&folder, plan, &RealDisk, &myself(cx, role), &ask)
+            let root = places.worktree.clone().unwrap_or_default();
+            words::say_alone(&root, &folder, plan, &RealDisk, &myself(cx, role), &ask)
                 .map_err(|reason| Failure::unsaid(reason, &stage))?;
             output::line("written down; nothing happens before the run goes on");
             output::line(format!("  next: sprag resume {plan}"));
@@ -82,6 +83,13 @@ fn told(reply: Reply, stage: Option<&str>) -> Outcome {
         Reply::Verdict(Verdict::None { state }) => {
             output::line(format!("no verdict: the stage is {state}"));
             Ok(Ending::No)
+        }
+        Reply::Heard { text } => {
+            output::line(text);
+            if let Some(stage) = stage {
+                output::line(format!("  next: sprag stage release {}", shell_word(stage)));
+            }
+            Ok(Ending::Done)
         }
         Reply::Hello { .. } | Reply::Pong | Reply::Done | Reply::Status { .. } | Reply::Log { .. } => {
             output::line("told");

@@ -7,7 +7,7 @@ use super::super::super::values::{Readable as _, Slug};
 use super::super::super::world::Mood;
 use super::*;
 
-fn person() -> Speaker {
+pub fn person() -> Speaker {
     Speaker::Person { name: Text::new("ada"), role: Role::User }
 }
 
@@ -15,12 +15,12 @@ fn admin() -> Speaker {
     Speaker::Person { name: Text::new("ada"), role: Role::Admin }
 }
 
-fn agent(session: &str) -> Speaker {
+pub fn agent(session: &str) -> Speaker {
     Speaker::Agent { session: Key(Text::new(format!("r/{session}"))) }
 }
 
 impl Story {
-    fn say(&mut self, who: &Speaker, stage: &str, said: Said) -> Result<(), Unmeant> {
+    pub fn say(&mut self, who: &Speaker, stage: &str, said: Said) -> Result<(), Unmeant> {
         let record = hear(&self.run, who, &StageId::new(stage), &said)?;
         self.write(record);
         Ok(())
@@ -232,13 +232,14 @@ fn who_stops_sends_everybody_home_and_begins_nothing() {
     assert_eq!(story.next(), ["do r/a/1/spawn.0/kill"]);
     story.session("a/1/spawn.0", Session::Over(Ended::Stopped));
     assert_eq!(story.next(), ["session.ended"]);
+    assert_eq!(story.next(), ["stage.happened"]);
     assert_eq!(story.next(), Vec::<String>::new());
+    assert!(matches!(story.state("a"), Stage::Ready(_)), "nobody who looks finds it at work");
     // Who comes back goes on with the same attempt.
     story.world.mood = Mood::Going;
     story.world.busy.clear();
-    story.next();
-    assert_eq!(story.state("a").attempt(), 1);
     assert!(story.next().contains(&"do r/a/1/brief.1".to_owned()));
+    assert_eq!(story.state("a").attempt(), 1);
 }
 
 #[test]

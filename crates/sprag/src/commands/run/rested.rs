@@ -1,0 +1,82 @@
+//! How a run stands when nothing more happens by itself, for people: what came of it, who waits for whom, and what
+//! helps.
+
+use sprag_core::plan::asked::asked;
+use sprag_core::plan::run::Run;
+use sprag_core::plan::stage::Stage;
+use sprag_core::text::{one_line, shell_word};
+use sprag_host::daemon::begin::{self, Cannot};
+use sprag_host::daemon::jobs::Ground;
+use sprag_host::daemon::log;
+use sprag_host::daemon::runner::Rest;
+
+use super::super::{Ending, Outcome};
+use crate::failure::Failure;
+use crate::output;
+
+/// Stages that are told one by one.
+const TOLD: usize = 20;
+
+pub fn rested(ground: &Ground, rest: Rest, is_json: bool) -> Outcome {
+    if rest == Rest::Gone {
+        return Err(Failure::ground_gone(&ground.run));
+    }
+    let none = || Cannot::NoRun { name: ground.plan.clone() };
+    let run = log::read(&begin::path(&ground.run, &ground.plan))?.ok_or_else(none)?;
+    let resume = format!("  next: sprag resume {}", ground.plan);
+    let (lines, ending) = match rest {
+        Rest::Gone => (Vec::new(), Ending::No),
+        Rest::Over => {
+            let merged = format!("{}: `{}`", counted(&run), ground.trunk());
+            (vec![merged, format!("  next: sprag land {}", ground.plan)], Ending::Done)
+        }
+        Rest::Waits => (waiting(&run), Ending::No),
+        Rest::Stopped => (vec!["the run was stopped".to_owned(), resume], Ending::No),
+        Rest::Interrupted { signal } => {
+            (vec!["stopped; worktrees are as they were".to_owned(), resume], Ending::Signal(signal))
+        }
+    };
+    if !is_json {
+        lines.iter().for_each(output::line);
+    }
+    Ok(ending)
+}
+
+/// What came of all stages of a run that is over.
+pub fn counted(run: &Run) -> String {
+    let count = |fits: fn(&Stage) -> bool| run.standings().filter(|(_, it)| fits(&it.stage)).count();
+    let merged = count(|stage| matches!(stage, Stage::Done { .. }));
+    match count(|stage| matches!(stage, Stage::Skipped { .. })) {
+        0 => "all stages are merged".to_owned(),
+        skipped => format!("{merged} merged, {skipped} skipped"),
+    }
+}
+
+/// Who waits for a person, and who for somebody else.
+fn waiting(run: &Run) -> Vec<String> {
+    let mut lines = vec!["nothing more happens by itself:".to_owned()];
+    let (mut persons, mut others) = (Vec::new(), Vec::new());
+    for (id, standing) in run.standings().filter(|(_, standing)| !standing.stage.is_over()) {
+        let asked = asked(run, id);
+        let what = asked.iter().flat_map(|asked| &asked.what).next();
+        let what = what.and_then(|what| what.lines().next()).map(one_line).unwrap_or_default();
+        let line = format!("  stage `{}` is {}: {what}", id.as_str(), standing.stage.name());
+        match standing.stage.is_a_persons() {
+            true => persons.push((line, id)),
+            false => others.push(line),
+        }
+    }
+    let count = persons.len() + others.len();
+    let next: Vec<String> = persons
+        .iter()
+        .take(TOLD)
+        .map(|(_, id)| format!("  next: sprag stage review {}", shell_word(id.as_str())))
+        .collect();
+    lines.extend(persons.into_iter().map(|(line, _)| line).chain(others).take(TOLD));
+    if count > TOLD {
+        lines.push(format!("  and {} more", count - TOLD));
+    }
+    lines.extend(next);
+    lines.push("  next: sprag status --why".to_owned());
+    lines
+}

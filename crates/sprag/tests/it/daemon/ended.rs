@@ -1,0 +1,179 @@
+//! How runs are ended, and what becomes of their agents then.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::os::fd::OwnedFd;
+use std::process::Child;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
+use sprag_host::daemon::outlived;
+use sprag_host::processes;
+use sprag_host::supervise::site::Site;
+
+use super::{House, waits};
+
+impl House {
+    /// A plan of one stage whose first agent waits, and the next one does its work.
+    fn patient(&self, more: &str) {
+        let script =
+            format!("{more}if test -f started; then echo a >a; else touch started; {}; fi", waits(self));
+        self.desk.plan(&[self.desk.stage("a", &[], &script, "test -f a")]);
+    }
+
+    fn is_up(&self) {
+        assert_eq!(fs::read_to_string(self.home("pipe")).unwrap(), "up\n");
+    }
+
+    fn nobody_lives(&self) {
+        assert_eq!(outlived::find(&self.folder()).unwrap(), []);
+    }
+
+    /// It goes on in the same attempt, and comes to its end.
+    fn goes_on(&self) {
+        let ran = self.sprag(&["resume", "--wait"]);
+        assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+        let keys =
+            self.desk.records().into_iter().filter_map(|it| it["body"]["key"].as_str().map(str::to_owned));
+        assert!(!keys.into_iter().any(|key| key.contains("/a/2/")), "it was no fault of the agent");
+        assert_eq!(self.desk.on_trunk("a"), "a");
+    }
+}
+
+fn signal(child: &Child, signal: Signal) {
+    kill_process(Pid::from_child(child), signal).unwrap();
+}
+
+#[test]
+fn the_first_interrupt_of_a_run_in_the_terminal_sends_agents_home() {
+    let house = House::new();
+    house.patient("");
+    let run = house.desk.start_heard();
+    house.is_up();
+    signal(&run, Signal::INT);
+    let (code, out, err) = house.desk.ended(run);
+    assert_eq!(code, 130, "{out}{err}");
+    assert!(out.ends_with("stopped; worktrees are as they were\n  next: sprag resume p\n"), "{out}");
+    assert_eq!(err, "sprag: stopping: agents are sent home; once more ends them at once\n");
+    house.nobody_lives();
+    house.goes_on();
+}
+
+#[test]
+fn the_second_interrupt_ends_them_at_once() {
+    let house = House::new();
+    house.patient("trap '' TERM\n");
+    let mut run = house.desk.start_heard();
+    house.is_up();
+    signal(&run, Signal::INT);
+    let mut heard = BufReader::new(run.stderr.take().unwrap());
+    let mut line = String::new();
+    heard.read_line(&mut line).unwrap();
+    signal(&run, Signal::INT);
+    heard.read_to_string(&mut line).unwrap();
+    assert!(line.ends_with("sprag: agents are ended at once\n"), "{line}");
+    assert_eq!(run.wait().unwrap().code(), Some(130));
+    house.nobody_lives();
+}
+
+#[test]
+fn a_daemon_that_is_told_to_end_by_a_signal_sends_agents_home() {
+    for told in [Signal::TERM, Signal::HUP] {
+        let house = House::new();
+        house.patient("");
+        assert_eq!(house.run(&[]).code, 0);
+        house.is_up();
+        kill_process(Pid::from_raw(house.pid()).unwrap(), told).unwrap();
+        house.wait();
+        house.nobody_lives();
+        let diary = fs::read_to_string(house.folder().join("daemon.log")).unwrap();
+        assert!(diary.ends_with(" ends: stopped\n"), "{diary}");
+        house.goes_on();
+    }
+}
+
+#[test]
+fn agents_that_outlived_a_killed_daemon_are_ended_by_a_stop_that_says_so() {
+    for how in [&["stop"][..], &["stop", "--kill"]] {
+        let house = House::new();
+        house.patient("");
+        assert_eq!(house.run(&[]).code, 0);
+        house.is_up();
+        house.kill();
+        assert_eq!(
+            outlived::find(&house.folder()).unwrap().len(),
+            1,
+            "it is a normal event, and nobody ends for it"
+        );
+        let ran = house.sprag(how);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        assert!(
+            ran.stdout
+                .starts_with("no daemon runs, and the agent of stage `a` of plan `p` lives: it is ended\n"),
+            "{}",
+            ran.stdout
+        );
+        house.nobody_lives();
+        let again = house.sprag(how);
+        assert_eq!((again.code, again.stdout.as_str()), (1, ""), "there is nobody to end any more");
+        house.goes_on();
+    }
+}
+
+#[test]
+fn while_nobody_runs_a_plan_its_stages_are_judged_by_who_is_gone() {
+    let house = House::new();
+    house.patient("");
+    assert_eq!(house.run(&[]).code, 0);
+    house.is_up();
+    assert_eq!(house.sprag(&["stop"]).code, 0);
+    let told = house.sprag(&["stage", "review", "a"]).stdout;
+    assert!(told.starts_with("stage `a` of plan `p` is ready, attempt 1"), "{told}");
+    let ran = house.sprag(&["stage", "reset", "a"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    // Its agent is gone without a word, and so is whoever would have seen it.
+    assert_eq!(house.sprag(&["resume"]).code, 0);
+    house.is_up();
+    house.kill();
+    for folder in fs::read_dir(house.folder().join("s")).unwrap().flatten() {
+        let site = Site::at(&folder.path());
+        processes::signal(site.keeper().unwrap(), Signal::KILL);
+        site.wait().unwrap();
+    }
+    let told = house.sprag(&["stage", "review", "a"]).stdout;
+    assert!(told.starts_with("stage `a` of plan `p` is ready, attempt 2"), "{told}");
+    let ran = house.sprag(&["stage", "hold", "a"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let told = house.sprag(&["stage", "review", "a"]).stdout;
+    assert!(told.contains("next: sprag stage release a"), "{told}");
+}
+
+#[test]
+fn a_daemon_whose_ground_is_taken_away_ends_and_its_agents_with_it() {
+    for is_all in [false, true] {
+        let house = House::new();
+        house.patient("");
+        assert_eq!(house.run(&[]).code, 0);
+        house.is_up();
+        let session = fs::read_dir(house.folder().join("s")).unwrap().flatten().next().unwrap();
+        let site = Site::at(&session.path());
+        let daemon = Pid::from_raw(house.pid()).unwrap();
+        let (agent, keeper) = (site.agent().unwrap(), site.keeper().unwrap());
+        let ends: Vec<OwnedFd> = [agent, keeper]
+            .map(|process| Pid::from_raw(i32::try_from(process.pid).unwrap()).unwrap())
+            .into_iter()
+            .chain([daemon])
+            .map(|pid| pidfd_open(pid, PidfdFlags::empty()).unwrap())
+            .collect();
+        let project = &house.desk.sandbox.project;
+        if is_all {
+            fs::remove_dir_all(project).unwrap();
+            fs::create_dir(project).unwrap();
+        } else {
+            fs::remove_dir_all(house.folder()).unwrap();
+        }
+        for end in &ends {
+            poll(&mut [PollFd::new(end, PollFlags::IN)], None).unwrap();
+        }
+    }
+}
