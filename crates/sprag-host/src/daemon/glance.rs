@@ -4,7 +4,6 @@
 use std::fs;
 use std::path::PathBuf;
 
-use sprag_core::plan::run::Run;
 use sprag_core::plan::stage::Commit;
 use sprag_core::plan::world::Target;
 use sprag_core::text::Text;
@@ -49,19 +48,24 @@ impl Glance {
         Some(Commit(Text::new(trunk.unwrap_or_default())))
     }
 
-    /// How the target stands to the trunk, as far as it can be said now.
-    pub fn target(&mut self, ground: &Ground, run: &Run) -> Option<Target> {
-        let (known, trunk) = (run.target().clone(), run.queue().trunk().clone());
-        let asked = self.read(&ground.target).zip(self.at_it(&ground.target));
-        let asked = asked.map(|(now, at_it)| Asked { known, trunk, now, at_it });
-        if let (Some(asked), Some((last, target))) = (&asked, &self.last)
-            && asked == last
+    /// How the target stands to the trunk, as far as it can be said now. `known` is where it was when we last had to do
+    /// with it.
+    pub fn target(&mut self, ground: &Ground, known: &Commit, trunk: &Commit) -> Option<Target> {
+        let Some((now, at_it)) = self.read(&ground.target).zip(self.at_it(&ground.target)) else {
+            return look::target(ground, known, trunk).ok();
+        };
+        let asked = Asked { known: known.clone(), trunk: trunk.clone(), now, at_it };
+        if let Some((last, target)) = &self.last
+            && asked == *last
         {
             return Some(target.clone());
         }
-        let target = look::target(ground, run.target(), run.queue().trunk()).ok()?;
-        // What has moved between the two looks is asked for again.
-        self.last = asked.filter(|asked| is_at(&target, &asked.now)).map(|asked| (asked, target.clone()));
+        let target = look::stands(ground, known, trunk, &asked.now, || match asked.at_it.is_empty() {
+            true => Ok(false),
+            false => look::is_checked_out(ground),
+        });
+        let target = target.ok()?;
+        self.last = Some((asked, target.clone()));
         Some(target)
     }
 
@@ -75,7 +79,9 @@ impl Glance {
         let heads = linked.map(|entry| entry.path().join("HEAD")).chain([common.join("HEAD")]);
         let is_at_it = |path: &PathBuf| {
             let head = read_small(path, SMALL).unwrap_or_default();
-            head.trim_end().strip_prefix("ref: ").is_some_and(|name| name == target || name.ends_with("/.invalid"))
+            head.trim_end()
+                .strip_prefix("ref: ")
+                .is_some_and(|name| name == target || name.ends_with("/.invalid"))
         };
         let mut at_it: Vec<PathBuf> = heads.filter(is_at_it).collect();
         at_it.sort();
@@ -83,11 +89,70 @@ impl Glance {
     }
 }
 
-fn is_at(target: &Target, commit: &str) -> bool {
-    match target {
-        Target::Behind(now) | Target::CheckedOut(now) | Target::Ahead(now) | Target::Rewritten(now) => {
-            now.0.as_str() == commit
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::git::scratch::Scratch;
+
+    fn commit(name: &str) -> Commit {
+        Commit(Text::new(name))
+    }
+
+    fn ground(git: &Scratch) -> Ground {
+        Ground {
+            root: git.dir().canonicalize().unwrap(),
+            run: git.dir().join(".git/sprag/run"),
+            plan: "p".to_owned(),
+            target: "refs/heads/main".to_owned(),
+            epoch: 1,
         }
-        Target::Gone => false,
+    }
+
+    /// Whatever becomes of the repository, it says what asking git for everything says.
+    #[test]
+    fn what_is_remembered_is_what_git_would_say() {
+        let git = Scratch::new();
+        let first = git.commit("a", "1");
+        let ground = ground(&git);
+        let mut glance = Glance::new(&ground);
+        let mut is = |known: &str, trunk: &str| {
+            let (known, trunk) = (commit(known), commit(trunk));
+            let asked = look::target(&ground, &known, &trunk).ok();
+            assert_eq!(glance.target(&ground, &known, &trunk), asked, "the first time");
+            assert_eq!(glance.target(&ground, &known, &trunk), asked, "and by heart");
+            asked
+        };
+        assert_eq!(is(&first, &first), Some(Target::CheckedOut(commit(&first))));
+        git.run(&["switch", "-q", "-c", "work"]);
+        assert_eq!(is(&first, &first), Some(Target::Behind(commit(&first))), "nobody has it open any more");
+        let second = git.commit("b", "2");
+        assert_eq!(is(&first, &second), Some(Target::Behind(commit(&first))));
+        let elsewhere = git.dir().with_extension("elsewhere");
+        git.run(&["worktree", "add", "-q", elsewhere.to_str().unwrap(), "main"]);
+        assert_eq!(is(&first, &second), Some(Target::CheckedOut(commit(&first))), "in another worktree");
+        git.run(&["worktree", "remove", elsewhere.to_str().unwrap()]);
+        assert_eq!(is(&first, &second), Some(Target::Behind(commit(&first))));
+        git.run(&["branch", "-f", "main", "work"]);
+        assert_eq!(is(&first, &first), Some(Target::Ahead(commit(&second))), "somebody put something on it");
+        git.run(&["pack-refs", "--all"]);
+        assert_eq!(is(&first, &second), Some(Target::Behind(commit(&second))), "packed away, it is the same");
+        assert_eq!(is(&second, &second), Some(Target::Behind(commit(&second))));
+        git.run(&["branch", "-f", "main", &first]);
+        assert_eq!(is(&second, &second), Some(Target::Rewritten(commit(&first))));
+        git.run(&["branch", "-D", "main"]);
+        assert_eq!(is(&second, &second), Some(Target::Gone));
+    }
+
+    #[test]
+    fn the_trunk_is_where_it_is_and_nowhere_when_it_is_gone() {
+        let git = Scratch::new();
+        let first = git.commit("a", "1");
+        let ground = ground(&git);
+        let glance = Glance::new(&ground);
+        assert_eq!(glance.trunk(&ground), Some(commit("")));
+        git.run(&["update-ref", &ground.trunk(), &first]);
+        assert_eq!(glance.trunk(&ground), Some(commit(&first)));
+        git.run(&["pack-refs", "--all"]);
+        assert_eq!(glance.trunk(&ground), Some(commit(&first)));
     }
 }

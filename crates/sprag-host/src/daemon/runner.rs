@@ -349,7 +349,7 @@ impl<'a> Runner<'a> {
             room: self.manner.slots,
             mood: self.mood,
             trunk: self.glance.trunk(&ground),
-            target: self.glance.target(&ground, self.log.run()),
+            target: self.glance.target(&ground, self.log.run().target(), self.log.run().queue().trunk()),
             lost: look::lost(&ground, self.log.run()),
             ..World::default()
         };
