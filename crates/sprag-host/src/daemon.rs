@@ -13,6 +13,7 @@ pub mod distill;
 pub mod ends;
 pub mod follow;
 mod footing;
+mod glance;
 pub mod handoffs;
 pub mod jobs;
 mod kept;

@@ -15,13 +15,13 @@ use sprag_core::plan::reconcile::{Action, reconcile};
 use sprag_core::plan::record::{Effect, Outcome, Recorded};
 use sprag_core::plan::run::Run;
 use sprag_core::plan::said::Speaker;
-use sprag_core::plan::stage::{Commit, Key, StageId};
+use sprag_core::plan::stage::{Key, StageId};
 use sprag_core::plan::world::{Alive, Mood, Session, World};
-use sprag_core::text::Text;
 use sprag_core::time::Timestamp;
 
 use super::board::Board;
 use super::footing::Footing;
+use super::glance::Glance;
 use super::jobs::{Ground, Job};
 use super::log::Log;
 use super::view::Keeper;
@@ -31,7 +31,6 @@ use super::words::{self, Ask, Asked};
 use super::{ends, look, server, signals};
 use crate::disk::RealDisk;
 use crate::env;
-use crate::git::landing;
 use crate::processes;
 use crate::supervise;
 use crate::supervise::site::{self, Probe, Site};
@@ -108,6 +107,7 @@ pub struct Runner<'a> {
     busy: BTreeSet<Key>,
     watched: BTreeSet<Key>,
     vitals: Vitals,
+    glance: Glance,
     news: Receiver<News>,
     tell: Sender<News>,
     manner: Manner,
@@ -140,6 +140,7 @@ impl<'a> Runner<'a> {
         listen(&ground, &tell);
         Runner {
             log,
+            glance: Glance::new(&ground),
             ground,
             busy: BTreeSet::new(),
             watched: BTreeSet::new(),
@@ -390,14 +391,12 @@ impl<'a> Runner<'a> {
 
     fn look(&mut self) -> io::Result<World> {
         let ground = self.ground.clone();
-        // Git that cannot say it now is asked again at the next look.
-        let trunk = landing::resolve(&ground.root, &ground.trunk()).ok();
         let mut world = World {
             busy: self.busy.clone(),
             room: self.manner.slots,
             mood: self.mood,
-            trunk: trunk.map(|trunk| Commit(Text::new(trunk.unwrap_or_default()))),
-            target: look::target(&ground, self.log.run().target(), self.log.run().queue().trunk()).ok(),
+            trunk: self.glance.trunk(&ground),
+            target: self.glance.target(&ground, self.log.run().target(), self.log.run().queue().trunk()),
             lost: look::lost(&ground, self.log.run()),
             ..World::default()
         };

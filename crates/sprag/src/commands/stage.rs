@@ -79,7 +79,7 @@ enum Command {
     },
     /// Try it once more, with what is there: the next attempt
     Retry { stage: String },
-    /// Begin anew with attempt 1: what is in its worktree is kept under refs/sprag/PLAN/salvage, and goes
+    /// Begin anew: what is in its worktree is kept under refs/sprag/PLAN/salvage, and goes
     Reset { stage: String },
     /// Let it go on in the same attempt, with an answer where one was asked for
     Resume {
@@ -88,7 +88,7 @@ enum Command {
         #[arg(long, value_name = "TEXT")]
         answer: Option<String>,
     },
-    /// Tell what has happened to it, where that shows and what can be said now; or decide a dispute
+    /// Tell what happened to it and what can be said now; or decide a dispute
     Review {
         stage: String,
         /// The disputed check is wrong: it counts no more, and the others are run (three times at most)

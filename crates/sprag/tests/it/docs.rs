@@ -42,7 +42,7 @@ fn the_reference_of_the_configuration() {
 #[test]
 fn the_reference_of_the_commands() {
     let sandbox = Sandbox::new();
-    let mut text = "# Commands\n\nMade from the code: what `--help` prints. Exit codes: 0 done; 1 the answer is no (refused, failed, not found, held); 2\nusage or configuration, before any work; 3 done, but some input lines were bad; 4 a failure of our own (disk, lock,\nchild). `sprag hook` always ends with 0.\n".to_owned();
+    let mut text = "# Commands\n\nMade from the code: what `--help` prints. Exit codes: 0 done; 1 the answer is no (refused, failed, not found, held); 2\nusage or configuration, before any work; 3 done, but some input lines were bad; 4 a failure of our own (disk, lock,\nchild); 128 and the number of a signal: ended by it, in good order (`sprag run --foreground`). `sprag hook` always ends with 0.\n".to_owned();
     describe(&sandbox, &[], &mut text);
     is_up_to_date("docs/cli.md", &text);
 }
