@@ -149,7 +149,9 @@ impl Next<'_> {
                 true if standing.is_held => self.happened(id, Happened::Raised { case: Case::Held }),
                 // A limit of its account holds for the next one, too.
                 true if self.run.held(id).is_some_and(|until| until > self.now) => {}
-                true => self.prepare(id),
+                true if standing.is_preparing => self.prepare(id),
+                // When there is a place for it.
+                true => {}
                 false => {
                     let key =
                         self.key(id, standing, &format!("nudge.{}.{}", standing.spawns, standing.claims));
