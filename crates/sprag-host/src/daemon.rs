@@ -25,6 +25,7 @@ pub mod protected;
 pub mod reign;
 pub mod repair;
 pub mod runner;
+pub mod seam;
 pub mod server;
 pub mod surroundings;
 pub mod tasks;

@@ -23,6 +23,7 @@ use sprag_core::time::Timestamp;
 use super::board::Board;
 use super::jobs::{Ground, Job};
 use super::log::Log;
+use super::seam::Queue as _;
 use super::view::Keeper;
 use super::vitals::Vitals;
 use super::wire::{Reply, Stopping};
@@ -370,7 +371,7 @@ impl<'a> Runner<'a> {
     /// What a session's folder tells; `None` where nobody has taken it on yet.
     fn session(&mut self, key: &Key) -> io::Result<Option<Session>> {
         let site = self.ground.site(key);
-        let ended = match site.probe()? {
+        let ended = match self.ground.queue(&RealDisk).look(&site.id())? {
             Probe::Running => {
                 self.watch_over(key);
                 return Ok(Some(Session::Alive(self.alive(key, &site))));
