@@ -5,6 +5,7 @@ pub mod active;
 pub mod anchor;
 pub mod begin;
 pub mod board;
+pub mod clean;
 pub mod client;
 pub mod clients;
 pub mod confine;

@@ -87,7 +87,7 @@ pub fn path(run: &Path, plan: &str) -> PathBuf {
 }
 
 /// Where the file lay that a run was begun with.
-fn source(run: &Path, plan: &str) -> PathBuf {
+pub fn source(run: &Path, plan: &str) -> PathBuf {
     run.join("plans").join(format!("{plan}.source"))
 }
 

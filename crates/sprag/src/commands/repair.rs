@@ -56,7 +56,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     Ok(if left.is_empty() { Ending::Done } else { Ending::No })
 }
 
-fn failed(reason: NotRepaired) -> Failure {
+pub fn failed(reason: NotRepaired) -> Failure {
     match reason {
         NotRepaired::AtWork { pid } => Failure::from(sprag_host::daemon::begin::Cannot::AtWork { pid }),
         NotRepaired::Git(why) => Failure::from(sprag_host::daemon::begin::Cannot::Git(why)),
