@@ -101,14 +101,14 @@ fn chain(desk: &Desk<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-struct Desk<'a> {
-    program: &'a Path,
-    home: std::path::PathBuf,
-    project: std::path::PathBuf,
+pub struct Desk<'a> {
+    pub program: &'a Path,
+    pub home: std::path::PathBuf,
+    pub project: std::path::PathBuf,
 }
 
 impl<'a> Desk<'a> {
-    fn new(program: &'a Path, root: &Path) -> anyhow::Result<Desk<'a>> {
+    pub fn new(program: &'a Path, root: &Path) -> anyhow::Result<Desk<'a>> {
         let desk = Desk { program, home: root.join("home"), project: root.join("project") };
         fs::create_dir_all(&desk.home)?;
         fs::create_dir_all(&desk.project)?;
@@ -125,7 +125,7 @@ impl<'a> Desk<'a> {
         Ok(desk)
     }
 
-    fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
+    pub fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = Command::new(program);
         let path = std::env::var_os("PATH").unwrap_or_default();
         command.current_dir(&self.project).env_clear().env("PATH", path).env("HOME", &self.home);
