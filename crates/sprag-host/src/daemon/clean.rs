@@ -113,7 +113,11 @@ fn found(place: &Place<'_>) -> Result<Found, NotRepaired> {
     let (mut in_use, mut plans) = (BTreeSet::new(), BTreeSet::new());
     for (plan, path) in logs(place.run) {
         let Some((timed, _)) = log::read_to_end(&path)? else { continue };
-        match standing(place, &timed)? {
+        let standing = match is_anybody_at(&sessions(place.run, timed.run().id.as_str()))? {
+            true => Standing::Fresh,
+            false => standing(place, &timed)?,
+        };
+        match standing {
             Standing::Over => found.leftovers.push(of_run(place, &plan, &path, timed.run())),
             Standing::Fresh => {
                 plans.insert(plan);
@@ -131,7 +135,7 @@ fn found(place: &Place<'_>) -> Result<Found, NotRepaired> {
     place.branches(&in_use, &mut found)?;
     place.references(&plans, &mut found)?;
     let server = tmux::server(place.run);
-    if !place.is_anybody_there()? && tmux::is_up(&server, place.run)? {
+    if !is_anybody_at(&all_sessions(place.run))? && tmux::is_up(&server, place.run)? {
         found.leftovers.push(Leftover::Terminals { server });
     }
     Ok(found)
@@ -183,7 +187,7 @@ fn logs(run: &Path) -> Vec<(String, PathBuf)> {
 
 enum Standing {
     Over,
-    /// Not old enough to be asked about.
+    /// Not old enough to be asked about, or not quite over.
     Fresh,
     Wanted(fn(&str) -> Wanted),
 }
@@ -212,12 +216,7 @@ fn standing(place: &Place<'_>, timed: &Timed) -> Result<Standing, Refused> {
 
 fn of_run(place: &Place<'_>, plan: &str, log: &Path, run: &Run) -> Leftover {
     let mut files = vec![kept::path(log)];
-    let mut folders: Vec<PathBuf> = sessions(place.run)
-        .filter(|folder| {
-            let name = folder.file_name().unwrap_or_default().to_string_lossy();
-            name.strip_prefix(run.id.as_str()).is_some_and(|rest| rest.starts_with('.'))
-        })
-        .collect();
+    let mut folders = sessions(place.run, run.id.as_str());
     // Of the plan's last run: what is there once for all of them.
     if log == begin::path(place.run, plan) {
         files.push(begin::source(place.run, plan));
@@ -229,20 +228,31 @@ fn of_run(place: &Place<'_>, plan: &str, log: &Path, run: &Run) -> Leftover {
     Leftover::Run { plan: plan.to_owned(), id: run.id.to_string(), files, folders }
 }
 
-fn sessions(run: &Path) -> impl Iterator<Item = PathBuf> {
-    fs::read_dir(run.join("s")).into_iter().flatten().flatten().map(|entry| entry.path())
+/// Folders of all sessions.
+fn all_sessions(run: &Path) -> Vec<PathBuf> {
+    fs::read_dir(run.join("s")).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+}
+
+/// Those of a run by its id.
+fn sessions(run: &Path, id: &str) -> Vec<PathBuf> {
+    let mut folders = all_sessions(run);
+    folders.retain(|folder| {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        name.strip_prefix(id).is_some_and(|rest| rest.starts_with('.'))
+    });
+    folders
+}
+
+fn is_anybody_at(folders: &[PathBuf]) -> io::Result<bool> {
+    for folder in folders {
+        if Site::at(folder).probe()? == Probe::Running {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 impl Place<'_> {
-    fn is_anybody_there(&self) -> io::Result<bool> {
-        for folder in sessions(self.run) {
-            if Site::at(&folder).probe()? == Probe::Running {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
     fn worktrees(&self, in_use: &BTreeSet<StageId>, found: &mut Found) -> Result<(), Refused> {
         let ours = self.root.join(".worktrees");
         for it in worktrees::list(self.root)? {

@@ -11,7 +11,7 @@ use sprag_core::plan::timed::Timed;
 use sprag_core::time::Timestamp;
 
 use super::seam::{self, NotAppended, Seq};
-use crate::disk::{self, Disk};
+use crate::disk::{self, Disk, ReadOnly};
 use crate::env;
 use crate::store::Lines;
 
@@ -46,9 +46,9 @@ impl<'d> Log<'d> {
 
     /// Goes on with a run; `None` where none was begun.
     pub fn resume(path: &Path, disk: &'d dyn Disk) -> io::Result<Option<Log<'d>>> {
-        let Some((timed, end)) = read_to_end(path)? else { return Ok(None) };
         let (files, plan) = Files::with(path, disk);
-        Ok(Some(Log { path: path.to_path_buf(), plan, files, timed, end: Seq(end) }))
+        let Some((timed, end)) = fold(&files, &plan)? else { return Ok(None) };
+        Ok(Some(Log { path: path.to_path_buf(), plan, files, timed, end }))
     }
 
     pub fn run(&self) -> &Run {
@@ -83,8 +83,14 @@ fn read_timed(path: &Path) -> io::Result<Option<Timed>> {
 
 /// The same, and how many bytes it is written down in.
 pub fn read_to_end(path: &Path) -> io::Result<Option<(Timed, u64)>> {
+    let (files, plan) = Files::with(path, &ReadOnly);
+    Ok(fold(&files, &plan)?.map(|(timed, Seq(end))| (timed, end)))
+}
+
+/// A run, and where its last record ends; `None` where none was begun.
+fn fold(log: &impl seam::Log, plan: &str) -> io::Result<Option<(Timed, Seq)>> {
     let mut timed: Option<Timed> = None;
-    let end = each(path, 0, |record, at| match &mut timed {
+    let end = log.read(plan, Seq::START, &mut |record, at| match &mut timed {
         None => timed = Timed::begin(&record, at),
         Some(timed) => timed.apply(&record, at),
     })?;
