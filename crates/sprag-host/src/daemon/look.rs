@@ -19,24 +19,41 @@ use crate::supervise::site::Probe;
 
 /// How the target stands to the trunk. `known` is where it was when we last had to do with it.
 pub fn target(ground: &Ground, known: &Commit, trunk: &Commit) -> Result<Target, Refused> {
-    let root = ground.root.as_path();
-    let Some(now) = landing::resolve(root, &ground.target)? else { return Ok(Target::Gone) };
-    let commit = Commit(Text::new(&now));
-    if !landing::contains(root, known.0.as_str(), &now)? {
+    match landing::resolve(&ground.root, &ground.target)? {
+        Some(now) => stands(ground, known, trunk, &now, || is_checked_out(ground)),
+        None => Ok(Target::Gone),
+    }
+}
+
+/// The same of one that is known to be at a commit.
+pub fn stands(
+    ground: &Ground,
+    known: &Commit,
+    trunk: &Commit,
+    now: &str,
+    is_checked_out: impl FnOnce() -> Result<bool, Refused>,
+) -> Result<Target, Refused> {
+    let has = |commit: &str, within: &str| {
+        Ok::<_, Refused>(commit == within || landing::contains(&ground.root, commit, within)?)
+    };
+    let commit = Commit(Text::new(now));
+    if !has(known.0.as_str(), now)? {
         return Ok(Target::Rewritten(commit));
     }
-    if !landing::contains(root, &now, trunk.0.as_str())? {
+    if !has(now, trunk.0.as_str())? {
         return Ok(Target::Ahead(commit));
     }
+    Ok(if is_checked_out()? { Target::CheckedOut(commit) } else { Target::Behind(commit) })
+}
+
+/// Whether somebody has the target before them.
+pub fn is_checked_out(ground: &Ground) -> Result<bool, Refused> {
     // An agent can say that its worktree is at any branch.
     let ours = ground.root.join(".worktrees");
     let is_it = |it: &worktrees::Listed| {
         it.branch.as_deref() == Some(ground.target.as_str()) && !it.path.starts_with(&ours)
     };
-    Ok(match worktrees::list(root)?.iter().any(is_it) {
-        true => Target::CheckedOut(commit),
-        false => Target::Behind(commit),
-    })
+    Ok(worktrees::list(&ground.root)?.iter().any(is_it))
 }
 
 /// The head of a stage's branch, if all of it is in the trunk: then it has done its work.
