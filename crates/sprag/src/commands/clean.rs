@@ -11,7 +11,7 @@ use super::{Cx, Outcome, seconds, show};
 use crate::output;
 use runs::Aim;
 
-/// Sweep up journals of old sessions (their records stay in the log), runs that are over, and left-overs
+/// Sweep up after old sessions (their records stay) and runs that are over
 ///
 /// Of runs that are over and landed their records, briefs, folders of sessions, worktrees, branches and references go.
 /// What is on no branch stays, and is told of with the command that saves it.

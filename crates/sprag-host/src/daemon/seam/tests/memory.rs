@@ -28,7 +28,7 @@ struct Kept {
 }
 
 enum Session {
-    Open(Spawn),
+    Open(Box<Spawn>),
     Held,
     Ended(Exit),
     Died,
@@ -112,7 +112,7 @@ impl Queue for Network {
         }
         match kept.sessions.get(session) {
             None | Some(Session::Open(_)) => {
-                kept.sessions.insert(session.to_owned(), Session::Open(spawn.clone()));
+                kept.sessions.insert(session.to_owned(), Session::Open(Box::new(spawn.clone())));
                 Ok(Offered::Open)
             }
             Some(Session::Held | Session::Ended(_) | Session::Died) => Ok(Offered::Taken),
@@ -127,7 +127,7 @@ impl Queue for Network {
         if epoch > spawn.epoch {
             return Ok(None);
         }
-        let spawn = spawn.clone();
+        let spawn = (**spawn).clone();
         *session = Session::Held;
         let lease = Leased { network: self.clone(), session: caps.session.to_owned(), epoch: spawn.epoch };
         Ok(Some((spawn, lease)))
