@@ -80,6 +80,9 @@ pub fn lost(ground: &Ground, run: &Run) -> BTreeSet<StageId> {
 pub fn worktree(ground: &Ground, stage: &StageId, base: &Commit) -> Result<Found, Refused> {
     let root = ground.root.as_path();
     let path = ground.worktree(stage);
+    if !worktrees::is_known(root, &path) {
+        return Ok(Found::Nothing);
+    }
     let listed = worktrees::list(root)?.into_iter().find(|it| it.path == path);
     let branch = format!("refs/heads/{}", stage.branch());
     // All files of its branch are there, or it is half of one.
@@ -128,7 +131,7 @@ pub fn found(ground: &Ground, run: &Run, key: &Key, effect: &Effect) -> Result<F
         },
         Effect::RemoveWorktree { stage } => {
             let path = ground.worktree(stage);
-            let is_known = worktrees::list(root)?.iter().any(|it| it.path == path);
+            let is_known = worktrees::is_known(root, &path);
             let is_left = is_known || path.exists() || merged_branch(ground, stage)?.is_some();
             if is_left { Found::Nothing } else { Found::Gone }
         }
