@@ -129,7 +129,9 @@ fn nothing_goes_that_somebody_may_want_and_each_is_saved_by_the_command_that_is_
     let loose = commit(&desk, &trees.join("loose"), "loose");
     desk.git("worktree add -q --detach .worktrees/made");
     let unmerged = commit(&desk, &trees.join("made"), "unmerged");
-    for name in ["heads/sprag/alone/work", "sprag/old/salvage/a/1", "sprag/old/cand/1"] {
+    // An agent calls its branches as it likes.
+    let evil = "heads/sprag/$(id>evil)/work";
+    for name in [evil, "heads/sprag/alone/work", "sprag/old/salvage/a/1", "sprag/old/cand/1"] {
         desk.git(&format!("update-ref refs/{name} {unmerged}"));
     }
     desk.git("worktree remove --force .worktrees/made");
@@ -140,17 +142,20 @@ fn nothing_goes_that_somebody_may_want_and_each_is_saved_by_the_command_that_is_
     let done = trees.join("done").display().to_string();
     assert_eq!(removed, [done.as_str(), "refs/heads/sprag/done/work", "refs/sprag/old/cand/1"]);
     let kept = told["kept"].as_array().unwrap();
-    assert_eq!(kept.len(), 4, "{kept:#?}");
+    assert_eq!(kept.len(), 5, "{kept:#?}");
     assert_eq!(names(&trees), ["dirty", "loose"]);
     assert_eq!(
         references(&desk),
-        "refs/heads/sprag/alone/work\nrefs/heads/sprag/dirty/work\nrefs/sprag/old/salvage/a/1"
+        format!(
+            "refs/{evil}\nrefs/heads/sprag/alone/work\nrefs/heads/sprag/dirty/work\nrefs/sprag/old/salvage/a/1"
+        )
     );
     for it in kept {
-        let next = it["next"].as_str().unwrap().split(", or ").next().unwrap();
+        let next = it["next"].as_str().unwrap();
         let ran = desk.sandbox.command("sh").args(["-c", next]).output().unwrap();
         assert!(ran.status.success(), "{next}: {}", String::from_utf8_lossy(&ran.stderr));
     }
+    assert!(!desk.sandbox.project.join("evil").exists(), "what is pasted does what it says");
     desk.sandbox.run(&["clean"]);
     assert_eq!(names(&trees), Vec::<String>::new(), "all of it is on a branch by now");
     assert_eq!(desk.git("show sprag/dirty/work:new"), "unsaved");

@@ -1,7 +1,9 @@
 //! What `sprag clean` says of runs.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
-use sprag_core::text::quoted;
+use sprag_core::text::{quoted, shell_word};
 use sprag_core::time::Timestamp;
 use sprag_host::daemon::clean::{self, Found, Leftover, Place, Salvage, Swept, Wanted};
 use sprag_host::daemon::repair::NotRepaired;
@@ -101,8 +103,8 @@ fn named(leftover: &Leftover) -> String {
         Leftover::Run { plan, id, folders, .. } => {
             format!("run `{id}` of plan `{plan}`, which is over, with {} folders", folders.len())
         }
-        Leftover::Worktree { path } => format!("worktree `{}`", path.display()),
-        Leftover::Reference { name, .. } => format!("`{name}`"),
+        Leftover::Worktree { path } => format!("worktree `{}`", shown(path)),
+        Leftover::Reference { name, .. } => format!("`{}`", quoted(name)),
         Leftover::Terminals { server } => format!("the empty terminals of tmux server `{server}`"),
     }
 }
@@ -123,37 +125,43 @@ fn told(wanted: &Wanted) -> String {
         Wanted::Unfinished { plan } => format!("the run of plan `{plan}` is not over"),
         Wanted::NotLanded { plan } => format!("what plan `{plan}` has merged is not on its target"),
         Wanted::Uncommitted { path } => {
-            format!("worktree `{}` has changes that no commit has", path.display())
+            format!("worktree `{}` has changes that no commit has", shown(path))
         }
         Wanted::Unnamed { path, .. } => {
-            format!("the commits of worktree `{}` are on no branch", path.display())
+            format!("the commits of worktree `{}` are on no branch", shown(path))
         }
         Wanted::Unreadable { path, why } => {
-            format!("worktree `{}` cannot be looked at: {}", path.display(), quoted(why))
+            format!("worktree `{}` cannot be looked at: {}", shown(path), quoted(why))
         }
-        Wanted::Unmerged { branch } => format!("branch `{branch}` was not merged"),
-        Wanted::Salvaged { name } => format!("`{name}` has work that is on no branch"),
+        Wanted::Unmerged { branch } => format!("branch `{}` was not merged", quoted(branch)),
+        Wanted::Salvaged { name } => format!("`{}` has work that is on no branch", quoted(name)),
     }
 }
 
-/// The command that keeps what somebody may want.
+/// The command that keeps what somebody may want. Names of branches and folders are an agent's to choose.
 fn saving(wanted: &Wanted) -> String {
     match wanted {
-        Wanted::Unfinished { plan } => format!("sprag resume {plan}"),
-        Wanted::NotLanded { plan } => format!("sprag land {plan}"),
+        Wanted::Unfinished { plan } => format!("sprag resume {}", shell_word(plan)),
+        Wanted::NotLanded { plan } => format!("sprag land {}", shell_word(plan)),
         Wanted::Uncommitted { path } => {
-            let path = path.display();
-            format!("git -C '{path}' add -A && git -C '{path}' commit -m 'What was left here'")
+            let path = path.display().to_string();
+            let path = shell_word(&path);
+            format!("git -C {path} add -A && git -C {path} commit -m 'What was left here'")
         }
         Wanted::Unnamed { path, head } => {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            format!("git branch 'saved/{name}' {head}")
+            format!("git branch {} {head}", shell_word(&format!("saved/{name}")))
         }
         Wanted::Unreadable { .. } => "sprag worktrees".to_owned(),
-        Wanted::Unmerged { branch } => format!("git merge {branch}"),
+        Wanted::Unmerged { branch } => format!("git merge {}", shell_word(branch)),
         Wanted::Salvaged { name } => {
             let short: Vec<&str> = name.split('/').skip(2).collect();
-            format!("git branch saved/{} {name}, or sprag clean --salvage", short.join("-"))
+            let branch = format!("saved/{}", short.join("-"));
+            format!("git branch {} {}", shell_word(&branch), shell_word(name))
         }
     }
+}
+
+fn shown(path: &Path) -> String {
+    quoted(&path.display().to_string())
 }
