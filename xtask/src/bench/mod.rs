@@ -32,6 +32,7 @@ mod latency;
 mod memory;
 mod options;
 mod parse;
+mod peers;
 mod plans;
 mod report;
 mod runs;
@@ -62,6 +63,9 @@ pub fn run(args: &[String]) -> anyhow::Result<()> {
     }
     if plan.parts == Parts::Back {
         return back::run(&program::given_or_built(plan.sprag.as_deref())?);
+    }
+    if plan.parts == Parts::Peers {
+        return peers::run(&program::given_or_built(plan.sprag.as_deref())?);
     }
     if plan.parts == Parts::Hot {
         return list_hot(&plan);

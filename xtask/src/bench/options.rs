@@ -13,6 +13,7 @@ usage: cargo xtask bench [FLAGS]
   --classify       measure telling refactoring from new behaviour only
   --runs           measure plans only: looking at a run of ten thousand stages, and what running one costs
   --back           measure only how soon a run of a thousand stages goes on after kill -9; part of --runs
+  --peers          measure what others take for the same as plans do (installs one of them, by npm)
   --instructions   count instructions only, against `xtask/budgets.json`
   --hot            list the functions hook calls go through in `crates/sprag/hot.txt`
   --save           write the counted instructions to `xtask/budgets.json` as the last known ones
@@ -51,6 +52,7 @@ pub enum Parts {
     Hot,
     Runs,
     Back,
+    Peers,
 }
 
 pub fn parse(args: &[String]) -> Result<Options, Usage> {
@@ -73,6 +75,7 @@ pub fn parse(args: &[String]) -> Result<Options, Usage> {
             "--classify" => plan.parts = Parts::Classify,
             "--runs" => plan.parts = Parts::Runs,
             "--back" => plan.parts = Parts::Back,
+            "--peers" => plan.parts = Parts::Peers,
             "--million" => plan.sizes = 3,
             "--instructions" => plan.parts = Parts::Instructions,
             "--hot" => plan.parts = Parts::Hot,
