@@ -187,8 +187,8 @@ fn of_many_worktrees_none_is_left_and_nothing_in_them_is_lost_whoever_dies() {
     let mut is_over = false;
     while !is_over {
         let mut run = desk.start();
-        // Long enough for something to have happened, at any time of it.
-        let until = Duration::from_millis(500 + chance(&mut state) % 2500);
+        // Long enough for something to have happened, at any time of it; a long plan takes longer to be read.
+        let until = Duration::from_millis((500 + chance(&mut state) % 2500) * (1 + count as u64 / 200));
         let (tell, told) = std::sync::mpsc::channel();
         let pid = Pid::from_child(&run);
         let killer = std::thread::spawn(move || {
