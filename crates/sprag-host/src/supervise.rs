@@ -24,6 +24,7 @@ use sprag_core::plan::sandbox::Wall;
 use sprag_core::plan::seen::{Seen, Trouble};
 use sprag_core::text::Text;
 
+use crate::daemon::seam::{Caps, Lease, Local, Queue as _, Tenure};
 use crate::disk::Disk;
 use crate::env::{self, Env};
 use crate::person;
@@ -36,7 +37,7 @@ pub use agent::become_agent;
 use eyes::Eyes;
 use family::Hears;
 pub use family::sweep;
-use site::{Claim, Site, Spawn, Word};
+use site::{Site, Spawn, Word};
 use streams::Streams;
 
 /// Names the session to everything its agent starts.
@@ -51,32 +52,40 @@ pub enum Supervised {
     Ended(Exit),
     /// Somebody else does, or did: a session is never run twice.
     Taken,
+    /// Its folder was cleared away meanwhile: the agent was ended, and nobody will hear how it went.
+    Lost,
 }
 
 /// Whoever waits for it is told by `taken` once the session counts as started.
 pub fn supervise(dir: &Path, disk: &dyn Disk, taken: impl FnOnce()) -> io::Result<Supervised> {
     let site = Site::at(dir);
-    let Some(_for_life) = site.lock()? else {
+    let queue = Local::around(&site, disk);
+    let Some((spawn, mut lease)) = queue.take(Caps { session: &site.id() })? else {
         return Ok(Supervised::Taken);
     };
-    let spawn = site.spawn()?;
-    if site.epoch()? > spawn.epoch || site.claim(disk)? == Claim::Taken {
-        return Ok(Supervised::Taken);
-    }
     taken();
     // Fails where we lead a group already, which does as well.
     setsid().map(drop).unwrap_or_default();
     set_child_subreaper(Some(getpid()))?;
     let began = Instant::now();
     let kept = match prove(&spawn) {
-        Ok(()) => keep(&site, &spawn, disk)?,
-        Err(why) => Kept::refused(&why),
+        Ok(()) => keep(&site, &spawn, &mut lease, disk),
+        Err(why) => Ok(Kept::refused(&why)),
+    };
+    let kept = match kept {
+        Ok(kept) => kept,
+        Err(error) => {
+            lease.give_up();
+            return Err(error);
+        }
     };
     let millis = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     let exit =
         Exit { v: 1, ended: kept.ended, by: kept.by, at: env::now(), millis, seen: kept.seen.map(Box::new) };
-    site.leave(disk, &exit)?;
-    Ok(Supervised::Ended(exit))
+    match lease.done(&exit)? {
+        Tenure::Held => Ok(Supervised::Ended(exit)),
+        Tenure::Lost => Ok(Supervised::Lost),
+    }
 }
 
 /// An agent that starts elsewhere than it was sent works at what is somebody else's.
@@ -125,7 +134,7 @@ fn register<'d>(spawn: &Spawn, disk: &'d dyn Disk) -> io::Result<Option<Run<'d>>
 }
 
 /// Starts the agent and stays until it and all it started are gone.
-fn keep(site: &Site, spawn: &Spawn, disk: &dyn Disk) -> io::Result<Kept> {
+fn keep(site: &Site, spawn: &Spawn, lease: &mut impl Lease, disk: &dyn Disk) -> io::Result<Kept> {
     let words = site.listen()?;
     let run = match register(spawn, disk) {
         Ok(run) => run,
@@ -192,6 +201,8 @@ fn keep(site: &Site, spawn: &Spawn, disk: &dyn Disk) -> io::Result<Kept> {
             Some(Word::Stop) => is_told = true,
             None => {}
         }
+        // Who asked for it would find that nobody has it, and ask somebody else: two agents in one worktree.
+        is_told |= lease.renew()? == Tenure::Lost;
     };
     family::end_all(agent)?;
     streams.take(|said| eyes.hear(said));

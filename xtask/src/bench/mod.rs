@@ -21,6 +21,7 @@ use saved::Saved;
 use scene::Scene;
 
 mod append;
+mod back;
 mod budgets;
 mod cases;
 mod classify;
@@ -57,7 +58,11 @@ pub fn run(args: &[String]) -> anyhow::Result<()> {
     if plan.parts == Parts::Runs {
         let program = program::given_or_built(plan.sprag.as_deref())?;
         runs::run(&program, plan.rounds)?;
-        return plans::run(&program);
+        plans::run(&program)?;
+        return back::run(&program);
+    }
+    if plan.parts == Parts::Back {
+        return back::run(&program::given_or_built(plan.sprag.as_deref())?);
     }
     if plan.parts == Parts::Peers {
         return peers::run(&program::given_or_built(plan.sprag.as_deref())?);

@@ -12,6 +12,7 @@ usage: cargo xtask bench [FLAGS]
   --million        also search a million texts, which takes minutes to prepare
   --classify       measure telling refactoring from new behaviour only
   --runs           measure plans only: looking at a run of ten thousand stages, and what running one costs
+  --back           measure only how soon a run of a thousand stages goes on after kill -9; part of --runs
   --peers          measure what others take for the same as plans do (installs one of them, by npm)
   --instructions   count instructions only, against `xtask/budgets.json`
   --hot            list the functions hook calls go through in `crates/sprag/hot.txt`
@@ -50,6 +51,7 @@ pub enum Parts {
     Instructions,
     Hot,
     Runs,
+    Back,
     Peers,
 }
 
@@ -72,6 +74,7 @@ pub fn parse(args: &[String]) -> Result<Options, Usage> {
             "--search" => plan.parts = Parts::Search,
             "--classify" => plan.parts = Parts::Classify,
             "--runs" => plan.parts = Parts::Runs,
+            "--back" => plan.parts = Parts::Back,
             "--peers" => plan.parts = Parts::Peers,
             "--million" => plan.sizes = 3,
             "--instructions" => plan.parts = Parts::Instructions,

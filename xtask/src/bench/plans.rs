@@ -151,9 +151,9 @@ fn chain(desk: &Desk<'_>) -> anyhow::Result<()> {
 }
 
 pub struct Desk<'a> {
-    program: &'a Path,
+    pub program: &'a Path,
     pub home: std::path::PathBuf,
-    project: std::path::PathBuf,
+    pub project: std::path::PathBuf,
 }
 
 impl<'a> Desk<'a> {

@@ -103,7 +103,8 @@ fn told(name: &str, rounds: usize, ask: impl Fn() -> anyhow::Result<Command>) ->
 
 pub fn write(log: &Path) -> anyhow::Result<u64> {
     fs::create_dir_all(log.parent().context("a log is in a folder")?)?;
-    let mut records = Records { file: std::io::BufWriter::new(fs::File::create(log)?), at: 1_790_000_000 };
+    fs::File::create(log)?;
+    let mut records = Records::go_on(log, "r", &commit)?;
     let stages: Vec<Value> = (0..STAGES).map(stage).collect();
     let plan = json!({
         "name": "p", "target": "main", "gates": [], "slots": 4, "budget": {"on_exceed": "pause"},
@@ -112,18 +113,35 @@ pub fn write(log: &Path) -> anyhow::Result<u64> {
     let started = json!({"run": "r", "plan": plan, "digest": "0".repeat(32), "trunk": commit(0)});
     records.write("plan.started", started)?;
     for number in 0..MERGED + AT_WORK {
-        records.stage(number)?;
+        records.stage(number, MERGED)?;
     }
-    records.file.flush()?;
+    records.flush()?;
     Ok(fs::metadata(log)?.len())
 }
 
-struct Records {
+/// Records as a daemon writes them.
+pub struct Records<'a> {
     file: std::io::BufWriter<fs::File>,
     at: u64,
+    run: &'a str,
+    /// What the trunk was after so many stages.
+    commit: &'a dyn Fn(usize) -> String,
 }
 
-impl Records {
+impl<'a> Records<'a> {
+    pub fn go_on(
+        log: &Path,
+        run: &'a str,
+        commit: &'a dyn Fn(usize) -> String,
+    ) -> anyhow::Result<Records<'a>> {
+        let file = std::io::BufWriter::new(fs::File::options().append(true).open(log)?);
+        Ok(Records { file, at: 1_790_000_000, run, commit })
+    }
+
+    pub fn flush(mut self) -> anyhow::Result<()> {
+        Ok(self.file.flush()?)
+    }
+
     fn write(&mut self, kind: &str, body: Value) -> anyhow::Result<()> {
         self.at += 1;
         let (minute, second) = (self.at / 60 % 60, self.at % 60);
@@ -140,11 +158,12 @@ impl Records {
         self.write("effect.outcome", json!({"key": key, "outcome": outcome}))
     }
 
-    /// All that is written for a stage, up to its agent for those at work.
-    fn stage(&mut self, number: usize) -> anyhow::Result<()> {
+    /// All that is written for a stage, up to its agent for those that come after the merged ones.
+    pub fn stage(&mut self, number: usize, merged: usize) -> anyhow::Result<()> {
         let id = id(number);
-        let key = |step: &str| format!("r/{id}/1/{step}");
-        let (before, after) = (commit(number), commit(number + 1));
+        let run = self.run;
+        let key = |step: &str| format!("{run}/{id}/1/{step}");
+        let (before, after) = ((self.commit)(number), (self.commit)(number + 1));
         self.effect(
             &key("worktree.0"),
             json!({"effect": "add_worktree", "stage": id, "base": before}),
@@ -157,7 +176,7 @@ impl Records {
         let session = key("spawn.0");
         let spawn = json!({"effect": "spawn", "stage": id});
         self.effect(&session, spawn, json!({"outcome": "spawned"}))?;
-        if number >= MERGED {
+        if number >= merged {
             return Ok(());
         }
         let happened = json!({"stage": id, "what": {"happened": "claimed"}});

@@ -1,7 +1,10 @@
 //! The parts of the simulation: chance, plans, the world that outlives a daemon, and the daemon.
 
+mod alive;
 pub mod chance;
 pub mod daemon;
+mod landing;
+mod limits;
 pub mod truth;
 
 /// What runs came to.

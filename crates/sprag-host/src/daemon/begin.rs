@@ -1,5 +1,6 @@
 //! Beginning a run, or going on with one: who may, where the trunk starts, and which plan counts.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -89,7 +90,7 @@ pub fn path(run: &Path, plan: &str) -> PathBuf {
 }
 
 /// Where the file lay that a run was begun with.
-fn source(run: &Path, plan: &str) -> PathBuf {
+pub fn source(run: &Path, plan: &str) -> PathBuf {
     run.join("plans").join(format!("{plan}.source"))
 }
 
@@ -241,12 +242,15 @@ pub fn has_landed(root: &Path, trunk: &str, target: &str) -> Result<bool, Refuse
 
 /// Branches that an earlier run left to stages of the same names: kept under a name, and out of the way of this one.
 fn put_branches_away(ground: &Ground, plan: &Plan, run: &str) -> Result<(), Refused> {
+    // All at once: git would be asked as often as there are stages.
+    let left: BTreeMap<String, String> =
+        landing::references(&ground.root, "refs/heads/sprag/")?.into_iter().collect();
     for id in plan.stages().iter().map(|spec| &spec.id) {
         let branch = format!("refs/heads/{}", id.branch());
-        if let Some(head) = landing::resolve(&ground.root, &branch)? {
+        if let Some(head) = left.get(&branch) {
             let kept = format!("refs/sprag/{}/salvage/{}/before-{run}", ground.plan, id.as_str());
-            landing::swap(&ground.root, &kept, &head, None)?;
-            landing::drop_reference(&ground.root, &branch, &head)?;
+            landing::swap(&ground.root, &kept, head, None)?;
+            landing::drop_reference(&ground.root, &branch, head)?;
         }
     }
     Ok(())

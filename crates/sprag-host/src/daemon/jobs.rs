@@ -20,6 +20,7 @@ use sprag_core::plan::stage::{Commit, Failure, Key, Stage, StageId};
 use sprag_core::plan::why::stage_of;
 use sprag_core::text::Text;
 
+use super::seam::{Local, Queue as _};
 use super::{anchor, confine, look, surroundings};
 use crate::disk::Disk;
 use crate::exec::{self, Run as Program};
@@ -66,6 +67,11 @@ impl Ground {
 
     pub fn site(&self, session: &Key) -> Site {
         site_of(&self.run, session)
+    }
+
+    /// Where sessions are asked for.
+    pub fn queue<'d>(&self, disk: &'d dyn Disk) -> Local<'d> {
+        Local::of(&self.run, disk)
     }
 
     pub fn brief(&self, stage: &StageId) -> PathBuf {
@@ -273,7 +279,7 @@ impl Job {
         let site = self.ground.site(&self.key);
         for _ in 0..SPAWNS {
             let outcome = self.spawn(stage, disk)?;
-            if outcome != Outcome::Spawned || site.probe()? != Probe::Nothing {
+            if outcome != Outcome::Spawned || self.ground.queue(disk).look(&site.id())? != Probe::Nothing {
                 return Ok(outcome);
             }
             site.wait()?;

@@ -10,7 +10,8 @@ use sprag_core::plan::run::Run;
 use sprag_core::plan::timed::Timed;
 use sprag_core::time::Timestamp;
 
-use crate::disk::{self, Disk};
+use super::seam::{self, NotAppended, Seq};
+use crate::disk::{self, Disk, ReadOnly};
 use crate::env;
 use crate::store::Lines;
 
@@ -20,29 +21,34 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// More than ten thousand stages write.
 const LONGEST: u64 = 1 << 30;
 
+/// A torn record is no longer than one.
+const TORN: u64 = 64 * 1024 * 1024;
+
 /// A run, and where it is written down.
 pub struct Log<'d> {
     path: PathBuf,
-    disk: &'d dyn Disk,
+    plan: String,
+    files: Files<'d>,
     timed: Timed,
+    /// Where the last record ends that the run was folded from.
+    end: Seq,
 }
 
 impl<'d> Log<'d> {
     /// Begins a run. There must not be one yet.
     pub fn begin(path: &Path, disk: &'d dyn Disk, started: &Recorded) -> io::Result<Log<'d>> {
-        if path.exists() {
-            return Err(io::ErrorKind::AlreadyExists.into());
-        }
         let now = env::now();
-        write(path, disk, started, now)?;
+        let (files, plan) = Files::with(path, disk);
         let timed = Timed::begin(started, now).ok_or(io::ErrorKind::InvalidInput)?;
-        Ok(Log { path: path.to_path_buf(), disk, timed })
+        let end = write(&files, &plan, started, now, Seq::START)?;
+        Ok(Log { path: path.to_path_buf(), plan, files, timed, end })
     }
 
     /// Goes on with a run; `None` where none was begun.
     pub fn resume(path: &Path, disk: &'d dyn Disk) -> io::Result<Option<Log<'d>>> {
-        let Some(timed) = read_timed(path)? else { return Ok(None) };
-        Ok(Some(Log { path: path.to_path_buf(), disk, timed }))
+        let (files, plan) = Files::with(path, disk);
+        let Some((timed, end)) = fold(&files, &plan)? else { return Ok(None) };
+        Ok(Some(Log { path: path.to_path_buf(), plan, files, timed, end }))
     }
 
     pub fn run(&self) -> &Run {
@@ -59,7 +65,7 @@ impl<'d> Log<'d> {
 
     pub fn append(&mut self, record: &Recorded) -> io::Result<()> {
         let now = env::now();
-        write(&self.path, self.disk, record, now)?;
+        self.end = write(&self.files, &self.plan, record, now, self.end)?;
         self.timed.apply(record, now);
         Ok(())
     }
@@ -77,8 +83,14 @@ fn read_timed(path: &Path) -> io::Result<Option<Timed>> {
 
 /// The same, and how many bytes it is written down in.
 pub fn read_to_end(path: &Path) -> io::Result<Option<(Timed, u64)>> {
+    let (files, plan) = Files::with(path, &ReadOnly);
+    Ok(fold(&files, &plan)?.map(|(timed, Seq(end))| (timed, end)))
+}
+
+/// A run, and where its last record ends; `None` where none was begun.
+fn fold(log: &impl seam::Log, plan: &str) -> io::Result<Option<(Timed, Seq)>> {
     let mut timed: Option<Timed> = None;
-    let end = each(path, 0, |record, at| match &mut timed {
+    let end = log.read(plan, Seq::START, &mut |record, at| match &mut timed {
         None => timed = Timed::begin(&record, at),
         Some(timed) => timed.apply(&record, at),
     })?;
@@ -121,10 +133,73 @@ struct Written {
     at: Timestamp,
 }
 
-fn write(path: &Path, disk: &dyn Disk, record: &Recorded, at: Timestamp) -> io::Result<()> {
-    let mut lines = Lines::open(disk, path, PATIENCE)?;
-    let mut bytes = serde_json::to_vec(&record.record(at)).map_err(io::Error::other)?;
-    bytes.push(b'\n');
-    lines.append_sealed(disk, &bytes)?;
-    lines.unlock_and_sync(disk)
+fn write(log: &impl seam::Log, plan: &str, record: &Recorded, at: Timestamp, expect: Seq) -> io::Result<Seq> {
+    log.append(plan, record, at, Some(expect)).map_err(|not| match not {
+        NotAppended::Stale if expect == Seq::START => io::ErrorKind::AlreadyExists.into(),
+        // What follows from what we know may be wrong by now: whoever comes next reads all of it.
+        NotAppended::Stale => {
+            io::Error::other(format!("somebody else has written to the records of plan `{plan}`"))
+        }
+        NotAppended::Unknown(error) => error,
+    })
+}
+
+/// Logs of one machine: a file for each plan.
+pub struct Files<'d> {
+    folder: PathBuf,
+    disk: &'d dyn Disk,
+}
+
+impl<'d> Files<'d> {
+    pub fn at(folder: &Path, disk: &'d dyn Disk) -> Files<'d> {
+        Files { folder: folder.to_path_buf(), disk }
+    }
+
+    /// Those that have this one, and what it is about.
+    fn with(path: &Path, disk: &'d dyn Disk) -> (Files<'d>, String) {
+        let plan = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        (Files::at(path.parent().unwrap_or(Path::new("")), disk), plan)
+    }
+
+    fn path(&self, subject: &str) -> PathBuf {
+        self.folder.join(format!("{subject}.jsonl"))
+    }
+}
+
+impl seam::Log for Files<'_> {
+    fn append(
+        &self,
+        subject: &str,
+        record: &Recorded,
+        at: Timestamp,
+        expect: Option<Seq>,
+    ) -> Result<Seq, NotAppended> {
+        let mut lines = Lines::open(self.disk, &self.path(subject), PATIENCE)?;
+        if !lines.is_locked {
+            return Err(NotAppended::Unknown(io::ErrorKind::WouldBlock.into()));
+        }
+        let is_whole = match expect {
+            Some(Seq(end)) => is_whole_at(&lines, end)?.ok_or(NotAppended::Stale)?,
+            None => matches!(lines.tail(1)?.last(), None | Some(b'\n')),
+        };
+        let bytes = record.record(at).line();
+        lines.append(self.disk, &bytes, is_whole)?;
+        let end = lines.len + bytes.len() as u64 + u64::from(!is_whole);
+        lines.unlock_and_sync(self.disk)?;
+        Ok(Seq(end))
+    }
+
+    fn read(&self, subject: &str, from: Seq, take: &mut dyn FnMut(Recorded, Timestamp)) -> io::Result<Seq> {
+        each(&self.path(subject), from.0, take).map(Seq)
+    }
+}
+
+/// Whether a log ends where its last record was taken to end, or has half a line after it that somebody did not live to
+/// finish; `None`: it has more than that, or less.
+fn is_whole_at(lines: &Lines, end: u64) -> io::Result<Option<bool>> {
+    match lines.len.checked_sub(end) {
+        Some(0) => Ok(Some(true)),
+        Some(more) if more <= TORN => Ok((!lines.tail(more)?.contains(&b'\n')).then_some(false)),
+        Some(_) | None => Ok(None),
+    }
 }

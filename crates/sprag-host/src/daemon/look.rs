@@ -11,6 +11,8 @@ use sprag_core::plan::world::Target;
 use sprag_core::text::Text;
 
 use super::jobs::Ground;
+use super::seam::Queue as _;
+use crate::disk::RealDisk;
 use crate::git::landing::{self, Refused};
 use crate::git::worktrees;
 use crate::supervise::site::Probe;
@@ -105,7 +107,7 @@ pub fn found(ground: &Ground, run: &Run, key: &Key, effect: &Effect) -> Result<F
     let root = ground.root.as_path();
     Ok(match effect {
         Effect::AddWorktree { stage, base } => worktree(ground, stage, base)?,
-        Effect::Spawn { .. } => match ground.site(key).probe() {
+        Effect::Spawn { .. } => match ground.queue(&RealDisk).look(&ground.site(key).id()) {
             Ok(Probe::Nothing) | Err(_) => Found::Nothing,
             Ok(Probe::Running | Probe::Ended(_) | Probe::Died) => Found::Session,
         },

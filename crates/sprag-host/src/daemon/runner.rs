@@ -24,6 +24,7 @@ use super::footing::Footing;
 use super::glance::Glance;
 use super::jobs::{Ground, Job};
 use super::log::Log;
+use super::seam::Queue as _;
 use super::view::Keeper;
 use super::vitals::Vitals;
 use super::wire::{Reply, Stopping};
@@ -417,7 +418,7 @@ impl<'a> Runner<'a> {
     /// What a session's folder tells; `None` where nobody has taken it on yet.
     fn session(&mut self, key: &Key) -> io::Result<Option<Session>> {
         let site = self.ground.site(key);
-        let probe = site.probe()?;
+        let probe = self.ground.queue(&RealDisk).look(&site.id())?;
         match &probe {
             Probe::Running => {
                 self.watch_over(key);

@@ -85,3 +85,34 @@ pub fn open(
     }
     Ok(Ok(()))
 }
+
+/// Whether a server of ours is there. Where there is no tmux, there is none.
+pub fn is_up(server: &str, dir: &Path) -> io::Result<bool> {
+    match ask(server, "list-sessions", dir) {
+        Ok(ran) => Ok(ran.succeeded()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Ends a server with all its terminals.
+pub fn close(server: &str, dir: &Path) -> io::Result<()> {
+    let ran = ask(server, "kill-server", dir)?;
+    match ran.succeeded() {
+        true => Ok(()),
+        false => Err(io::Error::other(String::from_utf8_lossy(&ran.stderr).trim().to_owned())),
+    }
+}
+
+fn ask(server: &str, word: &str, dir: &Path) -> io::Result<exec::Ran> {
+    exec::run(&Run {
+        program: OsStr::new("tmux"),
+        args: &["-L".as_ref(), server.as_ref(), word.as_ref()],
+        dir,
+        env: &[],
+        unset: &["TMUX", "TMUX_PANE"],
+        stdin: b"",
+        deadline: PATIENCE,
+        cap: 64 * 1024,
+    })
+}

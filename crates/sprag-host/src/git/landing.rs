@@ -229,6 +229,31 @@ pub fn references(dir: &Path, prefix: &str) -> Result<Vec<(String, String)>, Ref
     Ok(text.lines().filter_map(pair).collect())
 }
 
+/// A reference to a commit, and when that was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dated {
+    pub name: String,
+    pub at: String,
+    pub date: Timestamp,
+}
+
+/// References to commits below a prefix, with their dates.
+pub fn dated(dir: &Path, prefix: &str) -> Result<Vec<Dated>, Refused> {
+    let format = "--format=%(refname) %(objectname) %(committerdate:unix)";
+    let ran = act(dir, &["for-each-ref", format, prefix], &[])?;
+    if !ran.succeeded() {
+        return Err(refused(&ran));
+    }
+    let text = String::from_utf8_lossy(&ran.stdout).into_owned();
+    let dated = |line: &str| {
+        let mut parts = line.split(' ');
+        let (name, at) = (parts.next()?.to_owned(), parts.next()?.to_owned());
+        let date = Timestamp::from_millis(parts.next()?.parse::<i64>().ok()?.saturating_mul(1000));
+        Some(Dated { name, at, date })
+    };
+    Ok(text.lines().filter_map(dated).collect())
+}
+
 /// Takes a reference away, if it is what it is taken for.
 pub fn drop_reference(dir: &Path, reference: &str, from: &str) -> Result<Swapped, Refused> {
     let ran = act(dir, &["update-ref", "--no-deref", "-d", reference, from], &[])?;

@@ -230,6 +230,22 @@ fn is_named(worktree: &Path, commit: &str) -> Result<bool, Refused> {
     done(act(worktree, &args, &[])?).map(|ran| !ran.stdout.is_empty())
 }
 
+/// Whether a branch or a tag has a commit, or somebody else's repository had it when it was last asked.
+pub fn is_on_branch(dir: &Path, commit: &str) -> Result<bool, Refused> {
+    Ok(!with(dir, commit)?.is_empty())
+}
+
+/// The same, but for branches of stages.
+pub fn is_on_other_branch(dir: &Path, commit: &str) -> Result<bool, Refused> {
+    Ok(with(dir, commit)?.iter().any(|name| !name.starts_with("refs/heads/sprag/")))
+}
+
+fn with(dir: &Path, commit: &str) -> Result<Vec<String>, Refused> {
+    let args = ["for-each-ref", "--contains", commit, "--format=%(refname)"];
+    let ran = done(act(dir, &[&args[..], &["refs/heads", "refs/tags", "refs/remotes"]].concat(), &[])?)?;
+    Ok(String::from_utf8_lossy(&ran.stdout).lines().map(str::to_owned).collect())
+}
+
 /// Of a repository within the worktree git would keep the name of a commit and nothing else.
 fn refuse_nested(worktree: &Path, head: Option<&str>, env: &[(&str, &OsStr)]) -> Result<(), Refused> {
     let Some(head) = head else { return Ok(()) };

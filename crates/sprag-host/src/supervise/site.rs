@@ -4,7 +4,7 @@
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsRawFd as _;
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -100,7 +100,14 @@ pub enum Claim {
 /// Held for as long as the supervisor lives.
 #[derive(Debug)]
 pub struct Lock {
-    _file: File,
+    file: File,
+}
+
+impl Lock {
+    /// Whether it is still the one that others find: whoever deletes its folder makes it nobody's.
+    pub fn is_there(&self) -> io::Result<bool> {
+        Ok(self.file.metadata()?.nlink() > 0)
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -154,7 +161,7 @@ impl Site {
     pub fn lock(&self) -> io::Result<Option<Lock>> {
         let file = self.lock_file()?;
         // Whoever looks whether it is held holds it for a moment.
-        Ok(lock_within(&file, LOOK)?.then_some(Lock { _file: file }))
+        Ok(lock_within(&file, LOOK)?.then_some(Lock { file }))
     }
 
     fn lock_file(&self) -> io::Result<File> {
@@ -174,6 +181,11 @@ impl Site {
         disk.sync(&file)?;
         disk::sync_parent(disk, &path)?;
         Ok(Claim::Ours)
+    }
+
+    /// Whether it counts as started.
+    pub fn is_claimed(&self) -> bool {
+        self.dir.join("claim").exists()
     }
 
     /// The process that keeps it, or did.
@@ -218,7 +230,7 @@ impl Site {
     pub fn probe(&self) -> io::Result<Probe> {
         // The lock is held from before the claim until after the record: seen in this order, none of them is
         // missed because it came in between.
-        let is_claimed = self.dir.join("claim").exists();
+        let is_claimed = self.is_claimed();
         if self.dir.join("lock").exists() && self.is_held()? {
             return Ok(Probe::Running);
         }

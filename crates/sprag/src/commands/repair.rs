@@ -57,7 +57,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     Ok(if left.is_empty() { Ending::Done } else { Ending::No })
 }
 
-fn failed(reason: NotRepaired) -> Failure {
+pub fn failed(reason: NotRepaired) -> Failure {
     match reason {
         NotRepaired::AtWork { pid } => Failure::from(Cannot::AtWork { pid, plan: None }),
         NotRepaired::Git(why) => Failure::from(Cannot::Git(why)),

@@ -43,6 +43,6 @@ pub fn run(args: Args, _cx: &Cx) -> Outcome {
     let failed = |error| Failure::io("supervise", &folder, &error);
     match supervise::supervise(&folder, &RealDisk, || output::line("taken on")).map_err(failed)? {
         supervise::Supervised::Ended(_) => Ok(Ending::Done),
-        supervise::Supervised::Taken => Ok(Ending::No),
+        supervise::Supervised::Taken | supervise::Supervised::Lost => Ok(Ending::No),
     }
 }

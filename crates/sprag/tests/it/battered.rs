@@ -165,3 +165,52 @@ fn a_run_that_is_killed_at_any_time_loses_nothing_and_does_nothing_twice() {
         assert_eq!(keys.iter().collect::<BTreeSet<_>>().len(), keys.len(), "every effect is settled once");
     }
 }
+
+/// `SPRAG_WORKTREES=1000` makes as many.
+#[test]
+fn of_many_worktrees_none_is_left_and_nothing_in_them_is_lost_whoever_dies() {
+    let count: usize = std::env::var("SPRAG_WORKTREES").map_or(12, |count| count.parse().unwrap());
+    let desk = Desk::new();
+    desk.git("switch -q -c elsewhere");
+    let once = |at: usize| format!("{}/once-{at}", desk.sandbox.home.display());
+    let stage = |at: usize| {
+        // Every third crashes with work that is in no commit, and is begun again.
+        let crash = match at % 3 {
+            0 => format!("if [ ! -e {0} ]; then touch {0}; echo half >half-{at}; exit 3; fi", once(at)),
+            _ => String::new(),
+        };
+        let stage = desk.stage(&format!("s{at}"), &[], &format!("{crash}\necho {at} >out-{at}"), "true");
+        format!("{stage}    retries: 9\n")
+    };
+    desk.plan(&(0..count).map(stage).collect::<Vec<_>>());
+    let mut state = 20_261_117;
+    let mut is_over = false;
+    while !is_over {
+        let mut run = desk.start();
+        // Long enough for something to have happened, at any time of it; a long plan takes longer to be read.
+        let until = Duration::from_millis((500 + chance(&mut state) % 2500) * (1 + count as u64 / 200));
+        let (tell, told) = std::sync::mpsc::channel();
+        let pid = Pid::from_child(&run);
+        let killer = std::thread::spawn(move || {
+            if told.recv_timeout(until).is_err() {
+                kill_process(pid, Signal::KILL).unwrap_or_default();
+            }
+        });
+        let code = run.wait().unwrap().code();
+        tell.send(()).unwrap_or_default();
+        killer.join().unwrap();
+        is_over = code.is_some();
+        assert!(matches!(code, None | Some(0)), "{:?}", desk.records().last());
+    }
+    let tree = desk.git("ls-tree --name-only main");
+    let landed: BTreeSet<&str> = tree.lines().collect();
+    for at in 0..count {
+        assert!(landed.contains(format!("out-{at}").as_str()), "{at} is lost");
+        assert!(at % 3 != 0 || landed.contains(format!("half-{at}").as_str()), "half of {at} is lost");
+    }
+    assert_eq!(desk.git("worktree list --porcelain").matches("worktree ").count(), 1);
+    assert_eq!(fs::read_dir(desk.sandbox.project.join(".worktrees")).unwrap().count(), 0);
+    assert_eq!(desk.git("for-each-ref refs/heads/sprag refs/sprag/p/salvage"), "");
+    assert_eq!(of_run(&desk.run_id()), Vec::<String>::new());
+    assert_eq!(desk.sandbox.run(&["repair"]).stdout, "nothing is left over\n");
+}

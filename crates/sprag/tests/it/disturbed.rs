@@ -1,6 +1,7 @@
-//! Others who do something to what a run works with: to the target, to the trunk, to worktrees.
+//! Others who do something to what a run works with: to the target, to the trunk, to worktrees, to its records.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Write as _;
 
 use crate::desk::Desk;
 use crate::support::SPRAG;
@@ -269,4 +270,25 @@ fn a_commit_on_no_branch_is_kept_when_its_stage_is_left_out() {
     desk.run();
     let kept = desk.git("for-each-ref --format=%(contents:subject) refs/sprag/p/salvage/a");
     assert!(kept.contains("adrift"), "{kept}");
+}
+
+#[test]
+fn a_daemon_whose_records_somebody_else_writes_to_ends_and_the_next_one_goes_on() {
+    let desk = Desk::new();
+    let pipe = desk.pipe("pipe");
+    desk.plan(&[desk.stage("a", &[], &format!("echo a >a; {}", pipe.wait()), "test -f a")]);
+    let run = desk.start_heard();
+    pipe.is_up();
+    // As another daemon would that takes itself for the one that rules.
+    let log = desk.sandbox.store().join("run/plans/p.jsonl");
+    let line = "{\"v\":1,\"kind\":\"later.kind\",\"id\":\"\",\"at\":\"2026-11-16T10:00:00.000Z\"}\n";
+    File::options().append(true).open(log).unwrap().write_all(line.as_bytes()).unwrap();
+    pipe.go_on();
+    let (code, _, stderr) = desk.ended(run);
+    assert_eq!(code, 4, "{stderr}");
+    assert!(stderr.contains("somebody else has written to the records of plan `p`"), "{stderr}");
+    let ran = desk.run();
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!((desk.on_trunk("a"), desk.runs("a")), ("a".to_owned(), 1));
+    desk.assert_all_landed_was_tested();
 }

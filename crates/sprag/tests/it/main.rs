@@ -59,6 +59,7 @@ mod states;
 mod stories;
 mod supervise;
 mod support;
+mod swept;
 mod trace;
 mod unattended;
 mod unfinished;

@@ -216,3 +216,21 @@ fn a_daemon_that_was_replaced_starts_nothing() {
     assert_eq!(desk.supervise("s1"), 1);
     assert_eq!(site.probe().unwrap(), Probe::Nothing);
 }
+
+#[test]
+fn an_agent_whose_folder_is_cleared_away_is_ended() {
+    let desk = Desk::new();
+    let pipe = desk.pipe("started");
+    let script = format!("echo $$ >{}; exec sleep 1000", pipe.display());
+    let site = desk.ask("s1", &desk.spawn(&script));
+    let mut keeper = desk.start("s1");
+    let agent = word(&pipe);
+    while site.agent().is_none() {
+        std::thread::yield_now();
+    }
+    // Whoever looks now finds that nobody has the session, and starts another agent in its place.
+    fs::remove_dir_all(site.dir()).unwrap();
+    assert_eq!(keeper.wait().unwrap().code(), Some(1), "nobody hears how it went");
+    assert!(!lives(&agent));
+    assert!(!site.dir().exists());
+}

@@ -12,6 +12,7 @@ use sprag_core::plan::values::Label;
 use sprag_core::text::Text;
 
 use super::super::clients::{self as launchers, Governed, Order, Prompt, environment, hooks, trust};
+use super::super::seam::{Offered, Queue as _};
 use super::super::{surroundings, tmux};
 use super::{Job, Wrong, failed};
 use crate::clients;
@@ -126,7 +127,12 @@ impl Job {
             Ok(spawn) => spawn,
             Err((failure, why)) => return Ok(failed(failure, &why)),
         };
-        site.ask(disk, &spawn)?;
+        match self.ground.queue(disk).offer(&site.id(), &spawn)? {
+            Offered::Open => {}
+            Offered::Taken => return Ok(Outcome::Spawned),
+            Offered::Old => return Ok(failed(Failure::Setup, "another daemon runs plans here by now")),
+        }
+        // Nobody waits for work on this machine: whoever is to take it on is started for it.
         let us = std::env::current_exe()?;
         match screen {
             Screen::Pipes => exec::detach(&us, &["supervise".as_ref(), site.dir().as_os_str()])?,
