@@ -237,10 +237,11 @@ fn put_branches_away(ground: &Ground, plan: &Plan, run: &str) -> Result<(), Refu
 fn put_away(run: &Path, plan: &str, path: &Path) -> io::Result<()> {
     let id = log::read(path)?.map_or_else(|| "unreadable".to_owned(), |run| run.id.to_string());
     // What was noted in it is not about the next one.
-    let notes = notes::path(run, plan);
+    let (old, notes) = (notes::old_path(run, plan), notes::dir(run, plan));
     let handoffs = run.join("handoffs").join(plan);
     for (from, to) in [
-        (notes.clone(), notes.with_extension(format!("{id}.jsonl"))),
+        (old.clone(), old.with_extension(format!("{id}.jsonl"))),
+        (notes.clone(), notes.with_extension(&id)),
         (handoffs.clone(), handoffs.with_extension(&id)),
     ] {
         match fs::rename(from, to) {

@@ -30,7 +30,7 @@ use super::words::{self, Ask, Asked};
 use super::{look, server};
 use crate::disk::RealDisk;
 use crate::env;
-use crate::git::landing;
+use crate::git::{landing, proof};
 use crate::processes;
 use crate::supervise;
 use crate::supervise::site::{self, Probe, Site};
@@ -406,7 +406,10 @@ impl<'a> Runner<'a> {
         let run = self.log.run();
         let Some(stage) = run.sessions().get(session) else { return Progress::Nothing };
         let base = run.standing(stage).and_then(|standing| standing.worktree.clone());
-        let head = landing::resolve(&self.ground.worktree(stage), "HEAD").ok().flatten();
+        let worktree = self.ground.worktree(stage);
+        // Its agent may have pointed git elsewhere.
+        let proved = proof::prove_placed(&self.ground.root, &worktree);
+        let head = proved.and_then(|()| landing::resolve(&worktree, "HEAD")).ok().flatten();
         match (head, base) {
             (Some(head), Some(base)) if head != base.0.as_str() => Progress::Committed,
             _ => Progress::Nothing,

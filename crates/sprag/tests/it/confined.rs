@@ -1,7 +1,9 @@
 //! Agents of plans behind walls: what they reach, what they do not, and that nothing of them is left. Each story is
 //! told for every kind of wall this machine has, and once without any, to show that it is the wall that holds.
 
+mod checks;
 mod desk;
+mod elsewhere;
 
 use std::fs;
 use std::net::TcpListener;
@@ -159,7 +161,7 @@ fn a_worktree_behind_a_link_is_not_worked_at() {
         symlink(&elsewhere, desk.sandbox.project.join(".worktrees")).unwrap();
         desk.plan(&[desk.stage("a", "echo x >ran")], "sandbox: required\n");
         assert_eq!(desk.run().code, 1);
-        assert!(desk.records().contains("is reached by a link"), "{wall}: {}", desk.records());
+        assert!(desk.records().contains("belongs to another worktree"), "{wall}: {}", desk.records());
         assert!(!elsewhere.join("a/ran").exists());
     }
 }
@@ -333,7 +335,7 @@ fn an_agent_behind_a_wall_speaks_to_its_daemon_and_leaves_notes() {
         desk.plan(&[desk.stage("a", &script)], "sandbox: required\n");
         let ran = desk.run();
         assert_eq!(ran.code, 0, "{wall}: {}{}{}", ran.stdout, ran.stderr, desk.said());
-        let notes = fs::read_to_string(desk.sandbox.store().join("run/notes/p.jsonl")).unwrap_or_default();
+        let notes = fs::read_to_string(desk.sandbox.store().join("run/notes/p/a.jsonl")).unwrap_or_default();
         assert!(notes.contains("the tests need a port"), "{wall}: {notes}{}", desk.said());
         assert!(desk.records().contains("\"say\":\"complete\""), "{wall}: {}", desk.said());
         assert!(desk.sandbox.store().join("run/handoffs/p/a/1.yaml").exists(), "{wall}: {}", desk.said());

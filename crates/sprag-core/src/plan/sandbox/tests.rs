@@ -187,3 +187,48 @@ fn a_host_is_its_whole_name() {
         assert_eq!(is_among(&hosts, host), is_it, "{host}");
     }
 }
+
+#[test]
+fn a_check_writes_its_worktree_and_nothing_of_git_or_of_runs() {
+    for worktree in ["/src/p/.worktrees/a", "/src/p/.git/sprag/run/gates/p-1"] {
+        let grounds = grounds();
+        let bench = Bench {
+            root: grounds.root,
+            worktree: Path::new(worktree),
+            common: grounds.common,
+            store: grounds.store,
+            temporary: Path::new("/src/p/.git/sprag/run/looks/k/tmp"),
+            home: grounds.home,
+            shared: &["/src/p/target".into()],
+        };
+        let confined = Confined::of_check(Wall::Landlock, &bench, &Network::None);
+        assert_eq!(confined.reach, Reach::Nobody);
+        for (path, access) in [
+            ("/src/p/.git/sprag/run/looks/k/tmp/x", Access::Write),
+            ("/src/p/.git/sprag/run/looks/k/spawn.json", Access::Hidden),
+            ("/src/p/.git/sprag/run/looks/other/tmp/x", Access::Hidden),
+            ("/src/p/.git/sprag/run/passes/claims/x", Access::Hidden),
+            ("/src/p/.git/sprag/run/door/sock", Access::Hidden),
+            ("/src/p/.git/sprag/run/token", Access::Hidden),
+            ("/src/p/.git/sprag/run/plans/p.jsonl", Access::Hidden),
+            ("/src/p/.git/sprag/journal/s.jsonl", Access::Hidden),
+            ("/src/p/.git/sprag/log/2026-01.jsonl", Access::Hidden),
+            ("/src/p/.git/refs/heads/main", Access::Read),
+            ("/src/p/.git/refs/heads/sprag/a/work", Access::Read),
+            ("/src/p/.git/objects/ab/cdef", Access::Read),
+            ("/src/p/.git/worktrees/a/index", Access::Read),
+            ("/src/p/.git/config", Access::Read),
+            ("/src/p/.git/hooks/pre-commit", Access::Hidden),
+            ("/src/p/src/lib.rs", Access::Read),
+            ("/src/p/target/debug", Access::Write),
+            ("/home/u/.ssh/id", Access::Hidden),
+            ("/home/u/.claude.json", Access::Hidden),
+            ("/home/u/.cargo/registry/x", Access::Read),
+            ("/home/u/.bashrc", Access::Read),
+        ] {
+            assert_eq!(confined.access(Path::new(path)), access, "{path}");
+        }
+        assert_eq!(confined.access(&Path::new(worktree).join("src/lib.rs")), Access::Write);
+        assert_eq!(confined.access(&Path::new(worktree).join(".git")), Access::Pinned);
+    }
+}

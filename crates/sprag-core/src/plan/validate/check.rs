@@ -73,6 +73,7 @@ pub fn check(reader: &mut Reader, node: &Node, name: &str, timeout: Seconds) -> 
         },
         timeout,
         cache,
+        walls: reader.optional(&fields, "walls").unwrap_or_default(),
     })
 }
 
