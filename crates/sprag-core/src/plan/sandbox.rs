@@ -92,6 +92,8 @@ pub struct Grounds<'a> {
     pub door: &'a Path,
     /// What is the stage's own of the run: notes, handoffs.
     pub own: &'a [PathBuf],
+    /// Where its sessions have their journals, within the records.
+    pub journals: &'a Path,
     pub home: Option<&'a Path>,
     /// Our own program: the agent's hooks call it.
     pub program: &'a Path,
@@ -137,6 +139,10 @@ impl Confined {
         grounds.tools.iter().for_each(|path| put(path.clone(), Access::Read));
         grounds.git().into_iter().for_each(|rule| put(rule.path, rule.access));
         put(grounds.store.to_path_buf(), Access::Write);
+        // What other sessions did is not its to say. A wall that cannot take a part out of what is written lets it be.
+        put(grounds.store.join("journal"), Access::Pinned);
+        grounds.journals.parent().into_iter().for_each(|all| put(all.to_path_buf(), Access::Pinned));
+        put(grounds.journals.to_path_buf(), Access::Write);
         put(grounds.run.to_path_buf(), Access::Hidden);
         put(grounds.site.to_path_buf(), Access::Read);
         put(grounds.site.join("tmp"), Access::Write);

@@ -11,6 +11,7 @@ use sprag_core::plan::stage::{Commit, StageId};
 use sprag_core::plan::values::Branch;
 use sprag_core::text::Text;
 
+use super::behind;
 use super::confine;
 use super::jobs::Ground;
 use super::log::{self, Log};
@@ -194,7 +195,11 @@ fn folders(places: &Places) -> Result<(PathBuf, PathBuf), Cannot> {
 
 fn rule(run: &Path, disk: &dyn Disk) -> Result<Reign, Cannot> {
     match reign::begin(run, disk)? {
-        Some(reign) => Ok(reign),
+        Some(reign) => {
+            // Whoever was looking at work is gone.
+            behind::forget(run);
+            Ok(reign)
+        }
         None => Err(Cannot::AtWork { pid: reign::ruler(run)?.unwrap_or(0) }),
     }
 }

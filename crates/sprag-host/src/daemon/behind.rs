@@ -28,6 +28,8 @@ use crate::supervise::steps;
 /// Says that the walls are up before it becomes the command: how a wall ends that failed is not how a command ends.
 const SCRIPT: &str = "echo up >\"$0\" && exec sh -c \"$1\"";
 const UP: &str = "up";
+/// Folders of looks that are under way, in that of runs.
+const LOOKS: &str = "looks";
 
 /// Where commands of one look at work are run, and how they are kept: found out when the first of them is.
 pub struct Behind<'a> {
@@ -71,7 +73,7 @@ enum Raised {
 impl<'a> Behind<'a> {
     /// `name` is that of no other look that is under way.
     pub fn new(ground: &'a Ground, name: &Key, of: Of<'a>, disk: &'a dyn Disk) -> Behind<'a> {
-        let folder = ground.run.join("looks").join(name.0.as_str().replace('/', "."));
+        let folder = ground.run.join(LOOKS).join(name.0.as_str().replace('/', "."));
         Behind { ground, of, site: Site::at(&folder), disk, raised: OnceCell::new() }
     }
 
@@ -197,6 +199,12 @@ impl Drop for Behind<'_> {
             fs::remove_dir_all(self.site.dir()).unwrap_or_default();
         }
     }
+}
+
+/// Clears away what looks that were cut short have left.
+pub fn forget(run: &Path) {
+    // What cannot be taken away is in nobody's way.
+    fs::remove_dir_all(run.join(LOOKS)).unwrap_or_default();
 }
 
 fn unraised(why: &str) -> String {

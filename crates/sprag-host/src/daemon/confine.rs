@@ -15,6 +15,7 @@ use super::{handoffs, notes};
 use crate::disk::{self, Disk};
 use crate::env::Env;
 use crate::exec;
+use crate::journal;
 use crate::places;
 use crate::supervise::sandbox;
 use crate::supervise::site::{Site, Spawn};
@@ -135,6 +136,7 @@ fn walls(
     let made = |path: &Path| disk.make_dirs(path).map_err(|error| told(path, &error));
     made(&site.dir().join("tmp"))?;
     RECORDS.iter().try_for_each(|name| made(&store.join(name)))?;
+    made(&journal::folder(store, spec.id.as_str()))?;
     // From here on every path is as the kernel sees it; what a link turned into another one is found below.
     let (root, common, git_dir) = (whole(&ground.root)?, whole(&common)?, whole(&git_dir)?);
     let (store, run, site) = (whole(store)?, whole(&ground.run)?, whole(site.dir())?);
@@ -169,6 +171,7 @@ fn walls(
         Client::Known(_) => Vec::new(),
     };
     tools.extend(agent.map(Path::to_path_buf));
+    let journals = journal::folder(&store, spec.id.as_str());
     let grounds = Grounds {
         root: &root,
         worktree: &expected,
@@ -181,6 +184,7 @@ fn walls(
         brief: &brief,
         door: &door,
         own: &own,
+        journals: &journals,
         home: home.as_deref(),
         program: &program,
         tools: &tools,

@@ -14,6 +14,7 @@ fn grounds() -> Grounds<'static> {
         brief: Path::new("/src/p/.git/sprag/run/briefs/p/a.md"),
         door: Path::new("/src/p/.git/sprag/run/door"),
         own: &[],
+        journals: Path::new("/src/p/.git/sprag/stages/a"),
         home: Some(Path::new("/home/u")),
         program: Path::new("/usr/bin/sprag"),
         tools: &[],
@@ -66,7 +67,10 @@ fn a_stage_writes_its_worktree_and_its_branch_and_nothing_of_anybody_else() {
 fn of_our_own_records_those_of_runs_are_hidden_but_for_its_own() {
     let confined = confined(&command());
     for (path, access) in [
-        ("/src/p/.git/sprag/journal/s.jsonl", Access::Write),
+        ("/src/p/.git/sprag/journal/s.jsonl", Access::Pinned),
+        ("/src/p/.git/sprag/stages/b/s.jsonl", Access::Pinned),
+        ("/src/p/.git/sprag/stages/a/s.jsonl", Access::Write),
+        ("/src/p/.git/sprag/log/2026-01.jsonl", Access::Write),
         ("/src/p/.git/sprag/inbox/1", Access::Write),
         ("/src/p/.git/sprag/run/plans/p.jsonl", Access::Read),
         ("/src/p/.git/sprag/run/admin", Access::Hidden),
