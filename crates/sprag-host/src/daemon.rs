@@ -12,6 +12,7 @@ pub mod confine;
 pub mod diary;
 pub mod distill;
 pub mod follow;
+mod glance;
 pub mod handoffs;
 pub mod jobs;
 mod kept;

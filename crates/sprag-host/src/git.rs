@@ -408,7 +408,7 @@ fn object_name(ran: Ran) -> Option<String> {
 }
 
 /// The whole name, of either kind of hash: a short one may become ambiguous.
-fn is_object_name(name: &str) -> bool {
+pub(crate) fn is_object_name(name: &str) -> bool {
     matches!(name.len(), 40 | 64) && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 

@@ -31,6 +31,7 @@ mod latency;
 mod memory;
 mod options;
 mod parse;
+mod peers;
 mod plans;
 mod report;
 mod runs;
@@ -57,6 +58,9 @@ pub fn run(args: &[String]) -> anyhow::Result<()> {
         let program = program::given_or_built(plan.sprag.as_deref())?;
         runs::run(&program, plan.rounds)?;
         return plans::run(&program);
+    }
+    if plan.parts == Parts::Peers {
+        return peers::run(&program::given_or_built(plan.sprag.as_deref())?);
     }
     if plan.parts == Parts::Hot {
         return list_hot(&plan);

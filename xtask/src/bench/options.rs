@@ -12,6 +12,7 @@ usage: cargo xtask bench [FLAGS]
   --million        also search a million texts, which takes minutes to prepare
   --classify       measure telling refactoring from new behaviour only
   --runs           measure plans only: looking at a run of ten thousand stages, and what running one costs
+  --peers          measure what others take for the same as plans do (installs one of them, by npm)
   --instructions   count instructions only, against `xtask/budgets.json`
   --hot            list the functions hook calls go through in `crates/sprag/hot.txt`
   --save           write the counted instructions to `xtask/budgets.json` as the last known ones
@@ -49,6 +50,7 @@ pub enum Parts {
     Instructions,
     Hot,
     Runs,
+    Peers,
 }
 
 pub fn parse(args: &[String]) -> Result<Options, Usage> {
@@ -70,6 +72,7 @@ pub fn parse(args: &[String]) -> Result<Options, Usage> {
             "--search" => plan.parts = Parts::Search,
             "--classify" => plan.parts = Parts::Classify,
             "--runs" => plan.parts = Parts::Runs,
+            "--peers" => plan.parts = Parts::Peers,
             "--million" => plan.sizes = 3,
             "--instructions" => plan.parts = Parts::Instructions,
             "--hot" => plan.parts = Parts::Hot,

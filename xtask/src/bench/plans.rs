@@ -12,49 +12,98 @@ use anyhow::Context as _;
 use anyhow::ensure;
 use serde_json::Value;
 
-const SLOTS: usize = 4;
+pub const SLOTS: usize = 4;
 /// Levels of the wide plan, and stages in each.
 const LEVELS: usize = 3;
 const WIDE: usize = 8;
+pub const COUNT: usize = LEVELS * WIDE;
+/// How long each takes where all take as long, in seconds.
+pub const EVEN: f64 = 4.0;
 /// Stages of the chain.
 const CHAIN: usize = 12;
 
 pub fn run(program: &Path) -> anyhow::Result<()> {
     let folder = tempfile::Builder::new().prefix("bench-").tempdir()?;
     let root = folder.path().canonicalize()?;
-    makespan(&Desk::new(program, &root.join("wide"))?)?;
+    makespan(&Desk::new(program, &root.join("even"))?, |_| EVEN)?;
+    makespan(&Desk::new(program, &root.join("uneven"))?, |at| 2.0 + (at * 7 % 5) as f64 * 0.5)?;
     chain(&Desk::new(program, &root.join("chain"))?)?;
     folder.close().context("cannot remove the work folder")
 }
 
-/// Stages that sleep, more of them than slots: the least it could take is known beforehand.
-fn makespan(desk: &Desk<'_>) -> anyhow::Result<()> {
-    let seconds = |level: usize, at: usize| 2.0 + ((level * WIDE + at) * 7 % 5) as f64 * 0.5;
-    let name = |level: usize, at: usize| format!("s{level}-{at}");
-    let mut stages = String::new();
-    let mut path = [0.0f64; LEVELS * WIDE];
-    for level in 0..LEVELS {
-        for at in 0..WIDE {
-            let needs: Vec<usize> = if level == 0 { vec![] } else { vec![at, (at + 1) % WIDE] };
-            let before = needs.iter().map(|need| path[(level - 1) * WIDE + need]).fold(0.0, f64::max);
-            path[level * WIDE + at] = before + seconds(level, at);
-            let needs: Vec<String> = needs.iter().map(|need| name(level - 1, *need)).collect();
-            let script = format!("sleep {}", seconds(level, at));
-            stages += &desk.stage(&name(level, at), &needs, &script)?;
-        }
+pub fn name(at: usize) -> String {
+    format!("s{}-{}", at / WIDE, at % WIDE)
+}
+
+/// Each builds on two of the level before.
+pub fn needs(at: usize) -> Vec<usize> {
+    match at.checked_sub(WIDE) {
+        None => vec![],
+        Some(above) => vec![above, above - above % WIDE + (above + 1) % WIDE],
     }
-    let work: f64 =
-        (0..LEVELS).flat_map(|level| (0..WIDE).map(move |at| seconds(level, at))).sum::<f64>() / SLOTS as f64;
-    let least = path.iter().copied().fold(work, f64::max);
+}
+
+/// Seconds that stages of these lengths take at least: as long as the longest way, or as all of them in so many slots.
+pub fn least(seconds: fn(usize) -> f64) -> f64 {
+    let mut path = [0.0f64; COUNT];
+    for at in 0..COUNT {
+        path[at] = seconds(at) + needs(at).iter().map(|need| path[*need]).fold(0.0, f64::max);
+    }
+    path.into_iter().fold((0..COUNT).map(seconds).sum::<f64>() / SLOTS as f64, f64::max)
+}
+
+/// Seconds until all of it has landed, of stages that sleep, more of them than slots.
+fn sleeping(desk: &Desk<'_>, seconds: fn(usize) -> f64) -> anyhow::Result<f64> {
+    let mut stages = String::new();
+    for at in 0..COUNT {
+        let needs: Vec<String> = needs(at).into_iter().map(name).collect();
+        stages += &desk.stage(&name(at), &needs, &format!("sleep {}", seconds(at)))?;
+    }
     let records = desk.run(&stages)?;
     let landed: Vec<i64> = records.outcomes("land").values().map(|(_, to)| *to).collect();
-    let took = (landed.iter().max().context("nothing landed")? - records.0[0].at) as f64 / 1e3;
-    println!("makespan of {} stages of 2 to 4 s in {SLOTS} slots", LEVELS * WIDE);
+    Ok((landed.iter().max().context("nothing landed")? - records.0[0].at) as f64 / 1e3)
+}
+
+pub fn even(desk: &Desk<'_>) -> anyhow::Result<f64> {
+    sleeping(desk, |_| EVEN)
+}
+
+/// All equally long, the least they could take can be reached, and all that is above it is ours; of different lengths,
+/// nobody who does not know them beforehand reaches it.
+fn makespan(desk: &Desk<'_>, seconds: fn(usize) -> f64) -> anyhow::Result<()> {
+    let (took, least) = (sleeping(desk, seconds)?, least(seconds));
+    let lengths: Vec<f64> = (0..COUNT).map(seconds).collect();
+    let (shortest, longest) =
+        (lengths.iter().copied().fold(f64::MAX, f64::min), lengths.iter().copied().fold(0.0, f64::max));
+    println!("makespan of {COUNT} stages of {shortest} to {longest} s in {SLOTS} slots");
     println!(
-        "  took {took:.2} s, could not take less than {least:.2} s: {:.3} (promised 1.05)",
+        "  took {took:.2} s; could not take less than {least:.2} s: {:.3} (promised 1.05)",
         took / least
     );
+    let ideal = without_us(&lengths);
+    println!("  in the same order, if we took no time at all: {ideal:.2} s, {:.3}", took / ideal);
     Ok(())
+}
+
+/// What it takes when each stage begins as soon as there is a place for it, those of the first levels first.
+fn without_us(lengths: &[f64]) -> f64 {
+    let mut ends: Vec<Option<f64>> = vec![None; lengths.len()];
+    let mut slots = [0.0f64; SLOTS];
+    while let Some(now) = (ends.contains(&None)).then(|| slots.iter().copied().fold(f64::MAX, f64::min)) {
+        let is_over = |need: &usize, at: f64| ends[*need].is_some_and(|end| end <= at);
+        let next = (0..lengths.len())
+            .find(|at| ends[*at].is_none() && needs(*at).iter().all(|need| is_over(need, now)));
+        let free = slots.iter().position(|slot| *slot == now).expect("it is the least of them");
+        match next {
+            Some(at) => {
+                ends[at] = Some(now + lengths[at]);
+                slots[free] = now + lengths[at];
+            }
+            // It waits for the next one to end.
+            None => slots[free] = slots.iter().copied().filter(|slot| *slot > now).fold(f64::MAX, f64::min),
+        }
+    }
+    ends.into_iter().flatten().fold(0.0, f64::max)
 }
 
 /// Stages one after the other, each of which crashes once.
@@ -101,14 +150,14 @@ fn chain(desk: &Desk<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-struct Desk<'a> {
+pub struct Desk<'a> {
     program: &'a Path,
-    home: std::path::PathBuf,
+    pub home: std::path::PathBuf,
     project: std::path::PathBuf,
 }
 
 impl<'a> Desk<'a> {
-    fn new(program: &'a Path, root: &Path) -> anyhow::Result<Desk<'a>> {
+    pub fn new(program: &'a Path, root: &Path) -> anyhow::Result<Desk<'a>> {
         let desk = Desk { program, home: root.join("home"), project: root.join("project") };
         fs::create_dir_all(&desk.home)?;
         fs::create_dir_all(&desk.project)?;
@@ -125,7 +174,7 @@ impl<'a> Desk<'a> {
         Ok(desk)
     }
 
-    fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
+    pub fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = Command::new(program);
         let path = std::env::var_os("PATH").unwrap_or_default();
         command.current_dir(&self.project).env_clear().env("PATH", path).env("HOME", &self.home);
@@ -134,9 +183,15 @@ impl<'a> Desk<'a> {
         command
     }
 
-    fn stage(&self, id: &str, needs: &[String], script: &str) -> anyhow::Result<String> {
+    /// An agent that does this and commits a file.
+    pub fn script(&self, id: &str, script: &str) -> anyhow::Result<std::path::PathBuf> {
         let path = self.home.join(format!("{id}.sh"));
         fs::write(&path, format!("set -e\n{script}\necho {id} >{id}\ngit add -A\ngit commit -qm {id}\n"))?;
+        Ok(path)
+    }
+
+    fn stage(&self, id: &str, needs: &[String], script: &str) -> anyhow::Result<String> {
+        let path = self.script(id, script)?;
         Ok(format!(
             "  - id: {id}\n    working_dir: .\n    dependencies: [{}]\n    client: {{command: [sh, {}]}}\n    acceptance: [\"test -f {id}\"]\n",
             needs.join(", "),

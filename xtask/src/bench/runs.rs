@@ -17,11 +17,11 @@ use serde_json::json;
 use super::memory;
 use super::stats::Spread;
 
-const STAGES: usize = 10_000;
+pub const STAGES: usize = 10_000;
 /// Stages that may run at once: as many levels as stages in one.
 const LEVEL: usize = 100;
-const MERGED: usize = STAGES / 2;
-const AT_WORK: usize = 4;
+pub const MERGED: usize = STAGES / 2;
+pub const AT_WORK: usize = 4;
 /// Looks without a kept board, each of which reads everything.
 const FIRST: usize = 5;
 
@@ -101,7 +101,7 @@ fn told(name: &str, rounds: usize, ask: impl Fn() -> anyhow::Result<Command>) ->
     Ok(spread.p99_us < MOST.as_secs_f64() * 1e6 && peak < MOST_BYTES)
 }
 
-fn write(log: &Path) -> anyhow::Result<u64> {
+pub fn write(log: &Path) -> anyhow::Result<u64> {
     fs::create_dir_all(log.parent().context("a log is in a folder")?)?;
     let mut records = Records { file: std::io::BufWriter::new(fs::File::create(log)?), at: 1_790_000_000 };
     let stages: Vec<Value> = (0..STAGES).map(stage).collect();
@@ -186,10 +186,15 @@ fn commit(number: usize) -> String {
 }
 
 /// Each builds on two of the level before.
+pub fn needs(number: usize) -> Vec<usize> {
+    match number.checked_sub(LEVEL) {
+        None => vec![],
+        Some(same) => vec![same, same - same % LEVEL + (same + 1) % LEVEL],
+    }
+}
+
 fn stage(number: usize) -> Value {
-    let before = number.checked_sub(LEVEL);
-    let needs: Vec<String> =
-        before.map(|same| vec![id(same), id(same - same % LEVEL + (same + 1) % LEVEL)]).unwrap_or_default();
+    let needs: Vec<String> = needs(number).into_iter().map(id).collect();
     let (files, nothing) = (format!("src/part{number}/**"), json!([]));
     json!({
         "id": id(number), "name": format!("Part {number}"), "description": "what is to be done here ".repeat(10),

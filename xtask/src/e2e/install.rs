@@ -48,6 +48,15 @@ pub fn memory_server(cache: &Path) -> Result<PathBuf, Missing> {
         .ok_or_else(|| Missing(format!("{name} has no `dist/index.js`")))
 }
 
+/// A list of tasks for agents, to be measured beside ours.
+pub fn task_master(cache: &Path) -> Result<PathBuf, Missing> {
+    let name = "task-master-ai";
+    let modules = package(name, "0.43.1", &cache.join("task-master"))?;
+    Some(modules.join(".bin/task-master"))
+        .filter(|program| program.exists())
+        .ok_or_else(|| Missing(format!("{name} has no program")))
+}
+
 /// A package of this version, with what it needs: the folder of modules it is in.
 fn package(name: &str, version: &str, prefix: &Path) -> Result<PathBuf, Missing> {
     let modules = prefix.join("node_modules");

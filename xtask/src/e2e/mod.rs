@@ -21,7 +21,7 @@ use crate::program;
 
 mod cases;
 mod clients;
-mod install;
+pub mod install;
 mod options;
 mod outcome;
 mod rig;

@@ -142,7 +142,9 @@ impl Next<'_> {
             Stage::Failing { work, report } if work.fixes < FIXES => match self.is_gone(&work.session) {
                 // A limit of its account holds for the next one, too.
                 true if self.run.held(id).is_some_and(|until| until > self.now) => {}
-                true => self.prepare(id),
+                true if standing.is_preparing => self.prepare(id),
+                // When there is a place for it.
+                true => {}
                 false => {
                     let key =
                         self.key(id, standing, &format!("nudge.{}.{}", standing.spawns, standing.claims));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::retry::{Breaker, breaker};
 use super::run::{Run, Standing};
 use super::spec::StageSpec;
-use super::stage::{Stage, StageId, TRIES};
+use super::stage::{FIXES, Phase, Stage, StageId, TRIES};
 use crate::intent::Sharing;
 use crate::time::Timestamp;
 
@@ -35,8 +35,7 @@ pub struct Schedule {
 pub fn schedule(run: &Run, room: u16, now: Timestamp) -> Schedule {
     let plan = run.plan();
     let mut schedule = Schedule::default();
-    let mut active: Vec<&StageSpec> =
-        plan.stages().iter().filter(|spec| standing(run, spec).is_some_and(Standing::is_active)).collect();
+    let mut active: Vec<&StageSpec> = plan.stages().iter().filter(|spec| has_place(run, spec)).collect();
     let breaker = breaker(run.crashes(), plan.head.backoff, now);
     let slots = match breaker {
         Breaker::HalfOpen => 1,
@@ -62,13 +61,14 @@ pub fn schedule(run: &Run, room: u16, now: Timestamp) -> Schedule {
 fn by_rank(run: &Run, now: Timestamp) -> Vec<&StageSpec> {
     let plan = run.plan();
     let ranks = plan.graph().ranks(&vec![1; plan.stages().len()]);
-    let is_active = |at: &usize| standing(run, &plan.stages()[*at]).is_some_and(Standing::is_active);
-    let active: Vec<usize> = (0..plan.stages().len()).filter(is_active).collect();
+    let active: Vec<usize> =
+        (0..plan.stages().len()).filter(|at| has_place(run, &plan.stages()[*at])).collect();
     let may_start = |spec: &StageSpec| match standing(run, spec).map(|standing| (standing, &standing.stage)) {
         Some((standing, Stage::Ready(_))) => !standing.is_preparing,
         Some((standing, Stage::Conflicted { resolver: None, tries, .. })) => {
             *tries < TRIES && !standing.is_preparing
         }
+        Some((_, Stage::Failing { work, .. })) => work.fixes < FIXES && has_left(run, spec),
         _ => false,
     };
     let mut found: Vec<(usize, &StageSpec)> =
@@ -77,13 +77,30 @@ fn by_rank(run: &Run, now: Timestamp) -> Vec<&StageSpec> {
         let is_late = stopped(run, spec, Breaker::Closed, now).is_some();
         let is_near = active.iter().any(|other| run.are_near(*at, *other));
         let out = plan.graph().wanted_by(*at).len();
-        (is_late, is_near, std::cmp::Reverse(ranks[*at]), std::cmp::Reverse(out), spec.id.clone())
+        // What is nearly done is done before anything new.
+        let is_new = !matches!(standing(run, spec).map(|it| &it.stage), Some(Stage::Failing { .. }));
+        (is_late, is_new, is_near, std::cmp::Reverse(ranks[*at]), std::cmp::Reverse(out), spec.id.clone())
     });
     found.into_iter().map(|(_, spec)| spec).collect()
 }
 
 fn standing<'a>(run: &'a Run, spec: &StageSpec) -> Option<&'a Standing> {
     run.standing(&spec.id)
+}
+
+/// One of the places for agents is taken: one is at work for it, or about to be.
+fn has_place(run: &Run, spec: &StageSpec) -> bool {
+    standing(run, spec).is_some_and(Standing::is_active) && !has_left(run, spec)
+}
+
+/// Its agent is gone, and its work is looked at or was found wanting. Checks may take long, and nobody waits for a place
+/// that nobody has.
+fn has_left(run: &Run, spec: &StageSpec) -> bool {
+    standing(run, spec).is_some_and(|standing| match &standing.stage {
+        Stage::Running(work) => work.phase == Phase::Verify && run.ended(&work.session).is_some(),
+        Stage::Failing { work, .. } => !standing.is_preparing && run.ended(&work.session).is_some(),
+        _ => false,
+    })
 }
 
 /// What has nothing to do with the others.

@@ -1,6 +1,7 @@
 //! A run as plain data for screens. A board is what the records tell and changes only when they do; a view lays over it
 //! what moves by itself: the clock, and what supervisors see of the agents at work.
 
+mod part;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -19,6 +20,7 @@ use super::world::World;
 use crate::text::Text;
 use crate::time::Timestamp;
 
+pub use part::Rest;
 pub use state::{State, Tone};
 
 /// What the records of a run tell. It can be written down and read back, for whoever has no time to fold.
@@ -36,6 +38,8 @@ pub struct Board {
     pub target_held: Option<Text<300>>,
     /// By level, then by id.
     pub rows: Vec<Row>,
+    /// Of stages that have no row here.
+    pub rest: Rest,
 }
 
 /// One stage.
@@ -137,6 +141,7 @@ impl Board {
             moved: timed.moved,
             target_held: run.target_held().map(|why| Text::new(telling::target_held(why))),
             rows,
+            rest: Rest::default(),
         }
     }
 
@@ -153,7 +158,7 @@ impl Board {
     }
 
     pub fn is_over(&self) -> bool {
-        self.rows.iter().all(|row| row.state.is_over())
+        self.rows.iter().all(|row| row.state.is_over()) && self.rest.progress.is_over()
     }
 }
 
@@ -190,7 +195,7 @@ pub struct Attention {
     pub text: String,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
     pub total: usize,
     pub done: usize,
@@ -209,6 +214,29 @@ impl Progress {
         let over = (self.done + self.skipped) * 100;
         u8::try_from(over.checked_div(self.total).unwrap_or(100)).unwrap_or(100)
     }
+
+    pub fn is_over(self) -> bool {
+        self.done + self.skipped == self.total
+    }
+
+    fn count(&mut self, state: State) {
+        let counted = match state {
+            State::Done => &mut self.done,
+            State::Skipped => &mut self.skipped,
+            State::Waiting => &mut self.waiting,
+            State::Ready | State::Held => &mut self.ready,
+            State::Asking | State::Review | State::Blocked => &mut self.stuck,
+            State::Running
+            | State::Verifying
+            | State::HandingOff
+            | State::Failing
+            | State::Merging
+            | State::Conflicted
+            | State::MergeHeld => &mut self.active,
+        };
+        *counted += 1;
+        self.total += 1;
+    }
 }
 
 /// From here on an agent is told to think of its end.
@@ -221,8 +249,8 @@ impl<'a> View<'a> {
             board,
             lines: Vec::with_capacity(board.rows.len()),
             attention: Vec::new(),
-            progress: Progress { total: board.rows.len(), ..Progress::default() },
-            used: None,
+            progress: board.rest.progress,
+            used: board.rest.used,
             now,
         };
         for row in &board.rows {
@@ -230,7 +258,7 @@ impl<'a> View<'a> {
                 Agent::AtWork { session } => seen.get(session),
                 Agent::None | Agent::Gone { .. } => None,
             };
-            view.count(row);
+            view.progress.count(row.state);
             let line = Line {
                 row,
                 context: match &row.agent {
@@ -257,24 +285,6 @@ impl<'a> View<'a> {
         // Stable: by level and id within one tone.
         view.attention.sort_by_key(|attention| attention.tone != Tone::Blocked);
         view
-    }
-
-    fn count(&mut self, row: &Row) {
-        let counted = match row.state {
-            State::Done => &mut self.progress.done,
-            State::Skipped => &mut self.progress.skipped,
-            State::Waiting => &mut self.progress.waiting,
-            State::Ready | State::Held => &mut self.progress.ready,
-            State::Asking | State::Review | State::Blocked => &mut self.progress.stuck,
-            State::Running
-            | State::Verifying
-            | State::HandingOff
-            | State::Failing
-            | State::Merging
-            | State::Conflicted
-            | State::MergeHeld => &mut self.progress.active,
-        };
-        *counted += 1;
     }
 
     fn attend(&mut self, line: &Line<'_>, live: Option<&Seen>) {

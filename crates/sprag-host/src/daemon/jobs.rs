@@ -26,7 +26,8 @@ use super::{anchor, confine, look, surroundings};
 use crate::disk::Disk;
 use crate::env;
 use crate::git::landing::{self, Refused, Swapped};
-use crate::git::{proof, worktrees};
+use crate::git::proof;
+use crate::git::worktrees::{self, Branch};
 use crate::supervise::site::{Probe, Site, Word};
 
 /// How long all that a stage sets up may take.
@@ -275,10 +276,14 @@ impl Job {
         worktrees::keep_out_of_sight(root, disk)?;
         worktrees::make_room(root, &path)?;
         let why = format!("stage `{}`", stage.as_str());
-        worktrees::add(root, &path, &branch, base.0.as_str(), &why)?;
-        // A branch that is there already was made from an earlier one.
-        let base = landing::common(root, base.0.as_str(), &format!("refs/heads/{branch}"))?;
-        Ok(Outcome::Worktree { base: Commit(Text::new(base)) })
+        let base = match worktrees::add(root, &path, &branch, base.0.as_str(), &why)? {
+            Branch::New => base.clone(),
+            Branch::Old => {
+                let branch = format!("refs/heads/{branch}");
+                Commit(Text::new(landing::common(root, base.0.as_str(), &branch)?))
+            }
+        };
+        Ok(Outcome::Worktree { base })
     }
 
     /// A supervisor of an earlier reign may be about to take the session on, and leaves it when it finds that it has

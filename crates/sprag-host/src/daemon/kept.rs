@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use sprag_core::digest::Digest;
-use sprag_core::plan::view::Board;
+use sprag_core::plan::view::{Board, Row};
 use sprag_core::session::Process;
 
 use crate::disk::{self, Disk};
 
 /// Another build may mean something else by the same bytes.
-const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "/board/2");
+const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "/board/3");
 /// Larger than that of ten thousand stages.
 const LARGEST: u64 = 64 * 1024 * 1024;
 /// Of the log at both ends: the start names the run, the end the last thing that happened.
@@ -26,7 +26,16 @@ struct Kept {
     covers: Covers,
     /// Who keeps it up to date.
     by: Option<Process>,
+    /// Without the rows that stand behind all this.
     board: Board,
+}
+
+/// How much of a board is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Want {
+    /// Rows that somebody may want to know of, if there are many; the others are counted.
+    Telling,
+    All,
 }
 
 /// What of a log a board was made from. A log is only ever appended to, so that its ends tell it from all others.
@@ -64,11 +73,18 @@ fn part(file: &File, from: u64, size: u64) -> io::Result<String> {
 }
 
 /// `None`: there is none of this log.
-pub fn load(log: &Path) -> Option<Found> {
+pub fn load(log: &Path, want: Want) -> Option<Found> {
     let bytes = disk::read_regular(&path(log), LARGEST).ok()?;
-    let kept: Kept = postcard::from_bytes(&bytes).ok()?;
+    let (kept, rest): (Kept, &[u8]) = postcard::take_from_bytes(&bytes).ok()?;
     let is_ours = kept.build == BUILD && Covers::of(log, kept.covers.bytes).ok()? == kept.covers;
-    is_ours.then_some(Found { board: kept.board, bytes: kept.covers.bytes, by: kept.by })
+    if !is_ours {
+        return None;
+    }
+    let board = match want {
+        Want::Telling => kept.board,
+        Want::All => kept.board.joined(postcard::from_bytes(rest).ok()?),
+    };
+    Some(Found { board, bytes: kept.covers.bytes, by: kept.by })
 }
 
 pub fn keep(
@@ -78,7 +94,9 @@ pub fn keep(
     by: Option<Process>,
     board: Board,
 ) -> io::Result<()> {
+    let (board, rest): (Board, Vec<Row>) = board.split();
     let kept = Kept { build: BUILD.to_owned(), covers, by, board };
     let bytes = postcard::to_allocvec(&kept).map_err(io::Error::other)?;
+    let bytes = postcard::to_extend(&rest, bytes).map_err(io::Error::other)?;
     disk::replace_derived(disk, &path(log), &bytes)
 }

@@ -17,24 +17,41 @@ use crate::supervise::site::Probe;
 
 /// How the target stands to the trunk. `known` is where it was when we last had to do with it.
 pub fn target(ground: &Ground, known: &Commit, trunk: &Commit) -> Result<Target, Refused> {
-    let root = ground.root.as_path();
-    let Some(now) = landing::resolve(root, &ground.target)? else { return Ok(Target::Gone) };
-    let commit = Commit(Text::new(&now));
-    if !landing::contains(root, known.0.as_str(), &now)? {
+    match landing::resolve(&ground.root, &ground.target)? {
+        Some(now) => stands(ground, known, trunk, &now, || is_checked_out(ground)),
+        None => Ok(Target::Gone),
+    }
+}
+
+/// The same of one that is known to be at a commit.
+pub fn stands(
+    ground: &Ground,
+    known: &Commit,
+    trunk: &Commit,
+    now: &str,
+    is_checked_out: impl FnOnce() -> Result<bool, Refused>,
+) -> Result<Target, Refused> {
+    let has = |commit: &str, within: &str| {
+        Ok::<_, Refused>(commit == within || landing::contains(&ground.root, commit, within)?)
+    };
+    let commit = Commit(Text::new(now));
+    if !has(known.0.as_str(), now)? {
         return Ok(Target::Rewritten(commit));
     }
-    if !landing::contains(root, &now, trunk.0.as_str())? {
+    if !has(now, trunk.0.as_str())? {
         return Ok(Target::Ahead(commit));
     }
+    Ok(if is_checked_out()? { Target::CheckedOut(commit) } else { Target::Behind(commit) })
+}
+
+/// Whether somebody has the target before them.
+pub fn is_checked_out(ground: &Ground) -> Result<bool, Refused> {
     // An agent can say that its worktree is at any branch.
     let ours = ground.root.join(".worktrees");
     let is_it = |it: &worktrees::Listed| {
         it.branch.as_deref() == Some(ground.target.as_str()) && !it.path.starts_with(&ours)
     };
-    Ok(match worktrees::list(root)?.iter().any(is_it) {
-        true => Target::CheckedOut(commit),
-        false => Target::Behind(commit),
-    })
+    Ok(worktrees::list(&ground.root)?.iter().any(is_it))
 }
 
 /// The head of a stage's branch, if all of it is in the trunk: then it has done its work.
@@ -61,6 +78,9 @@ pub fn lost(ground: &Ground, run: &Run) -> BTreeSet<StageId> {
 pub fn worktree(ground: &Ground, stage: &StageId, base: &Commit) -> Result<Found, Refused> {
     let root = ground.root.as_path();
     let path = ground.worktree(stage);
+    if !worktrees::is_known(root, &path) {
+        return Ok(Found::Nothing);
+    }
     let listed = worktrees::list(root)?.into_iter().find(|it| it.path == path);
     let branch = format!("refs/heads/{}", stage.branch());
     // All files of its branch are there, or it is half of one.
@@ -111,7 +131,7 @@ pub fn found(ground: &Ground, run: &Run, key: &Key, effect: &Effect) -> Result<F
         },
         Effect::RemoveWorktree { stage } => {
             let path = ground.worktree(stage);
-            let is_known = worktrees::list(root)?.iter().any(|it| it.path == path);
+            let is_known = worktrees::is_known(root, &path);
             let is_left = is_known || path.exists() || merged_branch(ground, stage)?.is_some();
             if is_left { Found::Nothing } else { Found::Gone }
         }

@@ -15,12 +15,12 @@ use sprag_core::plan::reconcile::{Action, reconcile};
 use sprag_core::plan::record::{Effect, Ended, Outcome, Progress, Recorded};
 use sprag_core::plan::run::Run;
 use sprag_core::plan::said::Speaker;
-use sprag_core::plan::stage::{Commit, Failure, Key, StageId};
+use sprag_core::plan::stage::{Failure, Key, StageId};
 use sprag_core::plan::world::{Alive, Mood, Session, World};
-use sprag_core::text::Text;
 use sprag_core::time::Timestamp;
 
 use super::board::Board;
+use super::glance::Glance;
 use super::jobs::{Ground, Job};
 use super::log::Log;
 use super::view::Keeper;
@@ -100,6 +100,7 @@ pub struct Runner<'a> {
     busy: BTreeSet<Key>,
     watched: BTreeSet<Key>,
     vitals: Vitals,
+    glance: Glance,
     news: Receiver<News>,
     tell: Sender<News>,
     manner: Manner,
@@ -128,6 +129,7 @@ impl<'a> Runner<'a> {
         listen(&ground, &tell);
         Runner {
             log,
+            glance: Glance::new(&ground),
             ground,
             busy: BTreeSet::new(),
             watched: BTreeSet::new(),
@@ -342,14 +344,12 @@ impl<'a> Runner<'a> {
 
     fn look(&mut self) -> io::Result<World> {
         let ground = self.ground.clone();
-        // Git that cannot say it now is asked again at the next look.
-        let trunk = landing::resolve(&ground.root, &ground.trunk()).ok();
         let mut world = World {
             busy: self.busy.clone(),
             room: self.manner.slots,
             mood: self.mood,
-            trunk: trunk.map(|trunk| Commit(Text::new(trunk.unwrap_or_default()))),
-            target: look::target(&ground, self.log.run().target(), self.log.run().queue().trunk()).ok(),
+            trunk: self.glance.trunk(&ground),
+            target: self.glance.target(&ground, self.log.run().target(), self.log.run().queue().trunk()),
             lost: look::lost(&ground, self.log.run()),
             ..World::default()
         };

@@ -16,6 +16,7 @@ use sprag_core::session::Process;
 use sprag_core::time::Timestamp;
 
 use super::jobs::site_of;
+pub use super::kept::Want;
 use super::kept::{self as board, Covers};
 use super::log::{self, Log};
 use crate::disk::RealDisk;
@@ -57,14 +58,14 @@ pub fn list(run: &Path) -> io::Result<Vec<Listed>> {
 }
 
 /// What the records of a run tell; `None` where they tell of none.
-pub fn board(run: &Path, log: &Path, now: Timestamp) -> io::Result<Option<Board>> {
+pub fn board(run: &Path, log: &Path, want: Want, now: Timestamp) -> io::Result<Option<Board>> {
     let bytes = match fs::metadata(log) {
         Ok(about) => about.len(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
     if bytes > SHORT
-        && let Some(found) = board::load(log)
+        && let Some(found) = board::load(log, want)
         && (found.bytes == bytes || is_kept_up(age(log), found.by))
     {
         return Ok(Some(found.board));

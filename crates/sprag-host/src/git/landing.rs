@@ -90,6 +90,20 @@ pub fn tree_of(dir: &Path, commit: &str) -> Result<Option<String>, Refused> {
     look_up(dir, &format!("{commit}^{{tree}}"))
 }
 
+/// What is checked out, and its tree; `None` where nothing was ever committed.
+pub fn head_of(dir: &Path) -> Result<Option<(String, String)>, Refused> {
+    let ran = act(dir, &["rev-list", "--max-count=1", "--format=%H %T", "HEAD", "--"], &[])?;
+    let text = String::from_utf8_lossy(&ran.stdout);
+    match text.lines().nth(1).and_then(|line| line.split_once(' ')) {
+        Some((head, tree)) if ran.succeeded() && is_object_name(head) && is_object_name(tree) => {
+            Ok(Some((head.to_owned(), tree.to_owned())))
+        }
+        // It may be that there is no commit, and git says so in words alone.
+        _ if look_up(dir, "HEAD^{commit}")?.is_none() => Ok(None),
+        _ => Err(refused(&ran)),
+    }
+}
+
 fn look_up(dir: &Path, name: &str) -> Result<Option<String>, Refused> {
     let ran = act(dir, &["rev-parse", "--verify", "--quiet", "--end-of-options", name], &[])?;
     match ran.ending {
@@ -98,11 +112,20 @@ fn look_up(dir: &Path, name: &str) -> Result<Option<String>, Refused> {
     }
 }
 
-/// When a commit was made: what is made from it again later is the same.
-pub fn date(dir: &Path, commit: &str) -> Result<Timestamp, Refused> {
-    let ran = act(dir, &["show", "-s", "--format=%ct", "--end-of-options", commit], &[])?;
-    let seconds = String::from_utf8_lossy(&ran.stdout).trim().parse::<i64>().map_err(|_| refused(&ran))?;
-    Ok(Timestamp::from_millis(seconds.saturating_mul(1000)))
+/// When a commit was made that another does not have in its history: what is made from the two again later is the same.
+/// `None`: it has.
+pub fn new_since(dir: &Path, commit: &str, within: &str) -> Result<Option<Timestamp>, Refused> {
+    let without = format!("^{within}");
+    let args = ["rev-list", "--max-count=1", "--format=%ct", commit, without.as_str(), "--"];
+    let ran = act(dir, &args, &[])?;
+    if !ran.succeeded() {
+        return Err(refused(&ran));
+    }
+    // The name of the commit stands on a line before it.
+    let text = String::from_utf8_lossy(&ran.stdout);
+    let Some(seconds) = text.lines().nth(1) else { return Ok(None) };
+    let seconds = seconds.trim().parse::<i64>().map_err(|_| refused(&ran))?;
+    Ok(Some(Timestamp::from_millis(seconds.saturating_mul(1000))))
 }
 
 /// Paths that one side has changed since it parted from the other.
@@ -180,6 +203,12 @@ pub enum Swapped {
 pub fn swap(dir: &Path, reference: &str, to: &str, from: Option<&str>) -> Result<Swapped, Refused> {
     let ran = act(dir, &["update-ref", "--no-deref", reference, to, from.unwrap_or(NONE)], &[])?;
     settled(dir, reference, from, &ran)
+}
+
+/// Gives a commit a name of ours, whatever had it before.
+pub fn pin(dir: &Path, reference: &str, to: &str) -> Result<(), Refused> {
+    let ran = act(dir, &["update-ref", "--no-deref", reference, to], &[])?;
+    if ran.succeeded() { Ok(()) } else { Err(refused(&ran)) }
 }
 
 /// Moves the branch that is checked out, and its files, on to a commit ahead of it. Git refuses what is not ahead,
@@ -315,6 +344,28 @@ mod tests {
         assert_eq!(contains_all(git.dir(), &[&first, &second], &second), Ok(true));
         assert_eq!(contains_all(git.dir(), &[&first, &side], &second), Ok(false));
         assert!(contains_all(git.dir(), &["0123456789012345678901234567890123456789"], &second).is_err());
+    }
+
+    #[test]
+    fn what_is_new_is_dated_by_itself_and_not_by_what_it_brings_along() {
+        let git = Scratch::new();
+        let base = git.commit("a", "1");
+        let dated = |path: &str, second: &str| {
+            git.commit(path, "x");
+            let date = format!("user.date={second}");
+            git.run(&["-c", &date, "commit", "-q", "--amend", "--no-edit", "--date", second]);
+            git.run(&["rev-parse", "HEAD"])
+        };
+        let (_older, head) = (dated("b", "1900000000 +0000"), dated("c", "1800000000 +0000"));
+        let at = git.run(&["show", "-s", "--format=%ct", &head]).parse::<i64>().unwrap();
+        assert_eq!(new_since(git.dir(), &head, &base), Ok(Some(Timestamp::from_millis(at * 1000))));
+        assert_eq!(new_since(git.dir(), &base, &head), Ok(None));
+        assert_eq!(new_since(git.dir(), &head, &head), Ok(None));
+        assert!(new_since(git.dir(), "no-such", &head).is_err());
+        assert_eq!(
+            head_of(git.dir()).unwrap(),
+            Some((head.clone(), tree_of(git.dir(), &head).unwrap().unwrap()))
+        );
     }
 
     #[test]

@@ -25,6 +25,9 @@ fn alone() -> MutexGuard<'static, ()> {
 /// That it is at another commit is seen without.
 const INTO_NONE: &str = "--ignore-submodules=dirty";
 
+/// Files about a worktree are a line each.
+const LINE: u64 = 4096;
+
 /// What git knows of a worktree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Listed {
@@ -83,16 +86,30 @@ fn put_pipes_aside(dir: &Path) {
 
 /// Makes a worktree on a branch of its own. A branch that is there already is taken as it is: the work of an
 /// earlier attempt goes on.
-pub fn add(dir: &Path, path: &Path, branch: &str, base: &str, why: &str) -> Result<(), Refused> {
+pub fn add(dir: &Path, path: &Path, branch: &str, base: &str, why: &str) -> Result<Branch, Refused> {
     let _alone = alone();
     let at = text_of(path)?;
     let reference = format!("refs/heads/{branch}");
     let mut args = vec!["worktree", "add", "--quiet", "--lock", "--reason", why];
-    match resolve(dir, &reference)? {
-        Some(_) => args.extend([at, branch]),
-        None => args.extend(["--no-track", "-b", branch, at, base]),
-    }
-    done(act(dir, &args, &[])?).map(|_| ())
+    let was = match resolve(dir, &reference)? {
+        Some(_) => {
+            args.extend([at, branch]);
+            Branch::Old
+        }
+        None => {
+            args.extend(["--no-track", "-b", branch, at, base]);
+            Branch::New
+        }
+    };
+    done(act(dir, &args, &[])?).map(|_| was)
+}
+
+/// Whose branch a worktree was made on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Branch {
+    New,
+    /// Of an earlier attempt.
+    Old,
 }
 
 /// A worktree of one commit, on no branch.
@@ -232,7 +249,7 @@ fn refuse_nested(worktree: &Path, head: Option<&str>, env: &[(&str, &OsStr)]) ->
 /// nothing of. Whosever that is, it is not thrown away.
 pub fn make_room(dir: &Path, path: &Path) -> Result<(), Refused> {
     let _alone = alone();
-    let known = listed(dir)?.into_iter().find(|it| it.path == path);
+    let known = known(dir, path);
     match (known, path.exists()) {
         (Some(known), false) => take_away(dir, path, Some(known)),
         (None, true) => put_aside(path),
@@ -243,7 +260,7 @@ pub fn make_room(dir: &Path, path: &Path) -> Result<(), Refused> {
 /// Lets git forget a worktree, and leaves its folder under another name: somebody may want what is in it.
 pub fn set_aside(dir: &Path, path: &Path) -> Result<(), Refused> {
     let _alone = alone();
-    let known = listed(dir)?.into_iter().find(|it| it.path == path);
+    let known = known(dir, path);
     if path.exists() {
         put_aside(path)?;
     }
@@ -261,22 +278,47 @@ fn put_aside(path: &Path) -> Result<(), Refused> {
 /// Takes a worktree away. What it holds must have been kept.
 pub fn remove(dir: &Path, path: &Path) -> Result<(), Refused> {
     let _alone = alone();
-    let known = listed(dir)?.into_iter().find(|it| it.path == path);
-    take_away(dir, path, known)
+    take_away(dir, path, known(dir, path))
 }
 
-fn take_away(dir: &Path, path: &Path, known: Option<Listed>) -> Result<(), Refused> {
+/// What git has on record of a worktree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Known {
+    Locked,
+    Open,
+}
+
+/// Read as git would read it, without asking it; `None`: it knows of no worktree there.
+fn known(dir: &Path, path: &Path) -> Option<Known> {
+    put_pipes_aside(dir);
+    let all = fs::read_dir(places::common_dir(dir)?.join("worktrees")).ok()?;
+    let entry = path.join(".git");
+    let is_it = |known: &PathBuf| {
+        let line = disk::read_small(&known.join("gitdir"), LINE).unwrap_or_default();
+        places::tidy(&known.join(line.trim_end())) == entry
+    };
+    let found = all.flatten().map(|known| known.path()).find(is_it)?;
+    Some(if found.join("locked").exists() { Known::Locked } else { Known::Open })
+}
+
+/// Whether git knows of a worktree at a path.
+pub fn is_known(dir: &Path, path: &Path) -> bool {
+    // One that is being made cannot be read.
+    let _alone = alone();
+    known(dir, path).is_some()
+}
+
+fn take_away(dir: &Path, path: &Path, known: Option<Known>) -> Result<(), Refused> {
     let at = text_of(path)?;
-    if known.as_ref().is_some_and(|it| it.locked.is_some()) {
+    let Some(known) = known else { return Ok(()) };
+    // Twice: also one that is locked.
+    if path.join(".git").exists() {
+        return done(act(dir, &["worktree", "remove", "--force", "--force", at], &[])?).map(|_| ());
+    }
+    if known == Known::Locked {
         done(act(dir, &["worktree", "unlock", at], &[])?)?;
     }
-    match known {
-        Some(it) if it.is_prunable || !path.exists() => {
-            done(act(dir, &["worktree", "prune"], &[])?).map(|_| ())
-        }
-        Some(_) => done(act(dir, &["worktree", "remove", "--force", at], &[])?).map(|_| ()),
-        None => Ok(()),
-    }
+    done(act(dir, &["worktree", "prune"], &[])?).map(|_| ())
 }
 
 fn done(ran: Ran) -> Result<Ran, Refused> {
@@ -320,8 +362,10 @@ mod tests {
         assert!(is_clean(&path).unwrap());
         fs::write(path.join("new"), "x").unwrap();
         assert!(!is_clean(&path).unwrap());
+        assert_eq!(known(git.dir(), &path), Some(Known::Locked));
         remove(git.dir(), &path).unwrap();
         assert!(!path.exists());
+        assert!(!is_known(git.dir(), &path) && !is_known(git.dir(), git.dir()));
         add(git.dir(), &path, "sprag/one", &base, "again").unwrap();
         assert!(path.join("a").exists(), "the branch of the first attempt is taken up");
     }

@@ -24,7 +24,8 @@ use crate::store::Store;
 
 pub struct Library {
     segments: Vec<Mapped>,
-    rows: Vec<Rows>,
+    /// One for each segment.
+    rows: Vec<Option<Rows>>,
     columns: Option<Mapped>,
     /// What came since, as a segment of its own.
     tail: Vec<u8>,
@@ -90,7 +91,7 @@ impl Library {
         let Index { manifest, segments, columns } = index.unwrap_or_default();
         let mut library = Library {
             behind: Behind { is_broken: manifest.is_none() && !wanted.is_empty(), ..Behind::default() },
-            rows: segments.iter().filter_map(Rows::of).collect(),
+            rows: segments.iter().map(Rows::of).collect(),
             segments,
             columns,
             tail: Vec::new(),
@@ -262,7 +263,7 @@ impl Library {
                 open: open(number, &segment),
                 segment,
                 owner: all_served.then(|| std::ptr::from_ref(self).addr()),
-                rows: self.rows.get(number).map(|rows| rows as &dyn query::Rows),
+                rows: self.rows.get(number).and_then(Option::as_ref).map(|rows| rows as &dyn query::Rows),
             })
             .collect()
     }
@@ -331,6 +332,10 @@ impl Library {
     }
 }
 
+/// Up to this many bytes of vectors are looked at where they are mapped: the pages around each row that come with it
+/// hold the next one.
+const DENSE: u64 = 4 * 1024 * 1024;
+
 /// The rows of a segment, read from its file.
 #[derive(Debug)]
 struct Rows {
@@ -339,8 +344,12 @@ struct Rows {
 }
 
 impl Rows {
+    /// `None`: they are looked at where they are mapped.
     fn of(mapped: &Mapped) -> Option<Rows> {
         let segment = Segment::open(mapped).ok()?;
+        if u64::from(segment.count()) * table::DIMS as u64 <= DENSE {
+            return None;
+        }
         Some(Rows { file: mapped.file.try_clone().ok()?, starts: segment.starts() })
     }
 }

@@ -4,7 +4,7 @@ use ratatui::backend::TestBackend;
 use sprag_core::plan::seen::{Context, Seen, Used};
 use sprag_core::plan::stage::{Commit, Key, StageId};
 use sprag_core::plan::telling::Because;
-use sprag_core::plan::view::{Agent, Board, Past, Row as Stage, State};
+use sprag_core::plan::view::{Agent, Board, Past, Rest, Row as Stage, State};
 use sprag_core::text::Text;
 use sprag_core::time::Timestamp;
 use std::collections::BTreeMap;
@@ -43,6 +43,7 @@ fn board(rows: Vec<Stage>) -> Board {
         moved: at,
         target_held: None,
         rows,
+        rest: Rest::default(),
     }
 }
 

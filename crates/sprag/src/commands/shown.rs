@@ -7,7 +7,7 @@ use sprag_core::plan::seen::Seen;
 use sprag_core::plan::stage::Key;
 use sprag_core::plan::view::{Board, Row, View};
 use sprag_core::time::Timestamp;
-use sprag_host::daemon::view::{self, Listed};
+use sprag_host::daemon::view::{self, Listed, Want};
 
 use super::Cx;
 use crate::failure::Failure;
@@ -23,9 +23,14 @@ pub struct Shown {
 
 /// `None`: nothing was ever run here.
 pub fn find(cx: &Cx, plan: Option<&str>) -> Result<Option<Shown>, Failure> {
+    look(cx, plan, Want::All)
+}
+
+/// The same, of which only so much is wanted.
+pub fn look(cx: &Cx, plan: Option<&str>, want: Want) -> Result<Option<Shown>, Failure> {
     let dir = dir(cx)?;
     let Some((listed, others)) = choose(&dir, plan)? else { return Ok(None) };
-    let board = view::board(&dir, &listed.log, cx.now).map_err(|error| Failure::run_unread(&error))?;
+    let board = view::board(&dir, &listed.log, want, cx.now).map_err(|error| Failure::run_unread(&error))?;
     Ok(board.map(|board| Shown { dir, listed, board, others }))
 }
 
@@ -40,7 +45,7 @@ pub fn all(cx: &Cx) -> Result<Vec<(Listed, Board)>, Failure> {
     let unread = |error| Failure::run_unread(&error);
     let mut found = Vec::new();
     for listed in view::list(&dir).map_err(unread)? {
-        if let Some(board) = view::board(&dir, &listed.log, cx.now).map_err(unread)? {
+        if let Some(board) = view::board(&dir, &listed.log, Want::All, cx.now).map_err(unread)? {
             found.push((listed, board));
         }
     }

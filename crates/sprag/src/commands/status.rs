@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::json;
 use sprag_core::obligation::Debts;
 use sprag_core::view::{Open, Sessions, Status};
+use sprag_host::daemon::view::Want;
 use sprag_host::reports::LIVE_SECONDS;
 use sprag_host::walk::World;
 use sprag_host::{facts, journal, projections};
@@ -62,7 +63,8 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     if args.live {
         return live::run(cx, args.plan.as_deref());
     }
-    let shown = shown::find(cx, args.plan.as_deref())?;
+    let want = if args.all || args.json { Want::All } else { Want::Telling };
+    let shown = shown::look(cx, args.plan.as_deref(), want)?;
     if args.compact {
         return compact(shown.as_ref(), cx);
     }

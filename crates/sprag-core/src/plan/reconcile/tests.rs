@@ -319,3 +319,22 @@ fn records_are_lines_of_the_log() {
     foreign.kind = "plan.started".to_owned();
     assert_eq!(Recorded::read(&foreign), None);
 }
+
+#[test]
+fn while_work_is_looked_at_somebody_else_has_the_place_and_what_is_red_is_next() {
+    let mut plan = plan(&[("a", "", "x"), ("b", "", "y"), ("c", "", "z")]);
+    plan["slots"] = serde_json::json!(1);
+    let mut story = Story::new(plan);
+    story.up_to_work("a");
+    assert_eq!(story.next(), Vec::<String>::new(), "there is one place");
+    story.session("a/1/spawn.0", Session::Over(Ended::Well));
+    assert_eq!(story.next(), ["session.ended"]);
+    assert_eq!(story.next(), ["stage.happened"]);
+    assert_eq!(story.next(), ["do r/a/1/claim.0", "do r/b/1/worktree.0"]);
+    story.came_to("a/1/claim.0", Outcome::Red { report: Text::new("one is red") });
+    assert_eq!(story.next(), Vec::<String>::new(), "it waits for its turn");
+    story.came_to("b/1/worktree.0", Outcome::Failed { failure: Failure::Auth, why: Text::new("no") });
+    let next = story.next();
+    assert!(next.contains(&"do r/a/1/brief.1".to_owned()), "before `c`, which is new: {next:?}");
+    assert!(!next.iter().any(|it| it.starts_with("do r/c/")), "{next:?}");
+}

@@ -36,8 +36,7 @@ impl Job {
     pub(super) fn check(&self, stage: &StageId, of: Checking, disk: &dyn Disk) -> Result<Outcome, Wrong> {
         let Some(spec) = &self.spec else { return Ok(failed(Failure::Setup, "the plan has no such stage")) };
         let worktree = self.ground.worktree(stage);
-        let head = landing::resolve(&worktree, "HEAD")?.unwrap_or_default();
-        let tree = landing::tree_of(&worktree, "HEAD")?.unwrap_or_default();
+        let (head, tree) = landing::head_of(&worktree)?.unwrap_or_default();
         if of == Checking::Before {
             let red = self.looking(&worktree, Whose::of(spec), &tree, disk, |place| {
                 verification::commands(place, What::AfterStage, &spec.before_stage)

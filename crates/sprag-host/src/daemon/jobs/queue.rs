@@ -27,27 +27,25 @@ impl Job {
             let tree = landing::tree_of(root, commit)?.unwrap_or_default();
             Ok::<_, Refused>(Merged::Clean { commit: commit.to_owned(), tree })
         };
-        let made = if landing::contains(root, head, on)? {
-            as_it_is(on)?
-        } else if self.spec.is_none() && landing::contains(root, on, head)? {
+        let made = match landing::new_since(root, head, on)? {
+            None => as_it_is(on)?,
             // What others put on the target on top of all that is merged needs no merge.
-            as_it_is(head)?
-        } else {
-            let message = match &self.spec {
-                Some(spec) => format!("Merge stage `{}`", spec.id.as_str()),
-                None => format!("Merge `{}`", self.ground.target_name()),
-            };
-            let at = landing::date(root, head)?;
-            let recipe =
-                Recipe { onto: on, head, message: &message, name: "Sprag", mail: "sprag@localhost", at };
-            landing::merge(root, &recipe)?
+            Some(_) if self.spec.is_none() && landing::contains(root, on, head)? => as_it_is(head)?,
+            Some(at) => {
+                let message = match &self.spec {
+                    Some(spec) => format!("Merge stage `{}`", spec.id.as_str()),
+                    None => format!("Merge `{}`", self.ground.target_name()),
+                };
+                let recipe =
+                    Recipe { onto: on, head, message: &message, name: "Sprag", mail: "sprag@localhost", at };
+                landing::merge(root, &recipe)?
+            }
         };
         Ok(match made {
             Merged::Clean { commit, tree } => {
                 // Nobody clears away what has a name.
                 let pin = format!("refs/sprag/{}/cand/{number}", self.ground.plan);
-                let before = landing::resolve(root, &pin)?;
-                landing::swap(root, &pin, &commit, before.as_deref())?;
+                landing::pin(root, &pin, &commit)?;
                 Outcome::Made { commit: Commit(Text::new(commit)), tree: Commit(Text::new(tree)) }
             }
             Merged::Conflict { paths } => {

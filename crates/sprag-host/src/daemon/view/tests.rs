@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use sprag_core::plan::record::{Effect, Outcome, Recorded, key};
 use sprag_core::plan::seen::Used;
 use sprag_core::plan::stage::{Commit, StageId};
-use sprag_core::plan::view::State;
+use sprag_core::plan::view::{State, View};
 use sprag_core::text::Text;
 
 use super::*;
@@ -72,7 +72,7 @@ impl Place {
     }
 
     fn board(&self) -> Option<Board> {
-        board(self.dir.path(), &self.log, now()).unwrap()
+        board(self.dir.path(), &self.log, Want::All, now()).unwrap()
     }
 
     fn running(&self) -> usize {
@@ -114,6 +114,19 @@ fn a_long_log_is_folded_once_and_again_when_it_grows() {
 }
 
 #[test]
+fn who_wants_what_tells_reads_the_rows_at_work_and_the_counts_of_all_others() {
+    let place = Place::new(500);
+    place.start(1);
+    let all = place.board().unwrap();
+    let telling = board(place.dir.path(), &place.log, Want::Telling, now()).unwrap().unwrap();
+    assert_eq!((all.rows.len(), telling.rows.len()), (500, 1));
+    let none = BTreeMap::new();
+    let progress = |board| View::new(board, &none, now()).progress;
+    assert_eq!(progress(&telling), progress(&all));
+    assert_eq!(place.board().unwrap(), all, "and whoever wants all of it gets it back");
+}
+
+#[test]
 fn nobody_keeps_it_up_so_that_a_longer_log_is_folded() {
     let place = Place::new(500);
     place.start(1);
@@ -130,12 +143,12 @@ fn a_daemon_keeps_it_up_and_may_be_a_moment_behind() {
     let mut keeper = Keeper::default();
     let at = |millis| Timestamp::from_millis(NOW + millis);
     assert_eq!(keeper.keep(&log, place.dir.path(), at(0)), None);
-    let first = board::load(&place.log).unwrap();
+    let first = board::load(&place.log, Want::All).unwrap();
     place.start(2);
     assert_eq!(keeper.keep(&log, place.dir.path(), at(400)), Some(Duration::from_millis(600)));
-    assert_eq!(board::load(&place.log).unwrap().bytes, first.bytes, "not more often than that");
+    assert_eq!(board::load(&place.log, Want::All).unwrap().bytes, first.bytes, "not more often than that");
     assert_eq!(keeper.keep(&log, place.dir.path(), at(1000)), None);
-    assert!(board::load(&place.log).unwrap().bytes > first.bytes);
+    assert!(board::load(&place.log, Want::All).unwrap().bytes > first.bytes);
     assert_eq!(first.by, processes::this_process());
     assert!(is_kept_up(Some(Duration::ZERO), first.by));
     assert!(!is_kept_up(Some(BEHIND), first.by), "whoever is stuck keeps nothing");

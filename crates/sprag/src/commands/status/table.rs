@@ -45,8 +45,9 @@ pub fn taken(view: &View<'_>) -> u64 {
 
 pub fn tell(view: &View<'_>, which: Which, reasons: Reasons) {
     output::heading(&format!("run {}", compact(view)));
-    let is_all = which == Which::All || view.lines.len() <= ALL;
-    let mut shown: Vec<&Line<'_>> = view.lines.iter().filter(|line| is_all || is_telling(line)).collect();
+    let is_all = which == Which::All || view.progress.total <= ALL;
+    let mut shown: Vec<&Line<'_>> =
+        view.lines.iter().filter(|line| is_all || line.row.is_telling()).collect();
     let telling = shown.len();
     if !is_all {
         shown.truncate(ALL);
@@ -60,8 +61,8 @@ pub fn tell(view: &View<'_>, which: Which, reasons: Reasons) {
         &["", "level", "stage", "state", "merged", "context", "cost", "elapsed", "try", last],
         &rows,
     );
-    if shown.len() < view.lines.len() {
-        let left = view.lines.len() - shown.len();
+    if shown.len() < view.progress.total {
+        let left = view.progress.total - shown.len();
         let more = telling - shown.len();
         output::line(format!("{left} more, {more} of them active or stuck\n  next: sprag status --all"));
     }
@@ -76,10 +77,6 @@ pub fn tell(view: &View<'_>, which: Which, reasons: Reasons) {
             None => output::line(format!("{mark}: {text}\n  next: sprag logs")),
         }
     }
-}
-
-fn is_telling(line: &Line<'_>) -> bool {
-    matches!(line.row.state.tone(), Tone::Running | Tone::Blocked | Tone::Warning)
 }
 
 fn cells(view: &View<'_>, line: &Line<'_>, reasons: Reasons) -> Vec<String> {
