@@ -38,7 +38,7 @@ pub struct Check {
     pub stderr: Stderr,
     pub timeout: Seconds,
     pub cache: Cache,
-    #[serde(default, skip_serializing_if = "Walls::are_up")]
+    #[serde(default = "Walls::usual", skip_serializing_if = "Walls::are_up")]
     pub walls: Walls,
 }
 
@@ -68,13 +68,12 @@ choices! {
     }
 }
 
-impl Default for Walls {
-    fn default() -> Walls {
+impl Walls {
+    /// What holds where nothing is said.
+    fn usual() -> Walls {
         Walls::Up
     }
-}
 
-impl Walls {
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde asks for it")]
     fn are_up(&self) -> bool {
         *self == Walls::Up

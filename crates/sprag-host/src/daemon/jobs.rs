@@ -216,13 +216,14 @@ impl Job {
     /// An agent has had the worktree for itself, or a command of the plan, and git obeys what is in there.
     fn prove(&self) -> Result<(), Refused> {
         let root = self.ground.root.as_path();
-        let (stage, prove): (_, fn(&Path, &Path) -> Result<(), Refused>) = match &self.effect {
+        let there = |stage: &StageId| Some(self.ground.worktree(stage)).filter(|path| path.exists());
+        match &self.effect {
             Effect::Check { stage, .. } | Effect::Salvage { stage } | Effect::Discard { stage, .. } => {
-                (stage, proof::prove)
+                there(stage).map_or(Ok(()), |path| proof::prove(root, &path))
             }
             // They ask whether a file is ignored, and whose records it is about.
             Effect::Setup { stage } | Effect::WriteBrief { stage, .. } | Effect::Spawn { stage } => {
-                (stage, proof::prove_placed)
+                there(stage).map_or(Ok(()), |path| proof::prove_placed(root, &path))
             }
             Effect::AddWorktree { .. }
             | Effect::Nudge { .. }
@@ -234,10 +235,8 @@ impl Job {
             | Effect::Restore { .. }
             | Effect::Promote { .. }
             | Effect::RemoveWorktree { .. }
-            | Effect::Notify { .. } => return Ok(()),
-        };
-        let worktree = self.ground.worktree(stage);
-        if worktree.exists() { prove(root, &worktree) } else { Ok(()) }
+            | Effect::Notify { .. } => Ok(()),
+        }
     }
 
     /// What is in a worktree and on its branch is kept under a name before both go.
