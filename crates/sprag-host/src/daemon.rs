@@ -4,6 +4,7 @@
 pub mod active;
 pub mod anchor;
 pub mod begin;
+pub mod behind;
 pub mod board;
 pub mod clean;
 pub mod client;

@@ -88,6 +88,18 @@ pub fn run_for_end(run: &Run<'_>) -> io::Result<Ran> {
     start(run, Wanted::End, Life::Ours)
 }
 
+/// The same, with nothing of our environment but what is given.
+pub fn run_apart(run: &Run<'_>) -> io::Result<Ran> {
+    start_in(run, Wanted::End, Life::Ours, Sees::Given)
+}
+
+/// What a program sees of our environment.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sees {
+    All,
+    Given,
+}
+
 /// Starts a program that outlives us, and waits until it has said its first line or closed its stdout. Somebody has
 /// to take notice of its end while we live: that is a thread of its own.
 #[expect(clippy::disallowed_methods, reason = "the one place where processes start")]
@@ -196,8 +208,15 @@ impl Wanted<'_> {
 }
 
 fn start(run: &Run<'_>, wanted: Wanted<'_>, life: Life) -> io::Result<Ran> {
+    start_in(run, wanted, life, Sees::All)
+}
+
+fn start_in(run: &Run<'_>, wanted: Wanted<'_>, life: Life, sees: Sees) -> io::Result<Ran> {
     #[expect(clippy::disallowed_methods, reason = "the one place where processes start")]
     let mut command = Command::new(run.program);
+    if sees == Sees::Given {
+        command.env_clear();
+    }
     run.unset.iter().for_each(|name| {
         command.env_remove(name);
     });

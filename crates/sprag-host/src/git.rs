@@ -461,10 +461,16 @@ struct Question<'a> {
 }
 
 fn ask(worktree: &Path, question: &Question<'_>) -> Option<Ran> {
+    ask_of(worktree, question, &[])
+}
+
+/// The same, and of these paths, as git knows them: by their bytes.
+fn ask_of(worktree: &Path, question: &Question<'_>, paths: &[&OsStr]) -> Option<Ran> {
     // Asking must not write into the repository, nor start its monitor or fetch from its remote. What
     // its own configuration names as a filter, git runs as it does for everybody.
     let quiet = ["-c", "core.fsmonitor=false", "--no-optional-locks"];
-    let args: Vec<&OsStr> = quiet.iter().chain(question.args).map(OsStr::new).collect();
+    let args = quiet.iter().chain(question.args).map(OsStr::new);
+    let args: Vec<&OsStr> = args.chain(paths.iter().copied()).collect();
     let mut env = vec![
         ("LC_ALL", OsStr::new("C")),
         ("GIT_TERMINAL_PROMPT", OsStr::new("0")),

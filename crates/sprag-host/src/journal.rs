@@ -24,8 +24,10 @@ use sprag_core::time::Timestamp;
 
 use crate::disk::{self, Disk};
 use crate::records;
-use crate::store::{self, Lines, Store, files_with_ending};
+use crate::store::{self, Lines, Sessions, Store, files_with_ending};
 
+/// Journals of sessions that work at stages, by stage.
+const STAGES: &str = "stages";
 /// Lines after which a snapshot is due.
 const SNAPSHOT_EVERY: usize = 16;
 /// Where a snapshot line is known by, without parsing it. Also what fixes the order of fields.
@@ -291,12 +293,40 @@ pub fn clients(store: &Store) -> Vec<Process> {
 
 /// All journals of a store.
 pub fn all(store: &Store) -> Vec<PathBuf> {
-    files_with_ending(&store.dir.join("journal"), "jsonl")
+    let mut found = files_with_ending(&store.dir.join("journal"), "jsonl");
+    found.extend(folders(&store.dir).iter().flat_map(|folder| files_with_ending(folder, "jsonl")));
+    found
 }
 
-/// A session id comes from outside and is no file name.
+/// Where sessions of a stage write: walls can keep an agent from a folder, and not from a file that is not there yet.
+pub fn folder(store: &Path, stage: &str) -> PathBuf {
+    store.join(STAGES).join(stage)
+}
+
+/// Folders of all stages.
+pub fn folders(store: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(store.join(STAGES)).into_iter().flatten().flatten();
+    let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    folders.sort();
+    folders
+}
+
+/// A session id comes from outside and is no file name. A session that is not known yet begins where this store's
+/// sessions write.
 pub fn path(store: &Store, id: &SessionId) -> PathBuf {
-    store.dir.join("journal").join(format!("{}.jsonl", stem(id)))
+    let name = format!("{}.jsonl", stem(id));
+    let plain = store.dir.join("journal").join(&name);
+    if store.sessions != Sessions::Plain && fs::symlink_metadata(&plain).is_ok() {
+        return plain;
+    }
+    match &store.sessions {
+        Sessions::Plain => plain,
+        Sessions::OfStage(stage) => folder(&store.dir, stage).join(name),
+        Sessions::All => {
+            let mut of_stages = folders(&store.dir).into_iter().map(|folder| folder.join(&name));
+            of_stages.find(|path| fs::symlink_metadata(path).is_ok()).unwrap_or(plain)
+        }
+    }
 }
 
 pub fn stem(id: &SessionId) -> String {

@@ -12,6 +12,7 @@ mod status;
 pub(crate) mod tests;
 
 use std::collections::{BTreeMap, HashSet};
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
@@ -250,11 +251,9 @@ pub fn forget(store: &Store, disk: &dyn Disk, session: &SessionId) -> io::Result
 
 /// What was noted before this time for sessions that have no journal any more.
 pub fn orphans(store: &Store, before: Timestamp) -> Vec<PathBuf> {
-    let kept: HashSet<PathBuf> = journal::all(store).into_iter().collect();
-    let has_journal = |name: &str| {
-        session_part(name)
-            .is_none_or(|stem| kept.contains(&store.dir.join("journal").join(format!("{stem}.jsonl"))))
-    };
+    let journals = journal::all(store);
+    let kept: HashSet<&OsStr> = journals.iter().filter_map(|path| path.file_stem()).collect();
+    let has_journal = |name: &str| session_part(name).is_none_or(|stem| kept.contains(OsStr::new(stem)));
     let old = names(store).into_iter().filter(|name| !has_journal(name));
     old.map(|name| dir(&store.dir, &name)).filter(|dir| disk::is_older(dir, before)).collect()
 }

@@ -22,6 +22,18 @@ pub const LOCK_WAIT: Duration = Duration::from_secs(2);
 #[derive(Clone, Debug)]
 pub struct Store {
     pub dir: PathBuf,
+    pub sessions: Sessions,
+}
+
+/// Which sessions a store is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sessions {
+    /// Any: each is found where it began.
+    All,
+    /// One of a client that works at no stage. Nobody searches for it: it may be the first call of hundreds.
+    Plain,
+    /// One that works at this stage of a plan.
+    OfStage(String),
 }
 
 /// One append-only file, open and, if `is_locked`, ours alone.
@@ -36,7 +48,7 @@ pub struct Lines {
 
 impl Store {
     pub fn at(dir: impl Into<PathBuf>) -> Store {
-        Store { dir: dir.into() }
+        Store { dir: dir.into(), sessions: Sessions::All }
     }
 
     pub fn log_dir(&self) -> PathBuf {

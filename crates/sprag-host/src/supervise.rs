@@ -33,7 +33,7 @@ use crate::processes;
 use crate::runs::{Run, Task};
 
 use agent::NoAgent;
-pub use agent::become_agent;
+pub use agent::{become_agent, steps};
 use eyes::Eyes;
 use family::Hears;
 pub use family::sweep;

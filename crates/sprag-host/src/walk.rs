@@ -30,7 +30,7 @@ use crate::disk::Disk;
 use crate::env::Env;
 use crate::journal::{self, Journal};
 use crate::places::Places;
-use crate::store::{LOCK_WAIT, Store};
+use crate::store::{LOCK_WAIT, Sessions, Store};
 use crate::{
     backends, claims, facts, inbox, learnings, memory, outbox, person, projections, records, reports, seen,
     staged, start, trace, trackers, upkeep,
@@ -90,11 +90,28 @@ impl<'a> World<'a> {
     pub fn store(&self) -> Store {
         Store::at(&self.places.store)
     }
+
+    /// As the session of an event is written to: those of a stage begin in a folder of their own.
+    fn store_of(&self, input: &Input) -> Store {
+        let is_report = input.client == reports::CLIENT;
+        let sessions = match &input.stage {
+            Some(stage) => Sessions::OfStage(file_name(stage.as_str())),
+            // A person may speak of any session.
+            None if is_report => Sessions::All,
+            None => Sessions::Plain,
+        };
+        Store { sessions, ..self.store() }
+    }
+}
+
+/// The record of a run says which stage it is, and is a file as others are.
+fn file_name(stage: &str) -> String {
+    stage.chars().filter(|sign| sign.is_ascii_alphanumeric() || *sign == '-').collect()
 }
 
 /// Judges one event and writes down what came of it before anyone is told.
 pub fn walk(world: &World<'_>, input: &Input) -> io::Result<Walked> {
-    let store = world.store();
+    let store = world.store_of(input);
     // Whoever runs a command can wait longer than a hook: what is reported must not be lost.
     let wait = if input.client == reports::CLIENT { REPORT_WAIT } else { LOCK_WAIT };
     let mut journal = Journal::open(&store, world.disk, &input.session, wait)?;

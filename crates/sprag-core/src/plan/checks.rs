@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::values::{Command, FileGlob, Pattern, RelPath, Seconds};
+use super::values::{Command, FileGlob, Pattern, RelPath, Seconds, choices};
 use crate::digest::Digest;
 use crate::text::Text;
 
@@ -38,6 +38,8 @@ pub struct Check {
     pub stderr: Stderr,
     pub timeout: Seconds,
     pub cache: Cache,
+    #[serde(default = "Walls::usual", skip_serializing_if = "Walls::are_up")]
+    pub walls: Walls,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,6 +57,27 @@ pub enum Stderr {
 pub enum Cache {
     ByTree,
     Never,
+}
+
+choices! {
+    /// Whether a check is run behind the walls of its stage's agent, where that has any.
+    Walls {
+        Up "up",
+        /// It needs what no agent may have, such as a container daemon; whoever trusts the plan is told.
+        Off "off",
+    }
+}
+
+impl Walls {
+    /// What holds where nothing is said.
+    fn usual() -> Walls {
+        Walls::Up
+    }
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde asks for it")]
+    fn are_up(&self) -> bool {
+        *self == Walls::Up
+    }
 }
 
 /// Something has to be named where it is used.
@@ -120,9 +143,14 @@ impl Checks {
 
     /// Those that start something, which a person is shown before they trust a plan.
     pub fn commands(&self) -> impl Iterator<Item = &Command> {
+        self.started().map(|(command, _)| command)
+    }
+
+    /// The same, and whether each is run behind walls.
+    pub fn started(&self) -> impl Iterator<Item = (&Command, Walls)> {
         let checks = [&self.acceptance, &self.after_stage, &self.wiring_tests, &self.truths];
-        let dead_code = self.dead_code_check.iter().map(|check| &check.command);
-        checks.into_iter().flatten().map(|check| &check.command).chain(dead_code)
+        let dead_code = self.dead_code_check.iter().map(|check| (&check.command, Walls::Up));
+        checks.into_iter().flatten().map(|check| (&check.command, check.walls)).chain(dead_code)
     }
 }
 
@@ -137,6 +165,7 @@ impl Check {
             stderr: Stderr::Any,
             timeout,
             cache: Cache::ByTree,
+            walls: Walls::Up,
         }
     }
 

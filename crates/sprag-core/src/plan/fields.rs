@@ -1,5 +1,6 @@
 //! The fields of a plan, as one table: what is unknown is told by it, and the document is made from it.
 
+use super::checks::Walls;
 use super::spec::{Caching, Confine, Effort, Kind, Known, Mode, OnExceed, Stream};
 
 /// One field of a map.
@@ -96,6 +97,7 @@ table! { CHECK "check":
     stderr_empty "true, false" "false" "it must not print any",
     timeout "time" "300 s, 30 s before and after a stage" "up to 7 days",
     cache "true, false" "true" "a pass counts for every run on the same tree",
+    walls "walls" "up" "`up`: behind the walls of the stage's agent; `off`: outside of them, for what needs a container daemon and the like",
 }
 
 table! { WIRING "wiring":
@@ -168,4 +170,5 @@ pub const CHOICES: &[(&str, &[&str])] = &[
     ("confine", Confine::NAMES),
     ("stream", Stream::NAMES),
     ("how", Caching::NAMES),
+    ("walls", Walls::NAMES),
 ];

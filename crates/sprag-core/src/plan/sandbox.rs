@@ -92,12 +92,28 @@ pub struct Grounds<'a> {
     pub door: &'a Path,
     /// What is the stage's own of the run: notes, handoffs.
     pub own: &'a [PathBuf],
+    /// Where its sessions have their journals, within the records.
+    pub journals: &'a Path,
     pub home: Option<&'a Path>,
     /// Our own program: the agent's hooks call it.
     pub program: &'a Path,
     /// What the agent is made of, where that is no system directory.
     pub tools: &'a [PathBuf],
     /// Caches of the user's checkout that its worktree shares.
+    pub shared: &'a [PathBuf],
+}
+
+/// Where a command of the plan looks at work: in a stage's worktree, or in that of a candidate.
+#[derive(Clone, Copy, Debug)]
+pub struct Bench<'a> {
+    pub root: &'a Path,
+    pub worktree: &'a Path,
+    pub common: &'a Path,
+    /// Our own records of this clone: none of them is anything to a check.
+    pub store: &'a Path,
+    pub temporary: &'a Path,
+    pub home: Option<&'a Path>,
+    /// Caches of the user's checkout that the worktree shares.
     pub shared: &'a [PathBuf],
 }
 
@@ -114,29 +130,19 @@ impl Confined {
     pub fn new(by: Wall, grounds: &Grounds<'_>, client: &Client, network: &Network) -> Confined {
         let home = match client {
             Client::Known(known) => home_of(*known),
-            Client::Command { .. } => Home { reads: &[], writes: &[], pins: &[], hosts: &[] },
+            Client::Command { .. } => NOTHING,
         };
-        let mut rules = Vec::new();
+        let mut rules = machine(grounds.home, &home);
         let mut put = |path: PathBuf, access| rules.push(Rule { path, access });
-        put("/".into(), Access::Read);
-        // Sockets of the user's session are there: by one of them a command is run outside.
-        put("/run".into(), Access::Hidden);
-        ["/tmp", "/var/tmp"].into_iter().for_each(|path| put(path.into(), Access::Private));
-        NAMES.into_iter().for_each(|path| put(path.into(), Access::Read));
-        if let Some(user) = grounds.home {
-            put(user.to_path_buf(), Access::Read);
-            let is_own = |name: &str| home.reads.contains(&name) || home.writes.contains(&name);
-            let foreign = CREDENTIALS.iter().filter(|name| !is_own(name));
-            foreign.for_each(|name| put(user.join(name), Access::Hidden));
-            home.reads.iter().for_each(|name| put(user.join(name), Access::Read));
-            home.writes.iter().for_each(|name| put(user.join(name), Access::Write));
-            home.pins.iter().for_each(|name| put(user.join(name), Access::Pinned));
-        }
         put(grounds.root.to_path_buf(), Access::Read);
         put(grounds.program.to_path_buf(), Access::Read);
         grounds.tools.iter().for_each(|path| put(path.clone(), Access::Read));
         grounds.git().into_iter().for_each(|rule| put(rule.path, rule.access));
         put(grounds.store.to_path_buf(), Access::Write);
+        // What other sessions did is not its to say. A wall that cannot take a part out of what is written lets it be.
+        put(grounds.store.join("journal"), Access::Pinned);
+        grounds.journals.parent().into_iter().for_each(|all| put(all.to_path_buf(), Access::Pinned));
+        put(grounds.journals.to_path_buf(), Access::Write);
         put(grounds.run.to_path_buf(), Access::Hidden);
         put(grounds.site.to_path_buf(), Access::Read);
         put(grounds.site.join("tmp"), Access::Write);
@@ -151,6 +157,22 @@ impl Confined {
         put(grounds.worktree.join(".git"), Access::Pinned);
         grounds.shared.iter().for_each(|path| put(path.clone(), Access::Write));
         Confined { by, rules, reach: reach(network, home.hosts) }
+    }
+
+    /// The walls around a command of the plan that looks at work: it runs what the agent wrote, so it reaches no more
+    /// than the agent did, and of git and of runs less. It commits nothing, and nobody is told anything by it.
+    pub fn of_check(by: Wall, bench: &Bench<'_>, network: &Network) -> Confined {
+        let mut rules = machine(bench.home, &NOTHING);
+        let mut put = |path: PathBuf, access| rules.push(Rule { path, access });
+        put(bench.root.to_path_buf(), Access::Read);
+        put(bench.common.to_path_buf(), Access::Read);
+        put(bench.common.join("hooks"), Access::Hidden);
+        put(bench.store.to_path_buf(), Access::Hidden);
+        put(bench.temporary.to_path_buf(), Access::Write);
+        put(bench.worktree.to_path_buf(), Access::Write);
+        put(bench.worktree.join(".git"), Access::Pinned);
+        bench.shared.iter().for_each(|path| put(path.clone(), Access::Write));
+        Confined { by, rules, reach: reach(network, NOTHING.hosts) }
     }
 
     /// What holds for a path: the longest rule it is below, and of two for the same path the stricter one.
@@ -169,6 +191,30 @@ impl Confined {
         paths.into_iter().map(|path| Rule { path: path.clone(), access: self.access(path) }).collect()
     }
 }
+
+/// What holds for everybody on this machine.
+fn machine(user: Option<&Path>, own: &Home) -> Vec<Rule> {
+    let mut rules = Vec::new();
+    let mut put = |path: PathBuf, access| rules.push(Rule { path, access });
+    put("/".into(), Access::Read);
+    // Sockets of the user's session are there: by one of them a command is run outside.
+    put("/run".into(), Access::Hidden);
+    ["/tmp", "/var/tmp"].into_iter().for_each(|path| put(path.into(), Access::Private));
+    NAMES.into_iter().for_each(|path| put(path.into(), Access::Read));
+    if let Some(user) = user {
+        put(user.to_path_buf(), Access::Read);
+        let is_own = |name: &str| own.reads.contains(&name) || own.writes.contains(&name);
+        let foreign = CREDENTIALS.iter().filter(|name| !is_own(name));
+        foreign.for_each(|name| put(user.join(name), Access::Hidden));
+        own.reads.iter().for_each(|name| put(user.join(name), Access::Read));
+        own.writes.iter().for_each(|name| put(user.join(name), Access::Write));
+        own.pins.iter().for_each(|name| put(user.join(name), Access::Pinned));
+    }
+    rules
+}
+
+/// Of a home, for whoever is no client.
+const NOTHING: Home = Home { reads: &[], writes: &[], pins: &[], hosts: &[] };
 
 fn strictness(access: Access) -> u8 {
     match access {
@@ -273,8 +319,28 @@ pub enum Choice {
     },
 }
 
-/// A network that is not open is insisted on: half a wall would pass for one.
+/// How an agent of this client is kept.
 pub fn choose(sandbox: &Sandbox, client: &Client, offer: &Offer) -> Choice {
+    match client {
+        Client::Command { .. } => chosen(sandbox, Wanted::Nobody, offer),
+        Client::Known(_) => chosen(sandbox, Wanted::Model, offer),
+    }
+}
+
+/// How a command of the plan is kept that looks at work.
+pub fn choose_for_check(sandbox: &Sandbox, offer: &Offer) -> Choice {
+    chosen(sandbox, Wanted::Nobody, offer)
+}
+
+/// Who has to be reached although the network is closed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    Model,
+    Nobody,
+}
+
+/// A network that is not open is insisted on: half a wall would pass for one.
+fn chosen(sandbox: &Sandbox, wanted: Wanted, offer: &Offer) -> Choice {
     let insists = match (sandbox.confine, &sandbox.network) {
         (Confine::Off, _) => return Choice::Off,
         (Confine::Required, _) | (Confine::Auto, Network::Hosts(_) | Network::None) => true,
@@ -288,10 +354,9 @@ pub fn choose(sandbox: &Sandbox, client: &Client, offer: &Offer) -> Choice {
             return without(format!("no bubblewrap: {why}; no Landlock: {other}"));
         }
     };
-    let is_cut_off = matches!(client, Client::Command { .. }) && sandbox.network == Network::None;
     match (&sandbox.network, wall, &offer.ports) {
         (Network::Open, _, _) | (_, _, Can::Yes) => Choice::Within(wall),
-        (Network::None, Wall::Bubblewrap, Can::No { .. }) if is_cut_off => Choice::Within(wall),
+        (Network::None, Wall::Bubblewrap, Can::No { .. }) if wanted == Wanted::Nobody => Choice::Within(wall),
         (Network::None | Network::Hosts(_), _, Can::No { why }) => {
             without(format!("the network cannot be narrowed: {why}"))
         }

@@ -42,14 +42,15 @@ pub fn guard(world: &World<'_>, session: &Session, input: &Input) -> Guard {
 }
 
 fn is_other_live(store: &Path, session: &SessionId, now: Timestamp) -> bool {
-    find_live(store, &journal::stem(session), now).unwrap_or(false)
+    let own = journal::stem(session);
+    find_live(&store.join("journal"), &own, now).unwrap_or(false)
+        || journal::folders(store).iter().any(|folder| find_live(folder, &own, now).unwrap_or(false))
 }
 
 /// One look into the directory, and one at each file in it by its name there: there may be hundreds.
-fn find_live(store: &Path, own: &str, now: Timestamp) -> rustix::io::Result<bool> {
-    let path = store.join("journal");
+fn find_live(path: &Path, own: &str, now: Timestamp) -> rustix::io::Result<bool> {
     let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
-    let dir = rustix::fs::open(&path, flags, RawMode::empty())?;
+    let dir = rustix::fs::open(path, flags, RawMode::empty())?;
     for entry in rustix::fs::Dir::read_from(&dir)?.take(JOURNALS) {
         let entry = entry?;
         let name = entry.file_name().to_bytes();

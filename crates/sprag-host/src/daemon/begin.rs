@@ -12,6 +12,7 @@ use sprag_core::plan::stage::{Commit, StageId};
 use sprag_core::plan::values::Branch;
 use sprag_core::text::Text;
 
+use super::behind;
 use super::confine;
 use super::jobs::Ground;
 use super::log::{self, Log};
@@ -209,7 +210,11 @@ pub fn ruled(run: &Path) -> Option<String> {
 
 fn rule(run: &Path, disk: &dyn Disk) -> Result<Reign, Cannot> {
     match reign::begin(run, disk)? {
-        Some(reign) => Ok(reign),
+        Some(reign) => {
+            // Whoever was looking at work is gone.
+            behind::forget(run);
+            Ok(reign)
+        }
         None => Err(Cannot::AtWork { pid: reign::ruler(run)?.unwrap_or(0), plan: ruled(run) }),
     }
 }
@@ -260,10 +265,11 @@ fn put_branches_away(ground: &Ground, plan: &Plan, run: &str) -> Result<(), Refu
 fn put_away(run: &Path, plan: &str, path: &Path) -> io::Result<()> {
     let id = log::read(path)?.map_or_else(|| "unreadable".to_owned(), |run| run.id.to_string());
     // What was noted in it is not about the next one.
-    let notes = notes::path(run, plan);
+    let (old, notes) = (notes::old_path(run, plan), notes::dir(run, plan));
     let handoffs = run.join("handoffs").join(plan);
     for (from, to) in [
-        (notes.clone(), notes.with_extension(format!("{id}.jsonl"))),
+        (old.clone(), old.with_extension(format!("{id}.jsonl"))),
+        (notes.clone(), notes.with_extension(&id)),
         (handoffs.clone(), handoffs.with_extension(&id)),
     ] {
         match fs::rename(from, to) {

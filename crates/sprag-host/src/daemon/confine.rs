@@ -6,15 +6,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use sprag_core::plan::sandbox::{Access, Choice, Confined, Grounds, Rule, Wall, choose, home_of};
-use sprag_core::plan::spec::{Caching, Client, Plan, StageSpec};
+use sprag_core::plan::spec::{Cached, Caching, Client, Kind, Plan, StageSpec};
 use sprag_core::plan::stage::StageId;
 
-use super::handoffs;
 use super::jobs::Ground;
 use super::server::DOOR;
-use crate::disk::Disk;
+use super::{handoffs, notes};
+use crate::disk::{self, Disk};
 use crate::env::Env;
 use crate::exec;
+use crate::journal;
 use crate::places;
 use crate::supervise::sandbox;
 use crate::supervise::site::{Site, Spawn};
@@ -22,6 +23,9 @@ use crate::supervise::site::{Site, Spawn};
 /// What git is told behind walls: hooks are not there, and tidying up is not the agent's.
 const GIT: [(&str, &str); 3] =
     [("core.hooksPath", "/dev/null"), ("gc.auto", "0"), ("maintenance.auto", "false")];
+/// Programs that do nothing at all where they cannot write to these, and where they are told to.
+const CACHES: [(&str, &str); 4] =
+    [("GOCACHE", "go-build"), ("npm_config_cache", "npm"), ("PIP_CACHE_DIR", "pip"), ("UV_CACHE_DIR", "uv")];
 /// Of our records, what commands and hooks of an agent write to. A wall may know only what is there at the start.
 const RECORDS: [&str; 10] =
     ["journal", "log", "inbox", "outbox", "crash", "start", "objects", "guard", "claims", "cache"];
@@ -73,16 +77,31 @@ pub fn within(
         // Where it is found nothing is seen from behind the wall; where it really is, it is.
         *first = real.display().to_string();
     }
-    let temporary = site.dir().join("tmp").display().to_string();
-    spawn.env.retain(|(name, _)| name != "TMPDIR" && !name.starts_with("GIT_CONFIG_"));
-    spawn.env.push(("TMPDIR".to_owned(), temporary));
-    spawn.env.push(("GIT_CONFIG_COUNT".to_owned(), GIT.len().to_string()));
-    for (at, (key, value)) in GIT.into_iter().enumerate() {
-        spawn.env.push((format!("GIT_CONFIG_KEY_{at}"), key.to_owned()));
-        spawn.env.push((format!("GIT_CONFIG_VALUE_{at}"), value.to_owned()));
-    }
+    spawn.env = told_within(spawn.env, &site.dir().join("tmp"));
     spawn.confined = Some(confined);
     Ok(spawn)
+}
+
+/// An environment with what is otherwise behind walls: where files for a while go, what git is told, and where programs
+/// keep what they cannot do without and must not keep in the home.
+pub(super) fn told_within(mut env: Vec<(String, String)>, temporary: &Path) -> Vec<(String, String)> {
+    let is_ours = |name: &str| name == "TMPDIR" || name.starts_with("GIT_CONFIG_");
+    env.retain(|(name, _)| !is_ours(name) && !CACHES.iter().any(|(cache, _)| cache == name));
+    env.push(("TMPDIR".to_owned(), temporary.display().to_string()));
+    env.push(("GIT_CONFIG_COUNT".to_owned(), GIT.len().to_string()));
+    for (at, (key, value)) in GIT.into_iter().enumerate() {
+        env.push((format!("GIT_CONFIG_KEY_{at}"), key.to_owned()));
+        env.push((format!("GIT_CONFIG_VALUE_{at}"), value.to_owned()));
+    }
+    env.extend(CACHES.map(|(name, dir)| (name.to_owned(), temporary.join(dir).display().to_string())));
+    env
+}
+
+/// Caches of the user's checkout that a worktree shares, as they are.
+pub(super) fn shared(caches: &[Cached], root: &Path, common: &Path) -> Vec<PathBuf> {
+    let of = |cached: &Cached| fs::canonicalize(root.join(cached.path.as_str())).ok();
+    let shared = caches.iter().filter(|cached| cached.how == Caching::Share).filter_map(of);
+    shared.filter(|path| path.starts_with(root) && !path.starts_with(common)).collect()
 }
 
 /// The program of an agent: where it is found, and where that leads.
@@ -117,6 +136,7 @@ fn walls(
     let made = |path: &Path| disk.make_dirs(path).map_err(|error| told(path, &error));
     made(&site.dir().join("tmp"))?;
     RECORDS.iter().try_for_each(|name| made(&store.join(name)))?;
+    made(&journal::folder(store, spec.id.as_str()))?;
     // From here on every path is as the kernel sees it; what a link turned into another one is found below.
     let (root, common, git_dir) = (whole(&ground.root)?, whole(&common)?, whole(&git_dir)?);
     let (store, run, site) = (whole(store)?, whole(&ground.run)?, whole(site.dir())?);
@@ -126,15 +146,19 @@ fn walls(
         return Err(format!("`{}` is reached by a link", worktree.display()));
     }
     let door = run.join(DOOR);
-    let own = [run.join("notes"), handoffs::dir(&run, &ground.plan, &spec.id)];
-    own.iter().chain([&door]).try_for_each(|path| made(path))?;
-    let shared: Vec<PathBuf> = spec
-        .caches
-        .iter()
-        .filter(|cached| cached.how == Caching::Share)
-        .filter_map(|cached| whole(&root.join(cached.path.as_str())).ok())
-        .filter(|path| path.starts_with(&root) && !path.starts_with(&common))
-        .collect();
+    let handed_over = handoffs::dir(&run, &ground.plan, &spec.id);
+    [&door, &handed_over, &notes::dir(&run, &ground.plan)].into_iter().try_for_each(|path| made(path))?;
+    // Our own command makes knowledge of the notes of all stages, and says which it has taken.
+    let noted = match spec.kind {
+        Kind::KnowledgeDistill => run.join("notes"),
+        Kind::Standard | Kind::Knowledge | Kind::IntegrationVerify => {
+            let own = notes::path(&run, &ground.plan, &spec.id);
+            disk::append_regular(&own).map_err(|error| told(&own, &error))?;
+            own
+        }
+    };
+    let own = [noted, handed_over];
+    let shared = shared(&spec.caches, &root, &common);
     // A script of the plan may lie where the agent sees nothing else.
     let mut tools: Vec<PathBuf> = match &spec.agent.client {
         Client::Command { command, .. } => {
@@ -147,6 +171,7 @@ fn walls(
         Client::Known(_) => Vec::new(),
     };
     tools.extend(agent.map(Path::to_path_buf));
+    let journals = journal::folder(&store, spec.id.as_str());
     let grounds = Grounds {
         root: &root,
         worktree: &expected,
@@ -159,6 +184,7 @@ fn walls(
         brief: &brief,
         door: &door,
         own: &own,
+        journals: &journals,
         home: home.as_deref(),
         program: &program,
         tools: &tools,
@@ -186,7 +212,7 @@ fn walls(
 
 /// Every rule is about the place itself. What is hidden is hidden where a link leads to; what is written must not be
 /// reached by one, if it is ours.
-fn settled(mut confined: Confined, ours: &[&Path]) -> Result<Confined, String> {
+pub(super) fn settled(mut confined: Confined, ours: &[&Path]) -> Result<Confined, String> {
     let mut rules: Vec<Rule> = Vec::new();
     for rule in confined.rules {
         let real = match fs::canonicalize(&rule.path) {

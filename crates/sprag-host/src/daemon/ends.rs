@@ -14,7 +14,7 @@ use sprag_core::plan::world::{Alive, Session};
 use super::jobs::{site_of, worktree_of};
 use super::log::Log;
 use crate::env;
-use crate::git::landing;
+use crate::git::{landing, proof};
 use crate::supervise;
 use crate::supervise::site::Probe;
 
@@ -34,7 +34,10 @@ pub fn ended(root: &Path, run: &Run, key: &Key, probe: &Probe) -> Option<Ended> 
 fn progress(root: &Path, run: &Run, session: &Key) -> Progress {
     let Some(stage) = run.sessions().get(session) else { return Progress::Nothing };
     let base = run.standing(stage).and_then(|standing| standing.worktree.clone());
-    let head = landing::resolve(&worktree_of(root, stage), "HEAD").ok().flatten();
+    let worktree = worktree_of(root, stage);
+    // Its agent may have pointed git elsewhere.
+    let proved = proof::prove_placed(root, &worktree);
+    let head = proved.and_then(|()| landing::resolve(&worktree, "HEAD")).ok().flatten();
     match (head, base) {
         (Some(head), Some(base)) if head != base.0.as_str() => Progress::Committed,
         _ => Progress::Nothing,

@@ -12,23 +12,24 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sprag_core::plan::brief::Told;
+use sprag_core::plan::checks::Walls;
 use sprag_core::plan::probe::Found;
-use sprag_core::plan::record::{Checking, Effect, Outcome};
+use sprag_core::plan::record::{Effect, Outcome};
 use sprag_core::plan::run::Run;
-use sprag_core::plan::spec::StageSpec;
+use sprag_core::plan::spec::{Sandbox, StageSpec};
 use sprag_core::plan::stage::{Commit, Failure, Key, Stage, StageId};
 use sprag_core::plan::why::stage_of;
 use sprag_core::text::Text;
 
+use super::behind::{Behind, Of, Order};
 use super::seam::{Local, Queue as _};
 use super::{anchor, confine, look, surroundings};
 use crate::disk::Disk;
-use crate::exec::{self, Run as Program};
+use crate::env;
 use crate::git::landing::{self, Refused, Swapped};
 use crate::git::proof;
 use crate::git::worktrees::{self, Branch};
 use crate::supervise::site::{Probe, Site, Word};
-use crate::{checks, env};
 
 /// How long all that a stage sets up may take.
 const SETUP: Duration = Duration::from_secs(900);
@@ -113,6 +114,8 @@ pub struct Job {
     target: Commit,
     /// Of the whole run.
     budget: sprag_core::plan::spec::Budget,
+    /// Of the plan: its gates are no stage's.
+    sandbox: Sandbox,
 }
 
 impl Job {
@@ -141,6 +144,7 @@ impl Job {
             target: run.target().clone(),
             effect,
             budget: run.plan().head.budget.clone(),
+            sandbox: run.plan().head.sandbox.clone(),
         }
     }
 
@@ -161,14 +165,7 @@ impl Job {
 
     fn attempt(&self, disk: &dyn Disk) -> Result<Outcome, Wrong> {
         let root = self.ground.root.as_path();
-        // An agent has had it for itself, and git obeys what is in there.
-        if let Effect::Check { stage, of: Checking::Claim }
-        | Effect::Salvage { stage }
-        | Effect::Discard { stage, .. } = &self.effect
-            && self.ground.worktree(stage).exists()
-        {
-            proof::prove(root, &self.ground.worktree(stage))?;
-        }
+        self.prove()?;
         Ok(match &self.effect {
             Effect::AddWorktree { stage, base } => self.add_worktree(stage, base, disk)?,
             Effect::Setup { stage } => self.set_up(stage, disk)?,
@@ -225,6 +222,32 @@ impl Job {
                 Outcome::Done
             }
         })
+    }
+
+    /// An agent has had the worktree for itself, or a command of the plan, and git obeys what is in there.
+    fn prove(&self) -> Result<(), Refused> {
+        let root = self.ground.root.as_path();
+        let there = |stage: &StageId| Some(self.ground.worktree(stage)).filter(|path| path.exists());
+        match &self.effect {
+            Effect::Check { stage, .. } | Effect::Salvage { stage } | Effect::Discard { stage, .. } => {
+                there(stage).map_or(Ok(()), |path| proof::prove(root, &path))
+            }
+            // They ask whether a file is ignored, and whose records it is about.
+            Effect::Setup { stage } | Effect::WriteBrief { stage, .. } | Effect::Spawn { stage } => {
+                there(stage).map_or(Ok(()), |path| proof::prove_placed(root, &path))
+            }
+            Effect::AddWorktree { .. }
+            | Effect::Nudge { .. }
+            | Effect::Interrupt { .. }
+            | Effect::Kill { .. }
+            | Effect::Candidate { .. }
+            | Effect::Gate { .. }
+            | Effect::Land { .. }
+            | Effect::Restore { .. }
+            | Effect::Promote { .. }
+            | Effect::RemoveWorktree { .. }
+            | Effect::Notify { .. } => Ok(()),
+        }
     }
 
     /// What is in a worktree and on its branch is kept under a name before both go.
@@ -292,19 +315,17 @@ impl Job {
         if let Err(why) = surroundings::furnish(&self.ground, spec, disk) {
             return Ok(failed(Failure::Setup, &why));
         }
-        let dir = self.ground.worktree(stage).join(spec.working_dir.as_str());
+        let worktree = self.ground.worktree(stage);
+        let dir = worktree.join(spec.working_dir.as_str());
+        let of = Of { worktree: &worktree, dir: &dir, sandbox: &spec.sandbox, caches: &spec.caches };
+        let behind = Behind::new(&self.ground, &self.key, of, disk);
         for command in &spec.setup {
-            let unset = checks::unset();
-            let ran = exec::run_for_end(&Program {
-                program: "sh".as_ref(),
-                args: &["-c".as_ref(), command.as_str().as_ref()],
-                dir: &dir,
-                env: &[],
-                unset: &unset,
-                stdin: b"",
-                deadline: SETUP,
-                cap: 64 * 1024,
-            })?;
+            let command = command.as_str();
+            let order = Order { command, walls: Walls::Up, env: &[], deadline: SETUP, cap: 64 * 1024 };
+            let ran = match behind.run(&order) {
+                Ok(ran) => ran,
+                Err(why) => return Ok(failed(Failure::Sandbox, &format!("setup `{command}`: {why}"))),
+            };
             if !ran.succeeded() {
                 let said = String::from_utf8_lossy(&ran.stderr);
                 let last = said.trim_end().lines().last().unwrap_or_default();

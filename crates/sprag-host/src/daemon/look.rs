@@ -14,7 +14,7 @@ use super::jobs::Ground;
 use super::seam::Queue as _;
 use crate::disk::RealDisk;
 use crate::git::landing::{self, Refused};
-use crate::git::worktrees;
+use crate::git::{proof, worktrees};
 use crate::supervise::site::Probe;
 
 /// How the target stands to the trunk. `known` is where it was when we last had to do with it.
@@ -87,7 +87,9 @@ pub fn worktree(ground: &Ground, stage: &StageId, base: &Commit) -> Result<Found
     let branch = format!("refs/heads/{}", stage.branch());
     // All files of its branch are there, or it is half of one.
     let is_whole = |it: &&worktrees::Listed| {
-        it.branch.as_ref() == Some(&branch) && worktrees::is_clean(&path).unwrap_or(false)
+        it.branch.as_ref() == Some(&branch)
+            && proof::prove(root, &path).is_ok()
+            && worktrees::is_clean(&path).unwrap_or(false)
     };
     match listed.as_ref().filter(is_whole).and_then(|it| it.head.as_deref()) {
         Some(head) => {

@@ -1,4 +1,5 @@
-//! The notes of a run, in one file that only grows. Agents of all its stages write to it at once.
+//! The notes of a run, in one file for each stage that only grows. Only the agent of a stage can write to its file, so
+//! none speaks in the name of another.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,8 +16,10 @@ use crate::store::Lines;
 
 /// Whoever holds the file longer is stuck.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// More than ten thousand stages note.
-const BYTES: u64 = 256 * 1024 * 1024;
+/// More than a stage may note.
+const BYTES: u64 = 16 * 1024 * 1024;
+/// Of the file that all stages of a run had once: more than ten thousand of them noted.
+const ALL_BYTES: u64 = 256 * 1024 * 1024;
 
 /// What became of a note.
 #[derive(Debug, PartialEq, Eq)]
@@ -26,7 +29,17 @@ pub enum Kept {
     Full,
 }
 
-pub fn path(run: &Path, plan: &str) -> PathBuf {
+/// Where the notes of all stages of a run are.
+pub fn dir(run: &Path, plan: &str) -> PathBuf {
+    run.join("notes").join(plan)
+}
+
+pub fn path(run: &Path, plan: &str, stage: &StageId) -> PathBuf {
+    dir(run, plan).join(format!("{}.jsonl", stage.as_str()))
+}
+
+/// Where all stages of a run wrote before each had a file. Nobody writes to it any more.
+pub fn old_path(run: &Path, plan: &str) -> PathBuf {
     run.join("notes").join(format!("{plan}.jsonl"))
 }
 
@@ -44,7 +57,7 @@ pub fn note(stage: &StageId, session: Option<String>, said: Said, now: Timestamp
 
 /// On the disk when this returns.
 pub fn append(run: &Path, plan: &str, disk: &dyn Disk, note: &Note) -> io::Result<Kept> {
-    let path = path(run, plan);
+    let path = path(run, plan, &note.stage);
     let mut lines = Lines::open(disk, &path, PATIENCE)?;
     if !lines.is_locked {
         return Err(io::ErrorKind::WouldBlock.into());
@@ -59,18 +72,26 @@ pub fn append(run: &Path, plan: &str, disk: &dyn Disk, note: &Note) -> io::Resul
     Ok(Kept::Written)
 }
 
-/// All notes of a run, the oldest first. A line that cannot be read is another version's, or torn.
-pub fn all(run: &Path, plan: &str) -> io::Result<Vec<Note>> {
-    let text = match disk::read_regular(&path(run, plan), BYTES) {
+/// All notes of a stage, the oldest first. What its agent wrote in the name of another stage is nobody's note.
+pub fn of_stage(run: &Path, plan: &str, stage: &StageId) -> io::Result<Vec<Note>> {
+    // An agent behind a wall does not see what others noted.
+    let old = read(&old_path(run, plan), ALL_BYTES).or_else(|error| match error.kind() {
+        io::ErrorKind::PermissionDenied => Ok(Vec::new()),
+        _ => Err(error),
+    })?;
+    let own = read(&path(run, plan, stage), BYTES)?;
+    let all = old.into_iter().chain(own).filter(|note| note.stage == *stage);
+    Ok(all.take(PER_STAGE).collect())
+}
+
+/// A line that cannot be read is another version's, or torn.
+fn read(path: &Path, most: u64) -> io::Result<Vec<Note>> {
+    let text = match disk::read_regular(path, most) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(error),
     };
     Ok(text.split(|&byte| byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect())
-}
-
-pub fn of_stage(run: &Path, plan: &str, stage: &StageId) -> io::Result<Vec<Note>> {
-    Ok(all(run, plan)?.into_iter().filter(|note| note.stage == *stage).collect())
 }
 
 #[cfg(test)]
@@ -99,11 +120,13 @@ mod tests {
                 });
             }
         });
-        assert_eq!(all(dir.path(), "p").unwrap().len(), 30);
-        let mut file = std::fs::File::options().append(true).open(path(dir.path(), "p")).unwrap();
+        let of = |stage: &str| of_stage(dir.path(), "p", &StageId::new(stage)).unwrap();
+        assert_eq!(["a", "b", "c"].map(|stage| of(stage).len()), [10, 10, 10]);
+        let own = path(dir.path(), "p", &StageId::new("a"));
+        let mut file = std::fs::File::options().append(true).open(own).unwrap();
         file.write_all(b"{\"v\":1,\"to").unwrap();
         write("a", "after the fall");
-        let kept = of_stage(dir.path(), "p", &StageId::new("a")).unwrap();
+        let kept = of("a");
         assert_eq!((kept.len(), kept[10].said.text()), (11, "after the fall"));
     }
 
@@ -113,10 +136,30 @@ mod tests {
         let now = Timestamp::from_millis(1_700_000_000_000);
         let one = note(&StageId::new("a"), None, said("again and again"), now);
         let line = format!("{}\n", serde_json::to_string(&one).unwrap());
-        std::fs::create_dir_all(dir.path().join("notes")).unwrap();
-        std::fs::write(path(dir.path(), "p"), line.repeat(PER_STAGE)).unwrap();
+        std::fs::create_dir_all(self::dir(dir.path(), "p")).unwrap();
+        std::fs::write(path(dir.path(), "p", &one.stage), line.repeat(PER_STAGE)).unwrap();
         assert_eq!(append(dir.path(), "p", &RealDisk, &one).unwrap(), Kept::Full);
         let other = note(&StageId::new("b"), None, said("another stage may"), now);
         assert_eq!(append(dir.path(), "p", &RealDisk, &other).unwrap(), Kept::Written);
+    }
+
+    #[test]
+    fn a_note_counts_for_the_stage_whose_file_it_is_in_and_notes_of_old_runs_are_found() {
+        let dir = tempfile::tempdir().unwrap();
+        let now = Timestamp::from_millis(1_700_000_000_000);
+        let line = |stage: &str, text: &str| {
+            let note = note(&StageId::new(stage), None, said(text), now);
+            format!("{}\n", serde_json::to_string(&note).unwrap())
+        };
+        std::fs::create_dir_all(self::dir(dir.path(), "p")).unwrap();
+        std::fs::write(old_path(dir.path(), "p"), line("a", "early") + &line("b", "of another")).unwrap();
+        let own = path(dir.path(), "p", &StageId::new("a"));
+        std::fs::write(own, line("b", "in the name of another") + &line("a", "late")).unwrap();
+        let told = |stage: &str| -> Vec<String> {
+            let notes = of_stage(dir.path(), "p", &StageId::new(stage)).unwrap();
+            notes.iter().map(|note| note.said.text().to_owned()).collect()
+        };
+        assert_eq!(told("a"), ["early", "late"]);
+        assert_eq!(told("b"), ["of another"]);
     }
 }

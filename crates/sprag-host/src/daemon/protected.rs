@@ -19,8 +19,9 @@ const SHOWN: usize = 10;
 /// What was damaged between a trunk and a head that is to go there, in words for whoever has to mend it.
 pub fn damage(dir: &Path, trunk: &str, head: &str, kind: Kind) -> Result<Option<String>, Refused> {
     let all = marks::touched(dir, trunk, head)?;
-    let is_made =
-        |it: &Touched| kind == Kind::KnowledgeDistill && MADE.iter().any(|made| it.path.starts_with(made));
+    let is_made = |it: &Touched| {
+        kind == Kind::KnowledgeDistill && MADE.iter().any(|made| it.path.starts_with(made.as_bytes()))
+    };
     let (ours, others): (Vec<Touched>, Vec<Touched>) =
         all.into_iter().filter(|it| !is_made(it)).partition(|it| is_ours(&it.path));
     if ours.is_empty() && others.is_empty() {
@@ -32,7 +33,7 @@ pub fn damage(dir: &Path, trunk: &str, head: &str, kind: Kind) -> Result<Option<
     damaged.extend(marks::marked(dir, &base, &others)?);
     let tip = landing::resolve(dir, trunk)?.unwrap_or_default();
     if tip != base && !tip.is_empty() {
-        let known: Vec<String> = damaged.iter().map(|it| it.path.clone()).collect();
+        let known: Vec<Vec<u8>> = damaged.iter().map(|it| it.path.clone()).collect();
         let more: Vec<Touched> = others.into_iter().filter(|it| !known.contains(&it.path)).collect();
         damaged.extend(marks::marked(dir, &tip, &more)?);
     }
@@ -40,20 +41,20 @@ pub fn damage(dir: &Path, trunk: &str, head: &str, kind: Kind) -> Result<Option<
 }
 
 /// Also the place itself, which could be a link to another one.
-fn is_ours(path: &str) -> bool {
-    path.starts_with(OURS) || path == OURS.trim_end_matches('/')
+fn is_ours(path: &[u8]) -> bool {
+    path.starts_with(OURS.as_bytes()) || path == OURS.trim_end_matches('/').as_bytes()
 }
 
 fn told(damaged: &[Touched], base: &str) -> String {
     let mut text = format!("{} protected files were changed, which no stage may do", damaged.len());
     for it in damaged.iter().take(SHOWN) {
-        let path = quoted(&it.path);
+        let (path, word) = (quoted(&String::from_utf8_lossy(&it.path)), word(&it.path));
         match &it.before {
             Some(blob) => text.push_str(&format!(
-                "\n- `{path}` was `{blob}`; to bring it back: git checkout {base} -- '{path}'"
+                "\n- `{path}` was `{blob}`; to bring it back: git checkout {base} -- {word}"
             )),
             None => {
-                text.push_str(&format!("\n- `{path}` was not there; to take it away: git rm -f -- '{path}'"))
+                text.push_str(&format!("\n- `{path}` was not there; to take it away: git rm -f -- {word}"))
             }
         }
     }
@@ -61,4 +62,28 @@ fn told(damaged: &[Touched], base: &str) -> String {
         text.push_str(&format!("\n- and {} more", damaged.len() - SHOWN));
     }
     text
+}
+
+/// A path as a word of a command line: in quotes, or by its bytes where those would not come through as they are.
+fn word(path: &[u8]) -> String {
+    let is_plain = |text: &&str| !text.contains(['\'', '`']) && !text.contains(char::is_control);
+    match std::str::from_utf8(path).ok().filter(is_plain) {
+        Some(text) => format!("'{text}'"),
+        None => {
+            let bytes: String = path.iter().map(|byte| format!("\\{byte:03o}")).collect();
+            format!("\"$(printf '{bytes}')\"")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_that_brings_a_file_back_names_it_by_its_bytes() {
+        assert_eq!(word(b"docs/a b.md"), "'docs/a b.md'");
+        assert_eq!(word(b"a\xff"), "\"$(printf '\\141\\377')\"");
+        assert_eq!(word(b"it's"), "\"$(printf '\\151\\164\\047\\163')\"");
+    }
 }

@@ -24,6 +24,7 @@ use super::board::{self, Board};
 use super::jobs::Ground;
 use super::peers::{self, Peer};
 use super::runner::News;
+use super::tasks::Checking;
 use super::tokens::Tokens;
 use super::wire::{self, Reply, Request, Topic, Unheard};
 use super::words::{Ask, Asked};
@@ -75,6 +76,7 @@ struct Hall {
     tell: Sender<News>,
     seats: AtomicUsize,
     agents: AtomicUsize,
+    checking: Checking,
 }
 
 /// Whoever calls this holds the reign: a socket that is there is a dead daemon's.
@@ -97,6 +99,7 @@ pub(super) fn open(ground: &Ground, board: Arc<Board>, tell: Sender<News>) -> io
         tell,
         seats: AtomicUsize::new(0),
         agents: AtomicUsize::new(0),
+        checking: Checking::default(),
     });
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
@@ -286,6 +289,10 @@ fn answer(hall: &Arc<Hall>, speaker: &Speaker, guest: &Arc<Guest>, request: Requ
         Request::Report { stage, word } => {
             let stage = stage.map(|stage| StageId::new(&stage));
             if let (Said::Task { id }, Some(stage)) = (&word, own_stage(hall, speaker, stage.as_ref())) {
+                let Some(_turn) = hall.checking.take(&stage) else {
+                    let stage = stage.as_str();
+                    return no("busy", &format!("a task of stage `{stage}` is being checked already"));
+                };
                 match tasks::check(&hall.ground, &stage, id, &RealDisk) {
                     Ok(None) => {}
                     Ok(Some(report)) => return Reply::Verdict(wire::Verdict::Red { report }),

@@ -1,14 +1,18 @@
 //! A task that has a check is ticked off only after that: it is run while whoever says it waits, away from the loop.
 
+use std::collections::BTreeSet;
 use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use sprag_core::plan::checks::{Cache, Check};
 use sprag_core::plan::run::Run;
-use sprag_core::plan::stage::StageId;
+use sprag_core::plan::stage::{Key, StageId};
 use sprag_core::plan::values::Slug;
 use sprag_core::plan::verify::{self, What};
+use sprag_core::text::Text;
 
 use super::begin;
+use super::behind::{Behind, Of};
 use super::jobs::Ground;
 use super::log;
 use super::verification::{self, Place};
@@ -21,8 +25,12 @@ pub fn check(ground: &Ground, stage: &StageId, task: &Slug, disk: &dyn Disk) -> 
     let Some((spec, check)) = wanted(&run, stage, task) else { return Ok(None) };
     // What is there is not committed yet, so that a pass belongs to no tree.
     let check = Check { cache: Cache::Never, ..check.clone() };
+    let worktree = ground.worktree(stage);
+    let dir = worktree.join(spec.working_dir.as_str());
+    let of = Of { worktree: &worktree, dir: &dir, sandbox: &spec.sandbox, caches: &spec.caches };
+    let name = Key(Text::new(format!("task/{}", stage.as_str())));
     let place = Place {
-        worktree: &ground.worktree(stage),
+        worktree: &worktree,
         working_dir: &spec.working_dir,
         root: &ground.root,
         stage,
@@ -30,9 +38,41 @@ pub fn check(ground: &Ground, stage: &StageId, task: &Slug, disk: &dyn Disk) -> 
         passes: &ground.run.join("passes"),
         path: &env::Env::Real.get("PATH").unwrap_or_default(),
         disk,
+        behind: &Behind::new(ground, &name, of, disk),
+        sandbox: &spec.sandbox,
     };
     let red = verification::commands(&place, What::Acceptance, &[check]);
     Ok((!red.is_empty()).then(|| verify::report(&red).to_string()))
+}
+
+/// Stages of which a task is being checked: one at a time, or an agent that asks often enough would have the machine to
+/// itself.
+#[derive(Debug, Default)]
+pub struct Checking(Mutex<BTreeSet<StageId>>);
+
+impl Checking {
+    /// `None`: the stage has its turn already.
+    pub fn take(&self, stage: &StageId) -> Option<Turn<'_>> {
+        self.now().insert(stage.clone()).then(|| Turn { of: self, stage: stage.clone() })
+    }
+
+    fn now(&self) -> MutexGuard<'_, BTreeSet<StageId>> {
+        // Whoever panicked while holding it left nothing half done.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Over when this is dropped.
+#[derive(Debug)]
+pub struct Turn<'a> {
+    of: &'a Checking,
+    stage: StageId,
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.of.now().remove(&self.stage);
+    }
 }
 
 fn wanted<'a>(
@@ -43,4 +83,20 @@ fn wanted<'a>(
     let spec = run.plan().find(stage.as_str())?;
     let task = spec.tasks.iter().find(|it| it.id == *task)?;
     Some((spec, task.check.as_ref()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stage_has_one_turn_at_a_time_and_no_other_waits_for_it() {
+        let checking = Checking::default();
+        let (a, b) = (StageId::new("a"), StageId::new("b"));
+        let first = checking.take(&a);
+        assert!(first.is_some() && checking.take(&a).is_none());
+        assert!(checking.take(&b).is_some());
+        drop(first);
+        assert!(checking.take(&a).is_some());
+    }
 }

@@ -9,17 +9,20 @@ use std::time::Duration;
 
 use sprag_core::digest::Digest;
 use sprag_core::intent::Folding;
-use sprag_core::plan::checks::{Cache, Check, Checks, DeadCode};
+use sprag_core::plan::checks::{Cache, Check, Checks, DeadCode, Walls};
+use sprag_core::plan::spec::Sandbox;
 use sprag_core::plan::stage::StageId;
 use sprag_core::plan::stub::stub;
 use sprag_core::plan::values::{Command, FileGlob, RelPath, Seconds};
 use sprag_core::plan::verify::{self, Artifact, End, Heard, Red, What};
 use sprag_core::text::Text;
 
+use super::behind::{Behind, Order};
 use crate::checks;
 use crate::disk::{self, Disk};
-use crate::exec::{self, Ending, Run};
-use crate::git;
+use crate::exec::Ending;
+use crate::git::landing::Refused;
+use crate::git::{self, proof};
 
 /// Bytes kept of each stream of a command.
 const OUTPUT: usize = 10 * 1024 * 1024;
@@ -40,6 +43,10 @@ pub struct Place<'a> {
     pub passes: &'a Path,
     pub path: &'a OsStr,
     pub disk: &'a dyn Disk,
+    /// How its commands are run.
+    pub behind: &'a Behind<'a>,
+    /// What a pass was found behind counts for no other walls.
+    pub sandbox: &'a Sandbox,
 }
 
 /// What is not as it has to be; nothing, if all is well.
@@ -47,6 +54,11 @@ pub fn verify(place: &Place<'_>, wanted: &Checks) -> Vec<Red> {
     let mut red = Vec::new();
     red.extend(commands(place, What::Acceptance, &wanted.acceptance));
     red.extend(commands(place, What::AfterStage, &wanted.after_stage));
+    // Whoever ran may have pointed git elsewhere: from here on it would be obeyed.
+    if let Err(Refused(why)) = place.proved() {
+        red.push(of_commit(why));
+        return red;
+    }
     red.extend(artifacts(place, &wanted.artifacts));
     for wiring in &wanted.wiring {
         red.extend(verify::wiring(wiring, place.text(&wiring.source).as_deref()));
@@ -71,7 +83,7 @@ fn command(place: &Place<'_>, what: What, check: &Check) -> Option<Red> {
     if pass.as_ref().is_some_and(|pass| place.is_kept(pass)) {
         return None;
     }
-    let red = verify::command(what, check, &place.hear(&check.command, check.timeout));
+    let red = verify::command(what, check, &place.hear(&check.command, check.timeout, check.walls));
     if let (None, Some(pass)) = (&red, pass) {
         // One that cannot be kept costs time, nothing else.
         place.keep(&pass).unwrap_or_default();
@@ -80,7 +92,7 @@ fn command(place: &Place<'_>, what: What, check: &Check) -> Option<Red> {
 }
 
 fn dead_code(place: &Place<'_>, check: &DeadCode) -> Option<Red> {
-    verify::dead_code(check, &place.hear(&check.command, check.timeout))
+    verify::dead_code(check, &place.hear(&check.command, check.timeout, Walls::Up))
 }
 
 fn artifacts(place: &Place<'_>, globs: &[FileGlob]) -> Vec<Red> {
@@ -114,8 +126,7 @@ fn lacking(place: &Place<'_>, glob: &FileGlob, paths: &[String]) -> Option<Artif
 }
 
 impl Place<'_> {
-    fn hear(&self, command: &Command, timeout: Seconds) -> Heard {
-        let unset = checks::unset();
+    fn hear(&self, command: &Command, timeout: Seconds, walls: Walls) -> Heard {
         let (worktree, root) = (self.worktree.as_os_str(), self.root.as_os_str());
         let env = [
             (checks::VARIABLE, OsStr::new("1")),
@@ -123,14 +134,10 @@ impl Place<'_> {
             ("PROJECT_ROOT", root),
             ("STAGE_ID", OsStr::new(self.stage.as_str())),
         ];
-        let dir = self.worktree.join(self.working_dir.as_str());
-        let ran = exec::run_for_end(&Run {
-            program: OsStr::new("sh"),
-            args: &[OsStr::new("-c"), OsStr::new(command.as_str())],
-            dir: &dir,
+        let ran = self.behind.run(&Order {
+            command: command.as_str(),
+            walls,
             env: &env,
-            unset: &unset,
-            stdin: b"",
             deadline: Duration::from_secs(u64::from(timeout.get())),
             cap: OUTPUT,
         });
@@ -145,8 +152,8 @@ impl Place<'_> {
                 stdout: text(&ran.stdout),
                 stderr: text(&ran.stderr),
             },
-            Err(error) => Heard {
-                end: End::NotStarted { why: Text::new(error.to_string()) },
+            Err(why) => Heard {
+                end: End::NotStarted { why: Text::new(why) },
                 stdout: String::new(),
                 stderr: String::new(),
             },
@@ -159,24 +166,27 @@ impl Place<'_> {
 
     /// Checks that change what they check have shown nothing of the commit.
     fn changed(&self) -> Option<Red> {
+        if let Err(Refused(why)) = self.proved() {
+            return Some(of_commit(why));
+        }
         let paths = git::changed_tracked_paths(self.worktree);
-        let why = match &paths {
+        Some(of_commit(match &paths {
             Some(paths) => format!("a check has changed `{}`", paths.first()?),
             None => "git cannot say whether the checks changed something".to_owned(),
-        };
-        Some(Red {
-            what: What::Gate,
-            of: Text::from("the commit"),
-            why: Text::new(why),
-            tail: Text::default(),
-        })
+        }))
+    }
+
+    /// That git can be asked about the worktree. The user's own checkout is nobody's to doubt.
+    fn proved(&self) -> Result<(), Refused> {
+        if self.worktree == self.root { Ok(()) } else { proof::prove(self.root, self.worktree) }
     }
 
     /// Where a pass of this check on this tree is kept. What a command finds depends on where programs are found.
     fn pass(&self, check: &Digest) -> PathBuf {
+        let walls = serde_json::to_vec(self.sandbox).expect("a sandbox is plain data with text keys");
         let of = [self.tree.as_bytes(), check.to_string().as_bytes(), self.working_dir.as_str().as_bytes()]
             .into_iter()
-            .chain([self.stage.as_str().as_bytes(), self.path.as_encoded_bytes()])
+            .chain([self.stage.as_str().as_bytes(), self.path.as_encoded_bytes(), &walls])
             .map(<[u8]>::to_vec)
             .collect::<Vec<_>>();
         self.passes.join(Digest::of(of).to_string())
@@ -193,6 +203,10 @@ impl Place<'_> {
     }
 }
 
+fn of_commit(why: String) -> Red {
+    Red { what: What::Gate, of: Text::from("the commit"), why: Text::new(why), tail: Text::default() }
+}
+
 /// A regular file of the worktree, as text: a link may lead out of it.
 fn read(path: &Path) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&disk::read_regular(path, FILE)?).into_owned())
@@ -203,7 +217,11 @@ mod tests {
     use std::fs;
 
     use serde_json::{Value, json};
+    use sprag_core::plan::spec::{Confine, Network};
+    use sprag_core::plan::stage::Key;
 
+    use super::super::behind::Of;
+    use super::super::jobs::Ground;
     use super::*;
     use crate::disk::RealDisk;
     use crate::git::scratch::Scratch;
@@ -228,6 +246,16 @@ mod tests {
                 "wiring_tests": [], "truths": []});
             all.as_object_mut().unwrap().extend(wanted.as_object().unwrap().clone());
             let tree = self.git.run(&["rev-parse", "HEAD^{tree}"]);
+            let ground = Ground {
+                root: self.git.dir().to_path_buf(),
+                run: self.passes.path().to_path_buf(),
+                plan: "p".to_owned(),
+                target: "refs/heads/main".to_owned(),
+                epoch: 1,
+            };
+            let sandbox = Sandbox { confine: Confine::Off, network: Network::Open };
+            let dir = self.git.dir();
+            let of = Of { worktree: dir, dir, sandbox: &sandbox, caches: &[] };
             let place = Place {
                 worktree: self.git.dir(),
                 working_dir: &self.working_dir,
@@ -237,6 +265,8 @@ mod tests {
                 passes: self.passes.path(),
                 path: OsStr::new("/usr/bin"),
                 disk: &RealDisk,
+                behind: &Behind::new(&ground, &Key("look".into()), of, &RealDisk),
+                sandbox: &sandbox,
             };
             let red = verify(&place, &serde_json::from_value(all).unwrap());
             red.iter().map(|red| format!("{} `{}`: {}", red.what, red.of, red.why)).collect()

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use sprag_core::time::Timestamp;
 
-use super::{CAP, Question, ask, is_object_name};
+use super::{CAP, Question, ask_of, is_object_name};
 use crate::exec::{Ending, Ran};
 
 /// A merge of a large repository takes a while.
@@ -280,9 +280,19 @@ fn named(ran: Ran) -> Result<String, Refused> {
 }
 
 pub(super) fn act(dir: &Path, args: &[&str], env: &[(&str, &OsStr)]) -> Result<Ran, Refused> {
+    act_on(dir, args, env, &[])
+}
+
+/// The same on paths, whatever bytes they are called by.
+pub(super) fn act_on(
+    dir: &Path,
+    args: &[&str],
+    env: &[(&str, &OsStr)],
+    paths: &[&OsStr],
+) -> Result<Ran, Refused> {
     let args: Vec<&str> = SETTINGS.iter().chain(args).copied().collect();
     let question = Question { args: &args, env, stdin: b"", deadline: DEADLINE, cap: CAP };
-    ask(dir, &question).ok_or_else(|| Refused("git cannot be started".to_owned()))
+    ask_of(dir, &question, paths).ok_or_else(|| Refused("git cannot be started".to_owned()))
 }
 
 pub(super) fn refused(ran: &Ran) -> Refused {

@@ -25,6 +25,13 @@ const DEADLINE: Duration = Duration::from_secs(60);
 /// Refuses what is not as we made it. An agent that is still there can change it at any time: whatever looks at its
 /// worktree after this must not enter repositories within.
 pub fn prove(root: &Path, worktree: &Path) -> Result<(), Refused> {
+    prove_placed(root, worktree)?;
+    nested(worktree)
+}
+
+/// That git would find the repository that is ours, for those who ask nothing that leads into repositories within. It
+/// takes a few looks at files, and no git.
+pub fn prove_placed(root: &Path, worktree: &Path) -> Result<(), Refused> {
     let no = |what: String| Err(Refused(what));
     let common = places::common_dir(root).ok_or_else(|| Refused("there is no repository".to_owned()))?;
     let entry = worktree.join(".git");
@@ -55,7 +62,7 @@ pub fn prove(root: &Path, worktree: &Path) -> Result<(), Refused> {
     if let Some(link) = planted(&git_dir)? {
         return no(format!("`{}` is no file", link.display()));
     }
-    nested(worktree)
+    Ok(())
 }
 
 /// The first entry that is neither file nor directory, in a directory that has none by itself.

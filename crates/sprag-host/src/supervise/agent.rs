@@ -39,20 +39,25 @@ impl From<io::Error> for NoAgent {
     }
 }
 
+/// What our program is told to become a program, within the walls that are on record in a folder.
+pub fn steps(within: Option<&Path>, port: Option<u16>) -> Vec<String> {
+    let mut words = vec!["supervise".to_owned(), AS_AGENT.to_owned(), getpid().as_raw_nonzero().to_string()];
+    words.extend(within.into_iter().flat_map(|site| [WITHIN.to_owned(), site.display().to_string()]));
+    words.extend(port.into_iter().flat_map(|port| [THROUGH.to_owned(), port.to_string()]));
+    words.push("--".to_owned());
+    words
+}
+
 /// `run` is the token by which hooks below it know whose they are.
 pub fn start(spawn: &Spawn, site: &Site, run: Option<&str>) -> Result<Child, NoAgent> {
     let us = std::env::current_exe()?;
-    let mut words = vec!["supervise".to_owned(), AS_AGENT.to_owned(), getpid().as_raw_nonzero().to_string()];
     let mut env = spawn.env.clone();
-    if let Some(confined) = &spawn.confined {
-        words.extend([WITHIN.to_owned(), site.dir().display().to_string()]);
-        if let Reach::Hosts(hosts) = &confined.reach {
-            let port = sandbox::proxy::listen(hosts.clone())?;
-            words.extend([THROUGH.to_owned(), port.to_string()]);
-            env.extend(sandbox::proxy::env(port));
-        }
-    }
-    words.push("--".to_owned());
+    let port = match spawn.confined.as_ref().map(|confined| &confined.reach) {
+        Some(Reach::Hosts(hosts)) => Some(sandbox::proxy::listen(hosts.clone())?),
+        Some(Reach::Anybody | Reach::Nobody) | None => None,
+    };
+    env.extend(port.into_iter().flat_map(sandbox::proxy::env));
+    let words = steps(spawn.confined.is_some().then(|| site.dir()), port);
     let mut args: Vec<&str> = words.iter().map(String::as_str).collect();
     if spawn.confined.is_some() {
         sandbox::try_out(&us, &args, spawn).map_err(NoAgent::Unconfined)?;

@@ -41,8 +41,8 @@ pub fn offer(env: &Env, worktree: Option<&Path>) -> Offer {
 
 /// Goes within the walls, as far as that is done from outside, and says what is to be started then.
 pub fn enter(site: &Site, port: Option<u16>, argv: &[impl AsRef<OsStr>]) -> io::Result<Vec<OsString>> {
-    let spawn = site.spawn()?;
-    let confined = spawn.confined.as_ref().ok_or_else(|| io::Error::other("its walls are not on record"))?;
+    let kept = site.walls()?;
+    let confined = kept.confined.as_ref().ok_or_else(|| io::Error::other("its walls are not on record"))?;
     let ports = match (&confined.reach, confined.by) {
         (Reach::Anybody, _) | (Reach::Nobody, Wall::Bubblewrap) => landlock::Ports::All,
         (Reach::Nobody, Wall::Landlock) => landlock::Ports::None,
@@ -54,9 +54,9 @@ pub fn enter(site: &Site, port: Option<u16>, argv: &[impl AsRef<OsStr>]) -> io::
     match confined.by {
         Wall::Bubblewrap => {
             let path = std::env::var_os("PATH").unwrap_or_default();
-            let program = bubblewrap::program(&path, Some(&spawn.worktree)).map_err(io::Error::other)?;
+            let program = bubblewrap::program(&path, Some(&kept.worktree)).map_err(io::Error::other)?;
             let mut whole = vec![program.into_os_string()];
-            whole.extend(bubblewrap::args(confined, &spawn.dir)?);
+            whole.extend(bubblewrap::args(confined, &kept.dir)?);
             whole.extend(argv);
             landlock::restrict(confined, landlock::Files::All, ports)?;
             Ok(whole)
@@ -91,7 +91,8 @@ pub fn try_out(program: &Path, args: &[&str], spawn: &Spawn) -> Result<(), Strin
     }
 }
 
-fn last_words(stderr: &[u8]) -> String {
+/// The last line that somebody said, in place of all of it.
+pub fn last_words(stderr: &[u8]) -> String {
     let said = String::from_utf8_lossy(stderr);
     let last = said.lines().map(str::trim).rfind(|line| !line.is_empty() && !line.starts_with("next:"));
     one_line(last.unwrap_or("it ended without a word"))

@@ -52,6 +52,15 @@ pub struct Spawn {
     pub confined: Option<Confined>,
 }
 
+/// Where somebody is within walls, as those have to know who build them. A folder that asks for a session says that, too.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kept {
+    pub worktree: PathBuf,
+    /// Within the worktree.
+    pub dir: PathBuf,
+    pub confined: Option<Confined>,
+}
+
 /// Where the terminal of a session is, for one that has one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Window {
@@ -149,6 +158,16 @@ impl Site {
     }
 
     pub fn spawn(&self) -> io::Result<Spawn> {
+        read(&self.dir.join("spawn.json"))
+    }
+
+    /// Puts walls on record for a command that is no session.
+    pub fn wall_in(&self, disk: &dyn Disk, kept: &Kept) -> io::Result<()> {
+        disk.make_dirs(&self.dir)?;
+        disk::replace_derived(disk, &self.dir.join("spawn.json"), &json(kept)?)
+    }
+
+    pub fn walls(&self) -> io::Result<Kept> {
         read(&self.dir.join("spawn.json"))
     }
 

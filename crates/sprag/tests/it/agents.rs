@@ -220,7 +220,7 @@ fn hooks_and_commands_below_an_agent_know_its_stage() {
     );
     desk.speaks(&script, &[]);
     desk.assert_merged(&desk.run());
-    let journal = fs::read_to_string(desk.sandbox.journal("h-1")).unwrap();
+    let journal = fs::read_to_string(desk.sandbox.store().join("stages/a/h-1.jsonl")).unwrap();
     assert!(journal.contains(r#""stage":"a""#), "{journal}");
     let told = fs::read_to_string(told).unwrap();
     assert!(told.contains("observed 0"), "the client's name of the session counts, too: {told}");

@@ -1,7 +1,9 @@
 //! Agents of plans behind walls: what they reach, what they do not, and that nothing of them is left. Each story is
 //! told for every kind of wall this machine has, and once without any, to show that it is the wall that holds.
 
+mod checks;
 mod desk;
+mod elsewhere;
 
 use std::fs;
 use std::net::TcpListener;
@@ -159,7 +161,7 @@ fn a_worktree_behind_a_link_is_not_worked_at() {
         symlink(&elsewhere, desk.sandbox.project.join(".worktrees")).unwrap();
         desk.plan(&[desk.stage("a", "echo x >ran")], "sandbox: required\n");
         assert_eq!(desk.run().code, 1);
-        assert!(desk.records().contains("is reached by a link"), "{wall}: {}", desk.records());
+        assert!(desk.records().contains("belongs to another worktree"), "{wall}: {}", desk.records());
         assert!(!elsewhere.join("a/ran").exists());
     }
 }
@@ -241,7 +243,7 @@ fn hooks_work_behind_a_wall_and_whoever_is_behind_it_is_no_person() {
         let ran = desk.run();
         assert_eq!(ran.code, 0, "{wall}: {}{}{}", ran.stdout, ran.stderr, desk.said());
         assert!(desk.on_trunk("answer").contains("\"deny\""), "{wall}: {}", desk.on_trunk("answer"));
-        let journal = fs::read_to_string(desk.sandbox.journal("s")).unwrap();
+        let journal = fs::read_to_string(desk.sandbox.store().join("stages/a/s.jsonl")).unwrap();
         assert!(journal.contains("git push --force"), "{wall}: {journal}");
         assert!(
             desk.on_trunk("off").contains("it was started below an agent"),
@@ -333,11 +335,40 @@ fn an_agent_behind_a_wall_speaks_to_its_daemon_and_leaves_notes() {
         desk.plan(&[desk.stage("a", &script)], "sandbox: required\n");
         let ran = desk.run();
         assert_eq!(ran.code, 0, "{wall}: {}{}{}", ran.stdout, ran.stderr, desk.said());
-        let notes = fs::read_to_string(desk.sandbox.store().join("run/notes/p.jsonl")).unwrap_or_default();
+        let notes = fs::read_to_string(desk.sandbox.store().join("run/notes/p/a.jsonl")).unwrap_or_default();
         assert!(notes.contains("the tests need a port"), "{wall}: {notes}{}", desk.said());
         assert!(desk.records().contains("\"say\":\"complete\""), "{wall}: {}", desk.said());
         assert!(desk.sandbox.store().join("run/handoffs/p/a/1.yaml").exists(), "{wall}: {}", desk.said());
         assert!(desk.said().contains("this is for a person to say"), "{wall}: {}", desk.said());
         assert!(!desk.said().contains("sprt_"), "no token is seen: {}", desk.said());
     }
+}
+
+#[test]
+fn an_agent_behind_bubblewrap_writes_no_journal_of_another_session() {
+    if !is_there("bubblewrap") {
+        return;
+    }
+    let desk = Desk::new().within("bubblewrap");
+    let store = desk.sandbox.store();
+    for dir in ["journal", "stages/b"] {
+        fs::create_dir_all(store.join(dir)).unwrap();
+        fs::write(store.join(dir).join("other.jsonl"), "").unwrap();
+    }
+    let payload = r#"{"session_id":"s","hook_event_name":"UserPromptSubmit","prompt":"hi"}"#;
+    let script = format!(
+        "t() {{ if sh -c \"$2\" 2>/dev/null; then echo $1; else echo not $1; fi >>tried; }}\n\
+         t journal 'echo x >>{0}/journal/other.jsonl'\nt new 'echo x >{0}/journal/new.jsonl'\n\
+         t stage 'echo x >>{0}/stages/b/other.jsonl'\nt place 'mv {0}/stages {0}/x || mv {0}/journal {0}/x'\n\
+         echo '{payload}' | {SPRAG} hook claude\n\
+         {SPRAG} explain s >told\n",
+        store.display()
+    );
+    desk.plan(&[desk.stage("a", &script)], "sandbox: required\n");
+    let ran = desk.run();
+    assert_eq!(ran.code, 0, "{}{}{}", ran.stdout, ran.stderr, desk.said());
+    assert_eq!(desk.on_trunk("tried"), "not journal\nnot new\nnot stage\nnot place");
+    let own = fs::read_to_string(store.join("stages/a/s.jsonl")).unwrap();
+    assert_eq!(own.matches("\"kind\":\"prompted\"").count(), 1, "{own}");
+    assert!(desk.on_trunk("told").contains("the user asked: hi"), "{}", desk.on_trunk("told"));
 }

@@ -14,6 +14,7 @@ fn grounds() -> Grounds<'static> {
         brief: Path::new("/src/p/.git/sprag/run/briefs/p/a.md"),
         door: Path::new("/src/p/.git/sprag/run/door"),
         own: &[],
+        journals: Path::new("/src/p/.git/sprag/stages/a"),
         home: Some(Path::new("/home/u")),
         program: Path::new("/usr/bin/sprag"),
         tools: &[],
@@ -66,7 +67,10 @@ fn a_stage_writes_its_worktree_and_its_branch_and_nothing_of_anybody_else() {
 fn of_our_own_records_those_of_runs_are_hidden_but_for_its_own() {
     let confined = confined(&command());
     for (path, access) in [
-        ("/src/p/.git/sprag/journal/s.jsonl", Access::Write),
+        ("/src/p/.git/sprag/journal/s.jsonl", Access::Pinned),
+        ("/src/p/.git/sprag/stages/b/s.jsonl", Access::Pinned),
+        ("/src/p/.git/sprag/stages/a/s.jsonl", Access::Write),
+        ("/src/p/.git/sprag/log/2026-01.jsonl", Access::Write),
         ("/src/p/.git/sprag/inbox/1", Access::Write),
         ("/src/p/.git/sprag/run/plans/p.jsonl", Access::Read),
         ("/src/p/.git/sprag/run/admin", Access::Hidden),
@@ -185,5 +189,50 @@ fn a_host_is_its_whole_name() {
         ("", false),
     ] {
         assert_eq!(is_among(&hosts, host), is_it, "{host}");
+    }
+}
+
+#[test]
+fn a_check_writes_its_worktree_and_nothing_of_git_or_of_runs() {
+    for worktree in ["/src/p/.worktrees/a", "/src/p/.git/sprag/run/gates/p-1"] {
+        let grounds = grounds();
+        let bench = Bench {
+            root: grounds.root,
+            worktree: Path::new(worktree),
+            common: grounds.common,
+            store: grounds.store,
+            temporary: Path::new("/src/p/.git/sprag/run/looks/k/tmp"),
+            home: grounds.home,
+            shared: &["/src/p/target".into()],
+        };
+        let confined = Confined::of_check(Wall::Landlock, &bench, &Network::None);
+        assert_eq!(confined.reach, Reach::Nobody);
+        for (path, access) in [
+            ("/src/p/.git/sprag/run/looks/k/tmp/x", Access::Write),
+            ("/src/p/.git/sprag/run/looks/k/spawn.json", Access::Hidden),
+            ("/src/p/.git/sprag/run/looks/other/tmp/x", Access::Hidden),
+            ("/src/p/.git/sprag/run/passes/claims/x", Access::Hidden),
+            ("/src/p/.git/sprag/run/door/sock", Access::Hidden),
+            ("/src/p/.git/sprag/run/token", Access::Hidden),
+            ("/src/p/.git/sprag/run/plans/p.jsonl", Access::Hidden),
+            ("/src/p/.git/sprag/journal/s.jsonl", Access::Hidden),
+            ("/src/p/.git/sprag/log/2026-01.jsonl", Access::Hidden),
+            ("/src/p/.git/refs/heads/main", Access::Read),
+            ("/src/p/.git/refs/heads/sprag/a/work", Access::Read),
+            ("/src/p/.git/objects/ab/cdef", Access::Read),
+            ("/src/p/.git/worktrees/a/index", Access::Read),
+            ("/src/p/.git/config", Access::Read),
+            ("/src/p/.git/hooks/pre-commit", Access::Hidden),
+            ("/src/p/src/lib.rs", Access::Read),
+            ("/src/p/target/debug", Access::Write),
+            ("/home/u/.ssh/id", Access::Hidden),
+            ("/home/u/.claude.json", Access::Hidden),
+            ("/home/u/.cargo/registry/x", Access::Read),
+            ("/home/u/.bashrc", Access::Read),
+        ] {
+            assert_eq!(confined.access(Path::new(path)), access, "{path}");
+        }
+        assert_eq!(confined.access(&Path::new(worktree).join("src/lib.rs")), Access::Write);
+        assert_eq!(confined.access(&Path::new(worktree).join(".git")), Access::Pinned);
     }
 }

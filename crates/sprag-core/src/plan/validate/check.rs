@@ -1,6 +1,6 @@
 //! Checks of a stage as they are written: a command alone, or a map that says what has to come of it.
 
-use super::super::checks::{ARTIFACTS, Cache, Check, Checks, DeadCode, Regression, Stderr, Wiring};
+use super::super::checks::{ARTIFACTS, Cache, Check, Checks, DeadCode, Regression, Stderr, Walls, Wiring};
 use super::super::fields::{self, Table};
 use super::super::problem::{Code, Wrong};
 use super::super::reading::{Fields, Reader, shown};
@@ -73,6 +73,7 @@ pub fn check(reader: &mut Reader, node: &Node, name: &str, timeout: Seconds) -> 
         },
         timeout,
         cache,
+        walls: reader.optional(&fields, "walls").unwrap_or(Walls::Up),
     })
 }
 

@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use sprag_core::plan::record::{Checking, Effect, Outcome};
-use sprag_core::plan::spec::{Empty, StageSpec};
+use sprag_core::plan::spec::{Cached, Empty, Sandbox, StageSpec};
 use sprag_core::plan::stage::{Commit, Failure, Stage, StageId};
 use sprag_core::plan::values::RelPath;
 use sprag_core::plan::verify::{self, What};
 use sprag_core::text::{Text, quoted};
 
+use super::super::behind::{Behind, Of};
 use super::super::protected;
 use super::super::verification::{self, Place};
 use super::{Job, Wrong, failed};
@@ -17,13 +18,27 @@ use crate::env;
 use crate::git::landing;
 use crate::git::worktrees;
 
+/// Whose commands look at work: where they run, and how they are kept.
+#[derive(Clone, Copy)]
+pub(super) struct Whose<'a> {
+    pub working_dir: &'a RelPath,
+    pub sandbox: &'a Sandbox,
+    pub caches: &'a [Cached],
+}
+
+impl Whose<'_> {
+    pub(super) fn of(spec: &StageSpec) -> Whose<'_> {
+        Whose { working_dir: &spec.working_dir, sandbox: &spec.sandbox, caches: &spec.caches }
+    }
+}
+
 impl Job {
     pub(super) fn check(&self, stage: &StageId, of: Checking, disk: &dyn Disk) -> Result<Outcome, Wrong> {
         let Some(spec) = &self.spec else { return Ok(failed(Failure::Setup, "the plan has no such stage")) };
         let worktree = self.ground.worktree(stage);
         let (head, tree) = landing::head_of(&worktree)?.unwrap_or_default();
         if of == Checking::Before {
-            let red = self.looking(&worktree, &spec.working_dir, &tree, disk, |place| {
+            let red = self.looking(&worktree, Whose::of(spec), &tree, disk, |place| {
                 verification::commands(place, What::AfterStage, &spec.before_stage)
             });
             return Ok(match red.first() {
@@ -40,7 +55,7 @@ impl Job {
         if let Some(report) = self.out_of_bounds(&worktree, spec, &base, &head)? {
             return Ok(Outcome::Red { report: Text::new(report) });
         }
-        let red = self.looking(&worktree, &spec.working_dir, &tree, disk, |place| {
+        let red = self.looking(&worktree, Whose::of(spec), &tree, disk, |place| {
             verification::verify(place, &spec.checks)
         });
         Ok(match red.is_empty() {
@@ -86,25 +101,29 @@ impl Job {
     pub(super) fn looking<T>(
         &self,
         worktree: &Path,
-        working_dir: &RelPath,
+        whose: Whose<'_>,
         tree: &str,
         disk: &dyn Disk,
         look: impl FnOnce(&Place<'_>) -> T,
     ) -> T {
         // What was found good beside files that no commit has says nothing of the commit alone.
-        let of = if matches!(self.effect, Effect::Gate { .. }) { "candidates" } else { "claims" };
+        let kind = if matches!(self.effect, Effect::Gate { .. }) { "candidates" } else { "claims" };
         let path = env::Env::Real.get("PATH").unwrap_or_default();
         // Commits that others put on the target are no stage's.
         let none = StageId::new("-");
+        let dir = worktree.join(whose.working_dir.as_str());
+        let of = Of { worktree, dir: &dir, sandbox: whose.sandbox, caches: whose.caches };
         look(&Place {
             worktree,
-            working_dir,
+            working_dir: whose.working_dir,
             root: &self.ground.root,
             stage: self.spec.as_ref().map_or(&none, |spec| &spec.id),
             tree,
-            passes: &self.ground.run.join("passes").join(of),
+            passes: &self.ground.run.join("passes").join(kind),
             path: &path,
             disk,
+            behind: &Behind::new(&self.ground, &self.key, of, disk),
+            sandbox: whose.sandbox,
         })
     }
 }

@@ -1,5 +1,8 @@
 //! Candidates of the queue: made, looked at as exactly what would land, and put where the user will find them.
 
+use std::fs;
+use std::path::Path;
+
 use sprag_core::plan::record::Outcome;
 use sprag_core::plan::stage::Commit;
 use sprag_core::plan::values::RelPath;
@@ -10,10 +13,11 @@ use sprag_core::text::{Text, quoted};
 use super::super::look;
 use super::super::protected;
 use super::super::verification;
+use super::claim::Whose;
 use super::{Ground, Job, Wrong};
 use crate::disk::Disk;
 use crate::git::landing::{self, Merged, Recipe, Refused, Swapped};
-use crate::git::worktrees;
+use crate::git::{proof, worktrees};
 
 impl Job {
     pub(super) fn candidate(&self, number: u64, on: &Commit, head: &Commit) -> Result<Outcome, Wrong> {
@@ -63,20 +67,30 @@ impl Job {
             return Ok(Outcome::Red { report: Text::new(damage) });
         }
         let path = self.ground.run.join("gates").join(format!("{}-{number}", self.ground.plan));
-        worktrees::remove(root, &path)?;
+        clear(root, &path)?;
         worktrees::add_at(root, &path, commit.0.as_str())?;
         let tree = tree.0.as_str();
-        let mut red = self.looking(&path, &RelPath::root(), tree, disk, |place| {
-            verification::commands(place, What::Gate, &self.gates)
-        });
+        let whole = RelPath::root();
+        let plan = Whose { working_dir: &whole, sandbox: &self.sandbox, caches: &[] };
+        let mut red = self
+            .looking(&path, plan, tree, disk, |place| verification::commands(place, What::Gate, &self.gates));
         for spec in &self.chain {
-            red.extend(self.looking(&path, &spec.working_dir, tree, disk, |place| {
+            red.extend(self.looking(&path, Whose::of(spec), tree, disk, |place| {
                 verification::verify(place, &spec.checks)
             }));
         }
-        worktrees::remove(root, &path)?;
+        clear(root, &path)?;
         Ok(if red.is_empty() { Outcome::Done } else { Outcome::Red { report: verify::report(&red) } })
     }
+}
+
+/// Takes the worktree of a candidate away. Nobody's work is in it; one that a check has pointed elsewhere git would not
+/// take for one.
+fn clear(root: &Path, path: &Path) -> Result<(), Refused> {
+    if path.exists() && proof::prove(root, path).is_err() {
+        fs::remove_dir_all(path).map_err(|error| Refused(format!("`{}`: {error}", path.display())))?;
+    }
+    worktrees::remove(root, path)
 }
 
 impl Job {

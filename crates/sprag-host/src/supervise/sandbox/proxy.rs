@@ -1,10 +1,11 @@
 //! The go-between of an agent that may talk to some hosts only. It knows names, not contents: what goes through it stays
 //! as encrypted as it was. It lives in the supervisor and ends with it.
 
+use std::collections::BTreeMap;
 use std::io::{self, Read as _, Write as _};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream, ToSocketAddrs as _};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -37,6 +38,19 @@ pub fn listen(hosts: Vec<String>) -> io::Result<u16> {
             thread::Builder::new().spawn(serve).map(drop).unwrap_or_default();
         }
     })?;
+    Ok(port)
+}
+
+/// The same for whoever comes again and again: one for each list of hosts is enough.
+pub fn listen_once(hosts: &[String]) -> io::Result<u16> {
+    static OPEN: Mutex<BTreeMap<Vec<String>, u16>> = Mutex::new(BTreeMap::new());
+    // Whoever panicked while holding it left nothing half done.
+    let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(port) = open.get(hosts) {
+        return Ok(*port);
+    }
+    let port = listen(hosts.to_vec())?;
+    open.insert(hosts.to_vec(), port);
     Ok(port)
 }
 

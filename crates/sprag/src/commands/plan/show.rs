@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use serde_json::json;
+use sprag_core::plan::checks::Walls;
 use sprag_core::plan::problem::nearest;
 use sprag_core::plan::spec::{Client, Plan, StageSpec};
+use sprag_core::plan::values::Command;
 
 use super::super::{Cx, Outcome, show};
 use super::good;
@@ -66,15 +68,24 @@ fn whole(plan: &Plan) {
 pub fn programs(plan: &Plan) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for stage in plan.stages() {
-        let commands = stage.setup.iter().chain(stage.before_stage.iter().map(|check| &check.command));
-        let tasks = stage.tasks.iter().filter_map(|task| task.check.as_ref()).map(|check| &check.command);
+        let setup = stage.setup.iter().map(|command| (command, Walls::Up));
+        let tasks = stage.tasks.iter().filter_map(|task| task.check.as_ref());
+        let around = stage.before_stage.iter().chain(tasks).map(|check| (&check.command, check.walls));
         found.push(client(&stage.agent.client));
-        found.extend(commands.chain(stage.checks.commands()).chain(tasks).map(ToString::to_string));
+        found.extend(setup.chain(stage.checks.started()).chain(around).map(started));
     }
-    found.extend(plan.head.gates.iter().map(|gate| gate.command.to_string()));
+    found.extend(plan.head.gates.iter().map(|gate| started((&gate.command, gate.walls))));
     let mut seen = std::collections::BTreeSet::new();
     found.retain(|program| seen.insert(program.clone()));
     found
+}
+
+/// A command that is let out says so, before somebody trusts it.
+fn started((command, walls): (&Command, Walls)) -> String {
+    match walls {
+        Walls::Up => command.to_string(),
+        Walls::Off => format!("{command} (outside of the walls)"),
+    }
 }
 
 fn one(stage: &StageSpec) {
@@ -96,7 +107,7 @@ fn one(stage: &StageSpec) {
     }
     let lists: [(&str, Vec<String>); 4] = [
         ("setup", stage.setup.iter().map(ToString::to_string).collect()),
-        ("checks", stage.checks.commands().map(ToString::to_string).collect()),
+        ("checks", stage.checks.started().map(started).collect()),
         ("artifacts", stage.checks.artifacts.iter().map(ToString::to_string).collect()),
         ("tasks", stage.tasks.iter().map(|task| format!("{}: {}", task.id, task.text)).collect()),
     ];
