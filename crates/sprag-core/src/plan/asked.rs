@@ -126,6 +126,11 @@ fn reviewed(standing: &Standing, case: Case, back: &Stage) -> (Vec<String>, Vec<
             ];
             vec![Look::Worktree, Look::Logs]
         }
+        Case::Unreviewed => {
+            what = vec!["its checks are good, and nobody but its author has looked at it".to_owned()];
+            what.extend(standing.why.as_ref().map(ToString::to_string));
+            vec![Look::Work, Look::Logs]
+        }
         Case::Protected => vec![Look::Work],
         Case::Conflict => vec![Look::Worktree, Look::Logs],
         Case::Red => vec![Look::Work],

@@ -83,7 +83,7 @@ table! { STAGE "stage":
     allow_empty "true, false" "false" "it may end without a change",
     exclusive "true, false" "false" "no other stage runs beside it",
     outputs "outputs" "none" "what it leaves for those that build on it (`sprag stage output`)",
-    verify "depth" "standard" "`quick`, `standard`, `deep` (with a review by somebody else)",
+    verify "depth" "standard" "`quick`: never reviewed, `standard`: if it is large or guards others, `deep`: always ([how](#reviews))",
     copy "paths" "none" "files of your checkout that no commit has, such as `.env`: its worktree gets them, and they are never committed",
     caches "caches" "none" "what takes long to make again, taken over from your checkout",
 }

@@ -21,6 +21,7 @@ mod reading;
 pub mod reconcile;
 pub mod record;
 pub mod retry;
+pub mod review;
 pub mod run;
 pub mod said;
 pub mod sandbox;

@@ -61,6 +61,7 @@ pub fn resolve(effect: &Effect, found: &Found) -> Resolution {
             Effect::AddWorktree { .. }
             | Effect::Setup { .. }
             | Effect::Check { .. }
+            | Effect::Review { .. }
             | Effect::WriteBrief { .. }
             | Effect::Spawn { .. }
             | Effect::Nudge { .. }

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use super::merge::Want;
 use super::probe::{Resolution, resolve};
 use super::record::{Brief, Checking, Effect, Outcome, Recorded, TargetHeld, key};
-use super::run::{Run, Standing, open_tasks};
+use super::run::{Reviewable, Run, Standing, open_tasks};
 use super::schedule::{Held, Schedule, schedule};
 use super::spec::{Kind, StageSpec};
 use super::stage::{Case, FIXES, Failure, Happened, Key, Phase, Stage, StageId, TRIES};
@@ -231,6 +231,7 @@ impl Next<'_> {
             Effect::AddWorktree { stage, .. }
             | Effect::Setup { stage }
             | Effect::Check { stage, .. }
+            | Effect::Review { stage, .. }
             | Effect::WriteBrief { stage, .. }
             | Effect::Spawn { stage }
             | Effect::Salvage { stage }
@@ -272,6 +273,10 @@ impl Next<'_> {
         }
         if self.is_under_way(id) {
             return;
+        }
+        if let Some(Reviewable { head, tree, by }) = standing.reviewable.clone() {
+            let key = self.key(id, standing, &format!("review.{}", standing.claims));
+            return self.act(key, Effect::Review { stage: id.clone(), head, tree, by, since: self.now });
         }
         let key = self.key(id, standing, &format!("claim.{}", standing.claims));
         self.act(key, Effect::Check { stage: id.clone(), of: Checking::Claim });
@@ -328,7 +333,10 @@ impl Next<'_> {
 /// Whether an effect means something only in the state that it was begun in; the others are facts of a worktree.
 fn is_for_a_state(effect: &Effect) -> bool {
     match effect {
-        Effect::Check { of: Checking::Claim, .. } | Effect::WriteBrief { .. } | Effect::Spawn { .. } => true,
+        Effect::Check { of: Checking::Claim, .. }
+        | Effect::Review { .. }
+        | Effect::WriteBrief { .. }
+        | Effect::Spawn { .. } => true,
         Effect::AddWorktree { .. }
         | Effect::Setup { .. }
         | Effect::Check { of: Checking::Before, .. }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::exit::{self, By, Exit};
 use super::said::Said;
 use super::seen::Trouble;
-use super::spec::Plan;
+use super::spec::{Known, Plan};
 use super::stage::{Commit, Failure, Happened, Key, StageId};
 use crate::digest::Digest;
 use crate::log::Record;
@@ -78,6 +78,14 @@ pub enum Effect {
     Check {
         stage: StageId,
         of: Checking,
+    },
+    /// Somebody who has not written it looks at what was found good.
+    Review {
+        stage: StageId,
+        head: Commit,
+        tree: Commit,
+        by: Known,
+        since: Timestamp,
     },
     WriteBrief {
         stage: StageId,
@@ -184,6 +192,18 @@ pub enum Outcome {
     Green {
         head: Commit,
         tree: Commit,
+    },
+    /// The checks hold, and somebody else is to look at it.
+    Reviewable {
+        head: Commit,
+        tree: Commit,
+        by: Known,
+    },
+    /// The checks hold, and nobody else has said what they think of it.
+    Unreviewed {
+        head: Commit,
+        tree: Commit,
+        why: Text<300>,
     },
     Red {
         report: Text<4000>,

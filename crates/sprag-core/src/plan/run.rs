@@ -18,7 +18,7 @@ use crate::text::Text;
 use crate::time::Timestamp;
 
 pub use said::open_tasks;
-pub use standing::{Answer, Dispute, Standing};
+pub use standing::{Answer, Dispute, Reviewable, Standing};
 
 /// Candidates that are made before the first has landed.
 const DEPTH: usize = 3;
@@ -405,6 +405,7 @@ impl Run {
                 }
             }
             Effect::Check { .. }
+            | Effect::Review { .. }
             | Effect::Nudge { .. }
             | Effect::Salvage { .. }
             | Effect::Candidate { .. }

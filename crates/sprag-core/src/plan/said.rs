@@ -8,6 +8,7 @@ mod tests;
 use serde::{Deserialize, Serialize};
 
 use super::record::Recorded;
+use super::review;
 use super::run::{Run, Standing};
 use super::stage::{Case, Key, Stage, StageId};
 use super::values::Slug;
@@ -190,7 +191,10 @@ fn means(run: &Run, standing: &Standing, id: &StageId, said: &Said) -> Result<()
         Said::Output { name, .. } => {
             is_one(spec.outputs.iter().any(|output| output.name == *name), Unmeant::NoOutput)?;
         }
-        Said::Dispute { check, .. } => is_one(spec.checks.has(check.as_str()), Unmeant::NoCheck)?,
+        Said::Dispute { check, .. } => {
+            let is_review = check.as_str() == review::NAME && review::reviewer(spec).is_some();
+            is_one(spec.checks.has(check.as_str()) || is_review, Unmeant::NoCheck)?;
+        }
         _ => {}
     }
     if !meant(run, standing).contains(&said.name()) {

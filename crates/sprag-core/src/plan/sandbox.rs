@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::spec::{Client, Confine, Network, Sandbox};
+use super::spec::{Client, Confine, Known, Network, Sandbox};
 
 pub use homes::{CREDENTIALS, Home, home_of};
 
@@ -173,6 +173,28 @@ impl Confined {
         put(bench.worktree.join(".git"), Access::Pinned);
         bench.shared.iter().for_each(|path| put(path.clone(), Access::Write));
         Confined { by, rules, reach: reach(network, NOTHING.hosts) }
+    }
+
+    /// The walls around a reviewer: it reads the work and what its own client needs, and writes nothing but its verdict.
+    /// `tools` are what it is made of.
+    pub fn of_review(
+        by: Wall,
+        bench: &Bench<'_>,
+        client: Known,
+        tools: &[PathBuf],
+        network: &Network,
+    ) -> Confined {
+        let home = home_of(client);
+        let mut rules = machine(bench.home, &home);
+        let mut put = |path: PathBuf, access| rules.push(Rule { path, access });
+        put(bench.root.to_path_buf(), Access::Read);
+        tools.iter().for_each(|path| put(path.clone(), Access::Read));
+        put(bench.common.to_path_buf(), Access::Read);
+        put(bench.common.join("hooks"), Access::Hidden);
+        put(bench.store.to_path_buf(), Access::Hidden);
+        put(bench.worktree.to_path_buf(), Access::Read);
+        put(bench.temporary.to_path_buf(), Access::Write);
+        Confined { by, rules, reach: reach(network, home.hosts) }
     }
 
     /// What holds for a path: the longest rule it is below, and of two for the same path the stricter one.

@@ -186,6 +186,7 @@ fn told(key: &Key, effect: &Effect) -> Option<(String, Vec<(&'static str, Value)
         Effect::AddWorktree { stage, .. } => (format!("add_worktree {}", stage.as_str()), of_stage(stage)),
         Effect::Setup { stage } => (format!("setup {}", stage.as_str()), of_stage(stage)),
         Effect::Check { stage, .. } => (format!("check {}", stage.as_str()), of_stage(stage)),
+        Effect::Review { stage, .. } => (format!("review {}", stage.as_str()), of_stage(stage)),
         Effect::Salvage { stage } => (format!("salvage {}", stage.as_str()), of_stage(stage)),
         Effect::Candidate { number, .. } => (format!("candidate {number}"), of_candidate(number)),
         Effect::Gate { number, .. } => (format!("gate {number}"), of_candidate(number)),

@@ -324,9 +324,10 @@ impl Plan {
     }
 
     /// What shows that a stage is done, from here on.
-    pub(super) fn set_checks(&mut self, id: &str, checks: Checks, tasks: Vec<Task>) {
+    pub(super) fn set_checks(&mut self, id: &str, checks: Checks, tasks: Vec<Task>, verify: Profile) {
         if let Some(place) = self.place(id) {
-            (self.stages[place].checks, self.stages[place].tasks) = (checks, tasks);
+            let stage = &mut self.stages[place];
+            (stage.checks, stage.tasks, stage.verify) = (checks, tasks, verify);
         }
     }
 

@@ -178,6 +178,8 @@ pub enum Case {
     Red,
     /// A person holds what comes next.
     Held,
+    /// Its checks are good, and nobody but its author has looked at it.
+    Unreviewed,
 }
 
 /// Why a stage cannot go on. Found from exit codes, streams and hooks, never from prose.

@@ -49,7 +49,7 @@ pub fn why(run: &Run, stage: &StageId, why: &Why) -> Because {
         Why::Held(Held::Group) => ("its group has no room".to_owned(), None),
         Why::Held(Held::Exclusive) => ("it wants to be alone, or another one does".to_owned(), None),
         Why::Doing { key } => {
-            (run.open().get(key).map_or("something is done for it", doing).to_owned(), None)
+            (run.open().get(key).map_or_else(|| "something is done for it".to_owned(), doing), None)
         }
         Why::Agent { .. } => ("its agent is at work".to_owned(), None),
         Why::Queued { entry } => {
@@ -62,7 +62,11 @@ pub fn why(run: &Run, stage: &StageId, why: &Why) -> Because {
             }
             _ => ("its agent asks something".to_owned(), None),
         },
-        Why::Reviewed { case } => (case_of(*case).to_owned(), None),
+        Why::Reviewed { case } => {
+            let why = run.standing(stage).and_then(|standing| standing.why.as_ref());
+            let why = why.filter(|_| *case == Case::Unreviewed).map(|why| format!(": {why}"));
+            (format!("{}{}", case_of(*case), why.unwrap_or_default()), None)
+        }
         Why::Blocked { failure } => (failed(*failure).to_owned(), None),
         Why::Next => (NEXT.to_owned(), None),
     };
@@ -83,12 +87,15 @@ fn ids(stages: &[StageId]) -> String {
     named.join(", ")
 }
 
-fn doing(effect: &Effect) -> &'static str {
-    match effect {
+fn doing(effect: &Effect) -> String {
+    let text = match effect {
         Effect::AddWorktree { .. } => "its worktree is being made",
         Effect::Setup { .. } => "its worktree is being set up",
         Effect::Check { of: record::Checking::Before, .. } => "what has to hold before it is being checked",
         Effect::Check { of: record::Checking::Claim, .. } => "what its agent says is being checked",
+        Effect::Review { by, since, .. } => {
+            return format!("what its agent did is being reviewed by `{}` since {since}", by.name());
+        }
         Effect::WriteBrief { .. } => "its brief is being written",
         Effect::Spawn { .. } => "its agent is being started",
         Effect::Nudge { .. } => "its agent is being told something",
@@ -103,7 +110,8 @@ fn doing(effect: &Effect) -> &'static str {
         Effect::RemoveWorktree { .. } => "its worktree is being taken away",
         Effect::Notify { .. } => "somebody is being told",
         Effect::Discard { .. } => "what it has is being kept, and it begins anew",
-    }
+    };
+    text.to_owned()
 }
 
 pub(super) fn case_of(case: Case) -> &'static str {
@@ -116,6 +124,7 @@ pub(super) fn case_of(case: Case) -> &'static str {
         Case::Conflict => "its conflict could not be resolved",
         Case::Red => "merged with what is there it is red",
         Case::Held => "a person holds it",
+        Case::Unreviewed => "nobody but its author has looked at it",
     }
 }
 
@@ -149,9 +158,7 @@ pub fn record(run: &Run, record: &Recorded) -> (Option<StageId>, String) {
         Recorded::Ended { stage, session, ended, .. } => {
             (Some(stage.clone()), format!("session `{}` {}", session.0, ending(ended)))
         }
-        Recorded::Intent { effect, .. } => {
-            (super::why::stage_of(run, effect).cloned(), doing(effect).to_owned())
-        }
+        Recorded::Intent { effect, .. } => (super::why::stage_of(run, effect).cloned(), doing(effect)),
         Recorded::Outcome { key, outcome } => {
             let effect = run.open().get(key);
             let stage = effect.and_then(|effect| super::why::stage_of(run, effect)).cloned();
@@ -281,6 +288,7 @@ fn done(effect: &Effect) -> &'static str {
         Effect::AddWorktree { .. } => "worktree",
         Effect::Setup { .. } => "setup",
         Effect::Check { .. } => "checks",
+        Effect::Review { .. } => "review",
         Effect::WriteBrief { .. } => "brief",
         Effect::Spawn { .. } => "start of its agent",
         Effect::Nudge { .. } | Effect::Notify { .. } => "telling",
@@ -302,6 +310,10 @@ fn came_to(outcome: &Outcome) -> String {
         Outcome::Done => "done".to_owned(),
         Outcome::Worktree { base } => format!("made from `{}`", base.0),
         Outcome::Green { head, .. } => format!("`{}` is good", head.0),
+        Outcome::Reviewable { head, by, .. } => {
+            format!("`{}` is good, and `{}` is to review it", head.0, by.name())
+        }
+        Outcome::Unreviewed { why, .. } => format!("nobody has reviewed it: {}", quoted(why.as_str())),
         Outcome::Red { report } => format!("red: {}", first_line(report.as_str())),
         Outcome::Unchanged => "nothing was changed, or something is left over".to_owned(),
         Outcome::Spawned => "started".to_owned(),

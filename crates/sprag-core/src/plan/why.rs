@@ -83,6 +83,7 @@ pub fn stage_of<'a>(run: &'a Run, effect: &'a Effect) -> Option<&'a StageId> {
         Effect::AddWorktree { stage, .. }
         | Effect::Setup { stage }
         | Effect::Check { stage, .. }
+        | Effect::Review { stage, .. }
         | Effect::WriteBrief { stage, .. }
         | Effect::Spawn { stage }
         | Effect::Nudge { stage, .. }

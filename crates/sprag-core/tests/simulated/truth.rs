@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sprag_core::plan::probe::{Found, Has};
 use sprag_core::plan::record::{Because, Brief, Checking, Effect, Ended, Outcome, Progress};
-use sprag_core::plan::spec::Plan;
+use sprag_core::plan::spec::{Known, Plan};
 use sprag_core::plan::stage::{Commit, Failure, Key, StageId};
 use sprag_core::plan::world::{Alive, Session, Target};
 use sprag_core::text::Text;
@@ -191,9 +191,22 @@ impl Truth {
                     Some(change) if change.quality == Quality::Bad || chance.once_in(40) => {
                         Outcome::Red { report: Text::new("red") }
                     }
+                    Some(_) if chance.once_in(3) => {
+                        let by = Known::Claude;
+                        Outcome::Reviewable { head: tree.head.clone(), tree: tree.head.clone(), by }
+                    }
                     Some(_) => Outcome::Green { head: tree.head.clone(), tree: tree.head.clone() },
                 }
             }
+            Effect::Review { head, tree, .. } => match (chance.once_in(8), chance.once_in(20)) {
+                (true, _) => Outcome::Red { report: Text::new("issues") },
+                (_, true) => Outcome::Unreviewed {
+                    head: head.clone(),
+                    tree: tree.clone(),
+                    why: Text::new("no verdict"),
+                },
+                _ => Outcome::Green { head: head.clone(), tree: tree.clone() },
+            },
             Effect::WriteBrief { stage, brief } => {
                 self.briefs.insert(stage.clone(), *brief);
                 Outcome::Done

@@ -8,7 +8,7 @@ use sprag_core::tool::Effect::{Delegate, Exec, Net, Read, Write};
 use sprag_core::tool::Tool;
 
 use super::dialect::{self, Dialect};
-use super::{Can, Client, Form, Install, Malformed, PROMPT, Parsed, Server, Support};
+use super::{Can, Client, Form, Install, Malformed, PROMPT, Parsed, Review, Server, Support};
 use crate::env::{self, Env};
 use crate::places;
 use crate::stdin::Payload;
@@ -23,7 +23,20 @@ pub const CLIENT: Client = Client {
     presence,
     kind_of: dialect::kind_of,
     settled: None,
-    review: Some(&["-p", PROMPT, "--allowedTools", "Bash,Read,Grep,Glob"]),
+    review: Some(Review {
+        trying: &["-p", PROMPT, "--allowedTools", "Bash,Read,Grep,Glob"],
+        reading: &[
+            "-p",
+            PROMPT,
+            "--setting-sources",
+            "user",
+            "--strict-mcp-config",
+            "--allowedTools",
+            "Read,Grep,Glob,Bash(git diff:*),Bash(git log:*),Bash(git show:*),Bash(git blame:*),Bash(sprag decide:*)",
+            "--disallowedTools",
+            "Write,Edit,MultiEdit,NotebookEdit,WebFetch,WebSearch,Agent,Task",
+        ],
+    }),
     install: Install {
         user_file,
         project_file: ".claude/settings.json",

@@ -12,7 +12,7 @@ use sprag_core::tool::{Tool, ToolCall};
 use sprag_core::verdict::{Reason, Rewrite, Ruling, Verdict};
 
 use super::dialect::{self, Dialect};
-use super::{Can, Client, Form, Install, Malformed, PROMPT, Parsed, Reply, Server, Support};
+use super::{Can, Client, Form, Install, Malformed, PROMPT, Parsed, Reply, Review, Server, Support};
 use crate::env::{self, Env};
 use crate::places;
 use crate::stdin::Payload;
@@ -28,7 +28,10 @@ pub const CLIENT: Client = Client {
     kind_of: dialect::kind_of,
     settled: Some(settled),
     // It must be able to leave its verdict. What else it writes makes the verdict stale.
-    review: Some(&["exec", "-s", "workspace-write", PROMPT]),
+    review: Some(Review {
+        trying: &["exec", "-s", "workspace-write", PROMPT],
+        reading: &["exec", "-s", "workspace-write", "--skip-git-repo-check", PROMPT],
+    }),
     install: Install {
         user_file,
         project_file: ".codex/hooks.json",

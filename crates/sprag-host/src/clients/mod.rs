@@ -34,10 +34,19 @@ pub struct Client {
     pub kind_of: fn(&str) -> Option<EventKind>,
     /// How a call went, from a line of the talk that mentions it; `None` where events tell.
     pub settled: Option<fn(line: &str, call: &str) -> Option<bool>>,
-    /// How it is started to review something: its arguments, [`PROMPT`] among them. `None`: it cannot be.
-    pub review: Option<&'static [&'static str]>,
+    /// How it is started to review something. `None`: it cannot be.
+    pub review: Option<Review>,
     pub install: Install,
     pub can: &'static [(Can, Support)],
+}
+
+/// Arguments of a reviewer, [`PROMPT`] among them.
+#[derive(Clone, Copy)]
+pub struct Review {
+    /// It may run what is there, as tests are.
+    pub trying: &'static [&'static str],
+    /// It runs nothing that its author wrote, and obeys no settings that came along with the work.
+    pub reading: &'static [&'static str],
 }
 
 /// Stands for the prompt among arguments.

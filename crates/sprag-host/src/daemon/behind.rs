@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sprag_core::plan::checks::Walls;
-use sprag_core::plan::sandbox::{Bench, Choice, Confined, Reach, Wall, choose_for_check};
-use sprag_core::plan::spec::{Cached, Sandbox};
+use sprag_core::plan::sandbox::{Bench, Choice, Confined, Reach, Wall, choose, choose_for_check};
+use sprag_core::plan::spec::{Cached, Client, Known, Sandbox};
 use sprag_core::plan::stage::Key;
 
-use super::clients::environment;
+use super::clients::{self as launchers, environment};
 use super::confine;
 use super::jobs::Ground;
 use crate::checks;
@@ -26,7 +26,7 @@ use crate::supervise::site::{Kept, Site};
 use crate::supervise::steps;
 
 /// Says that the walls are up before it becomes the command: how a wall ends that failed is not how a command ends.
-const SCRIPT: &str = "echo up >\"$0\" && exec sh -c \"$1\"";
+const SCRIPT: &str = "echo up >\"$0\" && exec \"$@\"";
 const UP: &str = "up";
 /// Folders of looks that are under way, in that of runs.
 const LOOKS: &str = "looks";
@@ -38,6 +38,8 @@ pub struct Behind<'a> {
     /// Of this look alone: its walls, and files for a while.
     site: Site,
     disk: &'a dyn Disk,
+    /// It is no command of the plan.
+    reader: Option<Reader<'a>>,
     raised: OnceCell<Result<Raised, String>>,
 }
 
@@ -51,9 +53,16 @@ pub struct Of<'a> {
     pub caches: &'a [Cached],
 }
 
+/// A client that reads what others did.
+#[derive(Clone, Copy)]
+pub struct Reader<'a> {
+    pub client: Known,
+    pub program: &'a Path,
+}
+
 /// A command, and what it may take.
 pub struct Order<'a> {
-    pub command: &'a str,
+    pub argv: &'a [&'a OsStr],
     pub walls: Walls,
     pub env: &'a [(&'a str, &'a OsStr)],
     pub deadline: Duration,
@@ -74,7 +83,39 @@ impl<'a> Behind<'a> {
     /// `name` is that of no other look that is under way.
     pub fn new(ground: &'a Ground, name: &Key, of: Of<'a>, disk: &'a dyn Disk) -> Behind<'a> {
         let folder = ground.run.join(LOOKS).join(name.0.as_str().replace('/', "."));
-        Behind { ground, of, site: Site::at(&folder), disk, raised: OnceCell::new() }
+        Behind { ground, of, site: Site::at(&folder), disk, reader: None, raised: OnceCell::new() }
+    }
+
+    /// The same for a reviewer. It is started in a place of its own, where no settings that came along with the work
+    /// are taken for its own.
+    pub fn of_reviewer(
+        ground: &'a Ground,
+        name: &Key,
+        of: Of<'a>,
+        reader: Reader<'a>,
+        disk: &'a dyn Disk,
+    ) -> Behind<'a> {
+        let mut behind = Behind::new(ground, name, of, disk);
+        behind.reader = Some(reader);
+        behind
+    }
+
+    /// Where it may write, empty.
+    pub fn own_place(&self) -> io::Result<PathBuf> {
+        let temporary = self.temporary();
+        if temporary.exists() {
+            fs::remove_dir_all(&temporary)?;
+        }
+        self.disk.make_dirs(&temporary)?;
+        Ok(temporary)
+    }
+
+    fn dir(&self) -> PathBuf {
+        if self.reader.is_some() { self.temporary() } else { self.of.dir.to_path_buf() }
+    }
+
+    fn environment(&self) -> Vec<(String, String)> {
+        environment::passed_on(self.reader.map(|reader| launchers::find(reader.client)), &Env::Real)
     }
 
     /// Runs it. `Err` says why it was not: then nothing was.
@@ -91,18 +132,24 @@ impl<'a> Behind<'a> {
     }
 
     fn bare(&self, order: &Order<'_>) -> Result<Ran, String> {
-        let unset = checks::unset();
+        let (program, args) = order.argv.split_first().ok_or("there is no command")?;
+        let (unset, dir, passed_on) = (checks::unset(), self.dir(), self.environment());
         let run = Run {
-            program: OsStr::new("sh"),
-            args: &[OsStr::new("-c"), OsStr::new(order.command)],
-            dir: self.of.dir,
+            program,
+            args,
+            dir: &dir,
             env: order.env,
             unset: &unset,
             stdin: b"",
             deadline: order.deadline,
             cap: order.cap,
         };
-        exec::run_for_end(&run).map_err(|error| error.to_string())
+        let ran = match self.reader {
+            None => exec::run_for_end(&run),
+            // It is an agent: it sees of our environment what an agent sees.
+            Some(_) => exec::run_apart(&Run { env: &with(&passed_on, order.env), unset: &[], ..run }),
+        };
+        ran.map_err(|error| error.to_string())
     }
 
     fn within(&self, order: &Order<'_>, port: Option<u16>, env: &[(String, String)]) -> Result<Ran, String> {
@@ -113,15 +160,14 @@ impl<'a> Behind<'a> {
         let steps = steps(Some(self.site.dir()), port);
         let mut args: Vec<&OsStr> = steps.iter().map(OsStr::new).collect();
         args.extend(["sh", "-c", SCRIPT].map(OsStr::new));
-        args.extend([up.as_os_str(), OsStr::new(order.command)]);
-        let mut all: Vec<(&str, &OsStr)> =
-            env.iter().map(|(name, value)| (name.as_str(), OsStr::new(value))).collect();
-        all.extend(order.env);
+        args.push(up.as_os_str());
+        args.extend(order.argv);
+        let dir = self.dir();
         let run = Run {
             program: us.as_os_str(),
             args: &args,
-            dir: self.of.dir,
-            env: &all,
+            dir: &dir,
+            env: &with(env, order.env),
             unset: &[],
             stdin: b"",
             deadline: order.deadline,
@@ -141,7 +187,11 @@ impl<'a> Behind<'a> {
     /// Puts the walls on record, for the step of our own program that goes within them.
     fn raise(&self) -> Result<Raised, String> {
         let offer = sandbox::offer(&Env::Real, Some(&self.ground.root));
-        let wall = match choose_for_check(self.of.sandbox, &offer) {
+        let choice = match self.reader {
+            None => choose_for_check(self.of.sandbox, &offer),
+            Some(reader) => choose(self.of.sandbox, &Client::Known(reader.client), &offer),
+        };
+        let wall = match choice {
             Choice::Off | Choice::Bare { .. } => return Ok(Raised::Bare),
             Choice::Within(wall) => wall,
             Choice::Refused { why } => return Err(why),
@@ -152,9 +202,9 @@ impl<'a> Behind<'a> {
             Reach::Hosts(hosts) => Some(proxy::listen_once(hosts).map_err(told)?),
             Reach::Anybody | Reach::Nobody => None,
         };
-        let (worktree, dir) = (self.of.worktree.to_path_buf(), self.of.dir.to_path_buf());
+        let (worktree, dir) = (self.of.worktree.to_path_buf(), self.dir());
         self.site.wall_in(self.disk, &Kept { worktree, dir, confined: Some(confined) }).map_err(told)?;
-        let mut env = confine::told_within(environment::passed_on(None, &Env::Real), &self.temporary());
+        let mut env = confine::told_within(self.environment(), &self.temporary());
         env.extend(port.into_iter().flat_map(proxy::env));
         Ok(Raised::Within { port, env })
     }
@@ -187,18 +237,32 @@ impl<'a> Behind<'a> {
             home: home.as_deref(),
             shared: &confine::shared(self.of.caches, &root, &common),
         };
-        let confined = Confined::of_check(wall, &bench, &self.of.sandbox.network);
+        let network = &self.of.sandbox.network;
+        let confined = match self.reader {
+            None => Confined::of_check(wall, &bench, network),
+            Some(reader) => {
+                home.as_deref().map_or(Ok(()), |home| confine::make_homes(reader.client, home, self.disk))?;
+                let us = std::env::current_exe().map_err(|error| error.to_string())?;
+                let tools = [whole(&us)?, whole(reader.program)?];
+                Confined::of_review(wall, &bench, reader.client, &tools, network)
+            }
+        };
         confine::settled(confined, &[&common, &worktree])
     }
 }
 
 impl Drop for Behind<'_> {
     fn drop(&mut self) {
-        if let Some(Ok(Raised::Within { .. })) = self.raised.get() {
+        if self.reader.is_some() || matches!(self.raised.get(), Some(Ok(Raised::Within { .. }))) {
             // What cannot be taken away is in nobody's way.
             fs::remove_dir_all(self.site.dir()).unwrap_or_default();
         }
     }
+}
+
+fn with<'e>(env: &'e [(String, String)], more: &[(&'e str, &'e OsStr)]) -> Vec<(&'e str, &'e OsStr)> {
+    let env = env.iter().map(|(name, value)| (name.as_str(), OsStr::new(value)));
+    env.chain(more.iter().copied()).collect()
 }
 
 /// Clears away what looks that were cut short have left.

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use sprag_core::plan::sandbox::{Access, Choice, Confined, Grounds, Rule, Wall, choose, home_of};
-use sprag_core::plan::spec::{Cached, Caching, Client, Kind, Plan, StageSpec};
+use sprag_core::plan::spec::{Cached, Caching, Client, Kind, Known, Plan, StageSpec};
 use sprag_core::plan::stage::StageId;
 
 use super::jobs::Ground;
@@ -199,15 +199,21 @@ fn walls(
         (0..=255).try_for_each(|byte: u8| made(&common.join(format!("objects/{byte:02x}"))))?;
     }
     if let (Client::Known(known), Some(home)) = (&spec.agent.client, &home) {
-        for name in home_of(*known).writes {
-            let is_used = Path::new(name).parent().is_some_and(|parent| home.join(parent).is_dir());
-            if is_used {
-                made(&home.join(name))?;
-            }
-        }
+        make_homes(*known, home, disk)?;
     }
     let confined = Confined::new(wall, &grounds, &spec.agent.client, &spec.sandbox.network);
     settled(confined, &[&common, &expected, &store])
+}
+
+/// Where a client keeps what it writes, made where the client is used: a wall may know only what is there.
+pub(super) fn make_homes(client: Known, home: &Path, disk: &dyn Disk) -> Result<(), String> {
+    let is_used = |name: &&&str| Path::new(name).parent().is_some_and(|parent| home.join(parent).is_dir());
+    home_of(client)
+        .writes
+        .iter()
+        .filter(is_used)
+        .map(|name| home.join(name))
+        .try_for_each(|path| disk.make_dirs(&path).map_err(|error| format!("`{}`: {error}", path.display())))
 }
 
 /// Every rule is about the place itself. What is hidden is hidden where a link leads to; what is written must not be

@@ -5,8 +5,10 @@ mod brief;
 mod claim;
 mod launch;
 mod queue;
+mod review;
 mod salvage;
 
+use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -170,6 +172,7 @@ impl Job {
             Effect::AddWorktree { stage, base } => self.add_worktree(stage, base, disk)?,
             Effect::Setup { stage } => self.set_up(stage, disk)?,
             Effect::Check { stage, of } => self.check(stage, *of, disk)?,
+            Effect::Review { head, tree, by, .. } => self.review(head, tree, *by, disk)?,
             Effect::WriteBrief { stage, brief } => match self.brief(stage, *brief, disk)? {
                 Some(written) => {
                     anchor::keep(&self.ground.brief(stage), disk, *brief, &written)?;
@@ -236,7 +239,9 @@ impl Job {
             Effect::Setup { stage } | Effect::WriteBrief { stage, .. } | Effect::Spawn { stage } => {
                 there(stage).map_or(Ok(()), |path| proof::prove_placed(root, &path))
             }
+            // A reviewer looks at a checkout of its own.
             Effect::AddWorktree { .. }
+            | Effect::Review { .. }
             | Effect::Nudge { .. }
             | Effect::Interrupt { .. }
             | Effect::Kill { .. }
@@ -321,7 +326,8 @@ impl Job {
         let behind = Behind::new(&self.ground, &self.key, of, disk);
         for command in &spec.setup {
             let command = command.as_str();
-            let order = Order { command, walls: Walls::Up, env: &[], deadline: SETUP, cap: 64 * 1024 };
+            let argv = ["sh", "-c", command].map(OsStr::new);
+            let order = Order { argv: &argv, walls: Walls::Up, env: &[], deadline: SETUP, cap: 64 * 1024 };
             let ran = match behind.run(&order) {
                 Ok(ran) => ran,
                 Err(why) => return Ok(failed(Failure::Sandbox, &format!("setup `{command}`: {why}"))),

@@ -141,6 +141,7 @@ pub fn found(ground: &Ground, run: &Run, key: &Key, effect: &Effect) -> Result<F
         Effect::Promote { to } => has(root, &ground.target, to)?,
         Effect::Setup { .. }
         | Effect::Check { .. }
+        | Effect::Review { .. }
         | Effect::WriteBrief { .. }
         | Effect::Nudge { .. }
         | Effect::Interrupt { .. }

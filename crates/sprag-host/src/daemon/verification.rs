@@ -135,7 +135,7 @@ impl Place<'_> {
             ("STAGE_ID", OsStr::new(self.stage.as_str())),
         ];
         let ran = self.behind.run(&Order {
-            command: command.as_str(),
+            argv: &[OsStr::new("sh"), OsStr::new("-c"), OsStr::new(command.as_str())],
             walls,
             env: &env,
             deadline: Duration::from_secs(u64::from(timeout.get())),

@@ -130,9 +130,9 @@ pub fn verdict(run: &Run, stage: &StageId) -> Option<Verdict> {
         Stage::Running(work) if work.phase == Phase::Verify => None,
         Stage::Conflicted { resolver: Some(_), .. } if standing.claimed.is_some() => None,
         Stage::Conflicted { .. } => red("what was merged into the branch is not good as it is"),
-        Stage::Merging { .. } | Stage::Done { .. } | Stage::Review { case: Case::Merge, .. } => {
-            Some(Verdict::Green)
-        }
+        Stage::Merging { .. }
+        | Stage::Done { .. }
+        | Stage::Review { case: Case::Merge | Case::Unreviewed, .. } => Some(Verdict::Green),
         Stage::Review { case: Case::Held, .. } if standing.verified.is_some() => Some(Verdict::Green),
         Stage::Review { case: Case::Held, back } => match &**back {
             Stage::Failing { report, .. } => red(report.as_str()),

@@ -135,6 +135,19 @@ pub fn changed(dir: &Path, other: &str, side: &str) -> Result<Vec<String>, Refus
     paths(act(dir, &args, &[])?)
 }
 
+/// How many lines one side has put in or taken out since it parted from the other. Files without lines have none.
+pub fn changed_lines(dir: &Path, other: &str, side: &str) -> Result<u32, Refused> {
+    let range = format!("{other}...{side}");
+    let ran = act(dir, &["diff", "--numstat", "--no-renames", "--no-ext-diff", &range, "--"], &[])?;
+    if !ran.succeeded() {
+        return Err(refused(&ran));
+    }
+    let text = String::from_utf8_lossy(&ran.stdout);
+    let counts =
+        text.lines().flat_map(|line| line.split('\t').take(2).filter_map(|it| it.parse::<u32>().ok()));
+    Ok(counts.fold(0, u32::saturating_add))
+}
+
 fn paths(ran: Ran) -> Result<Vec<String>, Refused> {
     if !ran.succeeded() {
         return Err(refused(&ran));

@@ -1,8 +1,11 @@
 //! `sprag decide`: a reviewer's verdict, or a person's.
 
+use std::path::Path;
+
 use serde_json::json;
 use sprag_core::event::{Decided, Report, ReviewWord, SessionId};
 use sprag_core::text::Text;
+use sprag_host::disk::RealDisk;
 use sprag_host::{reports, review};
 
 use super::{Cx, Outcome, check_person, delivered, show, words};
@@ -54,11 +57,13 @@ const OPINIONS: usize = 8;
 
 pub fn run(args: Args, cx: &Cx) -> Outcome {
     let summary = words("`--summary`", &args.summary, "decide")?;
+    if let Some(path) = cx.env.get(review::VERDICT).filter(|_| !args.human) {
+        return leave(args, summary, Path::new(&path), cx);
+    }
     let world = cx.world()?;
     let store = world.store();
     let named = args.session.clone().or_else(|| cx.env.text(review::SESSION));
-    let given = || [review::TOKEN, review::PASS].iter().find_map(|name| cx.env.text(name));
-    let token = args.token.clone().or_else(given).filter(|_| !args.human);
+    let token = args.token.clone().or_else(|| given(cx)).filter(|_| !args.human);
     if args.human {
         check_person(&world.places)?;
     }
@@ -81,24 +86,46 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     if is_hidden && !token.as_ref().is_some_and(|token| review::is_used_in_sandbox(&world, &session, token)) {
         return Err(Failure::not_reviewer());
     }
-    let word = match args.word {
-        Word::Complete => ReviewWord::Complete,
-        Word::Issues => ReviewWord::Issues,
-    };
-    let decided = Decided {
-        word,
-        summary,
-        message: Text::new(args.message),
-        opinions: args.opinion.into_iter().take(OPINIONS).map(Text::new).collect(),
-        token: token.map(Text::new),
-    };
+    let json = args.json;
+    let decided = decided(args, summary, token);
+    let word = decided.word;
     let report = Report::Decided(decided);
     let delivery = match is_hidden {
         true => reports::leave(&world, &session, report, cx.now)?,
         false => reports::send(&world, &session, report, &cx.cwd, cx.now)?,
     };
     let how = delivered(&delivery)?;
-    tell(args.json, word, &session, how)
+    tell(json, word, &session, how)
+}
+
+/// Of the work at a stage of a plan: whoever started the reviewer finds it, and knows the token.
+fn leave(args: Args, summary: Text<500>, path: &Path, cx: &Cx) -> Outcome {
+    let token = args.token.clone().or_else(|| given(cx)).ok_or_else(Failure::not_reviewer)?;
+    let json = args.json;
+    let decided = decided(args, summary, Some(token));
+    review::leave(path, &decided, &RealDisk)?;
+    show(
+        json,
+        || json!({"word": decided.word, "delivery": "left"}),
+        || output::line(format!("{} (left for whoever started the review)", decided.word.name())),
+    )
+}
+
+fn given(cx: &Cx) -> Option<String> {
+    [review::TOKEN, review::PASS].iter().find_map(|name| cx.env.text(name))
+}
+
+fn decided(args: Args, summary: Text<500>, token: Option<String>) -> Decided {
+    Decided {
+        word: match args.word {
+            Word::Complete => ReviewWord::Complete,
+            Word::Issues => ReviewWord::Issues,
+        },
+        summary,
+        message: Text::new(args.message),
+        opinions: args.opinion.into_iter().take(OPINIONS).map(Text::new).collect(),
+        token: token.map(Text::new),
+    }
 }
 
 fn tell(json: bool, word: ReviewWord, session: &SessionId, how: &str) -> Outcome {

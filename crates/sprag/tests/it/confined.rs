@@ -4,6 +4,7 @@
 mod checks;
 mod desk;
 mod elsewhere;
+mod review;
 
 use std::fs;
 use std::net::TcpListener;

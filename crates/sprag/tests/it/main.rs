@@ -20,6 +20,7 @@ mod commit;
 mod completion;
 mod confined;
 mod daemon;
+mod deep;
 mod delegation;
 mod desk;
 mod disturbed;

@@ -4,7 +4,7 @@ use super::super::merge::{Checked, Whose};
 use super::super::record::{Checking, Effect, Outcome};
 use super::super::spec::Merging;
 use super::super::stage::{Case, Commit, Failure, Happened, Key, Phase, Stage, StageId, Verified};
-use super::Run;
+use super::{Reviewable, Run};
 use crate::text::Text;
 
 pub fn take(run: &mut Run, key: &Key, effect: &Effect, outcome: &Outcome) {
@@ -32,6 +32,13 @@ pub fn take(run: &mut Run, key: &Key, effect: &Effect, outcome: &Outcome) {
         Effect::Check { stage, of: Checking::Claim } => {
             let is_late = run.is_late(key, effect);
             run.standings.get_mut(stage).into_iter().for_each(|standing| standing.claims += 1);
+            if !is_late {
+                claimed(run, stage, outcome);
+            }
+        }
+        Effect::Review { stage, .. } => {
+            let is_late = run.is_late(key, effect);
+            run.standings.get_mut(stage).into_iter().for_each(|standing| standing.reviewable = None);
             if !is_late {
                 claimed(run, stage, outcome);
             }
@@ -181,6 +188,10 @@ fn claimed(run: &mut Run, stage: &StageId, outcome: &Outcome) {
         _ => return,
     };
     let is_resolved = matches!(standing.stage, Stage::Conflicted { .. });
+    if let Outcome::Reviewable { head, tree, by } = outcome {
+        standing.reviewable = Some(Reviewable { head: head.clone(), tree: tree.clone(), by: *by });
+        return;
+    }
     let what = match outcome {
         Outcome::Green { head, tree } => {
             run.crashes.clear();
@@ -203,6 +214,13 @@ fn claimed(run: &mut Run, stage: &StageId, outcome: &Outcome) {
                     Happened::Raised { case: Case::Merge }
                 }
             }
+        }
+        Outcome::Unreviewed { head, tree, why } => {
+            standing.verified = Some(Verified { attempt, head: head.clone(), tree: tree.clone(), base });
+            let why = why.clone();
+            run.happen(stage, &Happened::Raised { case: Case::Unreviewed });
+            run.standings.get_mut(stage).into_iter().for_each(|standing| standing.why = Some(why.clone()));
+            return;
         }
         _ if is_resolved => Happened::ResolverFailed,
         Outcome::Red { report } => Happened::Red { report: report.clone() },

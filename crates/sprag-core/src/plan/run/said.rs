@@ -1,11 +1,13 @@
 //! What a word that was said of a stage does to the run.
 
 use super::super::merge::Whose;
+use super::super::review;
 use super::super::said::{ANSWERS, Said};
 use super::super::stage::{Case, Happened, Stage, StageId, Word};
 use super::super::values::Slug;
 use super::Run;
 use super::standing::{Answer, Dispute};
+use crate::check::Profile;
 use crate::text::Text;
 
 /// Total: one that means nothing any more changes nothing.
@@ -101,13 +103,16 @@ pub fn take(run: &mut Run, id: &StageId, by: &Text<64>, said: &Said) {
 /// Takes the checks of a stage away that were given up, also from a plan that was changed since.
 pub fn relax(run: &mut Run, id: &StageId) {
     let (Some(standing), Some(spec)) = (run.standings.get(id), run.plan.find(id.as_str())) else { return };
-    let (mut checks, mut tasks) = (spec.checks.clone(), spec.tasks.clone());
+    let (mut checks, mut tasks, mut verify) = (spec.checks.clone(), spec.tasks.clone(), spec.verify);
     standing.waived.iter().for_each(|check| checks.give_up(check.as_str()));
     if standing.bypass.is_some() {
         checks = Default::default();
         tasks.clear();
     }
-    run.plan.set_checks(id.as_str(), checks, tasks);
+    if standing.bypass.is_some() || standing.waived.iter().any(|check| check.as_str() == review::NAME) {
+        verify = Profile::Quick;
+    }
+    run.plan.set_checks(id.as_str(), checks, tasks, verify);
 }
 
 /// Tasks that nobody has ticked off.

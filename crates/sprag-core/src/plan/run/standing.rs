@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::record::Brief;
+use super::super::spec::Known;
 use super::super::stage::{Cause, Commit, Failure, Happened, Key, Stage, Turn, Verified, Word};
 use super::super::values::Slug;
 use crate::text::Text;
@@ -20,6 +21,14 @@ pub struct Answer {
     /// `None`: nobody had asked.
     pub to: Option<Text<1000>>,
     pub text: Text<2000>,
+}
+
+/// What was found good, and who is to look at it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reviewable {
+    pub head: Commit,
+    pub tree: Commit,
+    pub by: Known,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -72,7 +81,9 @@ pub struct Standing {
     pub waived: Vec<Text<300>>,
     /// Why its own checks count no more.
     pub bypass: Option<Text<300>>,
-    /// Why it was blocked, in the words of whoever did.
+    /// What its checks were good for, until somebody else has looked at it.
+    pub reviewable: Option<Reviewable>,
+    /// Why it was blocked, in the words of whoever did; or why nobody has reviewed it.
     pub why: Option<Text<300>>,
     /// What is in its worktree is to go before anything else.
     pub is_resetting: bool,
@@ -115,6 +126,7 @@ impl Standing {
             dispute: None,
             waived: Vec::new(),
             bypass: None,
+            reviewable: None,
             why: None,
             is_resetting: false,
             red: None,
@@ -182,6 +194,7 @@ impl Standing {
         };
         self.is_preparing = false;
         self.is_asked = false;
+        self.reviewable = None;
         self.claimed = None;
         self.is_briefed = false;
         self.moves += 1;

@@ -154,7 +154,9 @@ fn held(standing: &Standing) -> Option<Name> {
 fn reviewed(standing: &Standing, case: Case, back: &Stage) -> Vec<Name> {
     let mut words = Vec::new();
     match case {
-        Case::Merge | Case::Held => words.extend(standing.verified.as_ref().map(|_| Name::Merge)),
+        Case::Merge | Case::Held | Case::Unreviewed => {
+            words.extend(standing.verified.as_ref().map(|_| Name::Merge))
+        }
         Case::Disputed if standing.dispute.is_some() => {
             words.extend((standing.waived.len() < DISPUTES).then_some(Name::Accept));
             words.push(Name::Reject);

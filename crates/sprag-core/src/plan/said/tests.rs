@@ -43,7 +43,7 @@ fn run() -> Run {
     started(plan)
 }
 
-const CASES: [Case; 8] = [
+const CASES: [Case; 9] = [
     Case::Merge,
     Case::Checks,
     Case::Disputed,
@@ -52,6 +52,7 @@ const CASES: [Case; 8] = [
     Case::Conflict,
     Case::Red,
     Case::Held,
+    Case::Unreviewed,
 ];
 const FAILURES: [Failure; 11] = [
     Failure::Crash,
@@ -89,7 +90,8 @@ fn standings() -> Vec<Standing> {
                 Stage::Ready(turn) => Stage::Ready(Turn { is_held, ..turn.clone() }),
                 stage => stage.clone(),
             };
-            let is_merge = matches!(stage, Stage::Review { case: Case::Merge | Case::Held, .. });
+            let is_merge =
+                matches!(stage, Stage::Review { case: Case::Merge | Case::Held | Case::Unreviewed, .. });
             let is_disputed = matches!(stage, Stage::Review { case: Case::Disputed, .. });
             let mut standing = Standing::new(stage);
             standing.is_held = is_held && !standing.stage.is_over();

@@ -234,5 +234,25 @@ fn a_check_writes_its_worktree_and_nothing_of_git_or_of_runs() {
         }
         assert_eq!(confined.access(&Path::new(worktree).join("src/lib.rs")), Access::Write);
         assert_eq!(confined.access(&Path::new(worktree).join(".git")), Access::Pinned);
+        let program = "/opt/claude".into();
+        let confined =
+            Confined::of_review(Wall::Landlock, &bench, Known::Claude, &[program], &Network::None);
+        let Reach::Hosts(hosts) = &confined.reach else { panic!("a model") };
+        assert!(is_among(hosts, "api.anthropic.com"));
+        for (path, access) in [
+            ("/src/p/.git/sprag/run/looks/k/tmp/verdict", Access::Write),
+            ("/src/p/.git/sprag/run/looks/k/spawn.json", Access::Hidden),
+            ("/src/p/.git/sprag/run/passes/reviews/x", Access::Hidden),
+            ("/src/p/.git/sprag/journal/s.jsonl", Access::Hidden),
+            ("/src/p/.git/refs/heads/sprag/a/work", Access::Read),
+            ("/src/p/target/debug", Access::Read),
+            ("/home/u/.claude/.credentials.json", Access::Read),
+            ("/home/u/.claude/projects/p/s.jsonl", Access::Write),
+            ("/home/u/.codex/auth.json", Access::Hidden),
+            ("/home/u/.ssh/id", Access::Hidden),
+        ] {
+            assert_eq!(confined.access(Path::new(path)), access, "{path}, for a reviewer");
+        }
+        assert_eq!(confined.access(&Path::new(worktree).join("src/lib.rs")), Access::Read);
     }
 }

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
+use sprag_core::check::Risk;
 use sprag_core::plan::record::{Checking, Effect, Outcome};
+use sprag_core::plan::review::{self, Reviewer};
 use sprag_core::plan::spec::{Cached, Empty, Sandbox, StageSpec};
 use sprag_core::plan::stage::{Commit, Failure, Stage, StageId};
 use sprag_core::plan::values::RelPath;
@@ -58,10 +60,33 @@ impl Job {
         let red = self.looking(&worktree, Whose::of(spec), &tree, disk, |place| {
             verification::verify(place, &spec.checks)
         });
-        Ok(match red.is_empty() {
-            true => Outcome::Green { head: Commit(Text::new(head)), tree: Commit(Text::new(tree)) },
-            false => Outcome::Red { report: verify::report(&red) },
+        if !red.is_empty() {
+            return Ok(Outcome::Red { report: verify::report(&red) });
+        }
+        let reviewer = self.reviewer(&worktree, spec, &head)?;
+        let (head, tree) = (Commit(Text::new(head)), Commit(Text::new(tree)));
+        Ok(match reviewer {
+            None => Outcome::Green { head, tree },
+            Some(Reviewer::Client(by)) => Outcome::Reviewable { head, tree, by },
+            Some(Reviewer::Person) => {
+                let why = format!(
+                    "it is to be reviewed (`verify: deep`), and for `{}` there is no reviewer but you",
+                    quoted(spec.agent.client.word())
+                );
+                Outcome::Unreviewed { head, tree, why: Text::new(why) }
+            }
         })
+    }
+
+    /// Who else has to look at what was found good. Only where somebody may have to, the change is measured.
+    fn reviewer(&self, worktree: &Path, spec: &StageSpec, head: &str) -> Result<Option<Reviewer>, Wrong> {
+        if review::reviewer(spec).is_none() {
+            return Ok(None);
+        }
+        let trunk = self.ground.trunk();
+        let paths = landing::changed(worktree, &trunk, head)?;
+        let lines = landing::changed_lines(worktree, &trunk, head)?;
+        Ok(review::wanted(spec, &Risk::of(paths.iter().map(String::as_str), lines, 0)))
     }
 
     /// What no check of the plan asks for, and every stage owes.

@@ -86,7 +86,7 @@ impl Job {
 
 /// Takes the worktree of a candidate away. Nobody's work is in it; one that a check has pointed elsewhere git would not
 /// take for one.
-fn clear(root: &Path, path: &Path) -> Result<(), Refused> {
+pub(super) fn clear(root: &Path, path: &Path) -> Result<(), Refused> {
     if path.exists() && proof::prove(root, path).is_err() {
         fs::remove_dir_all(path).map_err(|error| Refused(format!("`{}`: {error}", path.display())))?;
     }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde_json::json;
 use sprag_core::plan::checks::Walls;
 use sprag_core::plan::problem::nearest;
+use sprag_core::plan::review;
 use sprag_core::plan::spec::{Client, Plan, StageSpec};
 use sprag_core::plan::values::Command;
 
@@ -100,7 +101,7 @@ fn one(stage: &StageSpec) {
         ("context", format!("{} %", stage.context_budget)),
         ("sandbox", stage.sandbox.confine.name().to_owned()),
         ("retries", stage.retries.to_string()),
-        ("verify", stage.verify.name().to_owned()),
+        ("verify", review::told(stage)),
     ];
     for (name, value) in facts.iter().filter(|(_, value)| !value.is_empty()) {
         output::line(format!("{name:<12} {value}"));

@@ -34,7 +34,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     let can = || CLIENTS.iter().filter(|client| client.review.is_some());
     let known: Vec<&str> = can().map(|client| client.name).collect();
     let client = clients::find(&args.client).ok_or_else(|| Failure::unknown_client(&args.client, &known))?;
-    let command = client.review.ok_or_else(|| Failure::unknown_client(&args.client, &known))?;
+    let review = client.review.ok_or_else(|| Failure::unknown_client(&args.client, &known))?;
     let session = reports::find_session(&world, args.session.as_deref(), cx.now)?;
     let program = review::program(&world, &session, client.program);
     let program = program.ok_or_else(|| Failure::no_program(client.program))?;
@@ -42,7 +42,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
         session: &session,
         client,
         program: &program,
-        args: command,
+        args: review.trying,
         deadline: Duration::from_secs(args.timeout),
     };
     let reviewed = review::run(&world, &order)?.map_err(|reason| Failure::refused(&reason))?;

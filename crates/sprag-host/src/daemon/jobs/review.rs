@@ -1,0 +1,174 @@
+//! A review of what a stage did, by somebody who did not do it: a process of its client that reads exactly the tree that
+//! was found good. Nothing but a verdict that came with its token is one; what it says besides is only told.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use sprag_core::digest::Digest;
+use sprag_core::event::{Decided, ReviewWord, SessionId};
+use sprag_core::plan::checks::Walls;
+use sprag_core::plan::record::Outcome;
+use sprag_core::plan::review::report;
+use sprag_core::plan::spec::{Known, StageSpec};
+use sprag_core::plan::stage::{Commit, Failure};
+use sprag_core::text::{Text, quoted};
+
+use super::super::behind::{Behind, Of, Order, Reader};
+use super::queue::clear;
+use super::{Job, Wrong, failed};
+use crate::clients;
+use crate::disk::{self, Disk};
+use crate::env::Env;
+use crate::exec::{self, Ending, Ran};
+use crate::git::{landing, worktrees};
+use crate::places::{self, UserPlaces};
+use crate::records;
+use crate::review::{self, Work};
+use crate::runs::{self, Task};
+use crate::supervise::sandbox::last_words;
+
+/// How long a reviewer may take.
+const DEADLINE: Duration = Duration::from_secs(600);
+/// How often one is started that gives no verdict.
+const TRIES: usize = 2;
+/// Bytes kept of what it says.
+const OUTPUT: usize = 64 * 1024;
+/// Longer than any verdict that is kept.
+const KEPT: u64 = 64 * 1024;
+
+/// A verdict as it is kept. It says itself which tree it is about: a file that came to lie there says nothing.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    tree: Commit,
+    word: ReviewWord,
+    summary: Text<500>,
+    message: Text<4000>,
+}
+
+impl Job {
+    pub(super) fn review(
+        &self,
+        head: &Commit,
+        tree: &Commit,
+        by: Known,
+        disk: &dyn Disk,
+    ) -> Result<Outcome, Wrong> {
+        let Some(spec) = &self.spec else { return Ok(failed(Failure::Setup, "the plan has no such stage")) };
+        let place = self.verdict_place(spec, tree, by);
+        if let Some(kept) = known(&place, tree) {
+            return Ok(outcome(&kept, head, by));
+        }
+        let root = self.ground.root.as_path();
+        let folder = format!("{}-review-{}", self.ground.plan, spec.id.as_str());
+        let reading = self.ground.run.join("gates").join(folder);
+        clear(root, &reading)?;
+        worktrees::add_at(root, &reading, head.0.as_str())?;
+        let base = landing::common(root, &self.ground.trunk(), head.0.as_str())?;
+        let work = Work { spec, worktree: &reading, base: &base, head: head.0.as_str() };
+        let decided = self.ask_twice(&work, by, disk);
+        clear(root, &reading)?;
+        Ok(match decided {
+            Ok(Decided { word, summary, message, .. }) => {
+                let kept = Kept { tree: tree.clone(), word, summary, message };
+                disk::make_parent(disk, &place)?;
+                disk::replace_derived(
+                    disk,
+                    &place,
+                    &serde_json::to_vec(&kept).map_err(std::io::Error::other)?,
+                )?;
+                outcome(&kept, head, by)
+            }
+            Err(why) => Outcome::Unreviewed {
+                head: head.clone(),
+                tree: tree.clone(),
+                why: Text::new(format!("it was given to a reviewer {TRIES} times: {why}")),
+            },
+        })
+    }
+
+    /// Where a verdict is kept: of this tree, by such a reviewer, about what was asked for.
+    fn verdict_place(&self, spec: &StageSpec, tree: &Commit, by: Known) -> PathBuf {
+        let model = spec.agent.model.as_ref().map(AsRef::as_ref).unwrap_or_default();
+        let asked = [spec.id.as_str(), spec.name.as_str(), spec.description.as_str()];
+        let of = Digest::of([tree.0.as_str(), by.name(), model].into_iter().chain(asked));
+        self.ground.run.join("passes").join("reviews").join(of.to_string())
+    }
+
+    /// What goes wrong once may go well the next time.
+    fn ask_twice(&self, work: &Work<'_>, by: Known, disk: &dyn Disk) -> Result<Decided, String> {
+        (1..TRIES).fold(self.ask(work, by, disk), |decided, _| decided.or_else(|_| self.ask(work, by, disk)))
+    }
+
+    /// One reviewer. `Err` says why there is no verdict.
+    fn ask(&self, work: &Work<'_>, by: Known, disk: &dyn Disk) -> Result<Decided, String> {
+        let told = |error: std::io::Error| error.to_string();
+        let name = by.name();
+        let client = clients::find(name).ok_or_else(|| format!("`{name}` cannot review"))?;
+        let args = client.review.ok_or_else(|| format!("`{name}` cannot review"))?.reading;
+        let path = Env::Real.get("PATH").unwrap_or_default();
+        let program = exec::on_foreign_path(client.program, &path, Some(&self.ground.root))
+            .ok_or_else(|| format!("`{}` is not on PATH", client.program))?;
+        let token = records::new_token().ok_or("there is no randomness")?;
+        let user = UserPlaces::find(&Env::Real).ok_or("there is no home directory")?;
+        let session = SessionId::new(self.key.0.as_str());
+        let run = runs::Run::begin(&user, disk, Task::review(&session, &token)).map_err(told)?;
+        let of = Of { worktree: work.worktree, dir: work.worktree, sandbox: &work.spec.sandbox, caches: &[] };
+        let reader = Reader { client: by, program: &program };
+        let behind = Behind::of_reviewer(&self.ground, &self.key, of, reader, disk);
+        let left = behind.own_place().map_err(told)?.join("verdict");
+        let git = places::common_dir(&self.ground.root).ok_or("there is no repository")?;
+        let prompt = review::prompt_of_stage(work);
+        let mut argv = vec![program.as_os_str()];
+        argv.extend(review::asked(args, &prompt));
+        if let Some(model) = &work.spec.agent.model {
+            argv.extend(["--model", model.as_ref()].map(OsStr::new));
+        }
+        let ran = behind.run(&Order {
+            argv: &argv,
+            walls: Walls::Up,
+            env: &[
+                (runs::VARIABLE, OsStr::new(&run.token)),
+                (review::TOKEN, OsStr::new(&token)),
+                (review::PASS, OsStr::new(&token)),
+                (review::VERDICT, left.as_os_str()),
+                // It stands in no worktree, and asks git about all of them.
+                ("GIT_DIR", git.as_os_str()),
+            ],
+            deadline: DEADLINE,
+            cap: OUTPUT,
+        })?;
+        // Whoever did not end well may have been cut short.
+        match (review::left(&left, &token), &ran.ending) {
+            (Some(decided), Ending::Code(0)) => Ok(decided),
+            (_, ending) => Err(without_verdict(name, ending, &ran)),
+        }
+    }
+}
+
+fn without_verdict(name: &str, ending: &Ending, ran: &Ran) -> String {
+    let how = match ending {
+        Ending::Code(0) => "gave no verdict".to_owned(),
+        Ending::Code(code) => format!("ended with {code}"),
+        Ending::Signal => "was ended by a signal".to_owned(),
+        Ending::TimedOut => format!("took longer than {} s", DEADLINE.as_secs()),
+    };
+    let said = [&ran.stderr, &ran.stdout].into_iter().find(|it| !it.trim_ascii().is_empty());
+    let said = said.map(|said| format!(": {}", quoted(&last_words(said))));
+    format!("`{name}` {how}{}", said.unwrap_or_default())
+}
+
+fn known(place: &Path, tree: &Commit) -> Option<Kept> {
+    let kept: Kept = serde_json::from_slice(&disk::read_regular(place, KEPT).ok()?).ok()?;
+    (kept.tree == *tree).then_some(kept)
+}
+
+fn outcome(kept: &Kept, head: &Commit, by: Known) -> Outcome {
+    match kept.word {
+        ReviewWord::Complete => Outcome::Green { head: head.clone(), tree: kept.tree.clone() },
+        ReviewWord::Issues => {
+            Outcome::Red { report: report(by, kept.summary.as_str(), kept.message.as_str()) }
+        }
+    }
+}
