@@ -21,6 +21,12 @@ pub fn next(command: impl AsRef<str>) {
     line(format!("  next: {}", command.as_ref()));
 }
 
+/// The same beside data that a program may read.
+pub fn note_next(command: impl AsRef<str>) {
+    advice::check(command.as_ref());
+    note(format!("  next: {}", command.as_ref()));
+}
+
 /// A line that stands out where there is colour.
 pub fn heading(text: &str) {
     match has_colour() {

@@ -97,14 +97,14 @@ fn tell_difference(found: &Run, file: Option<PathBuf>, written: Option<Plan>, wo
                 "sprag: `{}` says something else by now; the run goes by the plan as it was",
                 file.display()
             ));
-            output::note(format!("  next: sprag plan amend {name}"));
+            output::note_next(format!("sprag plan amend {name}"));
         }
         None => {
             output::note(format!(
                 "sprag: `{}` is no good plan any more; the run goes by the plan as it was",
                 file.display()
             ));
-            output::note(format!("  next: sprag plan check {name}"));
+            output::note_next(format!("sprag plan check {name}"));
         }
     }
 }

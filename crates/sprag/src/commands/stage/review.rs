@@ -41,7 +41,7 @@ pub fn run(cx: &Cx, stage: &str) -> Outcome {
     }
     let look = asked.look.iter().map(|look| seen_by(*look, plan, &root, &id));
     let words = asked.words.iter().map(|word| said_by(*word, &shell_word(stage)));
-    look.chain(words).for_each(|command| output::next(format!("{command}")));
+    look.chain(words).for_each(output::next);
     Ok(Ending::Done)
 }
 
