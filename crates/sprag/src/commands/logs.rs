@@ -111,12 +111,10 @@ fn first_agent(shown: &Shown, row: &Row, teller: &mut Teller<'_>) -> std::io::Re
     loop {
         teller.records()?;
         teller.go_on();
-        match teller.standing(&row.id) {
-            Some(standing) if !standing.stage.is_over() => match &standing.session {
-                Some(session) => return Ok(Some(session.clone())),
-                None => {}
-            },
-            Some(_) | None => return Ok(None),
+        let standing = teller.standing(&row.id).filter(|standing| !standing.stage.is_over());
+        let Some(standing) = standing else { return Ok(None) };
+        if let Some(session) = &standing.session {
+            return Ok(Some(session.clone()));
         }
         watch.wait(LOOK)?;
     }
