@@ -7,6 +7,7 @@ mod launch;
 mod queue;
 mod review;
 mod salvage;
+mod told;
 
 use std::ffi::OsStr;
 use std::io;
@@ -181,8 +182,10 @@ impl Job {
                 None => failed(Failure::Setup, "the plan has no such stage"),
             },
             Effect::Spawn { stage } => self.spawn_surely(stage, disk)?,
-            // An agent that runs a command and nothing else hears nobody: it is told by its next brief.
-            Effect::Nudge { .. } | Effect::Notify { .. } => Outcome::Done,
+            Effect::Nudge { stage, session, text, about } => {
+                self.nudge(stage, session, text.as_str(), *about, disk)?
+            }
+            Effect::Notify { stage, text } => self.notify(stage, text.as_str(), disk),
             Effect::Interrupt { session } => {
                 self.ground.site(session).tell(Word::Interrupt).unwrap_or_default();
                 Outcome::Done

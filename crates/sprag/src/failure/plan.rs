@@ -9,6 +9,10 @@ use sprag_host::daemon::clients::Unfit;
 use sprag_host::daemon::handoffs::Unreadable;
 
 use super::{Failure, Kind};
+use crate::advice::file_word;
+
+/// Stages that one message names.
+const NAMED: usize = 10;
 
 impl Failure {
     pub fn no_plan(path: &Path, error: &io::Error) -> Failure {
@@ -25,7 +29,7 @@ impl Failure {
         let errors = found.problems.iter().filter(|problem| problem.weight() == Weight::Error);
         let told: Vec<String> = errors.map(|problem| problem.told(&name)).collect();
         Failure::new(Kind::No, "bad_plan", told.join("\n       "))
-            .next(format!("sprag plan check {}", shell_word(&name)))
+            .next(format!("sprag plan check {}", file_word(path)))
     }
 
     pub fn bad_plan_name(name: &str, wrong: &Wrong) -> Failure {
@@ -36,18 +40,31 @@ impl Failure {
     pub fn plan_exists(path: &Path) -> Failure {
         let name = path.display().to_string();
         Failure::new(Kind::No, "plan_exists", format!("there is a file `{}` already", quoted(&name)))
-            .next(format!("sprag plan check {}", shell_word(&name)))
+            .next(format!("sprag plan check {}", file_word(path)))
     }
 
     /// A command of a stage's agent, said by somebody who is none.
     pub fn not_in_a_stage(command: &str) -> Failure {
         let message = "no stage is worked at here, and none is named";
-        Failure::new(Kind::Usage, "no_stage", message).next(format!("sprag {command} --stage STAGE"))
+        Failure::new(Kind::Usage, "no_stage", message).next(format!("sprag {command}"))
     }
 
-    pub fn stage_not_run(id: &str) -> Failure {
+    /// `known` are those that could have been meant.
+    pub fn stage_not_run(id: &str, known: &[String]) -> Failure {
         let message = format!("no plan that was run in this clone has a stage `{}`", quoted(id));
-        Failure::new(Kind::No, "no_stage", message).next("sprag plan show FILE")
+        let named: Vec<String> = known.iter().take(NAMED).map(|id| format!("`{}`", quoted(id))).collect();
+        let more = known.len().saturating_sub(NAMED);
+        match (named.is_empty(), more) {
+            (true, _) => Failure::new(Kind::No, "no_stage", message).next("sprag run plan.md"),
+            (false, 0) => {
+                let message = format!("{message}; there are {}", named.join(", "));
+                Failure::new(Kind::No, "no_stage", message).next("sprag graph")
+            }
+            (false, more) => {
+                let message = format!("{message}; there are {} and {more} more", named.join(", "));
+                Failure::new(Kind::No, "no_stage", message).next("sprag graph")
+            }
+        }
     }
 
     pub fn another_stage(own: &str, other: &str) -> Failure {
@@ -81,11 +98,18 @@ impl Failure {
         Failure::new(Kind::No, "no_handoff", message).next("sprag sessions")
     }
 
+    pub fn no_handoff_numbered(stage: &str, number: u32, last: Option<u32>) -> Failure {
+        let Some(last) = last else { return Failure::no_handoff(stage) };
+        let message = format!("stage `{}` has no handoff {number}; its last one is {last}", quoted(stage));
+        Failure::new(Kind::No, "no_handoff", message)
+            .next(format!("sprag handoff show {} --number {last}", shell_word(stage)))
+    }
+
     pub fn no_stage(id: &str, path: &Path, near: Option<&str>) -> Failure {
-        let name = shell_word(&path.display().to_string());
+        let name = file_word(path);
         let failure = Failure::new(Kind::No, "no_stage", format!("the plan has no stage `{}`", quoted(id)));
         match near {
-            Some(near) => failure.next(format!("sprag plan show {name} {near}")),
+            Some(near) => failure.next(format!("sprag plan show {name} {}", shell_word(near))),
             None => failure.next(format!("sprag plan show {name}")),
         }
     }
@@ -93,7 +117,7 @@ impl Failure {
     /// A stage that nobody can work at here.
     pub fn unfit(unfit: &Unfit, plan: &Path) -> Failure {
         let message = format!("stage `{}` cannot be worked at: {}", quoted(&unfit.stage), unfit.why);
-        let file = shell_word(&plan.display().to_string());
+        let file = file_word(plan);
         let show = format!("sprag plan show {file} {}", shell_word(&unfit.stage));
         Failure::new(Kind::Usage, "unfit", message).next(unfit.next.clone().unwrap_or(show))
     }

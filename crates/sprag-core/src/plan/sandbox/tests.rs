@@ -235,8 +235,7 @@ fn a_check_writes_its_worktree_and_nothing_of_git_or_of_runs() {
         assert_eq!(confined.access(&Path::new(worktree).join("src/lib.rs")), Access::Write);
         assert_eq!(confined.access(&Path::new(worktree).join(".git")), Access::Pinned);
         let program = "/opt/claude".into();
-        let confined =
-            Confined::of_review(Wall::Landlock, &bench, Known::Claude, &[program], &Network::None);
+        let confined = Confined::of_review(Wall::Landlock, &bench, Known::Claude, &[program], &Network::None);
         let Reach::Hosts(hosts) = &confined.reach else { panic!("a model") };
         assert!(is_among(hosts, "api.anthropic.com"));
         for (path, access) in [

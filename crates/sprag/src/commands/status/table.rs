@@ -55,11 +55,12 @@ pub fn tell(view: &View<'_>, which: Which, reasons: Reasons) {
     let rows: Vec<Vec<String>> = shown.iter().map(|line| cells(view, line, reasons)).collect();
     let mut head = vec!["", "level", "stage", "state", "merged", "context", "cost", "elapsed", "try"];
     head.extend((reasons == Reasons::Told).then_some("why"));
-    output::table(&head, &rows);
+    output::table_sparing(&head, rows, &["try", "cost", "merged", "level", "elapsed", "context"]);
     if shown.len() < view.progress.total {
         let left = view.progress.total - shown.len();
         let more = telling - shown.len();
-        output::line(format!("{left} more, {more} of them active or stuck\n  next: sprag status --all"));
+        output::line(format!("{left} more, {more} of them active or stuck"));
+        output::next("sprag status --all");
     }
 }
 
@@ -71,9 +72,12 @@ pub fn attention(view: &View<'_>) {
         match &attention.stage {
             Some(stage) => {
                 output::line(format!("{mark}: `{}`: {text}", stage.as_str()));
-                output::line(format!("  next: sprag stage review {}", shell_word(stage.as_str())));
+                output::next(format!("sprag stage review {}", shell_word(stage.as_str())));
             }
-            None => output::line(format!("{mark}: {text}\n  next: sprag logs")),
+            None => {
+                output::line(format!("{mark}: {text}"));
+                output::next("sprag logs");
+            }
         }
     }
 }
