@@ -3,6 +3,7 @@
 
 pub mod amend;
 pub mod asked;
+pub mod base;
 pub mod brief;
 pub mod budget;
 pub mod checks;

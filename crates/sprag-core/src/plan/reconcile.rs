@@ -103,7 +103,7 @@ impl Next<'_> {
 
     fn queue(&mut self) {
         // While a landing is under way nobody can tell whose move it was.
-        let is_landing = self.run.open().values().any(|effect| matches!(effect, Effect::Land { .. }));
+        let is_landing = self.is_landing();
         let to = self.run.queue().trunk();
         if !is_landing && self.world.trunk.as_ref().is_some_and(|trunk| trunk != to) {
             let key = key(&self.run.id, "-", 0, &format!("restore.{}", self.run.restorations()));
@@ -121,6 +121,10 @@ impl Next<'_> {
             let key = key(&self.run.id, whose, entry.verified.attempt, &step);
             self.act(key, effect);
         }
+    }
+
+    fn is_landing(&self) -> bool {
+        self.run.open().values().any(|effect| matches!(effect, Effect::Land { .. }))
     }
 
     fn stage(&mut self, spec: &StageSpec, standing: &Standing) {
@@ -213,6 +217,7 @@ impl Next<'_> {
             )
         } else if !standing.is_briefed {
             let brief = match (standing.brief, spec.kind) {
+                (Brief::Stage, _) if self.run.owed(id).is_some() => Brief::BaseConflict,
                 (Brief::Stage, Kind::Knowledge) => Brief::Knowledge,
                 (brief, _) => brief,
             };
@@ -302,6 +307,8 @@ impl Next<'_> {
                 let key = key(&self.run.id, "-", 0, &format!("promote.{}", self.run.promotions()));
                 return self.act(key, Effect::Promote { to: trunk.clone() });
             }
+            // What they put on it before may be landing, and is not taken out of the queue from under that.
+            Some(Target::Ahead(_)) if self.is_landing() => None,
             Some(Target::Ahead(head)) if self.run.foreign() != Some(head) => {
                 Some(Action::Record(Recorded::Foreign { head: head.clone() }))
             }

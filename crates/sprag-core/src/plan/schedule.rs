@@ -78,7 +78,7 @@ fn by_rank(run: &Run, now: Timestamp) -> Vec<&StageSpec> {
         let is_near = active.iter().any(|other| run.are_near(*at, *other));
         let out = plan.graph().wanted_by(*at).len();
         // What is nearly done is done before anything new.
-        let is_new = !matches!(standing(run, spec).map(|it| &it.stage), Some(Stage::Failing { .. }));
+        let is_new = matches!(standing(run, spec).map(|it| &it.stage), Some(Stage::Ready(_)));
         (is_late, is_new, is_near, std::cmp::Reverse(ranks[*at]), std::cmp::Reverse(out), spec.id.clone())
     });
     found.into_iter().map(|(_, spec)| spec).collect()

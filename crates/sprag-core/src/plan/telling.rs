@@ -215,6 +215,7 @@ fn happened(what: &Happened) -> String {
         Happened::Landed { merged } => return format!("it has landed as `{}`", merged.commit().0),
         Happened::Queued { .. } => "it is in the merge queue again",
         Happened::Raised { case } => case_of(*case),
+        Happened::Overtaken => return "what it was for was done by others".to_owned(),
         Happened::Told(word) => told(word),
     };
     text.to_owned()

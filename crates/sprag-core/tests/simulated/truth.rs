@@ -3,8 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use sprag_core::plan::base::is_base;
 use sprag_core::plan::probe::{Found, Has};
 use sprag_core::plan::record::{Because, Brief, Checking, Effect, Ended, Outcome, Progress};
+use sprag_core::plan::run::Run;
 use sprag_core::plan::spec::Plan;
 use sprag_core::plan::stage::{Commit, Failure, Key, StageId};
 use sprag_core::plan::world::{Alive, Session, Target};
@@ -75,6 +77,8 @@ impl Truth {
             let mut found = Vec::new();
             for one in &ids {
                 for other in &ids {
+                    // What others do is often where somebody of ours is.
+                    let times = if one == FOREIGN { times.div_ceil(2) } else { times };
                     if one < other && chance.once_in(times) {
                         found.push((one.clone(), other.clone()));
                     }
@@ -160,10 +164,10 @@ impl Truth {
     }
 
     /// Does an effect, and says what came of it.
-    pub fn perform(&mut self, chance: &mut Chance, plan: &Plan, key: &Key, effect: &Effect) -> Outcome {
+    pub fn perform(&mut self, chance: &mut Chance, run: &Run, key: &Key, effect: &Effect) -> Outcome {
         match effect {
             Effect::AddWorktree { stage, base } => {
-                let spec = plan.find(stage.as_str()).unwrap();
+                let spec = run.plan().find(stage.as_str()).unwrap();
                 let has = |need: &StageId| self.commits[base].contains_key(need.as_str());
                 assert!(
                     spec.dependencies.iter().all(has),
@@ -186,8 +190,10 @@ impl Truth {
             Effect::Check { stage, of: Checking::Claim } => {
                 let tree = &self.trees[stage];
                 let contents = &self.commits[&tree.head];
+                let has_owed = run.owed(stage).is_none_or(|owed| self.has(&tree.head, owed));
                 match contents.get(stage.as_str()) {
                     None => Outcome::Unchanged,
+                    Some(_) if !has_owed => Outcome::Red { report: Text::new("theirs is not in it") },
                     Some(change) if change.quality == Quality::Bad || chance.once_in(40) => {
                         Outcome::Red { report: Text::new("red") }
                     }
@@ -329,21 +335,35 @@ impl Truth {
             self.target = self.commit(Contents::new());
             return;
         }
-        let mut contents = self.commits[&self.target].clone();
+        // Or merges by hand what we have landed.
+        let is_merging = chance.once_in(4);
+        let mut contents = match is_merging {
+            true => self.joined(&self.target, self.history.last().unwrap()),
+            false => self.commits[&self.target].clone(),
+        };
         let number = contents.get(FOREIGN).map_or(0, |change| change.number) + 1;
-        let quality = if chance.once_in(5) { Quality::BadForAll } else { Quality::Good };
+        let quality = match chance.once_in(5) {
+            true => Quality::BadForAll,
+            false if is_merging => Quality::Fitted,
+            false => Quality::Good,
+        };
         contents.insert(FOREIGN.to_owned(), Change { number, quality });
         self.target = self.commit(contents);
     }
 
-    /// How the target stands to a commit of the trunk.
-    pub fn stands(&self, trunk: &Commit) -> Target {
-        let (here, there) = (&self.commits[&self.target], &self.commits[trunk]);
-        let has = |(name, change): (&String, &Change)| {
+    /// Whether all that one commit has is in another.
+    fn has(&self, within: &Commit, commit: &Commit) -> bool {
+        let there = &self.commits[within];
+        let is_there = |(name, change): (&String, &Change)| {
             there.get(name).is_some_and(|known| known.number >= change.number)
         };
+        self.commits[commit].iter().all(is_there)
+    }
+
+    /// How the target stands to a commit of the trunk.
+    pub fn stands(&self, trunk: &Commit) -> Target {
         let now = self.target.clone();
-        match (self.is_rewritten, here.iter().all(has)) {
+        match (self.is_rewritten, self.has(trunk, &now)) {
             (true, _) => Target::Rewritten(now),
             (false, true) => Target::Behind(now),
             (false, false) => Target::Ahead(now),
@@ -420,10 +440,12 @@ impl Truth {
         }
         let brief = self.briefs.get(&stage).copied().unwrap_or(Brief::Stage);
         let tree = &self.trees[&stage];
-        let is_merging = matches!(brief, Brief::Merge | Brief::MergeConflict);
-        let mut contents = match is_merging {
-            true => self.joined(&tree.head, self.history.last().unwrap()),
-            false => self.commits[&tree.head].clone(),
+        let is_merging = matches!(brief, Brief::Merge | Brief::MergeConflict | Brief::BaseConflict);
+        let mut contents = match brief {
+            Brief::Merge | Brief::MergeConflict => self.joined(&tree.head, self.history.last().unwrap()),
+            // Whatever is on it by now.
+            Brief::BaseConflict => self.joined(&tree.head, &self.target),
+            Brief::Stage | Brief::Knowledge | Brief::Recovery => self.commits[&tree.head].clone(),
         };
         let number = contents.get(stage.as_str()).map_or(0, |change| change.number) + 1;
         let quality = match chance.below(10) {
@@ -433,13 +455,21 @@ impl Truth {
             _ => Quality::Good,
         };
         contents.insert(stage.as_str().to_owned(), Change { number, quality });
+        // Whoever brings both sides together mends theirs, too.
+        if let Some(theirs) = contents.get_mut(FOREIGN).filter(|_| is_base(&stage)) {
+            theirs.quality = if quality == Quality::Fitted { quality } else { theirs.quality };
+        }
         let head = self.commit(contents);
         self.trees.get_mut(&stage).unwrap().head = head;
         self.progress.insert(session.clone());
     }
 
     /// What has to hold once all is over.
-    pub fn is_sound(&self, merged: &[Commit]) {
+    pub fn is_sound(&self, merged: &[Commit], run: &Run) {
+        for (stage, commit) in run.merged() {
+            let has_owed = run.owed(stage).is_none_or(|owed| self.has(commit, owed));
+            assert!(has_owed, "`{}` lands without what others put on the target", stage.as_str());
+        }
         assert!(
             self.history.iter().all(|commit| self.tested.contains(commit)),
             "all of the trunk was tested"

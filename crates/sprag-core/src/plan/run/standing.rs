@@ -152,6 +152,8 @@ impl Standing {
         }
         self.brief = match (&self.stage, &to) {
             (Stage::MergeHeld { .. }, Stage::Ready(_)) => Brief::Merge,
+            // Whoever tries it again is told the same.
+            (Stage::Conflicted { .. }, Stage::Conflicted { .. }) => self.brief,
             (_, Stage::Conflicted { .. }) => Brief::MergeConflict,
             (Stage::Waiting { .. }, Stage::Ready(_)) => Brief::Stage,
             (_, Stage::Ready(turn)) if turn.carry.is_some() => Brief::Stage,

@@ -49,12 +49,13 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
             let speaker = myself(cx, Role::Admin);
             let root = places.worktree.clone().unwrap_or_default();
             let ask = Ask::Amend { plan: Box::new(plan) };
-            words::say_alone(&root, &folder, &name, &RealDisk, &speaker, &ask)
-                .map_err(|reason| match reason {
+            words::say_alone(&root, &folder, &name, &RealDisk, &speaker, &ask).map_err(
+                |reason| match reason {
                     Unsaid::NoRun => Cannot::NoRun { name: name.clone() }.into(),
                     Unsaid::Refused { code, message } => Failure::not_amended(code, message, &args.file),
                     reason => Failure::unsaid(reason, ""),
-                })?;
+                },
+            )?;
             output::line(format!("the run of `{name}` will go by the new plan"));
             output::line(format!("  next: sprag resume {name}"));
         }
