@@ -5,6 +5,7 @@ pub mod active;
 pub mod anchor;
 pub mod begin;
 pub mod behind;
+pub mod beside;
 pub mod board;
 pub mod clean;
 pub mod client;

@@ -3,13 +3,15 @@
 //! The journal is locked from reading the state to appending what came of it, so that no update of
 //! a parallel process is lost. Facts that take long are gathered before the lock is taken again.
 
+mod event;
+
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use sprag_core::decide::{self, Weight};
-use sprag_core::event::{Actor, Author, Event, EventKind, Input, Report, Source, Waiting};
+use sprag_core::event::{Actor, Author, Event, EventKind, Input, Report};
 use sprag_core::fact::{Facts, Needs};
 use sprag_core::gates::Effect;
 use sprag_core::gates::review::case::Seat;
@@ -17,12 +19,10 @@ use sprag_core::intent::Standings;
 use sprag_core::log::Record;
 use sprag_core::memory::episode::Patterns;
 use sprag_core::memory::qa::Answers;
-use sprag_core::memory::redact;
 use sprag_core::memory::routing::Place;
 use sprag_core::memory::tiers::Summaries;
 use sprag_core::obligation::Debts;
 use sprag_core::session::{Process, Session};
-use sprag_core::tool::{Outcome, ToolCall};
 use sprag_core::verdict::{Ruling, Verdict};
 
 use crate::config::compiled::{self, Compiled};
@@ -163,7 +163,7 @@ pub fn walk(world: &World<'_>, input: &Input) -> io::Result<Walked> {
     for warning in &walked.warnings {
         steps.records.push(warned(input, warning));
     }
-    steps.records.push(event_record(input, &walked.verdict));
+    steps.records.push(event::record(input, &walked.verdict));
     steps.effects.extend(step.effects);
     steps.is_binding |= step.weight == Weight::Binding;
     journal.loaded.session = before;
@@ -303,7 +303,7 @@ fn take_in(
             let facts = facts::gather(needs, world, &report, session);
             let step = decide::decide(std::mem::take(session), &report, &facts, &world.config.policy, None);
             *session = step.session;
-            steps.records.push(Record { id: drop.id, ..event_record(&report, &step.verdict) });
+            steps.records.push(Record { id: drop.id, ..event::record(&report, &step.verdict) });
             steps.effects.extend(step.effects);
             steps.is_binding = true;
         }
@@ -403,109 +403,4 @@ fn warned(input: &Input, what: &str) -> Record {
         Some(records::by(input)),
         json!({ "what": what }),
     )
-}
-
-fn event_record(input: &Input, verdict: &Verdict) -> Record {
-    let (kind, mut body) = match &input.event {
-        Event::Reported(report) => reported(report),
-        event => (event.kind().name(), told(event, &input.cwd)),
-    };
-    body["verdict"] = json!(verdict.ruling.name());
-    if let Ruling::Allow { gate, reason } | Ruling::Ask { gate, reason } | Ruling::Hold { gate, reason, .. } =
-        &verdict.ruling
-    {
-        body["gate"] = json!(gate);
-        body["reason"] = json!(reason);
-    }
-    if !verdict.notes.is_empty() {
-        body["notes"] = json!(verdict.notes);
-    }
-    if let Some(rewrite) = &verdict.rewrite {
-        body["rewritten"] = json!(rewrite.why);
-    }
-    records::record(kind, input.at, Some(&input.session), Some(records::by(input)), body)
-}
-
-fn reported(report: &Report) -> (&'static str, Value) {
-    match report {
-        Report::Observed { note } => ("observed", json!({ "note": note })),
-        Report::Approved { code } => ("approved", json!({ "code": code })),
-        Report::Rejected { code } => ("rejected", json!({ "code": code })),
-        Report::IntentSelected { id, class } => ("selected", json!({"intent": id, "class": class})),
-        Report::IntentDone { id, fingerprint } => ("done", json!({"intent": id, "fingerprint": fingerprint})),
-        Report::Reflected { ids, .. } => ("reflected", json!({ "candidates": ids.len() })),
-        Report::Skipped { reason, decider } => ("skipped", json!({"why": reason, "decider": decider})),
-        Report::Verified => ("verification.asked", json!({})),
-        Report::Referred { ids, how } => ("referred", json!({"ids": ids, "how": how})),
-        Report::Went { ids, is_success, .. } => ("went", json!({"ids": ids, "is_success": is_success})),
-        Report::Answered(answered) => ("answered", json!({ "question": answered.question })),
-        // What tells a reviewer is nobody else's to read.
-        Report::Decided(decided) => (
-            "decided",
-            json!({
-                "word": decided.word,
-                "summary": decided.summary,
-                "message": decided.message,
-                "opinions": decided.opinions,
-                "by": if decided.token.is_some() { "reviewer" } else { "person" },
-            }),
-        ),
-        Report::Misdirected { .. } => ("misdirected", json!({})),
-        Report::ReviewerStarted { client, .. } => ("reviewer.started", json!({ "client": client })),
-        Report::ReviewerEnded { .. } => ("reviewer.ended", json!({})),
-    }
-}
-
-fn told(event: &Event, cwd: &str) -> Value {
-    match event {
-        Event::SessionStarted { source } => json!({"source": source_name(*source), "cwd": cwd}),
-        Event::Prompted { text, author } => {
-            json!({"text": redact::short::<2000>(text), "author": author_name(*author)})
-        }
-        Event::ToolRequested { call } | Event::PermissionAsked { call } => tool(call),
-        Event::ToolFinished { call, outcome } => {
-            let mut body = tool(call);
-            body["outcome"] = json!(outcome.name());
-            if let Outcome::Failed { error } = outcome {
-                body["error"] = json!(redact::short::<500>(error.as_str()));
-            }
-            body
-        }
-        Event::StopRequested(stop) | Event::SubagentStopped(stop) => json!({
-            "last_message": redact::short::<500>(stop.last_message.as_str()),
-            "waiting": stop.waiting == Waiting::Yes,
-            "again": stop.again,
-        }),
-        Event::TaskCompleting { id, subject } => json!({"id": id, "subject": subject}),
-        Event::SessionEnded { why } => json!({ "why": why }),
-        Event::Noticed { what, message } => json!({"what": what, "message": message}),
-        Event::SubagentStarted | Event::Compacting | Event::Reported(_) | Event::Tick => json!({}),
-    }
-}
-
-fn tool(call: &ToolCall) -> Value {
-    let mut body = json!({"tool": call.name, "effect": call.effect.name(), "input": call.summary()});
-    if let Some(id) = &call.id {
-        body["call"] = json!(id);
-    }
-    body
-}
-
-fn source_name(source: Source) -> &'static str {
-    match source {
-        Source::Startup => "startup",
-        Source::Resume => "resume",
-        Source::Compact => "compact",
-        Source::Clear => "clear",
-        Source::Fork => "fork",
-        Source::Other => "other",
-    }
-}
-
-fn author_name(author: Author) -> &'static str {
-    match author {
-        Author::User => "user",
-        Author::Client => "client",
-        Author::Sprag => "sprag",
-    }
 }

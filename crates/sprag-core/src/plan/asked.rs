@@ -4,8 +4,7 @@
 use super::run::{Run, Standing, open_tasks};
 use super::said::{Name, Role, meant};
 use super::stage::{Case, Failure, Stage, StageId};
-use super::telling::{case_of, failed};
-use crate::text::quoted;
+use super::telling::{case_of, failed, left_out};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
@@ -75,7 +74,7 @@ fn of(standing: &Standing) -> (Vec<String>, Vec<Look>) {
         Stage::MergeHeld { .. } => one("merged with what is there it is red".to_owned(), &[Look::Work]),
         Stage::Review { case, back } => reviewed(standing, *case, back),
         Stage::Blocked { failure, .. } => blocked(standing, *failure),
-        Stage::Skipped { by, why } => one(format!("`{}` has left it out: {why}", quoted(by.as_str())), &[]),
+        Stage::Skipped { by, why } => one(left_out(by, why), &[]),
         Stage::Done { merged } => one(format!("it is merged as `{}`", merged.commit().0), &[]),
     }
 }

@@ -179,6 +179,19 @@ pub enum Client {
     },
 }
 
+impl Client {
+    /// For people: a client by its name, a command by the name of its program.
+    pub fn word(&self) -> &str {
+        match self {
+            Client::Known(known) => known.name(),
+            Client::Command { command, .. } => {
+                let program = command.first().map(Text::as_str).unwrap_or_default();
+                program.rsplit('/').next().unwrap_or(program)
+            }
+        }
+    }
+}
+
 /// Stages of a group run at the same time, so many at most.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Group {

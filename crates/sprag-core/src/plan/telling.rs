@@ -181,6 +181,11 @@ pub fn target_held(why: &TargetHeld) -> String {
     format!("the target is left alone: {what}")
 }
 
+/// Who has left a stage out, and why.
+pub(super) fn left_out(by: &Text<64>, why: &Text<300>) -> String {
+    format!("`{}` has left it out: {}", quoted(by.as_str()), quoted(why.as_str()))
+}
+
 fn happened(what: &Happened) -> String {
     let text = match what {
         Happened::Freed => "all it builds on is merged",

@@ -29,6 +29,8 @@ pub struct Board {
     pub plan: Text<64>,
     pub run: Text<64>,
     pub slots: u16,
+    /// The branch that merged work goes to.
+    pub target: Text<256>,
     #[serde(with = "millis")]
     pub began: Timestamp,
     /// When the last record was written.
@@ -47,11 +49,13 @@ pub struct Board {
 pub struct Row {
     pub level: u32,
     pub id: StageId,
+    /// Who its agents are, in a word.
+    pub client: Text<64>,
     pub state: State,
     /// From 1; 0 before its first and where it is over.
     pub attempt: u32,
     pub merged: Option<Commit>,
-    /// Why it is not further; `None` for one that is over.
+    /// Why it is not further, or who left it out; `None` for one that is merged.
     pub why: Option<Because>,
     #[serde(with = "perhaps_millis")]
     pub begun: Option<Timestamp>,
@@ -114,14 +118,21 @@ impl Board {
                 Stage::Done { merged } => Some(merged.commit().clone()),
                 _ => None,
             };
+            let why = match &standing.stage {
+                Stage::Skipped { by, why } => {
+                    Some(Because { text: Text::new(telling::left_out(by, why)), until: None })
+                }
+                _ => whys.remove(&spec.id),
+            };
             let last = standing.session.as_ref().or(standing.stage.session());
             rows.push(Row {
                 level: u32::try_from(level).unwrap_or(u32::MAX),
                 id: spec.id.clone(),
+                client: Text::new(spec.agent.client.word()),
                 state: State::of(&standing.stage),
                 attempt: standing.stage.attempt(),
                 merged,
-                why: whys.remove(&spec.id),
+                why,
                 begun: span.map(|span| span.begun),
                 ended: span.and_then(|span| span.ended),
                 agent: match last {
@@ -137,6 +148,7 @@ impl Board {
             plan: Text::new(run.plan().head.name.to_string()),
             run: run.id.clone(),
             slots: run.plan().head.slots,
+            target: Text::new(run.plan().head.target.as_ref().map(ToString::to_string).unwrap_or_default()),
             began: timed.began,
             moved: timed.moved,
             target_held: run.target_held().map(|why| Text::new(telling::target_held(why))),

@@ -14,7 +14,7 @@ use sprag_core::session::Process;
 use crate::disk::{self, Disk};
 
 /// Another build may mean something else by the same bytes.
-const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "/board/3");
+const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "/board/4");
 /// Larger than that of ten thousand stages.
 const LARGEST: u64 = 64 * 1024 * 1024;
 /// Of the log at both ends: the start names the run, the end the last thing that happened.

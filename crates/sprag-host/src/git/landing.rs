@@ -180,6 +180,17 @@ pub fn contains_all(dir: &Path, commits: &[&str], within: &str) -> Result<bool, 
     Ok(true)
 }
 
+/// Commits in the history of one that the other does not have; `None` where there are too many to be listed.
+pub fn missing(dir: &Path, of: &str, within: &str) -> Result<Option<Vec<String>>, Refused> {
+    let without = format!("^{within}");
+    let ran = act(dir, &["rev-list", of, without.as_str(), "--"], &[])?;
+    if !ran.succeeded() {
+        return Err(refused(&ran));
+    }
+    let text = String::from_utf8_lossy(&ran.stdout);
+    Ok((ran.stdout.len() < CAP).then(|| text.lines().map(str::to_owned).collect()))
+}
+
 /// Whether the history of one commit has the other.
 pub fn contains(dir: &Path, commit: &str, within: &str) -> Result<bool, Refused> {
     let ran = act(dir, &["merge-base", "--is-ancestor", commit, within], &[])?;

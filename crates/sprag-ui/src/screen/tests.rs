@@ -17,6 +17,7 @@ const NOW: i64 = 1_800_000_000_000;
 fn row(level: u32, id: &str, state: State) -> Stage {
     let begun = (state != State::Waiting).then(|| Timestamp::from_millis(NOW - 75_000));
     Stage {
+        client: Text::new("claude"),
         level,
         id: StageId::new(id),
         state,
@@ -36,6 +37,7 @@ fn row(level: u32, id: &str, state: State) -> Stage {
 fn board(rows: Vec<Stage>) -> Board {
     let at = Timestamp::from_millis(NOW - 100_000);
     Board {
+        target: Text::new("main"),
         plan: Text::new("p"),
         run: Text::new("r"),
         slots: 4,

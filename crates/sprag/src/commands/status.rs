@@ -3,11 +3,13 @@
 mod json;
 mod live;
 mod table;
+mod work;
 
 use serde::Serialize;
 use serde_json::json;
 use sprag_core::obligation::Debts;
 use sprag_core::view::{Open, Sessions, Status};
+use sprag_host::daemon::beside::{self, Landed, Runner};
 use sprag_host::daemon::view::Want;
 use sprag_host::reports::LIVE_SECONDS;
 use sprag_host::walk::World;
@@ -72,9 +74,10 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     let status = gather(&world, cx)?;
     let seen = shown.as_ref().map(Shown::seen).unwrap_or_default();
     let view = shown.as_ref().map(|shown| shown.view(&seen, cx.now));
+    let beside = shown.as_ref().map(|shown| Beside::look(shown, &world)).unwrap_or_default();
     if args.json {
         let others = shown.as_ref().map_or(&[][..], |shown| &shown.others);
-        let run = view.as_ref().map(|view| json::Run::of(view, others));
+        let run = view.as_ref().map(|view| json::Run::of(view, &beside, others));
         let status = json!({"sessions": status.sessions, "obligations": status.obligations, "debts": status.debts, "tracker": status.tracker, "backends": [], "warnings": status.warnings, "off": status.off});
         let status = status.as_object().cloned().unwrap_or_default();
         output::json_of(&Told { v: 1, status, run });
@@ -84,9 +87,36 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
         let which = if args.all { Which::All } else { Which::Telling };
         let reasons = if args.why { Reasons::Told } else { Reasons::Left };
         table::tell(view, which, reasons);
+        work::tell(view, &beside, reasons);
+        table::attention(view);
     }
     tell(&status);
     Ok(Ending::Done)
+}
+
+/// What is not in the records of a run.
+struct Beside {
+    runner: Runner,
+    landed: Landed,
+}
+
+impl Default for Beside {
+    fn default() -> Beside {
+        Beside { runner: Runner::Unknown, landed: Landed::Unknown }
+    }
+}
+
+impl Beside {
+    fn look(shown: &Shown, world: &World<'_>) -> Beside {
+        let board = &shown.board;
+        let is_merged = board.rest.progress.done > 0 || board.rows.iter().any(|row| row.merged.is_some());
+        // Git is asked only where there is something to be told.
+        let landed = match is_merged {
+            true => Landed::look(world.places.worktree.as_deref(), board),
+            false => Landed::Unknown,
+        };
+        Beside { runner: beside::runner(&shown.dir, board), landed }
+    }
 }
 
 fn compact(shown: Option<&Shown>, cx: &Cx) -> Outcome {

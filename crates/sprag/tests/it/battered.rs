@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::process::Child;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -127,20 +128,9 @@ fn a_run_that_is_killed_at_any_time_loses_nothing_and_does_nothing_twice() {
         ]);
         let mut is_over = false;
         while !is_over {
-            let mut run = desk.start();
             // Any time is as good as any other: what is looked at has to hold after each.
             let until = Duration::from_millis(chance(&mut state) % 400);
-            let (tell, told) = std::sync::mpsc::channel();
-            let pid = Pid::from_child(&run);
-            let killer = std::thread::spawn(move || {
-                if told.recv_timeout(until).is_err() {
-                    kill_process(pid, Signal::KILL).unwrap_or_default();
-                }
-            });
-            let code = run.wait().unwrap().code();
-            tell.send(()).unwrap_or_default();
-            killer.join().unwrap();
-            match code {
+            match code_unless_killed(desk.start(), until) {
                 Some(code) => {
                     assert_eq!(code, 0, "{:?}", desk.records().last());
                     is_over = true;
@@ -166,6 +156,21 @@ fn a_run_that_is_killed_at_any_time_loses_nothing_and_does_nothing_twice() {
     }
 }
 
+/// How it ended by itself; `None` if it was killed, after that long.
+fn code_unless_killed(mut run: Child, until: Duration) -> Option<i32> {
+    let (tell, told) = std::sync::mpsc::channel();
+    let pid = Pid::from_child(&run);
+    let killer = std::thread::spawn(move || {
+        if told.recv_timeout(until).is_err() {
+            kill_process(pid, Signal::KILL).unwrap_or_default();
+        }
+    });
+    let code = run.wait().unwrap().code();
+    tell.send(()).unwrap_or_default();
+    killer.join().unwrap();
+    code
+}
+
 /// `SPRAG_WORKTREES=1000` makes as many.
 #[test]
 fn of_many_worktrees_none_is_left_and_nothing_in_them_is_lost_whoever_dies() {
@@ -186,19 +191,9 @@ fn of_many_worktrees_none_is_left_and_nothing_in_them_is_lost_whoever_dies() {
     let mut state = 20_261_117;
     let mut is_over = false;
     while !is_over {
-        let mut run = desk.start();
         // Long enough for something to have happened, at any time of it; a long plan takes longer to be read.
         let until = Duration::from_millis((500 + chance(&mut state) % 2500) * (1 + count as u64 / 200));
-        let (tell, told) = std::sync::mpsc::channel();
-        let pid = Pid::from_child(&run);
-        let killer = std::thread::spawn(move || {
-            if told.recv_timeout(until).is_err() {
-                kill_process(pid, Signal::KILL).unwrap_or_default();
-            }
-        });
-        let code = run.wait().unwrap().code();
-        tell.send(()).unwrap_or_default();
-        killer.join().unwrap();
+        let code = code_unless_killed(desk.start(), until);
         is_over = code.is_some();
         assert!(matches!(code, None | Some(0)), "{:?}", desk.records().last());
     }

@@ -58,12 +58,18 @@ fn status_shows_a_run_without_anybody_who_runs_it() {
     exit 0
     --- stdout
     run p: 1 of 5 done, 1 active, 1 ready, 1 waiting, 1 for a person, $1.68, 0s
-       level  stage   state    merged    context  cost   elapsed  try  tool
+       level  stage   state    merged    context  cost   elapsed  try
     ?  0      docs    review   -         ?        ?      0s       1
     ✓  0      model   done     c0ffee00  45%      $1.25  35s      -
     ◎  1      server  ready    -         ?        ?      -        1
-    ●  1      view    running  -         80%      $0.43  0s       1    Bash [2J
+    ●  1      view    running  -         80%      $0.43  0s       1
     ○  2      all     waiting  -         ?        ?      -        -
+    agents at work: 2
+      stage  client  tool      heard of  activity                             session
+      docs   claude  ?         ?         files nobody may touch were touched  r1/docs/1/spawn.0
+      view   claude  Bash [2J  0s ago    its agent is at work                 r1/view/1/spawn.0
+    nobody runs it
+      next: sprag resume p
     needs a person: `docs`: files nobody may touch were touched
       next: sprag stage review docs
     warning: `view`: its context is 80 % full
@@ -83,6 +89,12 @@ fn status_shows_a_run_without_anybody_who_runs_it() {
     ◎  1      server  ready    -         ?        ?      -        1    it is about to go on
     ●  1      view    running  -         80%      $0.43  0s       1    its agent is at work
     ○  2      all     waiting  -         ?        ?      -        -    waits for `view`, `server`, `docs`
+    agents at work: 2
+      stage  client  tool      heard of  activity                             session
+      docs   claude  ?         ?         files nobody may touch were touched  r1/docs/1/spawn.0
+      view   claude  Bash [2J  0s ago    its agent is at work                 r1/view/1/spawn.0
+    nobody runs it
+      next: sprag resume p
     needs a person: `docs`: files nobody may touch were touched
       next: sprag stage review docs
     warning: `view`: its context is 80 % full
@@ -100,6 +112,54 @@ fn status_shows_a_run_without_anybody_who_runs_it() {
 }
 
 #[test]
+fn status_tells_which_merged_stages_the_target_has_and_who_left_others_out() {
+    let mut scene = Scene::new(&[("a", &[]), ("b", &[]), ("c", &[])]);
+    let commit = |scene: &Scene, name: &str| {
+        scene.sandbox.write(name, "x\n");
+        for args in [&["add", "-A"][..], &["commit", "-qm", name], &["branch", "-f", "main"]] {
+            scene.sandbox.git(args);
+        }
+        String::from_utf8(scene.sandbox.git(&["rev-parse", "HEAD"]).stdout).unwrap().trim().to_owned()
+    };
+    scene.sandbox.git(&["checkout", "-q", "-b", "elsewhere"]);
+    let (one, two) = (commit(&scene, "one"), commit(&scene, "two"));
+    scene.merge_as("a", &one);
+    scene.merge_as("b", &two);
+    let (by, why) = (Text::new("ada"), Text::new("no `need`"));
+    scene.happened("c", Happened::Told(Word::Skip { by, why }));
+    let landed = |scene: &Scene| {
+        let told = scene.sandbox.json(&["status", "--json"]);
+        let stages = told["run"]["stages"].as_array().unwrap().clone();
+        stages.iter().map(|stage| stage["landed"].clone()).collect::<Vec<_>>()
+    };
+    let unknown = serde_json::Value::Null;
+    assert_eq!(landed(&scene), [unknown.clone(), unknown.clone(), unknown.clone()], "there is no trunk");
+    scene.sandbox.git(&["update-ref", "refs/sprag/p/trunk", &two]);
+    scene.sandbox.git(&["branch", "-f", "main", &one]);
+    assert_eq!(landed(&scene), [true.into(), false.into(), unknown]);
+    let told = |scene: &Scene| {
+        let told = scene.sandbox.run(&["status"]).told(&scene.sandbox);
+        told.lines().filter(|line| !line.starts_with(['✓', '-'])).collect::<Vec<_>>().join("\n")
+    };
+    assert_snapshot!(told(&scene), @"
+    exit 0
+    run p: 2 of 3 done, 1 skipped, 1m25s
+       level  stage  state    merged    context  cost  elapsed  try
+    skipped: `c`: `ada` has left it out: no 'need'
+    1 of 2 merged stages are on `main`, only on the trunk: `b`
+      next: sprag land p
+    live sessions: 0
+    open obligations: 0
+    debts: 0
+    tracker: session
+    ");
+    scene.sandbox.git(&["branch", "-f", "main", &two]);
+    assert!(told(&scene).contains("all 2 merged stages are on `main`\n"), "{}", told(&scene));
+    let whys = scene.sandbox.run(&["status", "--why"]).stdout;
+    assert!(whys.contains("-    `ada` has left it out: no 'need'"), "{whys}");
+}
+
+#[test]
 fn status_tells_programs_the_same() {
     let (scene, session) = under_way();
     let told = scene.sandbox.json(&["status", "--json"]);
@@ -113,6 +173,8 @@ fn status_tells_programs_the_same() {
     assert_eq!(agent["timestamp"], "2096-10-02T07:06:40.000Z");
     assert_eq!(agent["last_tool"], "Bash\u{1b}[2J", "for programs it is as it came");
     assert_eq!(agent["activity"], "its agent is at work");
+    assert_eq!(agent["client"], "claude");
+    assert_eq!((&run["target"], &run["is_run"]), (&"main".into(), &false.into()));
     let quiet = run["sessions"].as_array().unwrap().iter().find(|it| it["stage_id"] == "docs").unwrap();
     assert!(quiet["context_percent"].is_null() && quiet["last_tool"].is_null(), "unknown is not zero");
 }

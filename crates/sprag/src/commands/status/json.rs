@@ -4,6 +4,9 @@ use serde::ser::SerializeSeq as _;
 use serde::{Serialize, Serializer};
 use sprag_core::plan::view::{self, Agent, Line, Progress, Row, View};
 use sprag_core::time::Timestamp;
+use sprag_host::daemon::beside::Runner;
+
+use super::Beside;
 
 #[derive(Serialize)]
 pub struct Run<'a> {
@@ -12,6 +15,9 @@ pub struct Run<'a> {
     began: Timestamp,
     moved: Timestamp,
     is_over: bool,
+    /// Whether somebody runs it; nothing where that cannot be found out.
+    is_run: Option<bool>,
+    target: &'a str,
     slots: u16,
     progress: Progress,
     percent: u8,
@@ -31,15 +37,18 @@ struct Attention<'a> {
     text: &'a str,
 }
 
-struct Stages<'a>(&'a View<'a>);
+struct Stages<'a>(&'a View<'a>, &'a Beside);
 
 #[derive(Serialize)]
 struct Stage<'a> {
     stage_id: &'a str,
     level: u32,
+    client: &'a str,
     state: &'static str,
     attempt: u32,
     merged: Option<&'a str>,
+    /// Whether the target has it.
+    landed: Option<bool>,
     context_percent: Option<u8>,
     tokens: Option<u64>,
     cost_micros: Option<u64>,
@@ -53,6 +62,7 @@ struct Stage<'a> {
 struct Session<'a> {
     stage_id: &'a str,
     session_id: &'a str,
+    client: &'a str,
     timestamp: Option<Timestamp>,
     context_percent: Option<u8>,
     last_tool: Option<&'a str>,
@@ -60,7 +70,7 @@ struct Session<'a> {
 }
 
 impl<'a> Run<'a> {
-    pub fn of(view: &'a View<'a>, others: &'a [String]) -> Run<'a> {
+    pub fn of(view: &'a View<'a>, beside: &'a Beside, others: &'a [String]) -> Run<'a> {
         let board = view.board;
         let attention = view.attention.iter();
         Run {
@@ -69,13 +79,19 @@ impl<'a> Run<'a> {
             began: board.began,
             moved: board.moved,
             is_over: board.is_over(),
+            is_run: match beside.runner {
+                Runner::This => Some(true),
+                Runner::Nobody | Runner::Other { .. } => Some(false),
+                Runner::Unknown => None,
+            },
+            target: board.target.as_str(),
             slots: board.slots,
             progress: view.progress,
             percent: view.progress.percent(),
             tokens: view.used.map(|used| used.tokens),
             cost_micros: view.used.and_then(|used| used.micros),
             attention: attention.map(alert).collect(),
-            stages: Stages(view),
+            stages: Stages(view, beside),
             sessions: view.lines.iter().filter_map(session).collect(),
             other_plans: others,
         }
@@ -94,9 +110,11 @@ impl Serialize for Stages<'_> {
             list.serialize_element(&Stage {
                 stage_id: row.id.as_str(),
                 level: row.level,
+                client: row.client.as_str(),
                 state: row.state.name(),
                 attempt: row.attempt,
                 merged: row.merged.as_ref().map(|commit| commit.0.as_str()),
+                landed: row.merged.as_ref().and_then(|merged| self.1.landed.has(merged)),
                 context_percent: line.context,
                 tokens: line.used.map(|used| used.tokens),
                 cost_micros: line.used.and_then(|used| used.micros),
@@ -114,6 +132,7 @@ fn session<'a>(line: &Line<'a>) -> Option<Session<'a>> {
     Some(Session {
         stage_id: line.row.id.as_str(),
         session_id: session.0.as_str(),
+        client: line.row.client.as_str(),
         timestamp: line.heard,
         context_percent: line.context,
         last_tool: line.last_tool,

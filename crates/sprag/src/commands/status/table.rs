@@ -52,20 +52,19 @@ pub fn tell(view: &View<'_>, which: Which, reasons: Reasons) {
     if !is_all {
         shown.truncate(ALL);
     }
-    let last = match reasons {
-        Reasons::Left => "tool",
-        Reasons::Told => "why",
-    };
     let rows: Vec<Vec<String>> = shown.iter().map(|line| cells(view, line, reasons)).collect();
-    output::table(
-        &["", "level", "stage", "state", "merged", "context", "cost", "elapsed", "try", last],
-        &rows,
-    );
+    let mut head = vec!["", "level", "stage", "state", "merged", "context", "cost", "elapsed", "try"];
+    head.extend((reasons == Reasons::Told).then_some("why"));
+    output::table(&head, &rows);
     if shown.len() < view.progress.total {
         let left = view.progress.total - shown.len();
         let more = telling - shown.len();
         output::line(format!("{left} more, {more} of them active or stuck\n  next: sprag status --all"));
     }
+}
+
+/// What a person should know of, each with the command that tells more.
+pub fn attention(view: &View<'_>) {
     for attention in &view.attention {
         let mark = if attention.tone == Tone::Blocked { "needs a person" } else { "warning" };
         let text = one_line(&attention.text);
@@ -81,11 +80,7 @@ pub fn tell(view: &View<'_>, which: Which, reasons: Reasons) {
 
 fn cells(view: &View<'_>, line: &Line<'_>, reasons: Reasons) -> Vec<String> {
     let row = line.row;
-    let last = match reasons {
-        Reasons::Left => line.last_tool.unwrap_or_default().to_owned(),
-        Reasons::Told => row.why.as_ref().map(|why| why.told(view.now)).unwrap_or_default(),
-    };
-    vec![
+    let mut cells = vec![
         row.state.icon().to_string(),
         row.level.to_string(),
         row.id.as_str().to_owned(),
@@ -95,6 +90,9 @@ fn cells(view: &View<'_>, line: &Line<'_>, reasons: Reasons) -> Vec<String> {
         cost(line.used),
         elapsed(line.elapsed),
         if row.attempt == 0 { "-".to_owned() } else { row.attempt.to_string() },
-        one_line(&last),
-    ]
+    ];
+    if reasons == Reasons::Told {
+        cells.push(one_line(&row.why.as_ref().map(|why| why.told(view.now)).unwrap_or_default()));
+    }
+    cells
 }

@@ -79,7 +79,7 @@ impl Desk {
 
     pub fn plan(&self, stages: &[String], more: &str) {
         let text = format!(
-            "# Plan\n\n```yaml sprag\nversion: 1\nname: p\ntarget: main\n{more}stages:\n{}```\n",
+            "# Plan\n\n```yaml sprag\nversion: 1\nname: p\ntarget: main\nbackoff: 1s\n{more}stages:\n{}```\n",
             stages.concat()
         );
         fs::write(self.sandbox.home.join("plan.md"), text).unwrap();

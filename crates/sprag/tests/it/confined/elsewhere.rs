@@ -47,7 +47,7 @@ fn whoever_swaps_the_repository_runs_nothing_outside() {
             let identity =
                 "export GIT_AUTHOR_NAME=e GIT_AUTHOR_EMAIL=e GIT_COMMITTER_NAME=e GIT_COMMITTER_EMAIL=e";
             let script = format!("{identity} S={SPRAG} P={}\n{SWAP}{way}", desk.sandbox.project.display());
-            desk.plan(&[format!("{}    copy: [.env]\n", desk.stage("a", &script))], "backoff: 1s\n");
+            desk.plan(&[format!("{}    copy: [.env]\n", desk.stage("a", &script))], "");
             let ran = desk.run();
             assert_eq!(ran.code, 1, "{wall}, {way}: {}{}", ran.stdout, ran.stderr);
             assert!(desk.records().contains("is not a regular file"), "{wall}, {way}: {}", desk.records());

@@ -118,12 +118,17 @@ impl Scene {
 
     /// From its start to the trunk.
     pub fn merge(&mut self, stage: &str) -> Key {
+        self.merge_as(stage, "c0ffee00d15ea5e")
+    }
+
+    /// The same, as this commit.
+    pub fn merge_as(&mut self, stage: &str, commit_name: &str) -> Key {
         let session = self.start(stage);
         self.happened(stage, Happened::Claimed);
         self.end(stage, &session, Ended::Well);
         let verified = Verified { attempt: 1, head: commit("head"), tree: commit("tree"), base: commit("t") };
         self.happened(stage, Happened::Green { verified, entry: 1 });
-        let merged = serde_json::from_value(json!({"commit": "c0ffee00d15ea5e", "tree": "tree"})).unwrap();
+        let merged = serde_json::from_value(json!({"commit": commit_name, "tree": "tree"})).unwrap();
         self.happened(stage, Happened::Landed { merged });
         session
     }

@@ -1,0 +1,102 @@
+//! Who works on what, what was left out, and how far merged work has come.
+
+use sprag_core::plan::view::words::elapsed;
+use sprag_core::plan::view::{Agent, Line, State, View};
+use sprag_core::text::one_line;
+use sprag_host::daemon::beside::Runner;
+
+use super::{Beside, Reasons};
+use crate::output;
+
+/// Stages that one sentence names.
+const NAMED: usize = 5;
+
+pub fn tell(view: &View<'_>, beside: &Beside, reasons: Reasons) {
+    agents(view);
+    if reasons == Reasons::Left {
+        left_out(view);
+    }
+    landed(view, beside);
+    nobody(view, &beside.runner);
+}
+
+fn agents(view: &View<'_>) {
+    let rows: Vec<Vec<String>> = view.lines.iter().filter_map(|line| agent(view, line)).collect();
+    if !rows.is_empty() {
+        output::line(format!("agents at work: {}", rows.len()));
+        output::table(&["  stage", "client", "tool", "heard of", "activity", "session"], &rows);
+    }
+}
+
+fn agent(view: &View<'_>, line: &Line<'_>) -> Option<Vec<String>> {
+    let Agent::AtWork { session } = &line.row.agent else { return None };
+    let heard = line.heard.map(|at| u64::try_from(view.now.seconds_since(at)).unwrap_or(0));
+    let activity = line.row.why.as_ref().map_or(line.row.state.name().to_owned(), |why| why.told(view.now));
+    Some(vec![
+        format!("  {}", line.row.id.as_str()),
+        one_line(line.row.client.as_str()),
+        line.last_tool.map_or("?".to_owned(), one_line),
+        heard.map_or("?".to_owned(), |seconds| format!("{} ago", elapsed(Some(seconds)))),
+        one_line(&activity),
+        session.0.to_string(),
+    ])
+}
+
+fn left_out(view: &View<'_>) {
+    for line in view.lines.iter().filter(|line| line.row.state == State::Skipped) {
+        let why = line.row.why.as_ref().map(|why| why.told(view.now)).unwrap_or_default();
+        output::line(format!("skipped: `{}`: {}", line.row.id.as_str(), one_line(&why)));
+    }
+}
+
+fn landed(view: &View<'_>, beside: &Beside) {
+    let Some(has_all) = beside.landed.has_all() else { return };
+    let (board, done) = (view.board, view.progress.done);
+    let target = one_line(board.target.as_str());
+    if has_all {
+        let all = if done == 1 {
+            "the merged stage is".to_owned()
+        } else {
+            format!("all {done} merged stages are")
+        };
+        return output::line(format!("{all} on `{target}`"));
+    }
+    let is_missing = |line: &&Line<'_>| {
+        line.row.merged.as_ref().is_some_and(|merged| beside.landed.has(merged) == Some(false))
+    };
+    let missing: Vec<&str> = view.lines.iter().filter(is_missing).map(|line| line.row.id.as_str()).collect();
+    match board.rest.progress.done {
+        0 if missing.is_empty() => return,
+        0 => output::line(format!(
+            "{} of {done} merged stages are on `{target}`, only on the trunk: {}",
+            done - missing.len(),
+            named(&missing)
+        )),
+        // Those that were only counted are not looked at one by one.
+        _ => output::line(format!("not all of the {done} merged stages are on `{target}`")),
+    }
+    output::line(format!("  next: sprag land {}", board.plan));
+}
+
+fn named(ids: &[&str]) -> String {
+    let mut named: Vec<String> = ids.iter().take(NAMED).map(|id| format!("`{id}`")).collect();
+    if ids.len() > NAMED {
+        named.push(format!("{} more", ids.len() - NAMED));
+    }
+    named.join(", ")
+}
+
+/// Nothing moves while nobody runs it, which no state of a stage tells.
+fn nobody(view: &View<'_>, runner: &Runner) {
+    let plan = &view.board.plan;
+    match runner {
+        _ if view.board.is_over() => {}
+        Runner::Nobody => output::line(format!("nobody runs it\n  next: sprag resume {plan}")),
+        Runner::Other { plan: other } => {
+            output::line(format!(
+                "nobody runs it while plan `{other}` is run\n  next: sprag status --plan {other}"
+            ));
+        }
+        Runner::This | Runner::Unknown => {}
+    }
+}
