@@ -8,6 +8,7 @@ pub mod brief;
 pub mod budget;
 pub mod checks;
 pub mod drawing;
+pub mod durations;
 pub mod exit;
 pub mod fields;
 pub mod graph;

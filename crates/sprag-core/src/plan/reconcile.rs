@@ -43,7 +43,7 @@ pub fn reconcile(run: &Run, world: &World, now: Timestamp) -> Vec<Action> {
             next.stage(spec, standing);
         }
     }
-    let schedule = schedule(run, world.room, now);
+    let schedule = schedule(run, world, now);
     for id in &schedule.start {
         next.prepare(id);
     }

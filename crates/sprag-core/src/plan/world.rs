@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::durations::Durations;
 use super::probe::Found;
 use super::record::Ended;
 use super::stage::{Commit, Key, StageId};
@@ -23,6 +24,8 @@ pub struct World {
     pub trunk: Option<Commit>,
     /// How the target stands to the trunk, if that was looked at.
     pub target: Option<Target>,
+    /// How long stages take, as far as that was seen.
+    pub durations: Durations,
     pub mood: Mood,
 }
 

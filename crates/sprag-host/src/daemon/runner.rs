@@ -20,6 +20,7 @@ use sprag_core::plan::world::{Alive, Mood, Session, World};
 use sprag_core::time::Timestamp;
 
 use super::board::Board;
+use super::durations::Lengths;
 use super::footing::Footing;
 use super::glance::Glance;
 use super::jobs::{Ground, Job};
@@ -108,6 +109,7 @@ pub struct Runner<'a> {
     busy: BTreeSet<Key>,
     watched: BTreeSet<Key>,
     vitals: Vitals,
+    lengths: Lengths,
     glance: Glance,
     news: Receiver<News>,
     tell: Sender<News>,
@@ -138,6 +140,7 @@ impl<'a> Runner<'a> {
         watch: &'a dyn Fn(&Recorded, &Run, &[Change]),
     ) -> Runner<'a> {
         let (tell, news) = channel();
+        let lengths = Lengths::look(&ground.run, &ground.plan, log.timed());
         listen(&ground, &tell);
         Runner {
             log,
@@ -146,6 +149,7 @@ impl<'a> Runner<'a> {
             busy: BTreeSet::new(),
             watched: BTreeSet::new(),
             vitals: Vitals::default(),
+            lengths,
             news,
             tell,
             manner,
@@ -320,6 +324,9 @@ impl<'a> Runner<'a> {
     fn note(&mut self, record: &Recorded) -> io::Result<()> {
         self.log.append(record)?;
         let changes = self.changes();
+        if changes.iter().any(|it| self.log.run().standing(&it.stage).is_some_and(|it| it.stage.is_over())) {
+            self.lengths.add(self.log.timed());
+        }
         (self.watch)(record, self.log.run(), &changes);
         self.board.say(changes.iter().map(|it| format!("{} {}", it.stage.as_str(), it.state)));
         let run = self.log.run();
@@ -399,6 +406,7 @@ impl<'a> Runner<'a> {
             trunk: self.glance.trunk(&ground),
             target: self.glance.target(&ground, self.log.run().target(), self.log.run().queue().trunk()),
             lost: look::lost(&ground, self.log.run()),
+            durations: self.lengths.all().clone(),
             ..World::default()
         };
         let run = self.log.run();

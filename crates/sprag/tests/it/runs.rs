@@ -3,6 +3,7 @@
 use std::fs;
 
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
 
 use crate::desk::Desk;
 
@@ -151,4 +152,39 @@ fn a_resolver_stays_in_the_scope_of_its_stage() {
     assert_eq!(ran.code, 1, "{}{}", ran.stdout, ran.stderr);
     assert!(ran.stdout.lines().any(|line| line.ends_with("review")), "{}", ran.stdout);
     assert!(!desk.git("ls-tree --name-only refs/sprag/p/trunk").contains("outside"));
+}
+
+#[test]
+fn who_took_longest_in_an_earlier_run_is_begun_first_in_the_next() {
+    let desk = Desk::new();
+    desk.plan(&[
+        desk.stage("deep", &[], "date +%N >deep", "true"),
+        desk.stage("deeper", &["deep"], "date +%N >deeper", "true"),
+        desk.stage("slow", &[], "date +%N >slow", "true"),
+    ]);
+    let first = || {
+        let ran = desk.run_with(&["--slots", "1"]);
+        assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+        desk.git("merge -q --ff-only refs/sprag/p/trunk");
+        let begun = |record: &&Value| record["body"]["effect"]["effect"] == "add_worktree";
+        let records = desk.records();
+        records.iter().find(begun).unwrap()["body"]["effect"]["stage"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(first(), "deep", "nothing is known, and more builds on it");
+    // All that follows the beginning of the last stage happened an age later.
+    let mut is_slow = false;
+    let lines: Vec<String> = desk
+        .records()
+        .into_iter()
+        .map(|mut record| {
+            if is_slow {
+                record["at"] = "2100-01-01T00:00:00.000Z".into();
+            }
+            let effect = &record["body"]["effect"];
+            is_slow |= effect["effect"] == "add_worktree" && effect["stage"] == "slow";
+            format!("{record}\n")
+        })
+        .collect();
+    fs::write(desk.sandbox.store().join("run/plans/p.jsonl"), lines.concat()).unwrap();
+    assert_eq!(first(), "slow");
 }
