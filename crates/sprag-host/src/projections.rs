@@ -1,11 +1,11 @@
 //! Folds of the log, with a stored fold as a head start. The stored one names the files and
 //! lengths it has seen; if anything about them is not as it was, it counts for nothing.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::io::{self, BufRead as _, BufReader, Seek as _, SeekFrom};
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use sprag_core::event::SessionId;
@@ -213,30 +213,39 @@ fn concerns<P: Projection>(line: &[u8]) -> bool {
 
 /// Every record of one session, from the log and from its journal.
 pub fn records_of(store: &Store, session: &SessionId) -> io::Result<Vec<Record>> {
-    let mut found = OfSession { session: session.clone(), ids: HashSet::new(), records: Vec::new() };
+    let mut found = records_of_each(store, [session.clone()])?;
+    Ok(found.remove(session).unwrap_or_default())
+}
+
+/// The same of several sessions, for which the log is read once.
+pub fn records_of_each(
+    store: &Store,
+    sessions: impl IntoIterator<Item = SessionId>,
+) -> io::Result<BTreeMap<SessionId, Vec<Record>>> {
+    let found = sessions.into_iter().map(|session| (session, Vec::new())).collect();
+    let mut found = OfSessions { ids: HashSet::new(), found };
     for path in store.log_files() {
         each_line(&path, 0, |line| found.take(line))?;
     }
-    let journal = journal::path(store, session);
-    if journal.exists() {
-        each_line(&journal, 0, |line| found.take(line))?;
+    let journals: Vec<PathBuf> = found.found.keys().map(|session| journal::path(store, session)).collect();
+    for journal in journals.iter().filter(|journal| journal.exists()) {
+        each_line(journal, 0, |line| found.take(line))?;
     }
-    Ok(found.records)
+    Ok(found.found)
 }
 
-struct OfSession {
-    session: SessionId,
+struct OfSessions {
     ids: HashSet<String>,
-    records: Vec<Record>,
+    found: BTreeMap<SessionId, Vec<Record>>,
 }
 
-impl OfSession {
+impl OfSessions {
     fn take(&mut self, line: &[u8]) {
         if let Ok(record) = Record::parse(line)
-            && record.session.as_ref() == Some(&self.session)
+            && let Some(records) = record.session.as_ref().and_then(|session| self.found.get_mut(session))
             && self.ids.insert(record.id.clone())
         {
-            self.records.push(record);
+            records.push(record);
         }
     }
 }

@@ -30,6 +30,7 @@ pub mod schedule;
 pub mod scope;
 pub mod seen;
 pub mod settle;
+pub mod spans;
 pub mod spec;
 pub mod stage;
 pub mod stream;

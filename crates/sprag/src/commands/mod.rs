@@ -80,6 +80,7 @@ commands! {
     Daemon: daemon,
     Graph: graph,
     Logs: logs,
+    Spans: spans,
     Attach: attach,
     Worktrees: worktrees,
 }

@@ -53,6 +53,7 @@ mod screens;
 mod scripts;
 mod settings;
 mod shell;
+mod spans;
 mod stale;
 mod stale_laws;
 mod states;

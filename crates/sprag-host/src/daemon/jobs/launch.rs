@@ -5,6 +5,7 @@ use std::fs;
 use sprag_core::plan::budget::{self, Left};
 use sprag_core::plan::exit::Exit;
 use sprag_core::plan::record::Outcome;
+use sprag_core::plan::spans;
 use sprag_core::plan::spec::{Budget, Client, Kind, Known, Mode, StageSpec, Stream};
 use sprag_core::plan::stage::{Failure, StageId};
 use sprag_core::plan::stream;
@@ -92,6 +93,7 @@ impl Job {
         let mut env = program.env;
         env.push(("SPRAG_STAGE".to_owned(), stage.as_str().to_owned()));
         env.push(("SPRAG_BRIEF".to_owned(), brief.display().to_string()));
+        env.push(("TRACEPARENT".to_owned(), spans::traceparent(&self.key)));
         let screen = match spec.agent.mode {
             Mode::Headless => Screen::Pipes,
             Mode::Tmux => Screen::Terminal,
