@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sprag_core::plan::base::is_base;
+use sprag_core::plan::durations::Durations;
 use sprag_core::plan::probe::Found;
 use sprag_core::plan::reconcile::{Action, reconcile};
 use sprag_core::plan::record::{Effect, Ended, Outcome, Recorded};
@@ -121,6 +122,7 @@ impl Daemon {
             room: 3,
             trunk: Some(self.truth.trunk.clone()),
             target: Some(self.truth.stands(self.run.queue().trunk())),
+            durations: Durations::default(),
             mood: Mood::Going,
         }
     }
