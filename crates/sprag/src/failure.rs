@@ -22,6 +22,8 @@ use sprag_host::consult::Unanswered;
 use sprag_host::learnings::NotFound;
 use sprag_host::policy::RulesError;
 
+use crate::advice::{self, file_word};
+
 #[derive(Debug)]
 pub struct Failure {
     pub kind: Kind,
@@ -49,7 +51,9 @@ impl Failure {
     }
 
     pub fn next(mut self, command: impl Into<String>) -> Failure {
-        self.next.push(command.into());
+        let command = command.into();
+        advice::check(&command);
+        self.next.push(command);
         self
     }
 
@@ -117,7 +121,7 @@ impl Failure {
     }
 
     pub fn not_trusted(plan: &Path) -> Failure {
-        let file = shell_word(&plan.display().to_string());
+        let file = file_word(plan);
         Failure::new(Kind::No, "not_trusted", "the plan was not run")
             .next(format!("sprag plan show {file}"))
             .next(format!("sprag run {file} --trust"))

@@ -3,6 +3,7 @@
 
 #![cfg_attr(not(test), no_main)]
 
+mod advice;
 mod commands;
 #[cfg(not(test))]
 mod entry;

@@ -5,12 +5,26 @@ use std::io::{self, IsTerminal as _, Write as _};
 
 use serde_json::{Value, json};
 
+use crate::advice;
+
 pub fn line(text: impl AsRef<str>) {
     writeln!(io::stdout().lock(), "{}", shown(text.as_ref())).unwrap_or_default();
 }
 
 pub fn note(text: impl AsRef<str>) {
     writeln!(io::stderr().lock(), "{}", shown(text.as_ref())).unwrap_or_default();
+}
+
+/// The command that helps, below what is told.
+pub fn next(command: impl AsRef<str>) {
+    advice::check(command.as_ref());
+    line(format!("  next: {}", command.as_ref()));
+}
+
+/// The same beside data that a program may read.
+pub fn note_next(command: impl AsRef<str>) {
+    advice::check(command.as_ref());
+    note(format!("  next: {}", command.as_ref()));
 }
 
 /// A line that stands out where there is colour.

@@ -61,7 +61,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
             }
             match groups.is_empty() {
                 true => output::line("no two learnings seem to say the same"),
-                false => output::line("  next: sprag consolidate --apply"),
+                false => output::next("sprag consolidate --apply"),
             }
         },
     )

@@ -79,11 +79,8 @@ fn list(json: bool, cx: &Cx) -> Outcome {
                     debt.since,
                     debt.why
                 ));
-                output::line(format!(
-                    "  next: {}, or sprag debt clear {} --reason TEXT",
-                    settles(debt),
-                    debt.id
-                ));
+                output::next(settles(debt));
+                output::next(format!("sprag debt clear {} --reason TEXT", debt.id));
             }
         },
     )

@@ -37,7 +37,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
             for found in &findings {
                 output::line(format!("{:<8} {:<14} {}", found.level.name(), found.about, found.what));
                 if let Some(next) = &found.next {
-                    output::line(format!("  next: {next}"));
+                    output::next(next);
                 }
             }
         },

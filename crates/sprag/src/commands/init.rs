@@ -250,7 +250,7 @@ fn finish(args: &Args, chosen: &[&Client], changes: &[Change], project: Option<P
         for client in chosen {
             output::line(format!("{}: {}", client.title, client.install.after));
         }
-        output::line("  next: sprag doctor");
+        output::next("sprag doctor");
     }
     Ok(Ending::Done)
 }

@@ -4,6 +4,7 @@ mod telling;
 
 use std::time::Duration;
 
+use sprag_core::plan::stage::Key;
 use sprag_core::plan::view::Row;
 use sprag_host::daemon::jobs::site_of;
 use sprag_host::daemon::printed::Printed;
@@ -13,12 +14,13 @@ use sprag_host::supervise::site::{Probe, Site};
 use super::shown::{self, Shown};
 use super::{Cx, Ending, Outcome};
 use crate::failure::Failure;
-use telling::{Form, Teller};
+use telling::{Form, Past, Teller};
 
 /// Tell what happened in a run, and what the agents of a stage printed
 ///
 /// Without a stage these are the records of the run as sentences; with one, those of the stage with everything that
-/// is kept of what its agents printed. What they told the terminal to do is left out.
+/// is kept of what its agents printed. What they told the terminal to do is left out. People see the last 200 lines,
+/// programs all of them.
 #[derive(clap::Args)]
 pub struct Args {
     /// The stage
@@ -26,6 +28,9 @@ pub struct Args {
     /// Go on as it happens, until the agent ends or the run is over
     #[arg(short, long)]
     follow: bool,
+    /// Tell people all of it, and not only the last lines
+    #[arg(long)]
+    all: bool,
     /// The run of this plan; else the one that moved last
     #[arg(long, value_name = "NAME")]
     plan: Option<String>,
@@ -48,7 +53,11 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     };
     let shown = shown::need(cx, args.plan.as_deref())?;
     let row = args.stage.as_deref().map(|stage| shown.stage(stage)).transpose()?;
-    let mut teller = Teller::new(&shown, row, form);
+    let past = match form {
+        Form::Text if !args.all => Past::Last,
+        Form::Text | Form::Object | Form::Lines => Past::All,
+    };
+    let mut teller = Teller::new(&shown, row, form, past);
     teller.records().map_err(|error| Failure::run_unread(&error))?;
     match (args.follow, row) {
         (false, _) => teller.rest(),
@@ -62,17 +71,18 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
 
 /// What the agent of a stage prints, until it ends: also for `sprag attach`.
 pub fn follow(shown: &Shown, row: &Row) -> Outcome {
-    let mut teller = Teller::new(shown, Some(row), Form::Text);
+    let mut teller = Teller::new(shown, Some(row), Form::Text, Past::Last);
     follow_stage(shown, row, &mut teller).map_err(|error| Failure::run_unread(&error))?;
     teller.end();
     Ok(Ending::Done)
 }
 
 fn follow_stage(shown: &Shown, row: &Row, teller: &mut Teller<'_>) -> std::io::Result<()> {
-    let Some(session) = row.agent.session() else { return teller.records() };
-    if teller.has_told(session) {
+    let Some(session) = first_agent(shown, row, teller)? else { return Ok(()) };
+    if teller.has_told(&session) {
         return Ok(());
     }
+    let session = &session;
     let site = site_of(&shown.dir, session);
     let plans = shown.dir.join("plans");
     let watch = Watch::new([site.dir(), plans.as_path()])?;
@@ -81,10 +91,30 @@ fn follow_stage(shown: &Shown, row: &Row, teller: &mut Teller<'_>) -> std::io::R
         // Looked at before the last words are read: what is printed until then is there.
         let is_over = is_over(&site)?;
         printed.take(|stream, line| teller.printed(session, stream, line))?;
+        teller.go_on();
         if is_over {
             printed.finish(|stream, line| teller.printed(session, stream, line))?;
             teller.leave_out(session);
             return teller.records();
+        }
+        watch.wait(LOOK)?;
+    }
+}
+
+/// The agent of a stage, which may have to be waited for; `None`: there will be none.
+fn first_agent(shown: &Shown, row: &Row, teller: &mut Teller<'_>) -> std::io::Result<Option<Key>> {
+    if let Some(session) = row.agent.session() {
+        return Ok(Some(session.clone()));
+    }
+    let plans = shown.dir.join("plans");
+    let watch = Watch::new([plans.as_path()])?;
+    loop {
+        teller.records()?;
+        teller.go_on();
+        let standing = teller.standing(&row.id).filter(|standing| !standing.stage.is_over());
+        let Some(standing) = standing else { return Ok(None) };
+        if let Some(session) = &standing.session {
+            return Ok(Some(session.clone()));
         }
         watch.wait(LOOK)?;
     }
@@ -100,6 +130,7 @@ fn is_over(site: &Site) -> std::io::Result<bool> {
 fn follow_run(shown: &Shown, teller: &mut Teller<'_>) -> std::io::Result<()> {
     let plans = shown.dir.join("plans");
     let watch = Watch::new([plans.as_path()])?;
+    teller.go_on();
     while !teller.is_over() {
         watch.wait(LOOK)?;
         teller.records()?;

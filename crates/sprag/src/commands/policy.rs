@@ -273,7 +273,7 @@ fn tell(script: &Script, judged: &Judged, rules: &[Sourced], cwd: &Path) {
         output::line(format!("  {reason}"));
     }
     if let Some(next) = judged.next.as_ref().filter(|next| !next.is_empty()) {
-        output::line(format!("  next: {next}"));
+        output::next(next);
     }
     if let (Some(rule), Said::Ask | Said::Deny) = (&judged.rule, judged.verdict) {
         let past = if judged.is_final { "" } else { "; for one call: sprag approve CODE" };

@@ -1,6 +1,7 @@
 //! `sprag repair`: what runs that were cut short have left behind.
 
 use serde_json::{Value, json};
+use sprag_core::text::shell_word;
 use sprag_host::daemon::begin::Cannot;
 use sprag_host::daemon::repair::{self, Damage, NotRepaired};
 use sprag_host::disk::RealDisk;
@@ -41,13 +42,13 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
         mended.iter().for_each(|damage| output::line(format!("cleared away: {}", told(damage))));
         left.iter().for_each(|damage| output::line(told(damage)));
         if left.iter().any(Damage::can_be_mended) {
-            output::line("  next: sprag repair --fix");
+            output::next("sprag repair --fix");
         }
         for damage in left.iter().filter(|damage| !damage.can_be_mended()) {
             if let Damage::Reference { name, .. } = damage {
-                output::line(format!(
-                    "  next: git log -1 {name}, and git update-ref -d {name} if nobody wants it"
-                ));
+                let name = shell_word(name);
+                output::next(format!("git log -1 {name}"));
+                output::next(format!("git update-ref -d {name}"));
             }
         }
         if left.is_empty() {
@@ -74,7 +75,9 @@ fn told(damage: &Damage) -> String {
         Damage::Orphans { session, processes } => {
             format!("{} processes of session `{session}` have no supervisor", processes.len())
         }
-        Damage::Reference { name, .. } => format!("`{name}` belongs to a plan that has no run"),
+        Damage::Reference { name, .. } => {
+            format!("`{name}` belongs to a plan that has no run, and is kept in case somebody wants it")
+        }
     }
 }
 

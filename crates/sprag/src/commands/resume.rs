@@ -6,13 +6,13 @@ use sprag_core::plan::run::Run;
 use sprag_core::plan::spec::Plan;
 use sprag_core::plan::validate::Validated;
 use sprag_core::plan::values::Branch;
-use sprag_core::text::shell_word;
 use sprag_host::daemon::{begin, log, view};
 use sprag_host::disk::RealDisk;
 use sprag_host::{person, plans};
 
 use super::run::rested::counted;
 use super::{Cx, Ending, Outcome, run};
+use crate::advice::file_word;
 use crate::failure::Failure;
 use crate::output;
 
@@ -64,7 +64,7 @@ fn tell_over(name: &str, run: &Run, worktree: Option<&Path>) -> Outcome {
     let root = worktree.unwrap_or(Path::new("."));
     match begin::has_landed(root, &trunk, &target).map_err(begin::Cannot::from)? {
         true => output::line(format!("`{branch}` has all that was merged")),
-        false => output::line(format!("  next: sprag land {name}")),
+        false => output::next(format!("sprag land {name}")),
     }
     Ok(Ending::Done)
 }
@@ -89,7 +89,7 @@ fn tell_difference(found: &Run, file: Option<PathBuf>, written: Option<Plan>, wo
         Ok(Validated::Good { plan, .. }) => Some(*plan),
         Ok(Validated::Bad { .. }) | Err(_) => None,
     });
-    let name = shell_word(&file.display().to_string());
+    let name = file_word(&file);
     match written.and_then(|plan| plan.with_target(target)) {
         Some(plan) if plan.digest() == *found.digest() => {}
         Some(_) => {
@@ -97,14 +97,14 @@ fn tell_difference(found: &Run, file: Option<PathBuf>, written: Option<Plan>, wo
                 "sprag: `{}` says something else by now; the run goes by the plan as it was",
                 file.display()
             ));
-            output::note(format!("  next: sprag plan amend {name}"));
+            output::note_next(format!("sprag plan amend {name}"));
         }
         None => {
             output::note(format!(
                 "sprag: `{}` is no good plan any more; the run goes by the plan as it was",
                 file.display()
             ));
-            output::note(format!("  next: sprag plan check {name}"));
+            output::note_next(format!("sprag plan check {name}"));
         }
     }
 }

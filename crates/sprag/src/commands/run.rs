@@ -84,7 +84,7 @@ pub(super) fn go(begun: begin::Begun<'_>, how: How) -> super::Outcome {
             if !how.json {
                 output::line(format!("plan `{}` is run in the background", ground.plan));
                 let log = ground.run.join("daemon.log").display().to_string();
-                output::line(format!("  next: tail -f {}", shell_word(&log)));
+                output::next(format!("tail -f {}", shell_word(&log)));
             }
             Ok(Ending::Done)
         }

@@ -195,7 +195,7 @@ fn tell(status: &Status) {
         output::line(format!("  {} ({}): {}", debt.id, debt.duty.name(), debt.why));
     }
     if !status.debts.is_empty() {
-        output::line("  next: sprag debt list");
+        output::next("sprag debt list");
     }
     output::line(format!("tracker: {}", status.tracker));
 }

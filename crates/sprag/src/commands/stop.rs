@@ -41,7 +41,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
         _ => reign::wait(&run)?,
     }
     output::line("stopped; worktrees are as they were");
-    output::line("  next: sprag resume");
+    output::next("sprag resume");
     Ok(Ending::Done)
 }
 
@@ -61,6 +61,6 @@ fn end_outlived(places: &Places, run: &Path, how: Stopping) -> Outcome {
     let root = places.worktree.clone().unwrap_or_default();
     outlived::end(&root, run, &RealDisk, &agents, how).map_err(|reason| Failure::unsaid(reason, ""))?;
     output::line("stopped; worktrees are as they were");
-    output::line("  next: sprag resume");
+    output::next("sprag resume");
     Ok(Ending::Done)
 }

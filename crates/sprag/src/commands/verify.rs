@@ -155,7 +155,7 @@ fn show(results: &Results, told: &Told) {
         Status::Skipped => output::line(format!("no check belongs to `{}`", results.profile.name())),
         Status::Failed => {
             output::line(format!("failed ({})", results.profile.name()));
-            output::line("  next: fix what is reported, then run `sprag verify` again");
+            output::next("fix what is reported, then run `sprag verify` again");
         }
     }
     match told {

@@ -9,6 +9,7 @@ use sprag_host::daemon::clients::Unfit;
 use sprag_host::daemon::handoffs::Unreadable;
 
 use super::{Failure, Kind};
+use crate::advice::file_word;
 
 impl Failure {
     pub fn no_plan(path: &Path, error: &io::Error) -> Failure {
@@ -25,7 +26,7 @@ impl Failure {
         let errors = found.problems.iter().filter(|problem| problem.weight() == Weight::Error);
         let told: Vec<String> = errors.map(|problem| problem.told(&name)).collect();
         Failure::new(Kind::No, "bad_plan", told.join("\n       "))
-            .next(format!("sprag plan check {}", shell_word(&name)))
+            .next(format!("sprag plan check {}", file_word(path)))
     }
 
     pub fn bad_plan_name(name: &str, wrong: &Wrong) -> Failure {
@@ -36,7 +37,7 @@ impl Failure {
     pub fn plan_exists(path: &Path) -> Failure {
         let name = path.display().to_string();
         Failure::new(Kind::No, "plan_exists", format!("there is a file `{}` already", quoted(&name)))
-            .next(format!("sprag plan check {}", shell_word(&name)))
+            .next(format!("sprag plan check {}", file_word(path)))
     }
 
     /// A command of a stage's agent, said by somebody who is none.
@@ -82,10 +83,10 @@ impl Failure {
     }
 
     pub fn no_stage(id: &str, path: &Path, near: Option<&str>) -> Failure {
-        let name = shell_word(&path.display().to_string());
+        let name = file_word(path);
         let failure = Failure::new(Kind::No, "no_stage", format!("the plan has no stage `{}`", quoted(id)));
         match near {
-            Some(near) => failure.next(format!("sprag plan show {name} {near}")),
+            Some(near) => failure.next(format!("sprag plan show {name} {}", shell_word(near))),
             None => failure.next(format!("sprag plan show {name}")),
         }
     }
@@ -93,7 +94,7 @@ impl Failure {
     /// A stage that nobody can work at here.
     pub fn unfit(unfit: &Unfit, plan: &Path) -> Failure {
         let message = format!("stage `{}` cannot be worked at: {}", quoted(&unfit.stage), unfit.why);
-        let file = shell_word(&plan.display().to_string());
+        let file = file_word(plan);
         let show = format!("sprag plan show {file} {}", shell_word(&unfit.stage));
         Failure::new(Kind::Usage, "unfit", message).next(unfit.next.clone().unwrap_or(show))
     }

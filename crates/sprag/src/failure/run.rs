@@ -7,6 +7,7 @@ use sprag_host::daemon::client::NotConnected;
 use sprag_host::daemon::words::Unsaid;
 
 use super::{Failure, Kind};
+use crate::advice::file_word;
 
 impl Failure {
     pub fn no_daemon_started(line: &str, log: &Path) -> Failure {
@@ -29,18 +30,20 @@ impl Failure {
     pub fn told_no(code: String, message: String, stage: Option<&str>) -> Failure {
         let failure = Failure::new(Kind::No, code, message);
         match stage {
+            // What cannot be an id is none that could be looked at.
+            Some(stage) if stage.starts_with('-') => failure.next("sprag graph"),
             Some(stage) => failure.next(format!("sprag stage review {}", shell_word(stage))),
             None => failure.next("sprag doctor"),
         }
     }
 
     pub fn not_amended(code: String, message: String, plan: &Path) -> Failure {
-        let file = shell_word(&plan.display().to_string());
+        let file = file_word(plan);
         Failure::new(Kind::No, code, message).next(format!("sprag plan show {file}"))
     }
 
     pub fn not_amended_untrusted(plan: &Path) -> Failure {
-        let file = shell_word(&plan.display().to_string());
+        let file = file_word(plan);
         Failure::new(Kind::No, "not_trusted", "the plan of the run was not changed")
             .next(format!("sprag plan show {file}"))
             .next(format!("sprag plan amend {file} --trust"))
@@ -75,7 +78,9 @@ impl Failure {
             [] => Failure::new(Kind::No, "no_run", "no run is under way here").next("sprag run plan.md"),
             names => {
                 let failure = Failure::new(Kind::Usage, "which_run", "several runs are under way here");
-                names.iter().fold(failure, |failure, name| failure.next(format!("sprag resume {name}")))
+                names
+                    .iter()
+                    .fold(failure, |failure, name| failure.next(format!("sprag resume {}", shell_word(name))))
             }
         }
     }
@@ -97,7 +102,9 @@ impl Failure {
             [] => Failure::new(Kind::No, "no_run", "no plan was run here").next("sprag run plan.md"),
             names => {
                 let failure = Failure::new(Kind::Usage, "which_run", "several plans were run here");
-                names.iter().fold(failure, |failure, name| failure.next(format!("sprag land {name}")))
+                names
+                    .iter()
+                    .fold(failure, |failure, name| failure.next(format!("sprag land {}", shell_word(name))))
             }
         }
     }

@@ -91,7 +91,8 @@ fn debts_are_listed_and_cleared() {
     --- stdout
     d-c9756b6e  integrity  TIME  left when the session ended
       conflict markers are left in `a.txt:2`
-      next: mend the files in a session, or sprag debt clear d-c9756b6e --reason TEXT
+      next: mend the files in a session
+      next: sprag debt clear d-c9756b6e --reason TEXT
     ");
     assert_snapshot!(sandbox.run(&["debt", "clear", "d-1", "--reason", "r"]).told(&sandbox), @r"
     exit 1

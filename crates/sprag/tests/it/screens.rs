@@ -1,17 +1,17 @@
 //! What people and programs see of a run: from its records alone, whether anybody runs it or not.
 
+mod logs;
 mod pane;
 mod scene;
 
 use std::fs::{self, OpenOptions};
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::process::Stdio;
+use std::io::Write as _;
 use std::time::Duration;
 
 use insta::assert_snapshot;
-use sprag_core::plan::record::{Ended, Progress, Recorded};
+use sprag_core::plan::record::Recorded;
 use sprag_core::plan::seen::{Context, Seen, Used};
-use sprag_core::plan::stage::{Case, Failure, Happened, Key, StageId, Word};
+use sprag_core::plan::stage::{Case, Happened, Key, StageId, Word};
 use sprag_core::text::Text;
 use sprag_core::time::Timestamp;
 
@@ -271,57 +271,6 @@ fn a_graph_shows_levels_and_states() {
 }
 
 #[test]
-fn logs_tell_records_as_sentences_and_what_an_agent_printed() {
-    let mut scene = Scene::new(&[("a", &[]), ("b", &["a"])]);
-    let session = scene.start("a");
-    let site = scene.site(&session);
-    fs::write(site.out(), "hello\n\u{1b}]0;owned\u{7}\u{1b}[31mred\u{1b}[0m\nno end").unwrap();
-    fs::write(site.err(), b"bad \xff\n").unwrap();
-    let failed = Ended::Failed { failure: Failure::Crash, progress: Progress::Nothing };
-    scene.end("a", &session, failed);
-    assert_snapshot!(scene.sandbox.run(&["logs"]).told(&scene.sandbox), @"
-    exit 0
-    --- stdout
-    TIME the run of `p` began with 2 stages
-    TIME a: its worktree is being made
-    TIME a: worktree: made from `t`
-    TIME a: its agent is being started
-    TIME a: start of its agent: started
-    TIME a: session `r1/a/1/spawn.0` ended: its agent has crashed
-    ");
-    assert_snapshot!(scene.sandbox.run(&["logs", "a"]).told(&scene.sandbox), @"
-    exit 0
-    --- stdout
-    TIME a: its worktree is being made
-    TIME a: worktree: made from `t`
-    TIME a: its agent is being started
-    TIME a: start of its agent: started
-    out| hello
-    out| red
-    err| bad �
-    out| no end
-    TIME a: session `r1/a/1/spawn.0` ended: its agent has crashed
-    ");
-    let told = scene.sandbox.json(&["logs", "a", "--json"]);
-    let red = told["lines"].as_array().unwrap().iter().find(|line| line["text"] == "red").unwrap();
-    assert_eq!((&red["stream"], &red["session_id"]), (&"out".into(), &session.0.as_str().into()));
-    let lines = scene.sandbox.run(&["logs", "--jsonl"]).stdout;
-    assert!(lines.lines().all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()), "{lines}");
-    assert_snapshot!(scene.sandbox.run(&["logs", "c"]).told(&scene.sandbox), @"
-    exit 1
-    --- stderr
-    sprag: the run has no stage `c`
-      next: sprag graph
-    ");
-    assert_snapshot!(scene.sandbox.run(&["attach", "b"]).told(&scene.sandbox), @"
-    exit 1
-    --- stderr
-    sprag: stage `b` has had no agent yet
-      next: sprag status --why
-    ");
-}
-
-#[test]
 fn sessions_and_worktrees_of_runs_are_listed() {
     let (scene, _) = under_way();
     let sandbox = &scene.sandbox;
@@ -443,28 +392,6 @@ fn enter_goes_where_the_agent_is() {
     site.note_window(&RealDisk, &window).unwrap();
     let ran = scene.sandbox.run(&["attach", "view"]);
     assert!(ran.code != 0 && ran.stderr.contains("session"), "{}", ran.told(&scene.sandbox));
-}
-
-#[test]
-fn following_ends_with_the_session_and_loses_nothing() {
-    let mut scene = Scene::new(&[("a", &[])]);
-    let session = scene.start("a");
-    let site = scene.site(&session);
-    fs::write(site.out(), "one\n").unwrap();
-    let mut command = scene.sandbox.command(SPRAG);
-    let mut child = command.args(["logs", "a", "-f"]).stdout(Stdio::piped()).spawn().unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let mut next = || lines.next().map(Result::unwrap);
-    while next().unwrap() != "out| one" {}
-    let mut out = OpenOptions::new().append(true).open(site.out()).unwrap();
-    out.write_all(b"two\nth").unwrap();
-    assert_eq!(next().unwrap(), "out| two");
-    out.write_all(b"ree").unwrap();
-    // Nobody holds its lock: its supervisor is gone.
-    fs::write(site.dir().join("claim"), "").unwrap();
-    assert_eq!(next().unwrap(), "out| three");
-    assert_eq!(next(), None);
-    assert!(child.wait().unwrap().success());
 }
 
 #[test]

@@ -186,9 +186,9 @@ pub fn no_verdict(seat: &Seat, session: &SessionId) -> Obligation {
         digest: seat.digest(),
         reason: Reason::new(
             "no_verdict",
-            "the review has no verdict yet: neither COMPLETE nor ISSUES",
+            "the review has no verdict yet: neither COMPLETE nor ISSUES, with the token that was given for it",
             format!(
-                "sprag decide COMPLETE|ISSUES --summary TEXT --message TEXT --session {} --token TOKEN, with the token you were given",
+                "sprag decide COMPLETE|ISSUES --summary TEXT --message TEXT --session {} --token TOKEN",
                 shell_word(session.as_str())
             ),
         ),

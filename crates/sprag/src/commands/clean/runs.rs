@@ -75,7 +75,8 @@ impl Runs {
     pub fn tell(&self) {
         match self {
             Runs::AtWork(pid) => {
-                output::line(format!("runs are left alone: process `{pid}` runs a plan\n  next: sprag stop"));
+                output::line(format!("runs are left alone: process `{pid}` runs a plan"));
+                output::next("sprag stop");
             }
             Runs::Found(found) => {
                 found.leftovers.iter().for_each(|it| output::line(format!("would remove {}", named(it))));
@@ -94,7 +95,8 @@ impl Runs {
 
 fn keep(wanted: &[Wanted]) {
     for it in wanted {
-        output::line(format!("kept: {}\n  next: {}", told(it), saving(it)));
+        output::line(format!("kept: {}", told(it)));
+        output::next(saving(it));
     }
 }
 

@@ -1,15 +1,16 @@
 //! Telling the records of a run in the order they were written, and what an agent printed before its end is told.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::io;
 
 use serde_json::{Value, json};
 use sprag_core::plan::record::Recorded;
-use sprag_core::plan::stage::Key;
+use sprag_core::plan::run::Standing;
+use sprag_core::plan::stage::{Key, StageId};
 use sprag_core::plan::telling;
 use sprag_core::plan::timed::Timed;
 use sprag_core::plan::view::Row;
-use sprag_core::text::{one_line, without_escapes};
+use sprag_core::text::{one_line, shell_word, without_escapes};
 use sprag_core::time::Timestamp;
 use sprag_host::daemon::jobs::site_of;
 use sprag_host::daemon::log;
@@ -28,6 +29,23 @@ pub enum Form {
     Lines,
 }
 
+/// How much of what was there before is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Past {
+    All,
+    Last,
+}
+
+/// Lines of the past that people are told of.
+const LAST: usize = 200;
+
+/// What is held back until it is known which lines are the last.
+#[derive(Default)]
+struct Held {
+    lines: VecDeque<String>,
+    left_out: usize,
+}
+
 pub struct Teller<'a> {
     shown: &'a Shown,
     /// Only what concerns this one.
@@ -38,12 +56,35 @@ pub struct Teller<'a> {
     at: u64,
     /// Sessions whose words were told.
     told: BTreeSet<Key>,
+    /// `None`: lines are told as they come.
+    held: Option<Held>,
     collected: Vec<Value>,
 }
 
 impl<'a> Teller<'a> {
-    pub fn new(shown: &'a Shown, row: Option<&'a Row>, form: Form) -> Teller<'a> {
-        Teller { shown, row, form, timed: None, at: 0, told: BTreeSet::new(), collected: Vec::new() }
+    pub fn new(shown: &'a Shown, row: Option<&'a Row>, form: Form, past: Past) -> Teller<'a> {
+        let held = match past {
+            Past::All => None,
+            Past::Last => Some(Held::default()),
+        };
+        Teller { shown, row, form, timed: None, at: 0, told: BTreeSet::new(), held, collected: Vec::new() }
+    }
+
+    /// All of the past is there: its last lines are told, and from here on every line.
+    pub fn go_on(&mut self) {
+        let Some(Held { lines, left_out }) = self.held.take() else { return };
+        if left_out > 0 {
+            let stage = self.row.map(|row| format!(" {}", shell_word(row.id.as_str()))).unwrap_or_default();
+            let plan = shell_word(self.shown.board.plan.as_str());
+            output::note(format!("sprag: {left_out} earlier lines are left out"));
+            output::note_next(format!("sprag logs{stage} --plan {plan} --all"));
+        }
+        lines.iter().for_each(output::line);
+    }
+
+    /// How a stage stands by what was told.
+    pub fn standing(&self, stage: &StageId) -> Option<&Standing> {
+        self.timed.as_ref()?.run().standing(stage)
     }
 
     /// Everything that was written since.
@@ -134,14 +175,24 @@ impl<'a> Teller<'a> {
             (Form::Lines, _) => output::json(value()),
             (Form::Text, Some(at)) => {
                 let whose = stage.map(|stage| format!("{stage}: ")).unwrap_or_default();
-                output::line(format!("{at} {whose}{}", one_line(text)));
+                self.say(format!("{at} {whose}{}", one_line(text)));
             }
             // Ours begin with a time, so that nobody's words are taken for them.
-            (Form::Text, None) => output::line(format!("{stream}| {text}")),
+            (Form::Text, None) => self.say(format!("{stream}| {text}")),
         }
     }
 
-    pub fn end(self) {
+    fn say(&mut self, line: String) {
+        let Some(held) = &mut self.held else { return output::line(line) };
+        held.lines.push_back(line);
+        if held.lines.len() > LAST {
+            held.lines.pop_front();
+            held.left_out += 1;
+        }
+    }
+
+    pub fn end(mut self) {
+        self.go_on();
         if self.form == Form::Object {
             output::json(
                 json!({"plan": self.shown.board.plan, "run": self.shown.board.run, "lines": self.collected}),

@@ -57,7 +57,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
                 },
             )?;
             output::line(format!("the run of `{name}` will go by the new plan"));
-            output::line(format!("  next: sprag resume {name}"));
+            output::next(format!("sprag resume {name}"));
         }
         Err(reason) => return Err(Failure::not_connected(reason, None)),
     }

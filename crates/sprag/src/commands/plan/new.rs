@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use serde_json::json;
 use sprag_core::plan::template::template;
 use sprag_core::plan::values::{Readable as _, Slug};
-use sprag_core::text::shell_word;
 use sprag_host::plans;
 
 use super::super::{Cx, Outcome, show};
+use crate::advice::file_word;
 use crate::failure::Failure;
 use crate::output;
 
@@ -42,7 +42,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
         || json!({"plan": name, "file": shown}),
         || {
             output::line(format!("plan `{name}` is in `{shown}`"));
-            output::line(format!("  next: sprag plan check {}", shell_word(&shown)));
+            output::next(format!("sprag plan check {}", file_word(&path)));
         },
     )
 }

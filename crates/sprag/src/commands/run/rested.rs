@@ -23,21 +23,25 @@ pub fn rested(ground: &Ground, rest: Rest, is_json: bool) -> Outcome {
     }
     let none = || Cannot::NoRun { name: ground.plan.clone() };
     let run = log::read(&begin::path(&ground.run, &ground.plan))?.ok_or_else(none)?;
-    let resume = format!("  next: sprag resume {}", ground.plan);
-    let (lines, ending) = match rest {
-        Rest::Gone => (Vec::new(), Ending::No),
+    let resume = vec![format!("sprag resume {}", ground.plan)];
+    let (lines, next, ending) = match rest {
+        Rest::Gone => (Vec::new(), Vec::new(), Ending::No),
         Rest::Over => {
             let merged = format!("{}: `{}`", counted(&run), ground.trunk());
-            (vec![merged, format!("  next: sprag land {}", ground.plan)], Ending::Done)
+            (vec![merged], vec![format!("sprag land {}", ground.plan)], Ending::Done)
         }
-        Rest::Waits => (waiting(&run), Ending::No),
-        Rest::Stopped => (vec!["the run was stopped".to_owned(), resume], Ending::No),
+        Rest::Waits => {
+            let (lines, next) = waiting(&run);
+            (lines, next, Ending::No)
+        }
+        Rest::Stopped => (vec!["the run was stopped".to_owned()], resume, Ending::No),
         Rest::Interrupted { signal } => {
-            (vec!["stopped; worktrees are as they were".to_owned(), resume], Ending::Signal(signal))
+            (vec!["stopped; worktrees are as they were".to_owned()], resume, Ending::Signal(signal))
         }
     };
     if !is_json {
         lines.iter().for_each(output::line);
+        next.iter().for_each(output::next);
     }
     Ok(ending)
 }
@@ -52,8 +56,8 @@ pub fn counted(run: &Run) -> String {
     }
 }
 
-/// Who waits for a person, and who for somebody else.
-fn waiting(run: &Run) -> Vec<String> {
+/// Who waits for a person, and who for somebody else; and what helps.
+fn waiting(run: &Run) -> (Vec<String>, Vec<String>) {
     let mut lines = vec!["nothing more happens by itself:".to_owned()];
     let (mut persons, mut others) = (Vec::new(), Vec::new());
     for (id, standing) in run.standings().filter(|(_, standing)| !standing.stage.is_over()) {
@@ -67,16 +71,15 @@ fn waiting(run: &Run) -> Vec<String> {
         }
     }
     let count = persons.len() + others.len();
-    let next: Vec<String> = persons
+    let mut next: Vec<String> = persons
         .iter()
         .take(TOLD)
-        .map(|(_, id)| format!("  next: sprag stage review {}", shell_word(id.as_str())))
+        .map(|(_, id)| format!("sprag stage review {}", shell_word(id.as_str())))
         .collect();
     lines.extend(persons.into_iter().map(|(line, _)| line).chain(others).take(TOLD));
     if count > TOLD {
         lines.push(format!("  and {} more", count - TOLD));
     }
-    lines.extend(next);
-    lines.push("  next: sprag status --why".to_owned());
-    lines
+    next.push("sprag status --why".to_owned());
+    (lines, next)
 }

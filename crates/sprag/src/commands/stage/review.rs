@@ -41,7 +41,7 @@ pub fn run(cx: &Cx, stage: &str) -> Outcome {
     }
     let look = asked.look.iter().map(|look| seen_by(*look, plan, &root, &id));
     let words = asked.words.iter().map(|word| said_by(*word, &shell_word(stage)));
-    look.chain(words).for_each(|command| output::line(format!("  next: {command}")));
+    look.chain(words).for_each(output::next);
     Ok(Ending::Done)
 }
 
@@ -89,5 +89,19 @@ fn said_by(word: Name, stage: &str) -> String {
         Name::Accept => format!("sprag stage review {stage} --accept"),
         Name::Reject => format!("sprag stage review {stage} --reject"),
         Name::Bypass => format!("sprag stage verify {stage} --bypass --why TEXT"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::advice;
+
+    #[test]
+    fn every_word_has_a_command_that_is_understood() {
+        Name::ALL.iter().for_each(|word| advice::check(&said_by(*word, "a-1")));
+        for look in [Look::Logs, Look::Worktree, Look::Work, Look::Machine] {
+            advice::check(&seen_by(look, "p", Path::new("/a b"), &StageId::new("a-1")));
+        }
     }
 }

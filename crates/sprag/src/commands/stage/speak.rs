@@ -62,7 +62,7 @@ pub fn say(cx: &Cx, stage: Option<String>, said: Said, role: Role) -> Outcome {
             words::say_alone(&root, &folder, plan, &RealDisk, &myself(cx, role), &ask)
                 .map_err(|reason| Failure::unsaid(reason, &stage))?;
             output::line("written down; nothing happens before the run goes on");
-            output::line(format!("  next: sprag resume {plan}"));
+            output::next(format!("sprag resume {plan}"));
             Ok(Ending::Done)
         }
         Err(reason) => Err(Failure::not_connected(reason, stage.as_deref())),
@@ -87,7 +87,7 @@ fn told(reply: Reply, stage: Option<&str>) -> Outcome {
         Reply::Heard { text } => {
             output::line(text);
             if let Some(stage) = stage {
-                output::line(format!("  next: sprag stage release {}", shell_word(stage)));
+                output::next(format!("sprag stage release {}", shell_word(stage)));
             }
             Ok(Ending::Done)
         }

@@ -151,7 +151,7 @@ fn episodes(report: &Report) {
     output::line("");
     output::heading("worth a learning");
     report.episodes.iter().for_each(|pattern| output::line(pattern.told()));
-    output::line("  next: sprag reflect");
+    output::next("sprag reflect");
 }
 
 fn insights(report: &Report) {
@@ -166,7 +166,7 @@ fn insights(report: &Report) {
     output::heading("insights");
     for insight in &report.insights {
         output::line(format!("{}: {}", insight.kind.name(), insight.what));
-        output::line(format!("  next: {}", insight.next));
+        output::next(format!("{}", insight.next));
     }
     if report.insights.iter().any(|insight| insight.change.is_some()) {
         output::line("some of it is a setting\n  next: sprag stats --apply");

@@ -59,7 +59,8 @@ pub fn tell(view: &View<'_>, which: Which, reasons: Reasons) {
     if shown.len() < view.progress.total {
         let left = view.progress.total - shown.len();
         let more = telling - shown.len();
-        output::line(format!("{left} more, {more} of them active or stuck\n  next: sprag status --all"));
+        output::line(format!("{left} more, {more} of them active or stuck"));
+        output::next("sprag status --all");
     }
 }
 
@@ -71,9 +72,12 @@ pub fn attention(view: &View<'_>) {
         match &attention.stage {
             Some(stage) => {
                 output::line(format!("{mark}: `{}`: {text}", stage.as_str()));
-                output::line(format!("  next: sprag stage review {}", shell_word(stage.as_str())));
+                output::next(format!("sprag stage review {}", shell_word(stage.as_str())));
             }
-            None => output::line(format!("{mark}: {text}\n  next: sprag logs")),
+            None => {
+                output::line(format!("{mark}: {text}"));
+                output::next("sprag logs");
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use sprag_core::plan::view::words::elapsed;
 use sprag_core::plan::view::{Agent, Line, State, View};
-use sprag_core::text::one_line;
+use sprag_core::text::{one_line, shell_word};
 use sprag_host::daemon::beside::Runner;
 
 use super::{Beside, Reasons};
@@ -75,7 +75,7 @@ fn landed(view: &View<'_>, beside: &Beside) {
         // Those that were only counted are not looked at one by one.
         _ => output::line(format!("not all of the {done} merged stages are on `{target}`")),
     }
-    output::line(format!("  next: sprag land {}", board.plan));
+    output::next(format!("sprag land {}", board.plan));
 }
 
 fn named(ids: &[&str]) -> String {
@@ -91,11 +91,13 @@ fn nobody(view: &View<'_>, runner: &Runner) {
     let plan = &view.board.plan;
     match runner {
         _ if view.board.is_over() => {}
-        Runner::Nobody => output::line(format!("nobody runs it\n  next: sprag resume {plan}")),
+        Runner::Nobody => {
+            output::line("nobody runs it");
+            output::next(format!("sprag resume {plan}"));
+        }
         Runner::Other { plan: other } => {
-            output::line(format!(
-                "nobody runs it while plan `{other}` is run\n  next: sprag status --plan {other}"
-            ));
+            output::line(format!("nobody runs it while plan `{other}` is run"));
+            output::next(format!("sprag status --plan {}", shell_word(other)));
         }
         Runner::This | Runner::Unknown => {}
     }

@@ -88,5 +88,5 @@ fn tell(found: &Found, is_standing: bool) {
         output::line("a later record has taken its place");
     }
     let path = trace.files.first().map(|file| shell_word(&file.path)).unwrap_or_default();
-    output::line(format!("  next: sprag trace log --all --path {path}"));
+    output::next(format!("sprag trace log --all --path {path}"));
 }

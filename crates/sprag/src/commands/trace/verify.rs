@@ -39,7 +39,7 @@ pub fn run(args: &Args, cx: &Cx) -> Outcome {
             ));
             match report.problems.first() {
                 None => output::line("all are as they were written"),
-                Some(first) => output::line(format!("  next: sprag trace show {}", first.id)),
+                Some(first) => output::next(format!("sprag trace show {}", first.id)),
             }
         },
     )?;
