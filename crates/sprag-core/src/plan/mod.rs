@@ -19,6 +19,7 @@ pub mod merged;
 pub mod notes;
 pub mod probe;
 pub mod problem;
+pub mod prompt;
 mod reading;
 pub mod reconcile;
 pub mod record;

@@ -32,6 +32,9 @@ pub struct Seen {
     /// What it waits for by its own account, and how long that may take.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wait: Option<Wait>,
+    /// What it asks the person at its terminal, for as long as it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asks: Option<Text<1000>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

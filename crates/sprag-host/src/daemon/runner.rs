@@ -447,6 +447,9 @@ impl<'a> Runner<'a> {
         if spec.zip(context).is_some_and(|(spec, context)| context.percent() >= spec.context_budget) {
             return Alive::Full;
         }
+        if let Some(question) = seen.as_ref().and_then(|seen| seen.asks.clone()) {
+            return Alive::Asking { question };
+        }
         let Some(worktree) = stage.map(|stage| self.ground.worktree(stage)) else { return Alive::Working };
         match self.vitals.look(key, site, seen.as_ref(), &worktree, env::now()) {
             Liveness::Working | Liveness::Suspect => Alive::Working,

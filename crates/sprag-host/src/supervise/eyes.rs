@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use sprag_core::plan::seen::{Seen, Trouble};
 use sprag_core::plan::stream::{Reader, Source};
 
+use super::asks::Asks;
 use super::site::Site;
 use super::talk::Tail;
 use super::watch::{Allowance, Watch};
@@ -20,6 +21,7 @@ pub struct Eyes {
     reader: Option<Reader>,
     heard: Seen,
     tail: Option<Tail>,
+    asks: Option<Asks>,
     allowance: Allowance,
     /// Something is not written down yet.
     is_stale: bool,
@@ -28,11 +30,12 @@ pub struct Eyes {
 }
 
 impl Eyes {
-    pub fn new(watch: &Watch) -> Eyes {
+    pub fn new(watch: &Watch, site: &Site) -> Eyes {
         Eyes {
             reader: watch.stream.map(|stream| Reader::new(stream, watch.window)),
             heard: Seen::default(),
             tail: watch.talk.clone().map(Tail::new),
+            asks: Asks::new(watch, site),
             allowance: watch.allowance,
             is_stale: false,
             next: Instant::now(),
@@ -56,7 +59,8 @@ impl Eyes {
 
     /// How long nothing has to be done here.
     pub fn patience(&self, now: Instant) -> Option<Duration> {
-        (self.is_stale || self.tail.is_some()).then(|| self.next.saturating_duration_since(now))
+        (self.is_stale || self.tail.is_some() || self.asks.is_some())
+            .then(|| self.next.saturating_duration_since(now))
     }
 
     /// Writes down what is new, when its time has come.
@@ -67,10 +71,16 @@ impl Eyes {
         }
         self.next = now + PACE;
         self.read_on();
-        if std::mem::take(&mut self.is_stale) {
+        let has_asked = self.asks.as_mut().is_some_and(Asks::has_changed);
+        if std::mem::take(&mut self.is_stale) || has_asked {
+            let asks = self.asks.as_ref().and_then(Asks::asks).cloned();
+            let seen = Seen { asks, ..self.seen().clone() };
             // A full disk must not end an agent.
-            site.note_seen(disk, self.seen()).unwrap_or_default();
+            site.note_seen(disk, &seen).unwrap_or_default();
             self.ring(site);
+        }
+        if has_asked {
+            site.ring();
         }
     }
 

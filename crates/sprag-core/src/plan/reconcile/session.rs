@@ -112,6 +112,10 @@ impl Next<'_> {
         }
         match self.alive(session) {
             Some(Alive::Working) => self.answer(id, standing, session),
+            // It asks until it has heard the answer.
+            Some(Alive::Asking { question }) if standing.is_answered(question) => {
+                self.answer(id, standing, session);
+            }
             None => {}
             Some(Alive::Claiming) => self.happened(id, Happened::Claimed),
             Some(Alive::Asking { question }) => {

@@ -201,6 +201,11 @@ impl Standing {
         self.answers.get(self.told).map(|answer| answer.text.as_str())
     }
 
+    /// Somebody has answered this, though its agent may not have heard yet.
+    pub fn is_answered(&self, question: &Text<1000>) -> bool {
+        self.answers.last().is_some_and(|last| last.to.as_ref() == Some(question))
+    }
+
     /// An agent is at work for it, or about to be.
     pub fn is_active(&self) -> bool {
         match &self.stage {
