@@ -97,7 +97,7 @@ mod tests {
         let shown = ("noticed", json!({"what": "permission_prompt", "message": "needs you"}));
         let went = ("tool.finished", call("Bash", "rm x", "pass"));
         let asks_rm = Some("may it use `Bash`: rm x".to_owned());
-        assert_eq!(asks(&[permission.clone()]), asks_rm);
+        assert_eq!(asks(std::slice::from_ref(&permission)), asks_rm);
         assert_eq!(asks(&[permission.clone(), shown.clone()]), asks_rm, "what is asked says more");
         assert_eq!(asks(&[permission.clone(), ("snapshot", json!({}))]), asks_rm);
         assert_eq!(asks(&[permission.clone(), went.clone()]), None);

@@ -231,10 +231,9 @@ impl Job {
     /// else hears nobody: it is told by its next brief.
     fn nudge(&self, session: &Key, text: &str) -> Outcome {
         let is_answer = matches!(self.stage, Some(Stage::Running(_)));
-        match self.ground.site(session).window().filter(|_| is_answer) {
+        if let Some(window) = self.ground.site(session).window().filter(|_| is_answer) {
             // Whoever is gone by now is followed by one who is told.
-            Some(window) => tmux::type_in(&window, text, &self.ground.root).unwrap_or_default(),
-            None => {}
+            tmux::type_in(&window, text, &self.ground.root).unwrap_or_default();
         }
         Outcome::Done
     }
