@@ -24,6 +24,7 @@ mod clients;
 pub mod install;
 mod options;
 mod outcome;
+mod pane;
 mod rig;
 
 pub fn run(args: &[String]) -> anyhow::Result<()> {

@@ -126,7 +126,9 @@ fn whatever_things_are_called_what_is_advised_is_understood() {
             Failure::plan_exists(path),
             Failure::no_stage(name, path, Some("a")),
             Failure::no_handoff(name),
-            Failure::stage_not_run(name),
+            Failure::stage_not_run(name, &[]),
+            Failure::stage_not_run(name, &[name.to_owned()]),
+            Failure::no_handoff_numbered("a", 7, Some(1)),
             Failure::which_run(&["a".to_owned(), "b".to_owned()]),
             Failure::which_plan_to_land(&["a".to_owned(), "b".to_owned()]),
         ];

@@ -23,5 +23,5 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
         Some(why) => words("`--because`", why, "decision --help")?,
         None => Text::default(),
     };
-    note::write(cx, &args.about, "decision TEXT", Said::Decision { text, why })
+    note::write(cx, &args.about, "decision TEXT --because WHY --stage STAGE", Said::Decision { text, why })
 }

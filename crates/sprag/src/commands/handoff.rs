@@ -1,12 +1,14 @@
 //! `sprag handoff`: an agent writes down where it is, for the one that takes over; anybody reads it.
 
 use std::io::{self, IsTerminal as _, Read as _};
+use std::path::Path;
 
 use serde_json::{Map, Value, json};
 use sprag_core::plan::brief::Told;
 use sprag_core::plan::handoff::{BYTES, Completed, Decided, Handoff};
 use sprag_core::plan::notes::Note;
 use sprag_core::text::{Text, plain};
+use sprag_host::daemon::jobs::worktree_of;
 use sprag_host::daemon::{handoffs, notes};
 use sprag_host::disk::RealDisk;
 use sprag_host::supervise;
@@ -75,16 +77,19 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
 }
 
 fn write(args: &Args, cx: &Cx) -> Outcome {
-    let (run, active, stage) = stage_of(cx, args.stage.as_deref(), "handoff")?;
+    let (run, active, stage) = stage_of(cx, args.stage.as_deref(), "handoff --next TEXT --stage STAGE")?;
     let said = said(args)?;
     if said.is_empty() {
         return Err(Failure::empty_handoff());
     }
     let plan = active.plan().head.name.to_string();
-    let told = Told::of(&active, &stage).ok_or_else(|| Failure::stage_not_run(stage.as_str()))?;
+    let told = Told::of(&active, &stage).ok_or_else(|| Failure::stage_not_run(stage.as_str(), &[]))?;
     let session = cx.env.text(supervise::VARIABLE).unwrap_or_default();
     let places = cx.places()?;
-    let worktree = places.worktree.clone().ok_or_else(Failure::no_repository)?;
+    let root = places.worktree.clone().ok_or_else(Failure::no_repository)?;
+    // Where its agent works, whoever says it: what a person has in another checkout is not of the stage.
+    let is_there = root.ends_with(worktree_of(Path::new(""), &stage));
+    let worktree = if is_there { root } else { worktree_of(&root, &stage) };
     let noted = notes::of_stage(&run, &plan, &stage)?;
     let sketch = handoffs::sketch(&handoffs::Of {
         told: &told,
@@ -134,15 +139,20 @@ fn said(args: &Args) -> Result<Handoff, Failure> {
 }
 
 fn tell(args: &ShowArgs, cx: &Cx) -> Outcome {
-    let (run, active, stage) = stage_of(cx, args.stage.as_deref(), "handoff show")?;
+    let (run, active, stage) = stage_of(cx, args.stage.as_deref(), "handoff show STAGE")?;
     let plan = active.plan().head.name.to_string();
     let found = match args.number {
         Some(number) => handoffs::read(&handoffs::path(&run, &plan, &stage, number)).map(|it| (number, it)),
         None => handoffs::latest(&run, &plan, &stage),
     };
     let noted = notes::of_stage(&run, &plan, &stage)?;
-    if found.is_none() && (noted.is_empty() || args.number.is_some()) {
-        return Err(Failure::no_handoff(stage.as_str()));
+    match args.number {
+        Some(number) if found.is_none() => {
+            let last = handoffs::numbers(&run, &plan, &stage).last().copied();
+            return Err(Failure::no_handoff_numbered(stage.as_str(), number, last));
+        }
+        None if found.is_none() && noted.is_empty() => return Err(Failure::no_handoff(stage.as_str())),
+        Some(_) | None => {}
     }
     show(
         args.json,

@@ -38,7 +38,7 @@ pub struct About {
 
 pub fn run(args: Args, cx: &Cx) -> Outcome {
     let text = words("the note", &args.text, "note --help")?;
-    write(cx, &args.about, "note TEXT", Said::Note { text })
+    write(cx, &args.about, "note TEXT --stage STAGE", Said::Note { text })
 }
 
 /// Writes it down, on the disk before this returns.
@@ -69,6 +69,10 @@ pub fn stage_of(cx: &Cx, named: Option<&str>, command: &str) -> Result<(PathBuf,
     let stage = StageId::new(&id);
     match active::of_stage(&run, &stage)? {
         Some(active) => Ok((run, active, stage)),
-        None => Err(Failure::stage_not_run(&id)),
+        None => {
+            let runs = active::runs(&run)?;
+            let known = runs.iter().flat_map(Run::standings).map(|(id, _)| id.as_str().to_owned());
+            Err(Failure::stage_not_run(&id, &known.collect::<Vec<_>>()))
+        }
     }
 }

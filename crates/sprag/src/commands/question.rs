@@ -15,5 +15,5 @@ pub struct Args {
 
 pub fn run(args: Args, cx: &Cx) -> Outcome {
     let text = words("the question", &args.text, "question --help")?;
-    note::write(cx, &args.about, "question TEXT", Said::Question { text })
+    note::write(cx, &args.about, "question TEXT --stage STAGE", Said::Question { text })
 }

@@ -11,6 +11,9 @@ use sprag_host::daemon::handoffs::Unreadable;
 use super::{Failure, Kind};
 use crate::advice::file_word;
 
+/// Stages that one message names.
+const NAMED: usize = 10;
+
 impl Failure {
     pub fn no_plan(path: &Path, error: &io::Error) -> Failure {
         let name = quoted(&path.display().to_string());
@@ -43,12 +46,25 @@ impl Failure {
     /// A command of a stage's agent, said by somebody who is none.
     pub fn not_in_a_stage(command: &str) -> Failure {
         let message = "no stage is worked at here, and none is named";
-        Failure::new(Kind::Usage, "no_stage", message).next(format!("sprag {command} --stage STAGE"))
+        Failure::new(Kind::Usage, "no_stage", message).next(format!("sprag {command}"))
     }
 
-    pub fn stage_not_run(id: &str) -> Failure {
+    /// `known` are those that could have been meant.
+    pub fn stage_not_run(id: &str, known: &[String]) -> Failure {
         let message = format!("no plan that was run in this clone has a stage `{}`", quoted(id));
-        Failure::new(Kind::No, "no_stage", message).next("sprag plan show FILE")
+        let named: Vec<String> = known.iter().take(NAMED).map(|id| format!("`{}`", quoted(id))).collect();
+        let more = known.len().saturating_sub(NAMED);
+        match (named.is_empty(), more) {
+            (true, _) => Failure::new(Kind::No, "no_stage", message).next("sprag run plan.md"),
+            (false, 0) => {
+                let message = format!("{message}; there are {}", named.join(", "));
+                Failure::new(Kind::No, "no_stage", message).next("sprag graph")
+            }
+            (false, more) => {
+                let message = format!("{message}; there are {} and {more} more", named.join(", "));
+                Failure::new(Kind::No, "no_stage", message).next("sprag graph")
+            }
+        }
     }
 
     pub fn another_stage(own: &str, other: &str) -> Failure {
@@ -80,6 +96,13 @@ impl Failure {
     pub fn no_handoff(stage: &str) -> Failure {
         let message = format!("nobody has handed over stage `{}`, and nothing is noted", quoted(stage));
         Failure::new(Kind::No, "no_handoff", message).next("sprag sessions")
+    }
+
+    pub fn no_handoff_numbered(stage: &str, number: u32, last: Option<u32>) -> Failure {
+        let Some(last) = last else { return Failure::no_handoff(stage) };
+        let message = format!("stage `{}` has no handoff {number}; its last one is {last}", quoted(stage));
+        Failure::new(Kind::No, "no_handoff", message)
+            .next(format!("sprag handoff show {} --number {last}", shell_word(stage)))
     }
 
     pub fn no_stage(id: &str, path: &Path, near: Option<&str>) -> Failure {

@@ -5,6 +5,7 @@ use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
 use std::process::Child;
 
+use insta::assert_snapshot;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use sprag_core::trace::sum::Sum;
@@ -222,6 +223,24 @@ fn a_handoff_is_written_in_either_form_and_what_is_wrong_with_one_is_told() {
         bad.stderr
     );
     assert_eq!(write("").code, 2);
+    let told = |args: &[&str]| desk.sandbox.run(args).stderr;
+    assert_snapshot!(told(&["handoff", "show", "a", "--number", "7"]), @"
+    sprag: stage `a` has no handoff 7; its last one is 2
+      next: sprag handoff show a --number 2
+    ");
+    assert_snapshot!(told(&["handoff", "show", "b"]), @"
+    sprag: no plan that was run in this clone has a stage `b`; there are `a`
+      next: sprag graph
+    ");
+    assert_snapshot!(told(&["handoff", "show"]), @"
+    sprag: no stage is worked at here, and none is named
+      next: sprag handoff show STAGE
+    ");
+    // The stage is merged and its worktree is gone: what lies about elsewhere is not of it.
+    desk.sandbox.write("mine", "x");
+    assert_eq!(write("version: 2\nnext_actions: [look]\n").code, 0);
+    let shown = desk.sandbox.run(&["handoff", "show", "a"]).stdout;
+    assert!(!shown.contains("mine"), "{shown}");
 }
 
 /// A session of a stage, as its supervisor has it on record: started by this process.

@@ -4,14 +4,20 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
+use std::thread;
 
 use anyhow::Context as _;
 use serde_json::Value;
 
 use super::Case;
 use crate::e2e::outcome::Checked;
+use crate::e2e::outcome::Stopped;
 use crate::e2e::outcome::expect;
 use crate::e2e::outcome::short;
+use crate::e2e::pane::Pane;
+use crate::e2e::pane::row;
 use crate::e2e::rig::Hooks;
 use crate::e2e::rig::Rig;
 use crate::model::script::Script;
@@ -20,7 +26,7 @@ use crate::process::Ending;
 
 pub const CASE: Case = Case {
     name: "plan",
-    shows: "three stages of a plan are worked at by the client in worktrees, under our hooks; a conflict is resolved, all is merged",
+    shows: "three stages of a plan are worked at by the client in worktrees, under our hooks; a conflict is resolved, all is merged, and seen on the live screen",
     hooks: Hooks::Agents,
     play,
 };
@@ -54,6 +60,10 @@ stages:
 "#;
 
 const TRUNK: &str = "refs/sprag/halves/trunk";
+/// A person who looks on from the first moment there is something to see.
+const LIVE: &str = "until sprag status --compact | grep -q ^halves; do sleep 0.1; done
+sprag status --live
+echo left with $?";
 /// Said by the model; what it answers itself is 10 more.
 const READ: u64 = 61_990;
 
@@ -91,8 +101,16 @@ fn play(rig: &mut Rig) -> Checked {
     }
     let plan = rig.place.root.join("plan.md");
     fs::write(&plan, PLAN).map_err(anyhow::Error::from)?;
-    let (finished, requests) =
-        rig.sprag_with(script, &["run", &plan.display().to_string(), "--trust", "--foreground"])?;
+    let pane = Pane::open(&rig.place, LIVE, (120, 40))?;
+    let enough = AtomicBool::new(false);
+    let run = ["run", &plan.display().to_string(), "--trust", "--foreground"];
+    let (ran, seen) = thread::scope(|scope| {
+        let seen = pane.as_ref().map(|pane| scope.spawn(|| pane.seen_until(&enough)));
+        let ran = rig.sprag_with(script, &run);
+        enough.store(true, Ordering::Relaxed);
+        (ran, seen.map(|seen| seen.join().expect("whoever looks does not panic")))
+    });
+    let (finished, requests) = ran?;
     expect(finished.ending == Ending::Code(0), "the run ends with everything merged", || {
         format!("{:?}: {}", finished.ending, short(&format!("{}\n{}", finished.stdout, finished.stderr)))
     })?;
@@ -138,8 +156,53 @@ fn play(rig: &mut Rig) -> Checked {
             || stage.to_string(),
         )?;
     }
+    match (pane, seen) {
+        (Some(pane), Some(seen)) => screens(&pane, &seen?, &stages)?,
+        _ => return Err(Stopped::Skipped { why: "there is no tmux to see the live screen in".to_owned() }),
+    }
     let asked = requests.iter().filter(|request| request.contains("mark-of-the-")).count();
     expect(asked >= 8, "the model is asked by what the briefs say", || asked.to_string())
+}
+
+/// What was on the live screen while the plan ran, and what is there in the end.
+fn screens(pane: &Pane, seen: &[String], stages: &[Value]) -> Checked {
+    let under_way: Vec<&String> =
+        seen.iter().filter(|screen| screen.contains("plan halves  under way")).collect();
+    let last = || short(seen.last().map_or("", String::as_str));
+    expect(!under_way.is_empty(), "the head of the live screen names the plan and says how far it is", last)?;
+    for (stage, level) in [("left", "0"), ("right", "0"), ("whole", "1")] {
+        let at_work =
+            |screen: &&String| row(screen, stage).is_some_and(|row| row[1] == level && row[3] == "running");
+        expect(
+            under_way.iter().copied().any(|screen| at_work(&screen)),
+            "each stage is seen at work",
+            || format!("{stage}: {}", last()),
+        )?;
+    }
+    let measured = format!("{}%", (READ + 10) * 100 / 200_000);
+    let is_measured = |screen: &&String| {
+        row(screen, "whole").is_some_and(|row| row[3] != "done" && row.get(5) == Some(&measured.as_str()))
+    };
+    expect(
+        under_way.iter().copied().any(|screen| is_measured(&screen)),
+        "the context of an agent is the measured one",
+        last,
+    )?;
+    let end = pane.showing("plan halves  over")?;
+    expect(end.contains("100%  3 of 3 done"), "in the end all is done", || short(&end))?;
+    for stage in stages {
+        let (id, merged) =
+            (stage["stage_id"].as_str().unwrap_or_default(), stage["merged"].as_str().unwrap_or_default());
+        let found = row(&end, id).unwrap_or_default();
+        let wanted = ["done", merged.get(..8).unwrap_or_default(), measured.as_str()];
+        expect(found.get(3..6) == Some(&wanted), "each row has its merged commit and its context", || {
+            format!("{wanted:?}: {}", short(&end))
+        })?;
+    }
+    pane.keys("q")?;
+    let left = pane.showing("left with 0")?;
+    expect(left.contains("left with 0"), "`q` leaves the screen", || short(&left))?;
+    expect(pane.is_given_back()?, "the terminal is given back", || short(&left))
 }
 
 fn sprag(rig: &mut Rig, arguments: &[&str]) -> Checked {
