@@ -9,11 +9,12 @@ use std::collections::BTreeSet;
 
 use super::merge::Want;
 use super::probe::{Resolution, resolve};
-use super::record::{Brief, Checking, Effect, Outcome, Recorded, TargetHeld, key};
-use super::run::{Run, Standing, open_tasks};
+use super::record::{Brief, Checking, Effect, Outcome, Purse, Recorded, TargetHeld, key};
+use super::run::{Run, Standing, nearly_key, open_tasks};
 use super::schedule::{Held, Schedule, schedule};
 use super::spec::{Kind, StageSpec};
 use super::stage::{Case, FIXES, Failure, Happened, Key, Phase, Stage, StageId, TRIES};
+use super::telling;
 use super::why::stage_of;
 use super::world::{Mood, Target, World};
 use crate::text::Text;
@@ -48,6 +49,7 @@ pub fn reconcile(run: &Run, world: &World, now: Timestamp) -> Vec<Action> {
         next.prepare(id);
     }
     next.promote();
+    next.budgets();
     next.wake(&schedule);
     next.actions
 }
@@ -317,6 +319,22 @@ impl Next<'_> {
             Some(Target::Behind(_) | Target::CheckedOut(_) | Target::Ahead(_)) | None => None,
         };
         self.actions.extend(action);
+    }
+
+    /// Once for each budget: it is written down, and somebody is told.
+    fn budgets(&mut self) {
+        let known = self.run.nearly();
+        for of in self.world.nearly.iter().filter(|of| !known.contains_key(of)) {
+            self.actions.push(Action::Record(Recorded::Nearly { of: of.clone() }));
+        }
+        for (of, _) in known.iter().filter(|(_, is_notified)| !**is_notified) {
+            let (stage, whose) = match of {
+                Purse::Run => (StageId::new("-"), String::new()),
+                Purse::Stage(stage) => (stage.clone(), format!("stage `{}`: ", stage.as_str())),
+            };
+            let text = Text::new(format!("{whose}{}", telling::nearly(of)));
+            self.act(nearly_key(&self.run.id, of), Effect::Notify { stage, text });
+        }
     }
 
     fn wake(&mut self, schedule: &Schedule) {

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::base::Base;
 use super::merge::{Left, Queue, Whose};
-use super::record::{Because, Effect, Ended, Recorded, TargetHeld};
+use super::record::{self, Because, Effect, Ended, Purse, Recorded, TargetHeld};
 use super::retry;
 use super::scope::{Compared, overlaps};
 use super::spec::{Client, Plan};
@@ -60,6 +60,8 @@ pub struct Run {
     /// Stages that may change the same file and do not wait for each other, by their places in the plan; the
     /// smaller first.
     near: BTreeSet<(usize, usize)>,
+    /// Budgets of which most is used, and whether somebody was notified.
+    nearly: BTreeMap<Purse, bool>,
     /// Of the plan as it was written, before checks of it were given up.
     digest: Digest,
 }
@@ -100,6 +102,7 @@ impl Run {
             target_held: None,
             bases: Vec::new(),
             near: BTreeSet::new(),
+            nearly: BTreeMap::new(),
             digest: *digest,
         };
         run.take_stages();
@@ -141,6 +144,9 @@ impl Run {
             }
             Recorded::Foreign { head } => self.take_foreign(head),
             Recorded::TargetHeld { why } => self.target_held = Some(why.clone()),
+            Recorded::Nearly { of } => {
+                self.nearly.entry(of.clone()).or_insert(false);
+            }
             Recorded::Said { stage, by, said } => said::take(self, stage, by, said),
         }
     }
@@ -230,6 +236,11 @@ impl Run {
     /// What somebody put on the target and the work of a stage has to have, if it is there for that.
     pub fn owed(&self, stage: &StageId) -> Option<&Commit> {
         self.bases.iter().find(|base| base.spec.id == *stage).map(|base| &base.owed)
+    }
+
+    /// Budgets of which most is used, and whether somebody was notified.
+    pub fn nearly(&self) -> &BTreeMap<Purse, bool> {
+        &self.nearly
     }
 
     pub fn crashes(&self) -> &[Timestamp] {
@@ -381,6 +392,7 @@ impl Run {
             Effect::Interrupt { session } => {
                 self.interrupted.insert(session.clone());
             }
+            Effect::Notify { .. } if self.notified_nearly(key) => {}
             Effect::Notify { stage, .. } => {
                 if let Some(standing) = self.standings.get_mut(stage) {
                     standing.notified = standing.moves;
@@ -397,6 +409,15 @@ impl Run {
             | Effect::RemoveWorktree { .. }
             | Effect::Discard { .. } => {}
         }
+    }
+
+    /// Whether it was about a budget.
+    fn notified_nearly(&mut self, key: &Key) -> bool {
+        let Some(of) = self.nearly.keys().find(|of| nearly_key(&self.id, of) == *key).cloned() else {
+            return false;
+        };
+        self.nearly.insert(of, true);
+        true
     }
 
     fn end(&mut self, stage: &StageId, session: &Key, at: Timestamp, ended: &Ended) {
@@ -425,6 +446,15 @@ impl Run {
             Ended::Failed { .. } | Ended::ContextFull | Ended::Stopped => {}
         }
     }
+}
+
+/// By which telling somebody of a budget is known again.
+pub fn nearly_key(run: &Text<64>, of: &Purse) -> Key {
+    let stage = match of {
+        Purse::Run => "-",
+        Purse::Stage(stage) => stage.as_str(),
+    };
+    record::key(run, stage, 0, "nearly")
 }
 
 /// Whose limits a client runs into.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::durations::Durations;
 use super::probe::Found;
-use super::record::Ended;
+use super::record::{Ended, Purse};
 use super::stage::{Commit, Key, StageId};
 use crate::text::Text;
 
@@ -24,6 +24,8 @@ pub struct World {
     pub trunk: Option<Commit>,
     /// How the target stands to the trunk, if that was looked at.
     pub target: Option<Target>,
+    /// Budgets of which most is used.
+    pub nearly: BTreeSet<Purse>,
     /// How long stages take, as far as that was seen.
     pub durations: Durations,
     pub mood: Mood,

@@ -90,6 +90,7 @@ impl Daemon {
                 }
                 95..=96 => self.say_anything(),
                 91 if self.chance.once_in(3) => self.die(),
+                97 => self.truth.use_up(&mut self.chance, self.run.plan()),
                 92 if self.chance.once_in(20) => self.truth.disturb(),
                 94 if self.chance.once_in(20) => self.truth.delete_a_worktree(&mut self.chance),
                 93 if self.chance.once_in(4) => self.truth.foreign(&mut self.chance),
@@ -123,6 +124,7 @@ impl Daemon {
             trunk: Some(self.truth.trunk.clone()),
             target: Some(self.truth.stands(self.run.queue().trunk())),
             durations: Durations::default(),
+            nearly: self.truth.nearly.clone(),
             mood: Mood::Going,
         }
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sprag_core::plan::base::is_base;
 use sprag_core::plan::probe::{Found, Has};
-use sprag_core::plan::record::{Because, Brief, Checking, Effect, Ended, Outcome, Progress};
+use sprag_core::plan::record::{Because, Brief, Checking, Effect, Ended, Outcome, Progress, Purse};
 use sprag_core::plan::run::Run;
 use sprag_core::plan::spec::Plan;
 use sprag_core::plan::stage::{Commit, Failure, Key, StageId};
@@ -55,6 +55,8 @@ pub struct Truth {
     /// Those whose folder somebody has deleted. Their branches are there.
     pub deleted: BTreeSet<StageId>,
     pub sessions: BTreeMap<Key, Session>,
+    /// Budgets of which most is used.
+    pub nearly: BTreeSet<Purse>,
     whose: BTreeMap<Key, StageId>,
     progress: BTreeSet<Key>,
     briefs: BTreeMap<StageId, Brief>,
@@ -98,6 +100,7 @@ impl Truth {
             trees: BTreeMap::new(),
             deleted: BTreeSet::new(),
             sessions: BTreeMap::new(),
+            nearly: BTreeSet::new(),
             whose: BTreeMap::new(),
             progress: BTreeSet::new(),
             briefs: BTreeMap::new(),
@@ -156,6 +159,11 @@ impl Truth {
 
     pub fn has_tree(&self, stage: &StageId) -> bool {
         self.trees.contains_key(stage) && !self.deleted.contains(stage)
+    }
+
+    pub fn use_up(&mut self, chance: &mut Chance, plan: &Plan) {
+        let stage = chance.pick(plan.stages()).unwrap().id.clone();
+        self.nearly.insert(if chance.once_in(4) { Purse::Run } else { Purse::Stage(stage) });
     }
 
     pub fn delete_a_worktree(&mut self, chance: &mut Chance) {

@@ -12,9 +12,10 @@ use rustix::process::Signal;
 use sprag_core::plan::liveness::Liveness;
 use sprag_core::plan::probe::Found;
 use sprag_core::plan::reconcile::{Action, reconcile};
-use sprag_core::plan::record::{Effect, Outcome, Recorded};
+use sprag_core::plan::record::{Effect, Outcome, Purse, Recorded};
 use sprag_core::plan::run::Run;
 use sprag_core::plan::said::Speaker;
+use sprag_core::plan::seen::Spent;
 use sprag_core::plan::stage::{Key, StageId};
 use sprag_core::plan::world::{Alive, Mood, Session, World};
 use sprag_core::time::Timestamp;
@@ -416,6 +417,7 @@ impl<'a> Runner<'a> {
         }
         let open: Vec<Key> = run.sessions().keys().filter(|key| run.ended(key).is_none()).cloned().collect();
         for session in open {
+            world.nearly.extend(self.nearly(&session));
             if let Some(seen) = self.session(&session)? {
                 world.sessions.insert(session, seen);
             }
@@ -436,6 +438,17 @@ impl<'a> Runner<'a> {
             Probe::Nothing | Probe::Ended(_) => {}
         }
         Ok(ends::ended(&self.ground.root, self.log.run(), key, &probe).map(Session::Over))
+    }
+
+    /// Budgets of which a session says that most is used.
+    fn nearly(&self, session: &Key) -> Vec<Purse> {
+        let seen = self.ground.site(session).seen().map(|seen| seen.nearly).unwrap_or_default();
+        let stage = self.log.run().sessions().get(session);
+        let of = |spent: &Spent| match spent {
+            Spent::OfRun => Some(Purse::Run),
+            Spent::OfStage => stage.cloned().map(Purse::Stage),
+        };
+        seen.iter().filter_map(of).collect()
     }
 
     /// What an agent shows whose supervisor lives.

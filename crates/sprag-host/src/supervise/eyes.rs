@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use sprag_core::plan::seen::{Seen, Trouble};
+use sprag_core::plan::seen::{Seen, Spent, Trouble};
 use sprag_core::plan::stream::{Reader, Source};
 
 use super::asks::Asks;
@@ -27,6 +27,8 @@ pub struct Eyes {
     is_stale: bool,
     next: Instant,
     has_rung: bool,
+    began: Instant,
+    nearly: Vec<Spent>,
 }
 
 impl Eyes {
@@ -40,6 +42,8 @@ impl Eyes {
             is_stale: false,
             next: Instant::now(),
             has_rung: false,
+            began: Instant::now(),
+            nearly: Vec::new(),
         }
     }
 
@@ -71,15 +75,16 @@ impl Eyes {
         }
         self.next = now + PACE;
         self.read_on();
+        let is_nearly = self.is_nearly(now);
         let has_asked = self.asks.as_mut().is_some_and(Asks::has_changed);
-        if std::mem::take(&mut self.is_stale) || has_asked {
+        if std::mem::take(&mut self.is_stale) || has_asked || is_nearly {
             let asks = self.asks.as_ref().and_then(Asks::asks).cloned();
-            let seen = Seen { asks, ..self.seen().clone() };
+            let seen = Seen { asks, nearly: self.nearly.clone(), ..self.seen().clone() };
             // A full disk must not end an agent.
             site.note_seen(disk, &seen).unwrap_or_default();
             self.ring(site);
         }
-        if has_asked {
+        if has_asked || is_nearly {
             site.ring();
         }
     }
@@ -87,14 +92,25 @@ impl Eyes {
     /// At the end, in any case.
     pub fn close(mut self, site: &Site, disk: &dyn Disk, trouble: Option<Trouble>) -> Option<Seen> {
         self.read_on();
+        self.is_nearly(Instant::now());
         if let Some(reader) = &mut self.reader {
             reader.finish(env::now());
         }
         let mut seen = self.seen().clone();
         seen.trouble = trouble.or(seen.trouble);
         seen.wait = None;
+        seen.nearly = self.nearly.clone();
         site.note_seen(disk, &seen).unwrap_or_default();
         (seen != Seen::default()).then_some(seen)
+    }
+
+    /// Whether most of one more budget is used.
+    fn is_nearly(&mut self, now: Instant) -> bool {
+        let seconds = now.saturating_duration_since(self.began).as_secs();
+        let nearly = self.allowance.nearly(self.seen(), seconds);
+        let is_new = nearly.len() > self.nearly.len();
+        self.nearly = nearly;
+        is_new
     }
 
     pub fn is_over_budget(&self) -> bool {

@@ -369,3 +369,20 @@ fn who_asks_a_person_at_its_terminal_is_answered_there_and_goes_on() {
     assert!(run.wait().unwrap().success());
     assert_eq!(desk.git(&["show", "refs/sprag/p/trunk:a"]), "yes, do");
 }
+
+#[test]
+fn when_most_of_a_budget_is_used_somebody_is_told_once() {
+    let desk = Desk::new();
+    desk.speaks("init; said m1 45; [ $RUN = 1 ] && exit 1; said m2 30; work", &["budget: {tokens: 1000}"]);
+    let plan = fs::read_to_string(desk.home("plan.md")).unwrap();
+    let bounded = plan.replace("stages:", "backoff: 1s\nbudget: {tokens: 130}\nstages:");
+    fs::write(desk.home("plan.md"), bounded).unwrap();
+    desk.assert_merged(&desk.run());
+    let text = fs::read_to_string(desk.sandbox.store().join("run/plans/p.jsonl")).unwrap();
+    let told: Vec<&str> = text.lines().filter(|line| line.contains("budget.nearly")).collect();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].contains("\"run\""), "{told:?}");
+    assert_eq!(text.matches("/-/0/nearly").count(), 2, "it is begun to tell somebody, and done");
+    let status = desk.sandbox.run(&["status"]).stdout;
+    assert!(status.contains("80 % of the budget of the plan are used"), "{status}");
+}
