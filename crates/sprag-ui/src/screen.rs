@@ -1,5 +1,5 @@
 //! The screen of a run: how far it is, its stages by level, what needs a person, and what happened last. On a small
-//! terminal the frames go first, then the panes, then columns; the stages stay.
+//! terminal the frames go first, then the panes, then columns; the stages stay, and the most urgent that needs a person.
 
 #[cfg(test)]
 mod tests;
@@ -9,7 +9,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line as Words, Span};
 use ratatui::widgets::{Block, Borders, Cell, Gauge, Paragraph, Row, Table, Wrap};
 use sprag_core::plan::view::words::{cost, elapsed, percent};
-use sprag_core::plan::view::{Line, Tone, View};
+use sprag_core::plan::view::{Attention, Line, Tone, View};
 use sprag_core::text::one_line;
 
 use crate::cursor::Cursor;
@@ -19,8 +19,10 @@ pub use crate::paint::Paint as Colours;
 
 /// Below this height there are no frames around head and foot.
 const FRAMED: u16 = 20;
-/// Below this height there is nothing but stages between them.
+/// Below this height there is nothing but stages between them, and a line about who needs a person.
 const PANES: u16 = 16;
+/// Lines that stages are left before such a line has room.
+const STAGES: u16 = 4;
 /// From this width on panes stand beside the stages.
 const BESIDE: u16 = 110;
 
@@ -50,25 +52,40 @@ pub fn draw(
     header(frame, head, view, paint);
     gauge(frame, progress, view, paint);
     let drawn = match (area.height >= PANES, area.width >= BESIDE) {
-        (false, _) => stages(frame, body, view, cursor, paint),
+        (false, _) => {
+            let line = u16::from(!view.attention.is_empty() && body.height > STAGES);
+            let [above, below] = Layout::vertical([Constraint::Min(1), Constraint::Length(line)]).areas(body);
+            let drawn = stages(frame, above, Block::new(), view, cursor, paint);
+            frame.render_widget(Paragraph::new(urgent(view, paint)), below);
+            drawn
+        }
         (true, true) => {
             let [left, right] =
                 Layout::horizontal([Constraint::Percentage(62), Constraint::Percentage(38)]).areas(body);
-            let drawn = stages(frame, left, view, cursor, paint);
+            let drawn = stages(frame, left, framed(left, "stages"), view, cursor, paint);
             panes(frame, right, view, told, cursor, paint);
             drawn
         }
         (true, false) => {
             let [above, below] =
                 Layout::vertical([Constraint::Percentage(45), Constraint::Percentage(55)]).areas(body);
-            let drawn = stages(frame, above, view, cursor, paint);
+            let drawn = stages(frame, above, framed(above, "stages"), view, cursor, paint);
             panes(frame, below, view, told, cursor, paint);
             drawn
         }
     };
-    let keys = "q quit  ↑↓ PgUp PgDn Home End move  Enter attach";
+    let keys =
+        ["q quit  ↑↓ PgUp PgDn Home End move  Enter attach", "q quit  ↑↓ move  Enter attach", "q quit"];
+    let keys = fitting(keys.map(str::to_owned), framed(foot, "").inner(foot));
     frame.render_widget(Paragraph::new(keys).block(framed(foot, "keys")), foot);
     drawn
+}
+
+/// The longest of these that is not cut; the last one is the shortest.
+fn fitting<const N: usize>(texts: [String; N], area: Rect) -> String {
+    let mut texts: Vec<String> = texts.into();
+    let at = texts.iter().position(|text| text.chars().count() <= usize::from(area.width));
+    texts.swap_remove(at.unwrap_or(N - 1))
 }
 
 /// A frame where there is room for one.
@@ -92,24 +109,27 @@ fn header(frame: &mut Frame<'_>, area: Rect, view: &View<'_>, paint: Paint) {
 
 fn gauge(frame: &mut Frame<'_>, area: Rect, view: &View<'_>, paint: Paint) {
     let progress = view.progress;
-    let label = format!(
-        "{}%  {} of {} done, {} active, {} for a person",
-        progress.percent(),
-        progress.done,
-        progress.total,
-        progress.active,
-        progress.stuck
-    );
+    let done = format!("{}%  {} of {} done", progress.percent(), progress.done, progress.total);
+    let block = framed(area, "progress");
+    let whole = format!("{done}, {} active, {} for a person", progress.active, progress.stuck);
+    let less = format!("{done}, {} for a person", progress.stuck);
+    let label = fitting([whole, less, done], block.inner(area));
     let gauge = Gauge::default()
-        .block(framed(area, "progress"))
+        .block(block)
         .gauge_style(paint.tone(Tone::Done))
         .percent(u16::from(progress.percent()))
         .label(label);
     frame.render_widget(gauge, area);
 }
 
-fn stages(frame: &mut Frame<'_>, area: Rect, view: &View<'_>, cursor: &mut Cursor, paint: Paint) -> Drawn {
-    let block = framed(area, "stages");
+fn stages(
+    frame: &mut Frame<'_>,
+    area: Rect,
+    block: Block<'_>,
+    view: &View<'_>,
+    cursor: &mut Cursor,
+    paint: Paint,
+) -> Drawn {
     let inner = block.inner(area);
     let head = u16::from(inner.height >= 2);
     let room = usize::from(inner.height.saturating_sub(head));
@@ -193,23 +213,29 @@ fn panes(frame: &mut Frame<'_>, area: Rect, view: &View<'_>, told: &[String], cu
         activity,
     );
     let room = usize::from(alerts);
-    let alerts: Vec<Words<'_>> = view
-        .attention
-        .iter()
-        .take(room)
-        .map(|it| {
-            let mark = if it.tone == Tone::Blocked { "needs you: " } else { "" };
-            let whose = it.stage.as_ref().map(|id| format!("{}: ", id.as_str())).unwrap_or_default();
-            let text = format!("{mark}{whose}{}", it.text);
-            Words::styled(one_line(&text), paint.tone(it.tone))
-        })
-        .collect();
+    let alerts: Vec<Words<'_>> = view.attention.iter().take(room).map(|it| alert(it, paint)).collect();
     let title = format!("attention ({})", view.attention.len());
     frame.render_widget(Paragraph::new(alerts).block(framed(attention, &title)), attention);
     let room = usize::from(framed(log, "").inner(log).height);
     let last = &told[told.len().saturating_sub(room)..];
     let lines: Vec<Words<'_>> = last.iter().map(|line| Words::raw(one_line(line))).collect();
     frame.render_widget(Paragraph::new(lines).block(framed(log, "log")), log);
+}
+
+fn alert(it: &Attention, paint: Paint) -> Words<'static> {
+    let mark = if it.tone == Tone::Blocked { "needs you: " } else { "" };
+    let whose = it.stage.as_ref().map(|id| format!("{}: ", id.as_str())).unwrap_or_default();
+    Words::styled(one_line(&format!("{mark}{whose}{}", it.text)), paint.tone(it.tone))
+}
+
+/// The most urgent one, and how many there are besides.
+fn urgent(view: &View<'_>, paint: Paint) -> Words<'static> {
+    let Some(first) = view.attention.first() else { return Words::default() };
+    let mut words = alert(first, paint);
+    if view.attention.len() > 1 {
+        words.spans.insert(0, Span::raw(format!("({}) ", view.attention.len())));
+    }
+    words
 }
 
 /// What there is to say of the chosen stage.

@@ -81,6 +81,26 @@ pub fn table(head: &[&str], rows: &[Vec<String>]) {
     }
 }
 
+/// The same where columns may go, the first of `spare` first, until the others are seen whole.
+pub fn table_sparing(head: &[&str], mut rows: Vec<Vec<String>>, spare: &[&str]) {
+    let room = width();
+    let mut head: Vec<&str> = head.to_vec();
+    for name in spare {
+        let wide = |at: usize| {
+            let cells = rows.iter().map(|row| row[at].chars().count());
+            cells.chain([head[at].chars().count()]).max().unwrap_or(0) + 2
+        };
+        if (0..head.len()).map(wide).sum::<usize>().saturating_sub(2) <= room {
+            break;
+        }
+        if let Some(at) = head.iter().position(|it| it == name) {
+            head.remove(at);
+            rows.iter_mut().for_each(|row| drop(row.remove(at)));
+        }
+    }
+    table(&head, &rows);
+}
+
 fn cut(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
@@ -95,7 +115,7 @@ fn width() -> usize {
         return usize::MAX;
     }
     let size = rustix::termios::tcgetwinsize(io::stdout()).ok().map(|size| usize::from(size.ws_col));
-    size.filter(|&columns| columns >= 40).unwrap_or(80)
+    size.filter(|&columns| columns >= 20).unwrap_or(80)
 }
 
 /// Whether to colour at all.

@@ -170,16 +170,47 @@ fn the_smallest_one_still_has_the_stages() {
     let lines = drawn(&board, &seen, &told, (40, 10), &[]);
     insta::assert_snapshot!(lines.join("\n"), @"
     plan p  under way  1m40s  $0.43  4 slots
-    20%  1 of 5 done, 1 active, 1 for a pers
-    ┌stages────────────────────────────────┐
-    │  lvl stage        state       elapsed│
-    │✗ 0   docs         blocked     1m15s  │
-    │✓ 0   model        done        1m00s  │
-    │◎ 1   server       ready       1m15s  │
-    │● 1   view         running     1m15s  │
-    └──────────────────────────────────────┘
-    q quit  ↑↓ PgUp PgDn Home End move  Ente
+    ████20%  1 of 5 done, 1 for a person
+      lvl stage          state       elapsed
+    ✗ 0   docs           blocked     1m15s
+    ✓ 0   model          done        1m00s
+    ◎ 1   server         ready       1m15s
+    ● 1   view           running     1m15s
+    ○ 2   all            waiting     -
+    needs you: docs: why docs waits
+    q quit  ↑↓ move  Enter attach
     ");
+}
+
+#[test]
+fn whatever_the_size_the_stages_are_seen_with_their_states_and_who_needs_a_person() {
+    let (board, seen, told) = story();
+    for size in [(40, 10), (80, 24), (200, 60), (30, 8), (80, 16), (109, 19)] {
+        let lines = drawn(&board, &seen, &told, size, &[]);
+        let has = |words: &[&str]| lines.iter().any(|line| words.iter().all(|word| line.contains(word)));
+        assert!(has(&["✗", "docs", "blocked"]), "{size:?}: {lines:#?}");
+        assert!(has(&["needs you: docs"]), "{size:?}: {lines:#?}");
+        assert!(has(&["q quit"]) && has(&["20%  1 of 5 done"]), "{size:?}: {lines:#?}");
+    }
+}
+
+#[test]
+fn a_terminal_may_change_its_size_at_any_time() {
+    let (board, seen, told) = story();
+    let view = View::new(&board, &seen, Timestamp::from_millis(NOW));
+    let mut terminal = Terminal::new(TestBackend::new(200, 60)).unwrap();
+    let mut cursor = Cursor::default();
+    for size in [(200, 60), (40, 10), (80, 24), (1, 1), (200, 60), (3, 200), (40, 10)] {
+        terminal.backend_mut().resize(size.0, size.1);
+        cursor.step(Step::Last);
+        terminal
+            .draw(|frame| {
+                draw(frame, &view, &told, &mut cursor, Paint::Plain);
+            })
+            .unwrap();
+    }
+    let screen = terminal.backend().to_string();
+    assert!(screen.contains("all") && screen.contains("waiting"), "the chosen one is still seen:\n{screen}");
 }
 
 #[test]

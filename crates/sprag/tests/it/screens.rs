@@ -342,10 +342,36 @@ fn the_live_screen_draws_moves_follows_and_gives_the_terminal_back() {
     pane.shows("a person holds it");
     assert!(pane.screen().contains("held"), "{}", pane.screen());
     pane.tmux(&["resize-window", "-x", "40", "-y", "10"]);
-    pane.shows("1 of 5 done, 1 active, 1 for a pers\n");
+    pane.shows("1 of 5 done, 1 for a person\n");
+    pane.shows("(3) needs you: docs");
+    pane.tmux(&["resize-window", "-x", "200", "-y", "60"]);
+    pane.shows("attention (3)");
     pane.keys("q");
     pane.shows("ended with 0");
     assert_given_back(&scene, &mut pane);
+}
+
+#[test]
+fn a_narrow_terminal_has_the_columns_that_tell_most() {
+    let (scene, _) = under_way();
+    if !pane::is_possible(&scene.sandbox) {
+        return;
+    }
+    let mut pane = Pane::new(&scene.sandbox, &format!("{SPRAG} status"), 40, 30);
+    pane.shows("tracker: session");
+    assert_snapshot!(pane.screen().lines().take(11).collect::<Vec<_>>().join("\n"), @"
+    run p: 1 of 5 done, 1 active, 1 ready, 1
+     waiting, 1 for a person, $1.68, 0s
+       stage   state    context  elapsed
+    ?  docs    review   ?        0s
+    ✓  model   done     45%      35s
+    ◎  server  ready    ?        -
+    ●  view    running  80%      0s
+    ○  all     waiting  ?        -
+    agents at work: 2
+      stage  client  tool      heard of
+      docs   claude  ?         ?
+    ");
 }
 
 #[test]

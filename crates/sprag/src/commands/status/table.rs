@@ -55,7 +55,7 @@ pub fn tell(view: &View<'_>, which: Which, reasons: Reasons) {
     let rows: Vec<Vec<String>> = shown.iter().map(|line| cells(view, line, reasons)).collect();
     let mut head = vec!["", "level", "stage", "state", "merged", "context", "cost", "elapsed", "try"];
     head.extend((reasons == Reasons::Told).then_some("why"));
-    output::table(&head, &rows);
+    output::table_sparing(&head, rows, &["try", "cost", "merged", "level", "elapsed", "context"]);
     if shown.len() < view.progress.total {
         let left = view.progress.total - shown.len();
         let more = telling - shown.len();

@@ -24,7 +24,8 @@ fn agents(view: &View<'_>) {
     let rows: Vec<Vec<String>> = view.lines.iter().filter_map(|line| agent(view, line)).collect();
     if !rows.is_empty() {
         output::line(format!("agents at work: {}", rows.len()));
-        output::table(&["  stage", "client", "tool", "heard of", "activity", "session"], &rows);
+        let head = ["  stage", "client", "tool", "heard of", "activity", "session"];
+        output::table_sparing(&head, rows, &["session", "activity", "heard of", "client"]);
     }
 }
 
