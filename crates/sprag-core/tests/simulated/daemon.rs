@@ -90,6 +90,7 @@ impl Daemon {
                 }
                 95..=96 => self.say_anything(),
                 91 if self.chance.once_in(3) => self.die(),
+                98 if self.is_resolving() && self.chance.once_in(2) => self.truth.merge_by_hand(),
                 97 => self.truth.use_up(&mut self.chance, self.run.plan()),
                 92 if self.chance.once_in(20) => self.truth.disturb(),
                 94 if self.chance.once_in(20) => self.truth.delete_a_worktree(&mut self.chance),
@@ -212,6 +213,10 @@ impl Daemon {
     fn is_somebody_alive(&self) -> bool {
         let is_moving = |session: &Session| matches!(session, Session::Alive(Alive::Working));
         self.truth.sessions.values().any(is_moving)
+    }
+
+    fn is_resolving(&self) -> bool {
+        self.run.standings().any(|(id, standing)| is_base(id) && !standing.stage.is_over())
     }
 
     /// To the next time something happens by itself.

@@ -343,19 +343,18 @@ impl Truth {
             self.target = self.commit(Contents::new());
             return;
         }
-        // Or merges by hand what we have landed.
-        let is_merging = chance.once_in(4);
-        let mut contents = match is_merging {
-            true => self.joined(&self.target, self.history.last().unwrap()),
-            false => self.commits[&self.target].clone(),
-        };
+        let mut contents = self.commits[&self.target].clone();
         let number = contents.get(FOREIGN).map_or(0, |change| change.number) + 1;
-        let quality = match chance.once_in(5) {
-            true => Quality::BadForAll,
-            false if is_merging => Quality::Fitted,
-            false => Quality::Good,
-        };
+        let quality = if chance.once_in(5) { Quality::BadForAll } else { Quality::Good };
         contents.insert(FOREIGN.to_owned(), Change { number, quality });
+        self.target = self.commit(contents);
+    }
+
+    /// Somebody else merges by hand what we have landed, and what they put on the target.
+    pub fn merge_by_hand(&mut self) {
+        let mut contents = self.joined(&self.target, self.history.last().unwrap());
+        let number = contents.get(FOREIGN).map_or(0, |change| change.number) + 1;
+        contents.insert(FOREIGN.to_owned(), Change { number, quality: Quality::Fitted });
         self.target = self.commit(contents);
     }
 
