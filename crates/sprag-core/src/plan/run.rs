@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::base::Base;
 use super::merge::{Left, Queue, Whose};
-use super::record::{self, Because, Effect, Ended, Purse, Recorded, TargetHeld};
+use super::record::{self, About, Because, Effect, Ended, Purse, Recorded, TargetHeld};
 use super::retry;
 use super::scope::{Compared, overlaps};
 use super::spec::{Client, Plan};
@@ -42,6 +42,8 @@ pub struct Run {
     sessions: BTreeMap<Key, StageId>,
     ended: BTreeMap<Key, (Ended, Timestamp)>,
     interrupted: BTreeSet<Key>,
+    /// What sessions were told.
+    nudged: BTreeSet<(Key, About)>,
     killed: BTreeMap<Key, Because>,
     /// Clients whose account may not be used before then.
     held: BTreeMap<String, Timestamp>,
@@ -92,6 +94,7 @@ impl Run {
             sessions: BTreeMap::new(),
             ended: BTreeMap::new(),
             interrupted: BTreeSet::new(),
+            nudged: BTreeSet::new(),
             killed: BTreeMap::new(),
             held: BTreeMap::new(),
             crashes: Vec::new(),
@@ -202,6 +205,11 @@ impl Run {
 
     pub fn ended(&self, session: &Key) -> Option<&(Ended, Timestamp)> {
         self.ended.get(session)
+    }
+
+    /// Whether a session was told anything of that kind.
+    pub fn is_nudged(&self, session: &Key, about: About) -> bool {
+        self.nudged.contains(&(session.clone(), about))
     }
 
     pub fn is_interrupted(&self, session: &Key) -> bool {
@@ -392,6 +400,9 @@ impl Run {
             Effect::Interrupt { session } => {
                 self.interrupted.insert(session.clone());
             }
+            Effect::Nudge { session, about, .. } => {
+                self.nudged.insert((session.clone(), *about));
+            }
             Effect::Notify { .. } if self.notified_nearly(key) => {}
             Effect::Notify { stage, .. } => {
                 if let Some(standing) = self.standings.get_mut(stage) {
@@ -399,7 +410,6 @@ impl Run {
                 }
             }
             Effect::Check { .. }
-            | Effect::Nudge { .. }
             | Effect::Salvage { .. }
             | Effect::Candidate { .. }
             | Effect::Gate { .. }

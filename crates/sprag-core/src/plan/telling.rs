@@ -316,9 +316,13 @@ fn came_to(outcome: &Outcome) -> String {
         Outcome::Red { report } => format!("red: {}", first_line(report.as_str())),
         Outcome::Unchanged => "nothing was changed, or something is left over".to_owned(),
         Outcome::Spawned => "started".to_owned(),
+        Outcome::Salvaged { carry } if carry.as_str() == "nothing" => "there was nothing".to_owned(),
         Outcome::Salvaged { carry } => format!("kept as `{}`", quoted(carry.as_str())),
         Outcome::Made { commit, .. } => format!("made `{}`", commit.0),
-        Outcome::Conflicted { paths } => format!("{} files conflict", paths.len()),
+        Outcome::Conflicted { paths } => match paths.as_slice() {
+            [path] => format!("`{}` conflicts", quoted(path.as_str())),
+            paths => format!("{} files conflict", paths.len()),
+        },
         Outcome::Elsewhere { trunk } => format!("it is at `{}` by now", trunk.0),
         Outcome::Failed { why, .. } => format!("failed: {}", quoted(why.as_str())),
     }

@@ -6,6 +6,7 @@ mod claim;
 mod launch;
 mod queue;
 mod salvage;
+mod told;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -23,7 +24,7 @@ use sprag_core::text::Text;
 
 use super::behind::{Behind, Of, Order};
 use super::seam::{Local, Queue as _};
-use super::{anchor, confine, look, surroundings, tmux};
+use super::{anchor, confine, look, surroundings};
 use crate::disk::Disk;
 use crate::env;
 use crate::git::landing::{self, Refused, Swapped};
@@ -181,8 +182,10 @@ impl Job {
                 None => failed(Failure::Setup, "the plan has no such stage"),
             },
             Effect::Spawn { stage } => self.spawn_surely(stage, disk)?,
-            Effect::Nudge { session, text, .. } => self.nudge(session, text.as_str()),
-            Effect::Notify { .. } => Outcome::Done,
+            Effect::Nudge { stage, session, text, about } => {
+                self.nudge(stage, session, text.as_str(), *about, disk)?
+            }
+            Effect::Notify { stage, text } => self.notify(stage, text.as_str(), disk),
             Effect::Interrupt { session } => {
                 self.ground.site(session).tell(Word::Interrupt).unwrap_or_default();
                 Outcome::Done
@@ -225,17 +228,6 @@ impl Job {
                 Outcome::Done
             }
         })
-    }
-
-    /// What a person has answered is typed for them where the agent has a terminal. One that runs a command and nothing
-    /// else hears nobody: it is told by its next brief.
-    fn nudge(&self, session: &Key, text: &str) -> Outcome {
-        let is_answer = matches!(self.stage, Some(Stage::Running(_)));
-        if let Some(window) = self.ground.site(session).window().filter(|_| is_answer) {
-            // Whoever is gone by now is followed by one who is told.
-            tmux::type_in(&window, text, &self.ground.root).unwrap_or_default();
-        }
-        Outcome::Done
     }
 
     /// An agent has had the worktree for itself, or a command of the plan, and git obeys what is in there.

@@ -22,6 +22,7 @@ use sprag_core::time::Timestamp;
 
 use super::board::Board;
 use super::durations::Lengths;
+use super::filling::Filling;
 use super::footing::Footing;
 use super::glance::Glance;
 use super::jobs::{Ground, Job};
@@ -111,6 +112,7 @@ pub struct Runner<'a> {
     watched: BTreeSet<Key>,
     vitals: Vitals,
     lengths: Lengths,
+    filling: Filling,
     glance: Glance,
     news: Receiver<News>,
     tell: Sender<News>,
@@ -151,6 +153,7 @@ impl<'a> Runner<'a> {
             watched: BTreeSet::new(),
             vitals: Vitals::default(),
             lengths,
+            filling: Filling::default(),
             news,
             tell,
             manner,
@@ -385,6 +388,7 @@ impl<'a> Runner<'a> {
             News::Over(session) => {
                 self.watched.remove(&session);
                 self.vitals.forget(&session);
+                self.filling.forget(&session);
                 Ok(())
             }
             News::Rung => Ok(()),
@@ -456,9 +460,10 @@ impl<'a> Runner<'a> {
         let seen = site.seen();
         let stage = self.log.run().sessions().get(key);
         let spec = stage.and_then(|stage| self.log.run().plan().find(stage.as_str()));
-        let context = seen.as_ref().and_then(|seen| seen.context);
-        if spec.zip(context).is_some_and(|(spec, context)| context.percent() >= spec.context_budget) {
-            return Alive::Full;
+        let told =
+            spec.zip(seen.as_ref()).and_then(|(spec, seen)| self.filling.look(key, spec, seen, env::now()));
+        if let Some(told) = told {
+            return told;
         }
         if let Some(question) = seen.as_ref().and_then(|seen| seen.asks.clone()) {
             return Alive::Asking { question };

@@ -31,7 +31,11 @@ pub fn run(args: Args, _cx: &Cx) -> Outcome {
     let stage = Stage::new(temp.path())?;
     if args.plan {
         plan::play(&stage, temp.path())?;
-        return Ok(end(&args, temp, "`sprag plan new` writes a plan to start from"));
+        return Ok(end(
+            &args,
+            temp,
+            "`sprag plan new NAME` writes a plan to start from, `sprag run FILE` runs it, `sprag status --live` shows it",
+        ));
     }
     stage.say("An agent client calls `sprag hook` at every event. Here the agent is a script;");
     stage.say("the hook, git and the repository are real.");

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use sprag_core::time::Timestamp;
+
 use super::stage::Stage;
 use crate::failure::Failure;
 use crate::output;
@@ -43,6 +45,8 @@ stages:
 ```
 "#;
 
+const TRUNK: &str = "refs/sprag/greetings/trunk";
+
 /// What an agent does that greets: the list has one line, which both of them want.
 const GREETER: &str = r#"set -e
 if grep -q '^## Conflict' "$SPRAG_BRIEF"; then
@@ -82,18 +86,91 @@ pub fn play(stage: &Stage, root: &Path) -> Result<(), Failure> {
     for (key, value) in [("user.name", "an agent"), ("user.email", "agent@localhost")] {
         stage.git(&["config", key, value])?;
     }
-    stage.say("A plan of four stages, each worked at in a worktree of its own by an agent that is a script.");
-    stage.title("1. The plan, as it would run: sprag plan graph");
+    stage.say("A plan of four stages. Each is worked at by an agent in a worktree of its own; here agents are scripts.");
+    stage.title("1. What waits for what: sprag plan graph");
     stage.show(&["plan", "graph", &plan])?;
-    stage.title("2. It runs; one agent crashes, two change the same line: sprag run --foreground");
-    stage.show(&["run", &plan, "--trust", "--foreground"])?;
-    stage.title("3. What landed, each merge tested as exactly that commit: git log");
-    for line in stage.git_says(&["log", "--oneline", "--graph", "refs/sprag/greetings/trunk"])?.lines() {
-        output::line(format!("  {line}"));
+    stage.title("2. It runs until all is merged: sprag run --foreground, and sprag logs");
+    let ran = stage.sprag(&["run", &plan, "--trust", "--foreground"], b"")?;
+    if !ran.succeeded() {
+        let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+        return Err(Failure::demo(format!("the plan was not run: {said}")).next("sprag doctor"));
     }
-    stage.title("4. The line that both wanted: git show TRUNK:list.txt");
-    for line in stage.git_says(&["show", "refs/sprag/greetings/trunk:list.txt"])?.lines() {
-        output::line(format!("  {line}"));
+    tell(&happened(stage)?);
+    stage.title("3. What was merged, each tested as exactly that commit: git log --first-parent");
+    let merges = ["log", "--first-parent", "--format=%h %s", "--max-count=4", TRUNK];
+    stage.git_says(&merges)?.lines().for_each(|line| output::line(format!("  {line}")));
+    stage.title("4. Both kept what they wrote: git show TRUNK:list.txt");
+    let list = stage.git_says(&["show", &format!("{TRUNK}:list.txt")])?;
+    list.lines().for_each(|line| output::line(format!("  {line}")));
+    stage.title("5. Your branch moves when you say so: sprag land");
+    stage.show(&["land", "greetings"])
+}
+
+/// One line of `sprag logs`.
+#[derive(serde::Deserialize)]
+struct Line {
+    at: Timestamp,
+    stage_id: Option<String>,
+    text: String,
+}
+
+#[derive(serde::Deserialize)]
+struct Logs {
+    lines: Vec<Line>,
+}
+
+fn happened(stage: &Stage) -> Result<Vec<Line>, Failure> {
+    let ran = stage.sprag(&["logs", "--json"], b"")?;
+    let logs: Logs = serde_json::from_slice(&ran.stdout)
+        .map_err(|error| Failure::demo(format!("the records of the run were not told: {error}")))?;
+    Ok(logs.lines)
+}
+
+/// What a newcomer may want to know of the records, and what they come to.
+fn tell(lines: &[Line]) {
+    let (Some(first), Some(last)) = (lines.first(), lines.last()) else { return };
+    let count = |fits: fn(&str) -> bool| lines.iter().filter(|line| fits(&line.text)).count();
+    for line in lines.iter().filter(|line| is_telling(&line.text)) {
+        let millis = line.at.millis() - first.at.millis();
+        let (seconds, tenths) = (millis / 1000, millis % 1000 / 100);
+        // A time of day says nothing here.
+        let text = line.text.split(" at 20").next().unwrap_or_default();
+        let whose = line.stage_id.as_deref().unwrap_or_default();
+        output::line(format!("  {seconds:>2}.{tenths}s  {whose:<8} {text}"));
     }
-    Ok(())
+    let millis = last.at.millis() - first.at.millis();
+    output::line(format!(
+        "  {} stages in {}.{} s by {} agents: {} crashed and was replaced, {} resolved a conflict; {} merges were tested before they landed",
+        count(is_landed),
+        millis / 1000,
+        millis % 1000 / 100,
+        count(is_start),
+        count(is_crash),
+        count(is_conflict),
+        count(is_test),
+    ));
+}
+
+fn is_telling(text: &str) -> bool {
+    is_start(text) || text.contains("it is tried again") || is_conflict(text) || is_landed(text)
+}
+
+fn is_start(text: &str) -> bool {
+    text == "start of its agent: started"
+}
+
+fn is_crash(text: &str) -> bool {
+    text.ends_with("ended: its agent has crashed")
+}
+
+fn is_conflict(text: &str) -> bool {
+    text.starts_with("merge: ") && text.contains("conflict")
+}
+
+fn is_test(text: &str) -> bool {
+    text == "test of the merge: done"
+}
+
+fn is_landed(text: &str) -> bool {
+    text == "landing: done"
 }
