@@ -13,6 +13,19 @@ use crate::env::{self, Env};
 use crate::places;
 use crate::stdin::Payload;
 
+/// A reviewer that reads the work of a stage: it looks into files and git, and decides.
+const READING: &[&str] = &[
+    "-p",
+    PROMPT,
+    "--setting-sources",
+    "user",
+    "--strict-mcp-config",
+    "--allowedTools",
+    "Read,Grep,Glob,Bash(git diff:*),Bash(git log:*),Bash(git show:*),Bash(git blame:*),Bash(sprag decide:*)",
+    "--disallowedTools",
+    "Write,Edit,MultiEdit,NotebookEdit,WebFetch,WebSearch,Agent,Task",
+];
+
 pub const CLIENT: Client = Client {
     name: "claude",
     title: "Claude Code",
@@ -25,17 +38,8 @@ pub const CLIENT: Client = Client {
     settled: None,
     review: Some(Review {
         trying: &["-p", PROMPT, "--allowedTools", "Bash,Read,Grep,Glob"],
-        reading: &[
-            "-p",
-            PROMPT,
-            "--setting-sources",
-            "user",
-            "--strict-mcp-config",
-            "--allowedTools",
-            "Read,Grep,Glob,Bash(git diff:*),Bash(git log:*),Bash(git show:*),Bash(git blame:*),Bash(sprag decide:*)",
-            "--disallowedTools",
-            "Write,Edit,MultiEdit,NotebookEdit,WebFetch,WebSearch,Agent,Task",
-        ],
+        reading: READING,
+        walled: READING,
     }),
     install: Install {
         user_file,

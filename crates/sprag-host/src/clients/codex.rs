@@ -31,6 +31,8 @@ pub const CLIENT: Client = Client {
     review: Some(Review {
         trying: &["exec", "-s", "workspace-write", PROMPT],
         reading: &["exec", "-s", "workspace-write", "--skip-git-repo-check", PROMPT],
+        // Within ours it cannot put up its own, and would run no command at all.
+        walled: &["exec", "-s", "danger-full-access", "--skip-git-repo-check", PROMPT],
     }),
     install: Install {
         user_file,

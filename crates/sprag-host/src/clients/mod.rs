@@ -47,6 +47,8 @@ pub struct Review {
     pub trying: &'static [&'static str],
     /// It runs nothing that its author wrote, and obeys no settings that came along with the work.
     pub reading: &'static [&'static str],
+    /// The same behind walls of ours.
+    pub walled: &'static [&'static str],
 }
 
 /// Stands for the prompt among arguments.

@@ -33,6 +33,17 @@ fn parse(client: &Client, value: &Value) -> Result<Parsed, Malformed> {
 const REQUIRED: &[&str] = &["session_id", "hook_event_name", "tool_name"];
 
 #[test]
+fn a_reviewer_leaves_its_sandbox_only_where_ours_is() {
+    let codex = codex::CLIENT.review.unwrap();
+    assert!(codex.reading.contains(&"workspace-write") && !codex.reading.contains(&"danger-full-access"));
+    assert!(codex.walled.contains(&"danger-full-access"));
+    for client in CLIENTS.iter().filter_map(|client| client.review) {
+        let all = [client.trying, client.reading, client.walled];
+        assert!(all.iter().all(|args| args.contains(&PROMPT)));
+    }
+}
+
+#[test]
 fn recorded_payloads_parse_and_stay_parsed() {
     for client in CLIENTS {
         for (name, value) in recorded(client.name) {

@@ -110,6 +110,11 @@ impl<'a> Behind<'a> {
         Ok(temporary)
     }
 
+    /// Whether there are walls around what is run here.
+    pub fn is_walled(&self) -> bool {
+        matches!(self.raised.get_or_init(|| self.raise()), Ok(Raised::Within { .. }))
+    }
+
     fn dir(&self) -> PathBuf {
         if self.reader.is_some() { self.temporary() } else { self.of.dir.to_path_buf() }
     }

@@ -106,7 +106,7 @@ impl Job {
         let told = |error: std::io::Error| error.to_string();
         let name = by.name();
         let client = clients::find(name).ok_or_else(|| format!("`{name}` cannot review"))?;
-        let args = client.review.ok_or_else(|| format!("`{name}` cannot review"))?.reading;
+        let args = client.review.ok_or_else(|| format!("`{name}` cannot review"))?;
         let path = Env::Real.get("PATH").unwrap_or_default();
         let program = exec::on_foreign_path(client.program, &path, Some(&self.ground.root))
             .ok_or_else(|| format!("`{}` is not on PATH", client.program))?;
@@ -121,6 +121,8 @@ impl Job {
         let git = places::common_dir(&self.ground.root).ok_or("there is no repository")?;
         let prompt = review::prompt_of_stage(work);
         let mut argv = vec![program.as_os_str()];
+        // What a client does without its own walls must not be done without ours.
+        let args = if behind.is_walled() { args.walled } else { args.reading };
         argv.extend(review::asked(args, &prompt));
         if let Some(model) = &work.spec.agent.model {
             argv.extend(["--model", model.as_ref()].map(OsStr::new));
