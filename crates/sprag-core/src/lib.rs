@@ -17,6 +17,7 @@ pub mod intent;
 pub mod judge;
 pub mod log;
 pub mod memory;
+pub mod notify;
 pub mod obligation;
 pub mod path;
 pub mod plan;

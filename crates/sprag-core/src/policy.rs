@@ -8,6 +8,7 @@ use crate::backends;
 use crate::breaker::{self, Limits};
 use crate::gates::{self, Policies, lean};
 use crate::memory::{decay, judge};
+use crate::notify;
 use crate::terminal;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -23,6 +24,8 @@ pub struct Policy {
     pub gates: Policies,
     #[serde(with = "lean")]
     pub terminal: terminal::Policy,
+    #[serde(with = "lean")]
+    pub notify: notify::Policy,
 }
 
 /// A name in a list of the configuration. What is built in is not copied: every hook makes the defaults.
@@ -95,6 +98,6 @@ pub fn sections() -> impl Iterator<Item = &'static Section> {
         .chain(decay::MORE)
         .chain([&backends::SECTION])
         .chain(backends::MORE)
-        .chain([&terminal::SECTION])
+        .chain([&terminal::SECTION, &notify::SECTION])
         .chain(gates::ALL.iter().flat_map(|gate| std::iter::once(gate.section).chain(gate.more)))
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use super::merge::Want;
 use super::probe::{Resolution, resolve};
-use super::record::{Brief, Checking, Effect, Outcome, Recorded, TargetHeld, key};
+use super::record::{About, Brief, Checking, Effect, Outcome, Recorded, TargetHeld, key};
 use super::run::{Run, Standing, open_tasks};
 use super::schedule::{Held, Schedule, schedule};
 use super::spec::{Kind, StageSpec};
@@ -156,7 +156,8 @@ impl Next<'_> {
                     let key =
                         self.key(id, standing, &format!("nudge.{}.{}", standing.spawns, standing.claims));
                     let (stage, session) = (id.clone(), work.session.clone());
-                    self.act(key, Effect::Nudge { stage, session, text: report.clone() });
+                    let (text, about) = (report.clone(), About::Report);
+                    self.act(key, Effect::Nudge { stage, session, text, about });
                 }
             },
             Stage::Failing { .. } => self.happened(id, Happened::Raised { case: Case::Checks }),
@@ -181,8 +182,9 @@ impl Next<'_> {
         }
         if standing.stage.is_a_persons() && standing.notified < standing.moves {
             let key = self.key(id, standing, &format!("notify.{}", standing.moves));
-            let text = Text::new(format!("stage `{}` is {}", id.as_str(), standing.stage.name()));
-            self.act(key, Effect::Notify { stage: id.clone(), text });
+            let (id, name) = (id.as_str(), standing.stage.name());
+            let text = Text::new(format!("stage `{id}` is {name}: `sprag stage review {id}`"));
+            self.act(key, Effect::Notify { stage: spec.id.clone(), text });
         }
     }
 

@@ -92,6 +92,8 @@ pub enum Effect {
         stage: StageId,
         session: Key,
         text: Text<4000>,
+        #[serde(default)]
+        about: About,
     },
     Interrupt {
         session: Key,
@@ -139,6 +141,21 @@ pub enum Effect {
         stage: StageId,
         number: u32,
     },
+}
+
+/// What an agent at work is told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum About {
+    /// What is red of its work.
+    #[default]
+    Report,
+    /// What a person has answered.
+    Answer,
+    /// Its context fills: it should note what matters.
+    Notes,
+    /// Its context is as full as it may be: it should hand over.
+    Handoff,
 }
 
 /// Why an agent is ended; its supervisor writes it down as that.

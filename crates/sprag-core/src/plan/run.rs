@@ -7,7 +7,7 @@ mod standing;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::merge::{Left, Queue, Whose};
-use super::record::{Because, Effect, Ended, Recorded, TargetHeld};
+use super::record::{About, Because, Effect, Ended, Recorded, TargetHeld};
 use super::retry;
 use super::scope::{Compared, overlaps};
 use super::spec::{Client, Plan};
@@ -40,6 +40,8 @@ pub struct Run {
     sessions: BTreeMap<Key, StageId>,
     ended: BTreeMap<Key, (Ended, Timestamp)>,
     interrupted: BTreeSet<Key>,
+    /// What sessions were told.
+    nudged: BTreeSet<(Key, About)>,
     killed: BTreeMap<Key, Because>,
     /// Clients whose account may not be used before then.
     held: BTreeMap<String, Timestamp>,
@@ -86,6 +88,7 @@ impl Run {
             sessions: BTreeMap::new(),
             ended: BTreeMap::new(),
             interrupted: BTreeSet::new(),
+            nudged: BTreeSet::new(),
             killed: BTreeMap::new(),
             held: BTreeMap::new(),
             crashes: Vec::new(),
@@ -190,6 +193,11 @@ impl Run {
 
     pub fn ended(&self, session: &Key) -> Option<&(Ended, Timestamp)> {
         self.ended.get(session)
+    }
+
+    /// Whether a session was told anything of that kind.
+    pub fn is_nudged(&self, session: &Key, about: About) -> bool {
+        self.nudged.contains(&(session.clone(), about))
     }
 
     pub fn is_interrupted(&self, session: &Key) -> bool {
@@ -399,13 +407,15 @@ impl Run {
             Effect::Interrupt { session } => {
                 self.interrupted.insert(session.clone());
             }
+            Effect::Nudge { session, about, .. } => {
+                self.nudged.insert((session.clone(), *about));
+            }
             Effect::Notify { stage, .. } => {
                 if let Some(standing) = self.standings.get_mut(stage) {
                     standing.notified = standing.moves;
                 }
             }
             Effect::Check { .. }
-            | Effect::Nudge { .. }
             | Effect::Salvage { .. }
             | Effect::Candidate { .. }
             | Effect::Gate { .. }

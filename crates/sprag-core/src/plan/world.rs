@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::probe::Found;
-use super::record::Ended;
+use super::record::{About, Ended};
 use super::stage::{Commit, Key, StageId};
 use crate::text::Text;
 
@@ -64,6 +64,11 @@ pub enum Alive {
     },
     /// It has said that it is done, and waits for what comes of it.
     Claiming,
+    /// It works, and there is something to be told about how full its context is, in per cent.
+    Filling {
+        about: About,
+        percent: u8,
+    },
     /// Its context is used up as far as it may be.
     Full,
     /// No sign of life of any kind.

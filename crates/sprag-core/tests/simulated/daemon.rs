@@ -15,7 +15,7 @@ use sprag_core::time::Timestamp;
 
 use super::Ends;
 use super::chance::Chance;
-use super::truth::Truth;
+use super::truth::{Truth, is_at_work};
 
 /// Words out of the blue in one run: a run in which somebody resets for ever has no end.
 const ANYTHING: u32 = 30;
@@ -205,8 +205,7 @@ impl Daemon {
     }
 
     fn is_somebody_alive(&self) -> bool {
-        let is_moving = |session: &Session| matches!(session, Session::Alive(Alive::Working));
-        self.truth.sessions.values().any(is_moving)
+        self.truth.sessions.values().any(is_at_work)
     }
 
     /// To the next time something happens by itself.

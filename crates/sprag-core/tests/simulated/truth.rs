@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sprag_core::plan::probe::{Found, Has};
-use sprag_core::plan::record::{Because, Brief, Checking, Effect, Ended, Outcome, Progress};
+use sprag_core::plan::record::{About, Because, Brief, Checking, Effect, Ended, Outcome, Progress};
 use sprag_core::plan::spec::Plan;
 use sprag_core::plan::stage::{Commit, Failure, Key, StageId};
 use sprag_core::plan::world::{Alive, Session, Target};
@@ -64,6 +64,11 @@ pub struct Truth {
     /// Stages that change the same lines, and those that are red together.
     conflicts: Vec<(String, String)>,
     pairs: Vec<(String, String)>,
+}
+
+/// Somebody who goes on by itself.
+pub fn is_at_work(session: &Session) -> bool {
+    matches!(session, Session::Alive(Alive::Working | Alive::Filling { .. }))
 }
 
 impl Truth {
@@ -385,7 +390,7 @@ impl Truth {
 
     /// An agent does something: works, and ends in one of many ways.
     pub fn live(&mut self, chance: &mut Chance, session: &Key, now: Timestamp) {
-        if self.sessions.get(session) != Some(&Session::Alive(Alive::Working)) {
+        if !self.sessions.get(session).is_some_and(is_at_work) {
             return;
         }
         let failed = |failure, progress| Session::Over(Ended::Failed { failure, progress });
@@ -404,7 +409,11 @@ impl Truth {
             22 => match chance.below(4) {
                 0 => Session::Over(Ended::ContextFull),
                 1 => failed(Failure::Auth, progress),
-                _ => Session::Alive(Alive::Full),
+                2 => Session::Alive(Alive::Full),
+                _ => {
+                    let about = if chance.once_in(2) { About::Notes } else { About::Handoff };
+                    Session::Alive(Alive::Filling { about, percent: 70 })
+                }
             },
             _ => return,
         };

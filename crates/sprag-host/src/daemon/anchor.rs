@@ -13,7 +13,7 @@ use sprag_core::text::{Text, quoted};
 use sprag_core::trace::sum::Sum;
 use sprag_core::verdict::Note;
 
-use super::{active, handoffs, notes};
+use super::{active, handoffs, notes, nudges};
 use crate::disk::{self, Disk};
 use crate::places::worktree_of;
 use crate::supervise;
@@ -54,6 +54,11 @@ pub fn at(world: &World<'_>, stage: &str, event: &Event) -> Option<Note> {
         }
         Event::SessionStarted { source: Source::Compact | Source::Resume } => {
             told(world, &StageId::new(stage)).ok().flatten()
+        }
+        // Where every client that has hooks takes a word.
+        Event::ToolFinished { .. } | Event::Prompted { .. } => {
+            let session = world.env.text(supervise::VARIABLE)?;
+            nudges::take(&world.places.store, world.disk, stage, &session)
         }
         _ => None,
     }

@@ -6,6 +6,7 @@ mod claim;
 mod launch;
 mod queue;
 mod salvage;
+mod told;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -178,8 +179,10 @@ impl Job {
                 None => failed(Failure::Setup, "the plan has no such stage"),
             },
             Effect::Spawn { stage } => self.spawn_surely(stage, disk)?,
-            // An agent that runs a command and nothing else hears nobody: it is told by its next brief.
-            Effect::Nudge { .. } | Effect::Notify { .. } => Outcome::Done,
+            Effect::Nudge { stage, session, text, about } => {
+                self.nudge(stage, session, text.as_str(), *about, disk)?
+            }
+            Effect::Notify { stage, text } => self.notify(stage, text.as_str(), disk),
             Effect::Interrupt { session } => {
                 self.ground.site(session).tell(Word::Interrupt).unwrap_or_default();
                 Outcome::Done

@@ -20,6 +20,7 @@ use sprag_core::plan::world::{Alive, Mood, Session, World};
 use sprag_core::time::Timestamp;
 
 use super::board::Board;
+use super::filling::Filling;
 use super::footing::Footing;
 use super::glance::Glance;
 use super::jobs::{Ground, Job};
@@ -108,6 +109,7 @@ pub struct Runner<'a> {
     busy: BTreeSet<Key>,
     watched: BTreeSet<Key>,
     vitals: Vitals,
+    filling: Filling,
     glance: Glance,
     news: Receiver<News>,
     tell: Sender<News>,
@@ -146,6 +148,7 @@ impl<'a> Runner<'a> {
             busy: BTreeSet::new(),
             watched: BTreeSet::new(),
             vitals: Vitals::default(),
+            filling: Filling::default(),
             news,
             tell,
             manner,
@@ -377,6 +380,7 @@ impl<'a> Runner<'a> {
             News::Over(session) => {
                 self.watched.remove(&session);
                 self.vitals.forget(&session);
+                self.filling.forget(&session);
                 Ok(())
             }
             News::Rung => Ok(()),
@@ -435,9 +439,10 @@ impl<'a> Runner<'a> {
         let seen = site.seen();
         let stage = self.log.run().sessions().get(key);
         let spec = stage.and_then(|stage| self.log.run().plan().find(stage.as_str()));
-        let context = seen.as_ref().and_then(|seen| seen.context);
-        if spec.zip(context).is_some_and(|(spec, context)| context.percent() >= spec.context_budget) {
-            return Alive::Full;
+        let told =
+            spec.zip(seen.as_ref()).and_then(|(spec, seen)| self.filling.look(key, spec, seen, env::now()));
+        if let Some(told) = told {
+            return told;
         }
         let Some(worktree) = stage.map(|stage| self.ground.worktree(stage)) else { return Alive::Working };
         match self.vitals.look(key, site, seen.as_ref(), &worktree, env::now()) {

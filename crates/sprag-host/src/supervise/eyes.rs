@@ -24,7 +24,14 @@ pub struct Eyes {
     /// Something is not written down yet.
     is_stale: bool,
     next: Instant,
-    has_rung: bool,
+    rung: Option<Fill>,
+}
+
+/// What the daemon wants to hear of at once: that a context is nearly full, and each answer once it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fill {
+    Near,
+    Full { turns: u32 },
 }
 
 impl Eyes {
@@ -36,7 +43,7 @@ impl Eyes {
             allowance: watch.allowance,
             is_stale: false,
             next: Instant::now(),
-            has_rung: false,
+            rung: None,
         }
     }
 
@@ -102,9 +109,15 @@ impl Eyes {
 
     /// The daemon is told of what it would else hear of at its next round.
     fn ring(&mut self, site: &Site) {
-        if !self.has_rung && self.allowance.is_context_full(self.seen()) {
-            self.has_rung = true;
+        let seen = self.seen();
+        let fill = match (self.allowance.is_context_full(seen), self.allowance.is_context_near(seen)) {
+            (true, _) => Some(Fill::Full { turns: seen.turns }),
+            (false, true) => Some(Fill::Near),
+            (false, false) => None,
+        };
+        if fill.is_some() && fill != self.rung {
             site.ring();
         }
+        self.rung = fill;
     }
 }

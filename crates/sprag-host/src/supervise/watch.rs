@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use sprag_core::plan::seen::Seen;
+use sprag_core::plan::seen::{Context, Seen};
 use sprag_core::plan::spec::Stream;
 use sprag_core::text::Text;
 
@@ -71,14 +71,25 @@ impl Allowance {
         is_over(self.tokens, used.tokens) || is_over(self.micros, used.micros.unwrap_or(0))
     }
 
+    /// Four fifths of that.
+    pub fn is_context_near(&self, seen: &Seen) -> bool {
+        let near = |(budget, context): (u8, Context)| is_near(context.percent(), budget);
+        self.context.zip(seen.context).is_some_and(near)
+    }
+
     pub fn is_context_full(&self, seen: &Seen) -> bool {
         self.context.zip(seen.context).is_some_and(|(budget, context)| context.percent() >= budget)
     }
 }
 
+/// Whether a context is so full, in per cent, that its agent should note what matters.
+pub fn is_near(percent: u8, budget: u8) -> bool {
+    u32::from(percent) * 5 >= u32::from(budget) * 4
+}
+
 #[cfg(test)]
 mod tests {
-    use sprag_core::plan::seen::{Context, Used};
+    use sprag_core::plan::seen::Used;
 
     use super::*;
 

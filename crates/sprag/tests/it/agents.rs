@@ -1,6 +1,8 @@
 //! Agents that say something of themselves, played by small scripts: limits, logins, full contexts and budgets, and what
 //! clients are started with.
 
+mod told;
+
 use std::fs;
 use std::path::PathBuf;
 

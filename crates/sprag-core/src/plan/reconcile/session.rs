@@ -1,6 +1,6 @@
 //! What sessions do, and what is done about it.
 
-use super::super::record::{Because, Effect, Ended, Progress, Recorded};
+use super::super::record::{About, Because, Effect, Ended, Progress, Recorded};
 use super::super::retry::follows;
 use super::super::run::Standing;
 use super::super::spec::StageSpec;
@@ -108,10 +108,24 @@ impl Next<'_> {
     pub(super) fn at_work(&mut self, spec: &StageSpec, standing: &Standing, session: &Key) {
         let (id, first) = (&spec.id, self.run.plan().head.backoff);
         if let Some((ended, at)) = self.run.ended(session) {
+            // Whoever ends as it was asked to has handed over, and claims nothing.
+            if *ended == Ended::Well && self.run.is_nudged(session, About::Handoff) {
+                return self.happened(id, Happened::ContextFull { why: Text::new("it has handed over") });
+            }
             return self.happened(id, follows(ended, standing, spec, first, *at));
         }
         match self.alive(session) {
             Some(Alive::Working) => self.answer(id, standing, session),
+            Some(Alive::Filling { about, .. }) if self.run.is_nudged(session, *about) => {
+                self.answer(id, standing, session);
+            }
+            Some(Alive::Filling { about, percent }) => {
+                let (about, text) = (*about, filling(*about, *percent));
+                let name = if about == About::Handoff { "full" } else { "filling" };
+                let key = Key(Text::new(format!("{}/{name}", session.0)));
+                let (stage, session) = (id.clone(), session.clone());
+                self.act(key, Effect::Nudge { stage, session, text, about });
+            }
             None => {}
             Some(Alive::Claiming) => self.happened(id, Happened::Claimed),
             Some(Alive::Asking { question }) => {
@@ -130,7 +144,7 @@ impl Next<'_> {
         if let Some(answer) = standing.untold() {
             let key = Key(Text::new(format!("{}/answer.{}", session.0, standing.told)));
             let (stage, session, text) = (id.clone(), session.clone(), Text::new(answer));
-            self.act(key, Effect::Nudge { stage, session, text });
+            self.act(key, Effect::Nudge { stage, session, text, about: About::Answer });
         }
     }
 
@@ -144,8 +158,10 @@ impl Next<'_> {
             Some((ended, at)) => self.happened(id, follows(ended, standing, spec, first, *at)),
             None => match self.alive(session) {
                 None | Some(Alive::Asking { .. }) => {}
-                Some(Alive::Working) if standing.is_asked => {}
-                Some(Alive::Working | Alive::Claiming | Alive::Full | Alive::Wedged) => {
+                Some(Alive::Working | Alive::Filling { .. }) if standing.is_asked => {}
+                Some(
+                    Alive::Working | Alive::Filling { .. } | Alive::Claiming | Alive::Full | Alive::Wedged,
+                ) => {
                     self.happened(id, Happened::Answered);
                 }
             },
@@ -161,11 +177,27 @@ impl Next<'_> {
                 // Nobody but the agent of the stage itself asks questions or hands over.
                 Some(Alive::Asking { .. } | Alive::Full) => self.end(session),
                 Some(Alive::Wedged) => self.wedged(session),
-                Some(Alive::Working) if standing.claimed.as_ref() == Some(session) => {
+                Some(Alive::Working | Alive::Filling { .. })
+                    if standing.claimed.as_ref() == Some(session) =>
+                {
                     self.verify(id, standing)
                 }
-                None | Some(Alive::Working) => {}
+                None | Some(Alive::Working | Alive::Filling { .. }) => {}
             },
         }
     }
+}
+
+/// What an agent is told whose context fills.
+fn filling(about: About, percent: u8) -> Text<4000> {
+    Text::new(match about {
+        About::Handoff => format!(
+            "your context is {percent} % full, which is as far as it goes here. Commit what is whole, run `sprag handoff --next \
+             TEXT` once for each thing that is still to be done, and end your turn: somebody else goes on from there."
+        ),
+        About::Notes | About::Report | About::Answer => format!(
+            "your context is {percent} % full. Commit what is whole, and note what somebody who goes on from here has to \
+             know: `sprag note TEXT`, `sprag decision TEXT --because WHY`."
+        ),
+    })
 }

@@ -1,7 +1,7 @@
 //! What the outcome of an effect means for a run.
 
 use super::super::merge::{Checked, Whose};
-use super::super::record::{Checking, Effect, Outcome};
+use super::super::record::{About, Checking, Effect, Outcome};
 use super::super::spec::Merging;
 use super::super::stage::{Case, Commit, Failure, Happened, Key, Phase, Stage, StageId, Verified};
 use super::Run;
@@ -48,17 +48,19 @@ pub fn take(run: &mut Run, key: &Key, effect: &Effect, outcome: &Outcome) {
             }
         }
         Effect::Spawn { stage } => spawned(run, stage, (key, effect), outcome),
-        Effect::Nudge { stage, session, .. } => {
+        Effect::Nudge { stage, session, about: About::Report, .. } => {
             if *outcome == Outcome::Done {
                 run.happen(stage, &Happened::SentBack { session: session.clone() });
             }
-            if let Effect::Nudge { text, .. } = effect
-                && let Some(standing) = run.standings.get_mut(stage)
+        }
+        Effect::Nudge { stage, text, about: About::Answer, .. } => {
+            if let Some(standing) = run.standings.get_mut(stage)
                 && standing.untold() == Some(text.as_str())
             {
                 standing.told += 1;
             }
         }
+        Effect::Nudge { about: About::Notes | About::Handoff, .. } => {}
         Effect::Salvage { stage } => {
             let Some(standing) = run.standings.get_mut(stage) else { return };
             match (&standing.stage, outcome) {

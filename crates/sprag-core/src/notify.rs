@@ -1,0 +1,21 @@
+//! Whom people want told when a run needs them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::policy::{Key, Section, Tighten};
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Policy {
+    pub command: Vec<String>,
+}
+
+pub const SECTION: Section = Section {
+    name: "notify",
+    defaults: "\
+# Being told when a stage of a run needs a person.
+[notify]
+# The program and its arguments; what is to be told comes after them as one more. Empty: `sprag status --live` rings.
+command = []
+",
+    keys: &[Key { name: "command", tighten: Tighten::Never }],
+};
