@@ -176,6 +176,11 @@ impl<'a> Rig<'a> {
         Ok(Run { finished, session, requests: self.model.take_requests() })
     }
 
+    /// The client itself.
+    pub fn program(&self) -> &Path {
+        self.program
+    }
+
     /// Lets the model, and whatever it starts, start the client itself.
     pub fn put_client_on_path(&self) -> anyhow::Result<()> {
         let text = format!("#!/bin/sh\nexec '{}' \"$@\"\n", self.program.display());

@@ -41,9 +41,14 @@ pub fn refused(plan: &Plan, root: &Path) -> Option<(StageId, String)> {
     })
 }
 
-/// How a stage is kept on this machine, in a line for its agent.
+/// How a stage is kept on this machine.
+pub fn choice(spec: &StageSpec, root: &Path) -> Choice {
+    choose(&spec.sandbox, &spec.agent.client, &sandbox::offer(&Env::Real, Some(root)))
+}
+
+/// The same in a line for its agent.
 pub fn told(spec: &StageSpec, root: &Path) -> String {
-    match choose(&spec.sandbox, &spec.agent.client, &sandbox::offer(&Env::Real, Some(root))) {
+    match choice(spec, root) {
         Choice::Off => "You are not confined: the plan says so.".to_owned(),
         Choice::Bare { why } => format!("You are not confined: {why}."),
         Choice::Within(wall) => format!(
@@ -59,16 +64,16 @@ pub fn told(spec: &StageSpec, root: &Path) -> String {
 pub fn within(
     ground: &Ground,
     spec: &StageSpec,
+    choice: &Choice,
     site: &Site,
     mut spawn: Spawn,
     disk: &dyn Disk,
 ) -> Result<Spawn, String> {
-    let wall =
-        match choose(&spec.sandbox, &spec.agent.client, &sandbox::offer(&Env::Real, Some(&ground.root))) {
-            Choice::Off | Choice::Bare { .. } => return Ok(spawn),
-            Choice::Within(wall) => wall,
-            Choice::Refused { why } => return Err(why),
-        };
+    let wall = match choice {
+        Choice::Off | Choice::Bare { .. } => return Ok(spawn),
+        Choice::Within(wall) => *wall,
+        Choice::Refused { why } => return Err(why.clone()),
+    };
     let program = program_of(&spawn);
     let confined = walls(ground, spec, site, wall, program.as_ref().map(|(_, real)| real.as_path()), disk)?;
     if let (Some((found, real)), Some(first)) = (&program, spawn.argv.first_mut())

@@ -9,6 +9,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 
+use sprag_core::plan::sandbox::Choice;
 use sprag_core::plan::spec::StageSpec;
 use sprag_core::plan::stage::{Failure, StageId};
 use sprag_core::plan::values::RelPath;
@@ -31,6 +32,7 @@ const FILE: u64 = 10 * 1024 * 1024;
 pub fn around(
     ground: &Ground,
     spec: &StageSpec,
+    choice: &Choice,
     site: &Site,
     mut spawn: Spawn,
     disk: &dyn Disk,
@@ -39,7 +41,7 @@ pub fn around(
     let port = ports::lease(&leases(ground), &ground.worktree(&spec.id), disk);
     let port = port.map_err(|error| (Failure::Setup, format!("there are no ports to be had: {error}")))?;
     spawn.env.push((VARIABLE.to_owned(), port.to_string()));
-    confine::within(ground, spec, site, spawn, disk).map_err(|why| (Failure::Sandbox, why))
+    confine::within(ground, spec, choice, site, spawn, disk).map_err(|why| (Failure::Sandbox, why))
 }
 
 /// Files and caches. Doing it again changes nothing that is there.

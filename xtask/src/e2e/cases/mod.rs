@@ -32,6 +32,7 @@ mod reviewer_process;
 mod sandboxed_report;
 mod session_start_context;
 mod subagent;
+mod trusted_plan;
 mod untrusted_plan;
 mod user_prompt_stays;
 
@@ -57,6 +58,7 @@ pub const CASES: &[&Case] = &[
     &memory::CASE,
     &memory_server::CASE,
     &plan::CASE,
+    &trusted_plan::CASE,
     &untrusted_plan::CASE,
 ];
 

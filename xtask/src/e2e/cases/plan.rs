@@ -210,7 +210,7 @@ fn sprag(rig: &mut Rig, arguments: &[&str]) -> Checked {
     expect(finished.ending == Ending::Code(0), "the command ends well", || finished.stderr.clone())
 }
 
-fn git(rig: &Rig, arguments: &[&str]) -> anyhow::Result<String> {
+pub fn git(rig: &Rig, arguments: &[&str]) -> anyhow::Result<String> {
     let output =
         rig.place.command(Path::new("git")).args(arguments).output().context("cannot start `git`")?;
     anyhow::ensure!(
@@ -222,7 +222,7 @@ fn git(rig: &Rig, arguments: &[&str]) -> anyhow::Result<String> {
 }
 
 /// What supervisors have left.
-fn exits(sessions: &Path) -> anyhow::Result<Vec<Value>> {
+pub fn exits(sessions: &Path) -> anyhow::Result<Vec<Value>> {
     let mut found = Vec::new();
     for session in fs::read_dir(sessions)? {
         found.push(serde_json::from_slice(&fs::read(session?.path().join("exit.json"))?)?);

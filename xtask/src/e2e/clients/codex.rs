@@ -55,7 +55,7 @@ fn config(place: &Place) -> PathBuf {
 }
 
 fn env(place: &Place) -> Vec<(&'static str, String)> {
-    vec![("CODEX_HOME", config(place).display().to_string()), ("SCRIPTED_KEY", "dummy".to_owned())]
+    vec![("CODEX_HOME", config(place).display().to_string()), ("OPENAI_SCRIPTED_KEY", "dummy".to_owned())]
 }
 
 fn prepare(place: &Place) -> anyhow::Result<()> {
@@ -74,7 +74,7 @@ enabled = false
 name = "scripted"
 base_url = {url}
 wire_api = "responses"
-env_key = "SCRIPTED_KEY"
+env_key = "OPENAI_SCRIPTED_KEY"
 supports_websockets = false
 
 [projects.{project}]

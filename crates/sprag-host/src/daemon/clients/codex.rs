@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use sprag_core::plan::spec::{Effort, Known, Mode, Stream};
 
-use super::{Governed, Launcher, Order, Prompt, words};
+use super::{Governed, Launcher, Order, Prompt, Walls, words};
 use crate::env::Env;
 use crate::places;
 
@@ -26,9 +26,15 @@ fn arguments(order: &Order<'_>) -> Vec<String> {
         Mode::Headless => words(&["exec", "--json"]),
         Mode::Tmux => Vec::new(),
     };
-    // A commit in a worktree is written to the repository's own folder.
-    arguments.extend(words(&["--sandbox", "workspace-write", "--add-dir"]));
-    arguments.push(order.git.display().to_string());
+    match order.walls {
+        // Within ours it cannot put up its own, and would run no command at all.
+        Walls::Ours => arguments.extend(words(&["--sandbox", "danger-full-access"])),
+        Walls::Its => {
+            // A commit in a worktree is written to the repository's own folder.
+            arguments.extend(words(&["--sandbox", "workspace-write", "--add-dir"]));
+            arguments.push(order.git.display().to_string());
+        }
+    }
     if let Some(model) = order.model {
         arguments.extend(words(&["--model", model]));
     }

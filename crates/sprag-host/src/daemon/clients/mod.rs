@@ -74,6 +74,15 @@ pub struct Order<'a> {
     pub micros: Option<u64>,
     /// The folder of the repository that all its worktrees share.
     pub git: &'a Path,
+    pub walls: Walls,
+}
+
+/// Who keeps what it runs from the rest of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Walls {
+    Ours,
+    /// It does itself, if anybody.
+    Its,
 }
 
 /// Why a stage cannot be worked at here.

@@ -15,7 +15,17 @@ fn order<'a>(mode: Mode, git: &'a Path, settings: Option<&'a Path>) -> Order<'a>
         session: "0198-id",
         micros: Some(12_500_000),
         git,
+        walls: Walls::Its,
     }
+}
+
+#[test]
+fn codex_leaves_its_sandbox_only_where_ours_is() {
+    let git = Path::new("/r/.git");
+    let words =
+        |walls| (codex::LAUNCHER.arguments)(&Order { walls, ..order(Mode::Headless, git, None) }).join(" ");
+    assert!(words(Walls::Its).contains("--sandbox workspace-write --add-dir /r/.git"));
+    assert!(words(Walls::Ours).contains("--sandbox danger-full-access"));
 }
 
 #[test]

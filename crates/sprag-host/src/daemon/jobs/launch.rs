@@ -5,6 +5,7 @@ use std::fs;
 use sprag_core::plan::budget::{self, Left};
 use sprag_core::plan::exit::Exit;
 use sprag_core::plan::record::Outcome;
+use sprag_core::plan::sandbox::Choice;
 use sprag_core::plan::spans;
 use sprag_core::plan::spec::{Budget, Client, Kind, Known, Mode, StageSpec, Stream};
 use sprag_core::plan::stage::{Failure, StageId};
@@ -12,9 +13,9 @@ use sprag_core::plan::stream;
 use sprag_core::plan::values::Label;
 use sprag_core::text::Text;
 
-use super::super::clients::{self as launchers, Governed, Order, Prompt, environment, hooks, trust};
+use super::super::clients::{self as launchers, Governed, Order, Prompt, Walls, environment, hooks, trust};
 use super::super::seam::{Offered, Queue as _};
-use super::super::{surroundings, tmux};
+use super::super::{confine, surroundings, tmux};
 use super::{Job, Wrong, failed};
 use crate::clients;
 use crate::disk::{self, Disk};
@@ -62,6 +63,9 @@ impl Job {
         let left = left.and(of_run);
         let site = self.ground.site(&self.key);
         disk.make_dirs(site.dir())?;
+        // Looked at once: what a client does without its own walls must not be done without ours.
+        let choice = confine::choice(spec, &self.ground.root);
+        let walls = if matches!(choice, Choice::Within(_)) { Walls::Ours } else { Walls::Its };
         let program = match &spec.agent.client {
             // No model is needed to make knowledge of what was noted.
             _ if spec.kind == Kind::KnowledgeDistill => {
@@ -82,7 +86,7 @@ impl Job {
                 talk: None,
                 prompt: Prompt::Stdin,
             }),
-            Client::Known(known) => self.client(*known, spec, &left, &site, disk)?,
+            Client::Known(known) => self.client(*known, spec, &left, walls, &site, disk)?,
         };
         let program = match program {
             Ok(program) => program,
@@ -125,7 +129,7 @@ impl Job {
             watch,
             confined: None,
         };
-        let spawn = match surroundings::around(&self.ground, spec, &site, spawn, disk) {
+        let spawn = match surroundings::around(&self.ground, spec, &choice, &site, spawn, disk) {
             Ok(spawn) => spawn,
             Err((failure, why)) => return Ok(failed(failure, &why)),
         };
@@ -153,6 +157,7 @@ impl Job {
         known: Known,
         spec: &StageSpec,
         left: &Left,
+        walls: Walls,
         site: &Site,
         disk: &dyn Disk,
     ) -> Result<Result<Program, String>, Wrong> {
@@ -192,6 +197,7 @@ impl Job {
             session: &session,
             micros: left.micros,
             git: &places::common_dir(&worktree).unwrap_or_else(|| self.ground.root.join(".git")),
+            walls,
         };
         let mut argv = vec![launcher.program.to_owned()];
         argv.extend((launcher.arguments)(&order));
