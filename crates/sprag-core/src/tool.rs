@@ -119,7 +119,7 @@ impl ToolCall {
 
     /// Whether it waits for the user's answer.
     pub fn asks_the_user(&self) -> bool {
-        ["AskUserQuestion", "request_user_input", "ask_user"].contains(&self.name.as_str())
+        is_question(self.name.as_str())
     }
 
     /// What its command line would do: read once, whoever asks.
@@ -192,6 +192,11 @@ fn texts<'a>(value: &'a Value, into: &mut Vec<&'a str>) {
         Value::Object(members) => members.values().for_each(|member| texts(member, into)),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
+}
+
+/// Whether a tool of this name waits for the user's answer.
+pub fn is_question(name: &str) -> bool {
+    ["AskUserQuestion", "request_user_input", "ask_user"].contains(&name)
 }
 
 #[cfg(test)]

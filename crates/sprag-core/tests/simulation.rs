@@ -45,4 +45,5 @@ fn nothing_is_lost_or_done_twice_whoever_dies() {
     assert!(ends.merged > 500 && ends.deaths > 500 && ends.persons > 20 && ends.skipped > 20, "{ends:?}");
     assert!(ends.conflicts > 50 && ends.limits > 100 && ends.crashes > 300 && ends.reds > 50, "{ends:?}");
     assert!(ends.foreign > 20 && ends.held > 5 && ends.resets > 100, "{ends:?}");
+    assert!(ends.resolved > 3 && ends.overtaken > 0, "{ends:?}");
 }

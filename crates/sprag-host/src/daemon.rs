@@ -13,6 +13,7 @@ pub mod clients;
 pub mod confine;
 pub mod diary;
 pub mod distill;
+mod durations;
 pub mod ends;
 mod filling;
 pub mod follow;

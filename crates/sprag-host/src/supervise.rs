@@ -3,6 +3,7 @@
 //! does not survive itself, its agent does not survive either: the kernel sees to that.
 
 mod agent;
+mod asks;
 mod eyes;
 mod family;
 pub mod sandbox;
@@ -160,7 +161,7 @@ fn keep(site: &Site, spawn: &Spawn, lease: &mut impl Lease, disk: &dyn Disk) -> 
     };
     let handle = pidfd_open(agent, PidfdFlags::empty())?;
     let mut streams = Streams::new(&mut started, site);
-    let mut eyes = Eyes::new(&spawn.watch);
+    let mut eyes = Eyes::new(&spawn.watch, site);
     let began = Instant::now();
     let deadline = began + Duration::from_secs(spawn.seconds);
     let spent = spawn.watch.allowance.seconds.map(|seconds| began + Duration::from_secs(seconds));

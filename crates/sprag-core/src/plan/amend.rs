@@ -31,7 +31,8 @@ pub fn amend(run: &Run, plan: Plan, by: Text<64>) -> Result<Recorded, NotAmended
         return Err(NotAmended::OtherTarget);
     }
     let plan = plan.with_target(target).ok_or(NotAmended::OtherTarget)?;
-    let is_missing = |id: &StageId| plan.find(id.as_str()).is_none();
+    // Stages of ours are in no file.
+    let is_missing = |id: &StageId| plan.find(id.as_str()).is_none() && run.owed(id).is_none();
     let begun = run.standings().find(|(id, standing)| is_missing(id) && standing.is_begun());
     if let Some((stage, _)) = begun {
         return Err(NotAmended::Begun { stage: stage.clone() });

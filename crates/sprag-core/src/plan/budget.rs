@@ -1,11 +1,14 @@
 //! What is left of a budget when the next agent starts. Supervisors hold their agents to it; what earlier ones have
 //! used counts.
 
+use serde::{Deserialize, Serialize};
+
 use super::exit::Exit;
-use super::seen::Trouble;
+use super::seen::{Trouble, Used};
 use super::spec::{Budget, OnExceed};
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Left {
     pub tokens: Option<u64>,
     /// Millionths.
@@ -25,6 +28,34 @@ impl Left {
             micros: least(self.micros, other.micros),
             seconds: least(self.seconds, other.seconds),
         }
+    }
+}
+
+/// Tenths of a budget after which somebody is told.
+const NEARLY: u64 = 8;
+
+/// How much may be used before most of a budget is.
+pub fn until_nearly(budget: &Budget, earlier: &[Exit]) -> Left {
+    let most = |all: Option<u64>, left: Option<u64>| {
+        let (all, left) = all.zip(left)?;
+        let used = all - left.min(all);
+        Some((all / 10).saturating_mul(NEARLY).saturating_add(all % 10 * NEARLY / 10).saturating_sub(used))
+    };
+    let left = left(budget, earlier).unwrap_or(Left { tokens: Some(0), micros: Some(0), seconds: Some(0) });
+    Left {
+        tokens: most(budget.tokens, left.tokens),
+        micros: most(budget.cost.map(|cost| cost.millionths()), left.micros),
+        seconds: most(budget.time.map(|time| u64::from(time.get())), left.seconds),
+    }
+}
+
+impl Left {
+    /// Whether a session has come so far.
+    pub fn is_reached(&self, used: Used, seconds: u64) -> bool {
+        let is_over = |most: Option<u64>, used: u64| most.is_some_and(|most| used >= most);
+        is_over(self.tokens, used.tokens)
+            || is_over(self.micros, used.micros.unwrap_or(0))
+            || is_over(self.seconds, seconds)
     }
 }
 
@@ -58,7 +89,7 @@ pub fn left(budget: &Budget, earlier: &[Exit]) -> Option<Left> {
 #[cfg(test)]
 mod tests {
     use super::super::exit::{By, Ended};
-    use super::super::seen::{Seen, Used};
+    use super::super::seen::Seen;
     use super::*;
     use crate::time::Timestamp;
 
@@ -88,6 +119,18 @@ mod tests {
             Left { tokens: Some(9), micros: Some(1), seconds: None },
         );
         assert_eq!(stage.and(run), Left { tokens: Some(7), micros: Some(1), seconds: None });
+    }
+
+    #[test]
+    fn somebody_is_told_when_four_fifths_are_used_by_all_together() {
+        let budget = Budget { tokens: Some(105), ..Budget::UNBOUNDED };
+        let most = |earlier: &[Exit]| until_nearly(&budget, earlier).tokens;
+        assert_eq!([most(&[]), most(&[exit(30, None)])], [Some(84), Some(54)]);
+        assert_eq!([most(&[exit(90, None)]), most(&[exit(400, None)])], [Some(0), Some(0)]);
+        let reached = |tokens| until_nearly(&budget, &[]).is_reached(Used { tokens, micros: None }, 1 << 40);
+        assert_eq!([reached(83), reached(84)], [false, true]);
+        let all = Used { tokens: u64::MAX, micros: Some(u64::MAX) };
+        assert!(!until_nearly(&Budget::UNBOUNDED, &[]).is_reached(all, u64::MAX));
     }
 
     #[test]

@@ -3,10 +3,12 @@
 
 pub mod amend;
 pub mod asked;
+pub mod base;
 pub mod brief;
 pub mod budget;
 pub mod checks;
 pub mod drawing;
+pub mod durations;
 pub mod exit;
 pub mod fields;
 pub mod graph;
@@ -17,6 +19,7 @@ pub mod merged;
 pub mod notes;
 pub mod probe;
 pub mod problem;
+pub mod prompt;
 mod reading;
 pub mod reconcile;
 pub mod record;

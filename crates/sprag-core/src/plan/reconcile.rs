@@ -9,11 +9,12 @@ use std::collections::BTreeSet;
 
 use super::merge::Want;
 use super::probe::{Resolution, resolve};
-use super::record::{About, Brief, Checking, Effect, Outcome, Recorded, TargetHeld, key};
-use super::run::{Run, Standing, open_tasks};
+use super::record::{About, Brief, Checking, Effect, Outcome, Purse, Recorded, TargetHeld, key};
+use super::run::{Run, Standing, nearly_key, open_tasks};
 use super::schedule::{Held, Schedule, schedule};
 use super::spec::{Kind, StageSpec};
 use super::stage::{Case, FIXES, Failure, Happened, Key, Phase, Stage, StageId, TRIES};
+use super::telling;
 use super::why::stage_of;
 use super::world::{Mood, Target, World};
 use crate::text::Text;
@@ -43,11 +44,12 @@ pub fn reconcile(run: &Run, world: &World, now: Timestamp) -> Vec<Action> {
             next.stage(spec, standing);
         }
     }
-    let schedule = schedule(run, world.room, now);
+    let schedule = schedule(run, world, now);
     for id in &schedule.start {
         next.prepare(id);
     }
     next.promote();
+    next.budgets();
     next.wake(&schedule);
     next.actions
 }
@@ -103,7 +105,7 @@ impl Next<'_> {
 
     fn queue(&mut self) {
         // While a landing is under way nobody can tell whose move it was.
-        let is_landing = self.run.open().values().any(|effect| matches!(effect, Effect::Land { .. }));
+        let is_landing = self.is_landing();
         let to = self.run.queue().trunk();
         if !is_landing && self.world.trunk.as_ref().is_some_and(|trunk| trunk != to) {
             let key = key(&self.run.id, "-", 0, &format!("restore.{}", self.run.restorations()));
@@ -121,6 +123,10 @@ impl Next<'_> {
             let key = key(&self.run.id, whose, entry.verified.attempt, &step);
             self.act(key, effect);
         }
+    }
+
+    fn is_landing(&self) -> bool {
+        self.run.open().values().any(|effect| matches!(effect, Effect::Land { .. }))
     }
 
     fn stage(&mut self, spec: &StageSpec, standing: &Standing) {
@@ -215,6 +221,7 @@ impl Next<'_> {
             )
         } else if !standing.is_briefed {
             let brief = match (standing.brief, spec.kind) {
+                (Brief::Stage, _) if self.run.owed(id).is_some() => Brief::BaseConflict,
                 (Brief::Stage, Kind::Knowledge) => Brief::Knowledge,
                 (brief, _) => brief,
             };
@@ -304,6 +311,8 @@ impl Next<'_> {
                 let key = key(&self.run.id, "-", 0, &format!("promote.{}", self.run.promotions()));
                 return self.act(key, Effect::Promote { to: trunk.clone() });
             }
+            // What they put on it before may be landing, and is not taken out of the queue from under that.
+            Some(Target::Ahead(_)) if self.is_landing() => None,
             Some(Target::Ahead(head)) if self.run.foreign() != Some(head) => {
                 Some(Action::Record(Recorded::Foreign { head: head.clone() }))
             }
@@ -312,6 +321,22 @@ impl Next<'_> {
             Some(Target::Behind(_) | Target::CheckedOut(_) | Target::Ahead(_)) | None => None,
         };
         self.actions.extend(action);
+    }
+
+    /// Once for each budget: it is written down, and somebody is told.
+    fn budgets(&mut self) {
+        let known = self.run.nearly();
+        for of in self.world.nearly.iter().filter(|of| !known.contains_key(of)) {
+            self.actions.push(Action::Record(Recorded::Nearly { of: of.clone() }));
+        }
+        for (of, _) in known.iter().filter(|(_, is_notified)| !**is_notified) {
+            let (stage, whose) = match of {
+                Purse::Run => (StageId::new("-"), String::new()),
+                Purse::Stage(stage) => (stage.clone(), format!("stage `{}`: ", stage.as_str())),
+            };
+            let text = Text::new(format!("{whose}{}", telling::nearly(of)));
+            self.act(nearly_key(&self.run.id, of), Effect::Notify { stage, text });
+        }
     }
 
     fn wake(&mut self, schedule: &Schedule) {

@@ -39,9 +39,20 @@ pub enum Recorded {
     /// The target is left alone until somebody has looked at it.
     #[serde(rename = "target.held")]
     TargetHeld { why: TargetHeld },
+    /// Most of a budget is used, which is said once.
+    #[serde(rename = "budget.nearly")]
+    Nearly { of: Purse },
     /// Somebody has said something of a stage.
     #[serde(rename = "stage.said")]
     Said { stage: StageId, by: Text<64>, said: Said },
+}
+
+/// Whose budget it is.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Purse {
+    Run,
+    Stage(StageId),
 }
 
 /// Why the target is not moved on although there is something to move it to.

@@ -1,17 +1,19 @@
 //! A run of a plan: the fold of its records, and nothing that cannot be folded again.
 
+mod foreign;
 mod outcome;
 mod said;
 mod standing;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::base::Base;
 use super::merge::{Left, Queue, Whose};
-use super::record::{About, Because, Effect, Ended, Recorded, TargetHeld};
+use super::record::{self, About, Because, Effect, Ended, Purse, Recorded, TargetHeld};
 use super::retry;
 use super::scope::{Compared, overlaps};
 use super::spec::{Client, Plan};
-use super::stage::{Case, Cause, Commit, Happened, Key, Stage, StageId, Stepped, Verified, Word, step};
+use super::stage::{Case, Commit, Happened, Key, Stage, StageId, Stepped, Word, step};
 use super::why::stage_of;
 use crate::digest::Digest;
 use crate::text::Text;
@@ -55,9 +57,13 @@ pub struct Run {
     /// What others put on it and what is being merged.
     foreign: Option<Commit>,
     target_held: Option<TargetHeld>,
+    /// Stages of ours that merge what others put on it and what does not go by itself, the oldest first.
+    bases: Vec<Base>,
     /// Stages that may change the same file and do not wait for each other, by their places in the plan; the
     /// smaller first.
     near: BTreeSet<(usize, usize)>,
+    /// Budgets of which most is used, and whether somebody was notified.
+    nearly: BTreeMap<Purse, bool>,
     /// Of the plan as it was written, before checks of it were given up.
     digest: Digest,
 }
@@ -97,7 +103,9 @@ impl Run {
             target: trunk.clone(),
             foreign: None,
             target_held: None,
+            bases: Vec::new(),
             near: BTreeSet::new(),
+            nearly: BTreeMap::new(),
             digest: *digest,
         };
         run.take_stages();
@@ -111,6 +119,7 @@ impl Run {
             Recorded::Amended { plan, digest, .. } => {
                 self.digest = *digest;
                 self.plan = (**plan).clone();
+                self.keep_bases();
                 self.drop_stages();
                 self.take_stages();
             }
@@ -138,6 +147,9 @@ impl Run {
             }
             Recorded::Foreign { head } => self.take_foreign(head),
             Recorded::TargetHeld { why } => self.target_held = Some(why.clone()),
+            Recorded::Nearly { of } => {
+                self.nearly.entry(of.clone()).or_insert(false);
+            }
             Recorded::Said { stage, by, said } => said::take(self, stage, by, said),
         }
     }
@@ -227,6 +239,16 @@ impl Run {
 
     pub fn target_held(&self) -> Option<&TargetHeld> {
         self.target_held.as_ref()
+    }
+
+    /// What somebody put on the target and the work of a stage has to have, if it is there for that.
+    pub fn owed(&self, stage: &StageId) -> Option<&Commit> {
+        self.bases.iter().find(|base| base.spec.id == *stage).map(|base| &base.owed)
+    }
+
+    /// Budgets of which most is used, and whether somebody was notified.
+    pub fn nearly(&self) -> &BTreeMap<Purse, bool> {
+        &self.nearly
     }
 
     pub fn crashes(&self) -> &[Timestamp] {
@@ -350,41 +372,12 @@ impl Run {
                 Left::Red { whose, cause } => (whose, Happened::MergeRed { cause }),
             };
             match whose {
-                Whose::Stage(stage) => self.happen(&stage, &what),
+                Whose::Stage(stage) => {
+                    self.happen(&stage, &what);
+                    self.resolved(&stage);
+                }
                 Whose::Target => self.merged_foreign(what),
             }
-        }
-    }
-
-    fn take_foreign(&mut self, head: &Commit) {
-        self.queue.withdraw(&Whose::Target);
-        self.foreign = Some(head.clone());
-        self.target_held = None;
-        let verified =
-            Verified { attempt: 0, head: head.clone(), tree: head.clone(), base: self.target.clone() };
-        self.queue.offer(Whose::Target, verified);
-    }
-
-    /// What became of commits that others put on the target. What does not go is held against the target, and not
-    /// asked again before that is somewhere else.
-    fn merged_foreign(&mut self, what: Happened) {
-        let Some(head) = self.foreign.clone() else { return };
-        match what {
-            Happened::Landed { .. } => {
-                self.target = head;
-                self.foreign = None;
-            }
-            Happened::Conflicted { paths, .. } => {
-                self.target_held = Some(TargetHeld::Conflicted { head, paths });
-            }
-            Happened::MergeRed { cause } => {
-                let report = match cause {
-                    Cause::Red { report } => report,
-                    Cause::Pair { with } => Text::new(format!("red together with `{}`", with.as_str())),
-                };
-                self.target_held = Some(TargetHeld::Red { head, report });
-            }
-            _ => {}
         }
     }
 
@@ -410,6 +403,7 @@ impl Run {
             Effect::Nudge { session, about, .. } => {
                 self.nudged.insert((session.clone(), *about));
             }
+            Effect::Notify { .. } if self.notified_nearly(key) => {}
             Effect::Notify { stage, .. } => {
                 if let Some(standing) = self.standings.get_mut(stage) {
                     standing.notified = standing.moves;
@@ -425,6 +419,15 @@ impl Run {
             | Effect::RemoveWorktree { .. }
             | Effect::Discard { .. } => {}
         }
+    }
+
+    /// Whether it was about a budget.
+    fn notified_nearly(&mut self, key: &Key) -> bool {
+        let Some(of) = self.nearly.keys().find(|of| nearly_key(&self.id, of) == *key).cloned() else {
+            return false;
+        };
+        self.nearly.insert(of, true);
+        true
     }
 
     fn end(&mut self, stage: &StageId, session: &Key, at: Timestamp, ended: &Ended) {
@@ -453,6 +456,15 @@ impl Run {
             Ended::Failed { .. } | Ended::ContextFull | Ended::Stopped => {}
         }
     }
+}
+
+/// By which telling somebody of a budget is known again.
+pub fn nearly_key(run: &Text<64>, of: &Purse) -> Key {
+    let stage = match of {
+        Purse::Run => "-",
+        Purse::Stage(stage) => stage.as_str(),
+    };
+    record::key(run, stage, 0, "nearly")
 }
 
 /// Whose limits a client runs into.

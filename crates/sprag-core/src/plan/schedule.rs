@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use super::durations::Durations;
 use super::retry::{Breaker, breaker};
 use super::run::{Run, Standing};
 use super::spec::StageSpec;
 use super::stage::{FIXES, Phase, Stage, StageId, TRIES};
+use super::world::World;
 use crate::intent::Sharing;
 use crate::time::Timestamp;
 
@@ -32,16 +34,16 @@ pub struct Schedule {
     pub held: BTreeMap<StageId, Held>,
 }
 
-pub fn schedule(run: &Run, room: u16, now: Timestamp) -> Schedule {
+pub fn schedule(run: &Run, world: &World, now: Timestamp) -> Schedule {
     let plan = run.plan();
     let mut schedule = Schedule::default();
     let mut active: Vec<&StageSpec> = plan.stages().iter().filter(|spec| has_place(run, spec)).collect();
     let breaker = breaker(run.crashes(), plan.head.backoff, now);
     let slots = match breaker {
         Breaker::HalfOpen => 1,
-        Breaker::Closed | Breaker::Open { .. } => plan.head.slots.min(room),
+        Breaker::Closed | Breaker::Open { .. } => plan.head.slots.min(world.room),
     };
-    for spec in by_rank(run, now) {
+    for spec in by_rank(run, &world.durations, now) {
         let held =
             stopped(run, spec, breaker, now).or_else(|| crowded(run, spec, &active, usize::from(slots)));
         match held {
@@ -58,9 +60,9 @@ pub fn schedule(run: &Run, room: u16, now: Timestamp) -> Schedule {
 }
 
 /// Everybody who could start as far as it goes by itself, the most urgent first.
-fn by_rank(run: &Run, now: Timestamp) -> Vec<&StageSpec> {
+fn by_rank<'a>(run: &'a Run, durations: &Durations, now: Timestamp) -> Vec<&'a StageSpec> {
     let plan = run.plan();
-    let ranks = plan.graph().ranks(&vec![1; plan.stages().len()]);
+    let ranks = plan.graph().ranks(&durations.of(plan));
     let active: Vec<usize> =
         (0..plan.stages().len()).filter(|at| has_place(run, &plan.stages()[*at])).collect();
     let may_start = |spec: &StageSpec| match standing(run, spec).map(|standing| (standing, &standing.stage)) {
@@ -78,7 +80,7 @@ fn by_rank(run: &Run, now: Timestamp) -> Vec<&StageSpec> {
         let is_near = active.iter().any(|other| run.are_near(*at, *other));
         let out = plan.graph().wanted_by(*at).len();
         // What is nearly done is done before anything new.
-        let is_new = !matches!(standing(run, spec).map(|it| &it.stage), Some(Stage::Failing { .. }));
+        let is_new = matches!(standing(run, spec).map(|it| &it.stage), Some(Stage::Ready(_)));
         (is_late, is_new, is_near, std::cmp::Reverse(ranks[*at]), std::cmp::Reverse(out), spec.id.clone())
     });
     found.into_iter().map(|(_, spec)| spec).collect()
@@ -141,9 +143,13 @@ mod tests {
     use super::super::testing::{begin, now, plan, started};
     use super::*;
 
+    fn room(room: u16) -> World {
+        World { room, ..World::default() }
+    }
+
     fn starts(stages: &[(&str, &str, &str)], slots: u16) -> Vec<String> {
         let run = started(plan(stages));
-        schedule(&run, slots, now()).start.iter().map(|id| id.as_str().to_owned()).collect()
+        schedule(&run, &room(slots), now()).start.iter().map(|id| id.as_str().to_owned()).collect()
     }
 
     #[test]
@@ -163,10 +169,27 @@ mod tests {
     }
 
     #[test]
+    fn the_way_that_takes_longest_by_time_is_begun_first() {
+        let run = started(plan(&[
+            ("deep", "", "a"),
+            ("deeper", "deep", "b"),
+            ("deepest", "deeper", "c"),
+            ("slow", "", "d"),
+        ]));
+        let first = |world: &World| schedule(&run, world, now()).start[0].as_str().to_owned();
+        let mut world = room(1);
+        assert_eq!(first(&world), "deep", "of what is not known, more stages take longer");
+        for (id, seconds) in [("deep", 60), ("deeper", 60), ("deepest", 60), ("slow", 200)] {
+            world.durations.took(run.plan().find(id).unwrap(), seconds);
+        }
+        assert_eq!(first(&world), "slow");
+    }
+
+    #[test]
     fn who_would_be_at_the_same_files_comes_last() {
         let mut run = started(plan(&[("a", "", "x/**"), ("b", "", "x/y"), ("c", "", "z")]));
         begin(&mut run, "a");
-        let found = schedule(&run, 2, now());
+        let found = schedule(&run, &room(2), now());
         assert_eq!(found.start, [StageId::new("c")]);
         assert_eq!(found.held.get(&StageId::new("b")), Some(&Held::Slots));
     }
@@ -176,11 +199,11 @@ mod tests {
         let mut stages = plan(&[("a", "", "x"), ("b", "", "y"), ("c", "", "z")]);
         stages["stages"][0]["parallel_group"] = serde_json::json!({"name": "g", "max": 1});
         stages["stages"][1]["parallel_group"] = serde_json::json!({"name": "g"});
-        let found = schedule(&started(stages.clone()), 4, now());
+        let found = schedule(&started(stages.clone()), &room(4), now());
         assert_eq!(found.start, [StageId::new("a"), StageId::new("c")]);
         assert_eq!(found.held.get(&StageId::new("b")), Some(&Held::Group));
         stages["stages"][2]["sharing"] = serde_json::json!("exclusive");
-        let found = schedule(&started(stages), 4, now());
+        let found = schedule(&started(stages), &room(4), now());
         assert_eq!(found.start, [StageId::new("a")]);
         assert_eq!(found.held.get(&StageId::new("c")), Some(&Held::Exclusive));
     }

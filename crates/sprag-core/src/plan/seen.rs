@@ -32,6 +32,20 @@ pub struct Seen {
     /// What it waits for by its own account, and how long that may take.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wait: Option<Wait>,
+    /// What it asks the person at its terminal, for as long as it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asks: Option<Text<1000>>,
+    /// Budgets of which most is used, with what it has used.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub nearly: Vec<Spent>,
+}
+
+/// A budget that a session has part in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Spent {
+    OfStage,
+    OfRun,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -34,6 +34,7 @@ fn is_of_the_gone(run: &Run, record: &Recorded) -> bool {
         | Recorded::WorktreeLost { .. }
         | Recorded::Foreign { .. }
         | Recorded::TargetHeld { .. }
+        | Recorded::Nearly { .. }
         | Recorded::Said { .. } => false,
     }
 }

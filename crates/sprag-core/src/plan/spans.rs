@@ -81,6 +81,7 @@ impl Spans {
             | Recorded::WorktreeLost { .. }
             | Recorded::Foreign { .. }
             | Recorded::TargetHeld { .. }
+            | Recorded::Nearly { .. }
             | Recorded::Said { .. } => {}
         }
     }

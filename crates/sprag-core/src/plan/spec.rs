@@ -323,6 +323,11 @@ impl Plan {
         Some(self)
     }
 
+    /// The same with one more stage at its end; `None`: it does not fit.
+    pub(super) fn with_stage(&self, stage: StageSpec) -> Option<Plan> {
+        Plan::new(self.head.clone(), self.stages.iter().cloned().chain([stage]).collect())
+    }
+
     /// What shows that a stage is done, from here on.
     pub(super) fn set_checks(&mut self, id: &str, checks: Checks, tasks: Vec<Task>) {
         if let Some(place) = self.place(id) {

@@ -265,6 +265,8 @@ pub enum Happened {
     Raised {
         case: Case,
     },
+    /// What it was for is done by somebody else.
+    Overtaken,
     Told(Word),
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::record::{self, Effect, Ended, Outcome, Recorded, TargetHeld};
+use super::record::{self, Effect, Ended, Outcome, Purse, Recorded, TargetHeld};
 use super::run::Run;
 use super::said::Said;
 use super::schedule::Held;
@@ -163,6 +163,16 @@ pub fn record(run: &Run, record: &Recorded) -> (Option<StageId>, String) {
         }
         Recorded::Foreign { head } => (None, format!("somebody else has put `{}` on the target", head.0)),
         Recorded::TargetHeld { why } => (None, target_held(why)),
+        Recorded::Nearly { of: Purse::Run } => (None, nearly(&Purse::Run).to_owned()),
+        Recorded::Nearly { of: of @ Purse::Stage(stage) } => (Some(stage.clone()), nearly(of).to_owned()),
+    }
+}
+
+/// That most of a budget is used.
+pub fn nearly(of: &Purse) -> &'static str {
+    match of {
+        Purse::Run => "80 % of the budget of the plan are used",
+        Purse::Stage(_) => "80 % of its budget are used",
     }
 }
 
@@ -220,6 +230,7 @@ fn happened(what: &Happened) -> String {
         Happened::Landed { merged } => return format!("it has landed as `{}`", merged.commit().0),
         Happened::Queued { .. } => "it is in the merge queue again",
         Happened::Raised { case } => case_of(*case),
+        Happened::Overtaken => return "what it was for was done by others".to_owned(),
         Happened::Told(word) => told(word),
     };
     text.to_owned()

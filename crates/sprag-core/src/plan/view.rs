@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::record::Purse;
 use super::seen::{Seen, Trouble, Used};
 use super::stage::{Commit, Key, Stage, StageId};
 use super::telling::{self, Because};
@@ -38,6 +39,9 @@ pub struct Board {
     pub moved: Timestamp,
     /// Why merged work does not go to the target, if it does not.
     pub target_held: Option<Text<300>>,
+    /// Budgets of which most is used.
+    #[serde(default)]
+    pub nearly: Vec<Purse>,
     /// By level, then by id.
     pub rows: Vec<Row>,
     /// Of stages that have no row here.
@@ -152,6 +156,7 @@ impl Board {
             began: timed.began,
             moved: timed.moved,
             target_held: run.target_held().map(|why| Text::new(telling::target_held(why))),
+            nearly: run.nearly().keys().cloned().collect(),
             rows,
             rest: Rest::default(),
         }
@@ -289,6 +294,18 @@ impl<'a> View<'a> {
             view.used = plus(view.used, line.used);
             view.attend(&line, live);
             view.lines.push(line);
+        }
+        for of in &board.nearly {
+            let stage = match of {
+                Purse::Run => None,
+                // What is over has used what it has used.
+                Purse::Stage(stage) if board.find(stage.as_str()).is_none_or(|row| row.state.is_over()) => {
+                    continue;
+                }
+                Purse::Stage(stage) => Some(stage.clone()),
+            };
+            let text = telling::nearly(of).to_owned();
+            view.attention.push(Attention { stage, tone: Tone::Warning, text });
         }
         if let Some(why) = &board.target_held {
             let text = why.to_string();

@@ -40,7 +40,7 @@ pub enum Why {
 
 /// For every stage that is not over. `None` for one: nobody knows, which is a mistake of ours.
 pub fn why(run: &Run, world: &World, now: Timestamp) -> Vec<(StageId, Option<Why>)> {
-    let held = schedule(run, world.room, now);
+    let held = schedule(run, world, now);
     let mut found = Vec::new();
     for (id, standing) in run.standings().filter(|(_, standing)| !standing.stage.is_over()) {
         let doing =

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::durations::Durations;
 use super::probe::Found;
-use super::record::{About, Ended};
+use super::record::{About, Ended, Purse};
 use super::stage::{Commit, Key, StageId};
 use crate::text::Text;
 
@@ -23,6 +24,10 @@ pub struct World {
     pub trunk: Option<Commit>,
     /// How the target stands to the trunk, if that was looked at.
     pub target: Option<Target>,
+    /// Budgets of which most is used.
+    pub nearly: BTreeSet<Purse>,
+    /// How long stages take, as far as that was seen.
+    pub durations: Durations,
     pub mood: Mood,
 }
 

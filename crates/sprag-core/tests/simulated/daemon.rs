@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use sprag_core::plan::base::is_base;
+use sprag_core::plan::durations::Durations;
 use sprag_core::plan::probe::Found;
 use sprag_core::plan::reconcile::{Action, reconcile};
 use sprag_core::plan::record::{Effect, Ended, Outcome, Recorded};
@@ -88,9 +90,11 @@ impl Daemon {
                 }
                 95..=96 => self.say_anything(),
                 91 if self.chance.once_in(3) => self.die(),
+                98 if self.is_resolving() && self.chance.once_in(2) => self.truth.merge_by_hand(),
+                97 => self.truth.use_up(&mut self.chance, self.run.plan()),
                 92 if self.chance.once_in(20) => self.truth.disturb(),
                 94 if self.chance.once_in(20) => self.truth.delete_a_worktree(&mut self.chance),
-                93 if self.chance.once_in(8) => self.truth.foreign(&mut self.chance),
+                93 if self.chance.once_in(4) => self.truth.foreign(&mut self.chance),
                 _ => {}
             }
         }
@@ -120,6 +124,8 @@ impl Daemon {
             room: 3,
             trunk: Some(self.truth.trunk.clone()),
             target: Some(self.truth.stands(self.run.queue().trunk())),
+            durations: Durations::default(),
+            nearly: self.truth.nearly.clone(),
             mood: Mood::Going,
         }
     }
@@ -186,7 +192,7 @@ impl Daemon {
         let keys: Vec<Key> = self.busy.keys().cloned().collect();
         let Some(key) = self.chance.pick(&keys).cloned() else { return };
         let effect = self.busy[&key].clone();
-        let outcome = self.truth.perform(&mut self.chance, self.run.plan(), &key, &effect);
+        let outcome = self.truth.perform(&mut self.chance, &self.run, &key, &effect);
         if self.chance.once_in(100) {
             // It was done, and nobody could say so any more.
             return self.die();
@@ -208,6 +214,10 @@ impl Daemon {
         self.truth.sessions.values().any(is_at_work)
     }
 
+    fn is_resolving(&self) -> bool {
+        self.run.standings().any(|(id, standing)| is_base(id) && !standing.stage.is_over())
+    }
+
     /// To the next time something happens by itself.
     fn wake(&mut self) -> bool {
         let next =
@@ -224,7 +234,7 @@ impl Daemon {
         self.deaths += 1;
         for (key, effect) in std::mem::take(&mut self.busy) {
             if self.chance.once_in(2) && !is_done_already(&self.truth, &key, &effect) {
-                let _lost: Outcome = self.truth.perform(&mut self.chance, self.run.plan(), &key, &effect);
+                let _lost: Outcome = self.truth.perform(&mut self.chance, &self.run, &key, &effect);
             }
         }
         let folded = Run::fold(&self.records).unwrap();
@@ -340,7 +350,7 @@ impl Daemon {
         assert_eq!(*self.run.queue().trunk(), self.truth.trunk);
         assert!(self.run.queue().entries().is_empty(), "nobody is left in the queue");
         assert!(self.run.open().is_empty(), "nothing is left open");
-        self.truth.is_sound(&merged);
+        self.truth.is_sound(&merged, &self.run);
     }
 
     pub fn ends(&self) -> Ends {
@@ -366,6 +376,8 @@ impl Daemon {
             reds: outcome(|outcome| matches!(outcome, Outcome::Red { .. })),
             limits: ended(|ended| matches!(ended, Ended::RateLimited { .. })),
             crashes: ended(|ended| matches!(ended, Ended::Failed { .. })),
+            overtaken: count(&|stage| matches!(stage, Stage::Skipped { by, .. } if by.as_str() == "sprag")),
+            resolved: u32::try_from(self.run.merged().filter(|(id, _)| is_base(id)).count()).unwrap(),
             foreign: of_records(&|record| matches!(record, Recorded::Foreign { .. })),
             held: u32::from(self.run.target_held().is_some()),
         }

@@ -21,6 +21,10 @@ pub struct Ends {
     /// Commits that others put on the target, and runs that end with a target that is a person's.
     pub foreign: u32,
     pub held: u32,
+    /// Of those commits, what a session had to bring together with the trunk and has landed.
+    pub resolved: u32,
+    /// What somebody else brought together meanwhile.
+    pub overtaken: u32,
     pub resets: u32,
 }
 
@@ -36,6 +40,8 @@ impl Ends {
         self.reds += other.reds;
         self.foreign += other.foreign;
         self.held += other.held;
+        self.resolved += other.resolved;
+        self.overtaken += other.overtaken;
         self.resets += other.resets;
     }
 }

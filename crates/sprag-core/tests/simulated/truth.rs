@@ -3,8 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use sprag_core::plan::base::is_base;
 use sprag_core::plan::probe::{Found, Has};
-use sprag_core::plan::record::{About, Because, Brief, Checking, Effect, Ended, Outcome, Progress};
+use sprag_core::plan::record::{About, Because, Brief, Checking, Effect, Ended, Outcome, Progress, Purse};
+use sprag_core::plan::run::Run;
 use sprag_core::plan::spec::Plan;
 use sprag_core::plan::stage::{Commit, Failure, Key, StageId};
 use sprag_core::plan::world::{Alive, Session, Target};
@@ -53,6 +55,8 @@ pub struct Truth {
     /// Those whose folder somebody has deleted. Their branches are there.
     pub deleted: BTreeSet<StageId>,
     pub sessions: BTreeMap<Key, Session>,
+    /// Budgets of which most is used.
+    pub nearly: BTreeSet<Purse>,
     whose: BTreeMap<Key, StageId>,
     progress: BTreeSet<Key>,
     briefs: BTreeMap<StageId, Brief>,
@@ -80,6 +84,8 @@ impl Truth {
             let mut found = Vec::new();
             for one in &ids {
                 for other in &ids {
+                    // What others do is often where somebody of ours is.
+                    let times = if one == FOREIGN { times.div_ceil(2) } else { times };
                     if one < other && chance.once_in(times) {
                         found.push((one.clone(), other.clone()));
                     }
@@ -99,6 +105,7 @@ impl Truth {
             trees: BTreeMap::new(),
             deleted: BTreeSet::new(),
             sessions: BTreeMap::new(),
+            nearly: BTreeSet::new(),
             whose: BTreeMap::new(),
             progress: BTreeSet::new(),
             briefs: BTreeMap::new(),
@@ -159,16 +166,21 @@ impl Truth {
         self.trees.contains_key(stage) && !self.deleted.contains(stage)
     }
 
+    pub fn use_up(&mut self, chance: &mut Chance, plan: &Plan) {
+        let stage = chance.pick(plan.stages()).unwrap().id.clone();
+        self.nearly.insert(if chance.once_in(4) { Purse::Run } else { Purse::Stage(stage) });
+    }
+
     pub fn delete_a_worktree(&mut self, chance: &mut Chance) {
         let stages: Vec<StageId> = self.trees.keys().cloned().collect();
         self.deleted.extend(chance.pick(&stages).cloned());
     }
 
     /// Does an effect, and says what came of it.
-    pub fn perform(&mut self, chance: &mut Chance, plan: &Plan, key: &Key, effect: &Effect) -> Outcome {
+    pub fn perform(&mut self, chance: &mut Chance, run: &Run, key: &Key, effect: &Effect) -> Outcome {
         match effect {
             Effect::AddWorktree { stage, base } => {
-                let spec = plan.find(stage.as_str()).unwrap();
+                let spec = run.plan().find(stage.as_str()).unwrap();
                 let has = |need: &StageId| self.commits[base].contains_key(need.as_str());
                 assert!(
                     spec.dependencies.iter().all(has),
@@ -191,8 +203,10 @@ impl Truth {
             Effect::Check { stage, of: Checking::Claim } => {
                 let tree = &self.trees[stage];
                 let contents = &self.commits[&tree.head];
+                let has_owed = run.owed(stage).is_none_or(|owed| self.has(&tree.head, owed));
                 match contents.get(stage.as_str()) {
                     None => Outcome::Unchanged,
+                    Some(_) if !has_owed => Outcome::Red { report: Text::new("theirs is not in it") },
                     Some(change) if change.quality == Quality::Bad || chance.once_in(40) => {
                         Outcome::Red { report: Text::new("red") }
                     }
@@ -341,14 +355,27 @@ impl Truth {
         self.target = self.commit(contents);
     }
 
-    /// How the target stands to a commit of the trunk.
-    pub fn stands(&self, trunk: &Commit) -> Target {
-        let (here, there) = (&self.commits[&self.target], &self.commits[trunk]);
-        let has = |(name, change): (&String, &Change)| {
+    /// Somebody else merges by hand what we have landed, and what they put on the target.
+    pub fn merge_by_hand(&mut self) {
+        let mut contents = self.joined(&self.target, self.history.last().unwrap());
+        let number = contents.get(FOREIGN).map_or(0, |change| change.number) + 1;
+        contents.insert(FOREIGN.to_owned(), Change { number, quality: Quality::Fitted });
+        self.target = self.commit(contents);
+    }
+
+    /// Whether all that one commit has is in another.
+    fn has(&self, within: &Commit, commit: &Commit) -> bool {
+        let there = &self.commits[within];
+        let is_there = |(name, change): (&String, &Change)| {
             there.get(name).is_some_and(|known| known.number >= change.number)
         };
+        self.commits[commit].iter().all(is_there)
+    }
+
+    /// How the target stands to a commit of the trunk.
+    pub fn stands(&self, trunk: &Commit) -> Target {
         let now = self.target.clone();
-        match (self.is_rewritten, here.iter().all(has)) {
+        match (self.is_rewritten, self.has(trunk, &now)) {
             (true, _) => Target::Rewritten(now),
             (false, true) => Target::Behind(now),
             (false, false) => Target::Ahead(now),
@@ -429,10 +456,12 @@ impl Truth {
         }
         let brief = self.briefs.get(&stage).copied().unwrap_or(Brief::Stage);
         let tree = &self.trees[&stage];
-        let is_merging = matches!(brief, Brief::Merge | Brief::MergeConflict);
-        let mut contents = match is_merging {
-            true => self.joined(&tree.head, self.history.last().unwrap()),
-            false => self.commits[&tree.head].clone(),
+        let is_merging = matches!(brief, Brief::Merge | Brief::MergeConflict | Brief::BaseConflict);
+        let mut contents = match brief {
+            Brief::Merge | Brief::MergeConflict => self.joined(&tree.head, self.history.last().unwrap()),
+            // Whatever is on it by now.
+            Brief::BaseConflict => self.joined(&tree.head, &self.target),
+            Brief::Stage | Brief::Knowledge | Brief::Recovery => self.commits[&tree.head].clone(),
         };
         let number = contents.get(stage.as_str()).map_or(0, |change| change.number) + 1;
         let quality = match chance.below(10) {
@@ -442,13 +471,21 @@ impl Truth {
             _ => Quality::Good,
         };
         contents.insert(stage.as_str().to_owned(), Change { number, quality });
+        // Whoever brings both sides together mends theirs, too.
+        if let Some(theirs) = contents.get_mut(FOREIGN).filter(|_| is_base(&stage)) {
+            theirs.quality = if quality == Quality::Fitted { quality } else { theirs.quality };
+        }
         let head = self.commit(contents);
         self.trees.get_mut(&stage).unwrap().head = head;
         self.progress.insert(session.clone());
     }
 
     /// What has to hold once all is over.
-    pub fn is_sound(&self, merged: &[Commit]) {
+    pub fn is_sound(&self, merged: &[Commit], run: &Run) {
+        for (stage, commit) in run.merged() {
+            let has_owed = run.owed(stage).is_none_or(|owed| self.has(commit, owed));
+            assert!(has_owed, "`{}` lands without what others put on the target", stage.as_str());
+        }
         assert!(
             self.history.iter().all(|commit| self.tested.contains(commit)),
             "all of the trunk was tested"

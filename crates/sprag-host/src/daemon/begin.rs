@@ -5,6 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use sprag_core::plan::base;
 use sprag_core::plan::record::Recorded;
 use sprag_core::plan::run::Run;
 use sprag_core::plan::spec::Plan;
@@ -250,7 +251,9 @@ fn put_branches_away(ground: &Ground, plan: &Plan, run: &str) -> Result<(), Refu
     // All at once: git would be asked as often as there are stages.
     let left: BTreeMap<String, String> =
         landing::references(&ground.root, "refs/heads/sprag/")?.into_iter().collect();
-    for id in plan.stages().iter().map(|spec| &spec.id) {
+    let of_runs = left.keys().filter_map(|name| StageId::of_branch(name.strip_prefix("refs/heads/")?));
+    let ours: Vec<StageId> = of_runs.filter(base::is_base).collect();
+    for id in plan.stages().iter().map(|spec| &spec.id).chain(&ours) {
         let branch = format!("refs/heads/{}", id.branch());
         if let Some(head) = left.get(&branch) {
             let kept = format!("refs/sprag/{}/salvage/{}/before-{run}", ground.plan, id.as_str());

@@ -107,6 +107,8 @@ pub struct Job {
     gates: Vec<sprag_core::plan::checks::Check>,
     /// What the run knows for whoever is told of the stage.
     told: Option<Told>,
+    /// What others put on the target and the stage is there to merge, if it is.
+    owed: Option<Commit>,
     /// Of the stage's work, where it is about a candidate.
     head: Option<Commit>,
     /// Stages whose checks have to hold for a candidate of the queue.
@@ -140,6 +142,7 @@ impl Job {
             base: standing.and_then(|standing| standing.worktree.clone()),
             gates: run.plan().head.gates.clone(),
             told,
+            owed: id.as_ref().and_then(|id| run.owed(id)).cloned(),
             head,
             chain: chain(run, &effect),
             target: run.target().clone(),

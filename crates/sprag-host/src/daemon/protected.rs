@@ -1,6 +1,7 @@
 //! Files that no agent of a plan may change: what Sprag keeps in the repository, and what says so on its first line.
 //! Looked for where work is claimed to be done, and again in what would land, whoever let it come so far.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use sprag_core::plan::spec::Kind;
@@ -16,11 +17,23 @@ const MADE: [&str; 3] = [".sprag/knowledge/", ".sprag/share/", ".sprag/learnings
 /// Files that are named.
 const SHOWN: usize = 10;
 
+/// Who may change some of them after all.
+pub struct Right<'a> {
+    pub kind: Kind,
+    /// A commit of people that the head is there to merge: what they changed is theirs.
+    pub theirs: Option<&'a str>,
+}
+
 /// What was damaged between a trunk and a head that is to go there, in words for whoever has to mend it.
-pub fn damage(dir: &Path, trunk: &str, head: &str, kind: Kind) -> Result<Option<String>, Refused> {
-    let all = marks::touched(dir, trunk, head)?;
+pub fn damage(dir: &Path, trunk: &str, head: &str, right: &Right<'_>) -> Result<Option<String>, Refused> {
+    let mut all = marks::touched(dir, trunk, head)?;
+    if let Some(theirs) = right.theirs {
+        let other: BTreeSet<Vec<u8>> =
+            marks::touched(dir, theirs, head)?.into_iter().map(|it| it.path).collect();
+        all.retain(|it| other.contains(&it.path));
+    }
     let is_made = |it: &Touched| {
-        kind == Kind::KnowledgeDistill && MADE.iter().any(|made| it.path.starts_with(made.as_bytes()))
+        right.kind == Kind::KnowledgeDistill && MADE.iter().any(|made| it.path.starts_with(made.as_bytes()))
     };
     let (ours, others): (Vec<Touched>, Vec<Touched>) =
         all.into_iter().filter(|it| !is_made(it)).partition(|it| is_ours(&it.path));

@@ -12,14 +12,16 @@ use rustix::process::Signal;
 use sprag_core::plan::liveness::Liveness;
 use sprag_core::plan::probe::Found;
 use sprag_core::plan::reconcile::{Action, reconcile};
-use sprag_core::plan::record::{Effect, Outcome, Recorded};
+use sprag_core::plan::record::{Effect, Outcome, Purse, Recorded};
 use sprag_core::plan::run::Run;
 use sprag_core::plan::said::Speaker;
+use sprag_core::plan::seen::Spent;
 use sprag_core::plan::stage::{Key, StageId};
 use sprag_core::plan::world::{Alive, Mood, Session, World};
 use sprag_core::time::Timestamp;
 
 use super::board::Board;
+use super::durations::Lengths;
 use super::filling::Filling;
 use super::footing::Footing;
 use super::glance::Glance;
@@ -109,6 +111,7 @@ pub struct Runner<'a> {
     busy: BTreeSet<Key>,
     watched: BTreeSet<Key>,
     vitals: Vitals,
+    lengths: Lengths,
     filling: Filling,
     glance: Glance,
     news: Receiver<News>,
@@ -140,6 +143,7 @@ impl<'a> Runner<'a> {
         watch: &'a dyn Fn(&Recorded, &Run, &[Change]),
     ) -> Runner<'a> {
         let (tell, news) = channel();
+        let lengths = Lengths::look(&ground.run, &ground.plan, log.timed());
         listen(&ground, &tell);
         Runner {
             log,
@@ -148,6 +152,7 @@ impl<'a> Runner<'a> {
             busy: BTreeSet::new(),
             watched: BTreeSet::new(),
             vitals: Vitals::default(),
+            lengths,
             filling: Filling::default(),
             news,
             tell,
@@ -323,6 +328,9 @@ impl<'a> Runner<'a> {
     fn note(&mut self, record: &Recorded) -> io::Result<()> {
         self.log.append(record)?;
         let changes = self.changes();
+        if changes.iter().any(|it| self.log.run().standing(&it.stage).is_some_and(|it| it.stage.is_over())) {
+            self.lengths.add(self.log.timed());
+        }
         (self.watch)(record, self.log.run(), &changes);
         self.board.say(changes.iter().map(|it| format!("{} {}", it.stage.as_str(), it.state)));
         let run = self.log.run();
@@ -403,6 +411,7 @@ impl<'a> Runner<'a> {
             trunk: self.glance.trunk(&ground),
             target: self.glance.target(&ground, self.log.run().target(), self.log.run().queue().trunk()),
             lost: look::lost(&ground, self.log.run()),
+            durations: self.lengths.all().clone(),
             ..World::default()
         };
         let run = self.log.run();
@@ -412,6 +421,7 @@ impl<'a> Runner<'a> {
         }
         let open: Vec<Key> = run.sessions().keys().filter(|key| run.ended(key).is_none()).cloned().collect();
         for session in open {
+            world.nearly.extend(self.nearly(&session));
             if let Some(seen) = self.session(&session)? {
                 world.sessions.insert(session, seen);
             }
@@ -434,6 +444,17 @@ impl<'a> Runner<'a> {
         Ok(ends::ended(&self.ground.root, self.log.run(), key, &probe).map(Session::Over))
     }
 
+    /// Budgets of which a session says that most is used.
+    fn nearly(&self, session: &Key) -> Vec<Purse> {
+        let seen = self.ground.site(session).seen().map(|seen| seen.nearly).unwrap_or_default();
+        let stage = self.log.run().sessions().get(session);
+        let of = |spent: &Spent| match spent {
+            Spent::OfRun => Some(Purse::Run),
+            Spent::OfStage => stage.cloned().map(Purse::Stage),
+        };
+        seen.iter().filter_map(of).collect()
+    }
+
     /// What an agent shows whose supervisor lives.
     fn alive(&mut self, key: &Key, site: &Site) -> Alive {
         let seen = site.seen();
@@ -443,6 +464,9 @@ impl<'a> Runner<'a> {
             spec.zip(seen.as_ref()).and_then(|(spec, seen)| self.filling.look(key, spec, seen, env::now()));
         if let Some(told) = told {
             return told;
+        }
+        if let Some(question) = seen.as_ref().and_then(|seen| seen.asks.clone()) {
+            return Alive::Asking { question };
         }
         let Some(worktree) = stage.map(|stage| self.ground.worktree(stage)) else { return Alive::Working };
         match self.vitals.look(key, site, seen.as_ref(), &worktree, env::now()) {

@@ -104,10 +104,29 @@ pub fn close(server: &str, dir: &Path) -> io::Result<()> {
     }
 }
 
+/// Types something into a terminal as a person would, on one line: what is no letter there is a command of the terminal.
+pub fn type_in(window: &Window, text: &str, dir: &Path) -> io::Result<()> {
+    let line: String = text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect();
+    let pane = format!("={}:", window.name);
+    for words in [&["-l", "--", line.as_str()][..], &["--", "Enter"]] {
+        let ran = say(&window.server, &[&["send-keys", "-t", &pane], words].concat(), dir)?;
+        if !ran.succeeded() {
+            return Err(io::Error::other(String::from_utf8_lossy(&ran.stderr).trim().to_owned()));
+        }
+    }
+    Ok(())
+}
+
 fn ask(server: &str, word: &str, dir: &Path) -> io::Result<exec::Ran> {
+    say(server, &[word], dir)
+}
+
+fn say(server: &str, words: &[&str], dir: &Path) -> io::Result<exec::Ran> {
+    let all = [&["-L", server], words].concat();
+    let args: Vec<&OsStr> = all.iter().map(OsStr::new).collect();
     exec::run(&Run {
         program: OsStr::new("tmux"),
-        args: &["-L".as_ref(), server.as_ref(), word.as_ref()],
+        args: &args,
         dir,
         env: &[],
         unset: &["TMUX", "TMUX_PANE"],

@@ -3,9 +3,10 @@
 
 use std::time::{Duration, Instant};
 
-use sprag_core::plan::seen::{Seen, Trouble};
+use sprag_core::plan::seen::{Seen, Spent, Trouble};
 use sprag_core::plan::stream::{Reader, Source};
 
+use super::asks::Asks;
 use super::site::Site;
 use super::talk::Tail;
 use super::watch::{Allowance, Watch};
@@ -20,10 +21,13 @@ pub struct Eyes {
     reader: Option<Reader>,
     heard: Seen,
     tail: Option<Tail>,
+    asks: Option<Asks>,
     allowance: Allowance,
     /// Something is not written down yet.
     is_stale: bool,
     next: Instant,
+    began: Instant,
+    nearly: Vec<Spent>,
     rung: Option<Fill>,
 }
 
@@ -35,14 +39,17 @@ enum Fill {
 }
 
 impl Eyes {
-    pub fn new(watch: &Watch) -> Eyes {
+    pub fn new(watch: &Watch, site: &Site) -> Eyes {
         Eyes {
             reader: watch.stream.map(|stream| Reader::new(stream, watch.window)),
             heard: Seen::default(),
             tail: watch.talk.clone().map(Tail::new),
+            asks: Asks::new(watch, site),
             allowance: watch.allowance,
             is_stale: false,
             next: Instant::now(),
+            began: Instant::now(),
+            nearly: Vec::new(),
             rung: None,
         }
     }
@@ -63,7 +70,8 @@ impl Eyes {
 
     /// How long nothing has to be done here.
     pub fn patience(&self, now: Instant) -> Option<Duration> {
-        (self.is_stale || self.tail.is_some()).then(|| self.next.saturating_duration_since(now))
+        (self.is_stale || self.tail.is_some() || self.asks.is_some())
+            .then(|| self.next.saturating_duration_since(now))
     }
 
     /// Writes down what is new, when its time has come.
@@ -74,24 +82,42 @@ impl Eyes {
         }
         self.next = now + PACE;
         self.read_on();
-        if std::mem::take(&mut self.is_stale) {
+        let is_nearly = self.is_nearly(now);
+        let has_asked = self.asks.as_mut().is_some_and(Asks::has_changed);
+        if std::mem::take(&mut self.is_stale) || has_asked || is_nearly {
+            let asks = self.asks.as_ref().and_then(Asks::asks).cloned();
+            let seen = Seen { asks, nearly: self.nearly.clone(), ..self.seen().clone() };
             // A full disk must not end an agent.
-            site.note_seen(disk, self.seen()).unwrap_or_default();
+            site.note_seen(disk, &seen).unwrap_or_default();
             self.ring(site);
+        }
+        if has_asked || is_nearly {
+            site.ring();
         }
     }
 
     /// At the end, in any case.
     pub fn close(mut self, site: &Site, disk: &dyn Disk, trouble: Option<Trouble>) -> Option<Seen> {
         self.read_on();
+        self.is_nearly(Instant::now());
         if let Some(reader) = &mut self.reader {
             reader.finish(env::now());
         }
         let mut seen = self.seen().clone();
         seen.trouble = trouble.or(seen.trouble);
         seen.wait = None;
+        seen.nearly = self.nearly.clone();
         site.note_seen(disk, &seen).unwrap_or_default();
         (seen != Seen::default()).then_some(seen)
+    }
+
+    /// Whether most of one more budget is used.
+    fn is_nearly(&mut self, now: Instant) -> bool {
+        let seconds = now.saturating_duration_since(self.began).as_secs();
+        let nearly = self.allowance.nearly(self.seen(), seconds);
+        let is_new = nearly.len() > self.nearly.len();
+        self.nearly = nearly;
+        is_new
     }
 
     pub fn is_over_budget(&self) -> bool {

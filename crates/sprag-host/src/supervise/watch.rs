@@ -4,7 +4,8 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use sprag_core::plan::seen::{Context, Seen};
+use sprag_core::plan::budget::Left;
+use sprag_core::plan::seen::{Context, Seen, Spent};
 use sprag_core::plan::spec::Stream;
 use sprag_core::text::Text;
 
@@ -61,6 +62,9 @@ pub struct Allowance {
     /// Per cent of the context. Whoever is over it is not ended: the next agent takes over.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<u8>,
+    /// What it may use before somebody is told that most of a budget is gone.
+    pub nearly_of_stage: Left,
+    pub nearly_of_run: Left,
 }
 
 impl Allowance {
@@ -69,6 +73,13 @@ impl Allowance {
         let Some(used) = seen.used else { return false };
         let is_over = |left: Option<u64>, used: u64| left.is_some_and(|left| used > left);
         is_over(self.tokens, used.tokens) || is_over(self.micros, used.micros.unwrap_or(0))
+    }
+
+    /// Budgets of which most is used after so many seconds.
+    pub fn nearly(&self, seen: &Seen, seconds: u64) -> Vec<Spent> {
+        let used = seen.used.unwrap_or_default();
+        let of = [(Spent::OfStage, &self.nearly_of_stage), (Spent::OfRun, &self.nearly_of_run)];
+        of.into_iter().filter(|(_, most)| most.is_reached(used, seconds)).map(|(of, _)| of).collect()
     }
 
     /// Four fifths of that.

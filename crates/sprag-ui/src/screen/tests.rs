@@ -44,6 +44,7 @@ fn board(rows: Vec<Stage>) -> Board {
         began: at,
         moved: at,
         target_held: None,
+        nearly: Vec::new(),
         rows,
         rest: Rest::default(),
     }

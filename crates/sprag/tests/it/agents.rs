@@ -4,11 +4,13 @@
 mod told;
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
+use std::process::Stdio;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::support::{Ran, SPRAG, Sandbox};
+use crate::support::{Ran, SPRAG, Sandbox, payload};
 
 /// What Claude Code prints, in `sh`: `said ID TOKENS` is an answer of the model that was asked with so many.
 const SPEECH: &str = r#"
@@ -332,4 +334,57 @@ fn in_tmux_an_agent_has_a_terminal_and_is_kept_like_any_other() {
     assert!(prompt.starts_with("Read the file /") && prompt.contains("briefs/p/a.md"), "{prompt}");
     let seen = &desk.exits()[0]["seen"];
     assert_eq!(seen["context"]["tokens"], 44_000, "{seen}");
+}
+
+#[test]
+fn who_asks_a_person_at_its_terminal_is_answered_there_and_goes_on() {
+    let mut desk = Desk::new();
+    if desk.sandbox.command("tmux").arg("-V").output().is_err() {
+        return;
+    }
+    let payload = |name: &str| {
+        let call = json!({"tool_name": "Bash", "tool_input": {"command": "make it"}});
+        payload("s-asking", name, &desk.sandbox.project.join(".worktrees/a"), call).to_string()
+    };
+    let script = format!(
+        "{SPRAG} hook claude >/dev/null <<'E'\n{}\nE\nread answer\n{SPRAG} hook claude >/dev/null <<'E'\n{}\nE\necho \"$answer\" >a; git add -A; git commit -qm a; cat {}",
+        payload("PermissionRequest"),
+        payload("PreToolUse"),
+        desk.pipe().display()
+    );
+    desk.sandbox.with_program("claude", &script);
+    desk.sandbox.vars.push(("TMUX_TMPDIR".to_owned(), desk.sandbox.home.display().to_string()));
+    let plan = desk.plan(&["client: claude", "mode: tmux"]);
+    let mut command = desk.sandbox.command(SPRAG);
+    command.arg("run").arg(plan).args(["--trust", "--foreground"]).stdin(Stdio::null());
+    let mut run = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut told = BufReader::new(run.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let mut until = |state: &str| assert!(told.any(|line| line.contains(state)), "it is never {state}");
+    until("asking");
+    let review = desk.sandbox.run(&["stage", "review", "a"]).stdout;
+    assert!(review.contains("may it use `Bash`: make it"), "{review}");
+    let said = desk.sandbox.run(&["stage", "resume", "a", "--answer", "yes, do"]);
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    until("running");
+    fs::write(desk.home("pipe"), "").unwrap();
+    until("done");
+    assert!(run.wait().unwrap().success());
+    assert_eq!(desk.git(&["show", "refs/sprag/p/trunk:a"]), "yes, do");
+}
+
+#[test]
+fn when_most_of_a_budget_is_used_somebody_is_told_once() {
+    let desk = Desk::new();
+    desk.speaks("init; said m1 45; [ $RUN = 1 ] && exit 1; said m2 30; work", &["budget: {tokens: 1000}"]);
+    let plan = fs::read_to_string(desk.home("plan.md")).unwrap();
+    let bounded = plan.replace("stages:", "backoff: 1s\nbudget: {tokens: 130}\nstages:");
+    fs::write(desk.home("plan.md"), bounded).unwrap();
+    desk.assert_merged(&desk.run());
+    let text = fs::read_to_string(desk.sandbox.store().join("run/plans/p.jsonl")).unwrap();
+    let told: Vec<&str> = text.lines().filter(|line| line.contains("budget.nearly")).collect();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].contains("\"run\""), "{told:?}");
+    assert_eq!(text.matches("/-/0/nearly").count(), 2, "it is begun to tell somebody, and done");
+    let status = desk.sandbox.run(&["status"]).stdout;
+    assert!(status.contains("80 % of the budget of the plan are used"), "{status}");
 }

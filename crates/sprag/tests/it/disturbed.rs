@@ -38,11 +38,73 @@ fn what_others_commit_and_what_does_not_go_is_told_and_the_target_is_left_alone(
     desk.git("commit -qam theirs");
     let theirs = desk.git("rev-parse main");
     pipe.go_on();
-    let (code, _, stderr) = desk.ended(run);
-    assert_eq!(code, 0, "all stages are merged");
+    let (code, stdout, stderr) = desk.ended(run);
+    assert_eq!(code, 1, "a person has to say something: {stdout}");
+    assert_eq!(desk.runs("a"), 4, "three sessions have tried in vain to bring both together");
+    let review = desk.sandbox.run(&["stage", "review", "@target-1"]);
+    assert!(review.stdout.contains("README"), "{}", review.stdout);
     assert!(stderr.contains("`main` has commits that do not go with the trunk: `README`"), "{stderr}");
     assert_eq!(desk.git("rev-parse main"), theirs);
     assert_eq!((desk.on_trunk("README"), desk.on_trunk("b")), ("ours".to_owned(), "b".to_owned()));
+}
+
+#[test]
+fn what_others_commit_and_what_conflicts_is_brought_together_by_a_session_that_is_told_of_it() {
+    let desk = Desk::new();
+    let pipe = desk.pipe("pipe");
+    let told = desk.sandbox.home.join("told");
+    // It also keeps a file that nobody else may change, which is theirs.
+    let script = format!(
+        "if grep -q '^# Brief: a plan, in conflict with its target' $SPRAG_BRIEF; then cp $SPRAG_BRIEF {}; git merge -q -X ours main; else echo ours >README; fi",
+        told.display()
+    );
+    desk.plan(&[
+        desk.stage("a", &[], &script, "grep -q ours README"),
+        desk.stage("b", &["a"], &format!("echo b >b; {}", pipe.wait()), "true"),
+    ]);
+    let run = desk.start_heard();
+    pipe.is_up();
+    desk.sandbox.write("README", "theirs\n");
+    desk.sandbox.write(".sprag/kept", "theirs\n");
+    desk.git("add -f README .sprag/kept");
+    desk.git("commit -qm theirs");
+    let theirs = desk.git("rev-parse main");
+    pipe.go_on();
+    let (code, stdout, stderr) = desk.ended(run);
+    assert_eq!(code, 0, "{stdout}{stderr}");
+    let brief = fs::read_to_string(told).unwrap();
+    assert!(brief.contains(&format!("Merge `{theirs}` into this branch. Both changed:")), "{brief}");
+    assert!(brief.contains("README"), "{brief}");
+    let on_trunk = ["README", "b", ".sprag/kept"].map(|path| desk.on_trunk(path));
+    assert_eq!(on_trunk, ["ours", "b", "theirs"]);
+    desk.assert_all_landed_was_tested();
+    desk.git("merge -q --ff-only refs/sprag/p/trunk");
+    assert!(!desk.sandbox.project.join(".worktrees/@target-1").exists(), "and nothing is left of it");
+}
+
+#[test]
+fn what_somebody_merges_by_hand_needs_no_session_any_more() {
+    let desk = Desk::new();
+    let (pipe, other) = (desk.pipe("pipe"), desk.pipe("other"));
+    let script =
+        format!("if [ $SPRAG_STAGE = a ]; then echo ours >README; else {}; sleep 600; fi", other.wait());
+    desk.plan(&[
+        desk.stage("a", &[], &script, "true"),
+        desk.stage("b", &["a"], &format!("echo b >b; {}", pipe.wait()), "true"),
+    ]);
+    let run = desk.start_heard();
+    pipe.is_up();
+    desk.sandbox.write("README", "theirs\n");
+    desk.git("commit -qam theirs");
+    // What makes the loop look is the other stage.
+    pipe.go_on();
+    other.is_up();
+    desk.git("merge -q -X theirs refs/sprag/p/trunk");
+    desk.sandbox.run(&["stage", "hold", "@target-1"]);
+    let (code, stdout, stderr) = desk.ended(run);
+    assert_eq!(code, 0, "{stdout}{stderr}");
+    assert_eq!((desk.on_trunk("README"), desk.on_trunk("b")), ("ours".to_owned(), "b".to_owned()));
+    desk.assert_all_landed_was_tested();
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::fs;
 
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
 
 use crate::desk::Desk;
 
@@ -164,4 +165,43 @@ fn a_resolver_stays_in_the_scope_of_its_stage() {
     assert_eq!(ran.code, 1, "{}{}", ran.stdout, ran.stderr);
     assert!(ran.stdout.lines().any(|line| line.ends_with("review")), "{}", ran.stdout);
     assert!(!desk.git("ls-tree --name-only refs/sprag/p/trunk").contains("outside"));
+}
+
+#[test]
+fn who_took_longest_in_an_earlier_run_is_begun_first_in_the_next() {
+    let desk = Desk::new();
+    let slow = desk
+        .stage("slow", &[], "date +%N >slow", "true")
+        .replace("    acceptance", "    type: integration-verify\n    acceptance");
+    let begun = |stages: &[String]| {
+        desk.plan(stages);
+        let ran = desk.run_with(&["--slots", "1"]);
+        assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+        desk.git("merge -q --ff-only refs/sprag/p/trunk");
+        let begins = |record: &&Value| record["body"]["effect"]["effect"] == "add_worktree";
+        let records = desk.records();
+        records.iter().find(begins).unwrap()["body"]["effect"]["stage"].as_str().unwrap().to_owned()
+    };
+    begun(std::slice::from_ref(&slow));
+    // It has taken an age: all that follows its beginning was written down that much later.
+    let mut has_begun = false;
+    let lines: Vec<String> = desk
+        .records()
+        .into_iter()
+        .map(|mut record| {
+            if has_begun {
+                let at = record["at"].as_str().unwrap().replacen("20", "21", 1);
+                record["at"] = at.into();
+            }
+            has_begun |= record["body"]["effect"]["effect"] == "add_worktree";
+            format!("{record}\n")
+        })
+        .collect();
+    fs::write(desk.sandbox.store().join("run/plans/p.jsonl"), lines.concat()).unwrap();
+    let stages = [
+        desk.stage("deep", &[], "date +%N >deep", "true"),
+        desk.stage("deeper", &["deep"], "date +%N >deeper", "true"),
+        slow,
+    ];
+    assert_eq!(begun(&stages), "slow");
 }

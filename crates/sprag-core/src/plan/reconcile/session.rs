@@ -116,6 +116,10 @@ impl Next<'_> {
         }
         match self.alive(session) {
             Some(Alive::Working) => self.answer(id, standing, session),
+            // It asks until it has heard the answer.
+            Some(Alive::Asking { question }) if standing.is_answered(question) => {
+                self.answer(id, standing, session);
+            }
             Some(Alive::Filling { about, .. }) if self.run.is_nudged(session, *about) => {
                 self.answer(id, standing, session);
             }

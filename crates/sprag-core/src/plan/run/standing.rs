@@ -152,6 +152,8 @@ impl Standing {
         }
         self.brief = match (&self.stage, &to) {
             (Stage::MergeHeld { .. }, Stage::Ready(_)) => Brief::Merge,
+            // Whoever tries it again is told the same.
+            (Stage::Conflicted { .. }, Stage::Conflicted { .. }) => self.brief,
             (_, Stage::Conflicted { .. }) => Brief::MergeConflict,
             (Stage::Waiting { .. }, Stage::Ready(_)) => Brief::Stage,
             (_, Stage::Ready(turn)) if turn.carry.is_some() => Brief::Stage,
@@ -197,6 +199,11 @@ impl Standing {
     /// An answer that no agent was told.
     pub fn untold(&self) -> Option<&str> {
         self.answers.get(self.told).map(|answer| answer.text.as_str())
+    }
+
+    /// Somebody has answered this, though its agent may not have heard yet.
+    pub fn is_answered(&self, question: &Text<1000>) -> bool {
+        self.answers.last().is_some_and(|last| last.to.as_ref() == Some(question))
     }
 
     /// An agent is at work for it, or about to be.

@@ -140,6 +140,7 @@ pub(super) fn happenings() -> Vec<Happened> {
         Happened::Landed { merged },
         Happened::Queued { verified: verified(), entry: 3 },
         Happened::Raised { case: Case::Red },
+        Happened::Overtaken,
         Happened::Told(Word::Hold),
         Happened::Told(Word::Release),
         Happened::Told(Word::Retry),

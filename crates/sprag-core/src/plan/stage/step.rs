@@ -1,5 +1,7 @@
 //! The one relation between the states of a stage.
 
+use crate::text::Text;
+
 use super::{Case, Failure, Happened, Phase, Stage, Turn, Word, Work};
 
 /// What became of a stage.
@@ -171,6 +173,10 @@ pub fn step(stage: &Stage, happened: &Happened) -> Stepped {
             Stage::Waiting { .. } | Stage::Ready(_) | Stage::Blocked { .. },
             H::Told(Word::Skip { by, why }),
         ) => Stage::Skipped { by: by.clone(), why: why.clone() },
+
+        (stage, H::Overtaken) if !stage.is_over() => {
+            Stage::Skipped { by: Text::new("sprag"), why: Text::new("it was done by others") }
+        }
 
         (
             Stage::Waiting { .. }

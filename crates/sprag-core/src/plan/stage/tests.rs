@@ -19,16 +19,16 @@ fn these_moves_there_are_and_no_others() {
     assert_eq!(
         told,
         [
-            "asking > blocked, handing off, ready, running",
+            "asking > blocked, handing off, ready, running, skipped",
             "blocked > ready, skipped",
-            "conflicted > blocked, merging, ready, review",
-            "failing > blocked, ready, review, running",
-            "handing off > blocked, ready",
-            "merge held > merging, ready, review",
-            "merging > conflicted, done, merge held, ready",
+            "conflicted > blocked, merging, ready, review, skipped",
+            "failing > blocked, ready, review, running, skipped",
+            "handing off > blocked, ready, skipped",
+            "merge held > merging, ready, review, skipped",
+            "merging > conflicted, done, merge held, ready, skipped",
             "ready > blocked, running, skipped",
             "review > blocked, failing, merging, ready, running, skipped",
-            "running > asking, blocked, failing, handing off, merging, ready, review",
+            "running > asking, blocked, failing, handing off, merging, ready, review, skipped",
             "waiting > ready, skipped",
         ]
     );

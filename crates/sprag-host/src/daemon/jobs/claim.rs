@@ -10,12 +10,12 @@ use sprag_core::plan::verify::{self, What};
 use sprag_core::text::{Text, quoted};
 
 use super::super::behind::{Behind, Of};
-use super::super::protected;
+use super::super::protected::{self, Right};
 use super::super::verification::{self, Place};
 use super::{Job, Wrong, failed};
 use crate::disk::Disk;
 use crate::env;
-use crate::git::landing;
+use crate::git::landing::{self, Refused};
 use crate::git::worktrees;
 
 /// Whose commands look at work: where they run, and how they are kept.
@@ -80,7 +80,16 @@ impl Job {
         {
             return Ok(Some(format!("`{}` is not merged into the branch", against.0)));
         }
-        if let Some(damage) = protected::damage(worktree, &self.ground.trunk(), head, spec.kind)? {
+        if let Some(owed) = &self.owed
+            && !landing::contains(worktree, owed.0.as_str(), head)?
+        {
+            let target = self.ground.target_name();
+            return Ok(Some(format!(
+                "`{}`, which was put on `{target}`, is not merged into the branch",
+                owed.0
+            )));
+        }
+        if let Some(damage) = self.damaged(worktree, &self.ground.trunk(), head, spec)? {
             return Ok(Some(damage));
         }
         // What came in with a merge of the trunk is not the stage's.
@@ -96,6 +105,18 @@ impl Job {
             outside.len(),
             quoted(first)
         )))
+    }
+
+    /// Protected files that are neither as the trunk has them nor as somebody put them on the target.
+    pub(super) fn damaged(
+        &self,
+        dir: &Path,
+        trunk: &str,
+        head: &str,
+        spec: &StageSpec,
+    ) -> Result<Option<String>, Refused> {
+        let theirs = self.owed.as_ref().map(|owed| owed.0.as_str());
+        protected::damage(dir, trunk, head, &Right { kind: spec.kind, theirs })
     }
 
     pub(super) fn looking<T>(

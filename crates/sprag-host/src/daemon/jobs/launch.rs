@@ -111,6 +111,8 @@ impl Job {
                 micros: left.micros,
                 seconds: left.seconds,
                 context: Some(spec.context_budget),
+                nearly_of_stage: budget::until_nearly(&spec.budget, &own),
+                nearly_of_run: budget::until_nearly(&self.budget, &all),
             },
             screen,
             window: window(&all, spec),

@@ -11,7 +11,6 @@ use sprag_core::plan::world::Target;
 use sprag_core::text::{Text, quoted};
 
 use super::super::look;
-use super::super::protected;
 use super::super::verification;
 use super::claim::Whose;
 use super::{Ground, Job, Wrong};
@@ -113,7 +112,7 @@ impl Job {
                 "merged, it would change {count} files outside of its scope, the first is `{first}`"
             )));
         }
-        Ok(protected::damage(root, &on, head.0.as_str(), spec.kind)?)
+        Ok(self.damaged(root, &on, head.0.as_str(), spec)?)
     }
 }
 

@@ -8,7 +8,7 @@ use sprag_core::plan::record::{About, Outcome};
 use sprag_core::plan::stage::{Key, StageId};
 
 use super::super::diary::Diary;
-use super::super::nudges;
+use super::super::{nudges, tmux};
 use super::Job;
 use crate::disk::Disk;
 use crate::env::Env;
@@ -32,12 +32,21 @@ impl Job {
         match about {
             // Whoever claims waits for what comes of it, and has heard it by now.
             About::Report => {}
+            About::Answer if self.has_typed(session, text) => {}
             About::Answer | About::Notes | About::Handoff => {
                 let store = self.ground.run.parent().unwrap_or(&self.ground.run);
                 nudges::leave(store, disk, stage.as_str(), &self.ground.site(session), &self.key, text)?;
             }
         }
         Ok(Outcome::Done)
+    }
+
+    /// Whoever shows a question at its terminal calls no hook before it is answered there: so it is typed for the person.
+    fn has_typed(&self, session: &Key, text: &str) -> bool {
+        let site = self.ground.site(session);
+        let is_shown = site.seen().is_some_and(|seen| seen.asks.is_some());
+        let window = site.window().filter(|_| is_shown);
+        window.is_some_and(|window| tmux::type_in(&window, text, &self.ground.root).is_ok())
     }
 
     /// A person who cannot be told by it finds it in `sprag status` all the same: no run waits for that.

@@ -1,0 +1,120 @@
+//! Whether an agent waits for a person, from what its hooks have written down: it has asked whether it may do something, or
+//! what it should do, and nothing has happened since. Only a client with a terminal waits; without one it is refused.
+
+use serde_json::Value;
+
+use crate::event::EventKind;
+use crate::log::Record;
+use crate::text::Text;
+use crate::tool;
+
+/// A client tells so that it shows such a question, some seconds after it was asked.
+const SHOWN: &str = "permission_prompt";
+
+/// What it asks, from its last records, the newest first. Those that are no event of its client say nothing.
+pub fn asked<'a>(records: impl IntoIterator<Item = &'a Record>) -> Option<Text<1000>> {
+    let mut shown = None;
+    for record in records {
+        match told(record) {
+            Told::Nothing => {}
+            Told::Shown(message) => shown = shown.or(Some(message)),
+            Told::Asked(question) => return Some(question),
+            Told::Went => break,
+        }
+    }
+    shown
+}
+
+enum Told {
+    /// It is no event.
+    Nothing,
+    Shown(Text<1000>),
+    Asked(Text<1000>),
+    /// Its agent does something.
+    Went,
+}
+
+fn told(record: &Record) -> Told {
+    let Some(kind) = EventKind::ALL.into_iter().find(|kind| kind.name() == record.kind) else {
+        return Told::Nothing;
+    };
+    let text = |name: &str| record.body[name].as_str().unwrap_or_default();
+    // What was answered for the person is asked nobody.
+    let is_open = !matches!(text("verdict"), "allow" | "hold");
+    match kind {
+        EventKind::PermissionAsked if is_open => {
+            Told::Asked(Text::new(format!("may it use `{}`: {}", text("tool"), text("input"))))
+        }
+        EventKind::ToolRequested if is_open && tool::is_question(text("tool")) => {
+            Told::Asked(question(text("input")))
+        }
+        EventKind::Noticed if text("what") == SHOWN => Told::Shown(Text::new(text("message"))),
+        EventKind::Noticed | EventKind::Tick | EventKind::Reported => Told::Nothing,
+        EventKind::SessionStarted
+        | EventKind::Prompted
+        | EventKind::ToolRequested
+        | EventKind::PermissionAsked
+        | EventKind::ToolFinished
+        | EventKind::StopRequested
+        | EventKind::SubagentStarted
+        | EventKind::SubagentStopped
+        | EventKind::TaskCompleting
+        | EventKind::Compacting
+        | EventKind::SessionEnded => Told::Went,
+    }
+}
+
+/// The questions of a call in words; as it stands there, where it is cut or has another form.
+fn question(input: &str) -> Text<1000> {
+    let read: Value = serde_json::from_str(input).unwrap_or_default();
+    let all = read["questions"].as_array().into_iter().flatten();
+    let asked: Vec<&str> = all.filter_map(|one| one["question"].as_str()).collect();
+    Text::new(if asked.is_empty() { input.to_owned() } else { asked.join(" ") })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::time::Timestamp;
+
+    /// The newest last, as they are written.
+    fn asks(records: &[(&str, Value)]) -> Option<String> {
+        let at = Timestamp::from_millis(0);
+        let records: Vec<Record> =
+            records.iter().map(|(kind, body)| Record::new(kind, at, body.clone())).collect();
+        asked(records.iter().rev()).map(|question| question.to_string())
+    }
+
+    fn call(tool: &str, input: &str, verdict: &str) -> Value {
+        json!({"tool": tool, "input": input, "verdict": verdict})
+    }
+
+    #[test]
+    fn who_has_asked_and_done_nothing_since_waits() {
+        let permission = ("permission.asked", call("Bash", "rm x", "pass"));
+        let shown = ("noticed", json!({"what": "permission_prompt", "message": "needs you"}));
+        let went = ("tool.finished", call("Bash", "rm x", "pass"));
+        let asks_rm = Some("may it use `Bash`: rm x".to_owned());
+        assert_eq!(asks(std::slice::from_ref(&permission)), asks_rm);
+        assert_eq!(asks(&[permission.clone(), shown.clone()]), asks_rm, "what is asked says more");
+        assert_eq!(asks(&[permission.clone(), ("snapshot", json!({}))]), asks_rm);
+        assert_eq!(asks(&[permission.clone(), went.clone()]), None);
+        assert_eq!(asks(&[went, shown]), Some("needs you".to_owned()));
+        assert_eq!(asks(&[("noticed", json!({"what": "idle_prompt", "message": "m"}))]), None);
+        assert_eq!(asks(&[]), None);
+        for answered in ["allow", "hold"] {
+            assert_eq!(asks(&[("permission.asked", call("Bash", "rm x", answered))]), None);
+        }
+    }
+
+    #[test]
+    fn a_question_is_told_in_its_words() {
+        let input = json!({"questions": [{"question": "Which one?"}, {"question": "And why?"}]}).to_string();
+        let one = |input: &str| asks(&[("tool.requested", call("AskUserQuestion", input, "pass"))]);
+        assert_eq!(one(&input), Some("Which one? And why?".to_owned()));
+        assert_eq!(one("{\"questions\":[{\"que"), Some("{\"questions\":[{\"que".to_owned()));
+        assert_eq!(asks(&[("tool.requested", call("Bash", "ls", "pass"))]), None);
+    }
+}
