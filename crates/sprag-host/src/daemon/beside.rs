@@ -22,11 +22,11 @@ pub enum Runner {
     Unknown,
 }
 
-pub fn runner(run: &Path, board: &Board) -> Runner {
+pub fn runner(run: &Path, plan: &str) -> Runner {
     match (reign::ruler(run), begin::ruled(run)) {
         (Ok(None), _) => Runner::Nobody,
-        (Ok(Some(_)), Some(plan)) if plan == board.plan.as_str() => Runner::This,
-        (Ok(Some(_)), Some(plan)) => Runner::Other { plan },
+        (Ok(Some(_)), Some(ruled)) if ruled == plan => Runner::This,
+        (Ok(Some(_)), Some(ruled)) => Runner::Other { plan: ruled },
         // Whoever is confined may not see it.
         (Ok(Some(_)), None) | (Err(_), _) => Runner::Unknown,
     }

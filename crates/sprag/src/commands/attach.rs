@@ -3,6 +3,7 @@
 use sprag_core::terminal::KNOWN;
 use sprag_host::daemon::jobs::site_of;
 use sprag_host::exec;
+use sprag_host::supervise::site::Probe;
 
 use super::shown::{self, Shown};
 use super::{Cx, Ending, Outcome, check_not_agent, logs};
@@ -37,7 +38,13 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
 pub fn attach(shown: &Shown, stage: &str, cx: &Cx) -> Outcome {
     let row = shown.stage(stage)?;
     let session = row.agent.session().ok_or_else(|| Failure::no_agent_yet(stage))?;
-    let Some(window) = site_of(&shown.dir, session).window() else { return logs::follow(shown, row) };
+    let site = site_of(&shown.dir, session);
+    let window = match site.probe() {
+        // Its terminal went with it, and what it printed is there.
+        Ok(Probe::Ended(_) | Probe::Died) => None,
+        Ok(Probe::Running | Probe::Nothing) | Err(_) => site.window(),
+    };
+    let Some(window) = window else { return logs::follow(shown, row) };
     // Whoever is in that terminal speaks to the agent as a person.
     check_not_agent(&cx.places()?)?;
     // Exactly this one: a name alone would also be the beginning of others.

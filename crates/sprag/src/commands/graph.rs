@@ -5,7 +5,7 @@ use sprag_core::plan::drawing;
 use sprag_core::plan::run::Run;
 use sprag_core::plan::spec::StageSpec;
 use sprag_core::plan::view::State;
-use sprag_host::daemon::log;
+use sprag_host::daemon::{beside, log};
 
 use super::{Cx, Outcome, show, shown};
 use crate::failure::Failure;
@@ -32,6 +32,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     let listed = shown::listed(cx, args.plan.as_deref())?;
     let run = log::read(&listed.log).map_err(|error| Failure::run_unread(&error))?;
     let run = run.ok_or_else(|| Failure::no_run(args.plan.as_deref()))?;
+    let nobody = shown::nobody(&beside::runner(&shown::dir(cx)?, &listed.plan), &listed.plan);
     let plan = run.plan();
     let labelled = |stage: &StageSpec| format!("{}: {}", stage.id.as_str(), state(&run, stage).name());
     show(
@@ -55,7 +56,13 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
         || match (args.dot, args.mermaid) {
             (true, _) => output::text_raw(&drawing::dot(plan, labelled)),
             (_, true) => output::text_raw(&drawing::mermaid(plan, labelled)),
-            (false, false) => draw(&run),
+            (false, false) => {
+                draw(&run);
+                if let (false, Some((told, next))) = (run.is_over(), nobody) {
+                    output::line(told);
+                    output::next(next);
+                }
+            }
         },
     )
 }

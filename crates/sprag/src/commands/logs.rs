@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use sprag_core::plan::stage::Key;
 use sprag_core::plan::view::Row;
+use sprag_host::daemon::beside;
 use sprag_host::daemon::jobs::site_of;
 use sprag_host::daemon::printed::Printed;
 use sprag_host::daemon::watch::Watch;
@@ -14,6 +15,7 @@ use sprag_host::supervise::site::{Probe, Site};
 use super::shown::{self, Shown};
 use super::{Cx, Ending, Outcome};
 use crate::failure::Failure;
+use crate::output;
 use telling::{Form, Past, Teller};
 
 /// Tell what happened in a run, and what the agents of a stage printed
@@ -59,6 +61,13 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     };
     let mut teller = Teller::new(&shown, row, form, past);
     teller.records().map_err(|error| Failure::run_unread(&error))?;
+    if args.follow && !teller.is_over() {
+        let plan = shown.listed.plan.as_str();
+        if let Some((told, next)) = shown::nobody(&beside::runner(&shown.dir, plan), plan) {
+            output::note(format!("sprag: {told}"));
+            output::note_next(next);
+        }
+    }
     match (args.follow, row) {
         (false, _) => teller.rest(),
         (true, Some(row)) => follow_stage(&shown, row, &mut teller),

@@ -69,10 +69,11 @@ pub fn stage_of(cx: &Cx, named: Option<&str>, command: &str) -> Result<(PathBuf,
     let stage = StageId::new(&id);
     match active::of_stage(&run, &stage)? {
         Some(active) => Ok((run, active, stage)),
-        None => {
-            let runs = active::runs(&run)?;
-            let known = runs.iter().flat_map(Run::standings).map(|(id, _)| id.as_str().to_owned());
-            Err(Failure::stage_not_run(&id, &known.collect::<Vec<_>>()))
-        }
+        None => Err(Failure::stage_not_run(&id, &known(&active::runs(&run)?))),
     }
+}
+
+/// Stages that could have been meant.
+pub fn known(runs: &[Run]) -> Vec<String> {
+    runs.iter().flat_map(Run::standings).map(|(id, _)| id.as_str().to_owned()).collect()
 }

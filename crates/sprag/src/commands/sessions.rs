@@ -10,6 +10,7 @@ use sprag_core::view::Sessions;
 use sprag_host::daemon::jobs::site_of;
 use sprag_host::daemon::{log, view};
 use sprag_host::projections;
+use sprag_host::supervise::site::{Probe, Site};
 
 use super::{Cx, Outcome, show, shown};
 use crate::failure::Failure;
@@ -34,6 +35,7 @@ struct Agent {
     plan: String,
     began: Option<Timestamp>,
     ended: Option<Timestamp>,
+    state: &'static str,
     /// What its client calls the session.
     client_session: Option<Text<100>>,
 }
@@ -78,14 +80,13 @@ fn tell(agents: &[Agent]) {
     }
     let time = |at: Option<Timestamp>| at.map_or("-".to_owned(), |at| at.to_string());
     let cells = agents.iter().map(|agent| {
-        let state = if agent.ended.is_some() { "ended" } else { "open" };
         vec![
             agent.session_id.clone(),
             agent.plan.clone(),
             agent.stage_id.clone(),
             time(agent.began),
             time(agent.ended),
-            state.to_owned(),
+            agent.state.to_owned(),
         ]
     });
     output::table(&["agent", "plan", "stage", "began", "ended", "state"], &cells.collect::<Vec<_>>());
@@ -105,10 +106,23 @@ fn agents(cx: &Cx, limit: usize) -> Result<Vec<Agent>, Failure> {
     Ok(found
         .into_iter()
         .map(|(mut agent, key)| {
-            agent.client_session = site_of(&dir, &key).seen().and_then(|seen| seen.client_session);
+            let site = site_of(&dir, &key);
+            agent.client_session = site.seen().and_then(|seen| seen.client_session);
+            if agent.ended.is_none() {
+                agent.state = standing(&site);
+            }
             agent
         })
         .collect())
+}
+
+/// Of one whose end is not on record: a daemon that was killed has not seen it.
+fn standing(site: &Site) -> &'static str {
+    match site.probe() {
+        Ok(Probe::Running) => "at work",
+        Ok(Probe::Ended(_) | Probe::Died) => "gone",
+        Ok(Probe::Nothing) | Err(_) => "open",
+    }
 }
 
 fn of_run(timed: &Timed, plan: &str) -> Vec<(Agent, Key)> {
@@ -120,6 +134,7 @@ fn of_run(timed: &Timed, plan: &str) -> Vec<(Agent, Key)> {
             plan: plan.to_owned(),
             began: timed.session(key),
             ended: run.ended(key).map(|(_, at)| *at),
+            state: "ended",
             client_session: None,
         };
         (agent, key.clone())

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use sprag_core::plan::seen::Seen;
 use sprag_core::plan::stage::Key;
 use sprag_core::plan::view::{Board, Row, View};
+use sprag_core::text::{quoted, shell_word};
 use sprag_core::time::Timestamp;
+use sprag_host::daemon::beside::Runner;
 use sprag_host::daemon::view::{self, Listed, Want};
 
 use super::Cx;
@@ -65,6 +67,18 @@ fn choose(dir: &Path, plan: Option<&str>) -> Result<Option<(Listed, Vec<String>)
     };
     let listed = all.remove(at);
     Ok(Some((listed, all.into_iter().map(|it| it.plan).collect())))
+}
+
+/// Nothing moves while nobody runs a plan, which no state of a stage tells: what is told then, and what helps.
+pub fn nobody(runner: &Runner, plan: &str) -> Option<(String, String)> {
+    match runner {
+        Runner::Nobody => Some(("nobody runs it".to_owned(), format!("sprag resume {}", shell_word(plan)))),
+        Runner::Other { plan: other } => Some((
+            format!("nobody runs it while plan `{}` is run", quoted(other)),
+            format!("sprag status --plan {}", shell_word(other)),
+        )),
+        Runner::This | Runner::Unknown => None,
+    }
 }
 
 pub fn need(cx: &Cx, plan: Option<&str>) -> Result<Shown, Failure> {

@@ -115,7 +115,7 @@ impl Beside {
             true => Landed::look(world.places.worktree.as_deref(), board),
             false => Landed::Unknown,
         };
-        Beside { runner: beside::runner(&shown.dir, board), landed }
+        Beside { runner: beside::runner(&shown.dir, board.plan.as_str()), landed }
     }
 }
 

@@ -52,7 +52,11 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
         || {
             if rows.is_empty() {
                 output::line("no run has a worktree here");
-                return;
+                let is_over = runs.iter().all(|(_, board)| board.is_over());
+                return match is_over {
+                    true => output::next("sprag run plan.md"),
+                    false => output::next("sprag status --why"),
+                };
             }
             let cells: Vec<Vec<String>> = rows.iter().map(cells).collect();
             output::table(&["stage", "state", "branch", "head", "holds", "path"], &cells);

@@ -42,6 +42,19 @@ fn a_plan_is_run_again_only_after_what_was_merged_has_landed() {
 }
 
 #[test]
+fn where_the_target_has_followed_nobody_is_told_to_land() {
+    let desk = Desk::new();
+    desk.git("checkout -q -b elsewhere");
+    desk.plan(&[desk.stage("a", &[], "echo a >a", "test -f a")]);
+    let ran = desk.run();
+    assert!(ran.stdout.ends_with("`main` has all that was merged\n"), "{}", ran.stdout);
+    let shown = desk.sandbox.run(&["stage", "review", "a"]).stdout;
+    assert!(shown.starts_with("stage `a` of plan `p` is done\n"), "{shown}");
+    let unknown = desk.sandbox.run(&["stage", "review", "b"]).stderr;
+    assert!(unknown.contains("has a stage `b`; there are `a`\n"), "{unknown}");
+}
+
+#[test]
 fn a_conflict_is_resolved_by_a_session_that_is_told_of_it() {
     let desk = Desk::new();
     let script = |id: &str| {

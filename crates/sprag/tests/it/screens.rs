@@ -230,6 +230,8 @@ fn a_graph_shows_levels_and_states() {
       ● view    running     <- model
     level 2
       ○ all  waiting     <- view, server, docs
+    nobody runs it
+      next: sprag resume p
     ");
     assert_snapshot!(scene.sandbox.run(&["graph", "--mermaid"]).told(&scene.sandbox), @r#"
     exit 0
@@ -282,11 +284,16 @@ fn sessions_and_worktrees_of_runs_are_listed() {
     r1/view/1/spawn.0   p     view   TIME  -                         open
     r1/model/1/spawn.0  p     model  TIME  TIME  ended
     ");
-    assert_eq!(sandbox.json(&["sessions", "--json"])["agents"].as_array().unwrap().len(), 3);
+    let session = Key(Text::new("r1/view/1/spawn.0"));
+    fs::write(scene.site(&session).dir().join("claim"), "").unwrap();
+    let agents = sandbox.json(&["sessions", "--json"])["agents"].as_array().unwrap().clone();
+    let states: Vec<&str> = agents.iter().filter_map(|agent| agent["state"].as_str()).collect();
+    assert_eq!(states, ["open", "gone", "ended"], "nobody was there to see that one go");
     assert_snapshot!(sandbox.run(&["worktrees"]).told(sandbox), @"
     exit 0
     --- stdout
     no run has a worktree here
+      next: sprag status --why
     ");
     sandbox.write("README", "x\n");
     for args in ["add -A", "commit -qm start", "worktree add -q -b sprag/view/work .worktrees/view"] {
@@ -414,6 +421,7 @@ fn enter_goes_where_the_agent_is() {
     fs::write(site.dir().join("claim"), "").unwrap();
     pane.shows("ended with");
     assert!(pane.is_given_back());
+    fs::remove_file(site.dir().join("claim")).unwrap();
     // One with a terminal is gone to by tmux itself, which refuses to be started within itself.
     site.note_window(&RealDisk, &window).unwrap();
     let ran = scene.sandbox.run(&["attach", "view"]);

@@ -28,7 +28,13 @@ pub fn rested(ground: &Ground, rest: Rest, is_json: bool) -> Outcome {
         Rest::Gone => (Vec::new(), Vec::new(), Ending::No),
         Rest::Over => {
             let merged = format!("{}: `{}`", counted(&run), ground.trunk());
-            (vec![merged], vec![format!("sprag land {}", ground.plan)], Ending::Done)
+            let target = ground.target.trim_start_matches("refs/heads/");
+            match begin::has_landed(&ground.root, &ground.trunk(), &ground.target).map_err(Cannot::from)? {
+                true => {
+                    (vec![merged, format!("`{target}` has all that was merged")], Vec::new(), Ending::Done)
+                }
+                false => (vec![merged], vec![format!("sprag land {}", ground.plan)], Ending::Done),
+            }
         }
         Rest::Waits => {
             let (lines, next) = waiting(&run);

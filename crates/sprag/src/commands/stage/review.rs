@@ -9,9 +9,10 @@ use sprag_core::plan::said::Name;
 use sprag_core::plan::stage::{Stage, StageId};
 use sprag_core::text::shell_word;
 use sprag_host::daemon::jobs::{site_of, worktree_of};
-use sprag_host::daemon::{begin, ends, reign};
+use sprag_host::daemon::{active, begin, ends, reign};
 use sprag_host::supervise::site::Probe;
 
+use super::super::note::known;
 use super::super::{Cx, Ending, Outcome};
 use crate::failure::Failure;
 use crate::output;
@@ -28,8 +29,15 @@ pub fn run(cx: &Cx, stage: &str) -> Outcome {
             *run = ends::settled(run.clone(), &root, &folder)?;
         }
     }
+    // One of a run that is over can be looked at, too.
+    if active.iter().all(|(_, run)| run.standing(&id).is_none()) {
+        let over = active::of_stage(&folder, &id)?;
+        active.extend(over.map(|run| (run.plan().head.name.to_string(), run)));
+    }
     let found = active.iter().find_map(|(plan, run)| Some((plan, run.standing(&id)?, asked(run, &id)?)));
-    let Some((plan, standing, asked)) = found else { return Err(Failure::no_run_of_stage(stage)) };
+    let Some((plan, standing, asked)) = found else {
+        return Err(Failure::stage_not_run(stage, &known(&active::runs(&folder)?)));
+    };
     let attempt = match standing.stage.attempt() {
         0 => String::new(),
         attempt => format!(", attempt {attempt}"),

@@ -2,9 +2,9 @@
 
 use sprag_core::plan::view::words::elapsed;
 use sprag_core::plan::view::{Agent, Line, State, View};
-use sprag_core::text::{one_line, shell_word};
-use sprag_host::daemon::beside::Runner;
+use sprag_core::text::one_line;
 
+use super::super::shown::nobody;
 use super::{Beside, Reasons};
 use crate::output;
 
@@ -17,7 +17,13 @@ pub fn tell(view: &View<'_>, beside: &Beside, reasons: Reasons) {
         left_out(view);
     }
     landed(view, beside);
-    nobody(view, &beside.runner);
+    if !view.board.is_over() {
+        let lines = nobody(&beside.runner, view.board.plan.as_str());
+        lines.into_iter().for_each(|(told, next)| {
+            output::line(told);
+            output::next(next);
+        });
+    }
 }
 
 fn agents(view: &View<'_>) {
@@ -85,21 +91,4 @@ fn named(ids: &[&str]) -> String {
         named.push(format!("{} more", ids.len() - NAMED));
     }
     named.join(", ")
-}
-
-/// Nothing moves while nobody runs it, which no state of a stage tells.
-fn nobody(view: &View<'_>, runner: &Runner) {
-    let plan = &view.board.plan;
-    match runner {
-        _ if view.board.is_over() => {}
-        Runner::Nobody => {
-            output::line("nobody runs it");
-            output::next(format!("sprag resume {plan}"));
-        }
-        Runner::Other { plan: other } => {
-            output::line(format!("nobody runs it while plan `{other}` is run"));
-            output::next(format!("sprag status --plan {}", shell_word(other)));
-        }
-        Runner::This | Runner::Unknown => {}
-    }
 }
