@@ -5,6 +5,7 @@ pub mod chance;
 pub mod daemon;
 mod landing;
 mod limits;
+mod reviews;
 pub mod truth;
 
 /// What runs came to.

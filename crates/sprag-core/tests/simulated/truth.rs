@@ -14,6 +14,7 @@ use sprag_core::text::Text;
 use sprag_core::time::Timestamp;
 
 use super::chance::Chance;
+use super::reviews;
 
 /// What others put on the target goes by this name.
 const FOREIGN: &str = "foreign";
