@@ -262,6 +262,7 @@ fn configuration_shows_where_every_value_comes_from() {
     memory.judge                        default      []
     memory.judge_seconds                default      120
     notes.debts                         default      true
+    notify.command                      default      []
     policy.judge                        default      []
     policy.judge_confidence             default      0.7
     policy.judge_seconds                default      2
