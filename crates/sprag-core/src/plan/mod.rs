@@ -36,6 +36,7 @@ pub mod spans;
 pub mod spec;
 pub mod stage;
 pub mod stream;
+pub mod stuck;
 pub mod stub;
 pub mod telling;
 pub mod template;

@@ -50,6 +50,7 @@ pub fn reconcile(run: &Run, world: &World, now: Timestamp) -> Vec<Action> {
     }
     next.promote();
     next.budgets();
+    next.stuck();
     next.wake(&schedule);
     next.actions
 }
@@ -341,6 +342,16 @@ impl Next<'_> {
             };
             let text = Text::new(format!("{whose}{}", telling::nearly(of)));
             self.act(nearly_key(&self.run.id, of), Effect::Notify { stage, text });
+        }
+    }
+
+    /// What helps is somebody who takes the lock away, or lets us write there.
+    fn stuck(&mut self) {
+        if let Some(stuck) = self.run.stuck().filter(|stuck| !stuck.is_notified)
+            && let Some(told) = stuck.told()
+        {
+            let (key, text) = (stuck.key(&self.run.id), Text::new(told));
+            self.act(key, Effect::Notify { stage: StageId::new("-"), text });
         }
     }
 

@@ -4,16 +4,18 @@ mod foreign;
 mod outcome;
 mod said;
 mod standing;
+mod told;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::base::Base;
 use super::merge::{Left, Queue, Whose};
-use super::record::{self, About, Because, Effect, Ended, Purse, Recorded, TargetHeld};
+use super::record::{About, Because, Effect, Ended, Purse, Recorded, TargetHeld};
 use super::retry;
 use super::scope::{Compared, overlaps};
 use super::spec::{Client, Plan};
 use super::stage::{Case, Commit, Happened, Key, Stage, StageId, Stepped, Word, step};
+use super::stuck::Stuck;
 use super::why::stage_of;
 use crate::digest::Digest;
 use crate::text::Text;
@@ -21,6 +23,7 @@ use crate::time::Timestamp;
 
 pub use said::open_tasks;
 pub use standing::{Answer, Dispute, Reviewable, Standing};
+pub use told::nearly_key;
 
 /// Candidates that are made before the first has landed.
 const DEPTH: usize = 3;
@@ -64,6 +67,7 @@ pub struct Run {
     near: BTreeSet<(usize, usize)>,
     /// Budgets of which most is used, and whether somebody was notified.
     nearly: BTreeMap<Purse, bool>,
+    stuck: Option<Stuck>,
     /// Of the plan as it was written, before checks of it were given up.
     digest: Digest,
 }
@@ -106,6 +110,7 @@ impl Run {
             bases: Vec::new(),
             near: BTreeSet::new(),
             nearly: BTreeMap::new(),
+            stuck: None,
             digest: *digest,
         };
         run.take_stages();
@@ -247,6 +252,11 @@ impl Run {
     }
 
     /// Budgets of which most is used, and whether somebody was notified.
+    /// A reference that git does not move.
+    pub fn stuck(&self) -> Option<&Stuck> {
+        self.stuck.as_ref()
+    }
+
     pub fn nearly(&self) -> &BTreeMap<Purse, bool> {
         &self.nearly
     }
@@ -403,7 +413,7 @@ impl Run {
             Effect::Nudge { session, about, .. } => {
                 self.nudged.insert((session.clone(), *about));
             }
-            Effect::Notify { .. } if self.notified_nearly(key) => {}
+            Effect::Notify { .. } if self.notified(key) => {}
             Effect::Notify { stage, .. } => {
                 if let Some(standing) = self.standings.get_mut(stage) {
                     standing.notified = standing.moves;
@@ -420,15 +430,6 @@ impl Run {
             | Effect::RemoveWorktree { .. }
             | Effect::Discard { .. } => {}
         }
-    }
-
-    /// Whether it was about a budget.
-    fn notified_nearly(&mut self, key: &Key) -> bool {
-        let Some(of) = self.nearly.keys().find(|of| nearly_key(&self.id, of) == *key).cloned() else {
-            return false;
-        };
-        self.nearly.insert(of, true);
-        true
     }
 
     fn end(&mut self, stage: &StageId, session: &Key, at: Timestamp, ended: &Ended) {
@@ -457,15 +458,6 @@ impl Run {
             Ended::Failed { .. } | Ended::ContextFull | Ended::Stopped => {}
         }
     }
-}
-
-/// By which telling somebody of a budget is known again.
-pub fn nearly_key(run: &Text<64>, of: &Purse) -> Key {
-    let stage = match of {
-        Purse::Run => "-",
-        Purse::Stage(stage) => stage.as_str(),
-    };
-    record::key(run, stage, 0, "nearly")
 }
 
 /// Whose limits a client runs into.

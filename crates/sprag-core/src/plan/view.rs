@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::record::Purse;
 use super::seen::{Seen, Trouble, Used};
 use super::stage::{Commit, Key, Stage, StageId};
+use super::stuck::Stuck;
 use super::telling::{self, Because};
 use super::timed::Timed;
 use super::why::why;
@@ -42,6 +43,9 @@ pub struct Board {
     /// Budgets of which most is used.
     #[serde(default)]
     pub nearly: Vec<Purse>,
+    /// Why a reference does not move, if one does not.
+    #[serde(default)]
+    pub stuck: Option<Text<500>>,
     /// By level, then by id.
     pub rows: Vec<Row>,
     /// Of stages that have no row here.
@@ -157,6 +161,7 @@ impl Board {
             moved: timed.moved,
             target_held: run.target_held().map(|why| Text::new(telling::target_held(why))),
             nearly: run.nearly().keys().cloned().collect(),
+            stuck: run.stuck().and_then(Stuck::told).map(Text::new),
             rows,
             rest: Rest::default(),
         }
@@ -307,9 +312,11 @@ impl<'a> View<'a> {
             let text = telling::nearly(of).to_owned();
             view.attention.push(Attention { stage, tone: Tone::Warning, text });
         }
-        if let Some(why) = &board.target_held {
-            let text = why.to_string();
-            view.attention.push(Attention { stage: None, tone: Tone::Blocked, text });
+        for text in
+            [board.target_held.as_ref().map(Text::to_string), board.stuck.as_ref().map(Text::to_string)]
+        {
+            let blocked = |text| Attention { stage: None, tone: Tone::Blocked, text };
+            view.attention.extend(text.map(blocked));
         }
         // Stable: by level and id within one tone.
         view.attention.sort_by_key(|attention| attention.tone != Tone::Blocked);

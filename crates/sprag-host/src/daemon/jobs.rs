@@ -21,6 +21,7 @@ use sprag_core::plan::record::{Effect, Outcome};
 use sprag_core::plan::run::Run;
 use sprag_core::plan::spec::{Sandbox, StageSpec};
 use sprag_core::plan::stage::{Commit, Failure, Key, Stage, StageId};
+use sprag_core::plan::stuck::{self, Stuck};
 use sprag_core::plan::why::stage_of;
 use sprag_core::text::Text;
 
@@ -37,8 +38,6 @@ use crate::supervise::site::{Probe, Site, Word};
 /// How long all that a stage sets up may take.
 const SETUP: Duration = Duration::from_secs(900);
 
-/// Before a reference is tried to be moved again.
-const AGAIN: Duration = Duration::from_secs(5);
 /// How often a supervisor is started that finds another one there.
 const SPAWNS: usize = 5;
 
@@ -117,6 +116,8 @@ pub struct Job {
     chain: Vec<StageSpec>,
     /// Where the target was when we last had to do with it.
     target: Commit,
+    /// Before it may be tried again.
+    patience: Duration,
     /// Of the whole run.
     budget: sprag_core::plan::spec::Budget,
     /// Of the plan: its gates are no stage's.
@@ -148,6 +149,7 @@ impl Job {
             head,
             chain: chain(run, &effect),
             target: run.target().clone(),
+            patience: Duration::from_secs(Stuck::patience(run.stuck())),
             effect,
             budget: run.plan().head.budget.clone(),
             sandbox: run.plan().head.sandbox.clone(),
@@ -158,10 +160,10 @@ impl Job {
     pub fn run(&self, disk: &dyn Disk) -> Outcome {
         self.attempt(disk).unwrap_or_else(|wrong| match wrong {
             Wrong::Git(Refused(why)) => {
-                if let Effect::Land { .. } | Effect::Promote { .. } | Effect::Restore { .. } = &self.effect {
+                if stuck::moves(&self.effect) {
                     // They are tried until they are done: a lock that somebody left is not looked at all the time.
                     #[expect(clippy::disallowed_methods, reason = "on a thread of its own")]
-                    std::thread::sleep(AGAIN);
+                    std::thread::sleep(self.patience);
                 }
                 failed(Failure::Setup, &why)
             }

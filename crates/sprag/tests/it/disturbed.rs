@@ -354,3 +354,26 @@ fn a_daemon_whose_records_somebody_else_writes_to_ends_and_the_next_one_goes_on(
     assert_eq!((desk.on_trunk("a"), desk.runs("a")), ("a".to_owned(), 1));
     desk.assert_all_landed_was_tested();
 }
+
+#[test]
+fn a_reference_that_somebody_left_locked_is_told_and_moves_once_the_lock_is_gone() {
+    let desk = Desk::new();
+    let lock = desk.sandbox.project.join(".git/refs/sprag/p/trunk.lock");
+    let (told, config) =
+        (desk.sandbox.home.join("told"), desk.sandbox.home.join(".config/sprag/config.toml"));
+    fs::create_dir_all(config.parent().unwrap()).unwrap();
+    // Whoever is told looks at what is shown, and takes the lock away.
+    let help = format!(
+        "echo \"$1\" >{told}; {SPRAG} status >>{told}; rm {lock}",
+        told = told.display(),
+        lock = lock.display()
+    );
+    fs::write(config, format!("[notify]\ncommand = [\"sh\", \"-c\", {help:?}, \"-\"]\n")).unwrap();
+    desk.plan(&[desk.stage("a", &[], &format!("echo a >a; touch {}", lock.display()), "test -f a")]);
+    let ran = desk.run();
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+    assert_eq!(desk.on_trunk("a"), "a");
+    let told = fs::read_to_string(told).unwrap();
+    assert_eq!(told.matches("could not be moved 3 times").count(), 2, "in words and on the screen: {told}");
+    assert!(told.contains("trunk.lock"), "{told}");
+}

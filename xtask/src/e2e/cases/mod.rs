@@ -15,6 +15,7 @@ use crate::process::Ending;
 mod background;
 mod bounded;
 mod broker;
+mod deep_plan;
 mod denied_command;
 mod denied_tool;
 mod held_stop;
@@ -58,6 +59,7 @@ pub const CASES: &[&Case] = &[
     &memory::CASE,
     &memory_server::CASE,
     &plan::CASE,
+    &deep_plan::CASE,
     &trusted_plan::CASE,
     &untrusted_plan::CASE,
 ];

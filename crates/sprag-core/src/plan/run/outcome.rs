@@ -4,10 +4,14 @@ use super::super::merge::{Checked, Whose};
 use super::super::record::{About, Checking, Effect, Outcome};
 use super::super::spec::Merging;
 use super::super::stage::{Case, Commit, Failure, Happened, Key, Phase, Stage, StageId, Verified};
+use super::super::stuck::{self, Stuck};
 use super::{Reviewable, Run};
 use crate::text::Text;
 
 pub fn take(run: &mut Run, key: &Key, effect: &Effect, outcome: &Outcome) {
+    if stuck::moves(effect) {
+        run.stuck = Stuck::after(run.stuck.take(), key, outcome);
+    }
     match effect {
         Effect::AddWorktree { stage, .. } => match outcome {
             Outcome::Worktree { base } => {

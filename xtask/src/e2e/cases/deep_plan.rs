@@ -1,0 +1,84 @@
+//! A stage that wants it is looked at by another process of the client before it is merged: what that objects to goes back
+//! to the agent.
+
+use std::fs;
+
+use super::Case;
+use super::plan::git;
+use crate::e2e::outcome::Checked;
+use crate::e2e::outcome::expect;
+use crate::e2e::outcome::short;
+use crate::e2e::rig::Hooks;
+use crate::e2e::rig::Rig;
+use crate::model::script::Script;
+use crate::model::script::Turn;
+use crate::process::Ending;
+
+pub const CASE: Case = Case {
+    name: "deep_plan",
+    shows: "with `verify: deep` a second process of the client objects, the agent mends it, and only then it is merged",
+    hooks: Hooks::Agents,
+    play,
+};
+
+const PLAN: &str = r#"# One file
+
+```yaml sprag
+version: 1
+name: p
+stages:
+  - id: a
+    description: mark-of-the-stage
+    working_dir: .
+    files: ["*.txt"]
+    acceptance: ["test -f a.txt"]
+    verify: deep
+```
+"#;
+
+fn play(rig: &mut Rig) -> Checked {
+    rig.put_client_on_path()?;
+    for (name, value) in [("user.name", "e2e"), ("user.email", "e2e@localhost")] {
+        git(rig, &["config", name, value])?;
+    }
+    let plan = rig.place.root.join("plan.md");
+    fs::write(&plan, PLAN).map_err(anyhow::Error::from)?;
+    let shell = rig.client.shell;
+    let make = |text: &str| format!("echo {text} >a.txt && git add -A && git commit -qm work");
+    let decide = |words: &str| Turn::call(shell(&format!("sprag decide {words}")));
+    let script = Script::ending("That is all.")
+        .track(
+            "reviewer",
+            "You review the work of another agent",
+            [
+                decide("ISSUES --summary 'the sum is wrong' --message 'two and two are four'"),
+                Turn::say("I have said it."),
+                decide("COMPLETE --summary 'it adds up'"),
+                Turn::say("I have said it."),
+            ],
+        )
+        .track(
+            "a",
+            "mark-of-the-stage",
+            [
+                Turn::call(shell(&make("2+2=5"))),
+                Turn::say("The sum is there."),
+                Turn::call(shell("cat a.txt")),
+                Turn::call(shell(&make("2+2=4"))),
+                Turn::say("It is mended."),
+            ],
+        );
+    let run = ["run", &plan.display().to_string(), "--trust", "--foreground"];
+    let (finished, requests) = rig.sprag_with(script, &run)?;
+    expect(finished.ending == Ending::Code(0), "the run ends with everything merged", || {
+        format!("{:?}: {}", finished.ending, short(&format!("{}\n{}", finished.stdout, finished.stderr)))
+    })?;
+    let found = git(rig, &["show", "refs/sprag/p/trunk:a.txt"])?;
+    expect(found == "2+2=4\n", "what was objected to is not merged", || found.clone())?;
+    let is_told = requests
+        .iter()
+        .any(|request| request.contains("mark-of-the-stage") && request.contains("two and two are four"));
+    expect(is_told, "the agent is told what the reviewer says", || requests.len().to_string())?;
+    let logs = rig.sprag(&["logs", "--all"])?;
+    expect(logs.stdout.contains("review"), "the log tells of reviews", || short(&logs.stdout))
+}
