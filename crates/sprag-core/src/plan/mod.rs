@@ -36,8 +36,8 @@ pub mod spans;
 pub mod spec;
 pub mod stage;
 pub mod stream;
-pub mod stuck;
 pub mod stub;
+pub mod stuck;
 pub mod telling;
 pub mod template;
 #[cfg(test)]

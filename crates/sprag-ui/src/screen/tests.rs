@@ -45,6 +45,7 @@ fn board(rows: Vec<Stage>) -> Board {
         moved: at,
         target_held: None,
         nearly: Vec::new(),
+        stuck: None,
         rows,
         rest: Rest::default(),
     }
