@@ -116,7 +116,12 @@ pub enum Task {
     /// Green alone, red with this one.
     Pair { with: StageId },
     /// Does not go together with this commit.
-    Conflict { against: Commit, paths: Vec<Text<400>> },
+    Conflict {
+        against: Commit,
+        paths: Vec<Text<400>>,
+        /// What was red of the try before.
+        red: Option<Text<4000>>,
+    },
 }
 
 /// A brief, and by what it is known again.

@@ -119,6 +119,13 @@ impl Lock {
     }
 }
 
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Whoever is just being started has a copy of it until it is a program of its own: closing ours is not enough.
+        self.file.unlock().unwrap_or_default();
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct Site {
     dir: PathBuf,

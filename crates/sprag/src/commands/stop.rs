@@ -6,6 +6,7 @@ use sprag_core::plan::said::Role;
 use sprag_host::daemon::client::{self, NotConnected};
 use sprag_host::daemon::outlived;
 use sprag_host::daemon::reign;
+use sprag_host::daemon::view;
 use sprag_host::daemon::wire::{Reply, Request, Stopping};
 use sprag_host::disk::RealDisk;
 use sprag_host::person;
@@ -49,7 +50,8 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
 fn end_outlived(places: &Places, run: &Path, how: Stopping) -> Outcome {
     let agents = outlived::find(run)?;
     if agents.is_empty() {
-        return Err(Failure::no_daemon());
+        let was_run = !view::list(run)?.is_empty();
+        return Err(if was_run { Failure::no_daemon() } else { Failure::no_run(None) });
     }
     for agent in &agents {
         output::line(format!(

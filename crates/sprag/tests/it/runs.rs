@@ -77,6 +77,22 @@ fn a_conflict_is_resolved_by_a_session_that_is_told_of_it() {
 }
 
 #[test]
+fn who_resolves_a_conflict_is_told_what_was_red_of_the_try_before() {
+    let desk = Desk::new();
+    let merge = "git merge -q -X ours refs/sprag/p/trunk";
+    let script = |id: &str| {
+        format!(
+            "if grep -q 'test ! -f half' $SPRAG_BRIEF && grep -q 'this was red then' $SPRAG_BRIEF; then git rm -q half; \
+             elif grep -q '^## Conflict' $SPRAG_BRIEF; then {merge}; echo x >half; else echo {id} >README; fi"
+        )
+    };
+    desk.plan(&["a", "b"].map(|id| desk.stage(id, &[], &script(id), "test ! -f half")));
+    let ran = desk.run();
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+    assert_eq!(desk.runs("a") + desk.runs("b"), 4, "the second one to resolve it knows what to do");
+}
+
+#[test]
 fn a_red_check_goes_back_to_the_stage_and_at_last_to_a_person() {
     let desk = Desk::new();
     let mends = "if grep -q 'What is to be mended' $SPRAG_BRIEF; then echo good >a; else echo bad >a; fi";

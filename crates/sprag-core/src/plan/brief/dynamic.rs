@@ -197,13 +197,20 @@ fn task(told: &Told) -> (&'static str, String) {
             );
             ("## Red when merged", body)
         }
-        Task::Conflict { against, paths } => {
+        Task::Conflict { against, paths, red } => {
             let paths = paths.iter().map(|path| format!("`{}`", quoted(path.as_str())));
             let list = match paths.len() {
                 0 => "Git did not say which files; a merge will.".to_owned(),
                 _ => items(paths, ITEMS),
             };
-            ("## Conflict", format!("Merge `{}` into this branch. Both changed:\n\n{list}", against.0))
+            let before = red.as_ref().map(|report| {
+                format!("\n\nIt was tried before, and this was red then:\n\n{}", quote(report.as_str()))
+            });
+            let before = before.unwrap_or_default();
+            (
+                "## Conflict",
+                format!("Merge `{}` into this branch. Both changed:\n\n{list}{before}", against.0),
+            )
         }
     }
 }

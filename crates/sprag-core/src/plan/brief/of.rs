@@ -52,7 +52,8 @@ fn task(standing: &Standing) -> Task {
     match (&standing.stage, &standing.red, standing.failed) {
         (Stage::Failing { report, .. }, _, _) => Task::Mend { report: report.clone() },
         (Stage::Conflicted { against, paths, .. }, _, _) => {
-            Task::Conflict { against: against.clone(), paths: paths.clone() }
+            let red = standing.unresolved.clone();
+            Task::Conflict { against: against.clone(), paths: paths.clone(), red }
         }
         (_, Some(Cause::Red { report }), _) => Task::Red { report: report.clone() },
         (_, Some(Cause::Pair { with }), _) => Task::Pair { with: with.clone() },

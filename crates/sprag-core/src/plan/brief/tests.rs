@@ -157,9 +157,11 @@ fn what_there_is_to_do_is_told() {
     assert!(now.contains("`two`: the second") && !now.contains("`one`"), "{now}");
     let told = text(&|told| {
         let paths = vec![Text::from("src/a.rs")];
-        told.task = Task::Conflict { against: Commit(Text::from("abc")), paths };
+        let red = Some(Text::from("`make` ended with 2"));
+        told.task = Task::Conflict { against: Commit(Text::from("abc")), paths, red };
     });
     assert!(told.contains("\n## Conflict\n\nMerge `abc` into this branch."), "{told}");
+    assert!(told.contains("this was red then:\n\n> `make` ended with 2"), "{told}");
     assert!(!text(&|_| {}).contains("What is to be mended"));
     let told = text(&|told| told.task = Task::Pair { with: StageId::new("b") });
     assert!(told.contains("red together with stage `b`"), "{told}");

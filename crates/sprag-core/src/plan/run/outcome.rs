@@ -228,7 +228,12 @@ fn claimed(run: &mut Run, stage: &StageId, outcome: &Outcome) {
             run.standings.get_mut(stage).into_iter().for_each(|standing| standing.why = Some(why.clone()));
             return;
         }
-        _ if is_resolved => Happened::ResolverFailed,
+        outcome if is_resolved => {
+            if let Outcome::Red { report } = outcome {
+                standing.unresolved = Some(report.clone());
+            }
+            Happened::ResolverFailed
+        }
         Outcome::Red { report } => Happened::Red { report: report.clone() },
         Outcome::Unchanged => {
             standing.unchanged += 1;

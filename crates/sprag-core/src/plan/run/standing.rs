@@ -89,6 +89,8 @@ pub struct Standing {
     pub is_resetting: bool,
     /// Why it was red when merged, until it is good again.
     pub red: Option<Cause>,
+    /// What was red of the last try to resolve its conflict.
+    pub unresolved: Option<Text<4000>>,
     /// What ended the agent before, if that was a failure.
     pub failed: Option<Failure>,
     /// A person says: nobody new is started for it, and it is not merged.
@@ -130,6 +132,7 @@ impl Standing {
             why: None,
             is_resetting: false,
             red: None,
+            unresolved: None,
             failed: None,
             is_held: false,
         }
@@ -161,6 +164,9 @@ impl Standing {
         }
         if !matches!(to, Stage::Blocked { .. }) {
             self.why = None;
+        }
+        if !matches!(to, Stage::Conflicted { .. }) {
+            self.unresolved = None;
         }
         self.brief = match (&self.stage, &to) {
             (Stage::MergeHeld { .. }, Stage::Ready(_)) => Brief::Merge,
