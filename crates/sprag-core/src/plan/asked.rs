@@ -95,7 +95,7 @@ fn blocked(standing: &Standing, failure: Failure) -> (Vec<String>, Vec<Look>) {
         }
         Failure::Overload | Failure::Auth | Failure::Budget => vec![Look::Logs],
         Failure::Sandbox => vec![Look::Machine, Look::Logs],
-        Failure::Setup | Failure::Told => vec![Look::Logs, Look::Worktree],
+        Failure::Setup | Failure::Told | Failure::Context => vec![Look::Logs, Look::Worktree],
         Failure::Conflict => vec![Look::Worktree],
     };
     (vec![line], look)

@@ -2,7 +2,7 @@
 //! agent, checks and at last a person, as every stage does: so it is a stage, of which no plan knows.
 
 use super::run::Run;
-use super::spec::{Empty, Kind, Merging, Plan, Scope, StageSpec};
+use super::spec::{Empty, Kind, Plan, Scope, StageSpec};
 use super::stage::{Commit, Stage, StageId, Verified};
 use super::values::Branch;
 use crate::intent::Sharing;
@@ -32,7 +32,7 @@ impl Base {
             named.join(", ")
         );
         let spec = StageSpec {
-            id: id(number),
+            id: id(run, number),
             name: Text::new(format!("commits of others on `{target}`")),
             description: Text::new(description),
             dependencies: Vec::new(),
@@ -42,7 +42,6 @@ impl Base {
             scope: Scope::default(),
             before_stage: Vec::new(),
             tasks: Vec::new(),
-            merge: Merging::Auto,
             empty: Empty::Refused,
             sharing: Sharing::Shared,
             outputs: Vec::new(),
@@ -58,14 +57,27 @@ impl Base {
     }
 }
 
-/// No id of a plan begins like this.
-fn id(number: usize) -> StageId {
-    StageId::new(&format!("@target-{number}"))
+/// No id of a plan begins like this. The plan is part of it: branches and worktrees are called by it, and other plans
+/// have such stages, too.
+fn id(run: &Run, number: usize) -> StageId {
+    StageId::new(&format!("{}{number}", begins(run.plan().head.name.as_ref())))
+}
+
+fn begins(plan: &str) -> String {
+    // As much of the name as leaves room for the number.
+    let name: String = plan.chars().take(40).collect();
+    format!("@{name}-")
 }
 
 /// Whether a stage is one of those, of whichever run.
 pub fn is_base(id: &StageId) -> bool {
-    id.as_str().starts_with("@target-")
+    id.as_str().starts_with('@')
+}
+
+/// Whether it is one of runs of this plan.
+pub fn is_base_of(id: &StageId, plan: &str) -> bool {
+    let number = id.as_str().strip_prefix(&begins(plan));
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// The stage whose client, walls and checks it has: one whose work is in conflict, as far as that can be told.

@@ -65,6 +65,7 @@ pub fn is_retried(failure: Failure) -> bool {
         | Failure::Setup
         | Failure::Budget
         | Failure::Conflict
+        | Failure::Context
         | Failure::Told
         | Failure::Unknown => false,
     }

@@ -195,6 +195,8 @@ pub enum Failure {
     Setup,
     Budget,
     Conflict,
+    /// One agent after the other has filled its context.
+    Context,
     /// A person said so.
     Told,
     Unknown,

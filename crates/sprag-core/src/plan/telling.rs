@@ -139,6 +139,7 @@ pub(super) fn failed(failure: Failure) -> &'static str {
         Failure::Setup => "it could not be set up",
         Failure::Budget => "its budget is used up",
         Failure::Conflict => "its conflict could not be resolved",
+        Failure::Context => "its agents fill one context after the other",
         Failure::Told => "its agent or a person has stopped it",
         Failure::Unknown => "nobody knows what went wrong",
     }

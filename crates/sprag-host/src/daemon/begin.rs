@@ -252,7 +252,7 @@ fn put_branches_away(ground: &Ground, plan: &Plan, run: &str) -> Result<(), Refu
     let left: BTreeMap<String, String> =
         landing::references(&ground.root, "refs/heads/sprag/")?.into_iter().collect();
     let of_runs = left.keys().filter_map(|name| StageId::of_branch(name.strip_prefix("refs/heads/")?));
-    let ours: Vec<StageId> = of_runs.filter(base::is_base).collect();
+    let ours: Vec<StageId> = of_runs.filter(|id| base::is_base_of(id, &ground.plan)).collect();
     for id in plan.stages().iter().map(|spec| &spec.id).chain(&ours) {
         let branch = format!("refs/heads/{}", id.branch());
         if let Some(head) = left.get(&branch) {

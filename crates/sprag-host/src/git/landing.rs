@@ -135,7 +135,8 @@ pub fn changed(dir: &Path, other: &str, side: &str) -> Result<Vec<String>, Refus
     paths(act(dir, &args, &[])?)
 }
 
-/// How many lines one side has put in or taken out since it parted from the other. Files without lines have none.
+/// How many lines one side has put in or taken out since it parted from the other. What has no lines, or is said to have
+/// none, is as many as can be.
 pub fn changed_lines(dir: &Path, other: &str, side: &str) -> Result<u32, Refused> {
     let range = format!("{other}...{side}");
     let ran = act(dir, &["diff", "--numstat", "--no-renames", "--no-ext-diff", &range, "--"], &[])?;
@@ -143,8 +144,8 @@ pub fn changed_lines(dir: &Path, other: &str, side: &str) -> Result<u32, Refused
         return Err(refused(&ran));
     }
     let text = String::from_utf8_lossy(&ran.stdout);
-    let counts =
-        text.lines().flat_map(|line| line.split('\t').take(2).filter_map(|it| it.parse::<u32>().ok()));
+    let count = |word: &str| word.parse::<u32>().unwrap_or(u32::MAX);
+    let counts = text.lines().flat_map(|line| line.split('\t').take(2).map(count));
     Ok(counts.fold(0, u32::saturating_add))
 }
 
@@ -174,6 +175,12 @@ pub fn between(dir: &Path, one: &str, other: &str) -> Result<Vec<String>, Refuse
 /// The last commit that the histories of two have in common.
 pub fn common(dir: &Path, one: &str, other: &str) -> Result<String, Refused> {
     named(act(dir, &["merge-base", one, other], &[])?)
+}
+
+/// Whether there is more than one such commit. Then what one side changed depends on which of them it is compared with.
+pub fn is_crossed(dir: &Path, one: &str, other: &str) -> Result<bool, Refused> {
+    let ran = act(dir, &["merge-base", "--all", one, other], &[])?;
+    Ok(ran.stdout.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).count() > 1)
 }
 
 /// Whether a commit has all of these in its history.
@@ -355,6 +362,32 @@ mod tests {
         );
         assert!(!contains(git.dir(), &commit, &ours).unwrap());
         assert_eq!(git.run(&["status", "--porcelain"]), "", "no checkout is touched");
+    }
+
+    #[test]
+    fn a_branch_that_has_two_commits_in_common_with_another_is_crossed() {
+        let git = Scratch::new();
+        let base = git.commit("a", "1");
+        let one = git.commit("b", "2");
+        git.run(&["checkout", "-q", "-b", "side", &base]);
+        let other = git.commit("c", "3");
+        assert!(!is_crossed(git.dir(), &one, &other).unwrap());
+        let tree = tree_of(git.dir(), &one).unwrap().unwrap();
+        let merged = |first: &str, second: &str| {
+            git.run(&["commit-tree", "-p", first, "-p", second, "-m", "m", &tree]).trim().to_owned()
+        };
+        assert!(is_crossed(git.dir(), &merged(&one, &other), &merged(&other, &one)).unwrap());
+        assert!(!is_crossed(git.dir(), &merged(&one, &other), &one).unwrap());
+    }
+
+    #[test]
+    fn no_attribute_of_a_repository_hides_how_much_was_changed() {
+        let git = Scratch::new();
+        let base = git.commit(".gitattributes", "big* -diff\n");
+        let big = git.commit("big.c", &"line\n".repeat(700));
+        assert_eq!(changed_lines(git.dir(), &base, &big), Ok(u32::MAX));
+        let few = git.commit("few", "one\ntwo\n");
+        assert_eq!(changed_lines(git.dir(), &big, &few), Ok(2));
     }
 
     #[test]

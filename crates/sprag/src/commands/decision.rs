@@ -18,9 +18,9 @@ pub struct Args {
 }
 
 pub fn run(args: Args, cx: &Cx) -> Outcome {
-    let text = words("the decision", &args.text, "decision --help")?;
+    let text = words("the decision", &args.text, "decision")?;
     let why = match &args.because {
-        Some(why) => words("`--because`", why, "decision --help")?,
+        Some(why) => words("`--because`", why, "decision")?,
         None => Text::default(),
     };
     note::write(cx, &args.about, "decision TEXT --because WHY --stage STAGE", Said::Decision { text, why })

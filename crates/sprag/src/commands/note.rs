@@ -37,7 +37,7 @@ pub struct About {
 }
 
 pub fn run(args: Args, cx: &Cx) -> Outcome {
-    let text = words("the note", &args.text, "note --help")?;
+    let text = words("the note", &args.text, "note")?;
     write(cx, &args.about, "note TEXT --stage STAGE", Said::Note { text })
 }
 

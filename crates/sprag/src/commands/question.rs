@@ -14,6 +14,6 @@ pub struct Args {
 }
 
 pub fn run(args: Args, cx: &Cx) -> Outcome {
-    let text = words("the question", &args.text, "question --help")?;
+    let text = words("the question", &args.text, "question")?;
     note::write(cx, &args.about, "question TEXT --stage STAGE", Said::Question { text })
 }

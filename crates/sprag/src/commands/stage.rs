@@ -125,32 +125,32 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     match args.command {
         Command::Complete { of } => speak::say(cx, of.stage, Said::Complete, Role::User),
         Command::Block { of, why } => {
-            let said = Said::Block { why: words("`--why`", &why, "stage block --help")? };
+            let said = Said::Block { why: words("`--why`", &why, "stage block")? };
             speak::say(cx, of.stage, said, Role::User)
         }
         Command::Ask { text, of } => {
-            let said = Said::Ask { question: words("the question", &text, "stage ask --help")? };
+            let said = Said::Ask { question: words("the question", &text, "stage ask")? };
             speak::say(cx, of.stage, said, Role::User)
         }
         Command::Task { id, of } => speak::say(cx, of.stage, Said::Task { id: slug(&id)? }, Role::User),
         Command::Output { name, value, of } => {
-            let value = words("the output", &value, "stage output --help")?;
+            let value = words("the output", &value, "stage output")?;
             speak::say(cx, of.stage, Said::Output { name: slug(&name)?, value }, Role::User)
         }
         Command::Dispute { check, why, of } => {
-            let check = words("the check", &check, "stage dispute --help")?;
-            let why = words("`--why`", &why, "stage dispute --help")?;
+            let check = words("the check", &check, "stage dispute")?;
+            let why = words("`--why`", &why, "stage dispute")?;
             speak::say(cx, of.stage, Said::Dispute { check, why }, Role::User)
         }
         Command::Hold { stage } => person(stage, Said::Hold),
         Command::Release { stage } => person(stage, Said::Release),
         Command::Skip { stage, why } => {
-            person(stage, Said::Skip { why: words("`--why`", &why, "stage skip --help")? })
+            person(stage, Said::Skip { why: words("`--why`", &why, "stage skip")? })
         }
         Command::Retry { stage } => person(stage, Said::Retry),
         Command::Reset { stage } => person(stage, Said::Reset),
         Command::Resume { stage, answer } => {
-            let answer = answer.map(|it| words("`--answer`", &it, "stage resume --help")).transpose()?;
+            let answer = answer.map(|it| words("`--answer`", &it, "stage resume")).transpose()?;
             person(stage, Said::Resume { answer })
         }
         Command::Review { stage, accept: true, .. } => person(stage, Said::Accept),
@@ -159,7 +159,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
         Command::Merge { stage } => person(stage, Said::Merge),
         Command::Verify { stage, bypass: false, .. } => person(stage, Said::Verify),
         Command::Verify { stage, why, .. } => {
-            let why = words("`--why`", &why.unwrap_or_default(), "stage verify --help")?;
+            let why = words("`--why`", &why.unwrap_or_default(), "stage verify")?;
             speak::say(cx, Some(stage), Said::Bypass { why }, Role::Admin)
         }
     }

@@ -156,6 +156,19 @@ fn a_client_that_says_so_itself_is_handed_over_too() {
 }
 
 #[test]
+fn who_fills_one_context_after_the_other_is_a_persons_at_last() {
+    let desk = Desk::new();
+    desk.speaks(
+        r#"echo '{"type":"result","is_error":true,"terminal_reason":"prompt_too_long"}'; exit 1"#,
+        &[],
+    );
+    desk.assert_blocked(&desk.run());
+    assert_eq!(desk.times(), 11, "ten handed over");
+    let told = desk.sandbox.run(&["stage", "review", "a"]).stdout;
+    assert!(told.contains("its agents fill one context after the other"), "{told}");
+}
+
+#[test]
 fn a_budget_of_tokens_ends_an_agent_within_a_turn() {
     let desk = Desk::new();
     let pipe = desk.pipe();

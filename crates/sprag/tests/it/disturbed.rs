@@ -41,7 +41,7 @@ fn what_others_commit_and_what_does_not_go_is_told_and_the_target_is_left_alone(
     let (code, stdout, stderr) = desk.ended(run);
     assert_eq!(code, 1, "a person has to say something: {stdout}");
     assert_eq!(desk.runs("a"), 4, "three sessions have tried in vain to bring both together");
-    let review = desk.sandbox.run(&["stage", "review", "@target-1"]);
+    let review = desk.sandbox.run(&["stage", "review", "@p-1"]);
     assert!(review.stdout.contains("README"), "{}", review.stdout);
     assert!(stderr.contains("`main` has commits that do not go with the trunk: `README`"), "{stderr}");
     assert_eq!(desk.git("rev-parse main"), theirs);
@@ -79,7 +79,7 @@ fn what_others_commit_and_what_conflicts_is_brought_together_by_a_session_that_i
     assert_eq!(on_trunk, ["ours", "b", "theirs"]);
     desk.assert_all_landed_was_tested();
     desk.git("merge -q --ff-only refs/sprag/p/trunk");
-    assert!(!desk.sandbox.project.join(".worktrees/@target-1").exists(), "and nothing is left of it");
+    assert!(!desk.sandbox.project.join(".worktrees/@p-1").exists(), "and nothing is left of it");
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn what_somebody_merges_by_hand_needs_no_session_any_more() {
     pipe.go_on();
     other.is_up();
     desk.git("merge -q -X theirs refs/sprag/p/trunk");
-    desk.sandbox.run(&["stage", "hold", "@target-1"]);
+    desk.sandbox.run(&["stage", "hold", "@p-1"]);
     let (code, stdout, stderr) = desk.ended(run);
     assert_eq!(code, 0, "{stdout}{stderr}");
     assert_eq!((desk.on_trunk("README"), desk.on_trunk("b")), ("ours".to_owned(), "b".to_owned()));
@@ -269,7 +269,7 @@ fn what_is_red_as_a_commit_does_not_land_however_good_its_worktree_looks() {
 }
 
 #[test]
-fn what_would_change_on_the_trunk_is_in_the_scope_of_its_stage_by_whatever_way_it_came() {
+fn a_history_that_parted_from_the_trunk_in_several_ways_is_sent_back() {
     let desk = Desk::new();
     let scoped = |id: &str, needs: &[&str], script: &str| {
         let files = format!("    files: [\"{id}/**\"]\n    acceptance");
@@ -289,7 +289,7 @@ fn what_would_change_on_the_trunk_is_in_the_scope_of_its_stage_by_whatever_way_i
     ]);
     assert_eq!(desk.run().code, 1);
     let told = desk.records().iter().map(|record| record["body"].to_string()).collect::<String>();
-    assert!(told.contains("merged, it would change 1 files outside of its scope"), "{told}");
+    assert!(told.contains("the branch has come from the trunk in several ways"), "{told}");
     assert_eq!(desk.on_trunk("a/one"), "a", "what is merged stays so");
     assert_eq!(desk.on_trunk("b/two"), "b");
 }

@@ -77,6 +77,26 @@ fn a_conflict_is_resolved_by_a_session_that_is_told_of_it() {
 }
 
 #[test]
+fn where_a_person_merges_they_also_say_so_of_what_resolved_a_conflict() {
+    let desk = Desk::new();
+    let merge = "git merge -q -X ours refs/sprag/p/trunk; echo x >unseen";
+    let script = |id: &str| {
+        format!("if grep -q '^## Conflict' $SPRAG_BRIEF; then {merge}; else echo {id} >README; fi")
+    };
+    let asked = desk.stage("b", &[], &script("b"), "true");
+    let asked = asked.replace("    acceptance", "    auto_merge: false\n    acceptance");
+    desk.plan(&[desk.stage("a", &[], &script("a"), "true"), asked]);
+    assert_eq!(desk.run().code, 1);
+    assert_eq!(desk.sandbox.run(&["stage", "merge", "b"]).code, 0);
+    let ran = desk.sandbox.run(&["resume", "--foreground"]);
+    assert_eq!((ran.code, desk.runs("b")), (1, 2), "{}{}", ran.stdout, ran.stderr);
+    assert_eq!(desk.on_trunk("README"), "a", "what its second agent wrote nobody has seen");
+    assert_eq!(desk.sandbox.run(&["stage", "merge", "b"]).code, 0);
+    assert_eq!(desk.sandbox.run(&["resume", "--foreground"]).code, 0);
+    assert_eq!((desk.on_trunk("README"), desk.on_trunk("unseen")), ("b".to_owned(), "x".to_owned()));
+}
+
+#[test]
 fn who_resolves_a_conflict_is_told_what_was_red_of_the_try_before() {
     let desk = Desk::new();
     let merge = "git merge -q -X ours refs/sprag/p/trunk";

@@ -258,10 +258,7 @@ fn what_others_put_on_the_target_is_merged_like_everything() {
     story.came_to("-/0/queue.1.0", Outcome::Conflicted { paths: vec![Text::new("README")] });
     let held = TargetHeld::Conflicted { head: commit("f"), paths: vec![Text::new("README")] };
     assert_eq!(story.run.target_held(), Some(&held));
-    assert!(
-        story.next().contains(&"do r/@target-1/1/worktree.0".to_owned()),
-        "a session brings both together"
-    );
+    assert!(story.next().contains(&"do r/@test-1/1/worktree.0".to_owned()), "a session brings both together");
     assert!(!story.next().iter().any(|told| told.starts_with("target") || told.contains("queue")));
     // Somebody has mended it, on the target.
     story.world.target = Some(Target::Ahead(commit("g")));
@@ -273,7 +270,7 @@ fn what_others_put_on_the_target_is_merged_like_everything() {
     story.came_to("-/0/queue.2.1", Outcome::Done);
     story.next();
     story.came_to("-/0/queue.2.2", Outcome::Done);
-    let standing = story.run.standing(&StageId::new("@target-1")).unwrap();
+    let standing = story.run.standing(&StageId::new("@test-1")).unwrap();
     assert!(matches!(standing.stage, Stage::Skipped { .. }), "{:?}", standing.stage);
 }
 

@@ -8,6 +8,10 @@ use super::super::stuck::{self, Stuck};
 use super::{Reviewable, Run};
 use crate::text::Text;
 
+/// Agents of a stage that may hand over because their contexts are full, before a person looks at it: a brief that
+/// fills one by itself would do so for ever.
+const HANDOFFS: u32 = 10;
+
 pub fn take(run: &mut Run, key: &Key, effect: &Effect, outcome: &Outcome) {
     if stuck::moves(effect) {
         run.stuck = Stuck::after(run.stuck.take(), key, outcome);
@@ -75,7 +79,12 @@ pub fn take(run: &mut Run, key: &Key, effect: &Effect, outcome: &Outcome) {
         Effect::Salvage { stage } => {
             let Some(standing) = run.standings.get_mut(stage) else { return };
             match (&standing.stage, outcome) {
+                (Stage::HandingOff { .. }, Outcome::Salvaged { .. }) if standing.handoffs >= HANDOFFS => {
+                    let why = Text::new(format!("{HANDOFFS} agents before have filled theirs, too"));
+                    blocked(run, stage, &Outcome::Failed { failure: Failure::Context, why });
+                }
                 (Stage::HandingOff { .. }, Outcome::Salvaged { carry }) => {
+                    standing.handoffs += 1;
                     run.happen(stage, &Happened::HandedOff { carry: carry.clone() });
                 }
                 (Stage::HandingOff { .. }, outcome) => blocked(run, stage, outcome),
@@ -207,7 +216,7 @@ fn claimed(run: &mut Run, stage: &StageId, outcome: &Outcome) {
                     standing.verified = Some(verified);
                     Happened::Raised { case: Case::Held }
                 }
-                (true, _) => {
+                (true, Merging::Auto) => {
                     let entry = run.queue.offer(Whose::Stage(stage.clone()), verified.clone());
                     Happened::Queued { verified, entry }
                 }
@@ -215,7 +224,8 @@ fn claimed(run: &mut Run, stage: &StageId, outcome: &Outcome) {
                     let entry = run.queue.offer(Whose::Stage(stage.clone()), verified.clone());
                     Happened::Green { verified, entry }
                 }
-                (false, Merging::Person) => {
+                // Whoever resolved a conflict wrote what nobody has seen.
+                (_, Merging::Person) => {
                     standing.verified = Some(verified);
                     Happened::Raised { case: Case::Merge }
                 }

@@ -89,6 +89,8 @@ pub struct Standing {
     pub is_resetting: bool,
     /// Why it was red when merged, until it is good again.
     pub red: Option<Cause>,
+    /// Agents that handed over since a person last had a say.
+    pub handoffs: u32,
     /// What was red of the last try to resolve its conflict.
     pub unresolved: Option<Text<4000>>,
     /// What ended the agent before, if that was a failure.
@@ -132,6 +134,7 @@ impl Standing {
             why: None,
             is_resetting: false,
             red: None,
+            handoffs: 0,
             unresolved: None,
             failed: None,
             is_held: false,
@@ -164,6 +167,9 @@ impl Standing {
         }
         if !matches!(to, Stage::Blocked { .. }) {
             self.why = None;
+        }
+        if let Happened::Told(_) = what {
+            self.handoffs = 0;
         }
         if !matches!(to, Stage::Conflicted { .. }) {
             self.unresolved = None;

@@ -114,6 +114,12 @@ impl Job {
                 owed.0
             )));
         }
+        let trunk = self.ground.trunk();
+        if landing::is_crossed(worktree, &trunk, head)? {
+            return Ok(Some(format!(
+                "the branch has come from the trunk in several ways, so that what it changes cannot be told: `git merge {trunk}`"
+            )));
+        }
         if let Some(damage) = self.damaged(worktree, &self.ground.trunk(), head, spec)? {
             return Ok(Some(damage));
         }

@@ -30,6 +30,10 @@ impl Job {
             None => as_it_is(on)?,
             // What others put on the target on top of all that is merged needs no merge.
             Some(_) if self.spec.is_none() && landing::contains(root, on, head)? => as_it_is(head)?,
+            // What it would bring could not have been looked at: whoever merges it says what is meant.
+            Some(_) if self.spec.is_some() && landing::is_crossed(root, on, head)? => {
+                Merged::Conflict { paths: Vec::new() }
+            }
             Some(at) => {
                 let message = match &self.spec {
                     Some(spec) => format!("Merge stage `{}`", spec.id.as_str()),

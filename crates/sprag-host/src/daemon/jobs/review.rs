@@ -56,16 +56,16 @@ impl Job {
         disk: &dyn Disk,
     ) -> Result<Outcome, Wrong> {
         let Some(spec) = &self.spec else { return Ok(failed(Failure::Setup, "the plan has no such stage")) };
-        let place = self.verdict_place(spec, tree, by);
+        let root = self.ground.root.as_path();
+        let base = landing::common(root, &self.ground.trunk(), head.0.as_str())?;
+        let place = self.verdict_place(spec, &base, tree, by);
         if let Some(kept) = known(&place, tree) {
             return Ok(outcome(&kept, head, by));
         }
-        let root = self.ground.root.as_path();
         let folder = format!("{}-review-{}", self.ground.plan, spec.id.as_str());
         let reading = self.ground.run.join("gates").join(folder);
         clear(root, &reading)?;
         worktrees::add_at(root, &reading, head.0.as_str())?;
-        let base = landing::common(root, &self.ground.trunk(), head.0.as_str())?;
         let work = Work { spec, worktree: &reading, base: &base, head: head.0.as_str() };
         let decided = self.ask_twice(&work, by, disk);
         clear(root, &reading)?;
@@ -88,11 +88,12 @@ impl Job {
         })
     }
 
-    /// Where a verdict is kept: of this tree, by such a reviewer, about what was asked for.
-    fn verdict_place(&self, spec: &StageSpec, tree: &Commit, by: Known) -> PathBuf {
+    /// Where a verdict is kept: of this tree as a change of what it stands on, by such a reviewer, about what was asked
+    /// for. The same tree on top of more takes something away.
+    fn verdict_place(&self, spec: &StageSpec, base: &str, tree: &Commit, by: Known) -> PathBuf {
         let model = spec.agent.model.as_ref().map(AsRef::as_ref).unwrap_or_default();
         let asked = [spec.id.as_str(), spec.name.as_str(), spec.description.as_str()];
-        let of = Digest::of([tree.0.as_str(), by.name(), model].into_iter().chain(asked));
+        let of = Digest::of([base, tree.0.as_str(), by.name(), model].into_iter().chain(asked));
         self.ground.run.join("passes").join("reviews").join(of.to_string())
     }
 
