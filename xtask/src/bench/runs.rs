@@ -40,9 +40,11 @@ pub fn run(program: &Path, rounds: usize) -> anyhow::Result<()> {
     let bytes = write(&log)?;
     println!("a run of {STAGES} stages, {MERGED} merged, {} MB of records", bytes / 1_000_000);
     println!("{:<28} {:>10} {:>10} {:>10}", "", "median ms", "p99 ms", "peak MB");
+    // Where we stand, and not where each is sent: to send one elsewhere we would be copied, and we are large by now.
+    std::env::set_current_dir(&project)?;
     let command = |args: &[&str]| {
         let mut command = Command::new(program);
-        command.args(args).current_dir(&project).env_clear().env("PATH", "/usr/bin:/bin").env("HOME", &home);
+        command.args(args).env_clear().env("PATH", "/usr/bin:/bin").env("HOME", &home);
         command
     };
     let board = log.with_extension("board");
@@ -56,21 +58,20 @@ pub fn run(program: &Path, rounds: usize) -> anyhow::Result<()> {
     // Not part of what is promised: it happens once.
     told("status, nothing kept", FIRST, first)?;
     let mut all = true;
-    for (name, args) in [
-        ("status", &["status"][..]),
-        ("status --compact", &["status", "--compact"]),
-        ("status --why --all", &["status", "--why", "--all"]),
-        ("status --json", &["status", "--json"]),
-    ] {
+    for (name, args) in [("status", &["status"][..]), ("status --compact", &["status", "--compact"])] {
         all &= told(name, rounds, || Ok(command(args)))?;
+    }
+    // These tell of every stage, which is promised of none.
+    for (name, args) in
+        [("status --why --all", &["status", "--why", "--all"][..]), ("status --json", &["status", "--json"])]
+    {
+        told(name, rounds, || Ok(command(args)))?;
     }
     let empty = root.join("empty");
     ensure!(Command::new("git").args(["init", "-q"]).arg(&empty).status()?.success(), "git failed");
-    told("status, no run", rounds, || {
-        let mut asked = command(&["status"]);
-        asked.current_dir(&empty);
-        Ok(asked)
-    })?;
+    std::env::set_current_dir(&empty)?;
+    told("status, no run", rounds, || Ok(command(&["status"])))?;
+    std::env::set_current_dir("/")?;
     folder.close().context("cannot remove the work folder")?;
     println!(
         "promised: p99 below {} ms, peak below {} MB: {}",
