@@ -13,7 +13,7 @@ use super::merge::{Left, Queue, Whose};
 use super::record::{About, Because, Effect, Ended, Purse, Recorded, TargetHeld};
 use super::retry;
 use super::scope::{Compared, overlaps};
-use super::spec::{Client, Plan};
+use super::spec::{Client, Merging, Plan};
 use super::stage::{Case, Commit, Happened, Key, Stage, StageId, Stepped, Word, step};
 use super::stuck::Stuck;
 use super::why::stage_of;
@@ -275,6 +275,11 @@ impl Run {
         self.held.get(&account(&self.plan.find(stage.as_str())?.agent.client)).copied()
     }
 
+    /// Who says that a stage is merged.
+    fn merging(&self, stage: &StageId) -> Merging {
+        self.plan.find(stage.as_str()).map_or(Merging::Person, |spec| spec.merge)
+    }
+
     /// Every stage is merged or skipped.
     pub fn is_over(&self) -> bool {
         self.standings.values().all(|standing| standing.stage.is_over())
@@ -336,12 +341,16 @@ impl Run {
     }
 
     fn happen(&mut self, id: &StageId, what: &Happened) {
+        let merge = self.merging(id);
         let Some(standing) = self.standings.get_mut(id) else { return };
         standing.heed(what);
         let what = match (what, &standing.stage, &standing.verified) {
-            // What was held back is let go.
+            // What was held back is let go, to where it would be if nobody had held it.
             (Happened::Told(Word::Release), Stage::Review { case: Case::Held, .. }, Some(verified)) => {
-                &Happened::Told(Word::Merge { verified: verified.clone(), entry: 0 })
+                match merge {
+                    Merging::Auto => &Happened::Told(Word::Merge { verified: verified.clone(), entry: 0 }),
+                    Merging::Person => &Happened::Raised { case: Case::Merge },
+                }
             }
             (what, _, _) => what,
         };

@@ -195,7 +195,7 @@ fn spawned(run: &mut Run, stage: &StageId, (key, effect): (&Key, &Effect), outco
 
 /// A claim was looked at.
 fn claimed(run: &mut Run, stage: &StageId, outcome: &Outcome) {
-    let merge = run.plan.find(stage.as_str()).map_or(Merging::Person, |spec| spec.merge);
+    let merge = run.merging(stage);
     let Some(standing) = run.standings.get_mut(stage) else { return };
     let (attempt, base) = match &standing.stage {
         Stage::Running(work) if work.phase == Phase::Verify => (work.attempt, work.base.clone()),

@@ -157,6 +157,10 @@ pub fn step(stage: &Stage, happened: &Happened) -> Stepped {
             H::Told(Word::Block),
         ) => blocked(stage.attempt(), Failure::Told),
         (Stage::Review { case: Case::Held, back }, H::Told(Word::Release | Word::GoOn)) => (**back).clone(),
+        // It is let go, and a person is asked something else now.
+        (Stage::Review { case: Case::Held, back }, H::Raised { case }) => {
+            Stage::Review { case: *case, back: back.clone() }
+        }
         (Stage::Review { back, .. }, H::Told(word)) => match reviewed(back, word) {
             Some(to) => to,
             None => return Stepped::Ignored,

@@ -1,5 +1,7 @@
 //! A stage that a person holds: whatever it is doing goes on, and nothing comes after it.
 
+use serde_json::json;
+
 use super::super::super::said::{Said, Unmeant};
 use super::words::{agent, person};
 use super::*;
@@ -23,9 +25,9 @@ fn one_that_waits_is_held_once_it_could_start() {
     assert_eq!(story.next(), ["do r/b/1/worktree.0"]);
 }
 
-#[test]
-fn one_at_work_ends_its_work_and_is_merged_once_it_is_let_go() {
-    let mut story = Story::new(one());
+/// Its agent went on while it was held, and what it did is good.
+fn held_and_good(plan: Value) -> Story {
+    let mut story = Story::new(plan);
     story.up_to_work("a");
     story.say(&person(), "a", Said::Hold).unwrap();
     assert_eq!(story.next(), Vec::<String>::new(), "its agent goes on");
@@ -33,10 +35,28 @@ fn one_at_work_ends_its_work_and_is_merged_once_it_is_let_go() {
     story.next();
     story.came_to("a/1/claim.0", Outcome::Green { head: commit("h"), tree: commit("th") });
     assert!(matches!(story.state("a"), Stage::Review { case: Case::Held, .. }), "{:?}", story.state("a"));
+    story
+}
+
+#[test]
+fn one_at_work_ends_its_work_and_is_merged_once_it_is_let_go() {
+    let mut story = held_and_good(one());
     assert!(!story.next().iter().any(|told| told.contains("queue")));
     story.say(&person(), "a", Said::Release).unwrap();
     assert!(matches!(story.state("a"), Stage::Merging { verified, .. } if verified.head == commit("h")));
     assert!(story.next().contains(&"do r/a/1/queue.1.0".to_owned()));
+}
+
+#[test]
+fn one_that_a_person_merges_waits_for_that_word_once_it_is_let_go() {
+    let mut plan = one();
+    plan["stages"][0]["merge"] = json!("person");
+    let mut story = held_and_good(plan);
+    story.say(&person(), "a", Said::Release).unwrap();
+    assert!(matches!(story.state("a"), Stage::Review { case: Case::Merge, .. }), "{:?}", story.state("a"));
+    assert!(!story.next().iter().any(|told| told.contains("queue")), "nobody has said that it is merged");
+    story.say(&person(), "a", Said::Merge).unwrap();
+    assert!(matches!(story.state("a"), Stage::Merging { verified, .. } if verified.head == commit("h")));
 }
 
 #[test]
