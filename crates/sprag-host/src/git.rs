@@ -2,6 +2,7 @@
 
 pub mod blobs;
 pub mod history;
+mod index;
 pub mod landing;
 pub mod marks;
 pub mod names;

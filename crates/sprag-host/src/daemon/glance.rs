@@ -22,6 +22,8 @@ pub struct Glance {
     /// `None`: git is asked every time.
     places: Option<Places>,
     last: Option<(Asked, Target)>,
+    /// A commit that the trunk was seen to have: it only ever gets more.
+    within: Option<String>,
 }
 
 /// All that an answer about the target rests on.
@@ -36,7 +38,7 @@ struct Asked {
 
 impl Glance {
     pub fn new(ground: &Ground) -> Glance {
-        Glance { places: Places::find(&ground.root, &Env::Real).ok(), last: None }
+        Glance { places: Places::find(&ground.root, &Env::Real).ok(), last: None, within: None }
     }
 
     /// Where the trunk is. `None`: git cannot say it now, and is asked again at the next look.
@@ -60,11 +62,19 @@ impl Glance {
         {
             return Some(target.clone());
         }
-        let target = look::stands(ground, known, trunk, &asked.now, || match asked.at_it.is_empty() {
+        let is_checked_out = || match asked.at_it.is_empty() {
             true => Ok(false),
             false => look::is_checked_out(ground),
-        });
+        };
+        let is_within = asked.now == known.0.as_str() && self.within.as_ref() == Some(&asked.now);
+        let target = match is_within {
+            true => look::behind(&asked.now, is_checked_out),
+            false => look::stands(ground, known, trunk, &asked.now, is_checked_out),
+        };
         let target = target.ok()?;
+        if let Target::Behind(now) | Target::CheckedOut(now) = &target {
+            self.within = Some(now.0.to_string());
+        }
         self.last = Some((asked, target.clone()));
         Some(target)
     }

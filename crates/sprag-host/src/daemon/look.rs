@@ -43,6 +43,12 @@ pub fn stands(
     if !has(now, trunk.0.as_str())? {
         return Ok(Target::Ahead(commit));
     }
+    behind(now, is_checked_out)
+}
+
+/// The same of one that the trunk has.
+pub fn behind(now: &str, is_checked_out: impl FnOnce() -> Result<bool, Refused>) -> Result<Target, Refused> {
+    let commit = Commit(Text::new(now));
     Ok(if is_checked_out()? { Target::CheckedOut(commit) } else { Target::Behind(commit) })
 }
 

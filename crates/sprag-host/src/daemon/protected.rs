@@ -7,7 +7,7 @@ use std::path::Path;
 use sprag_core::plan::spec::Kind;
 use sprag_core::text::quoted;
 
-use crate::git::landing::{self, Refused};
+use crate::git::landing::Refused;
 use crate::git::marks::{self, Touched};
 
 /// Our own place in a repository.
@@ -24,12 +24,23 @@ pub struct Right<'a> {
     pub theirs: Option<&'a str>,
 }
 
-/// What was damaged between a trunk and a head that is to go there, in words for whoever has to mend it.
-pub fn damage(dir: &Path, trunk: &str, head: &str, right: &Right<'_>) -> Result<Option<String>, Refused> {
-    let mut all = marks::touched(dir, trunk, head)?;
+/// A head, and the trunk it is to go to.
+pub struct Sides<'a> {
+    /// The last commit of the trunk.
+    pub tip: &'a str,
+    pub head: &'a str,
+    /// Where they parted.
+    pub base: &'a str,
+    /// What the head has changed since.
+    pub touched: &'a [Touched],
+}
+
+/// What was damaged on the way to a head, in words for whoever has to mend it.
+pub fn damage(dir: &Path, sides: &Sides<'_>, right: &Right<'_>) -> Result<Option<String>, Refused> {
+    let mut all = sides.touched.to_vec();
     if let Some(theirs) = right.theirs {
         let other: BTreeSet<Vec<u8>> =
-            marks::touched(dir, theirs, head)?.into_iter().map(|it| it.path).collect();
+            marks::touched(dir, theirs, sides.head)?.into_iter().map(|it| it.path).collect();
         all.retain(|it| other.contains(&it.path));
     }
     let is_made = |it: &Touched| {
@@ -40,17 +51,17 @@ pub fn damage(dir: &Path, trunk: &str, head: &str, right: &Right<'_>) -> Result<
     if ours.is_empty() && others.is_empty() {
         return Ok(None);
     }
-    let base = landing::common(dir, trunk, head)?;
     let mut damaged = ours;
-    // As it was when both parted, and as it is where it is to go: a mark may have come in between.
-    damaged.extend(marks::marked(dir, &base, &others)?);
-    let tip = landing::resolve(dir, trunk)?.unwrap_or_default();
-    if tip != base && !tip.is_empty() {
+    // As it was when both parted, and as it is where it is to go: a mark may have come in between. What was not there had
+    // none.
+    let before: Vec<Touched> = others.iter().filter(|it| it.before.is_some()).cloned().collect();
+    damaged.extend(marks::marked(dir, sides.base, &before)?);
+    if sides.tip != sides.base {
         let known: Vec<Vec<u8>> = damaged.iter().map(|it| it.path.clone()).collect();
         let more: Vec<Touched> = others.into_iter().filter(|it| !known.contains(&it.path)).collect();
-        damaged.extend(marks::marked(dir, &tip, &more)?);
+        damaged.extend(marks::marked(dir, sides.tip, &more)?);
     }
-    Ok((!damaged.is_empty()).then(|| told(&damaged, &base)))
+    Ok((!damaged.is_empty()).then(|| told(&damaged, sides.base)))
 }
 
 /// Also the place itself, which could be a link to another one.

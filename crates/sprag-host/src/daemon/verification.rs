@@ -51,6 +51,13 @@ pub struct Place<'a> {
 
 /// What is not as it has to be; nothing, if all is well.
 pub fn verify(place: &Place<'_>, wanted: &Checks) -> Vec<Red> {
+    let mut red = all(place, wanted);
+    red.extend(changed(place));
+    red
+}
+
+/// The same, but for whether the checks themselves have changed something: asked once after all of them.
+pub fn all(place: &Place<'_>, wanted: &Checks) -> Vec<Red> {
     let mut red = Vec::new();
     red.extend(commands(place, What::Acceptance, &wanted.acceptance));
     red.extend(commands(place, What::AfterStage, &wanted.after_stage));
@@ -69,8 +76,19 @@ pub fn verify(place: &Place<'_>, wanted: &Checks) -> Vec<Red> {
     if let Some(test) = &wanted.regression_test {
         red.extend(verify::regression(test, place.text(&test.file).as_deref()));
     }
-    red.extend(place.changed());
     red
+}
+
+/// Checks that change what they check have shown nothing of the commit.
+pub fn changed(place: &Place<'_>) -> Option<Red> {
+    if let Err(Refused(why)) = place.proved() {
+        return Some(of_commit(why));
+    }
+    let paths = git::changed_tracked_paths(place.worktree);
+    Some(of_commit(match &paths {
+        Some(paths) => format!("a check has changed `{}`", paths.first()?),
+        None => "git cannot say whether the checks changed something".to_owned(),
+    }))
 }
 
 /// Commands of one kind: each is run, whatever became of the one before it.
@@ -162,18 +180,6 @@ impl Place<'_> {
 
     fn text(&self, path: &RelPath) -> Option<String> {
         read(&self.worktree.join(path.as_str())).ok()
-    }
-
-    /// Checks that change what they check have shown nothing of the commit.
-    fn changed(&self) -> Option<Red> {
-        if let Err(Refused(why)) = self.proved() {
-            return Some(of_commit(why));
-        }
-        let paths = git::changed_tracked_paths(self.worktree);
-        Some(of_commit(match &paths {
-            Some(paths) => format!("a check has changed `{}`", paths.first()?),
-            None => "git cannot say whether the checks changed something".to_owned(),
-        }))
     }
 
     /// That git can be asked about the worktree. The user's own checkout is nobody's to doubt.

@@ -8,7 +8,9 @@ use std::time::Duration;
 use sprag_core::time::Timestamp;
 
 use super::{CAP, Question, ask_of, is_object_name};
+use crate::env::Env;
 use crate::exec::{Ending, Ran};
+use crate::places::Places;
 
 /// A merge of a large repository takes a while.
 const DEADLINE: Duration = Duration::from_secs(60);
@@ -83,7 +85,31 @@ pub fn commit(dir: &Path, tree: &str, parents: &[&str], recipe: &Recipe<'_>) -> 
 
 /// What a name stands for, as a commit; `None` if nothing has that name.
 pub fn resolve(dir: &Path, name: &str) -> Result<Option<String>, Refused> {
-    look_up(dir, &format!("{name}^{{commit}}"))
+    match read(dir, name) {
+        Some(commit) => Ok(Some(commit)),
+        None => look_up(dir, &format!("{name}^{{commit}}")),
+    }
+}
+
+/// The same, read without git; `None` also where only git knows it. Of other names it is not sure that commits have them.
+fn read(dir: &Path, name: &str) -> Option<String> {
+    let places = Places::find(dir, &Env::Real).ok()?;
+    let commit = match name {
+        "HEAD" => places.head(),
+        _ if name.starts_with("refs/heads/") || name.starts_with("refs/sprag/") => places.reference(name),
+        _ => None,
+    };
+    commit.filter(|commit| is_object_name(commit))
+}
+
+/// What a commit was made from.
+pub fn parents(dir: &Path, commit: &str) -> Result<Vec<String>, Refused> {
+    let ran = act(dir, &["rev-list", "--max-count=1", "--parents", commit, "--"], &[])?;
+    if !ran.succeeded() {
+        return Err(refused(&ran));
+    }
+    let text = String::from_utf8_lossy(&ran.stdout);
+    Ok(text.split_ascii_whitespace().skip(1).map(str::to_owned).collect())
 }
 
 pub fn tree_of(dir: &Path, commit: &str) -> Result<Option<String>, Refused> {
@@ -177,10 +203,10 @@ pub fn common(dir: &Path, one: &str, other: &str) -> Result<String, Refused> {
     named(act(dir, &["merge-base", one, other], &[])?)
 }
 
-/// Whether there is more than one such commit. Then what one side changed depends on which of them it is compared with.
-pub fn is_crossed(dir: &Path, one: &str, other: &str) -> Result<bool, Refused> {
+/// All of them, where there is more than one. Then what one side changed depends on which of them it is compared with.
+pub fn all_common(dir: &Path, one: &str, other: &str) -> Result<Vec<String>, Refused> {
     let ran = act(dir, &["merge-base", "--all", one, other], &[])?;
-    Ok(ran.stdout.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).count() > 1)
+    Ok(String::from_utf8_lossy(&ran.stdout).lines().map(str::to_owned).collect())
 }
 
 /// Whether a commit has all of these in its history.
@@ -371,13 +397,14 @@ mod tests {
         let one = git.commit("b", "2");
         git.run(&["checkout", "-q", "-b", "side", &base]);
         let other = git.commit("c", "3");
-        assert!(!is_crossed(git.dir(), &one, &other).unwrap());
+        let count = |one: &str, other: &str| all_common(git.dir(), one, other).unwrap().len();
+        assert_eq!(count(&one, &other), 1);
         let tree = tree_of(git.dir(), &one).unwrap().unwrap();
         let merged = |first: &str, second: &str| {
             git.run(&["commit-tree", "-p", first, "-p", second, "-m", "m", &tree]).trim().to_owned()
         };
-        assert!(is_crossed(git.dir(), &merged(&one, &other), &merged(&other, &one)).unwrap());
-        assert!(!is_crossed(git.dir(), &merged(&one, &other), &one).unwrap());
+        assert_eq!(count(&merged(&one, &other), &merged(&other, &one)), 2);
+        assert_eq!(count(&merged(&one, &other), &one), 1);
     }
 
     #[test]

@@ -41,8 +41,16 @@ pub struct Touched {
 
 /// All that one side has changed since it parted from the other.
 pub fn touched(dir: &Path, other: &str, side: &str) -> Result<Vec<Touched>, Refused> {
-    let range = format!("{other}...{side}");
-    let args = ["diff", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff", "-z", &range, "--"];
+    within(dir, &format!("{other}...{side}"))
+}
+
+/// The same where it is known from which commit they parted.
+pub fn touched_since(dir: &Path, base: &str, side: &str) -> Result<Vec<Touched>, Refused> {
+    within(dir, &format!("{base}..{side}"))
+}
+
+fn within(dir: &Path, range: &str) -> Result<Vec<Touched>, Refused> {
+    let args = ["diff", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff", "-z", range, "--"];
     let ran = act(dir, &args, &[])?;
     if !ran.succeeded() {
         return Err(refused(&ran));

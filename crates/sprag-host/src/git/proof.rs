@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::landing::{Refused, refused};
-use super::{Question, ask};
+use super::{Question, ask, index};
 use crate::disk;
 use crate::places;
 
@@ -18,6 +18,8 @@ const LINE: u64 = 4096;
 /// Entries of a worktree's git directory that are looked at.
 const ENTRIES: usize = 20_000;
 const CONFIG: u64 = 1024 * 1024;
+/// Of the ten thousand files whose list we read ourselves.
+const INDEX: u64 = 16 * 1024 * 1024;
 /// Of a list of a million files.
 const LIST: usize = 256 * 1024 * 1024;
 const DEADLINE: Duration = Duration::from_secs(60);
@@ -90,6 +92,9 @@ fn planted(dir: &Path) -> Result<Option<PathBuf>, Refused> {
 /// A repository that is staged within the worktree is asked for its state by a git of its own, which obeys its own
 /// configuration.
 fn nested(worktree: &Path) -> Result<(), Refused> {
+    if has_files_alone(worktree) {
+        return Ok(());
+    }
     let args = ["-c", "core.hooksPath=/dev/null", "ls-files", "--stage", "-z"];
     let question = Question { args: &args, env: &[], stdin: b"", deadline: DEADLINE, cap: LIST };
     let ran = ask(worktree, &question).ok_or_else(|| Refused("git cannot be started".to_owned()))?;
@@ -108,6 +113,19 @@ fn nested(worktree: &Path) -> Result<(), Refused> {
         }
     }
     Ok(())
+}
+
+/// Nearly always; and to see that takes no git. False may also mean that we cannot tell.
+fn has_files_alone(worktree: &Path) -> bool {
+    let (Some(git_dir), Some(common)) = (places::git_dir(worktree), places::common_dir(worktree)) else {
+        return false;
+    };
+    let config = disk::read_regular(&common.join("config"), CONFIG).unwrap_or_default();
+    let is_usual =
+        !config.is_empty() && !config.to_ascii_lowercase().windows(12).any(|it| it == b"objectformat");
+    is_usual
+        && disk::read_regular(&git_dir.join("index"), INDEX)
+            .is_ok_and(|index| index::holds_files_alone(&index))
 }
 
 #[cfg(test)]

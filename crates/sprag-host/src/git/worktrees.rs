@@ -90,18 +90,16 @@ pub fn add(dir: &Path, path: &Path, branch: &str, base: &str, why: &str) -> Resu
     let _alone = alone();
     let at = text_of(path)?;
     let reference = format!("refs/heads/{branch}");
-    let mut args = vec!["worktree", "add", "--quiet", "--lock", "--reason", why];
-    let was = match resolve(dir, &reference)? {
-        Some(_) => {
-            args.extend([at, branch]);
-            Branch::Old
-        }
-        None => {
-            args.extend(["--no-track", "-b", branch, at, base]);
-            Branch::New
-        }
-    };
-    done(act(dir, &args, &[])?).map(|_| was)
+    let add = ["worktree", "add", "--quiet", "--lock", "--reason", why];
+    let ran = act(dir, &[&add[..], &["--no-track", "-b", branch, at, base]].concat(), &[])?;
+    if ran.succeeded() {
+        return Ok(Branch::New);
+    }
+    // Nothing is made of one whose branch is there already.
+    match resolve(dir, &reference)? {
+        Some(_) => done(act(dir, &[&add[..], &[at, branch]].concat(), &[])?).map(|_| Branch::Old),
+        None => Err(refused(&ran)),
+    }
 }
 
 /// Whose branch a worktree was made on.
@@ -191,6 +189,13 @@ pub fn salvage(
     at: Timestamp,
 ) -> Result<Option<String>, Refused> {
     let head = resolve(worktree, "HEAD")?;
+    // Nearly always: what was merged leaves nothing behind.
+    if let Some(head) = &head
+        && is_clean(worktree)?
+        && is_named(worktree, head)?
+    {
+        return Ok(None);
+    }
     // Not the index that is there: what the agent has staged stays as staged as it is.
     let git_dir = places::git_dir(worktree)
         .ok_or_else(|| Refused(format!("`{}` is no worktree", worktree.display())))?;

@@ -12,13 +12,13 @@ use sprag_core::plan::verify::{self, What};
 use sprag_core::text::{Text, quoted};
 
 use super::super::behind::{Behind, Of};
-use super::super::protected::{self, Right};
+use super::super::protected::{self, Right, Sides};
 use super::super::verification::{self, Place};
 use super::{Job, Wrong, failed};
 use crate::disk::Disk;
 use crate::env;
 use crate::git::landing::{self, Refused};
-use crate::git::worktrees;
+use crate::git::{marks, worktrees};
 
 /// Whose commands look at work: where they run, and how they are kept.
 #[derive(Clone, Copy)]
@@ -97,7 +97,13 @@ impl Job {
         base: &str,
         head: &str,
     ) -> Result<Option<String>, Wrong> {
-        if !base.is_empty() && !landing::contains(worktree, base, head)? {
+        let trunk = self.ground.trunk();
+        let tip = landing::resolve(&self.ground.root, &trunk)?
+            .ok_or_else(|| Refused(format!("there is no `{trunk}`")))?;
+        let common = landing::all_common(worktree, &tip, head)?;
+        // What both have is in its history, and usually it is what the worktree was made from.
+        let is_common = common.iter().any(|commit| commit == base);
+        if !base.is_empty() && !is_common && !landing::contains(worktree, base, head)? {
             return Ok(Some(format!("the branch does not descend from `{base}` any more")));
         }
         if let Some(Stage::Conflicted { against, .. }) = &self.stage
@@ -114,17 +120,23 @@ impl Job {
                 owed.0
             )));
         }
-        let trunk = self.ground.trunk();
-        if landing::is_crossed(worktree, &trunk, head)? {
-            return Ok(Some(format!(
-                "the branch has come from the trunk in several ways, so that what it changes cannot be told: `git merge {trunk}`"
-            )));
-        }
-        if let Some(damage) = self.damaged(worktree, &self.ground.trunk(), head, spec)? {
+        let parted = match common.as_slice() {
+            [parted] => parted,
+            [] => return Ok(Some(format!("the branch has nothing in common with `{trunk}` any more"))),
+            _ => {
+                return Ok(Some(format!(
+                    "the branch has come from the trunk in several ways, so that what it changes cannot be told: `git merge {trunk}`"
+                )));
+            }
+        };
+        // What came in with a merge of the trunk is not the stage's.
+        let touched = marks::touched_since(worktree, parted, head)?;
+        let sides = Sides { tip: &tip, head, base: parted, touched: &touched };
+        if let Some(damage) = self.damaged(worktree, &sides, spec)? {
             return Ok(Some(damage));
         }
-        // What came in with a merge of the trunk is not the stage's.
-        let paths = landing::changed(worktree, &self.ground.trunk(), head)?;
+        let paths: Vec<String> =
+            touched.iter().map(|it| String::from_utf8_lossy(&it.path).into_owned()).collect();
         if let Some(copied) = spec.copy.iter().find(|copied| paths.iter().any(|path| path == copied.as_str()))
         {
             return Ok(Some(format!("`{copied}` was copied here for you and must not be committed")));
@@ -142,12 +154,11 @@ impl Job {
     pub(super) fn damaged(
         &self,
         dir: &Path,
-        trunk: &str,
-        head: &str,
+        sides: &Sides<'_>,
         spec: &StageSpec,
     ) -> Result<Option<String>, Refused> {
         let theirs = self.owed.as_ref().map(|owed| owed.0.as_str());
-        protected::damage(dir, trunk, head, &Right { kind: spec.kind, theirs })
+        protected::damage(dir, sides, &Right { kind: spec.kind, theirs })
     }
 
     pub(super) fn looking<T>(

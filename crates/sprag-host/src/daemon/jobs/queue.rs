@@ -11,12 +11,13 @@ use sprag_core::plan::world::Target;
 use sprag_core::text::{Text, quoted};
 
 use super::super::look;
+use super::super::protected::Sides;
 use super::super::verification;
 use super::claim::Whose;
 use super::{Ground, Job, Wrong};
 use crate::disk::Disk;
 use crate::git::landing::{self, Merged, Recipe, Refused, Swapped};
-use crate::git::{proof, worktrees};
+use crate::git::{marks, proof, worktrees};
 
 impl Job {
     pub(super) fn candidate(&self, number: u64, on: &Commit, head: &Commit) -> Result<Outcome, Wrong> {
@@ -31,7 +32,7 @@ impl Job {
             // What others put on the target on top of all that is merged needs no merge.
             Some(_) if self.spec.is_none() && landing::contains(root, on, head)? => as_it_is(head)?,
             // What it would bring could not have been looked at: whoever merges it says what is meant.
-            Some(_) if self.spec.is_some() && landing::is_crossed(root, on, head)? => {
+            Some(_) if self.spec.is_some() && landing::all_common(root, on, head)?.len() > 1 => {
                 Merged::Conflict { paths: Vec::new() }
             }
             Some(at) => {
@@ -78,10 +79,13 @@ impl Job {
         let mut red = self
             .looking(&path, plan, tree, disk, |place| verification::commands(place, What::Gate, &self.gates));
         for spec in &self.chain {
-            red.extend(self.looking(&path, Whose::of(spec), tree, disk, |place| {
-                verification::verify(place, &spec.checks)
-            }));
+            red.extend(
+                self.looking(&path, Whose::of(spec), tree, disk, |place| {
+                    verification::all(place, &spec.checks)
+                }),
+            );
         }
+        red.extend(self.looking(&path, plan, tree, disk, verification::changed));
         clear(root, &path)?;
         Ok(if red.is_empty() { Outcome::Done } else { Outcome::Red { report: verify::report(&red) } })
     }
@@ -103,12 +107,14 @@ impl Job {
         let root = self.ground.root.as_path();
         // What people put on the target is theirs.
         let (Some(head), Some(spec)) = (&self.head, &self.spec) else { return Ok(None) };
-        let (on, merged) = (format!("{}^1", commit.0), format!("{}^2", commit.0));
-        if landing::resolve(root, &merged)?.as_deref() != Some(head.0.as_str()) {
-            return Ok(None);
-        }
+        let head = head.0.as_str();
+        let parents = landing::parents(root, commit.0.as_str())?;
+        let on = match parents.as_slice() {
+            [on, merged] if merged == head => on,
+            _ => return Ok(None),
+        };
         // What would change on the trunk, by whichever way it came there, is what the stage answers for.
-        let brought = landing::between(root, &on, commit.0.as_str())?;
+        let brought = landing::between(root, on, commit.0.as_str())?;
         let outside: Vec<&String> = brought.iter().filter(|path| !spec.scope.holds(path)).collect();
         if let Some(first) = outside.first() {
             let (count, first) = (outside.len(), quoted(first));
@@ -116,7 +122,9 @@ impl Job {
                 "merged, it would change {count} files outside of its scope, the first is `{first}`"
             )));
         }
-        Ok(self.damaged(root, &on, head.0.as_str(), spec)?)
+        let base = landing::common(root, on, head)?;
+        let touched = marks::touched_since(root, &base, head)?;
+        Ok(self.damaged(root, &Sides { tip: on, head, base: &base, touched: &touched }, spec)?)
     }
 }
 
