@@ -111,6 +111,21 @@ fn the_same_tree_is_not_reviewed_twice_and_issues_that_stay_are_a_persons() {
 }
 
 #[test]
+fn a_person_who_asks_has_the_same_tree_reviewed_again() {
+    let reviewer = format!(
+        "if [ $RUN = 1 ]; then {}; else {}; fi",
+        decide("ISSUES --summary 'not good'"),
+        decide("COMPLETE --summary 'good after all'")
+    );
+    let deep = Deep::new("echo good >a", &reviewer);
+    assert_eq!((deep.desk.run().code, deep.reviews()), (1, 1));
+    let ran = deep.sprag(&["stage", "verify", "a"]);
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+    deep.assert_merged(&deep.sprag(&["resume", "--wait"]));
+    assert_eq!((deep.reviews(), deep.desk.runs("a")), (2, 4));
+}
+
+#[test]
 fn without_a_verdict_it_is_tried_once_more_and_then_a_person_says() {
     let deep = Deep::new("echo good >a", "echo 'I am tired' >&2; exit 3");
     deep.assert_a_persons(&deep.desk.run(), "2 times: `claude` ended with 3: I am tired");

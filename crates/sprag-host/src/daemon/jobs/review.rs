@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use sprag_core::digest::Digest;
 use sprag_core::event::{Decided, ReviewWord, SessionId};
 use sprag_core::plan::checks::Walls;
-use sprag_core::plan::record::Outcome;
+use sprag_core::plan::record::{Outcome, Sought};
 use sprag_core::plan::review::report;
 use sprag_core::plan::spec::{Known, StageSpec};
-use sprag_core::plan::stage::{Commit, Failure};
+use sprag_core::plan::stage::{Commit, Failure, Key};
 use sprag_core::text::{Text, quoted};
 
 use super::super::behind::{Behind, Of, Order, Reader};
@@ -41,6 +41,9 @@ const KEPT: u64 = 64 * 1024;
 /// A verdict as it is kept. It says itself which tree it is about: a file that came to lie there says nothing.
 #[derive(Serialize, Deserialize)]
 struct Kept {
+    /// The effect that it came of.
+    #[serde(default)]
+    of: Option<Key>,
     tree: Commit,
     word: ReviewWord,
     summary: Text<500>,
@@ -53,13 +56,16 @@ impl Job {
         head: &Commit,
         tree: &Commit,
         by: Known,
+        sought: Sought,
         disk: &dyn Disk,
     ) -> Result<Outcome, Wrong> {
         let Some(spec) = &self.spec else { return Ok(failed(Failure::Setup, "the plan has no such stage")) };
         let root = self.ground.root.as_path();
         let base = landing::common(root, &self.ground.trunk(), head.0.as_str())?;
         let place = self.verdict_place(spec, &base, tree, by);
-        if let Some(kept) = known(&place, tree) {
+        // One that came of this very effect is known again, whoever was killed in between.
+        let will_do = |kept: &Kept| sought == Sought::Any || kept.of.as_ref() == Some(&self.key);
+        if let Some(kept) = known(&place, tree).filter(will_do) {
             return Ok(outcome(&kept, head, by));
         }
         let folder = format!("{}-review-{}", self.ground.plan, spec.id.as_str());
@@ -71,7 +77,7 @@ impl Job {
         clear(root, &reading)?;
         Ok(match decided {
             Ok(Decided { word, summary, message, .. }) => {
-                let kept = Kept { tree: tree.clone(), word, summary, message };
+                let kept = Kept { of: Some(self.key.clone()), tree: tree.clone(), word, summary, message };
                 disk::make_parent(disk, &place)?;
                 disk::replace_derived(
                     disk,
@@ -92,8 +98,8 @@ impl Job {
     /// for. The same tree on top of more takes something away.
     fn verdict_place(&self, spec: &StageSpec, base: &str, tree: &Commit, by: Known) -> PathBuf {
         let model = spec.agent.model.as_ref().map(AsRef::as_ref).unwrap_or_default();
-        let asked = [spec.id.as_str(), spec.name.as_str(), spec.description.as_str()];
-        let of = Digest::of([base, tree.0.as_str(), by.name(), model].into_iter().chain(asked));
+        let asked = review::asked_of_stage(spec);
+        let of = Digest::of([base, tree.0.as_str(), by.name(), model, spec.id.as_str(), &asked]);
         self.ground.run.join("passes").join("reviews").join(of.to_string())
     }
 
