@@ -4,6 +4,7 @@ pub mod blobs;
 pub mod history;
 pub mod landing;
 pub mod marks;
+pub mod names;
 pub mod proof;
 pub mod worktrees;
 
@@ -21,7 +22,7 @@ use crate::quoted;
 pub(crate) mod scratch;
 mod versions;
 
-pub use versions::{Range, Versions, versions};
+pub use versions::{Range, Versions, tree, versions};
 
 /// Long, because a verdict depends on the answer; a client waits for a stop much longer.
 const DEADLINE: Duration = Duration::from_secs(5);

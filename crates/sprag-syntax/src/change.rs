@@ -1,6 +1,7 @@
 //! What is judged and what comes of it: plain data, the same for every caller.
 
-use crate::proof::Proof;
+use crate::check::Claims;
+use crate::proof::{Proof, World};
 
 /// All files that change together. What is judged is the whole of it.
 #[derive(Clone, Debug, Default)]
@@ -45,6 +46,27 @@ pub struct Judgement {
     pub verdict: Verdict,
     pub level: Option<Level>,
     pub api: Api,
+    /// What a proof takes for granted about files that are not in the change.
+    pub claims: Claims,
+}
+
+impl Judgement {
+    /// Without a proof.
+    pub fn of(verdict: Verdict, api: Api) -> Judgement {
+        Judgement { verdict, level: None, api, claims: Claims::new() }
+    }
+
+    /// A proof whose names were looked for in the whole tree: it holds there, or somebody else has one of them.
+    pub fn in_tree(self, is_alone: bool) -> Judgement {
+        match self.verdict {
+            Verdict::Proved(proof) if is_alone => {
+                let proof = Proof { world: World::Tree, ..proof };
+                Judgement { verdict: Verdict::Proved(proof), ..self }
+            }
+            Verdict::Proved(_) => Judgement::of(Verdict::Unproven(Reason::RenameEscapes), self.api),
+            _ => self,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -24,8 +24,8 @@ mod tree;
 mod units;
 
 pub use change::{Api, Budget, Change, Depth, Excerpt, File, Judgement, Level, Reason, Verdict, Witness};
-pub use check::{Refused, check};
+pub use check::{Claims, Refused, check};
 pub use lang::Lang;
-pub use proof::{Proof, RULES, Side, Sources, Step};
+pub use proof::{Proof, RULES, Side, Sources, Step, World};
 pub use prove::classify;
 pub use units::{Unit, UnitKind, units};

@@ -11,12 +11,21 @@ pub struct Proof {
     pub v: u32,
     pub rules: String,
     pub level: String,
-    /// `tree`: every use that matters is in the files of the change.
-    pub world: String,
+    pub world: World,
     pub before_root: String,
     pub after_root: String,
     pub files: Vec<Sources>,
     pub steps: Vec<Step>,
+}
+
+/// How far was looked for others who use a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum World {
+    /// The files of the change: there was nothing else.
+    Change,
+    /// All files of the tree that the change led to.
+    Tree,
 }
 
 /// The sources a proof is about, by the hash of their bytes.

@@ -31,7 +31,7 @@ const AFTER: &str = "def _fetch(x):\n    return x\n\n\ndef f():\n    return _fet
 fn a_proof_is_about_these_sources_and_no_others() {
     let change = one("a.py", BEFORE, AFTER);
     let proof = proof(&change);
-    assert_eq!(check(&change, &proof), Ok(()));
+    assert!(check(&change, &proof).is_ok());
     assert!(check(&one("a.py", BEFORE, &AFTER.replace('1', "2")), &proof).is_err());
     assert!(check(&one("b.py", BEFORE, AFTER), &proof).is_err());
     assert!(check(&Change::default(), &proof).is_err());
@@ -60,6 +60,49 @@ fn a_proof_without_its_steps_or_with_forged_ones_is_refused() {
     claim.files[0].after = proof(&one("a.py", after, after)).files[0].after.clone();
     let refused = check(&one("a.py", before, after), &claim).expect_err("a use is a stranger's");
     assert_eq!(refused.why, "rename of `_run`: a use of it may be somebody else's");
+}
+
+#[test]
+fn what_others_could_use_is_claimed_and_what_nobody_else_can_see_is_not() {
+    let claims = |path: &str, before: &str, from: &str, to: &str| {
+        let after = before.replace(from, to);
+        let change = one(path, before, &after);
+        let judged = classify(&change, Budget::COMMIT);
+        let Verdict::Proved(proof) = &judged.verdict else { panic!("not proved: {:?}", judged.verdict) };
+        assert_eq!(check(&change, proof), Ok(judged.claims.clone()));
+        judged.claims.into_iter().collect::<Vec<_>>()
+    };
+    let names = ["load", "take"];
+    assert_eq!(claims("a.py", "def load():\n    return 1\n\nx = load()\n", "load", "take"), names);
+    // Python hides nothing.
+    assert_eq!(claims("a.py", BEFORE, "_load", "_take"), ["_load", "_take"]);
+    assert_eq!(claims("a.rs", "pub fn load() {}\nfn g() { load() }\n", "load", "take"), names);
+    assert_eq!(claims("a.rs", "fn load() {}\nfn g() { load() }\n", "load", "take"), [""; 0]);
+    assert_eq!(
+        claims("a.go", "package p\n\nfunc load() {}\n\nfunc G() { load() }\n", "load", "take"),
+        [""; 0]
+    );
+    let own = "import {y} from './y';\nfunction load() { return y; }\nexport const x = load();\n";
+    assert_eq!(claims("a.ts", own, "load", "take"), [""; 0]);
+    assert_eq!(claims("a.ts", &own.replace("function", "export function"), "load", "take"), names);
+    let class = "class A {\n  private static int load() { return 1; }\n  int g() { return load(); }\n}\n";
+    assert_eq!(claims("A.java", class, "load", "take"), [""; 0]);
+    assert_eq!(claims("A.java", &class.replace("private ", ""), "load", "take"), names);
+    // What is only formatted, or is a local, is nobody's business.
+    assert_eq!(claims("a.py", "def f():\n    load = 1\n    return load\n", "load", "take"), [""; 0]);
+}
+
+#[test]
+fn who_imports_a_moved_file_must_be_there() {
+    let judge = |before: &'static str, after: &'static str, text: &'static str| {
+        let moved = File { path_before: Some(before), path_after: Some(after), ..file(before, text, text) };
+        let judged = classify(&Change { files: vec![moved] }, Budget::COMMIT);
+        assert!(matches!(judged.verdict, Verdict::Proved(_)), "{:?}", judged.verdict);
+        judged.claims.into_iter().collect::<Vec<_>>()
+    };
+    assert_eq!(judge("a/util.py", "b/util.py", "x = 1\n"), ["util"]);
+    assert_eq!(judge("src/ui/index.ts", "src/view/index.ts", "export const x = 1;\n"), ["ui"]);
+    assert_eq!(judge("p/a.go", "q/a.go", "package p\n\nfunc f() int { return 1 }\n"), ["p"]);
 }
 
 #[test]

@@ -97,7 +97,9 @@ fn what_keeps_behaviour_is_proved_and_the_proof_replays() {
             let change = change(path, &story);
             let judged = classify(&change, Budget::COMMIT);
             match &judged.verdict {
-                Verdict::Proved(proof) => assert_eq!(check(&change, proof), Ok(()), "{}", story.name),
+                Verdict::Proved(proof) => {
+                    assert_eq!(check(&change, proof), Ok(judged.claims.clone()), "{}", story.name)
+                }
                 other => wrong.push(format!("{path}: {}: {other:?}", story.name)),
             }
         }

@@ -85,8 +85,8 @@ fn compared(worktree: &Path, raw: &[&str], old: &str, new: &str) -> Option<super
     git(worktree, &args)
 }
 
-/// The tree of a revision.
-fn tree(worktree: &Path, revision: &str) -> Option<String> {
+/// The tree of a revision, by its name.
+pub fn tree(worktree: &Path, revision: &str) -> Option<String> {
     let name = format!("{revision}^{{tree}}");
     let ran = git(worktree, &["rev-parse", "--verify", "--quiet", "--end-of-options", &name])?;
     let text = String::from_utf8_lossy(&ran.stdout);

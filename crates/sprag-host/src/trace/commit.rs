@@ -13,6 +13,7 @@ use super::ground::Ground;
 use super::state::{State, TEXT_BYTES};
 use super::{judge, open};
 use crate::git::blobs::{self, Blob, Committed};
+use crate::git::names::Tree;
 
 /// Commits that are looked at, the latest ones.
 const COMMITS: usize = 100;
@@ -101,7 +102,11 @@ fn of_commit<'a>(
     if by_author.is_empty() {
         return Vec::new();
     }
-    let verdict = if is_whole { judged(ground, &looked, &states) } else { Verdict::unproven("too_large") };
+    let verdict = if is_whole {
+        judged(ground, &commit.name, &looked, &states)
+    } else {
+        Verdict::unproven("too_large")
+    };
     let stage = Stage::Final {
         revision: Text::from(commit.name.as_str()),
         base: commit.parents.first().map(|parent| Text::from(parent.as_str())),
@@ -165,7 +170,12 @@ fn states(ground: &Ground<'_>, files: &[&blobs::Changed]) -> Option<Vec<(State, 
     Some(sides.chunks_exact(2).map(|pair| (state(&pair[0]), state(&pair[1]))).collect())
 }
 
-fn judged(ground: &Ground<'_>, files: &[&blobs::Changed], states: &[(State, State)]) -> Verdict {
+fn judged(
+    ground: &Ground<'_>,
+    revision: &str,
+    files: &[&blobs::Changed],
+    states: &[(State, State)],
+) -> Verdict {
     let path = |blob: &'_ Option<Blob>| blob.as_ref().map(|blob| blob.path.clone());
     let paths: Vec<(Option<String>, Option<String>)> =
         files.iter().map(|changed| (path(&changed.from), path(&changed.to))).collect();
@@ -183,7 +193,7 @@ fn judged(ground: &Ground<'_>, files: &[&blobs::Changed], states: &[(State, Stat
             after: after.bytes(),
         })
         .collect();
-    judge::whole(&sides, ground.policy())
+    judge::whole(&sides, ground.around(Tree::Of(revision)).as_ref(), ground.policy())
 }
 
 /// Both sides of a commit's files, for whoever checks a proof again: paths and bytes in git's order.

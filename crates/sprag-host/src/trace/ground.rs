@@ -10,8 +10,10 @@ use sprag_core::session::Session;
 use sprag_core::text::Text;
 use sprag_core::trace::{Contributor, Source, Stage, Trace, Verdict};
 
+use super::judge::Around;
 use super::state::{self, State};
 use super::{judge, kept};
+use crate::git::names::Tree;
 use crate::store::Store;
 use crate::transcript;
 use crate::walk::World;
@@ -50,6 +52,11 @@ impl<'a> Ground<'a> {
             Mode::Auto => session.about.intent.is_some() || is_marked(root(world, session)?),
         };
         if is_on { Ground::at(world, input, session) } else { None }
+    }
+
+    /// What is around a change that led to `tree`.
+    pub fn around<'b>(&'b self, tree: Tree<'b>) -> Option<Around<'b>> {
+        Some(Around { worktree: self.world.places.worktree.as_ref()?, tree })
     }
 
     /// The same, whether or not anything is written down.

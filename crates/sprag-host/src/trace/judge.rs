@@ -1,14 +1,16 @@
 //! What the syntax of a change says: whether behaviour changed, and which functions it is in.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 
 use sprag_core::gates::trace::Policy;
 use sprag_core::memory::redact;
 use sprag_core::text::Text;
 use sprag_core::trace::{self, File, Spot, UNITS, Unit, Verdict, Witness};
-use sprag_syntax::{Budget, Change, Lang};
+use sprag_syntax::{Budget, Change, Claims, Judgement, Lang};
 
 use super::comments;
+use crate::git::names::{self, Tree};
 
 /// One file of what is judged, on both sides.
 pub struct Side<'a> {
@@ -26,12 +28,44 @@ const UNIT_BYTES: usize = 128 * 1024;
 
 /// Right after a write.
 pub fn write(sides: &[Side<'_>], policy: &Policy) -> Verdict {
-    with_docs(judge(sides, Budget::WRITE, WRITE_BYTES), sides, policy)
+    with_docs(judge(sides, Budget::WRITE, WRITE_BYTES, None), sides, policy)
 }
 
-/// All that changes together.
-pub fn whole(sides: &[Side<'_>], policy: &Policy) -> Verdict {
-    with_docs(judge(sides, Budget::COMMIT, CHANGE_BYTES), sides, policy)
+/// All that changes together, and what is around it.
+pub fn whole(sides: &[Side<'_>], around: Option<&Around<'_>>, policy: &Policy) -> Verdict {
+    with_docs(judge(sides, Budget::COMMIT, CHANGE_BYTES, around), sides, policy)
+}
+
+/// The tree that a change led to.
+pub struct Around<'a> {
+    pub worktree: &'a Path,
+    pub tree: Tree<'a>,
+}
+
+impl Around<'_> {
+    /// A proof holds here only if nobody else has the names that it takes for the change's own.
+    pub fn settle(&self, judgement: Judgement, paths: &[&str]) -> Judgement {
+        let is_alone = self.stranger(&judgement.claims, paths).is_ok_and(|file| file.is_none());
+        judgement.in_tree(is_alone)
+    }
+
+    /// A file beside those of the change, `paths`, that has one of the names.
+    pub fn stranger(&self, claims: &Claims, paths: &[&str]) -> Result<Option<String>, Unasked> {
+        let files = names::files_with(self.worktree, self.tree, claims).ok_or(Unasked)?;
+        let is_stranger = |file: &String| {
+            !paths.contains(&file.as_str()) && !is_document(file) && !file.starts_with(".sprag/")
+        };
+        Ok(files.into_iter().find(is_stranger))
+    }
+}
+
+/// Git could not say who else has a name.
+#[derive(Debug)]
+pub struct Unasked;
+
+/// Documents are comments that have a file of their own.
+pub fn is_document(path: &str) -> bool {
+    [".md", ".rst", ".adoc"].iter().any(|ending| path.ends_with(ending))
 }
 
 /// What is proved may still say something else to its readers.
@@ -45,7 +79,7 @@ fn with_docs(verdict: Verdict, sides: &[Side<'_>], policy: &Policy) -> Verdict {
     }
 }
 
-fn judge(sides: &[Side<'_>], budget: Budget, most: usize) -> Verdict {
+fn judge(sides: &[Side<'_>], budget: Budget, most: usize, around: Option<&Around<'_>>) -> Verdict {
     let bytes: usize =
         sides.iter().flat_map(|side| [side.before, side.after]).flatten().map(<[u8]>::len).sum();
     if sides.is_empty() {
@@ -56,7 +90,16 @@ fn judge(sides: &[Side<'_>], budget: Budget, most: usize) -> Verdict {
     }
     // Losing the record of a change would be worse than not knowing what it is.
     let judged = catch_unwind(AssertUnwindSafe(|| sprag_syntax::classify(&change(sides), budget)));
-    judged.map_or_else(|_| Verdict::unproven("bad_input"), told)
+    let Ok(judged) = judged else { return Verdict::unproven("bad_input") };
+    told(match around {
+        Some(around) => around.settle(judged, &paths(sides)),
+        None => judged,
+    })
+}
+
+/// What the files are and were called.
+pub fn paths<'a>(sides: &[Side<'a>]) -> Vec<&'a str> {
+    sides.iter().flat_map(|side| [side.path_before, side.path_after]).flatten().collect()
 }
 
 pub fn change<'a>(sides: &[Side<'a>]) -> Change<'a> {
@@ -69,7 +112,7 @@ pub fn change<'a>(sides: &[Side<'a>]) -> Change<'a> {
     Change { files: files.collect() }
 }
 
-fn told(judgement: sprag_syntax::Judgement) -> Verdict {
+fn told(judgement: Judgement) -> Verdict {
     match judgement.verdict {
         sprag_syntax::Verdict::Proved(proof) => {
             let value = serde_json::to_value(&proof).unwrap_or_default();

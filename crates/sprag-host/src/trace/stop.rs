@@ -20,6 +20,7 @@ use super::state::State;
 use super::times::{SLACK_MILLIS, Times, changed_at};
 use super::{commit, judge, kept, open};
 use crate::git::blobs;
+use crate::git::names::Tree;
 use crate::start;
 use crate::tree;
 
@@ -228,7 +229,7 @@ fn judged(ground: &Ground<'_>, open: &Open, traces: &mut Vec<(&'static str, Trac
         let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
         let part: Vec<Change> =
             changes.iter().filter(|change| paths.contains(&change.path.as_str())).map(Change::copy).collect();
-        let verdict = judge::whole(&sides(&part), ground.policy());
+        let verdict = judge::whole(&sides(&part), ground.around(Tree::Worktree).as_ref(), ground.policy());
         let served = author.intent.as_ref().map(|served| &served.id);
         if served == ground.session.about.intent.as_ref().map(|chosen| &chosen.id) {
             current = Some(verdict.clone());

@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 use sprag_core::log::Record;
 use sprag_core::trace::chain::{self, Book, Broken, Walk, Why};
 use sprag_core::trace::{Stage, Trace, Verdict};
-use sprag_syntax::Proof;
+use sprag_syntax::{Claims, Proof};
 
 use super::{book, commit, judge, reading, share};
 use crate::disk::open_regular;
 use crate::exec::read_capped;
 use crate::git::blobs;
+use crate::git::names::Tree;
 use crate::journal::lines_of;
 use crate::places::Places;
 use crate::projections::each_line;
@@ -237,12 +238,20 @@ fn proof(places: &Places, record: &Record, trace: &Trace, report: &mut Report) {
         .collect();
     let why = match serde_json::from_value::<Proof>(proof.clone()) {
         Err(_) => Some("its proof cannot be read".to_owned()),
-        Ok(proof) => sprag_syntax::check(&judge::change(&sides), &proof)
-            .err()
-            .map(|refused| format!("its proof does not hold: {}", refused.why)),
+        Ok(proof) => match sprag_syntax::check(&judge::change(&sides), &proof) {
+            Err(refused) => Some(format!("its proof does not hold: {}", refused.why)),
+            Ok(claims) => stranger(places, revision.as_str(), &claims, &judge::paths(&sides)),
+        },
     };
     report.proofs += 1;
     if let Some(why) = why {
         report.problems.push(Problem { id: record.id.clone(), place: "log".to_owned(), why });
     }
+}
+
+/// Who else in the commit's tree has a name that a proof takes for its own. Where git cannot say, it is taken as it was told.
+fn stranger(places: &Places, revision: &str, claims: &Claims, paths: &[&str]) -> Option<String> {
+    let around = judge::Around { worktree: places.worktree.as_ref()?, tree: Tree::Of(revision) };
+    let file = around.stranger(claims, paths).ok()??;
+    Some(format!("its proof does not hold: `{file}` has one of the names, too"))
 }

@@ -11,6 +11,7 @@ mod order;
 pub(crate) mod scope;
 
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use crate::change::{Change, Level, Reason};
@@ -21,7 +22,7 @@ use crate::symbol::{QuickMap, Sym, Symbols};
 use crate::tree::{self, Tree};
 
 use canon::{Canon, Region, canon};
-use names::Seen;
+use names::{Reach, Seen};
 use scope::Scopes;
 
 /// Why a proof is not accepted.
@@ -155,8 +156,19 @@ impl Loaded {
     }
 }
 
-/// Replays `proof` on `change`.
-pub fn check(change: &Change<'_>, proof: &Proof) -> Result<(), Refused> {
+/// Names that a proof takes for the change's own. It holds in a tree only if no file of it spells them that is not in
+/// the change.
+pub type Claims = BTreeSet<String>;
+
+/// What comes of replaying steps.
+pub(crate) struct Replayed {
+    /// Of both sides, which are equal.
+    pub root: String,
+    pub claims: Claims,
+}
+
+/// Replays `proof` on `change`, and tells what it takes for granted about everything else.
+pub fn check(change: &Change<'_>, proof: &Proof) -> Result<Claims, Refused> {
     if proof.v != 1 || proof.rules != RULES {
         return Err(refused(format!("rules `{}` are not ours", proof.rules)));
     }
@@ -179,17 +191,19 @@ pub fn check(change: &Change<'_>, proof: &Proof) -> Result<(), Refused> {
         "L3" => Level::L3,
         other => return Err(refused(format!("level `{other}` is unknown"))),
     };
-    let (before, after) = replay(&loaded, level, &proof.steps)?;
-    match before == proof.before_root && after == proof.after_root {
-        true => Ok(()),
+    let Replayed { root, claims } = replay(&loaded, level, &proof.steps)?;
+    match root == proof.before_root && root == proof.after_root {
+        true => Ok(claims),
         false => Err(refused("the roots are others")),
     }
 }
 
-/// Does the steps and gives the roots of both sides, which are equal.
-pub(crate) fn replay(loaded: &Loaded, level: Level, steps: &[Step]) -> Result<(String, String), Refused> {
+/// Does the steps and gives what both sides are then.
+pub(crate) fn replay(loaded: &Loaded, level: Level, steps: &[Step]) -> Result<Replayed, Refused> {
+    let mut claims = Claims::new();
     for file in 0..loaded.paths.len() {
         moves::check_paths(loaded, file)?;
+        claims.extend(moves::claim(loaded, file));
     }
     let allowed = |step: &Step| match step {
         Step::Move { .. } => true,
@@ -202,17 +216,20 @@ pub(crate) fn replay(loaded: &Loaded, level: Level, steps: &[Step]) -> Result<(S
     if level == Level::L1 {
         let plain =
             |trees: &[Option<Rc<Tree>>]| root(trees.iter().map(|tree| tree.as_ref().map(|tree| tree.plain)));
-        return equal(plain(&loaded.before), plain(&loaded.after));
+        let root = equal(plain(&loaded.before), plain(&loaded.after))?;
+        return Ok(Replayed { root, claims });
     }
     let mut inlined = loaded.clone();
     for step in steps {
         if let Step::Inline { side, file, at, name } = step {
-            check_vanishing(&inlined, *side, *file, *at)?;
+            if check_vanishing(&inlined, *side, *file, *at)? == Reach::Tree {
+                claims.insert(name.clone());
+            }
             inline::apply(&mut inlined, *side, *file, *at, name)?;
         }
     }
     let (before, after) = (inlined.known(Side::Before), inlined.known(Side::After));
-    let renames = check_renames(&inlined, &before.scopes, steps)?;
+    let renames = check_renames(&inlined, &before.scopes, steps, &mut claims)?;
     let roots =
         |forms: &[Option<Canon>]| root(forms.iter().map(|form| form.as_ref().map(|form| form.digest)));
     let renamed;
@@ -223,17 +240,17 @@ pub(crate) fn replay(loaded: &Loaded, level: Level, steps: &[Step]) -> Result<(S
             &renamed
         }
     };
-    let found = equal(roots(left), roots(&after.forms))?;
+    let root = equal(roots(left), roots(&after.forms))?;
     check_locals(left, &after.forms)?;
-    Ok(found)
+    Ok(Replayed { root, claims })
 }
 
 /// What is inlined is gone: nothing may ask for it by its name.
-fn check_vanishing(loaded: &Loaded, side: Side, file: usize, at: usize) -> Result<(), Refused> {
+fn check_vanishing(loaded: &Loaded, side: Side, file: usize, at: usize) -> Result<Reach, Refused> {
     let (Some(Some(tree)), Some(Some(scopes))) =
         (loaded.side(side).get(file), loaded.known(side).scopes.get(file))
     else {
-        return Ok(());
+        return Ok(Reach::File);
     };
     let path = loaded.path_of(side, file).unwrap_or_default();
     names::check_vanishing(&Seen::of(tree, &loaded.symbols, scopes, path), side, file, at)
@@ -243,6 +260,7 @@ fn check_renames(
     loaded: &Loaded,
     scopes: &[Option<Scopes>],
     steps: &[Step],
+    claims: &mut Claims,
 ) -> Result<QuickMap<Sym, Sym>, Refused> {
     let mut renames = QuickMap::default();
     if !steps.iter().any(|step| matches!(step, Step::Rename { .. })) {
@@ -259,7 +277,9 @@ fn check_renames(
         .collect();
     for step in steps {
         if let Step::Rename { from, to } = step {
-            names::check_rename(loaded, &seen, from, to)?;
+            if names::check_rename(loaded, &seen, from, to)? == Reach::Tree {
+                claims.extend([from.clone(), to.clone()]);
+            }
             let (from, to) = (loaded.symbols.find(from), loaded.symbols.find(to));
             let (from, to) = from.zip(to).ok_or_else(|| refused("a name that does not occur"))?;
             if renames.insert(from, to).is_some()
@@ -306,9 +326,9 @@ fn root(digests: impl Iterator<Item = Option<[u8; 32]>>) -> String {
     hex(&sha256(&bytes))
 }
 
-fn equal(before: String, after: String) -> Result<(String, String), Refused> {
+fn equal(before: String, after: String) -> Result<String, Refused> {
     match before == after {
-        true => Ok((before, after)),
+        true => Ok(before),
         false => Err(refused("the roots differ")),
     }
 }

@@ -76,6 +76,14 @@ pub(super) fn check_paths(loaded: &Loaded, file: usize) -> Result<(), Refused> {
     }
 }
 
+/// The name by which files that are not here would still look for a moved one.
+pub(super) fn claim(loaded: &Loaded, file: usize) -> Option<String> {
+    let (Some(before), Some(after)) = &loaded.paths[file] else { return None };
+    let lang = loaded.before[file].as_ref()?.lang;
+    let name = neighbours::known_as(before, lang)?;
+    (before != after && !name.is_empty()).then(|| name.to_owned())
+}
+
 /// Whether a file is where it was, as far as its methods can tell. A lone method in a class that is not the file's is
 /// an excerpt: it went to the class that the other file is named after, and how it is called is up to that class.
 pub(super) fn place(loaded: &Loaded, file: usize) -> Place {

@@ -115,13 +115,22 @@ pub(crate) enum Declares {
     Field,
 }
 
-/// Accepts a rename of the left side, or says why not.
+/// Where something can be used by its name.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Reach {
+    /// In its own file; or whoever else used it would not compile.
+    File,
+    /// Anywhere in the tree that the change is made to.
+    Tree,
+}
+
+/// Accepts a rename of the left side and tells who could use what is renamed, or says why not.
 pub(crate) fn check_rename(
     loaded: &Loaded,
     seen: &[Option<Seen<'_>>],
     from: &str,
     to: &str,
-) -> Result<(), Refused> {
+) -> Result<Reach, Refused> {
     let escapes = |why: &str| refused(format!("rename of `{from}`: {why}"));
     let symbols = &loaded.symbols;
     let (Some(from_sym), Some(to_sym)) = (symbols.find(from), symbols.find(to)) else {
@@ -163,6 +172,7 @@ pub(crate) fn check_rename(
         return Err(escapes("it occurs too often"));
     }
     let mut declaration: Option<Declaration> = None;
+    let mut reach = Reach::File;
     for (file, seen) in seen.iter().enumerate() {
         let Some(seen) = seen else { continue };
         for id in occurrences(seen, from_sym) {
@@ -171,6 +181,7 @@ pub(crate) fn check_rename(
                     Some(known) if known != found => return Err(escapes("it is declared twice")),
                     _ => declaration = Some(found),
                 }
+                reach = reach.max(declared::reach(seen, id));
             }
         }
     }
@@ -219,17 +230,17 @@ pub(crate) fn check_rename(
     if seen.iter().flatten().any(|seen| readers::asks(seen, &declaration, handed)) {
         return Err(escapes("something asks for names"));
     }
-    Ok(())
+    Ok(reach)
 }
 
-/// Accepts that what is declared at a place of a file goes, or says who would miss it. What is new could not be asked
-/// for, but what lists all there is would have found it.
-pub(crate) fn check_vanishing(seen: &Seen<'_>, side: Side, file: usize, at: usize) -> Result<(), Refused> {
+/// Accepts that what is declared at a place of a file goes and tells who could have used it, or says who would miss it.
+/// What is new could not be asked for, but what lists all there is would have found it.
+pub(crate) fn check_vanishing(seen: &Seen<'_>, side: Side, file: usize, at: usize) -> Result<Reach, Refused> {
     let tree = seen.tree;
     let is_it = |id: &Id| tree.node(*id).start as usize == at && is_name(tree.kind(*id)) && tree.is_leaf(*id);
-    let Some(id) = tree.walk(tree.root).find(is_it) else { return Ok(()) };
+    let Some(id) = tree.walk(tree.root).find(is_it) else { return Ok(Reach::File) };
     if let Use::Local(_) | Use::Named(_) = seen.scopes.of_leaf(id) {
-        return Ok(());
+        return Ok(Reach::File);
     }
     let is_missed = match (side, declared::declares(seen, file, id)) {
         (_, Ok(None)) => false,
@@ -245,7 +256,8 @@ pub(crate) fn check_vanishing(seen: &Seen<'_>, side: Side, file: usize, at: usiz
         true => {
             Err(refused(format!("inlining of `{}`: something may ask for it by its name", seen.text(id))))
         }
-        false => Ok(()),
+        false if side == Side::Before => Ok(declared::reach(seen, id)),
+        false => Ok(Reach::File),
     }
 }
 

@@ -6,15 +6,14 @@ mod steps;
 mod witness;
 
 use crate::change::{Api, Budget, Change, Depth, Judgement, Level, Reason, Verdict};
-use crate::check::{Loaded, Parsing, check, replay};
+use crate::check::{Loaded, Parsing, Replayed, check, replay};
 use crate::digest::of_source;
 use crate::lang::Lang;
-use crate::proof::{Proof, RULES, Sources, Step};
+use crate::proof::{Proof, RULES, Sources, Step, World};
 
 /// Tells whether a change keeps behaviour.
 pub fn classify(change: &Change<'_>, budget: Budget) -> Judgement {
-    let unproven =
-        |reason| Judgement { verdict: Verdict::Unproven(reason), level: None, api: Api::default() };
+    let unproven = |reason| Judgement::of(Verdict::Unproven(reason), Api::default());
     let paths = change.files.iter().flat_map(|file| [file.path_before, file.path_after]);
     if paths.flatten().any(|path| Lang::of_path(path).is_none()) {
         return unproven(Reason::Language);
@@ -24,8 +23,8 @@ pub fn classify(change: &Change<'_>, budget: Budget) -> Judgement {
         Err(reason) => return unproven(reason),
     };
     let moves = steps::moves(change);
-    if let Ok(roots) = replay(&loaded, Level::L1, &moves) {
-        return proved(change, &loaded, Level::L1, roots, moves);
+    if let Ok(replayed) = replay(&loaded, Level::L1, &moves) {
+        return proved(change, &loaded, Level::L1, replayed, moves);
     }
     if budget.depth == Depth::Shallow {
         return unproven(Reason::Ambiguous);
@@ -38,7 +37,7 @@ pub fn classify(change: &Change<'_>, budget: Budget) -> Judgement {
         };
         let steps: Vec<Step> = moves.iter().cloned().chain(attempt).collect();
         match replay(&loaded, level, &steps) {
-            Ok(roots) => return proved(change, &loaded, level, roots, steps),
+            Ok(replayed) => return proved(change, &loaded, level, replayed, steps),
             Err(refused) => refusal = refusal.or_else(|| steps::reason(&refused)),
         }
     }
@@ -50,14 +49,14 @@ pub fn classify(change: &Change<'_>, budget: Budget) -> Judgement {
         (None, Some(witness)) => Verdict::Changed(witness),
         (None, None) => Verdict::Unproven(Reason::Ambiguous),
     };
-    Judgement { verdict, level: None, api }
+    Judgement::of(verdict, api)
 }
 
 fn proved(
     change: &Change<'_>,
     loaded: &Loaded,
     level: Level,
-    roots: (String, String),
+    replayed: Replayed,
     steps: Vec<Step>,
 ) -> Judgement {
     let api = api::of(loaded, &steps);
@@ -65,16 +64,16 @@ fn proved(
         v: 1,
         rules: RULES.to_owned(),
         level: level.name().to_owned(),
-        world: "tree".to_owned(),
-        before_root: roots.0,
-        after_root: roots.1,
+        world: World::Change,
+        before_root: replayed.root.clone(),
+        after_root: replayed.root,
         files: sources(change),
         steps,
     };
     // Asked in full, from the sources on: what was found above is only a finding.
     match check(change, &proof) {
-        Ok(()) => Judgement { verdict: Verdict::Proved(proof), level: Some(level), api },
-        Err(_) => Judgement { verdict: Verdict::Unproven(Reason::Ambiguous), level: None, api },
+        Ok(claims) => Judgement { verdict: Verdict::Proved(proof), level: Some(level), api, claims },
+        Err(_) => Judgement::of(Verdict::Unproven(Reason::Ambiguous), api),
     }
 }
 

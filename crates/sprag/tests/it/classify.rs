@@ -18,6 +18,12 @@ fn ask(sandbox: &Sandbox, args: &[&str], lines: &str) -> Ran {
     sandbox.run_with(&args, lines.as_bytes())
 }
 
+fn commit(sandbox: &Sandbox, message: &str) {
+    sandbox.git(&["add", "-A"]);
+    let done = sandbox.git(&["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", message]);
+    assert!(done.status.success());
+}
+
 fn answers(ran: &Ran) -> Vec<Value> {
     ran.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
@@ -124,11 +130,7 @@ fn hostile_sources_prove_nothing_and_break_nothing() {
 #[test]
 fn commits_ranges_and_what_is_staged_are_judged() {
     let sandbox = Sandbox::new();
-    let commit = |message: &str| {
-        sandbox.git(&["add", "-A"]);
-        let done = sandbox.git(&["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", message]);
-        assert!(done.status.success());
-    };
+    let commit = |message: &str| commit(&sandbox, message);
     sandbox.write("src/a.rs", BEFORE);
     commit("first");
     sandbox.write("src/a.rs", RENAMED);
@@ -152,6 +154,52 @@ fn commits_ranges_and_what_is_staged_are_judged() {
     sandbox.git(&["add", "-A"]);
     let told = sandbox.json(&["trace", "classify", "--staged", "--json"]);
     assert_eq!((&told["verdict"], &told["reason"]), (&json!("UNPROVEN"), &json!("language")));
+}
+
+#[test]
+fn a_name_that_somebody_else_in_the_repository_uses_is_not_ours_to_change() {
+    let sandbox = Sandbox::new();
+    let commit = |message: &str| commit(&sandbox, message);
+    let library = |name: &str| format!("def {name}():\n    return 1\n\n\nvalue = {name}()\n");
+    sandbox.write("lib/store.py", &library("load"));
+    sandbox.write("app.py", "from lib.store import load\n");
+    sandbox.write("NOTES.md", "`load` gives one\n");
+    commit("first");
+    sandbox.write("lib/store.py", &library("fetch"));
+    commit("only half of it");
+    let told = sandbox.json(&["trace", "classify", "HEAD", "--json"]);
+    assert_eq!((&told["verdict"], &told["reason"]), (&json!("UNPROVEN"), &json!("rename_escapes")));
+    sandbox.write("app.py", "from lib.store import fetch\n");
+    sandbox.git(&["add", "-A"]);
+    let told = sandbox.json(&["trace", "classify", "HEAD~1..HEAD", "--json"]);
+    assert_eq!(told["verdict"], "UNPROVEN", "what is staged is no part of a commit");
+    commit("the other half");
+    let told = sandbox.json(&["trace", "classify", "HEAD~2..HEAD", "--json"]);
+    assert_eq!((&told["verdict"], &told["proof"]["world"]), (&json!("PROVED"), &json!("tree")));
+    // A new name that somebody has for something else is not taken, either.
+    sandbox.write("other.py", "def take():\n    return 2\n");
+    commit("something else");
+    sandbox.write("lib/store.py", &library("take"));
+    sandbox.write("app.py", "from lib.store import take\n");
+    sandbox.git(&["add", "-A"]);
+    let told = sandbox.json(&["trace", "classify", "--staged", "--json"]);
+    assert_eq!((&told["verdict"], &told["reason"]), (&json!("UNPROVEN"), &json!("rename_escapes")));
+}
+
+#[test]
+fn a_moved_file_that_others_still_look_for_is_no_mere_move() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a/util.py", "x = 1\n");
+    sandbox.write("a/tool.py", "y = 1\n");
+    sandbox.write("app.py", "from a.util import x\n");
+    commit(&sandbox, "first");
+    sandbox.git(&["mv", "a/util.py", "util.py"]);
+    let told = sandbox.json(&["trace", "classify", "--staged", "--json"]);
+    assert_eq!((&told["verdict"], &told["reason"]), (&json!("UNPROVEN"), &json!("rename_escapes")));
+    sandbox.git(&["mv", "util.py", "a/util.py"]);
+    sandbox.git(&["mv", "a/tool.py", "tool.py"]);
+    let told = sandbox.json(&["trace", "classify", "--staged", "--json"]);
+    assert_eq!(told["verdict"], "PROVED");
 }
 
 #[test]

@@ -18,11 +18,10 @@ impl Run {
         self.take_stages();
         let changed = self.changed_since(&before);
         self.look_anew(&changed);
-        let is_gated_as = before.head.gates == self.plan.head.gates
-            && before.head.sandbox == self.plan.head.sandbox;
-        let is_queued = |stage: &StageId| {
-            self.queue.entries().iter().any(|entry| entry.whose.stage() == Some(stage))
-        };
+        let is_gated_as =
+            before.head.gates == self.plan.head.gates && before.head.sandbox == self.plan.head.sandbox;
+        let is_queued =
+            |stage: &StageId| self.queue.entries().iter().any(|entry| entry.whose.stage() == Some(stage));
         if !is_gated_as || changed.iter().any(is_queued) {
             self.gate_anew();
         }

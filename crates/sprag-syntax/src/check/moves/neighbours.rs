@@ -31,6 +31,17 @@ pub(super) fn know(loaded: &Loaded, file: usize, before: &str, after: &str) -> b
     })
 }
 
+/// What a file is called by those who import it. Files of Java say themselves what they are called.
+pub(super) fn known_as(path: &str, lang: Lang) -> Option<&str> {
+    match lang {
+        Lang::Java => None,
+        Lang::Go => directory(path).rsplit('/').next(),
+        Lang::Rust | Lang::Python | Lang::JavaScript | Lang::TypeScript | Lang::Tsx => {
+            Some(module_name(path))
+        }
+    }
+}
+
 fn directory(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(directory, _)| directory)
 }
@@ -39,7 +50,7 @@ fn directory(path: &str) -> &str {
 fn module_name(path: &str) -> &str {
     let base = path.rsplit('/').next().unwrap_or(path);
     match base.split('.').next().unwrap_or(base) {
-        "__init__" | "mod" => directory(path).rsplit('/').next().unwrap_or_default(),
+        "__init__" | "mod" | "index" => directory(path).rsplit('/').next().unwrap_or_default(),
         stem => stem,
     }
 }

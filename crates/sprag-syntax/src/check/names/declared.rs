@@ -1,7 +1,7 @@
 //! Declarations whose names may change: which they are, and which of them others see under their name.
 
 use super::readers::Shape;
-use super::{Declaration, Declares, Seen};
+use super::{Declaration, Declares, Reach, Seen, Use};
 use crate::lang::Lang;
 use crate::tree::Id;
 
@@ -83,6 +83,38 @@ pub(super) fn declares(seen: &Seen<'_>, file: usize, id: Id) -> Result<Option<De
     }
 }
 
+/// Who can use what the identifier `id` declares.
+pub(super) fn reach(seen: &Seen<'_>, id: Id) -> Reach {
+    let tree = seen.tree;
+    let node = seen.parent(id);
+    let is_hidden = match tree.lang {
+        Lang::Rust => !tree.kids(node).iter().any(|kid| tree.kind(*kid) == "visibility_modifier"),
+        // A method with another name is part of other interfaces.
+        Lang::Go => tree.kind(node) != "method_declaration" && !seen.text(id).starts_with(char::is_uppercase),
+        Lang::Java => [node, seen.parent(node)].iter().any(|part| has_modifier(seen, *part, "private")),
+        Lang::Python => false,
+        Lang::JavaScript | Lang::TypeScript | Lang::Tsx => {
+            let is_member = matches!(tree.kind(node), "method_definition" | "field_definition");
+            match is_member || tree.kind(node) == "public_field_definition" {
+                true => seen.text(id).starts_with('#') || has_modifier(seen, node, "private"),
+                false => !is_exported(seen, id),
+            }
+        }
+    };
+    if is_hidden { Reach::File } else { Reach::Tree }
+}
+
+/// Whether a module gives a name of its own away: in an `export`, or through an object that others are given.
+fn is_exported(seen: &Seen<'_>, name: Id) -> bool {
+    let tree = seen.tree;
+    tree.walk(tree.root).filter(|id| tree.is_leaf(*id)).any(|id| {
+        let gives = matches!(seen.text(id), "module" | "exports") && seen.scopes.of_leaf(id) == Use::Free;
+        let is_named = tree.field(id) == "name" || tree.kind(seen.parent(id)) == "export_statement";
+        let is_given = is_named && seen.enclosing(id, &["export_statement"]).is_some();
+        gives || tree.sym(id) == tree.sym(name) && is_given
+    })
+}
+
 fn shape(seen: &Seen<'_>, node: Id) -> Shape {
     let tree = seen.tree;
     let holds_code = |value: Id| {
@@ -107,7 +139,7 @@ fn script(
     let tree = seen.tree;
     let shape = shape(seen, node);
     let found = |kind, owner| Ok(Some(Declaration { file, kind, owner, shape }));
-    let is_local = matches!(seen.scopes.of_leaf(id), super::Use::Local(_) | super::Use::Named(_));
+    let is_local = matches!(seen.scopes.of_leaf(id), Use::Local(_) | Use::Named(_));
     match kind {
         _ if is_local => Ok(None),
         "function_declaration"

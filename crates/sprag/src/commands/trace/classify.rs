@@ -1,9 +1,11 @@
 //! `sprag trace classify`: refactoring or new behaviour, by proof.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use sprag_host::git::names::Tree;
 use sprag_host::git::{self, Range, Versions};
+use sprag_host::trace::judge::{Around, is_document};
 use sprag_syntax::{Budget, Change, File, Judgement, Verdict, classify};
 
 use super::super::{Cx, Outcome, show};
@@ -66,12 +68,26 @@ pub fn run(args: &Args, cx: &Cx) -> Outcome {
     let worktree = places.worktree.as_ref().ok_or_else(|| Failure::not_in_git("sprag trace classify REV"))?;
     let versions = git::versions(worktree, &range).ok_or_else(|| Failure::no_revision(&shown(&range)))?;
     let judged = lines::on_a_deep_stack(|| judge(&versions));
+    let judged = settled(judged, worktree, &range, &versions);
     show(args.json, || answer::of(None, &judged).into_value(), || tell(&range, &judged))
 }
 
-/// Documents are comments that have a file of their own.
+/// What is proved must also hold for all that was not changed.
+fn settled(judged: Judgement, worktree: &Path, range: &Range, versions: &[Versions]) -> Judgement {
+    let named;
+    let tree = match range {
+        Range::Staged => Some(Tree::Staged),
+        Range::Commit(to) | Range::Between { to, .. } => {
+            named = git::tree(worktree, to);
+            named.as_deref().map(Tree::Of)
+        }
+    };
+    let Some(tree) = tree else { return judged.in_tree(false) };
+    let paths = versions.iter().flat_map(|file| [&file.path_before, &file.path_after]).flatten();
+    Around { worktree, tree }.settle(judged, &paths.map(String::as_str).collect::<Vec<_>>())
+}
+
 fn judge(versions: &[Versions]) -> Judgement {
-    let is_document = |path: &str| [".md", ".rst", ".adoc"].iter().any(|ending| path.ends_with(ending));
     let files = versions
         .iter()
         .filter(|file| !file.path_before.iter().chain(&file.path_after).all(|path| is_document(path)));

@@ -293,11 +293,8 @@ fn what_was_resolved_and_nobody_has_reviewed_may_be_verified_again() {
     story.came_to("a/1/spawn.1", Outcome::Spawned);
     story.session("a/1/spawn.1", Session::Alive(Alive::Claiming));
     assert_eq!(story.next(), ["do r/a/1/claim.1"]);
-    let unreviewed = || Outcome::Unreviewed {
-        head: commit("r"),
-        tree: commit("tr"),
-        why: Text::new("nobody was there"),
-    };
+    let unreviewed =
+        || Outcome::Unreviewed { head: commit("r"), tree: commit("tr"), why: Text::new("nobody was there") };
     story.came_to("a/1/claim.1", unreviewed());
     assert!(matches!(story.state("a"), Stage::Review { case: Case::Unreviewed, .. }));
     story.next();

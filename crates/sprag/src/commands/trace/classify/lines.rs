@@ -139,11 +139,8 @@ fn answer_one(root: &Path, number: usize, line: Line, clock: Clock) -> Answer {
 
 /// A fault of ours is no answer: it proves nothing, and the next line is answered all the same.
 fn judge(change: &Change<'_>) -> Judgement {
-    panic::catch_unwind(AssertUnwindSafe(|| classify(change, Budget::COMMIT))).unwrap_or_else(|_| Judgement {
-        verdict: Verdict::Unproven(Reason::Ambiguous),
-        level: None,
-        api: Api::default(),
-    })
+    panic::catch_unwind(AssertUnwindSafe(|| classify(change, Budget::COMMIT)))
+        .unwrap_or_else(|_| Judgement::of(Verdict::Unproven(Reason::Ambiguous), Api::default()))
 }
 
 type Sources = Vec<(Option<Vec<u8>>, Option<Vec<u8>>)>;
