@@ -1,6 +1,9 @@
 //! Lays the functions of a hook call side by side in the program. The linker follows the order of objects
 //! otherwise, and the few hundred kilobytes a hook needs lie spread over all of it, a page fault for each
 //! piece. `hot.txt` names functions as one compiler mangles them: with another it has less effect or none.
+//!
+//! And links in what starts a program in another folder without copying us first: the standard library takes it where it
+//! is there, and asks for it so weakly that a static program is linked without.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -13,8 +16,16 @@ fn main() {
     let order =
         [format!("-Wl,--symbol-ordering-file={}", hot.display()), "-Wl,--no-warn-symbol-ordering".into()];
     if variable("PROFILE") == "release" && is_understood(&order) {
-        order.iter().for_each(|argument| println!("cargo::rustc-link-arg-bins={argument}"));
+        pass_on(&order);
     }
+    let spawn = ["-Wl,--undefined=posix_spawn_file_actions_addchdir_np".to_owned()];
+    if variable("CARGO_CFG_TARGET_OS") == "linux" && is_understood(&spawn) {
+        pass_on(&spawn);
+    }
+}
+
+fn pass_on(arguments: &[String]) {
+    arguments.iter().for_each(|argument| println!("cargo::rustc-link-arg-bins={argument}"));
 }
 
 /// Not every linker can: links a program that does nothing, and looks whether that went well.

@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
 /// By which programs are known that somebody started who is gone by now.
 pub const MARK: &str = "SPRAG_REIGN";
@@ -371,13 +371,26 @@ fn end(child: &mut Child, until: Instant) -> io::Result<Ending> {
             kill_group();
             return Ok(status.code().map_or(Ending::Signal, Ending::Code));
         }
-        if Instant::now() >= until {
+        let Some(left) = until.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) else {
             kill_group();
             child.wait()?;
             return Ok(Ending::TimedOut);
-        }
+        };
+        await_end(group, left)?;
+    }
+}
+
+/// Until a child has ended, or as long as we have. Its number is nobody else's before its end was taken notice of.
+fn await_end(child: Option<Pid>, left: Duration) -> io::Result<()> {
+    let Some(handle) = child.and_then(|child| pidfd_open(child, PidfdFlags::empty()).ok()) else {
         #[expect(clippy::disallowed_methods, reason = "the streams are closed: it ends at any moment")]
         std::thread::sleep(Duration::from_micros(500));
+        return Ok(());
+    };
+    let timeout = Timespec::try_from(left).map_err(io::Error::other)?;
+    match poll(&mut [PollFd::new(&handle, PollFlags::IN)], Some(&timeout)) {
+        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
     }
 }
 
