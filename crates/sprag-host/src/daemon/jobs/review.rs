@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use sprag_core::digest::Digest;
 use sprag_core::event::{Decided, ReviewWord, SessionId};
+use sprag_core::memory::redact;
 use sprag_core::plan::checks::Walls;
 use sprag_core::plan::record::{Outcome, Sought};
 use sprag_core::plan::review::report;
@@ -77,6 +78,7 @@ impl Job {
         clear(root, &reading)?;
         Ok(match decided {
             Ok(Decided { word, summary, message, .. }) => {
+                let (summary, message) = (redact::short(summary.as_str()), redact::short(message.as_str()));
                 let kept = Kept { of: Some(self.key.clone()), tree: tree.clone(), word, summary, message };
                 disk::make_parent(disk, &place)?;
                 disk::replace_derived(
@@ -164,7 +166,7 @@ fn without_verdict(name: &str, ending: &Ending, ran: &Ran) -> String {
         Ending::TimedOut => format!("took longer than {} s", DEADLINE.as_secs()),
     };
     let said = [&ran.stderr, &ran.stdout].into_iter().find(|it| !it.trim_ascii().is_empty());
-    let said = said.map(|said| format!(": {}", quoted(&last_words(said))));
+    let said = said.map(|said| format!(": {}", quoted(&redact::text(&last_words(said)).into_inner())));
     format!("`{name}` {how}{}", said.unwrap_or_default())
 }
 
