@@ -153,6 +153,28 @@ fn status_tells_which_merged_stages_the_target_has_and_who_left_others_out() {
     debts: 0
     tracker: session
     ");
+    let advised = |scene: &Scene| {
+        let told = told(scene);
+        let mut lines = told.lines().skip_while(|line| !line.contains("only on the trunk")).skip(1);
+        lines.by_ref().take_while(|line| !line.starts_with("live")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let git = |args: &[&str]| drop(scene.sandbox.git(args));
+    git(&["checkout", "-q", "main"]);
+    assert_eq!(advised(&scene), ["  next: sprag land p"]);
+    // What would be refused is not advised.
+    scene.sandbox.write("one", "changed\n");
+    let [why, next] = &advised(&scene)[..] else { panic!("{:?}", advised(&scene)) };
+    assert!(
+        why.starts_with("`main` cannot be moved now: there are changes that are not committed in `"),
+        "{why}"
+    );
+    assert!(next.ends_with(" status --short"), "{next}");
+    git(&["commit", "-qam", "of others"]);
+    let [why, next] = &advised(&scene)[..] else { panic!("{:?}", advised(&scene)) };
+    assert!(why.starts_with("`main` cannot be moved now: it has commits that"), "{why}");
+    assert_eq!(next, "  next: git log --oneline refs/sprag/p/trunk..main");
+    assert_eq!(scene.sandbox.run(&["land", "p"]).code, 1, "and is refused");
+    git(&["checkout", "-q", "elsewhere"]);
     scene.sandbox.git(&["branch", "-f", "main", &two]);
     assert!(told(&scene).contains("all 2 merged stages are on `main`\n"), "{}", told(&scene));
     let whys = scene.sandbox.run(&["status", "--why"]).stdout;
