@@ -5,6 +5,8 @@ use std::fs;
 
 use rustix::process::{Pid, Signal, kill_process};
 
+use sprag_host::supervise::site::Site;
+
 use crate::desk::Desk;
 use crate::support::{Ran, SPRAG};
 
@@ -215,6 +217,28 @@ fn large_changes_are_reviewed_although_nobody_asked_unless_the_stage_is_quick() 
     deep.plan("client: claude");
     deep.assert_merged(&deep.desk.run());
     assert_eq!(deep.reviews(), 0, "a small one is not");
+}
+
+#[test]
+fn what_a_reviewer_costs_is_part_of_the_budget() {
+    let cost = "'{\"type\":\"result\",\"modelUsage\":{\"m\":{\"inputTokens\":90,\"outputTokens\":20}}}'";
+    let reviewer = format!("{}; echo {cost}", decide("ISSUES --summary 'not good'"));
+    for (budget, runs, why) in [
+        ("    budget: {tokens: 100, on_exceed: stop}\n", 1, "the `budget` of the stage is used up"),
+        ("    budget: {tokens: 500, on_exceed: stop}\n", 4, "its checks have failed too often"),
+    ] {
+        let deep = Deep::new("echo bad >a", &reviewer);
+        deep.plan(&format!("client: claude\n    verify: deep\n{budget}"));
+        assert_eq!(deep.desk.run().code, 1);
+        let asked = deep.sprag(&["stage", "review", "a"]).stdout;
+        assert!(asked.contains(why), "{asked}");
+        assert_eq!((deep.desk.runs("a"), deep.reviews()), (runs, 1), "{budget}");
+        let sessions = fs::read_dir(deep.desk.sandbox.store().join("run/s")).unwrap().flatten();
+        let mut reviewers = sessions.filter(|it| it.file_name().to_string_lossy().contains(".review."));
+        let site = Site::at(&reviewers.next().unwrap().path());
+        assert_eq!(site.keeper(), None, "nobody is taken for it who is below the daemon");
+        assert_eq!(deep.sprag(&["repair"]).stdout, "nothing is left over\n");
+    }
 }
 
 #[test]

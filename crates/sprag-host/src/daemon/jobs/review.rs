@@ -5,23 +5,29 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use sprag_core::digest::Digest;
 use sprag_core::event::{Decided, ReviewWord, SessionId};
 use sprag_core::memory::redact;
 use sprag_core::plan::checks::Walls;
+use sprag_core::plan::exit::{self, By, Exit};
 use sprag_core::plan::record::{Outcome, Sought};
 use sprag_core::plan::review::report;
 use sprag_core::plan::spec::{Known, StageSpec};
 use sprag_core::plan::stage::{Commit, Failure, Key};
+use sprag_core::plan::stream::{self, Source};
 use sprag_core::text::{Text, quoted};
+use sprag_core::time::Timestamp;
 
 use super::super::behind::{Behind, Of, Order, Reader};
+use super::super::clients as launchers;
 use super::queue::clear;
 use super::{Job, Wrong, failed};
 use crate::clients;
 use crate::disk::{self, Disk};
-use crate::env::Env;
+use crate::env::{self, Env};
 use crate::exec::{self, Ending, Ran};
 use crate::git::{landing, worktrees};
 use crate::places::{self, UserPlaces};
@@ -136,6 +142,7 @@ impl Job {
         if let Some(model) = &work.spec.agent.model {
             argv.extend(["--model", model.as_ref()].map(OsStr::new));
         }
+        let begun = env::now();
         let ran = behind.run(&Order {
             argv: &argv,
             walls: Walls::Up,
@@ -150,11 +157,32 @@ impl Job {
             deadline: DEADLINE,
             cap: OUTPUT,
         })?;
+        self.count(by, &ran, begun, disk).map_err(told)?;
         // Whoever did not end well may have been cut short.
         match (review::left(&left, &token), &ran.ending) {
             (Some(decided), Ending::Code(0)) => Ok(decided),
             (_, ending) => Err(without_verdict(name, ending, &ran)),
         }
+    }
+
+    /// Writes down how it ended and what it has cost, as that of an agent: it is part of the same budget.
+    fn count(&self, by: Known, ran: &Ran, begun: Timestamp, disk: &dyn Disk) -> std::io::Result<()> {
+        let now = env::now();
+        let seen = launchers::find(by).stream.map(|stream| {
+            let mut reader = stream::Reader::new(stream, None);
+            reader.take(Source::Printed, &ran.stdout, now);
+            reader.finish(now);
+            Box::new(reader.seen().clone())
+        });
+        let (ended, who) = match ran.ending {
+            Ending::Code(code) => (exit::Ended::Code(code), By::Itself),
+            Ending::Signal => (exit::Ended::Signal(Signal::KILL.as_raw()), By::Itself),
+            Ending::TimedOut => (exit::Ended::Signal(Signal::KILL.as_raw()), By::Deadline),
+        };
+        let millis = u64::try_from(now.millis() - begun.millis()).unwrap_or(0);
+        // Each of them by itself: one that gave no verdict has cost something, too.
+        let site = self.ground.site(&Key(Text::new(format!("{}/{}", self.key.0, records::new_id(now)))));
+        site.leave_unkept(disk, &Exit { v: 1, ended, by: who, at: now, millis, seen })
     }
 }
 
@@ -165,9 +193,19 @@ fn without_verdict(name: &str, ending: &Ending, ran: &Ran) -> String {
         Ending::Signal => "was ended by a signal".to_owned(),
         Ending::TimedOut => format!("took longer than {} s", DEADLINE.as_secs()),
     };
-    let said = [&ran.stderr, &ran.stdout].into_iter().find(|it| !it.trim_ascii().is_empty());
+    let words = spoken(&ran.stdout).unwrap_or_else(|| ran.stdout.clone());
+    let said = [&ran.stderr, &words].into_iter().find(|it| !it.trim_ascii().is_empty());
     let said = said.map(|said| format!(": {}", quoted(&redact::text(&last_words(said)).into_inner())));
     format!("`{name}` {how}{}", said.unwrap_or_default())
+}
+
+/// What it said to people at last, where it printed more about itself than that.
+fn spoken(printed: &[u8]) -> Option<Vec<u8>> {
+    printed.rsplit(|byte| *byte == b'\n').find_map(|line| {
+        let line: Value = serde_json::from_slice(line).ok()?;
+        let places = [&line["result"], &line["item"]["text"], &line["error"]["message"], &line["message"]];
+        places.into_iter().find_map(Value::as_str).map(|text| text.as_bytes().to_vec())
+    })
 }
 
 fn known(place: &Path, tree: &Commit) -> Option<Kept> {
