@@ -200,10 +200,6 @@ pub(crate) struct Work<'a> {
 
 pub(crate) fn prompt_of_stage(work: &Work<'_>) -> String {
     let Work { spec, worktree, base, head } = work;
-    let checks: String =
-        spec.checks.commands().map(|command| format!("> - check, green: `{command}`\n")).collect();
-    let scope: Vec<&str> = spec.scope.globs.iter().map(|glob| glob.as_str()).collect();
-    let asked: String = spec.description.as_str().lines().map(|line| format!("> {line}\n")).collect();
     format!(
         "You review the work of another agent, at stage `{id}` of a plan. You did not write it and you change nothing.\n\
          1. What was asked for stands below. The work is commit {head}; `git diff {base} {head}` shows what it changes, \
@@ -214,12 +210,21 @@ pub(crate) fn prompt_of_stage(work: &Work<'_>) -> String {
          3. Decide, exactly once: `sprag decide COMPLETE --summary TEXT` if it does what was asked and is sound, else \
          `sprag decide ISSUES --summary TEXT --message TEXT`, with every issue by file and line in the message. The token \
          you need is in your environment. Without a verdict your review counts for nothing.\n\n\
-         What was asked for:\n\n> {name}\n>\n{asked}{checks}> - may change: {scope}\n",
+         What was asked for:\n\n{asked}",
         id = spec.id.as_str(),
-        name = spec.name,
         worktree = worktree.display(),
-        scope = if scope.is_empty() { "anything".to_owned() } else { scope.join(" ") },
+        asked = asked_of_stage(spec),
     )
+}
+
+/// What a verdict on the work of a stage is about: where this is another, so is the question.
+pub(crate) fn asked_of_stage(spec: &StageSpec) -> String {
+    let checks: String =
+        spec.checks.commands().map(|command| format!("> - check, green: `{command}`\n")).collect();
+    let scope: Vec<&str> = spec.scope.globs.iter().map(|glob| glob.as_str()).collect();
+    let asked: String = spec.description.as_str().lines().map(|line| format!("> {line}\n")).collect();
+    let scope = if scope.is_empty() { "anything".to_owned() } else { scope.join(" ") };
+    format!("> {}\n>\n{asked}{checks}> - may change: {scope}\n", spec.name)
 }
 
 fn prompt(session: &SessionId) -> String {

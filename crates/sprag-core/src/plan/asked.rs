@@ -5,6 +5,8 @@ use super::run::{Run, Standing, open_tasks};
 use super::said::{Name, Role, meant};
 use super::stage::{Case, Failure, Stage, StageId};
 use super::telling::{case_of, failed, left_out};
+use crate::memory::redact;
+use crate::text::plain;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
@@ -46,6 +48,8 @@ pub fn asked(run: &Run, id: &StageId) -> Option<Asked> {
         Look::Worktree | Look::Work => standing.worktree.is_some(),
         Look::Logs | Look::Machine => true,
     });
+    // Much of it is what agents have said, and records may be older than what is kept from them.
+    let what = what.iter().map(|line| redact::text(&plain(line)).into_inner().into_owned()).collect();
     let words = meant(run, standing).into_iter().filter(|word| word.least() >= Role::User).collect();
     Some(Asked { what, look, words })
 }

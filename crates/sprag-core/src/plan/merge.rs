@@ -216,6 +216,14 @@ impl Queue {
         left
     }
 
+    /// Checks are others by now: what they said of candidates counts no more, but for one that is landing.
+    pub fn check_anew(&mut self, landing: Option<u64>) {
+        for entry in self.entries.iter_mut().filter(|entry| Some(entry.number) != landing) {
+            entry.alone = None;
+            entry.candidate.iter_mut().for_each(|candidate| candidate.checks = Checks::Wanted);
+        }
+    }
+
     pub fn withdraw(&mut self, whose: &Whose) {
         self.entries.retain(|entry| entry.whose != *whose);
     }

@@ -92,7 +92,7 @@ impl Next<'_> {
                     self.actions.push(Action::Record(Recorded::Outcome { key: key.clone(), outcome }));
                 }
                 // Nobody has begun it after all, and it is not wanted any more.
-                Resolution::Again if is_for_a_state(effect) && self.run.is_late(key, effect) => {
+                Resolution::Again if self.is_unwanted(key, effect) => {
                     let why = Text::new("its stage was told something else before it was begun");
                     let outcome = Outcome::Failed { failure: Failure::Told, why };
                     self.actions.push(Action::Record(Recorded::Outcome { key: key.clone(), outcome }));
@@ -102,6 +102,10 @@ impl Next<'_> {
                 }
             }
         }
+    }
+
+    fn is_unwanted(&self, key: &Key, effect: &Effect) -> bool {
+        self.run.is_outdated(key) || is_for_a_state(effect) && self.run.is_late(key, effect)
     }
 
     fn queue(&mut self) {
@@ -286,7 +290,8 @@ impl Next<'_> {
         }
         if let Some(Reviewable { head, tree, by }) = standing.reviewable.clone() {
             let key = self.key(id, standing, &format!("review.{}", standing.claims));
-            return self.act(key, Effect::Review { stage: id.clone(), head, tree, by, since: self.now });
+            let (stage, since, sought) = (id.clone(), self.now, standing.sought);
+            return self.act(key, Effect::Review { stage, head, tree, by, since, sought });
         }
         let key = self.key(id, standing, &format!("claim.{}", standing.claims));
         self.act(key, Effect::Check { stage: id.clone(), of: Checking::Claim });

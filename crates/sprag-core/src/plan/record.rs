@@ -97,6 +97,8 @@ pub enum Effect {
         tree: Commit,
         by: Known,
         since: Timestamp,
+        #[serde(default)]
+        sought: Sought,
     },
     WriteBrief {
         stage: StageId,
@@ -160,6 +162,17 @@ pub enum Effect {
         stage: StageId,
         number: u32,
     },
+}
+
+/// Which verdict on a change will do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sought {
+    /// Also one that was given before.
+    #[default]
+    Any,
+    /// A person wants to have it looked at once more.
+    Another,
 }
 
 /// What an agent at work is told.

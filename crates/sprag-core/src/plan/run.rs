@@ -1,5 +1,6 @@
 //! A run of a plan: the fold of its records, and nothing that cannot be folded again.
 
+mod amended;
 mod foreign;
 mod outcome;
 mod said;
@@ -41,6 +42,8 @@ pub struct Run {
     open: BTreeMap<Key, Effect>,
     /// After how many moves of its stage each of them was begun.
     since: BTreeMap<Key, u32>,
+    /// Looks at work that were begun by a plan which asked for something else.
+    outdated: BTreeSet<Key>,
     /// Whose each session is.
     sessions: BTreeMap<Key, StageId>,
     ended: BTreeMap<Key, (Ended, Timestamp)>,
@@ -95,6 +98,7 @@ impl Run {
             tries: BTreeMap::new(),
             open: BTreeMap::new(),
             since: BTreeMap::new(),
+            outdated: BTreeSet::new(),
             sessions: BTreeMap::new(),
             ended: BTreeMap::new(),
             interrupted: BTreeSet::new(),
@@ -121,13 +125,7 @@ impl Run {
     pub fn apply(&mut self, record: &Recorded) {
         match record {
             Recorded::Started { .. } => {}
-            Recorded::Amended { plan, digest, .. } => {
-                self.digest = *digest;
-                self.plan = (**plan).clone();
-                self.keep_bases();
-                self.drop_stages();
-                self.take_stages();
-            }
+            Recorded::Amended { plan, digest, .. } => self.amend(plan, digest),
             Recorded::Happened { stage, what } => self.happen(stage, what),
             Recorded::Ended { stage, session, at, ended } => self.end(stage, session, *at, ended),
             Recorded::Intent { key, epoch, effect } => {
@@ -143,6 +141,7 @@ impl Run {
                 if let Some(effect) = self.open.remove(key) {
                     outcome::take(self, key, &effect, outcome);
                     self.since.remove(key);
+                    self.outdated.remove(key);
                 }
             }
             Recorded::WorktreeLost { stage } => {
@@ -194,10 +193,17 @@ impl Run {
         &self.open
     }
 
-    /// Its stage has moved since it was begun: it was begun for a state that is no more.
+    /// Its stage has moved since it was begun, or is looked at by another plan: it was begun for what is no more.
     pub fn is_late(&self, key: &Key, effect: &Effect) -> bool {
         let standing = stage_of(self, effect).and_then(|stage| self.standings.get(stage));
-        standing.is_some_and(|standing| self.since.get(key).is_some_and(|moves| *moves != standing.moves))
+        let has_moved = standing
+            .is_some_and(|standing| self.since.get(key).is_some_and(|moves| *moves != standing.moves));
+        has_moved || self.outdated.contains(key)
+    }
+
+    /// What comes of it is no answer to what the plan asks by now.
+    pub fn is_outdated(&self, key: &Key) -> bool {
+        self.outdated.contains(key)
     }
 
     pub fn tries(&self, number: u64) -> u32 {

@@ -12,7 +12,8 @@ use super::review;
 use super::run::{Run, Standing};
 use super::stage::{Case, Key, Stage, StageId};
 use super::values::Slug;
-use crate::text::Text;
+use crate::memory::redact;
+use crate::text::{Text, plain};
 
 pub use meant::{Name, meant};
 
@@ -143,10 +144,38 @@ impl Said {
         self.name().least()
     }
 
+    /// As it is written down: what is told to people, with all that it quotes, goes without secrets. Answers and outputs
+    /// are for an agent to use.
+    fn written(&self) -> Said {
+        match self {
+            Said::Ask { question } => Said::Ask { question: clean(question) },
+            Said::Block { why } => Said::Block { why: clean(why) },
+            Said::Dispute { check, why } => Said::Dispute { check: check.clone(), why: clean(why) },
+            Said::Skip { why } => Said::Skip { why: clean(why) },
+            Said::Bypass { why } => Said::Bypass { why: clean(why) },
+            Said::Complete
+            | Said::Task { .. }
+            | Said::Output { .. }
+            | Said::Hold
+            | Said::Release
+            | Said::Retry
+            | Said::Reset
+            | Said::Resume { .. }
+            | Said::Merge
+            | Said::Verify
+            | Said::Accept
+            | Said::Reject => self.clone(),
+        }
+    }
+
     /// Whether whoever says it is told how its checks went.
     pub fn wants_verdict(&self) -> bool {
         matches!(self, Said::Complete | Said::Verify | Said::Accept | Said::Bypass { .. })
     }
+}
+
+fn clean<const N: usize>(text: &Text<N>) -> Text<N> {
+    redact::short(&plain(text.as_str()))
 }
 
 impl Speaker {
@@ -178,7 +207,7 @@ pub fn hear(run: &Run, speaker: &Speaker, stage: &StageId, said: &Said) -> Resul
         return Err(Unmeant::OtherSession);
     }
     means(run, standing, stage, said)?;
-    Ok(Recorded::Said { stage: stage.clone(), by: speaker.name(), said: said.clone() })
+    Ok(Recorded::Said { stage: stage.clone(), by: speaker.name(), said: said.written() })
 }
 
 /// Whether it means anything there, and what is said with it, too.

@@ -90,6 +90,27 @@ pub struct StageSpec {
     pub caches: Vec<Cached>,
 }
 
+impl StageSpec {
+    /// Whether its work is looked at as that of the other, so that what was found out of the one holds for both. How it
+    /// comes about is nothing to that.
+    pub fn is_verified_as(&self, other: &StageSpec) -> bool {
+        let other = other.clone();
+        *self
+            == StageSpec {
+                dependencies: self.dependencies.clone(),
+                parallel_group: self.parallel_group.clone(),
+                setup: self.setup.clone(),
+                context_budget: self.context_budget,
+                budget: self.budget.clone(),
+                retries: self.retries,
+                merge: self.merge,
+                sharing: self.sharing,
+                outputs: self.outputs.clone(),
+                ..other
+            }
+    }
+}
+
 /// Something that can be made again and takes long, such as what a build leaves behind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cached {

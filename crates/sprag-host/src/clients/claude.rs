@@ -17,6 +17,9 @@ use crate::stdin::Payload;
 const READING: &[&str] = &[
     "-p",
     PROMPT,
+    // It tells what it has cost.
+    "--output-format",
+    "json",
     "--setting-sources",
     "user",
     "--strict-mcp-config",

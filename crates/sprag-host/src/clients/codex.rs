@@ -30,9 +30,10 @@ pub const CLIENT: Client = Client {
     // It must be able to leave its verdict. What else it writes makes the verdict stale.
     review: Some(Review {
         trying: &["exec", "-s", "workspace-write", PROMPT],
-        reading: &["exec", "-s", "workspace-write", "--skip-git-repo-check", PROMPT],
+        // It tells what it has cost.
+        reading: &["exec", "--json", "-s", "workspace-write", "--skip-git-repo-check", PROMPT],
         // Within ours it cannot put up its own, and would run no command at all.
-        walled: &["exec", "-s", "danger-full-access", "--skip-git-repo-check", PROMPT],
+        walled: &["exec", "--json", "-s", "danger-full-access", "--skip-git-repo-check", PROMPT],
     }),
     install: Install {
         user_file,

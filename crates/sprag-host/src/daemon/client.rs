@@ -61,6 +61,12 @@ pub fn connect(run: &Path, role: Role) -> Result<Client, NotConnected> {
     Ok(client)
 }
 
+/// Whether an error says that nobody is at the other end any more.
+pub fn is_gone(error: &io::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
+    matches!(error.kind(), BrokenPipe | ConnectionReset | UnexpectedEof)
+}
+
 impl Client {
     pub fn ask(&mut self, request: &Request) -> io::Result<Reply> {
         wire::write(&mut self.stream, request)?;

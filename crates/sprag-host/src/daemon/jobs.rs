@@ -178,7 +178,7 @@ impl Job {
             Effect::AddWorktree { stage, base } => self.add_worktree(stage, base, disk)?,
             Effect::Setup { stage } => self.set_up(stage, disk)?,
             Effect::Check { stage, of } => self.check(stage, *of, disk)?,
-            Effect::Review { head, tree, by, .. } => self.review(head, tree, *by, disk)?,
+            Effect::Review { head, tree, by, sought, .. } => self.review(head, tree, *by, *sought, disk)?,
             Effect::WriteBrief { stage, brief } => match self.brief(stage, *brief, disk)? {
                 Some(written) => {
                     anchor::keep(&self.ground.brief(stage), disk, *brief, &written)?;

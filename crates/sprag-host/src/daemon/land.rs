@@ -40,33 +40,60 @@ pub enum Because {
 
 /// Moves the target of a plan to its trunk.
 pub fn land(root: &Path, trunk: &str, target: &str) -> Result<Landed, Refused> {
-    let missing = |name: &str| Ok(Landed::Missing { name: name.to_owned() });
-    let Some(to) = landing::resolve(root, trunk)? else { return missing(trunk) };
-    let Some(from) = landing::resolve(root, target)? else { return missing(target) };
-    if landing::contains(root, &to, &from)? {
-        return Ok(Landed::Already);
-    }
-    if !landing::contains(root, &from, &to)? {
-        return Ok(Landed::Apart);
-    }
-    // An agent can say that its worktree is at any branch: the one of a stage is nobody's checkout.
-    let ours = root.join(".worktrees");
-    let is_it = |it: &worktrees::Listed| it.branch.as_deref() == Some(target) && !it.path.starts_with(&ours);
-    let checkout = worktrees::list(root)?.into_iter().find(is_it);
+    let (from, to, checkout) = match look(root, trunk, target)? {
+        Way::Free { from, to, checkout } => (from, to, checkout),
+        Way::None(landed) => return Ok(landed),
+    };
     match checkout {
         None => match landing::swap(root, target, &to, Some(&from))? {
             Swapped::Done => Ok(Landed::Moved { from, to }),
             Swapped::Moved { .. } => Ok(Landed::Apart),
         },
-        Some(checkout) => {
-            let at = checkout.path;
-            if let Some(because) = held(&at)? {
-                return Ok(Landed::Held { at, because });
-            }
+        Some(at) => {
             landing::fast_forward(&at, &to)?;
             Ok(Landed::Moved { from, to })
         }
     }
+}
+
+/// What would come of it. Nothing is moved.
+pub fn would(root: &Path, trunk: &str, target: &str) -> Result<Landed, Refused> {
+    Ok(match look(root, trunk, target)? {
+        Way::Free { from, to, .. } => Landed::Moved { from, to },
+        Way::None(landed) => landed,
+    })
+}
+
+/// Whether a target can be moved.
+enum Way {
+    Free {
+        from: String,
+        to: String,
+        /// Where it is checked out.
+        checkout: Option<PathBuf>,
+    },
+    None(Landed),
+}
+
+fn look(root: &Path, trunk: &str, target: &str) -> Result<Way, Refused> {
+    let missing = |name: &str| Ok(Way::None(Landed::Missing { name: name.to_owned() }));
+    let Some(to) = landing::resolve(root, trunk)? else { return missing(trunk) };
+    let Some(from) = landing::resolve(root, target)? else { return missing(target) };
+    if landing::contains(root, &to, &from)? {
+        return Ok(Way::None(Landed::Already));
+    }
+    if !landing::contains(root, &from, &to)? {
+        return Ok(Way::None(Landed::Apart));
+    }
+    // An agent can say that its worktree is at any branch: the one of a stage is nobody's checkout.
+    let ours = root.join(".worktrees");
+    let is_it = |it: &worktrees::Listed| it.branch.as_deref() == Some(target) && !it.path.starts_with(&ours);
+    let checkout = worktrees::list(root)?.into_iter().find(is_it).map(|checkout| checkout.path);
+    let because = checkout.as_deref().map(held).transpose()?.flatten();
+    Ok(match (because, checkout) {
+        (Some(because), Some(at)) => Way::None(Landed::Held { at, because }),
+        (_, checkout) => Way::Free { from, to, checkout },
+    })
 }
 
 /// What somebody is in the middle of.

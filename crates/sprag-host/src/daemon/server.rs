@@ -322,7 +322,7 @@ fn ask(hall: &Hall, speaker: &Speaker, ask: Ask) -> Reply {
     let (reply, answered) = sync_channel(1);
     let asked = Asked { speaker: speaker.clone(), ask, reply };
     let told = hall.tell.send(News::Asked(asked));
-    let gone = || Reply::Refused { code: "stopped".to_owned(), message: "the daemon ends".to_owned() };
+    let gone = || Reply::Refused { code: wire::STOPPED.to_owned(), message: "the daemon ends".to_owned() };
     match told {
         Ok(()) => answered.recv().unwrap_or_else(|_| gone()),
         Err(_) => gone(),

@@ -14,6 +14,9 @@ pub const CAP: usize = 10 * 1024 * 1024;
 /// What both ends must mean by the same words.
 pub const PROTOCOL: u32 = 1;
 
+/// Why nobody hears it: the loop of the daemon has come to its end.
+pub const STOPPED: &str = "stopped";
+
 /// What can be said to the daemon. The first word is always `hello`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "say", rename_all = "snake_case", deny_unknown_fields)]

@@ -253,6 +253,13 @@ impl Site {
         disk::replace(disk, &self.dir.join("exit.json"), &json(exit)?)
     }
 
+    /// The end of somebody whom no supervisor kept. The claim names nobody: whoever is below us is not its agent.
+    pub fn leave_unkept(&self, disk: &dyn Disk, exit: &Exit) -> io::Result<()> {
+        disk.make_dirs(&self.dir)?;
+        self.leave(disk, exit)?;
+        disk::replace(disk, &self.dir.join("claim"), b"")
+    }
+
     pub fn probe(&self) -> io::Result<Probe> {
         // The lock is held from before the claim until after the record: seen in this order, none of them is
         // missed because it came in between.

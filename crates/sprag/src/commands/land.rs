@@ -1,5 +1,7 @@
 //! `sprag land`: merged work reaches the branch people work on.
 
+use std::path::Path;
+
 use sprag_core::plan::values::Branch;
 use sprag_core::text::shell_word;
 use sprag_host::daemon::begin::{self, Cannot};
@@ -44,6 +46,24 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
             output::line(format!("`{branch}` has all that was merged"));
             Ok(Ending::Done)
         }
+        Landed::Held { .. } | Landed::Apart | Landed::Missing { .. } => {
+            let Held { code, why, next } = held(&landed, &trunk, &branch).expect("it is one of those");
+            Err(Failure::not_landed(code, format!("`{branch}` was not moved: {why}"), next))
+        }
+    }
+}
+
+/// Why a target is not moved, and what helps.
+struct Held {
+    code: &'static str,
+    why: String,
+    next: String,
+}
+
+/// `None`: it is moved, or need not be.
+fn held(landed: &Landed, trunk: &str, branch: &str) -> Option<Held> {
+    Some(match landed {
+        Landed::Moved { .. } | Landed::Already => return None,
         Landed::Held { at, because } => {
             let place = at.display().to_string();
             let (code, why, next) = match because {
@@ -51,23 +71,32 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
                 Because::IndexLock => ("index_lock", "git is at work, or was cut short, in", "status"),
                 Because::Dirty => ("dirty", "there are changes that are not committed in", "status --short"),
             };
-            let message = format!("`{branch}` was not moved: {why} `{place}`");
-            Err(Failure::not_landed(code, message, format!("git -C {} {next}", shell_word(&place))))
+            let next = format!("git -C {} {next}", shell_word(&place));
+            Held { code, why: format!("{why} `{place}`"), next }
         }
-        Landed::Apart => {
-            let message = format!(
-                "`{branch}` has commits that `{trunk}` has not: they are merged and tested by the run first"
-            );
-            Err(Failure::not_landed(
-                "apart",
-                message,
-                format!("git log --oneline {trunk}..{}", shell_word(&branch)),
-            ))
-        }
-        Landed::Missing { name } => {
-            let message = format!("there is no `{name}`");
-            Err(Failure::not_landed("missing", message, "git branch --list".to_owned()))
-        }
+        Landed::Apart => Held {
+            code: "apart",
+            why: format!(
+                "it has commits that `{trunk}` has not, which are merged and tested by the run first"
+            ),
+            next: format!("git log --oneline {trunk}..{}", shell_word(branch)),
+        },
+        Landed::Missing { name } => Held {
+            code: "missing",
+            why: format!("there is no `{name}`"),
+            next: "git branch --list".to_owned(),
+        },
+    })
+}
+
+/// What brings merged work of a plan to its target now: the command, after a sentence where something is in its way.
+pub fn advised(root: &Path, plan: &str, branch: &str) -> (Option<String>, String) {
+    let (trunk, target) = (format!("refs/sprag/{plan}/trunk"), format!("refs/heads/{branch}"));
+    // Whoever cannot be asked now may answer then.
+    let held = land::would(root, &trunk, &target).ok().and_then(|landed| held(&landed, &trunk, branch));
+    match held {
+        None => (None, format!("sprag land {}", shell_word(plan))),
+        Some(Held { why, next, .. }) => (Some(format!("`{branch}` cannot be moved now: {why}")), next),
     }
 }
 

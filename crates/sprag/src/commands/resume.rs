@@ -11,7 +11,7 @@ use sprag_host::disk::RealDisk;
 use sprag_host::{person, plans};
 
 use super::run::rested::counted;
-use super::{Cx, Ending, Outcome, run};
+use super::{Cx, Ending, Outcome, land, run};
 use crate::advice::file_word;
 use crate::failure::Failure;
 use crate::output;
@@ -64,7 +64,11 @@ fn tell_over(name: &str, run: &Run, worktree: Option<&Path>) -> Outcome {
     let root = worktree.unwrap_or(Path::new("."));
     match begin::has_landed(root, &trunk, &target).map_err(begin::Cannot::from)? {
         true => output::line(format!("`{branch}` has all that was merged")),
-        false => output::next(format!("sprag land {name}")),
+        false => {
+            let (held, next) = land::advised(root, name, branch);
+            held.iter().for_each(output::line);
+            output::next(next);
+        }
     }
     Ok(Ending::Done)
 }

@@ -5,6 +5,8 @@ mod live;
 mod table;
 mod work;
 
+use std::path::PathBuf;
+
 use serde::Serialize;
 use serde_json::json;
 use sprag_core::obligation::Debts;
@@ -98,11 +100,13 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
 struct Beside {
     runner: Runner,
     landed: Landed,
+    /// The checkout it is asked about from.
+    root: Option<PathBuf>,
 }
 
 impl Default for Beside {
     fn default() -> Beside {
-        Beside { runner: Runner::Unknown, landed: Landed::Unknown }
+        Beside { runner: Runner::Unknown, landed: Landed::Unknown, root: None }
     }
 }
 
@@ -115,7 +119,8 @@ impl Beside {
             true => Landed::look(world.places.worktree.as_deref(), board),
             false => Landed::Unknown,
         };
-        Beside { runner: beside::runner(&shown.dir, board.plan.as_str()), landed }
+        let root = world.places.worktree.clone();
+        Beside { runner: beside::runner(&shown.dir, board.plan.as_str()), landed, root }
     }
 }
 

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use sprag_core::plan::said::Role;
-use sprag_host::daemon::client::{self, NotConnected};
-use sprag_host::daemon::outlived;
+use sprag_host::daemon::client::{self, Client, NotConnected};
+use sprag_host::daemon::outlived::{self, Outlived};
 use sprag_host::daemon::reign;
 use sprag_host::daemon::view;
-use sprag_host::daemon::wire::{Reply, Request, Stopping};
+use sprag_host::daemon::wire::{Reply, Request, STOPPED, Stopping};
 use sprag_host::disk::RealDisk;
 use sprag_host::person;
 use sprag_host::places::Places;
@@ -32,28 +32,49 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     person::check_not_agent(places.user.as_ref())?;
     let run = places.store.join("run");
     let how = if args.kill { Stopping::Kill } else { Stopping::Home };
-    let mut client = match client::connect(&run, Role::Admin) {
-        Ok(client) => client,
-        Err(NotConnected::Nobody) => return end_outlived(&places, &run, how),
+    match client::connect(&run, Role::Admin) {
+        Ok(client) => tell(client, &places, &run, how)?,
+        Err(NotConnected::Nobody) => end_outlived(&places, &run, how)?,
+        // It was ending by itself.
+        Err(NotConnected::Io(error)) if client::is_gone(&error) => {
+            reign::wait(&run)?;
+            end_outlived(&places, &run, how)?;
+        }
         Err(reason) => return Err(Failure::not_connected(reason, None)),
-    };
-    match client.ask(&Request::Stop { how })? {
-        Reply::Refused { code, message } => return Err(Failure::told_no(code, message, None)),
-        _ => reign::wait(&run)?,
     }
     output::line("stopped; worktrees are as they were");
     output::next("sprag resume");
     Ok(Ending::Done)
 }
 
+fn tell(mut client: Client, places: &Places, run: &Path, how: Stopping) -> Result<(), Failure> {
+    match client.ask(&Request::Stop { how }) {
+        // It ends already.
+        Ok(Reply::Refused { code, .. }) if code == STOPPED => reign::wait(run)?,
+        Ok(Reply::Refused { code, message }) => return Err(Failure::told_no(code, message, None)),
+        Ok(_) => reign::wait(run)?,
+        // It may be gone before its answer was on its way: what was asked for is true then, too.
+        Err(error) if client::is_gone(&error) => {
+            reign::wait(run)?;
+            end(places, run, how, &outlived::find(run)?)?;
+        }
+        Err(error) => return Err(error.into()),
+    }
+    Ok(())
+}
+
 /// Nobody runs it any more, and somebody may be at work all the same.
-fn end_outlived(places: &Places, run: &Path, how: Stopping) -> Outcome {
+fn end_outlived(places: &Places, run: &Path, how: Stopping) -> Result<(), Failure> {
     let agents = outlived::find(run)?;
     if agents.is_empty() {
         let was_run = !view::list(run)?.is_empty();
         return Err(if was_run { Failure::no_daemon() } else { Failure::no_run(None) });
     }
-    for agent in &agents {
+    end(places, run, how, &agents)
+}
+
+fn end(places: &Places, run: &Path, how: Stopping, agents: &[Outlived]) -> Result<(), Failure> {
+    for agent in agents {
         output::line(format!(
             "no daemon runs, and the agent of stage `{}` of plan `{}` lives: it is ended",
             agent.stage.as_str(),
@@ -61,8 +82,5 @@ fn end_outlived(places: &Places, run: &Path, how: Stopping) -> Outcome {
         ));
     }
     let root = places.worktree.clone().unwrap_or_default();
-    outlived::end(&root, run, &RealDisk, &agents, how).map_err(|reason| Failure::unsaid(reason, ""))?;
-    output::line("stopped; worktrees are as they were");
-    output::next("sprag resume");
-    Ok(Ending::Done)
+    outlived::end(&root, run, &RealDisk, agents, how).map_err(|reason| Failure::unsaid(reason, ""))
 }

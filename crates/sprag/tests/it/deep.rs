@@ -5,6 +5,8 @@ use std::fs;
 
 use rustix::process::{Pid, Signal, kill_process};
 
+use sprag_host::supervise::site::Site;
+
 use crate::desk::Desk;
 use crate::support::{Ran, SPRAG};
 
@@ -53,6 +55,17 @@ impl Deep {
         self.desk.assert_all_landed_was_tested();
     }
 
+    /// Neither in the records nor among verdicts.
+    fn assert_keeps_no_secret(&self) {
+        let run = self.desk.sandbox.store().join("run");
+        let verdicts = fs::read_dir(run.join("passes/reviews")).into_iter().flatten().flatten();
+        let kept = verdicts.map(|it| it.path()).chain([run.join("plans/p.jsonl")]);
+        for path in kept {
+            let text = fs::read_to_string(&path).unwrap();
+            assert!(!text.contains(SECRET), "{}: {text}", path.display());
+        }
+    }
+
     fn assert_a_persons(&self, ran: &Ran, why: &str) {
         assert_eq!(ran.code, 1, "{}{}", ran.stdout, ran.stderr);
         let asked = self.sprag(&["stage", "review", "a"]).stdout;
@@ -62,6 +75,8 @@ impl Deep {
         assert!(status.contains("nobody but its author has looked at it"), "{status}");
     }
 }
+
+const SECRET: &str = "ghp_R8sT2vW4xY6zA1bC3dE5fG7hJ9kL0mN2pQ4r";
 
 fn decide(word: &str) -> String {
     format!("{SPRAG} decide {word}")
@@ -102,18 +117,36 @@ fn issues_go_back_to_the_author_with_what_was_found() {
 
 #[test]
 fn the_same_tree_is_not_reviewed_twice_and_issues_that_stay_are_a_persons() {
-    let deep = Deep::new("echo bad >a", &decide("ISSUES --summary 'not good'"));
+    let deep =
+        Deep::new("echo bad >a", &decide(&format!("ISSUES --summary 'not good' --message '{SECRET}'")));
     let ran = deep.desk.run();
     assert_eq!((ran.code, deep.desk.runs("a"), deep.reviews()), (1, 4, 1), "{}{}", ran.stdout, ran.stderr);
     let asked = deep.sprag(&["stage", "review", "a"]).stdout;
     assert!(asked.contains("its checks have failed too often"), "{asked}");
     assert!(asked.contains("- review by `claude`: not good"), "{asked}");
+    deep.assert_keeps_no_secret();
+}
+
+#[test]
+fn a_person_who_asks_has_the_same_tree_reviewed_again() {
+    let reviewer = format!(
+        "if [ $RUN = 1 ]; then {}; else {}; fi",
+        decide("ISSUES --summary 'not good'"),
+        decide("COMPLETE --summary 'good after all'")
+    );
+    let deep = Deep::new("echo good >a", &reviewer);
+    assert_eq!((deep.desk.run().code, deep.reviews()), (1, 1));
+    let ran = deep.sprag(&["stage", "verify", "a"]);
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+    deep.assert_merged(&deep.sprag(&["resume", "--wait"]));
+    assert_eq!((deep.reviews(), deep.desk.runs("a")), (2, 4));
 }
 
 #[test]
 fn without_a_verdict_it_is_tried_once_more_and_then_a_person_says() {
-    let deep = Deep::new("echo good >a", "echo 'I am tired' >&2; exit 3");
+    let deep = Deep::new("echo good >a", &format!("echo 'I am tired of {SECRET}' >&2; exit 3"));
     deep.assert_a_persons(&deep.desk.run(), "2 times: `claude` ended with 3: I am tired");
+    deep.assert_keeps_no_secret();
     assert_eq!((deep.reviews(), deep.desk.runs("a")), (2, 1));
     assert_eq!(deep.sprag(&["stage", "merge", "a"]).code, 0);
     deep.assert_merged(&deep.sprag(&["resume", "--wait"]));
@@ -184,6 +217,28 @@ fn large_changes_are_reviewed_although_nobody_asked_unless_the_stage_is_quick() 
     deep.plan("client: claude");
     deep.assert_merged(&deep.desk.run());
     assert_eq!(deep.reviews(), 0, "a small one is not");
+}
+
+#[test]
+fn what_a_reviewer_costs_is_part_of_the_budget() {
+    let cost = "'{\"type\":\"result\",\"modelUsage\":{\"m\":{\"inputTokens\":90,\"outputTokens\":20}}}'";
+    let reviewer = format!("{}; echo {cost}", decide("ISSUES --summary 'not good'"));
+    for (budget, runs, why) in [
+        ("    budget: {tokens: 100, on_exceed: stop}\n", 1, "the `budget` of the stage is used up"),
+        ("    budget: {tokens: 500, on_exceed: stop}\n", 4, "its checks have failed too often"),
+    ] {
+        let deep = Deep::new("echo bad >a", &reviewer);
+        deep.plan(&format!("client: claude\n    verify: deep\n{budget}"));
+        assert_eq!(deep.desk.run().code, 1);
+        let asked = deep.sprag(&["stage", "review", "a"]).stdout;
+        assert!(asked.contains(why), "{asked}");
+        assert_eq!((deep.desk.runs("a"), deep.reviews()), (runs, 1), "{budget}");
+        let sessions = fs::read_dir(deep.desk.sandbox.store().join("run/s")).unwrap().flatten();
+        let mut reviewers = sessions.filter(|it| it.file_name().to_string_lossy().contains(".review."));
+        let site = Site::at(&reviewers.next().unwrap().path());
+        assert_eq!(site.keeper(), None, "nobody is taken for it who is below the daemon");
+        assert_eq!(deep.sprag(&["repair"]).stdout, "nothing is left over\n");
+    }
 }
 
 #[test]

@@ -54,7 +54,13 @@ fn under_way() -> (Scene, Key) {
 #[test]
 fn status_shows_a_run_without_anybody_who_runs_it() {
     let (scene, _) = under_way();
-    assert_snapshot!(scene.sandbox.run(&["status"]).told(&scene.sandbox), @"
+    let told = |args: &[&str]| {
+        let told = scene.sandbox.run(args).told(&scene.sandbox);
+        let (stages, rest) = told.split_at(told.find("agents at work").unwrap());
+        (stages.to_owned(), rest.to_owned())
+    };
+    let (stages, rest) = told(&["status"]);
+    assert_snapshot!(stages, @"
     exit 0
     --- stdout
     run p: 1 of 5 done, 1 active, 1 ready, 1 waiting, 1 for a person, $1.68, 0s
@@ -64,6 +70,8 @@ fn status_shows_a_run_without_anybody_who_runs_it() {
     ◎  1      server  ready    -         ?        ?      -        1
     ●  1      view    running  -         80%      $0.43  0s       1
     ○  2      all     waiting  -         ?        ?      -        -
+    ");
+    assert_snapshot!(rest, @"
     agents at work: 2
       stage  client  tool      heard of  activity                             session
       docs   claude  ?         ?         files nobody may touch were touched  r1/docs/1/spawn.0
@@ -79,7 +87,8 @@ fn status_shows_a_run_without_anybody_who_runs_it() {
     debts: 0
     tracker: session
     ");
-    assert_snapshot!(scene.sandbox.run(&["status", "--why"]).told(&scene.sandbox), @"
+    let (stages, same) = told(&["status", "--why"]);
+    assert_snapshot!(stages, @"
     exit 0
     --- stdout
     run p: 1 of 5 done, 1 active, 1 ready, 1 waiting, 1 for a person, $1.68, 0s
@@ -89,21 +98,8 @@ fn status_shows_a_run_without_anybody_who_runs_it() {
     ◎  1      server  ready    -         ?        ?      -        1    it is about to go on
     ●  1      view    running  -         80%      $0.43  0s       1    its agent is at work
     ○  2      all     waiting  -         ?        ?      -        -    waits for `view`, `server`, `docs`
-    agents at work: 2
-      stage  client  tool      heard of  activity                             session
-      docs   claude  ?         ?         files nobody may touch were touched  r1/docs/1/spawn.0
-      view   claude  Bash [2J  0s ago    its agent is at work                 r1/view/1/spawn.0
-    nobody runs it
-      next: sprag resume p
-    needs a person: `docs`: files nobody may touch were touched
-      next: sprag stage review docs
-    warning: `view`: its context is 80 % full
-      next: sprag stage review view
-    live sessions: 0
-    open obligations: 0
-    debts: 0
-    tracker: session
     ");
+    assert_eq!(same, rest);
     assert_snapshot!(scene.sandbox.run(&["status", "--compact"]).told(&scene.sandbox), @"
     exit 0
     --- stdout
@@ -153,6 +149,28 @@ fn status_tells_which_merged_stages_the_target_has_and_who_left_others_out() {
     debts: 0
     tracker: session
     ");
+    let advised = |scene: &Scene| {
+        let told = told(scene);
+        let mut lines = told.lines().skip_while(|line| !line.contains("only on the trunk")).skip(1);
+        lines.by_ref().take_while(|line| !line.starts_with("live")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let git = |args: &[&str]| drop(scene.sandbox.git(args));
+    git(&["checkout", "-q", "main"]);
+    assert_eq!(advised(&scene), ["  next: sprag land p"]);
+    // What would be refused is not advised.
+    scene.sandbox.write("one", "changed\n");
+    let [why, next] = &advised(&scene)[..] else { panic!("{:?}", advised(&scene)) };
+    assert!(
+        why.starts_with("`main` cannot be moved now: there are changes that are not committed in `"),
+        "{why}"
+    );
+    assert!(next.ends_with(" status --short"), "{next}");
+    git(&["commit", "-qam", "of others"]);
+    let [why, next] = &advised(&scene)[..] else { panic!("{:?}", advised(&scene)) };
+    assert!(why.starts_with("`main` cannot be moved now: it has commits that"), "{why}");
+    assert_eq!(next, "  next: git log --oneline refs/sprag/p/trunk..main");
+    assert_eq!(scene.sandbox.run(&["land", "p"]).code, 1, "and is refused");
+    git(&["checkout", "-q", "elsewhere"]);
     scene.sandbox.git(&["branch", "-f", "main", &two]);
     assert!(told(&scene).contains("all 2 merged stages are on `main`\n"), "{}", told(&scene));
     let whys = scene.sandbox.run(&["status", "--why"]).stdout;

@@ -1,10 +1,10 @@
 //! A stage that wants it is looked at by another process of the client before it is merged: what that objects to goes back
 //! to the agent.
 
-use std::fs;
-
 use super::Case;
 use super::plan::git;
+use super::plan::name_author;
+use super::plan::write_one;
 use crate::e2e::outcome::Checked;
 use crate::e2e::outcome::expect;
 use crate::e2e::outcome::short;
@@ -21,28 +21,10 @@ pub const CASE: Case = Case {
     play,
 };
 
-const PLAN: &str = r#"# One file
-
-```yaml sprag
-version: 1
-name: p
-stages:
-  - id: a
-    description: mark-of-the-stage
-    working_dir: .
-    files: ["*.txt"]
-    acceptance: ["test -f a.txt"]
-    verify: deep
-```
-"#;
-
 fn play(rig: &mut Rig) -> Checked {
     rig.put_client_on_path()?;
-    for (name, value) in [("user.name", "e2e"), ("user.email", "e2e@localhost")] {
-        git(rig, &["config", name, value])?;
-    }
-    let plan = rig.place.root.join("plan.md");
-    fs::write(&plan, PLAN).map_err(anyhow::Error::from)?;
+    name_author(rig)?;
+    let plan = write_one(rig, &["acceptance: [\"test -f a.txt\"]", "verify: deep"])?;
     let shell = rig.client.shell;
     let make = |text: &str| format!("echo {text} >a.txt && git add -A && git commit -qm work");
     let decide = |words: &str| Turn::call(shell(&format!("sprag decide {words}")));

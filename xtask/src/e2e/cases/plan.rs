@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -96,9 +97,7 @@ fn play(rig: &mut Rig) -> Checked {
     // Hooks of the user's own would do; here the worktrees have none but those that a stage is given.
     sprag(rig, &["init", "--client", rig.client.name, "--user", "--yes", "--remove"])?;
     rig.put_client_on_path()?;
-    for (name, value) in [("user.name", "e2e"), ("user.email", "e2e@localhost")] {
-        git(rig, &["config", name, value])?;
-    }
+    name_author(rig)?;
     let plan = rig.place.root.join("plan.md");
     fs::write(&plan, PLAN).map_err(anyhow::Error::from)?;
     let pane = Pane::open(&rig.place, LIVE, (120, 40))?;
@@ -208,6 +207,27 @@ fn screens(pane: &Pane, seen: &[String], stages: &[Value]) -> Checked {
 fn sprag(rig: &mut Rig, arguments: &[&str]) -> Checked {
     let finished = rig.sprag(arguments)?;
     expect(finished.ending == Ending::Code(0), "the command ends well", || finished.stderr.clone())
+}
+
+/// Commits need somebody who made them.
+pub fn name_author(rig: &Rig) -> anyhow::Result<()> {
+    for (name, value) in [("user.name", "e2e"), ("user.email", "e2e@localhost")] {
+        git(rig, &["config", name, value])?;
+    }
+    Ok(())
+}
+
+/// Writes a plan `p` of one stage `a`, which `mark-of-the-stage` tells from others and these lines say more of.
+pub fn write_one(rig: &Rig, lines: &[&str]) -> anyhow::Result<PathBuf> {
+    let stage = ["id: a", "description: mark-of-the-stage", "working_dir: .", "files: [\"*.txt\"]"];
+    let stage: Vec<&str> = stage.iter().chain(lines).copied().collect();
+    let text = format!(
+        "# One file\n\n```yaml sprag\nversion: 1\nname: p\nstages:\n  - {}\n```\n",
+        stage.join("\n    ")
+    );
+    let path = rig.place.root.join("plan.md");
+    fs::write(&path, text).with_context(|| format!("cannot write `{}`", path.display()))?;
+    Ok(path)
 }
 
 pub fn git(rig: &Rig, arguments: &[&str]) -> anyhow::Result<String> {

@@ -10,6 +10,8 @@ use serde_json::json;
 use super::Case;
 use super::plan::exits;
 use super::plan::git;
+use super::plan::name_author;
+use super::plan::write_one;
 use crate::e2e::outcome::Checked;
 use crate::e2e::outcome::Stopped;
 use crate::e2e::outcome::expect;
@@ -28,32 +30,15 @@ pub const CASE: Case = Case {
     play,
 };
 
-const PLAN: &str = r#"# One file
-
-```yaml sprag
-version: 1
-name: p
-stages:
-  - id: a
-    description: mark-of-the-stage
-    working_dir: .
-    client: CLIENT
-    files: ["*.txt"]
-    acceptance: ["grep -q made a.txt"]
-```
-"#;
-
 fn play(rig: &mut Rig) -> Checked {
     if let Sandbox::Broken(why) = rig.sandbox {
         return Err(Stopped::Skipped { why: why.clone() });
     }
     rig.put_client_on_path()?;
     trust(rig)?;
-    for (name, value) in [("user.name", "e2e"), ("user.email", "e2e@localhost")] {
-        git(rig, &["config", name, value])?;
-    }
-    let plan = rig.place.root.join("plan.md");
-    fs::write(&plan, PLAN.replace("CLIENT", rig.client.name)).map_err(anyhow::Error::from)?;
+    name_author(rig)?;
+    let client = format!("client: {}", rig.client.name);
+    let plan = write_one(rig, &[&client, "acceptance: [\"grep -q made a.txt\"]"])?;
     let shell = rig.client.shell;
     let work = [
         Turn::call(shell("echo made >a.txt && git add -A && git commit -qm work")),

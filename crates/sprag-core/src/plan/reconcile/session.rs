@@ -175,6 +175,8 @@ impl Next<'_> {
     pub(super) fn resolving(&mut self, id: &StageId, standing: &Standing, session: &Key) {
         match self.run.ended(session) {
             Some((Ended::Well, _)) => self.verify(id, standing),
+            // What was claimed is looked at, whatever became of whoever claimed it.
+            Some(_) if standing.claimed.as_ref() == Some(session) => self.verify(id, standing),
             Some(_) => self.happened(id, Happened::ResolverFailed),
             None => match self.alive(session) {
                 Some(Alive::Claiming) => self.verify(id, standing),

@@ -1,5 +1,6 @@
 //! What follows from what, as stories of one or two stages.
 
+mod amended;
 mod crossed;
 mod held;
 mod words;

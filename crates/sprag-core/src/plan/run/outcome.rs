@@ -32,6 +32,8 @@ pub fn take(run: &mut Run, key: &Key, effect: &Effect, outcome: &Outcome) {
             (_, Some(standing)) if standing.is_resetting => {}
             (outcome, _) => blocked(run, stage, outcome),
         },
+        // It is looked at again before anybody starts.
+        Effect::Check { of: Checking::Before, .. } if run.is_outdated(key) => {}
         Effect::Check { stage, of: Checking::Before } => match (outcome, run.standings.get_mut(stage)) {
             (Outcome::Done, Some(standing)) => standing.is_looked_over = true,
             (_, Some(standing)) if standing.is_resetting => {}
@@ -115,6 +117,9 @@ pub fn take(run: &mut Run, key: &Key, effect: &Effect, outcome: &Outcome) {
         }
         Effect::Gate { number, commit, .. } => {
             *run.tries.entry(*number).or_default() += 1;
+            if run.is_outdated(key) {
+                return;
+            }
             let checked = match outcome {
                 Outcome::Done => Checked::Green,
                 Outcome::Red { report } => Checked::Red { report: report.clone() },

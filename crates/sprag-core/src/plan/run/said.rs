@@ -1,6 +1,7 @@
 //! What a word that was said of a stage does to the run.
 
 use super::super::merge::Whose;
+use super::super::record::Sought;
 use super::super::review;
 use super::super::said::{ANSWERS, Said};
 use super::super::stage::{Case, Happened, Stage, StageId, Word};
@@ -95,7 +96,12 @@ pub fn take(run: &mut Run, id: &StageId, by: &Text<64>, said: &Said) {
         Said::Hold => Happened::Told(Word::Hold),
         Said::Release => Happened::Told(Word::Release),
         Said::Retry => Happened::Told(Word::Retry),
-        Said::Verify => Happened::Told(Word::Verify),
+        Said::Verify => {
+            run.happen(id, &Happened::Told(Word::Verify));
+            // Whoever asks for it wants to know, and not to be told what is known.
+            run.standings.get_mut(id).into_iter().for_each(|standing| standing.sought = Sought::Another);
+            return;
+        }
     };
     run.happen(id, &what);
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::record::Brief;
+use super::super::record::{Brief, Sought};
 use super::super::spec::Known;
 use super::super::stage::{Cause, Commit, Failure, Happened, Key, Stage, Turn, Verified, Word};
 use super::super::values::Slug;
@@ -81,6 +81,8 @@ pub struct Standing {
     pub waived: Vec<Text<300>>,
     /// Why its own checks count no more.
     pub bypass: Option<Text<300>>,
+    /// Which verdict on it will do.
+    pub sought: Sought,
     /// What its checks were good for, until somebody else has looked at it.
     pub reviewable: Option<Reviewable>,
     /// Why it was blocked, in the words of whoever did; or why nobody has reviewed it.
@@ -130,6 +132,7 @@ impl Standing {
             dispute: None,
             waived: Vec::new(),
             bypass: None,
+            sought: Sought::Any,
             reviewable: None,
             why: None,
             is_resetting: false,
@@ -177,7 +180,7 @@ impl Standing {
         self.brief = match (&self.stage, &to) {
             (Stage::MergeHeld { .. }, Stage::Ready(_)) => Brief::Merge,
             // Whoever tries it again is told the same.
-            (Stage::Conflicted { .. }, Stage::Conflicted { .. }) => self.brief,
+            (Stage::Conflicted { .. } | Stage::Review { .. }, Stage::Conflicted { .. }) => self.brief,
             (_, Stage::Conflicted { .. }) => Brief::MergeConflict,
             (Stage::Waiting { .. }, Stage::Ready(_)) => Brief::Stage,
             (_, Stage::Ready(turn)) if turn.carry.is_some() => Brief::Stage,
@@ -209,7 +212,11 @@ impl Standing {
         self.is_preparing = false;
         self.is_asked = false;
         self.reviewable = None;
-        self.claimed = None;
+        self.sought = Sought::Any;
+        self.claimed = match (&to, what) {
+            (Stage::Conflicted { resolver, .. }, Happened::Told(Word::Verify)) => resolver.clone(),
+            _ => None,
+        };
         self.is_briefed = false;
         self.moves += 1;
         self.stage = to;

@@ -164,7 +164,11 @@ fn reviewed(standing: &Standing, case: Case, back: &Stage) -> Vec<Name> {
         Case::Disputed | Case::Checks | Case::NoChange | Case::Protected | Case::Conflict | Case::Red => {}
     }
     words.extend([Name::Resume, Name::Retry]);
-    if matches!(back, Stage::Running(_) | Stage::Failing { .. }) {
+    let has_work = matches!(
+        back,
+        Stage::Running(_) | Stage::Failing { .. } | Stage::Conflicted { resolver: Some(_), .. }
+    );
+    if has_work {
         words.extend([Name::Verify, Name::Bypass]);
     }
     words.extend([Name::Reset, Name::Skip, Name::Block]);

@@ -220,6 +220,7 @@ fn reviewed(back: &Stage, word: &Word) -> Option<Stage> {
             Stage::Running(Work { phase: Phase::Work, fixes: 0, ..work.clone() })
         }
         (Word::Verify, Stage::Running(work) | Stage::Failing { work, .. }) => in_phase(work, Phase::Verify),
+        (Word::Verify, Stage::Conflicted { resolver: Some(_), .. }) => back.clone(),
         (Word::Verify, _) => return None,
         (Word::Merge { verified, entry }, _) => Stage::Merging { verified: verified.clone(), entry: *entry },
         (Word::Block, back) => blocked(back.attempt(), Failure::Told),

@@ -5,22 +5,29 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use sprag_core::digest::Digest;
 use sprag_core::event::{Decided, ReviewWord, SessionId};
+use sprag_core::memory::redact;
 use sprag_core::plan::checks::Walls;
-use sprag_core::plan::record::Outcome;
+use sprag_core::plan::exit::{self, By, Exit};
+use sprag_core::plan::record::{Outcome, Sought};
 use sprag_core::plan::review::report;
 use sprag_core::plan::spec::{Known, StageSpec};
-use sprag_core::plan::stage::{Commit, Failure};
+use sprag_core::plan::stage::{Commit, Failure, Key};
+use sprag_core::plan::stream::{self, Source};
 use sprag_core::text::{Text, quoted};
+use sprag_core::time::Timestamp;
 
 use super::super::behind::{Behind, Of, Order, Reader};
+use super::super::clients as launchers;
 use super::queue::clear;
 use super::{Job, Wrong, failed};
 use crate::clients;
 use crate::disk::{self, Disk};
-use crate::env::Env;
+use crate::env::{self, Env};
 use crate::exec::{self, Ending, Ran};
 use crate::git::{landing, worktrees};
 use crate::places::{self, UserPlaces};
@@ -41,6 +48,9 @@ const KEPT: u64 = 64 * 1024;
 /// A verdict as it is kept. It says itself which tree it is about: a file that came to lie there says nothing.
 #[derive(Serialize, Deserialize)]
 struct Kept {
+    /// The effect that it came of.
+    #[serde(default)]
+    of: Option<Key>,
     tree: Commit,
     word: ReviewWord,
     summary: Text<500>,
@@ -53,13 +63,16 @@ impl Job {
         head: &Commit,
         tree: &Commit,
         by: Known,
+        sought: Sought,
         disk: &dyn Disk,
     ) -> Result<Outcome, Wrong> {
         let Some(spec) = &self.spec else { return Ok(failed(Failure::Setup, "the plan has no such stage")) };
         let root = self.ground.root.as_path();
         let base = landing::common(root, &self.ground.trunk(), head.0.as_str())?;
         let place = self.verdict_place(spec, &base, tree, by);
-        if let Some(kept) = known(&place, tree) {
+        // One that came of this very effect is known again, whoever was killed in between.
+        let will_do = |kept: &Kept| sought == Sought::Any || kept.of.as_ref() == Some(&self.key);
+        if let Some(kept) = known(&place, tree).filter(will_do) {
             return Ok(outcome(&kept, head, by));
         }
         let folder = format!("{}-review-{}", self.ground.plan, spec.id.as_str());
@@ -71,7 +84,8 @@ impl Job {
         clear(root, &reading)?;
         Ok(match decided {
             Ok(Decided { word, summary, message, .. }) => {
-                let kept = Kept { tree: tree.clone(), word, summary, message };
+                let (summary, message) = (redact::short(summary.as_str()), redact::short(message.as_str()));
+                let kept = Kept { of: Some(self.key.clone()), tree: tree.clone(), word, summary, message };
                 disk::make_parent(disk, &place)?;
                 disk::replace_derived(
                     disk,
@@ -92,8 +106,8 @@ impl Job {
     /// for. The same tree on top of more takes something away.
     fn verdict_place(&self, spec: &StageSpec, base: &str, tree: &Commit, by: Known) -> PathBuf {
         let model = spec.agent.model.as_ref().map(AsRef::as_ref).unwrap_or_default();
-        let asked = [spec.id.as_str(), spec.name.as_str(), spec.description.as_str()];
-        let of = Digest::of([base, tree.0.as_str(), by.name(), model].into_iter().chain(asked));
+        let asked = review::asked_of_stage(spec);
+        let of = Digest::of([base, tree.0.as_str(), by.name(), model, spec.id.as_str(), &asked]);
         self.ground.run.join("passes").join("reviews").join(of.to_string())
     }
 
@@ -128,6 +142,7 @@ impl Job {
         if let Some(model) = &work.spec.agent.model {
             argv.extend(["--model", model.as_ref()].map(OsStr::new));
         }
+        let begun = env::now();
         let ran = behind.run(&Order {
             argv: &argv,
             walls: Walls::Up,
@@ -142,11 +157,32 @@ impl Job {
             deadline: DEADLINE,
             cap: OUTPUT,
         })?;
+        self.count(by, &ran, begun, disk).map_err(told)?;
         // Whoever did not end well may have been cut short.
         match (review::left(&left, &token), &ran.ending) {
             (Some(decided), Ending::Code(0)) => Ok(decided),
             (_, ending) => Err(without_verdict(name, ending, &ran)),
         }
+    }
+
+    /// Writes down how it ended and what it has cost, as that of an agent: it is part of the same budget.
+    fn count(&self, by: Known, ran: &Ran, begun: Timestamp, disk: &dyn Disk) -> std::io::Result<()> {
+        let now = env::now();
+        let seen = launchers::find(by).stream.map(|stream| {
+            let mut reader = stream::Reader::new(stream, None);
+            reader.take(Source::Printed, &ran.stdout, now);
+            reader.finish(now);
+            Box::new(reader.seen().clone())
+        });
+        let (ended, who) = match ran.ending {
+            Ending::Code(code) => (exit::Ended::Code(code), By::Itself),
+            Ending::Signal => (exit::Ended::Signal(Signal::KILL.as_raw()), By::Itself),
+            Ending::TimedOut => (exit::Ended::Signal(Signal::KILL.as_raw()), By::Deadline),
+        };
+        let millis = u64::try_from(now.millis() - begun.millis()).unwrap_or(0);
+        // Each of them by itself: one that gave no verdict has cost something, too.
+        let site = self.ground.site(&Key(Text::new(format!("{}/{}", self.key.0, records::new_id(now)))));
+        site.leave_unkept(disk, &Exit { v: 1, ended, by: who, at: now, millis, seen })
     }
 }
 
@@ -157,9 +193,19 @@ fn without_verdict(name: &str, ending: &Ending, ran: &Ran) -> String {
         Ending::Signal => "was ended by a signal".to_owned(),
         Ending::TimedOut => format!("took longer than {} s", DEADLINE.as_secs()),
     };
-    let said = [&ran.stderr, &ran.stdout].into_iter().find(|it| !it.trim_ascii().is_empty());
-    let said = said.map(|said| format!(": {}", quoted(&last_words(said))));
+    let words = spoken(&ran.stdout).unwrap_or_else(|| ran.stdout.clone());
+    let said = [&ran.stderr, &words].into_iter().find(|it| !it.trim_ascii().is_empty());
+    let said = said.map(|said| format!(": {}", quoted(&redact::text(&last_words(said)).into_inner())));
     format!("`{name}` {how}{}", said.unwrap_or_default())
+}
+
+/// What it said to people at last, where it printed more about itself than that.
+fn spoken(printed: &[u8]) -> Option<Vec<u8>> {
+    printed.rsplit(|byte| *byte == b'\n').find_map(|line| {
+        let line: Value = serde_json::from_slice(line).ok()?;
+        let places = [&line["result"], &line["item"]["text"], &line["error"]["message"], &line["message"]];
+        places.into_iter().find_map(Value::as_str).map(|text| text.as_bytes().to_vec())
+    })
 }
 
 fn known(place: &Path, tree: &Commit) -> Option<Kept> {

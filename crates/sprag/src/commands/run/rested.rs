@@ -10,7 +10,7 @@ use sprag_host::daemon::jobs::Ground;
 use sprag_host::daemon::log;
 use sprag_host::daemon::runner::Rest;
 
-use super::super::{Ending, Outcome};
+use super::super::{Ending, Outcome, land};
 use crate::failure::Failure;
 use crate::output;
 
@@ -33,7 +33,10 @@ pub fn rested(ground: &Ground, rest: Rest, is_json: bool) -> Outcome {
                 true => {
                     (vec![merged, format!("`{target}` has all that was merged")], Vec::new(), Ending::Done)
                 }
-                false => (vec![merged], vec![format!("sprag land {}", ground.plan)], Ending::Done),
+                false => {
+                    let (held, next) = land::advised(&ground.root, &ground.plan, target);
+                    ([merged].into_iter().chain(held).collect(), vec![next], Ending::Done)
+                }
             }
         }
         Rest::Waits => {

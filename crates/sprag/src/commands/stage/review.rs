@@ -7,7 +7,7 @@ use sprag_core::plan::exit;
 use sprag_core::plan::run::Standing;
 use sprag_core::plan::said::Name;
 use sprag_core::plan::stage::{Stage, StageId};
-use sprag_core::text::shell_word;
+use sprag_core::text::{one_line, shell_word};
 use sprag_host::daemon::jobs::{site_of, worktree_of};
 use sprag_host::daemon::{active, begin, ends, reign};
 use sprag_host::supervise::site::Probe;
@@ -60,7 +60,9 @@ fn last_agent(folder: &Path, standing: &Standing) -> Option<String> {
     let how = match exit.ended {
         exit::Ended::Code(code) => format!("ended with {code}"),
         exit::Ended::Signal(signal) => format!("was ended by signal {signal}"),
-        exit::Ended::Refused { why } | exit::Ended::Unconfined { why } => format!("was not started: {why}"),
+        exit::Ended::Refused { why } | exit::Ended::Unconfined { why } => {
+            format!("was not started: {}", one_line(why.as_str()))
+        }
     };
     Some(format!("its last agent {how}"))
 }

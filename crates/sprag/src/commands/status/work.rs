@@ -1,9 +1,12 @@
 //! Who works on what, what was left out, and how far merged work has come.
 
+use std::path::Path;
+
 use sprag_core::plan::view::words::elapsed;
 use sprag_core::plan::view::{Agent, Line, State, View};
 use sprag_core::text::one_line;
 
+use super::super::land;
 use super::super::shown::nobody;
 use super::{Beside, Reasons};
 use crate::output;
@@ -82,7 +85,10 @@ fn landed(view: &View<'_>, beside: &Beside) {
         // Those that were only counted are not looked at one by one.
         _ => output::line(format!("not all of the {done} merged stages are on `{target}`")),
     }
-    output::next(format!("sprag land {}", board.plan));
+    let root = beside.root.as_deref().unwrap_or(Path::new("."));
+    let (held, next) = land::advised(root, board.plan.as_str(), &target);
+    held.iter().for_each(output::line);
+    output::next(next);
 }
 
 fn named(ids: &[&str]) -> String {

@@ -55,6 +55,18 @@ fn whatever_stops_a_stage_is_told_with_where_it_shows_and_what_can_be_said() {
 }
 
 #[test]
+fn what_an_agent_asks_moves_no_cursor_and_tells_no_secret() {
+    let house = House::new();
+    let secret = "ghp_R8sT2vW4xY6zA1bC3dE5fG7hJ9kL0mN2pQ4r";
+    let ask = format!("{SPRAG} stage ask \"$(printf 'may I \\033[2J\\342\\200\\256push with {secret}')\"");
+    let told = house.review(house.stage_with(&ask, "true", ""));
+    assert!(told.contains("it asks: may I  [2J push with "), "{told:?}");
+    assert!(!told.contains(['\u{1b}', '\u{202e}']) && !told.contains(secret), "{told:?}");
+    let records = format!("{:?}", house.desk.records());
+    assert!(records.contains("push with") && !records.contains(secret), "{records}");
+}
+
+#[test]
 fn a_stage_that_changed_nothing_is_told_as_that() {
     let house = House::new();
     let told = house.review(house.stage_with("true", "true", ""));

@@ -3,12 +3,17 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::Child;
+use std::thread;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
-use sprag_host::daemon::outlived;
+use sprag_core::plan::said::Role;
+use sprag_host::daemon::wire::{self, PROTOCOL, Reply, Request};
+use sprag_host::daemon::{outlived, reign};
+use sprag_host::disk::RealDisk;
 use sprag_host::processes;
 use sprag_host::supervise::site::Site;
 
@@ -49,6 +54,42 @@ fn take_away(folder: &Path) {
 
 fn signal(child: &Child, signal: Signal) {
     kill_process(Pid::from_child(child), signal).unwrap();
+}
+
+/// A daemon that goes, instead of answering, once it has heard so many requests.
+fn goes_after(house: &House, requests: usize) -> thread::JoinHandle<()> {
+    let folder = house.folder();
+    fs::create_dir_all(folder.join("door")).unwrap();
+    let reign = reign::begin(&folder, &RealDisk).unwrap().unwrap();
+    let listener = UnixListener::bind(folder.join("door/sock")).unwrap();
+    thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        for heard in 1..=requests {
+            wire::read::<Request>(&mut stream).unwrap();
+            if heard < requests {
+                let (version, role) = (String::new(), Role::Admin);
+                let hello = Reply::Hello { proto: PROTOCOL, version, epoch: reign.epoch, role };
+                wire::write(&mut stream, &hello).unwrap();
+            }
+        }
+        drop((stream, reign));
+    })
+}
+
+#[test]
+fn a_daemon_that_is_gone_before_its_answer_is_there_has_stopped() {
+    let house = House::new();
+    let daemon = goes_after(&house, 2);
+    let ran = house.sprag(&["stop"]);
+    daemon.join().unwrap();
+    let stopped = "stopped; worktrees are as they were\n  next: sprag resume\n";
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, stopped), "{}", ran.stderr);
+    fs::remove_file(house.folder().join("door/sock")).unwrap();
+    let daemon = goes_after(&house, 1);
+    let ran = house.sprag(&["stop"]);
+    daemon.join().unwrap();
+    assert_eq!(ran.code, 1, "{}", ran.stdout);
+    assert!(ran.stderr.contains("no plan was run here"), "as if it had come a moment later: {}", ran.stderr);
 }
 
 #[test]

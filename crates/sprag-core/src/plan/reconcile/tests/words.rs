@@ -2,7 +2,10 @@
 
 use serde_json::json;
 
-use super::super::super::said::{Role, Said, Speaker, Unmeant, hear};
+use super::super::super::asked::asked;
+use super::super::super::record::Sought;
+use super::super::super::said::{Name, Role, Said, Speaker, Unmeant, hear};
+use super::super::super::spec::Known;
 use super::super::super::values::{Readable as _, Slug};
 use super::super::super::world::Mood;
 use super::*;
@@ -250,4 +253,57 @@ fn a_changed_plan_drops_stages_that_nobody_has_begun() {
     story.write(Recorded::Amended { plan, digest, by: Text::new("p") });
     let left: Vec<&str> = story.run.standings().map(|(id, _)| id.as_str()).collect();
     assert_eq!(left, ["a", "b"], "what was begun is not forgotten");
+}
+
+#[test]
+fn a_person_who_asks_for_it_has_it_reviewed_again() {
+    let reviewable = || Outcome::Reviewable { head: commit("h"), tree: commit("th"), by: Known::Claude };
+    let mut story = Story::new(one());
+    story.up_to_work("a");
+    let mut sought = Vec::new();
+    for (claim, who, word) in [(0, agent("a/1/spawn.0"), Said::Complete), (1, person(), Said::Verify)] {
+        story.say(&who, "a", word).unwrap();
+        story.next();
+        story.came_to(&format!("a/1/claim.{claim}"), reviewable());
+        story.next();
+        sought.extend(story.run.open().values().filter_map(|effect| match effect {
+            Effect::Review { sought, .. } => Some(*sought),
+            _ => None,
+        }));
+        story.came_to(&format!("a/1/review.{}", claim + 1), Outcome::Red { report: Text::new("no") });
+        assert!(matches!(story.state("a"), Stage::Failing { .. }), "{:?}", story.state("a"));
+    }
+    assert_eq!(sought, [Sought::Any, Sought::Another]);
+}
+
+#[test]
+fn what_was_resolved_and_nobody_has_reviewed_may_be_verified_again() {
+    let mut story = Story::new(one());
+    story.up_to_work("a");
+    story.say(&agent("a/1/spawn.0"), "a", Said::Complete).unwrap();
+    story.next();
+    story.came_to("a/1/claim.0", Outcome::Green { head: commit("h"), tree: commit("th") });
+    story.next();
+    story.came_to("a/1/spawn.0/kill", Outcome::Done);
+    story.end("a/1/spawn.0", Ended::Stopped);
+    story.came_to("a/1/queue.1.0", Outcome::Conflicted { paths: vec![Text::new("x")] });
+    assert_eq!(story.next(), ["do r/a/1/brief.1"]);
+    story.came_to("a/1/brief.1", Outcome::Done);
+    story.next();
+    story.came_to("a/1/spawn.1", Outcome::Spawned);
+    story.session("a/1/spawn.1", Session::Alive(Alive::Claiming));
+    assert_eq!(story.next(), ["do r/a/1/claim.1"]);
+    let unreviewed =
+        || Outcome::Unreviewed { head: commit("r"), tree: commit("tr"), why: Text::new("nobody was there") };
+    story.came_to("a/1/claim.1", unreviewed());
+    assert!(matches!(story.state("a"), Stage::Review { case: Case::Unreviewed, .. }));
+    story.next();
+    story.came_to("a/1/spawn.1/kill", Outcome::Done);
+    story.end("a/1/spawn.1", Ended::Stopped);
+    let offered = asked(&story.run, &StageId::new("a")).unwrap().words;
+    assert!(offered.contains(&Name::Verify), "{offered:?}");
+    story.say(&person(), "a", Said::Verify).unwrap();
+    assert_eq!(story.next(), ["do r/a/1/claim.2"], "nobody else resolves it");
+    story.came_to("a/1/claim.2", Outcome::Green { head: commit("r"), tree: commit("tr") });
+    assert!(matches!(story.state("a"), Stage::Merging { verified, .. } if verified.head == commit("r")));
 }
