@@ -43,7 +43,7 @@ pub(crate) fn apply(
             Use::Local(binding) => variable::plan(&seen, id, binding),
             Use::Free | Use::Text if is_elsewhere => Err("another file names it"),
             Use::Free | Use::Text if is_spelled => Err("a text spells it"),
-            Use::Free | Use::Text if asks_for_names(&seen) => Err("something asks for names"),
+            Use::Free | Use::Text if asks_for_names(&seen, side) => Err("something asks for names"),
             Use::Free if is_global(&seen, id) => Err("it is everybody's"),
             Use::Free | Use::Text => match function::is_function(&seen, id) {
                 true => function::plan(&seen, id),
@@ -86,16 +86,20 @@ const STATEMENTS: &[&str] = &[
     "method_definition",
 ];
 
-/// What sees or sets names of a module without naming them.
-fn asks_for_names(seen: &Seen<'_>) -> bool {
+/// What sees or sets names of a module without naming them. A name that is new is known to nobody: only what lists
+/// them all would find it.
+fn asks_for_names(seen: &Seen<'_>, side: Side) -> bool {
     let tree = seen.tree;
-    let readers: &[&str] = match tree.lang {
-        Lang::Python => {
+    let readers: &[&str] = match (tree.lang, side) {
+        (Lang::Python, Side::Before) => {
             &["globals", "locals", "vars", "eval", "exec", "__dict__", "modules", "reload", "_getframe"]
         }
-        Lang::JavaScript | Lang::TypeScript | Lang::Tsx => &["eval", "Function"],
-        Lang::Java => &["getDeclaredField", "getDeclaredFields", "getFields"],
-        Lang::Rust | Lang::Go => &[],
+        (Lang::Python, Side::After) => return names::lists_modules(seen),
+        // What `Function` makes sees no names of modules.
+        (Lang::JavaScript | Lang::TypeScript | Lang::Tsx, _) => &["eval"],
+        (Lang::Java, Side::Before) => &["getDeclaredField", "getDeclaredFields", "getFields"],
+        (Lang::Java, Side::After) => &["getDeclaredFields", "getFields"],
+        (Lang::Rust | Lang::Go, _) => &[],
     };
     tree.walk(tree.root).any(|id| {
         let is_local = matches!(seen.scopes.of_leaf(id), Use::Local(_) | Use::Named(_));

@@ -18,8 +18,8 @@ use crate::symbol::{Sym, Symbols};
 use crate::tree::{Id, Tree};
 
 pub(crate) use imports::resolves;
-pub(crate) use readers::is_spelled;
 use readers::{Handed, Shape};
+pub(crate) use readers::{has_classes, is_spelled, lists_modules};
 use spoken::{is_predeclared, is_protocol, is_spoken};
 
 /// A file of the left side with what is known of its names.
@@ -224,7 +224,7 @@ pub(crate) fn check_rename(
         return Err(escapes("whoever uses it is not in the change"));
     }
     let is_given = |seen: &Seen<'_>| readers::is_given_away(seen, &declaration);
-    if !is_hidden(from) && seen[declaration.file].as_ref().is_some_and(is_given) {
+    if reach == Reach::Tree && !is_hidden(from) && seen[declaration.file].as_ref().is_some_and(is_given) {
         return Err(escapes("whoever is given the object may call it by that name"));
     }
     if seen.iter().flatten().any(|seen| readers::asks(seen, &declaration, handed)) {
@@ -249,7 +249,7 @@ pub(crate) fn check_vanishing(seen: &Seen<'_>, side: Side, file: usize, at: usiz
             is_global || readers::asks(seen, &of, Handed::Never)
         }
         (Side::Before, Err(_)) => true,
-        (Side::After, Ok(Some(of))) => readers::lists(seen, &of),
+        (Side::After, Ok(Some(of))) => readers::lists(seen, of.kind),
         (Side::After, Err(_)) => false,
     };
     match is_missed {

@@ -1,9 +1,14 @@
 //! Where the order of declarations has no meaning. Such declarations are put in the order of their names; those of
 //! one name keep theirs, because the last of them may be the one that counts.
 
+mod python;
+
+use super::names::has_classes;
 use crate::lang::Lang;
 use crate::symbol::{QuickSet, Sym, Symbols};
 use crate::tree::{Id, Tree};
+
+use python::{defined, evaluated, is_inert, is_known_to, is_passed, is_sunder, own_members};
 
 /// The children of a container in the order that stands for all equal ones, or `None` where order counts. `parent`
 /// is the kind of what the container is the body of.
@@ -19,6 +24,11 @@ pub(crate) fn arrange(
     if tree.kind(id) == "class_body" && tree.lang.is_script() && has_odd_members(tree, id) {
         return None;
     }
+    let in_block = tree.kind(id) == "block";
+    // What stands behind a macro's definition may mean something else.
+    if in_block && kids.iter().any(|kid| tree.kind(*kid) == "macro_definition") {
+        return None;
+    }
     let defined = if tree.lang == Lang::Python { defined(tree, id) } else { QuickSet::default() };
     let mut slots: Vec<Slot> = Vec::new();
     let mut from = 0;
@@ -30,7 +40,7 @@ pub(crate) fn arrange(
             continue;
         }
         let has_lead = from < at;
-        let key = key(tree, symbols, &defined, *kid, has_lead, name_of);
+        let key = key(tree, symbols, &defined, *kid, has_lead, in_block, name_of);
         slots.push(Slot { kids: from..at + 1, key });
         from = at + 1;
     }
@@ -46,15 +56,36 @@ pub(crate) fn arrange(
             order.extend(free);
             order.extend(slots.iter().filter(|slot| slot.key.is_none()));
         }
-        Reach::Run => {
-            for run in slots.chunk_by(|left, right| left.key.is_some() && right.key.is_some()) {
-                let mut run: Vec<&Slot> = run.iter().collect();
-                run.sort_by(|left, right| left.key.cmp(&right.key));
-                order.extend(run);
+        Reach::Run => order.extend(sorted_runs(slots.iter())),
+        Reach::Past(around) => {
+            let is_passed = |slot: &Slot| is_passed(tree, kids[slot.kids.end - 1], around);
+            let moves = |slot: &Slot| slot.key.is_some() || is_passed(slot);
+            for run in slots.chunk_by(|left, right| moves(left) && moves(right)) {
+                let named = run.iter().filter(|slot| slot.key.is_none());
+                let named: QuickSet<Sym> =
+                    named.flat_map(|slot| evaluated(tree, kids[slot.kids.end - 1])).collect();
+                let is_free = |slot: &&Slot| {
+                    let function = kids[slot.kids.end - 1];
+                    slot.key.as_ref().is_some_and(|name| !is_sunder(name))
+                        && !is_known_to(tree, function, &named)
+                };
+                let (mut free, rest): (Vec<&Slot>, Vec<&Slot>) = run.iter().partition(is_free);
+                free.sort_by(|left, right| left.key.cmp(&right.key));
+                order.extend(free);
+                order.extend(sorted_runs(rest.into_iter()));
             }
         }
     }
     Some(order.into_iter().flat_map(|slot| kids[slot.kids.clone()].iter().copied()).collect())
+}
+
+/// What has no place of its own, sorted between what has one.
+fn sorted_runs<'a>(slots: impl Iterator<Item = &'a Slot>) -> Vec<&'a Slot> {
+    let mut order: Vec<&Slot> = slots.collect();
+    for run in order.chunk_by_mut(|left, right| left.key.is_some() && right.key.is_some()) {
+        run.sort_by(|left, right| left.key.cmp(&right.key));
+    }
+    order
 }
 
 /// `'use strict'` and its like.
@@ -66,12 +97,13 @@ fn is_directive(tree: &Tree, kids: &[Id], slot: &Slot) -> bool {
     tree.lang.is_script() && kids[slot.kids.clone()].iter().all(|kid| is_text(kid) || tree.kind(*kid) == "{")
 }
 
-/// Members of a class whose names are texts, numbers or computed: they may be another's name.
+/// Methods of a class whose names are texts, numbers or computed: they may be another's name.
 fn has_odd_members(tree: &Tree, body: Id) -> bool {
-    tree.named_kids(body).any(|member| {
-        let name = tree.child(member, "name").or_else(|| tree.child(member, "property"));
-        name.is_some_and(|name| !tree.kind(name).ends_with("property_identifier"))
-    })
+    // A field is the object's own, whatever its class has under that name.
+    let methods = tree.named_kids(body).filter(|member| !tree.kind(*member).ends_with("field_definition"));
+    methods
+        .filter_map(|member| tree.child(member, "name"))
+        .any(|name| !tree.kind(name).ends_with("property_identifier"))
 }
 
 struct Slot {
@@ -86,17 +118,32 @@ enum Reach {
     Anywhere,
     /// Past its like only.
     Run,
+    /// Also past what does not run them.
+    Past(Around),
+}
+
+/// What the declarations of a container are part of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Around {
+    Module,
+    Class,
 }
 
 fn reach(lang: Lang, kind: &str, parent: &str) -> Option<Reach> {
     match lang {
-        Lang::Rust => matches!(kind, "source_file" | "declaration_list").then_some(Reach::Run),
+        Lang::Rust => match kind {
+            "source_file" | "declaration_list" => Some(Reach::Run),
+            // Functions of a block are there from its beginning.
+            "block" => Some(Reach::Anywhere),
+            _ => None,
+        },
         Lang::Go => matches!(kind, "source_file" | "import_spec_list").then_some(Reach::Anywhere),
         Lang::Java => matches!(kind, "program" | "class_body" | "enum_body_declarations" | "interface_body")
             .then_some(Reach::Anywhere),
         Lang::Python => match kind {
-            "module" => Some(Reach::Run),
-            "block" => (parent == "class_definition").then_some(Reach::Run),
+            "module" => Some(Reach::Past(Around::Module)),
+            "block" if parent == "class_definition" => Some(Reach::Past(Around::Class)),
+            "block" if parent == "function_definition" => Some(Reach::Run),
             _ => None,
         },
         Lang::JavaScript | Lang::TypeScript | Lang::Tsx => match kind {
@@ -121,6 +168,7 @@ fn key(
     defined: &QuickSet<Sym>,
     id: Id,
     has_lead: bool,
+    in_block: bool,
     name_of: &dyn Fn(Sym) -> Sym,
 ) -> Option<String> {
     let kind = tree.kind(id);
@@ -129,6 +177,7 @@ fn key(
         Some(symbols.text(name_of(tree.sym(name))).to_owned())
     };
     match tree.lang {
+        Lang::Rust if in_block => (kind == "function_item").then(|| named(id)).flatten(),
         Lang::Rust => match kind {
             "function_item"
             | "function_signature_item"
@@ -151,9 +200,7 @@ fn key(
         Lang::Go => match kind {
             "directive" if says_whom(tree, symbols, id) => Some(spelled(tree, symbols, id, name_of)),
             // Tests run in the order they stand in.
-            "function_declaration" => {
-                named(id).filter(|name| name != "init" && name != "_" && !is_test(name))
-            }
+            "function_declaration" => named(id).filter(|name| name != "_" && !is_test(name)),
             "method_declaration" => {
                 let receiver = tree.child(id, "receiver").map(|receiver| {
                     let of = tree.walk(receiver).find(|node| tree.kind(*node) == "type_identifier");
@@ -185,9 +232,7 @@ fn key(
             _ => None,
         },
         Lang::Python => match kind {
-            "function_definition" if is_inert(tree, symbols, defined, id) => {
-                named(id).filter(|name| !is_test(name))
-            }
+            "function_definition" if is_inert(tree, defined, id) => named(id).filter(|name| !is_test(name)),
             "decorated_definition" => {
                 let definition = tree.child(id, "definition")?;
                 let harmless =
@@ -203,8 +248,8 @@ fn key(
                         )
                     });
                 // A property may be taken up again by a later `@name.setter`.
-                let inert = tree.kind(definition) == "function_definition"
-                    && is_inert(tree, symbols, defined, definition);
+                let inert =
+                    tree.kind(definition) == "function_definition" && is_inert(tree, defined, definition);
                 (harmless && inert).then(|| named(definition)).flatten()
             }
             _ => None,
@@ -243,36 +288,6 @@ fn says_whom(tree: &Tree, symbols: &Symbols, id: Id) -> bool {
     tree.kind(id) == "directive" && symbols.text(tree.sym(id)).starts_with("//go:linkname ")
 }
 
-/// The names that the statements of a container define.
-fn defined(tree: &Tree, container: Id) -> QuickSet<Sym> {
-    let statements = tree.kids(container).iter().filter_map(|kid| match tree.kind(*kid) {
-        "decorated_definition" => tree.child(*kid, "definition"),
-        _ => Some(*kid),
-    });
-    statements.filter_map(|kid| tree.child(kid, "name").map(|name| tree.sym(name))).collect()
-}
-
-/// Whether defining a function evaluates nothing that could tell where it stands.
-fn is_inert(tree: &Tree, symbols: &Symbols, defined: &QuickSet<Sym>, id: Id) -> bool {
-    let evaluated = ["parameters", "return_type"].into_iter().filter_map(|field| tree.child(id, field));
-    let is_plain = evaluated.flat_map(|part| tree.walk(part)).all(|node| match tree.kind(node) {
-        // A parameter of the same name as a function is no use of it, but it costs nothing to be strict.
-        "call"
-        | "await"
-        | "named_expression"
-        | "list_comprehension"
-        | "dictionary_comprehension"
-        | "set_comprehension" => false,
-        "identifier" => !defined.contains(&tree.sym(node)) || symbols.text(tree.sym(node)) == "self",
-        _ => true,
-    });
-    // Whatever a default looks up may count how often and when.
-    let parameters = tree.child(id, "parameters").map(|list| tree.kids(list)).unwrap_or_default();
-    let defaults = parameters.iter().filter_map(|parameter| tree.child(*parameter, "value"));
-    let runs = |kind: &str| kind == "subscript" || kind.ends_with("_operator") || kind == "interpolation";
-    is_plain && !defaults.flat_map(|value| tree.walk(value)).any(|node| runs(tree.kind(node)))
-}
-
 /// Whether something in the file lists what is declared, in the order of declaration.
 pub(crate) fn is_listed(tree: &Tree, symbols: &Symbols) -> bool {
     let listers: &[&str] = match tree.lang {
@@ -294,13 +309,18 @@ pub(crate) fn is_listed(tree: &Tree, symbols: &Symbols) -> bool {
         Lang::Rust | Lang::Go => &[],
     };
     let is_called = |id: Id| tree.field(id) != "name" || tree.lang == Lang::Java;
+    // What an object has of its own are no declarations.
+    let own = own_members(tree, symbols);
+    let lists = |id: Id| {
+        tree.is_leaf(id)
+            && tree.kind(id).ends_with("identifier")
+            && is_called(id)
+            && listers.contains(&symbols.text(tree.sym(id)))
+            && !own.contains(&id)
+    };
     !listers.is_empty()
-        && tree.walk(tree.root).any(|id| {
-            tree.is_leaf(id)
-                && tree.kind(id).ends_with("identifier")
-                && is_called(id)
-                && listers.contains(&symbols.text(tree.sym(id)))
-        })
+        && tree.walk(tree.root).any(lists)
+        && (tree.lang != Lang::Java || has_classes(tree, symbols))
 }
 
 /// Whether something is said about a declaration that may see the order of what is in it.
@@ -331,6 +351,7 @@ pub(crate) fn is_overseen(tree: &Tree, symbols: &Symbols, id: Id, leads: &[Id]) 
 pub(super) fn is_quiet(tree: &Tree, symbols: &Symbols, id: Id) -> bool {
     let mut names = tree.walk(id).filter(|node| tree.is_leaf(*node) && tree.kind(*node) == "identifier");
     let Some(first) = names.next().map(|name| symbols.text(tree.sym(name))) else { return false };
+    let last = names.last().map_or(first, |name| symbols.text(tree.sym(name)));
     match tree.lang {
         Lang::Rust => matches!(
             first,
@@ -354,6 +375,7 @@ pub(super) fn is_quiet(tree: &Tree, symbols: &Symbols, id: Id) -> bool {
         ),
         Lang::Python => {
             matches!(first, "dataclass" | "total_ordering" | "final" | "override_settings" | "dataclasses")
+                || tree.kids(id).iter().all(|kid| tree.kind(*kid) != "call") && last == "register_lookup"
         }
         Lang::JavaScript | Lang::TypeScript | Lang::Tsx => {
             matches!(first, "Component" | "Directive" | "Injectable" | "Pipe" | "NgModule" | "Service")

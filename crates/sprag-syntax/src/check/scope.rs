@@ -56,6 +56,7 @@ impl Scopes {
             regions: QuickSet::default(),
             alternatives: None,
             constants: QuickSet::default(),
+            keys: QuickSet::default(),
             reader: Reader::Nobody,
             called: Shown::default(),
             looks: 0,
@@ -86,6 +87,8 @@ struct Walk<'a> {
     alternatives: Option<QuickMap<Sym, u32>>,
     /// Names of a Rust source that a pattern compares with and does not bind.
     constants: QuickSet<Sym>,
+    /// Texts of a Python source that are no more than texts.
+    keys: QuickSet<Id>,
     reader: Reader,
     called: Shown,
     looks: usize,
@@ -105,6 +108,8 @@ struct Shown {
     classes: QuickSet<u32>,
     /// Identifiers that are called, and not handed on.
     callees: QuickSet<Id>,
+    /// `vars` and `dir` of Python that are asked about something else than the function they stand in.
+    elsewhere: QuickSet<Id>,
     /// Locals that are handed on as values.
     handed: QuickSet<u32>,
     reads_name: bool,
@@ -231,7 +236,7 @@ impl Walk<'_> {
             None => Use::Free,
         };
         match self.uses[id as usize] {
-            Use::Free if self.is_dynamic(sym) => self.all_are_read(),
+            Use::Free if self.is_dynamic(sym) && !self.called.elsewhere.contains(&id) => self.all_are_read(),
             Use::Local(binding) | Use::Named(binding)
                 if self.bindings[binding as usize].at != id && !self.called.callees.contains(&id) =>
             {

@@ -3,7 +3,7 @@
 mod number;
 
 use super::super::effects::is_predeclared;
-use super::super::names::Seen;
+use super::super::names::{CLASSES, Seen};
 use super::super::scope::Use;
 use super::{Edit, Put, is_literal, is_special_place, runs_before};
 use crate::lang::Lang;
@@ -249,6 +249,51 @@ fn is_compared_by_identity(seen: &Seen<'_>, id: Id, value: Id) -> bool {
         && tree.walk(parent).any(|kid| asks(&kid))
 }
 
+/// Whether all types that are named as bases are known to bring no constants: interfaces of the language itself, under
+/// names that the file gives to nothing else.
+fn has_no_fields(seen: &Seen<'_>, bases: Id) -> bool {
+    const BARE: &[&str] = &[
+        "Comparable",
+        "Runnable",
+        "Cloneable",
+        "Iterable",
+        "AutoCloseable",
+        "Serializable",
+        "Comparator",
+        "Callable",
+    ];
+    let tree = seen.tree;
+    let is_taken = |name: &str| {
+        let spells = |id: Id| tree.is_leaf(id) && seen.text(id) == name;
+        let declares = |id: Id| tree.field(id) == "name" && spells(id);
+        let is_other = |import: &Id| {
+            let leaves = || tree.walk(*import).filter(|id| tree.is_leaf(*id)).map(|id| seen.text(id));
+            tree.kind(*import) == "import_declaration"
+                && leaves().any(|text| text == name)
+                && leaves().nth(1) != Some("java")
+        };
+        tree.walk(tree.root).any(|id| declares(id) && CLASSES.contains(&tree.kind(seen.parent(id))))
+            || tree.kids(tree.root).iter().any(is_other)
+    };
+    let is_argument = |id: Id| seen.enclosing(id, &["type_arguments"]).is_some();
+    let mut names = tree.walk(bases).filter(|id| tree.kind(*id) == "type_identifier" && !is_argument(*id));
+    names.all(|id| BARE.contains(&seen.text(id)) && !is_taken(seen.text(id)))
+        && !tree.walk(bases).any(|id| tree.kind(id) == "scoped_type_identifier")
+}
+
+/// `mod tests { use super::*; .. }`, without items that a macro makes: what it names and does not declare is the outer
+/// module's, or is refused by the compiler.
+fn takes_all_of_outer(seen: &Seen<'_>, module: Id) -> bool {
+    let tree = seen.tree;
+    let Some(body) = tree.child(module, "body") else { return false };
+    let is_glob = |item: Id| {
+        let words = tree.walk(item).filter(|id| tree.is_leaf(*id)).map(|id| seen.text(id));
+        tree.kind(item) == "use_declaration" && words.eq(["use", "super", "::", "*", ";"])
+    };
+    let is_made = |item: Id| tree.walk(item).take(3).any(|id| tree.kind(id) == "macro_invocation");
+    tree.named_kids(body).any(is_glob) && !tree.named_kids(body).any(is_made)
+}
+
 /// Whether a use of the constant's name finds the constant: no class between them inherits another one, and no module
 /// of Rust hides it.
 fn is_seen_there(seen: &Seen<'_>, statement: Id, id: Id) -> bool {
@@ -258,12 +303,12 @@ fn is_seen_there(seen: &Seen<'_>, statement: Id, id: Id) -> bool {
     while at != tree.root && at != holder {
         at = seen.parent(at);
         let hides = match tree.kind(at) {
-            "mod_item" => true,
+            "mod_item" => !takes_all_of_outer(seen, at),
             "class_declaration" | "enum_declaration" | "record_declaration" | "interface_declaration" => {
-                let inherits = |kid: &Id| {
-                    matches!(tree.kind(*kid), "superclass" | "super_interfaces" | "extends_interfaces")
-                };
-                at != seen.parent(holder) && tree.kids(at).iter().any(inherits)
+                let bases = tree.kids(at).iter().filter(|kid| {
+                    matches!(tree.kind(**kid), "superclass" | "super_interfaces" | "extends_interfaces")
+                });
+                at != seen.parent(holder) && !bases.into_iter().all(|bases| has_no_fields(seen, *bases))
             }
             // What an anonymous class inherits is not written beside it.
             "object_creation_expression" => {

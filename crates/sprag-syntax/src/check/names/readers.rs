@@ -1,7 +1,7 @@
 //! Who may see what something is called: texts that spell it, code that looks things up by name or asks things for
 //! theirs, macros that are given its tokens.
 
-use super::{Declaration, Declares, Loaded, Seen, Use};
+use super::{Declaration, Declares, Loaded, Seen, Use, imports};
 use crate::lang::Lang;
 use crate::sugar::is_std_macro;
 use crate::symbol::Symbols;
@@ -48,7 +48,7 @@ pub(super) fn asks(seen: &Seen<'_>, of: &Declaration, handed: Handed) -> bool {
         true => match tree.lang {
             Lang::Python => python(seen, id, of, handed),
             Lang::JavaScript | Lang::TypeScript | Lang::Tsx => script(seen, id, of, handed),
-            Lang::Java => is_reflection(seen.text(id)) && has_classes(seen),
+            Lang::Java => is_reflection(seen.text(id)) && has_classes(tree, seen.symbols),
             Lang::Go => matches!(seen.text(id), "MethodByName" | "FuncForPC" | "CallersFrames"),
             Lang::Rust => matches!(seen.text(id), "type_name" | "type_name_of_val"),
         },
@@ -66,8 +66,21 @@ pub(super) fn asks(seen: &Seen<'_>, of: &Declaration, handed: Handed) -> bool {
     })
 }
 
-/// Whether something in the file makes a list of what there is.
-pub(super) fn lists(seen: &Seen<'_>, of: &Declaration) -> bool {
+/// Whether something in a file of Python makes a list of what a module has.
+pub(crate) fn lists_modules(seen: &Seen<'_>) -> bool {
+    let in_function = |id: Id| seen.enclosing(id, &["function_definition", "lambda"]).is_some();
+    let is_own = |id: Id| match seen.text(id) {
+        // The names of a function are not those of its module.
+        "locals" => seen.scopes.of_leaf(id) == Use::Free && !in_function(id),
+        "_getframe" | "currentframe" => true,
+        _ => false,
+    };
+    let leaves = || seen.tree.walk(seen.tree.root).filter(|id| seen.tree.is_leaf(*id));
+    lists(seen, Declares::Top) || leaves().any(is_own)
+}
+
+/// Whether something in the file makes a list of what there is of this kind.
+pub(super) fn lists(seen: &Seen<'_>, of: Declares) -> bool {
     let tree = seen.tree;
     // The object of a local is not the module it stands in.
     let is_local = |object: Option<Id>| {
@@ -81,21 +94,36 @@ pub(super) fn lists(seen: &Seen<'_>, of: &Declaration) -> bool {
             (Lang::Python, "vars" | "dir") if is_free && !is_member => {
                 let given = tree.child(seen.parent(id), "arguments");
                 let object = given.and_then(|given| tree.named_kids(given).next());
-                of.kind != Declares::Top || !is_local(object)
+                of != Declares::Top || !is_local(object)
             }
             (Lang::Python, "__dict__") => {
-                of.kind != Declares::Top || !is_local(tree.child(seen.parent(id), "object"))
+                of != Declares::Top || !is_local(tree.child(seen.parent(id), "object"))
             }
-            (Lang::Python, "getmembers") => true,
-            (Lang::Java, text) => is_reflection(text) && has_classes(seen),
+            // A method of something that an object has is another one.
+            (Lang::Python, "getmembers") => !is_member || !is_part_of_self(seen, seen.parent(id)),
+            (Lang::Java, text) => {
+                let lists = match of {
+                    Declares::Field => matches!(text, "getFields" | "getDeclaredFields"),
+                    Declares::Top | Declares::Method => {
+                        matches!(text, "getMethods" | "getDeclaredMethods" | "getMethodName")
+                    }
+                };
+                lists && has_classes(seen.tree, seen.symbols)
+            }
             (Lang::JavaScript | Lang::TypeScript | Lang::Tsx, text) => {
-                of.kind != Declares::Top
+                of != Declares::Top
                     && matches!(text, "getOwnPropertyNames" | "getOwnPropertyDescriptors" | "ownKeys")
             }
             _ => false,
         }
     };
     tree.walk(tree.root).any(|id| tree.is_leaf(id) && lists(id))
+}
+
+/// `self.x.member`
+fn is_part_of_self(seen: &Seen<'_>, member: Id) -> bool {
+    let object = seen.tree.child(member, "object").and_then(|part| seen.tree.child(part, "object"));
+    object.is_some_and(|object| seen.text_or_empty(object) == "self")
 }
 
 /// Methods by which Java finds members; other libraries have such names, too.
@@ -119,11 +147,13 @@ fn is_reflection(name: &str) -> bool {
 }
 
 /// Whether a file of Java has to do with classes as objects.
-fn has_classes(seen: &Seen<'_>) -> bool {
-    let tree = seen.tree;
+pub(crate) fn has_classes(tree: &Tree, symbols: &Symbols) -> bool {
     tree.walk(tree.root).any(|id| match tree.is_leaf(id) {
         true => {
-            matches!(seen.text(id), "getClass" | "reflect" | "MethodHandles" | "Class" | "StackTraceElement")
+            matches!(
+                symbols.text(tree.sym(id)),
+                "getClass" | "reflect" | "MethodHandles" | "Class" | "StackTraceElement"
+            )
         }
         false => tree.kind(id) == "class_literal",
     })
@@ -155,7 +185,8 @@ fn python(seen: &Seen<'_>, id: Id, of: &Declaration, handed: Handed) -> bool {
             // A text that is there is looked at by itself.
             let is_told = name.is_some_and(|name| tree.is_leaf(name) && tree.kind(name) == "string");
             let is_own = object.is_some_and(|object| matches!(seen.text_or_empty(object), "self" | "cls"));
-            !(is_told || is_own && of.kind == Declares::Top)
+            let is_other = || object.is_some_and(|object| imports::is_from_elsewhere(seen, object));
+            !(is_told || of.kind == Declares::Top && (is_own || is_other()))
         }
         "globals" | "locals" | "vars" | "dir" | "eval" | "exec" => is_free && !is_member,
         "__dict__" | "getmembers" | "_getframe" | "currentframe" | "getsource" | "attrgetter"

@@ -7,6 +7,7 @@ use crate::tree::{Id, Tree};
 
 impl Walk<'_> {
     pub(super) fn python(&mut self, id: Id) {
+        self.python_keys(id);
         match self.tree.kind(id) {
             "function_definition" => {
                 // Defaults and annotations are evaluated outside.
@@ -69,6 +70,7 @@ impl Walk<'_> {
                 if let Some(function) = self.tree.child(id, "function").filter(|it| self.tree.is_leaf(*it)) {
                     self.called.callees.insert(function);
                 }
+                self.python_asked(id);
                 self.kids(id);
             }
             "attribute" => {
@@ -108,6 +110,17 @@ impl Walk<'_> {
         }
     }
 
+    /// `vars(x)` and `dir(x)` are about `x`.
+    fn python_asked(&mut self, call: Id) {
+        let tree = self.tree;
+        let callee = tree.child(call, "function").filter(|callee| tree.is_leaf(*callee));
+        let given = tree.child(call, "arguments").and_then(|given| tree.named_kids(given).next());
+        let is_plain = |given: Id| !tree.kind(given).contains("splat");
+        let asks = |callee: &Id| matches!(self.symbols.text(tree.sym(*callee)), "vars" | "dir");
+        let asked = callee.filter(asks).filter(|_| given.is_some_and(is_plain));
+        self.called.elsewhere.extend(asked);
+    }
+
     /// A function or class may tell its name; a class is known to its bases by it.
     fn python_defined(&mut self, id: Id, defines: Defines) {
         let Some(name) = self.tree.child(id, "name") else { return };
@@ -127,8 +140,32 @@ impl Walk<'_> {
         }
     }
 
+    /// A text that is only compared, or that is a key or the name of an attribute, is not read for what it says.
+    pub(super) fn python_keys(&mut self, id: Id) {
+        let tree = self.tree;
+        let is_text = |kid: &Id| tree.kind(*kid) == "string" && tree.is_leaf(*kid);
+        let mut take = |kid: Id| self.keys.extend(Some(kid).filter(is_text));
+        match tree.kind(id) {
+            "subscript" => tree.child(id, "subscript").into_iter().for_each(take),
+            "pair" => tree.child(id, "key").into_iter().for_each(take),
+            "comparison_operator" => tree.kids(id).iter().copied().for_each(take),
+            "call" => {
+                let callee = tree.child(id, "function").filter(|callee| tree.is_leaf(*callee));
+                let name = callee.map(|callee| self.symbols.text(tree.sym(callee)));
+                let arguments = tree.child(id, "arguments").map(|list| tree.kids(list)).unwrap_or_default();
+                if matches!(name, Some("getattr" | "hasattr" | "setattr" | "delattr")) {
+                    arguments.iter().copied().for_each(&mut take);
+                }
+            }
+            _ => {}
+        }
+    }
+
     /// Texts are read as queries, formulas and templates, with locals in them.
     pub(super) fn python_text(&mut self, id: Id) {
+        if self.keys.contains(&id) {
+            return;
+        }
         let symbols = self.symbols;
         let words = symbols.text(self.tree.sym(id)).split(|c: char| !c.is_alphanumeric() && c != '_');
         for word in words.filter(|word| !word.is_empty()) {

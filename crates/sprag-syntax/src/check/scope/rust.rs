@@ -97,15 +97,18 @@ impl Walk<'_> {
                 }
             }
             "macro_invocation" => {
-                let known = self.tree.child(id, "macro").is_some_and(|name| {
-                    self.tree.is_leaf(name) && is_std_macro(self.symbols.text(self.tree.sym(name)))
-                        // These print the text of their argument.
-                        && !self.symbols.text(self.tree.sym(name)).ends_with("assert")
-                });
+                let name = self.tree.child(id, "macro").filter(|name| self.tree.is_leaf(*name));
+                let tokens = match name.map(|name| self.symbols.text(self.tree.sym(name))) {
+                    Some("matches") => Tokens::First,
+                    // These print the text of their argument.
+                    Some("assert" | "debug_assert") | None => Tokens::Unknown,
+                    Some(name) if is_std_macro(name) => Tokens::Expressions,
+                    Some(_) => Tokens::Unknown,
+                };
                 for at in 0..self.tree.kids(id).len() {
                     let kid = self.tree.kids(id)[at];
                     if self.tree.kind(kid) == "token_tree" {
-                        self.tokens(kid, if known { Tokens::Expressions } else { Tokens::Unknown });
+                        self.tokens(kid, tokens);
                     }
                 }
             }
@@ -203,10 +206,15 @@ impl Walk<'_> {
 
     fn tokens(&mut self, id: Id, kind: Tokens) {
         let kids = self.tree.kids(id).to_vec();
+        let mut kind = kind;
         for (at, kid) in kids.iter().enumerate() {
+            if kind == Tokens::First && self.tree.kind(*kid) == "," {
+                kind = Tokens::Unknown;
+            }
             let before = at.checked_sub(1).map(|at| self.tree.kind(kids[at]));
             let after = kids.get(at + 1).map(|next| self.tree.kind(*next));
             match self.tree.kind(*kid) {
+                "token_tree" if kind == Tokens::First => self.tokens(*kid, Tokens::Expressions),
                 "token_tree" => self.tokens(*kid, kind),
                 "identifier" => {
                     let is_path = before == Some("::") || after == Some("::");
@@ -218,7 +226,7 @@ impl Walk<'_> {
                     let is_short = kids.first().is_some_and(|open| self.tree.kind(*open) == "{")
                         && matches!(before, Some("{" | ","))
                         && matches!(after, Some("," | "}"));
-                    let is_plain = kind == Tokens::Expressions
+                    let is_plain = kind != Tokens::Unknown
                         && !is_short
                         && !matches!(after, Some(":" | "=" | "!" | "{" | "|"))
                         && before != Some("|");
@@ -252,6 +260,8 @@ impl Walk<'_> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Tokens {
     Expressions,
+    /// An expression, and behind a comma something else.
+    First,
     Unknown,
 }
 

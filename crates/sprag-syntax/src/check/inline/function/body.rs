@@ -61,6 +61,8 @@ pub(super) fn check_body(seen: &Seen<'_>, body: Id, owner: Option<Id>) -> Result
         }
         // In a method of the same class it is the same object.
         let is_bound = is_bound && !(tree.kind(id) == "this" && owner.is_some());
+        // Of an object it is its class, alone the one around.
+        let is_cell = tree.is_leaf(id) && seen.text(id) == "__class__" && tree.field(id) != "attribute";
         let is_named = tree.is_leaf(id)
             && matches!(
                 seen.text(id),
@@ -70,7 +72,6 @@ pub(super) fn check_body(seen: &Seen<'_>, body: Id, owner: Option<Id>) -> Result
                     | "eval"
                     | "exec"
                     | "vars"
-                    | "__class__"
                     | "await"
                     | "async"
                     | "yield"
@@ -84,7 +85,7 @@ pub(super) fn check_body(seen: &Seen<'_>, body: Id, owner: Option<Id>) -> Result
                     | "print_stack"
                     | "captureStackTrace"
             );
-        if is_bound || is_named {
+        if is_bound || is_named || is_cell {
             return Err("its body belongs where it is");
         }
         if let Use::Local(binding) = seen.scopes.of_leaf(id)
