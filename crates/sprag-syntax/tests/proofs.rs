@@ -88,6 +88,12 @@ fn what_others_could_use_is_claimed_and_what_nobody_else_can_see_is_not() {
     let class = "class A {\n  private static int load() { return 1; }\n  int g() { return load(); }\n}\n";
     assert_eq!(claims("A.java", class, "load", "take"), [""; 0]);
     assert_eq!(claims("A.java", &class.replace("private ", ""), "load", "take"), names);
+    // A module below may take its names from here, and had this one from elsewhere.
+    let globs = "mod child;\nuse other::*;\nfn f() { g(\"x\"); }\n";
+    let after = globs.replace("fn f", "const NAME: &str = \"x\";\nfn f").replace("g(\"x\")", "g(NAME)");
+    let judged = classify(&one("a.rs", globs, &after), Budget::COMMIT);
+    assert!(matches!(judged.verdict, Verdict::Proved(_)), "{:?}", judged.verdict);
+    assert_eq!(judged.claims.into_iter().collect::<Vec<_>>(), ["NAME"]);
     // What is only formatted, or is a local, is nobody's business.
     assert_eq!(claims("a.py", "def f():\n    load = 1\n    return load\n", "load", "take"), [""; 0]);
 }

@@ -95,8 +95,7 @@ fn asks_for_names(seen: &Seen<'_>, side: Side) -> bool {
             &["globals", "locals", "vars", "eval", "exec", "__dict__", "modules", "reload", "_getframe"]
         }
         (Lang::Python, Side::After) => return names::lists_modules(seen),
-        // What `Function` makes sees no names of modules.
-        (Lang::JavaScript | Lang::TypeScript | Lang::Tsx, _) => &["eval"],
+        (Lang::JavaScript | Lang::TypeScript | Lang::Tsx, _) => &["eval", "Function"],
         (Lang::Java, Side::Before) => &["getDeclaredField", "getDeclaredFields", "getFields"],
         (Lang::Java, Side::After) => &["getDeclaredFields", "getFields"],
         (Lang::Rust | Lang::Go, _) => &[],
@@ -105,7 +104,7 @@ fn asks_for_names(seen: &Seen<'_>, side: Side) -> bool {
         let is_local = matches!(seen.scopes.of_leaf(id), Use::Local(_) | Use::Named(_));
         tree.is_leaf(id)
             && tree.kind(id).ends_with("identifier")
-            && tree.kind(id) != "type_identifier"
+            && !matches!(tree.kind(id), "type_identifier" | "property_identifier")
             && !is_local
             && readers.contains(&seen.text(id))
     })

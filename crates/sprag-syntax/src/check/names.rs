@@ -224,7 +224,7 @@ pub(crate) fn check_rename(
         return Err(escapes("whoever uses it is not in the change"));
     }
     let is_given = |seen: &Seen<'_>| readers::is_given_away(seen, &declaration);
-    if reach == Reach::Tree && !is_hidden(from) && seen[declaration.file].as_ref().is_some_and(is_given) {
+    if !is_hidden(from) && seen[declaration.file].as_ref().is_some_and(is_given) {
         return Err(escapes("whoever is given the object may call it by that name"));
     }
     if seen.iter().flatten().any(|seen| readers::asks(seen, &declaration, handed)) {
@@ -246,7 +246,8 @@ pub(crate) fn check_vanishing(seen: &Seen<'_>, side: Side, file: usize, at: usiz
         (_, Ok(None)) => false,
         (Side::Before, Ok(Some(of))) => {
             let is_global = of.kind == Declares::Top && !imports::is_module(seen);
-            is_global || readers::asks(seen, &of, Handed::Never)
+            let is_given = !is_hidden(seen.text(id)) && readers::is_given_away(seen, &of);
+            is_global || is_given || readers::asks(seen, &of, Handed::Never)
         }
         (Side::Before, Err(_)) => true,
         (Side::After, Ok(Some(of))) => readers::lists(seen, of.kind),
@@ -257,7 +258,7 @@ pub(crate) fn check_vanishing(seen: &Seen<'_>, side: Side, file: usize, at: usiz
             Err(refused(format!("inlining of `{}`: something may ask for it by its name", seen.text(id))))
         }
         false if side == Side::Before => Ok(declared::reach(seen, id)),
-        false => Ok(Reach::File),
+        false => Ok(declared::reach_of_new(seen, id)),
     }
 }
 

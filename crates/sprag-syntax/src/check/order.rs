@@ -8,7 +8,9 @@ use crate::lang::Lang;
 use crate::symbol::{QuickSet, Sym, Symbols};
 use crate::tree::{Id, Tree};
 
-use python::{defined, evaluated, is_inert, is_known_to, is_passed, is_sunder, own_members};
+use python::{
+    Names, evaluated, is_inert, is_known_to, is_mangled, is_passed, is_sunder, looked_up, makes_classes,
+};
 
 /// The children of a container in the order that stands for all equal ones, or `None` where order counts. `parent`
 /// is the kind of what the container is the body of.
@@ -24,12 +26,7 @@ pub(crate) fn arrange(
     if tree.kind(id) == "class_body" && tree.lang.is_script() && has_odd_members(tree, id) {
         return None;
     }
-    let in_block = tree.kind(id) == "block";
-    // What stands behind a macro's definition may mean something else.
-    if in_block && kids.iter().any(|kid| tree.kind(*kid) == "macro_definition") {
-        return None;
-    }
-    let defined = if tree.lang == Lang::Python { defined(tree, id) } else { QuickSet::default() };
+    let names = if tree.lang == Lang::Python { Names::of(tree, id) } else { Names::default() };
     let mut slots: Vec<Slot> = Vec::new();
     let mut from = 0;
     for (at, kid) in kids.iter().enumerate() {
@@ -40,7 +37,7 @@ pub(crate) fn arrange(
             continue;
         }
         let has_lead = from < at;
-        let key = key(tree, symbols, &defined, *kid, has_lead, in_block, name_of);
+        let key = key(tree, symbols, &names, *kid, has_lead, name_of);
         slots.push(Slot { kids: from..at + 1, key });
         from = at + 1;
     }
@@ -58,16 +55,18 @@ pub(crate) fn arrange(
         }
         Reach::Run => order.extend(sorted_runs(slots.iter())),
         Reach::Past(around) => {
-            let is_passed = |slot: &Slot| is_passed(tree, kids[slot.kids.end - 1], around);
+            let is_passed = |slot: &Slot| is_passed(tree, symbols, kids[slot.kids.end - 1], around);
             let moves = |slot: &Slot| slot.key.is_some() || is_passed(slot);
             for run in slots.chunk_by(|left, right| moves(left) && moves(right)) {
                 let named = run.iter().filter(|slot| slot.key.is_none());
                 let named: QuickSet<Sym> =
                     named.flat_map(|slot| evaluated(tree, kids[slot.kids.end - 1])).collect();
+                let is_tied = |slot: &&Slot| is_known_to(tree, kids[slot.kids.end - 1], &named);
+                // Those of one name stay together.
+                let tied: Vec<&String> =
+                    run.iter().filter(is_tied).filter_map(|slot| slot.key.as_ref()).collect();
                 let is_free = |slot: &&Slot| {
-                    let function = kids[slot.kids.end - 1];
-                    slot.key.as_ref().is_some_and(|name| !is_sunder(name))
-                        && !is_known_to(tree, function, &named)
+                    slot.key.as_ref().is_some_and(|name| !is_sunder(name) && !tied.contains(&name))
                 };
                 let (mut free, rest): (Vec<&Slot>, Vec<&Slot>) = run.iter().partition(is_free);
                 free.sort_by(|left, right| left.key.cmp(&right.key));
@@ -100,9 +99,12 @@ fn is_directive(tree: &Tree, kids: &[Id], slot: &Slot) -> bool {
 /// Methods of a class whose names are texts, numbers or computed: they may be another's name.
 fn has_odd_members(tree: &Tree, body: Id) -> bool {
     // A field is the object's own, whatever its class has under that name.
-    let methods = tree.named_kids(body).filter(|member| !tree.kind(*member).ends_with("field_definition"));
+    let is_field = |member: &Id| {
+        tree.kind(*member).ends_with("field_definition") && !tree.has_token(*member, "accessor")
+    };
+    let methods = tree.named_kids(body).filter(|member| !is_field(member));
     methods
-        .filter_map(|member| tree.child(member, "name"))
+        .filter_map(|member| tree.child(member, "name").or_else(|| tree.child(member, "property")))
         .any(|name| !tree.kind(name).ends_with("property_identifier"))
 }
 
@@ -131,19 +133,13 @@ enum Around {
 
 fn reach(lang: Lang, kind: &str, parent: &str) -> Option<Reach> {
     match lang {
-        Lang::Rust => match kind {
-            "source_file" | "declaration_list" => Some(Reach::Run),
-            // Functions of a block are there from its beginning.
-            "block" => Some(Reach::Anywhere),
-            _ => None,
-        },
+        Lang::Rust => matches!(kind, "source_file" | "declaration_list").then_some(Reach::Run),
         Lang::Go => matches!(kind, "source_file" | "import_spec_list").then_some(Reach::Anywhere),
         Lang::Java => matches!(kind, "program" | "class_body" | "enum_body_declarations" | "interface_body")
             .then_some(Reach::Anywhere),
         Lang::Python => match kind {
             "module" => Some(Reach::Past(Around::Module)),
             "block" if parent == "class_definition" => Some(Reach::Past(Around::Class)),
-            "block" if parent == "function_definition" => Some(Reach::Run),
             _ => None,
         },
         Lang::JavaScript | Lang::TypeScript | Lang::Tsx => match kind {
@@ -165,10 +161,9 @@ fn reach(lang: Lang, kind: &str, parent: &str) -> Option<Reach> {
 fn key(
     tree: &Tree,
     symbols: &Symbols,
-    defined: &QuickSet<Sym>,
+    names: &Names,
     id: Id,
     has_lead: bool,
-    in_block: bool,
     name_of: &dyn Fn(Sym) -> Sym,
 ) -> Option<String> {
     let kind = tree.kind(id);
@@ -177,7 +172,6 @@ fn key(
         Some(symbols.text(name_of(tree.sym(name))).to_owned())
     };
     match tree.lang {
-        Lang::Rust if in_block => (kind == "function_item").then(|| named(id)).flatten(),
         Lang::Rust => match kind {
             "function_item"
             | "function_signature_item"
@@ -232,25 +226,28 @@ fn key(
             _ => None,
         },
         Lang::Python => match kind {
-            "function_definition" if is_inert(tree, defined, id) => named(id).filter(|name| !is_test(name)),
+            "function_definition" if is_inert(tree, names, id) => {
+                named(id).filter(|name| !is_test(name) && !is_mangled(name))
+            }
             "decorated_definition" => {
                 let definition = tree.child(id, "definition")?;
                 let harmless =
                     tree.kids(id).iter().filter(|kid| tree.kind(**kid) == "decorator").all(|decorator| {
-                        matches!(
-                            spelled(tree, symbols, *decorator, &|sym| sym).as_str(),
-                            "@ staticmethod"
-                                | "@ classmethod"
-                                | "@ property"
-                                | "@ cached_property"
-                                | "@ abstractmethod"
-                                | "@ override"
-                        )
+                        !names.has_own(tree, *decorator)
+                            && matches!(
+                                spelled(tree, symbols, *decorator, &|sym| sym).as_str(),
+                                "@ staticmethod"
+                                    | "@ classmethod"
+                                    | "@ property"
+                                    | "@ cached_property"
+                                    | "@ abstractmethod"
+                                    | "@ override"
+                            )
                     });
                 // A property may be taken up again by a later `@name.setter`.
                 let inert =
-                    tree.kind(definition) == "function_definition" && is_inert(tree, defined, definition);
-                (harmless && inert).then(|| named(definition)).flatten()
+                    tree.kind(definition) == "function_definition" && is_inert(tree, names, definition);
+                (harmless && inert).then(|| named(definition)).flatten().filter(|name| !is_mangled(name))
             }
             _ => None,
         },
@@ -270,7 +267,9 @@ fn key(
                 if is_free { named(inner) } else { None }
             }
             "method_definition" | "method_signature" | "abstract_method_signature" if !has_lead => {
-                let has_decorator = tree.kids(id).iter().any(|kid| tree.kind(*kid) == "decorator");
+                let signature = tree.kids(id).iter().filter(|kid| tree.field(**kid) != "body");
+                let mut parts = signature.flat_map(|part| tree.walk(*part));
+                let has_decorator = parts.any(|part| tree.kind(part) == "decorator");
                 if has_decorator { None } else { named(id) }
             }
             _ => None,
@@ -298,6 +297,13 @@ pub(crate) fn is_listed(tree: &Tree, symbols: &Symbols) -> bool {
             "__dict__",
             "__subclasses__",
             "_getframe",
+            "currentframe",
+            "getouterframes",
+            "getinnerframes",
+            "f_locals",
+            "f_back",
+            "__globals__",
+            "co_varnames",
             "findsource",
             "getsourcelines",
             "co_firstlineno",
@@ -309,18 +315,22 @@ pub(crate) fn is_listed(tree: &Tree, symbols: &Symbols) -> bool {
         Lang::Rust | Lang::Go => &[],
     };
     let is_called = |id: Id| tree.field(id) != "name" || tree.lang == Lang::Java;
-    // What an object has of its own are no declarations.
-    let own = own_members(tree, symbols);
+    let own = looked_up(tree);
+    let inspects = tree.lang == Lang::Python && symbols.find("inspect").is_some();
+    let stack = symbols.find("stack").filter(|_| inspects);
     let lists = |id: Id| {
         tree.is_leaf(id)
             && tree.kind(id).ends_with("identifier")
             && is_called(id)
-            && listers.contains(&symbols.text(tree.sym(id)))
+            && (listers.contains(&symbols.text(tree.sym(id))) || Some(tree.sym(id)) == stack)
             && !own.contains(&id)
     };
-    !listers.is_empty()
-        && tree.walk(tree.root).any(lists)
-        && (tree.lang != Lang::Java || has_classes(tree, symbols))
+    let is_listed = !listers.is_empty() && tree.walk(tree.root).any(lists);
+    match tree.lang {
+        Lang::Java => is_listed && has_classes(tree, symbols),
+        Lang::Python => is_listed || makes_classes(tree, symbols),
+        _ => is_listed,
+    }
 }
 
 /// Whether something is said about a declaration that may see the order of what is in it.
@@ -351,7 +361,6 @@ pub(crate) fn is_overseen(tree: &Tree, symbols: &Symbols, id: Id, leads: &[Id]) 
 pub(super) fn is_quiet(tree: &Tree, symbols: &Symbols, id: Id) -> bool {
     let mut names = tree.walk(id).filter(|node| tree.is_leaf(*node) && tree.kind(*node) == "identifier");
     let Some(first) = names.next().map(|name| symbols.text(tree.sym(name))) else { return false };
-    let last = names.last().map_or(first, |name| symbols.text(tree.sym(name)));
     match tree.lang {
         Lang::Rust => matches!(
             first,
@@ -375,7 +384,6 @@ pub(super) fn is_quiet(tree: &Tree, symbols: &Symbols, id: Id) -> bool {
         ),
         Lang::Python => {
             matches!(first, "dataclass" | "total_ordering" | "final" | "override_settings" | "dataclasses")
-                || tree.kids(id).iter().all(|kid| tree.kind(*kid) != "call") && last == "register_lookup"
         }
         Lang::JavaScript | Lang::TypeScript | Lang::Tsx => {
             matches!(first, "Component" | "Directive" | "Injectable" | "Pipe" | "NgModule" | "Service")

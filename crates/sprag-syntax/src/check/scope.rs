@@ -56,6 +56,7 @@ impl Scopes {
             regions: QuickSet::default(),
             alternatives: None,
             constants: QuickSet::default(),
+            macros: QuickSet::default(),
             keys: QuickSet::default(),
             reader: Reader::Nobody,
             called: Shown::default(),
@@ -87,6 +88,8 @@ struct Walk<'a> {
     alternatives: Option<QuickMap<Sym, u32>>,
     /// Names of a Rust source that a pattern compares with and does not bind.
     constants: QuickSet<Sym>,
+    /// Macros that a Rust source defines.
+    macros: QuickSet<Sym>,
     /// Texts of a Python source that are no more than texts.
     keys: QuickSet<Id>,
     reader: Reader,
@@ -147,6 +150,7 @@ impl Walk<'_> {
     fn prepare(&mut self) {
         if self.tree.lang == Lang::Rust {
             self.constants = rust::constants(self.tree);
+            self.macros = rust::macros(self.tree);
         }
     }
 

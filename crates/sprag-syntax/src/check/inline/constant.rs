@@ -3,7 +3,7 @@
 mod number;
 
 use super::super::effects::is_predeclared;
-use super::super::names::{CLASSES, Seen};
+use super::super::names::Seen;
 use super::super::scope::Use;
 use super::{Edit, Put, is_literal, is_special_place, runs_before};
 use crate::lang::Lang;
@@ -113,7 +113,7 @@ fn declaration<'a>(seen: &'a Seen<'_>, name: Id) -> Result<(Id, Id, Typed<'a>), 
                 .find(|kid| tree.kind(*kid) == "modifiers")
                 .ok_or("no modifiers")?;
             let has = |token: &str| tree.has_token(modifiers, token);
-            let is_private = has("static") && has("final") && !has("public") && !has("protected");
+            let is_private = has("static") && has("final") && has("private");
             let is_bare = tree.kids(modifiers).iter().all(|kid| !tree.kind(*kid).contains("annotation"));
             let is_alone =
                 tree.named_kids(statement).filter(|kid| tree.kind(*kid) == "variable_declarator").count()
@@ -249,35 +249,23 @@ fn is_compared_by_identity(seen: &Seen<'_>, id: Id, value: Id) -> bool {
         && tree.walk(parent).any(|kid| asks(&kid))
 }
 
-/// Whether all types that are named as bases are known to bring no constants: interfaces of the language itself, under
-/// names that the file gives to nothing else.
+/// Whether all types that are named as bases are known to bring no constants: interfaces of the language itself that the
+/// file imports by their names.
 fn has_no_fields(seen: &Seen<'_>, bases: Id) -> bool {
-    const BARE: &[&str] = &[
-        "Comparable",
-        "Runnable",
-        "Cloneable",
-        "Iterable",
-        "AutoCloseable",
-        "Serializable",
-        "Comparator",
-        "Callable",
-    ];
+    const BARE: &[&str] =
+        &["Serializable", "Comparator", "Callable", "Closeable", "Iterator", "Map", "List", "Set"];
     let tree = seen.tree;
-    let is_taken = |name: &str| {
-        let spells = |id: Id| tree.is_leaf(id) && seen.text(id) == name;
-        let declares = |id: Id| tree.field(id) == "name" && spells(id);
-        let is_other = |import: &Id| {
-            let leaves = || tree.walk(*import).filter(|id| tree.is_leaf(*id)).map(|id| seen.text(id));
-            tree.kind(*import) == "import_declaration"
-                && leaves().any(|text| text == name)
-                && leaves().nth(1) != Some("java")
+    let is_imported = |name: &str| {
+        let is_it = |import: &Id| {
+            let mut leaves = tree.walk(*import).filter(|id| tree.is_leaf(*id)).map(|id| seen.text(id));
+            let is_ours = leaves.by_ref().take(2).eq(["import", "java"]);
+            tree.kind(*import) == "import_declaration" && is_ours && leaves.any(|text| text == name)
         };
-        tree.walk(tree.root).any(|id| declares(id) && CLASSES.contains(&tree.kind(seen.parent(id))))
-            || tree.kids(tree.root).iter().any(is_other)
+        tree.kids(tree.root).iter().any(is_it)
     };
     let is_argument = |id: Id| seen.enclosing(id, &["type_arguments"]).is_some();
     let mut names = tree.walk(bases).filter(|id| tree.kind(*id) == "type_identifier" && !is_argument(*id));
-    names.all(|id| BARE.contains(&seen.text(id)) && !is_taken(seen.text(id)))
+    names.all(|id| BARE.contains(&seen.text(id)) && is_imported(seen.text(id)))
         && !tree.walk(bases).any(|id| tree.kind(id) == "scoped_type_identifier")
 }
 
@@ -304,6 +292,10 @@ fn is_seen_there(seen: &Seen<'_>, statement: Id, id: Id) -> bool {
         at = seen.parent(at);
         let hides = match tree.kind(at) {
             "mod_item" => !takes_all_of_outer(seen, at),
+            // What a block takes from elsewhere comes before what is around it.
+            "block" => tree.kids(at).iter().any(|item| {
+                tree.kind(*item) == "use_declaration" && tree.walk(*item).any(|id| tree.kind(id) == "*")
+            }),
             "class_declaration" | "enum_declaration" | "record_declaration" | "interface_declaration" => {
                 let bases = tree.kids(at).iter().filter(|kid| {
                     matches!(tree.kind(**kid), "superclass" | "super_interfaces" | "extends_interfaces")

@@ -104,6 +104,21 @@ pub(super) fn reach(seen: &Seen<'_>, id: Id) -> Reach {
     if is_hidden { Reach::File } else { Reach::Tree }
 }
 
+/// Who could take what `id` newly declares for something else: modules of Rust in files of their own that take all there is,
+/// where so far the name may have come from elsewhere.
+pub(super) fn reach_of_new(seen: &Seen<'_>, id: Id) -> Reach {
+    let tree = seen.tree;
+    let items = tree.kids(tree.root);
+    let takes_all =
+        |item: &Id| tree.kind(*item) == "use_declaration" && tree.walk(*item).any(|id| tree.kind(id) == "*");
+    let is_file = |item: &Id| tree.kind(*item) == "mod_item" && tree.child(*item, "body").is_none();
+    let is_open = tree.lang == Lang::Rust
+        && items.contains(&seen.parent(id))
+        && items.iter().any(takes_all)
+        && items.iter().any(is_file);
+    if is_open { Reach::Tree } else { Reach::File }
+}
+
 /// Whether a module gives a name of its own away: in an `export`, or through an object that others are given.
 fn is_exported(seen: &Seen<'_>, name: Id) -> bool {
     let tree = seen.tree;

@@ -1,6 +1,6 @@
 //! Names that come from another file of the change: an import is ours if it leads to the file that declares the name.
 
-use super::{Declaration, Loaded, Seen, Use};
+use super::{Declaration, Loaded, Seen};
 use crate::lang::Lang;
 use crate::symbol::Sym;
 use crate::tree::{Id, Tree};
@@ -146,30 +146,4 @@ fn python_module(seen: &Seen<'_>, module: Id, path: &str) -> bool {
     }
     parts.extend(words);
     parts.join("/") == stem
-}
-
-/// Whether a name of Python was taken from another module than the one it stands in.
-pub(super) fn is_from_elsewhere(seen: &Seen<'_>, object: Id) -> bool {
-    let tree = seen.tree;
-    let stem = seen.path.rsplit('/').next().and_then(|base| base.split('.').next()).unwrap_or_default();
-    let package = seen.path.rsplit('/').nth(1).unwrap_or_default();
-    let takes = |id: Id| tree.kind(id) == "import_from_statement";
-    let gives = |import: Id| {
-        let names = tree.kids(import).iter().filter(|kid| tree.field(**kid) == "name");
-        names.into_iter().any(|name| {
-            let is_plain = tree.kind(*name) == "dotted_name" && tree.kids(*name).len() == 1;
-            is_plain && tree.sym(tree.kids(*name)[0]) == tree.sym(object)
-        })
-    };
-    let is_free = tree.is_leaf(object) && seen.scopes.of_leaf(object) == Use::Free;
-    let is_set = |id: Id| {
-        let is_target = matches!(tree.field(id), "left" | "name" | "alias")
-            || tree.kind(seen.parent(id)).contains("pattern")
-            || tree.kind(seen.parent(id)) == "global_statement";
-        tree.is_leaf(id) && tree.sym(id) == tree.sym(object) && is_target && !is_import(seen, id)
-    };
-    is_free
-        && !tree.walk(tree.root).any(is_set)
-        && ![stem, package].contains(&seen.text(object))
-        && tree.kids(tree.root).iter().any(|item| takes(*item) && gives(*item))
 }

@@ -1,7 +1,7 @@
 //! Who may see what something is called: texts that spell it, code that looks things up by name or asks things for
 //! theirs, macros that are given its tokens.
 
-use super::{Declaration, Declares, Loaded, Seen, Use, imports};
+use super::{Declaration, Declares, Loaded, Seen, Use};
 use crate::lang::Lang;
 use crate::sugar::is_std_macro;
 use crate::symbol::Symbols;
@@ -66,17 +66,34 @@ pub(super) fn asks(seen: &Seen<'_>, of: &Declaration, handed: Handed) -> bool {
     })
 }
 
-/// Whether something in a file of Python makes a list of what a module has.
+/// Whether something in a file of Python may list what a module has, or set something in it that is not named.
 pub(crate) fn lists_modules(seen: &Seen<'_>) -> bool {
+    let tree = seen.tree;
     let in_function = |id: Id| seen.enclosing(id, &["function_definition", "lambda"]).is_some();
-    let is_own = |id: Id| match seen.text(id) {
+    let leaves = || tree.walk(tree.root).filter(|id| tree.is_leaf(*id));
+    let is_free = |id: Id| seen.scopes.of_leaf(id) == Use::Free && tree.field(id) != "attribute";
+    let lists = |id: Id| match seen.text(id) {
+        "globals" | "eval" | "exec" => is_free(id),
         // The names of a function are not those of its module.
-        "locals" => seen.scopes.of_leaf(id) == Use::Free && !in_function(id),
-        "_getframe" | "currentframe" => true,
+        "locals" => is_free(id) && !in_function(id),
+        "vars" | "dir" => is_free(id) && !is_about_local(seen, id),
+        "__dict__" | "__globals__" | "_getframe" | "currentframe" => true,
         _ => false,
     };
-    let leaves = || seen.tree.walk(seen.tree.root).filter(|id| seen.tree.is_leaf(*id));
-    lists(seen, Declares::Top) || leaves().any(is_own)
+    // Where modules are found as objects, a local may be one.
+    let finds_modules =
+        |id: Id| matches!(seen.text(id), "modules" | "import_module" | "__import__" | "reload");
+    let asks = |id: Id| {
+        matches!(seen.text(id), "setattr" | "getattr" | "hasattr" | "delattr" | "vars" | "dir" | "getmembers")
+    };
+    leaves().any(lists) || leaves().any(finds_modules) && leaves().any(asks)
+}
+
+/// `vars(x)` of a local.
+fn is_about_local(seen: &Seen<'_>, callee: Id) -> bool {
+    let given = seen.tree.child(seen.parent(callee), "arguments");
+    let object = given.and_then(|given| seen.tree.named_kids(given).next());
+    object.is_some_and(|object| matches!(seen.scopes.of_leaf(object), Use::Local(_) | Use::Named(_)))
 }
 
 /// Whether something in the file makes a list of what there is of this kind.
@@ -99,8 +116,7 @@ pub(super) fn lists(seen: &Seen<'_>, of: Declares) -> bool {
             (Lang::Python, "__dict__") => {
                 of != Declares::Top || !is_local(tree.child(seen.parent(id), "object"))
             }
-            // A method of something that an object has is another one.
-            (Lang::Python, "getmembers") => !is_member || !is_part_of_self(seen, seen.parent(id)),
+            (Lang::Python, "getmembers") => true,
             (Lang::Java, text) => {
                 let lists = match of {
                     Declares::Field => matches!(text, "getFields" | "getDeclaredFields"),
@@ -118,12 +134,6 @@ pub(super) fn lists(seen: &Seen<'_>, of: Declares) -> bool {
         }
     };
     tree.walk(tree.root).any(|id| tree.is_leaf(id) && lists(id))
-}
-
-/// `self.x.member`
-fn is_part_of_self(seen: &Seen<'_>, member: Id) -> bool {
-    let object = seen.tree.child(member, "object").and_then(|part| seen.tree.child(part, "object"));
-    object.is_some_and(|object| seen.text_or_empty(object) == "self")
 }
 
 /// Methods by which Java finds members; other libraries have such names, too.
@@ -185,8 +195,7 @@ fn python(seen: &Seen<'_>, id: Id, of: &Declaration, handed: Handed) -> bool {
             // A text that is there is looked at by itself.
             let is_told = name.is_some_and(|name| tree.is_leaf(name) && tree.kind(name) == "string");
             let is_own = object.is_some_and(|object| matches!(seen.text_or_empty(object), "self" | "cls"));
-            let is_other = || object.is_some_and(|object| imports::is_from_elsewhere(seen, object));
-            !(is_told || of.kind == Declares::Top && (is_own || is_other()))
+            !(is_told || is_own && of.kind == Declares::Top)
         }
         "globals" | "locals" | "vars" | "dir" | "eval" | "exec" => is_free && !is_member,
         "__dict__" | "getmembers" | "_getframe" | "currentframe" | "getsource" | "attrgetter"
@@ -218,7 +227,13 @@ pub(super) fn is_given_away(seen: &Seen<'_>, of: &Declaration) -> bool {
     };
     tree.walk(owner).any(|id| {
         let is_object = matches!(seen.text_or_empty(id), "this" | "self");
-        is_object && matches!(tree.kind(seen.parent(id)), "arguments" | "argument_list")
+        // Under another name it is an object like any other.
+        let is_value = matches!(tree.field(id), "right" | "value")
+            && matches!(
+                tree.kind(seen.parent(id)),
+                "variable_declarator" | "assignment_expression" | "assignment"
+            );
+        is_object && (is_value || matches!(tree.kind(seen.parent(id)), "arguments" | "argument_list"))
     })
 }
 

@@ -1,16 +1,18 @@
 //! What may change places in Python: functions past each other, and past what runs nothing that could see them.
 
 use super::Around;
-use crate::lang::Lang;
 use crate::symbol::{QuickSet, Sym, Symbols};
 use crate::tree::{Id, Tree};
 
 /// Whether a function of Python may go past a statement that is none: one that gives a name to a literal runs nothing,
 /// and what a decorator runs does not see the class that is being made.
-pub(super) fn is_passed(tree: &Tree, id: Id, around: Around) -> bool {
+pub(super) fn is_passed(tree: &Tree, symbols: &Symbols, id: Id, around: Around) -> bool {
     let assigns_literal = || {
         let [only] = tree.kids(id)[..] else { return false };
-        let is_plain = tree.child(only, "left").is_some_and(|left| tree.kind(left) == "identifier");
+        // `__name__` and its like are read by what follows.
+        let is_name =
+            |left: Id| tree.kind(left) == "identifier" && !symbols.text(tree.sym(left)).starts_with("__");
+        let is_plain = tree.child(only, "left").is_some_and(is_name);
         let value = tree.child(only, "right").filter(|_| tree.child(only, "type").is_none());
         tree.kind(id) == "expression_statement"
             && tree.kind(only) == "assignment"
@@ -50,12 +52,13 @@ pub(super) fn evaluated(tree: &Tree, id: Id) -> Vec<Sym> {
     leaves.map(|leaf| tree.sym(leaf)).collect()
 }
 
-/// Whether words that are read in its class are its name, or are needed to define it.
+/// Whether words that are read around a function are its name, or something is looked up to define it: what else runs
+/// there may have set that.
 pub(super) fn is_known_to(tree: &Tree, id: Id, words: &QuickSet<Sym>) -> bool {
     let function = wrapped_function(tree, id).unwrap_or(id);
-    let needed = outer_parts(tree, function).into_iter().flat_map(|part| tree.walk(part));
-    let name = tree.child(function, "name").into_iter();
-    name.chain(needed).any(|id| tree.is_leaf(id) && words.contains(&tree.sym(id)))
+    let name = tree.child(function, "name");
+    name.is_none_or(|name| words.contains(&tree.sym(name)))
+        || !outer_parts(tree, function).into_iter().all(|part| is_data(tree, part))
 }
 
 /// Defaults and annotations of a function of Python, which are evaluated where it is defined.
@@ -67,7 +70,7 @@ fn outer_parts(tree: &Tree, function: Id) -> Vec<Id> {
 }
 
 /// Whether defining a function evaluates nothing that could tell where it stands.
-pub(super) fn is_inert(tree: &Tree, defined: &QuickSet<Sym>, id: Id) -> bool {
+pub(super) fn is_inert(tree: &Tree, names: &Names, id: Id) -> bool {
     let parts = outer_parts(tree, id).into_iter();
     let is_plain = parts.flat_map(|part| tree.walk(part)).all(|node| match tree.kind(node) {
         "call"
@@ -76,18 +79,46 @@ pub(super) fn is_inert(tree: &Tree, defined: &QuickSet<Sym>, id: Id) -> bool {
         | "list_comprehension"
         | "dictionary_comprehension"
         | "set_comprehension" => false,
-        "identifier" => !defined.contains(&tree.sym(node)),
+        "identifier" => !names.defined.contains(&tree.sym(node)),
         _ => true,
     });
     // Whatever a default looks up may count how often and when.
     let parameters = tree.child(id, "parameters").map(|list| tree.kids(list)).unwrap_or_default();
     let defaults = parameters.iter().filter_map(|parameter| tree.child(*parameter, "value"));
-    let runs = |kind: &str| kind == "subscript" || kind.ends_with("_operator") || kind == "interpolation";
+    let runs = |kind: &str| {
+        matches!(kind, "subscript" | "attribute") || kind.ends_with("_operator") || kind == "interpolation"
+    };
     is_plain && !defaults.flat_map(|value| tree.walk(value)).any(|node| runs(tree.kind(node)))
 }
 
-/// The names that the statements of a container define.
-pub(super) fn defined(tree: &Tree, container: Id) -> QuickSet<Sym> {
+/// Names that are given where functions stand.
+#[derive(Default)]
+pub(super) struct Names {
+    /// By the definitions of their container.
+    defined: QuickSet<Sym>,
+    /// By the module itself, whatever it imports.
+    own: QuickSet<Sym>,
+}
+
+impl Names {
+    pub fn of(tree: &Tree, container: Id) -> Names {
+        let is_wrapped = tree.kids(container).iter().any(|kid| tree.kind(*kid) == "decorated_definition");
+        let mut own = if is_wrapped { defined(tree, tree.root) } else { QuickSet::default() };
+        if is_wrapped {
+            let assigned = tree.walk(tree.root).filter(|id| tree.kind(*id) == "assignment");
+            let targets = assigned.filter_map(|id| tree.child(id, "left")).flat_map(|left| tree.walk(left));
+            own.extend(targets.filter(|id| tree.is_leaf(*id)).map(|id| tree.sym(id)));
+        }
+        Names { defined: defined(tree, container), own }
+    }
+
+    /// Whether a decorator is one of the module's own, whatever it sounds like.
+    pub fn has_own(&self, tree: &Tree, decorator: Id) -> bool {
+        tree.walk(decorator).any(|leaf| tree.is_leaf(leaf) && self.own.contains(&tree.sym(leaf)))
+    }
+}
+
+fn defined(tree: &Tree, container: Id) -> QuickSet<Sym> {
     let statements = tree.kids(container).iter().filter_map(|kid| match tree.kind(*kid) {
         "decorated_definition" => tree.child(*kid, "definition"),
         _ => Some(*kid),
@@ -95,34 +126,24 @@ pub(super) fn defined(tree: &Tree, container: Id) -> QuickSet<Sym> {
     statements.filter_map(|kid| tree.child(kid, "name").map(|name| tree.sym(name))).collect()
 }
 
-/// `__dict__` in `self.__dict__` and in `object.__dict__[key]` of Python.
-pub(super) fn own_members(tree: &Tree, symbols: &Symbols) -> QuickSet<Id> {
-    let mut own = QuickSet::default();
-    // In a class of classes an object is a class; and anything may be called `self` where it is assigned.
-    let is_odd = |id: Id| match tree.kind(id) {
-        "class_definition" => {
-            let bases = tree.child(id, "superclasses").into_iter().flat_map(|list| tree.walk(list));
-            let mut names = bases.filter(|id| tree.is_leaf(*id)).map(|id| symbols.text(tree.sym(id)));
-            names.any(|name| ["type", "Type", "Meta", "Metaclass"].iter().any(|end| name.ends_with(end)))
-        }
-        "identifier" => tree.field(id) == "left" && symbols.text(tree.sym(id)) == "self",
-        _ => false,
-    };
-    if tree.lang != Lang::Python || tree.walk(tree.root).any(is_odd) {
-        return own;
-    }
-    let is_self = |object: Id| tree.is_leaf(object) && symbols.text(tree.sym(object)) == "self";
-    for id in tree.walk(tree.root) {
-        match tree.kind(id) {
-            "attribute" if tree.child(id, "object").is_some_and(is_self) => {
-                own.extend(tree.child(id, "attribute"));
-            }
-            "subscript" => {
-                let of = tree.child(id, "value").filter(|of| tree.kind(*of) == "attribute");
-                own.extend(of.and_then(|of| tree.child(of, "attribute")));
-            }
-            _ => {}
-        }
-    }
-    own
+/// `__dict__` in `object.__dict__[key]`: what is looked up by its name is not listed.
+pub(super) fn looked_up(tree: &Tree) -> QuickSet<Id> {
+    let subscripts = tree.walk(tree.root).filter(|id| tree.kind(*id) == "subscript");
+    let members = subscripts.filter_map(|id| tree.child(id, "value"));
+    members.filter_map(|member| tree.child(member, "attribute")).collect()
+}
+
+/// Whether a file has a class of classes, which is given what its classes declare.
+pub(super) fn makes_classes(tree: &Tree, symbols: &Symbols) -> bool {
+    let classes = tree.walk(tree.root).filter(|id| tree.kind(*id) == "class_definition");
+    let bases = classes.filter_map(|class| tree.child(class, "superclasses"));
+    let mut names = bases.flat_map(|list| tree.walk(list)).filter(|id| tree.is_leaf(*id));
+    names.any(|id| symbols.text(tree.sym(id)) == "type")
+}
+
+/// `_Class__x` is what a class calls its `__x`.
+pub(super) fn is_mangled(name: &str) -> bool {
+    let is_private = name.starts_with("__") && !name.ends_with("__");
+    let is_spelled_out = name.starts_with('_') && !name.starts_with("__") && name[1..].contains("__");
+    is_private || is_spelled_out
 }

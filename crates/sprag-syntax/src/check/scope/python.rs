@@ -140,10 +140,15 @@ impl Walk<'_> {
         }
     }
 
-    /// A text that is only compared, or that is a key or the name of an attribute, is not read for what it says.
+    /// A word that is only compared, or that is a key or the name of an attribute, is not read for what it says.
     pub(super) fn python_keys(&mut self, id: Id) {
         let tree = self.tree;
-        let is_text = |kid: &Id| tree.kind(*kid) == "string" && tree.is_leaf(*kid);
+        let symbols = self.symbols;
+        let is_word =
+            |text: &str| text.trim_matches(['\'', '"']).chars().all(|c| c.is_alphanumeric() || c == '_');
+        let is_text = |kid: &Id| {
+            tree.kind(*kid) == "string" && tree.is_leaf(*kid) && is_word(symbols.text(tree.sym(*kid)))
+        };
         let mut take = |kid: Id| self.keys.extend(Some(kid).filter(is_text));
         match tree.kind(id) {
             "subscript" => tree.child(id, "subscript").into_iter().for_each(take),
@@ -152,9 +157,9 @@ impl Walk<'_> {
             "call" => {
                 let callee = tree.child(id, "function").filter(|callee| tree.is_leaf(*callee));
                 let name = callee.map(|callee| self.symbols.text(tree.sym(callee)));
-                let arguments = tree.child(id, "arguments").map(|list| tree.kids(list)).unwrap_or_default();
+                let arguments = tree.child(id, "arguments");
                 if matches!(name, Some("getattr" | "hasattr" | "setattr" | "delattr")) {
-                    arguments.iter().copied().for_each(&mut take);
+                    arguments.and_then(|list| tree.named_kids(list).nth(1)).into_iter().for_each(&mut take);
                 }
             }
             _ => {}
@@ -388,9 +393,8 @@ fn is_blind(tree: &Tree, symbols: &Symbols, decorator: Id) -> bool {
 
 /// Whether a source looks at the frames of functions, and so at their locals.
 pub(super) fn reads_frames(tree: &Tree, symbols: &Symbols) -> bool {
-    let readers: Vec<Sym> = ["f_locals", "_getframe", "currentframe", "getinnerframes", "getouterframes"]
-        .iter()
-        .filter_map(|name| symbols.find(name))
-        .collect();
+    let names =
+        "f_locals _getframe currentframe getinnerframes getouterframes co_varnames co_cellvars co_freevars";
+    let readers: Vec<Sym> = names.split_whitespace().filter_map(|name| symbols.find(name)).collect();
     !readers.is_empty() && tree.walk(tree.root).any(|id| tree.is_leaf(id) && readers.contains(&tree.sym(id)))
 }

@@ -99,6 +99,9 @@ impl Walk<'_> {
             "macro_invocation" => {
                 let name = self.tree.child(id, "macro").filter(|name| self.tree.is_leaf(*name));
                 let tokens = match name.map(|name| self.symbols.text(self.tree.sym(name))) {
+                    Some(_) if name.is_some_and(|name| self.macros.contains(&self.tree.sym(name))) => {
+                        Tokens::Unknown
+                    }
                     Some("matches") => Tokens::First,
                     // These print the text of their argument.
                     Some("assert" | "debug_assert") | None => Tokens::Unknown,
@@ -214,8 +217,13 @@ impl Walk<'_> {
             let before = at.checked_sub(1).map(|at| self.tree.kind(kids[at]));
             let after = kids.get(at + 1).map(|next| self.tree.kind(*next));
             match self.tree.kind(*kid) {
-                "token_tree" if kind == Tokens::First => self.tokens(*kid, Tokens::Expressions),
-                "token_tree" => self.tokens(*kid, kind),
+                "token_tree" => {
+                    let inner = match (kind, self.called_in(&kids[..at])) {
+                        (Tokens::Unknown, _) | (_, Called::Macro) => Tokens::Unknown,
+                        _ => Tokens::Expressions,
+                    };
+                    self.tokens(*kid, inner);
+                }
                 "identifier" => {
                     let is_path = before == Some("::") || after == Some("::");
                     let is_member = before == Some(".");
@@ -241,6 +249,18 @@ impl Walk<'_> {
         }
     }
 
+    /// Whether the tokens before a bracket call a macro of which it is not known what it makes of its input.
+    fn called_in(&self, before: &[Id]) -> Called {
+        let &[.., name, bang] = before else { return Called::Nothing };
+        if self.tree.kind(bang) != "!" || self.tree.kind(name) != "identifier" {
+            return Called::Nothing;
+        }
+        let text = self.symbols.text(self.tree.sym(name));
+        let is_known =
+            is_std_macro(text) && !text.ends_with("assert") && !self.macros.contains(&self.tree.sym(name));
+        if is_known { Called::Nothing } else { Called::Macro }
+    }
+
     /// `"{name}"` reads a local by its name.
     fn captures(&mut self, id: Id) {
         let text = self.symbols.text(self.tree.sym(id)).to_owned();
@@ -257,12 +277,24 @@ impl Walk<'_> {
     }
 }
 
+/// What a bracket among tokens belongs to.
+enum Called {
+    Nothing,
+    Macro,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Tokens {
     Expressions,
     /// An expression, and behind a comma something else.
     First,
     Unknown,
+}
+
+/// Macros that the source defines itself, under whatever name.
+pub(super) fn macros(tree: &Tree) -> QuickSet<Sym> {
+    let own = tree.walk(tree.root).filter(|id| tree.kind(*id) == "macro_definition");
+    own.filter_map(|id| tree.child(id, "name")).map(|name| tree.sym(name)).collect()
 }
 
 /// Names that may be constants: a pattern of that name compares. What is imported may be one.
