@@ -17,7 +17,7 @@ use crate::proof::Side;
 use crate::symbol::{Sym, Symbols};
 use crate::tree::{Id, Tree};
 
-pub(crate) use imports::resolves;
+pub(crate) use imports::{resolves, takes_all};
 use readers::{Handed, Shape};
 pub(crate) use readers::{has_classes, is_spelled, lists_modules};
 use spoken::{is_predeclared, is_protocol, is_spoken};

@@ -3,7 +3,7 @@
 mod number;
 
 use super::super::effects::is_predeclared;
-use super::super::names::Seen;
+use super::super::names::{Seen, takes_all};
 use super::super::scope::Use;
 use super::{Edit, Put, is_literal, is_special_place, runs_before};
 use crate::lang::Lang;
@@ -293,9 +293,7 @@ fn is_seen_there(seen: &Seen<'_>, statement: Id, id: Id) -> bool {
         let hides = match tree.kind(at) {
             "mod_item" => !takes_all_of_outer(seen, at),
             // What a block takes from elsewhere comes before what is around it.
-            "block" => tree.kids(at).iter().any(|item| {
-                tree.kind(*item) == "use_declaration" && tree.walk(*item).any(|id| tree.kind(id) == "*")
-            }),
+            "block" => tree.kids(at).iter().any(|item| takes_all(tree, *item)),
             "class_declaration" | "enum_declaration" | "record_declaration" | "interface_declaration" => {
                 let bases = tree.kids(at).iter().filter(|kid| {
                     matches!(tree.kind(**kid), "superclass" | "super_interfaces" | "extends_interfaces")

@@ -1,5 +1,6 @@
 //! Declarations whose names may change: which they are, and which of them others see under their name.
 
+use super::imports::takes_all;
 use super::readers::Shape;
 use super::{Declaration, Declares, Reach, Seen, Use};
 use crate::lang::Lang;
@@ -109,12 +110,10 @@ pub(super) fn reach(seen: &Seen<'_>, id: Id) -> Reach {
 pub(super) fn reach_of_new(seen: &Seen<'_>, id: Id) -> Reach {
     let tree = seen.tree;
     let items = tree.kids(tree.root);
-    let takes_all =
-        |item: &Id| tree.kind(*item) == "use_declaration" && tree.walk(*item).any(|id| tree.kind(id) == "*");
     let is_file = |item: &Id| tree.kind(*item) == "mod_item" && tree.child(*item, "body").is_none();
     let is_open = tree.lang == Lang::Rust
         && items.contains(&seen.parent(id))
-        && items.iter().any(takes_all)
+        && items.iter().any(|item| takes_all(tree, *item))
         && items.iter().any(is_file);
     if is_open { Reach::Tree } else { Reach::File }
 }

@@ -13,6 +13,11 @@ const IMPORTS: &[&str] = &[
     "export_statement",
 ];
 
+/// `use module::*;` of Rust.
+pub(crate) fn takes_all(tree: &Tree, item: Id) -> bool {
+    tree.kind(item) == "use_declaration" && tree.walk(item).any(|id| tree.kind(id) == "*")
+}
+
 /// Whether an identifier stands in an import, and not in a declaration that is exported.
 pub(super) fn is_import(seen: &Seen<'_>, id: Id) -> bool {
     let Some(import) = seen.enclosing(id, IMPORTS) else { return false };

@@ -92,29 +92,27 @@ pub(crate) fn lists_modules(seen: &Seen<'_>) -> bool {
 /// `vars(x)` of a local.
 fn is_about_local(seen: &Seen<'_>, callee: Id) -> bool {
     let given = seen.tree.child(seen.parent(callee), "arguments");
-    let object = given.and_then(|given| seen.tree.named_kids(given).next());
+    is_local(seen, given.and_then(|given| seen.tree.named_kids(given).next()))
+}
+
+/// The object of a local is not the module it stands in.
+fn is_local(seen: &Seen<'_>, object: Option<Id>) -> bool {
     object.is_some_and(|object| matches!(seen.scopes.of_leaf(object), Use::Local(_) | Use::Named(_)))
 }
 
 /// Whether something in the file makes a list of what there is of this kind.
 pub(super) fn lists(seen: &Seen<'_>, of: Declares) -> bool {
     let tree = seen.tree;
-    // The object of a local is not the module it stands in.
-    let is_local = |object: Option<Id>| {
-        object.is_some_and(|object| matches!(seen.scopes.of_leaf(object), Use::Local(_) | Use::Named(_)))
-    };
     let lists = |id: Id| {
         let is_free = seen.scopes.of_leaf(id) == Use::Free;
         let is_member = tree.field(id) == "attribute";
         match (tree.lang, seen.text(id)) {
             (Lang::Python, "globals" | "eval" | "exec") => is_free && !is_member,
             (Lang::Python, "vars" | "dir") if is_free && !is_member => {
-                let given = tree.child(seen.parent(id), "arguments");
-                let object = given.and_then(|given| tree.named_kids(given).next());
-                of != Declares::Top || !is_local(object)
+                of != Declares::Top || !is_about_local(seen, id)
             }
             (Lang::Python, "__dict__") => {
-                of != Declares::Top || !is_local(tree.child(seen.parent(id), "object"))
+                of != Declares::Top || !is_local(seen, tree.child(seen.parent(id), "object"))
             }
             (Lang::Python, "getmembers") => true,
             (Lang::Java, text) => {
