@@ -1,12 +1,10 @@
 //! Where the repository is and what is in it. Commands name files relative to it, so that they can
 //! be started from anywhere.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::Context as _;
-use anyhow::ensure;
+use anyhow::{Context as _, ensure};
 
 pub fn root() -> PathBuf {
     let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -36,4 +34,19 @@ pub fn files() -> anyhow::Result<Vec<String>> {
     files.sort();
     files.dedup();
     Ok(files)
+}
+
+/// Formats these files.
+pub fn format(paths: &[String]) -> anyhow::Result<()> {
+    if paths.is_empty() {
+        return Ok(());
+    }
+    let status = Command::new("rustfmt")
+        .args(["--edition", "2024"])
+        .args(paths)
+        .current_dir(root())
+        .status()
+        .context("cannot start `rustfmt`")?;
+    ensure!(status.success(), "`rustfmt` failed");
+    Ok(())
 }

@@ -2,21 +2,25 @@
 //! check is one file in `checks/` and one line in its list; what it finds is printed as
 //! `file:line: what is wrong`, for people and editors alike.
 
-use std::fmt;
+use std::{fmt, fs};
 
-use checks::CHECKS;
+use anyhow::Context as _;
+
+use crate::failure::{Told, Usage};
+use crate::workspace;
+use checks::{CHECKS, REPORTS};
 use tree::Tree;
 
-use crate::failure::Told;
-use crate::failure::Usage;
-
 mod checks;
-mod source;
-mod tree;
+pub mod modules;
+pub mod source;
+pub mod tree;
 
 const HELP: &str = "\
-usage: cargo xtask tidy [--list]
-  --list   print the checks and what they are about
+usage: cargo xtask tidy [--list | --only CHECK | imports --fix]
+  --list          print the checks and what they are about
+  --only CHECK    print the findings of one check
+  imports --fix   put the imports of all files in order
 ";
 
 pub struct Check {
@@ -47,6 +51,8 @@ impl fmt::Display for Finding {
 pub fn run(args: &[String]) -> anyhow::Result<()> {
     match args {
         [] => {}
+        [flag, name] if flag == "--only" => return only(name),
+        [check, flag] if check == "imports" && flag == "--fix" => return fix_imports(),
         [flag] if flag == "--list" => {
             CHECKS.iter().for_each(|check| println!("{:<11} {}", check.name, check.about));
             return Ok(());
@@ -61,6 +67,30 @@ pub fn run(args: &[String]) -> anyhow::Result<()> {
     let mut findings: Vec<Finding> = CHECKS.iter().flat_map(|check| (check.find)(&tree)).collect();
     findings.sort();
     findings.iter().for_each(|finding| println!("{finding}"));
+    for check in REPORTS {
+        println!("report: {}: findings: {}", check.name, (check.find)(&tree).len());
+    }
     println!("tidy: {} checks over {} files, findings: {}", CHECKS.len(), tree.paths.len(), findings.len());
     if findings.is_empty() { Ok(()) } else { Err(Told.into()) }
+}
+
+fn only(name: &str) -> anyhow::Result<()> {
+    let Some(check) = CHECKS.iter().chain(REPORTS).find(|check| check.name == name) else {
+        return Err(Usage(format!("no check `{name}`\n{HELP}")).into());
+    };
+    let findings = (check.find)(&Tree::load()?);
+    findings.iter().for_each(|finding| println!("{finding}"));
+    if findings.is_empty() { Ok(()) } else { Err(Told.into()) }
+}
+
+fn fix_imports() -> anyhow::Result<()> {
+    let root = workspace::root();
+    let fixed = checks::imports::fixed(&Tree::load()?);
+    for (path, text) in &fixed {
+        fs::write(root.join(path), text).with_context(|| format!("cannot write `{path}`"))?;
+    }
+    let paths: Vec<String> = fixed.iter().map(|(path, _)| path.clone()).collect();
+    workspace::format(&paths)?;
+    println!("tidy: put the imports of {} files in order", fixed.len());
+    Ok(())
 }

@@ -1,16 +1,14 @@
 //! A Rust file as tokens, each with its line and whether it is test code. Checks look for short
 //! sequences of tokens, so that neither a comment, nor a string, nor the layout can fool them.
 
+use std::ops::Range;
 use std::str::FromStr as _;
 
-use proc_macro2::Delimiter;
-use proc_macro2::Group;
-use proc_macro2::Spacing;
-use proc_macro2::TokenStream;
-use proc_macro2::TokenTree;
+use proc_macro2::{Delimiter, Group, Spacing, TokenStream, TokenTree};
 
 pub struct Source {
     pub path: String,
+    pub text: String,
     pub lines: usize,
     pub tokens: Vec<Token>,
     /// The file is no Rust.
@@ -22,6 +20,8 @@ pub struct Token {
     pub text: String,
     pub line: usize,
     pub place: Place,
+    /// Where it stands in the file, in bytes.
+    pub bytes: Range<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +43,13 @@ impl Source {
         let is_broken = parsed.is_err();
         let mut tokens = Vec::new();
         flatten(parsed.unwrap_or_default(), place_of(path), &mut tokens);
-        Source { path: path.to_owned(), lines: text.lines().count(), tokens, is_broken }
+        Source {
+            path: path.to_owned(),
+            text: text.to_owned(),
+            lines: text.lines().count(),
+            tokens,
+            is_broken,
+        }
     }
 
     /// Everything from each place on where the tokens of `pattern`, with spaces between them, occur.
@@ -103,14 +109,17 @@ fn flatten(stream: TokenStream, mut place: Place, out: &mut Vec<Token>) {
         }
         let here = if at < item_end { Place::Test } else { place };
         let line = tree.span().start().line;
-        let mut push = |text: String, line: usize| out.push(Token { text, line, place: here });
+        let mut push = |text: String, bytes: Range<usize>| {
+            out.push(Token { text, line, place: here, bytes });
+        };
         match tree {
             TokenTree::Group(group) => {
                 let (open, close) = brackets(group);
-                push(open.to_owned(), line);
+                push(open.to_owned(), group.span_open().byte_range());
                 flatten(group.stream(), here, out);
-                let end = group.span_close().end().line;
-                out.push(Token { text: close.to_owned(), line: end, place: here });
+                let end = group.span_close();
+                let line = end.end().line;
+                out.push(Token { text: close.to_owned(), line, place: here, bytes: end.byte_range() });
             }
             TokenTree::Punct(punct) if punct.as_char() == ':' => {
                 if at > 0
@@ -119,9 +128,11 @@ fn flatten(stream: TokenStream, mut place: Place, out: &mut Vec<Token>) {
                     continue;
                 }
                 let is_double = punct.spacing() == Spacing::Joint;
-                push(if is_double { "::" } else { ":" }.to_owned(), line);
+                let mut bytes = punct.span().byte_range();
+                bytes.end += usize::from(is_double);
+                push(if is_double { "::" } else { ":" }.to_owned(), bytes);
             }
-            other => push(other.to_string(), line),
+            other => push(other.to_string(), other.span().byte_range()),
         }
     }
 }

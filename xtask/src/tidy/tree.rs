@@ -1,13 +1,11 @@
 //! What the checks look at: the files of the repository and what cargo knows of its packages. Read
 //! once; a check does no reading of its own, and a test makes a tree from a few lines of text.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use anyhow::Context as _;
-use anyhow::ensure;
+use anyhow::{Context as _, ensure};
 use serde::Deserialize;
 
 use super::source::Source;

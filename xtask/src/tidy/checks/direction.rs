@@ -1,10 +1,8 @@
 //! Crates depend downwards only, and the pure ones on little. What a crate cannot reach it cannot
 //! do, which is the cheapest of all checks.
 
-use crate::tidy::Check;
-use crate::tidy::Finding;
-use crate::tidy::tree::Package;
-use crate::tidy::tree::Tree;
+use crate::tidy::tree::{Package, Tree};
+use crate::tidy::{Check, Finding};
 
 pub const CHECK: Check = Check {
     name: "direction",

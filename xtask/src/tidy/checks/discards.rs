@@ -1,10 +1,9 @@
 //! A result that is thrown away without a word is how a step is logged that never happened. Whoever
 //! can do without it says so by a name: `.ok()`, `.unwrap_or_default()`, with the reason above.
 
-use crate::tidy::Check;
-use crate::tidy::Finding;
 use crate::tidy::source::Source;
 use crate::tidy::tree::Tree;
+use crate::tidy::{Check, Finding};
 
 pub const CHECK: Check = Check { name: "discards", about: "no `let _ =` of a call", find };
 

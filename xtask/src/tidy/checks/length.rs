@@ -1,8 +1,7 @@
 //! A file is about one noun. One that grows past 500 lines is a table, and says so here, or a tangle.
 
-use crate::tidy::Check;
-use crate::tidy::Finding;
 use crate::tidy::tree::Tree;
+use crate::tidy::{Check, Finding};
 
 pub const CHECK: Check =
     Check { name: "length", about: "no Rust file over 500 lines without a reason", find };

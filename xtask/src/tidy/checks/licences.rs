@@ -1,10 +1,8 @@
 //! Every package we are built from may be used by everybody for everything. `deny.toml` has the same
 //! list for `cargo deny`; this one needs nothing installed.
 
-use crate::tidy::Check;
-use crate::tidy::Finding;
-use crate::tidy::tree::Package;
-use crate::tidy::tree::Tree;
+use crate::tidy::tree::{Package, Tree};
+use crate::tidy::{Check, Finding};
 
 pub const CHECK: Check = Check { name: "licences", about: "every dependency has a licence we accept", find };
 

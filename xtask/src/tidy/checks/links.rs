@@ -1,9 +1,8 @@
 //! Links in Markdown that name files of this repository lead somewhere. Addresses of the web are not
 //! followed: a check needs no network.
 
-use crate::tidy::Check;
-use crate::tidy::Finding;
 use crate::tidy::tree::Tree;
+use crate::tidy::{Check, Finding};
 
 pub const CHECK: Check = Check { name: "links", about: "links between documents lead somewhere", find };
 

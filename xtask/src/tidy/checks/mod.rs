@@ -4,12 +4,17 @@ use super::Check;
 
 mod direction;
 mod discards;
+mod entries;
+pub mod imports;
+mod layers;
 mod length;
 mod licences;
 mod links;
+mod modules;
 mod processes;
 mod purity;
 mod sleeps;
+mod type_names;
 mod unfinished;
 mod unwraps;
 mod wire;
@@ -27,6 +32,10 @@ pub const CHECKS: &[&Check] = &[
     &licences::CHECK,
     &links::CHECK,
 ];
+
+/// Checks that print what they find and do not fail yet.
+pub const REPORTS: &[&Check] =
+    &[&entries::CHECK, &modules::CHECK, &imports::CHECK, &layers::CHECK, &type_names::CHECK];
 
 /// Where rules about the product apply: not to this tool, whose trade is files and processes.
 fn is_product(path: &str) -> bool {

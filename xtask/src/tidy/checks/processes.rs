@@ -2,12 +2,9 @@
 //! settings that make asking it harmless.
 
 use super::is_product;
-use crate::tidy::Check;
-use crate::tidy::Finding;
-use crate::tidy::source::Place;
-use crate::tidy::source::Source;
-use crate::tidy::source::Token;
+use crate::tidy::source::{Place, Source, Token};
 use crate::tidy::tree::Tree;
+use crate::tidy::{Check, Finding};
 
 pub const CHECK: Check =
     Check { name: "processes", about: "processes start in exec.rs, git only in git.rs", find };

@@ -2,11 +2,9 @@
 //! single functions; this forbids the modules, and whatever is added to them.
 
 use super::direction::PURE;
-use crate::tidy::Check;
-use crate::tidy::Finding;
-use crate::tidy::source::Place;
-use crate::tidy::source::Source;
+use crate::tidy::source::{Place, Source};
 use crate::tidy::tree::Tree;
+use crate::tidy::{Check, Finding};
 
 pub const CHECK: Check = Check {
     name: "purity",

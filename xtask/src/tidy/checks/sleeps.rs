@@ -1,11 +1,9 @@
 //! A test that sleeps is slow where the machine is fast and fails where it is slow. Product code may
 //! not either, and a lint says so; tests are where one is tempted.
 
-use crate::tidy::Check;
-use crate::tidy::Finding;
-use crate::tidy::source::Place;
-use crate::tidy::source::Source;
+use crate::tidy::source::{Place, Source};
 use crate::tidy::tree::Tree;
+use crate::tidy::{Check, Finding};
 
 pub const CHECK: Check = Check { name: "sleeps", about: "no test sleeps", find };
 

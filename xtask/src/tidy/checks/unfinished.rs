@@ -1,8 +1,7 @@
 //! What is not done is not in the tree: no placeholder that panics, no test that never runs.
 
-use crate::tidy::Check;
-use crate::tidy::Finding;
 use crate::tidy::tree::Tree;
+use crate::tidy::{Check, Finding};
 
 pub const CHECK: Check =
     Check { name: "unfinished", about: "no placeholder, no ignored test, no broken file", find };

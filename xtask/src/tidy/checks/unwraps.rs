@@ -1,9 +1,8 @@
 //! `unwrap` says nothing to whoever meets the panic; `expect` says why it cannot fail.
 
-use crate::tidy::Check;
-use crate::tidy::Finding;
 use crate::tidy::source::Place;
 use crate::tidy::tree::Tree;
+use crate::tidy::{Check, Finding};
 
 pub const CHECK: Check = Check { name: "unwraps", about: "no `unwrap` outside tests", find };
 

@@ -1,11 +1,9 @@
 //! Foreign JSON stays in the file of its client: nobody else can come to depend on a shape that
 //! somebody else decides.
 
-use crate::tidy::Check;
-use crate::tidy::Finding;
-use crate::tidy::source::Source;
-use crate::tidy::source::Token;
+use crate::tidy::source::{Source, Token};
 use crate::tidy::tree::Tree;
+use crate::tidy::{Check, Finding};
 
 pub const CHECK: Check =
     Check { name: "wire", about: "what a client file deserializes is private to it", find };
