@@ -7,7 +7,6 @@ use serde_json::{Map, Value, json};
 use crate::digest::Digest;
 use crate::memory::redact;
 use crate::text::{Text, plain, quoted};
-
 pub use risk::{Risk, escalate};
 
 mod risk;

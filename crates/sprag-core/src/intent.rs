@@ -14,7 +14,6 @@ use sha2::{Digest as _, Sha256};
 
 use crate::digest::Digest;
 use crate::text::Text;
-
 pub use context::{Around, Context, Earlier, context};
 pub use glob::{BadGlob, Folding, Glob};
 pub use ignore::Ignored;

@@ -4,12 +4,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::backends;
 use crate::breaker::{self, Limits};
 use crate::gates::{self, Policies, lean};
 use crate::memory::{decay, judge};
-use crate::notify;
-use crate::terminal;
+use crate::{backends, notify, terminal};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Policy {

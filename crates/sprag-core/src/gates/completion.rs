@@ -20,7 +20,6 @@ use crate::shell::Script;
 use crate::text::{Text, quoted, shell_word};
 use crate::tool::{Effect, Outcome, ToolCall};
 use crate::verdict::{Reason, Vote};
-
 pub use judged::VERIFIED;
 pub use policy::{BuiltIn, OnToolFailure, Policy};
 

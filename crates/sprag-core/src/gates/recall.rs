@@ -24,7 +24,6 @@ use crate::text::Text;
 use crate::time::Timestamp;
 use crate::tool::ToolCall;
 use crate::verdict::Vote;
-
 pub use policy::{Policy, Strategy};
 use words::Line;
 

@@ -14,8 +14,7 @@ use crate::digest::Digest;
 use crate::event::{Actor, Author, Decider, Event, Input, Report, SessionId, Stop};
 use crate::fact::{Needs, Size};
 use crate::gates::{Asked, Cx, Gate, is_zero};
-use crate::memory::kinds;
-use crate::memory::plausible;
+use crate::memory::{kinds, plausible};
 use crate::obligation::{Duty, Obligation};
 use crate::policy::Section;
 use crate::text::{Text, quoted, shell_word};
@@ -23,11 +22,9 @@ use crate::time::Timestamp;
 use crate::tool::{Outcome, ToolCall};
 use crate::trackers::{self, Item, Ticket};
 use crate::verdict::{Reason, Vote};
-
+pub use policy::{AutoSkip, Overrides, Policy, SessionMode, SkipDecider, Ticketing};
 use reports::{Known, Parked};
 use work::WorkItem;
-
-pub use policy::{AutoSkip, Overrides, Policy, SessionMode, SkipDecider, Ticketing};
 
 /// Closings that wait for their outcome.
 const CLOSINGS: usize = 32;

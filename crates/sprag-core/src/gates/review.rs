@@ -28,7 +28,6 @@ use crate::text::Text;
 use crate::time::Timestamp;
 use crate::tool::{Effect, ToolCall};
 use crate::verdict::{Reason, Vote};
-
 use case::{Approval, Attempt, Case, Finding, Gated, Outcome, Reach, Reviewer, Seat, Why};
 pub use policy::{Mode, Policy, Scope};
 

@@ -22,7 +22,6 @@ use crate::text::Text;
 use crate::time::Timestamp;
 use crate::tool::{Effect, ToolCall};
 use crate::verdict::{Reason, Vote};
-
 pub use judged::relative;
 pub use policy::{Found, Policy, Required};
 pub use strays::{MOST_WINDOWS, Span, Window, moves_trees};

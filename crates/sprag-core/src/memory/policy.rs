@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 use crate::log::{Projection, Record};
 use crate::text::Text;
 use crate::time::Timestamp;
-
 pub use feedback::Feedback;
 
 mod feedback;

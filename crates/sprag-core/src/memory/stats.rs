@@ -15,7 +15,6 @@ use crate::memory::usage::{self, Change};
 use crate::text::Text;
 use crate::time::Timestamp;
 use crate::view::REPORTER;
-
 pub use runs::{Compared, Run, Side};
 
 mod runs;

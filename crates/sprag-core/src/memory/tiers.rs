@@ -11,7 +11,6 @@ use crate::log::{Projection, Record};
 use crate::memory::episode::EPISODE;
 use crate::text::{Text, one_line};
 use crate::time::Timestamp;
-
 pub use importance::importance;
 
 mod importance;

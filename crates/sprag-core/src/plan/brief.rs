@@ -24,7 +24,6 @@ use super::spec::StageSpec;
 use super::stage::{Commit, Failure, StageId};
 use crate::text::Text;
 use crate::trace::sum::Sum;
-
 pub use recitation::recitation;
 pub use stable::stable;
 

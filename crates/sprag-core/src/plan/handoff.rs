@@ -8,7 +8,6 @@ use serde_json::{Map, Value, json};
 use crate::memory::redact;
 use crate::text::{Text, one_line, plain};
 use crate::written::{At, Node, What};
-
 pub use written::yaml;
 
 /// The form that is written.

@@ -21,7 +21,6 @@ use super::why::stage_of;
 use crate::digest::Digest;
 use crate::text::Text;
 use crate::time::Timestamp;
-
 pub use said::open_tasks;
 pub use standing::{Answer, Dispute, Reviewable, Standing};
 pub use told::nearly_key;

@@ -14,7 +14,6 @@ use super::stage::{Case, Key, Stage, StageId};
 use super::values::Slug;
 use crate::memory::redact;
 use crate::text::{Text, plain};
-
 pub use meant::{Name, meant};
 
 /// Disputes of one stage that may be accepted.

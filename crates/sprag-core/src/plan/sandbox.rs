@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::spec::{Client, Confine, Known, Network, Sandbox};
-
 pub use homes::{CREDENTIALS, Home, home_of};
 
 /// The walls around one agent.

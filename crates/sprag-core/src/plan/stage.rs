@@ -8,10 +8,9 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
+use super::merged::MergedCommit;
 use crate::text::Text;
 use crate::time::Timestamp;
-
-use super::merged::MergedCommit;
 pub use step::{FIXES, Stepped, TRIES, step};
 
 /// Names a stage of a plan.

@@ -5,12 +5,12 @@ mod relations;
 mod setting;
 mod stage;
 
-use super::problem::{Code, Found};
+use super::fields;
+use super::problem::{Code, Found, Wrong};
 use super::reading::{Reader, shown};
 use super::spec::{Head, Merging, Plan, STAGES, Sandbox, usual_backoff};
 use super::stage::StageId;
 use super::values::{Readable as _, Slug};
-use super::{fields, problem::Wrong};
 use crate::intent::IntentSet;
 use crate::text::Text;
 use crate::written::{At, Node};

@@ -21,7 +21,6 @@ use super::why::why;
 use super::world::World;
 use crate::text::Text;
 use crate::time::Timestamp;
-
 pub use part::Rest;
 pub use state::{State, Tone};
 

@@ -1,7 +1,6 @@
 //! Brace expansion of one raw word: `{a,b}`, `{1..3}`, nested, before anything else is expanded.
 
-use super::scan;
-use super::scan::Inside;
+use super::scan::{self, Inside};
 
 /// A word becomes at most this many.
 const MOST: usize = 256;

@@ -1,15 +1,10 @@
 //! Builtins that change what the shell knows: place, variables, arguments, aliases.
 
-use super::DoubtKind;
-use super::carriers;
-use super::hole;
-use super::hole::HOLE;
-use super::hole::MANY;
-use super::options;
-use super::options::Options;
+use super::hole::{self, HOLE, MANY};
+use super::options::{self, Options};
 use super::state::Variable;
-use super::walk::Input;
-use super::walk::Walk;
+use super::walk::{Input, Walk};
+use super::{DoubtKind, carriers};
 
 /// Builtins whose words are assignments.
 pub(super) fn declares(name: &str) -> bool {

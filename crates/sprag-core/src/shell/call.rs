@@ -1,19 +1,13 @@
 //! One simple command: its words expanded, its carriers taken off one by one, and what stays added
 //! to the script.
 
-use brush_parser::ast;
-use brush_parser::ast::CommandPrefixOrSuffixItem as Item;
+use brush_parser::ast::{self, CommandPrefixOrSuffixItem as Item};
 
-use super::Carrier;
-use super::DoubtKind;
-use super::builtins;
 use super::carriers::Step;
-use super::hole;
-use super::hole::HOLE;
+use super::hole::{self, HOLE};
 use super::state::Variable;
-use super::walk::Input;
-use super::walk::TEXT;
-use super::walk::Walk;
+use super::walk::{Input, TEXT, Walk};
+use super::{Carrier, DoubtKind, builtins};
 
 /// Carriers around one command.
 const LAYERS: usize = 32;

@@ -2,12 +2,9 @@
 //! constants. An argument that is not literal is a hole.
 
 use super::filters;
-use super::hole;
-use super::hole::HOLE;
-use super::lexer::Language;
-use super::lexer::Token;
-use super::sinks;
-use super::sinks::Sink;
+use super::hole::{self, HOLE};
+use super::lexer::{Language, Token};
+use super::sinks::{self, Sink};
 
 /// What a call comes to.
 pub(super) enum Action {

@@ -1,14 +1,10 @@
 //! Programs that run another program: one row each, saying how to step over what is theirs. What
 //! stays is the inner command; the carrier itself is only told.
 
-use super::Carrier;
-use super::DoubtKind;
-use super::hole;
-use super::options;
-use super::options::Options;
-use super::rows::opts;
-use super::rows::row;
+use super::options::{self, Options};
+use super::rows::{opts, row};
 use super::walk::Walk;
+use super::{Carrier, DoubtKind, hole};
 
 /// What became of one command line.
 pub(super) enum Step {

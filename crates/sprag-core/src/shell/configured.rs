@@ -1,9 +1,7 @@
 //! Settings and variables whose value is a command: pagers, editors, transports, hooks.
 
-use super::Carrier;
-use super::DoubtKind;
-use super::hole;
 use super::walk::Walk;
+use super::{Carrier, DoubtKind, hole};
 
 /// Variables that hold a command for the program that finds them.
 const CODE: &[&str] = &[

@@ -2,15 +2,9 @@
 //! option, as a command of an editor or debugger, as a statement of a database client. The program
 //! itself stays what it is; the command is told beside it.
 
-use super::Carrier;
-use super::DoubtKind;
-use super::escapes;
-use super::hole;
-use super::options;
-use super::options::Options;
-use super::options::Split;
-use super::walk::Input;
-use super::walk::Walk;
+use super::options::{self, Options, Split};
+use super::walk::{Input, Walk};
+use super::{Carrier, DoubtKind, escapes, hole};
 
 /// Options whose value is a command.
 struct Row {

@@ -1,11 +1,9 @@
 //! Text that the shell itself takes for code: arithmetic goes on to evaluate the values of the
 //! variables it finds, and a subscript runs the substitutions in it, wherever the text came from.
 
-use super::Carrier;
-use super::DoubtKind;
-use super::hole;
-use super::hole::HOLE;
+use super::hole::{self, HOLE};
 use super::walk::Walk;
+use super::{Carrier, DoubtKind};
 
 /// Variables that name variables.
 const CHAIN: usize = 4;

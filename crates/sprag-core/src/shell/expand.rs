@@ -1,20 +1,11 @@
 //! From a raw word of the text to the words a program would be given: quotes, braces, `~`,
 //! variables and substitutions. Substitutions are walked on the way, because they run.
 
-use super::Carrier;
-use super::DoubtKind;
-use super::braces;
-use super::escapes;
-use super::escapes::Dialect;
-use super::hole;
-use super::hole::HOLE;
-use super::hole::MANY;
-use super::hole::NUMBER;
-use super::scan;
-use super::scan::Inside;
-use super::walk::Input;
-use super::walk::TEXT;
-use super::walk::Walk;
+use super::escapes::{self, Dialect};
+use super::hole::{self, HOLE, MANY, NUMBER};
+use super::scan::{self, Inside};
+use super::walk::{Input, TEXT, Walk};
+use super::{Carrier, DoubtKind, braces};
 
 /// Words that one word becomes, as with `$@`.
 const WORDS: usize = 4096;

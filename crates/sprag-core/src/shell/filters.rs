@@ -1,16 +1,10 @@
 //! What programs print, where it can be worked out: `echo`, `printf`, `cat`, `tee`, and decoders of
 //! literal text. Anything else prints what nobody knows.
 
-use super::escapes;
-use super::escapes::Dialect;
-use super::hole;
-use super::hole::HOLE;
-use super::hole::NUMBER;
-use super::options;
-use super::options::Options;
-use super::walk::Input;
-use super::walk::TEXT;
-use super::walk::Walk;
+use super::escapes::{self, Dialect};
+use super::hole::{self, HOLE, NUMBER};
+use super::options::{self, Options};
+use super::walk::{Input, TEXT, Walk};
 use crate::base64;
 
 /// `None` if the text is not of its kind.

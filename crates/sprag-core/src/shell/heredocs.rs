@@ -1,9 +1,7 @@
 //! How many heredocs the parser found. Heredocs are where shell parsers go wrong, and a wrong end
 //! turns data into code; so its reading is compared with our own scan, and disagreement is a doubt.
 
-use brush_parser::ast;
-use brush_parser::ast::CommandPrefixOrSuffixItem as Item;
-use brush_parser::ast::CompoundCommand as Compound;
+use brush_parser::ast::{self, CommandPrefixOrSuffixItem as Item, CompoundCommand as Compound};
 
 pub(super) fn count(program: &ast::Program) -> usize {
     program.complete_commands.iter().map(list).sum()

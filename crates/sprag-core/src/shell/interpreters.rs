@@ -1,17 +1,11 @@
 //! Code of other languages: which literal texts reach a call that starts a program or deletes
 //! files. A call with an unknown argument is a doubt; code without such calls runs nothing.
 
-use super::Carrier;
-use super::DoubtKind;
-use super::calls;
-use super::calls::Action;
-use super::hole;
-use super::lexer;
-use super::lexer::Language;
-use super::options;
-use super::options::Options;
-use super::walk::Input;
-use super::walk::Walk;
+use super::calls::{self, Action};
+use super::lexer::{self, Language};
+use super::options::{self, Options};
+use super::walk::{Input, Walk};
+use super::{Carrier, DoubtKind, hole};
 
 fn language(name: &str) -> Option<Language> {
     let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');

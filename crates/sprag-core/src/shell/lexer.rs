@@ -1,10 +1,8 @@
 //! Code of other languages as names, literal texts and marks: enough to see which literal reaches
 //! a call, without parsing any of the languages.
 
-use super::escapes;
-use super::escapes::Dialect;
-use super::hole;
-use super::hole::HOLE;
+use super::escapes::{self, Dialect};
+use super::hole::{self, HOLE};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Language {

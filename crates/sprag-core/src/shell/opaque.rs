@@ -1,8 +1,7 @@
 //! Programs whose code is in a file: looked into if the text at hand wrote it, a doubt otherwise.
 
-use super::DoubtKind;
-use super::hole;
 use super::walk::Walk;
+use super::{DoubtKind, hole};
 
 impl Walk {
     /// A script or target that runs code nobody has seen.

@@ -1,11 +1,8 @@
 //! Files and pipes that languages open in a way of their own: `print | "cmd"` of awk, `open` of Perl
 //! and Python.
 
-use super::calls::Action;
-use super::calls::Reader;
-use super::calls::one;
-use super::hole;
-use super::hole::HOLE;
+use super::calls::{Action, Reader, one};
+use super::hole::{self, HOLE};
 use super::lexer::Token;
 
 impl Reader<'_> {

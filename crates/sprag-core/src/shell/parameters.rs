@@ -1,11 +1,7 @@
 //! `$name` and `${…}`: what is known of a variable, with the operators that change it.
 
-use super::expand::Fields;
-use super::expand::Quoting;
-use super::hole;
-use super::hole::HOLE;
-use super::hole::MANY;
-use super::hole::NUMBER;
+use super::expand::{Fields, Quoting};
+use super::hole::{self, HOLE, MANY, NUMBER};
 use super::walk::Walk;
 
 /// What is known of a parameter.

@@ -1,11 +1,9 @@
 //! Paths that programs read and write, by a table of what their operands mean. Only what is plain
 //! from the words is told: a program not listed may still do either.
 
-use super::PathUse;
-use super::hole;
-use super::options;
-use super::options::Options;
+use super::options::{self, Options};
 use super::walk::Walk;
+use super::{PathUse, hole};
 
 /// Which operands.
 #[derive(Clone, Copy, PartialEq, Eq)]

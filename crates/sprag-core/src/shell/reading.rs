@@ -2,15 +2,10 @@
 //! running too long or failing on a number; the rest, and what it rejects, is split by our own
 //! means, which is a doubt.
 
-use brush_parser::Parser;
-use brush_parser::ParserOptions;
 use brush_parser::ast::Program;
+use brush_parser::{Parser, ParserOptions};
 
-use super::DoubtKind;
-use super::heredocs;
-use super::plain;
-use super::recover;
-use super::scan;
+use super::{DoubtKind, heredocs, plain, recover, scan};
 
 /// Nested `case` without a last `;;` doubles the parser's time at each level.
 const CASES: usize = 5;

@@ -2,11 +2,9 @@
 //! between operators, with quotes, substitutions and heredocs respected. It sees more commands than
 //! there are rather than fewer.
 
-use brush_parser::ast;
-use brush_parser::ast::CommandPrefixOrSuffixItem as Item;
+use brush_parser::ast::{self, CommandPrefixOrSuffixItem as Item};
 
-use super::scan;
-use super::scan::Inside;
+use super::scan::{self, Inside};
 
 /// The text as one flat list; a pipe stays a pipe, so that what is piped into a shell is seen.
 pub(super) fn split(text: &str) -> ast::Program {

@@ -1,16 +1,12 @@
 //! Redirections: where input comes from, where output goes, and the paths that are read and
 //! written by them. What a text writes to a file is remembered, because it may run it later.
 
-use brush_parser::ast;
-use brush_parser::ast::IoFileRedirectKind as Kind;
-use brush_parser::ast::IoFileRedirectTarget as Target;
+use brush_parser::ast::{self, IoFileRedirectKind as Kind, IoFileRedirectTarget as Target};
 
-use super::Carrier;
-use super::PathUse;
 use super::expand::Quoting;
 use super::hole::HOLE;
-use super::walk::Input;
-use super::walk::Walk;
+use super::walk::{Input, Walk};
+use super::{Carrier, PathUse};
 
 /// Where standard output goes instead.
 enum Sink<'a> {

@@ -1,13 +1,9 @@
 //! Carriers to another machine, container or terminal: the inner command has a host of its own.
 
-use super::Carrier;
-use super::Host;
 use super::carriers::Step;
-use super::hole;
-use super::options;
-use super::options::Options;
-use super::walk::Input;
-use super::walk::Walk;
+use super::options::{self, Options};
+use super::walk::{Input, Walk};
+use super::{Carrier, Host, hole};
 
 type Assigns = [(String, String)];
 

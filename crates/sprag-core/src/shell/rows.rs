@@ -1,7 +1,6 @@
 //! The table of carriers: how to step over what is a carrier's own.
 
-use super::options;
-use super::options::Options;
+use super::options::{self, Options};
 
 /// One carrier.
 #[derive(Clone, Copy)]

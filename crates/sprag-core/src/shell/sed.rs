@@ -1,14 +1,10 @@
 //! Scripts of `sed`, as far as they matter: `e` and the flag `e` of `s` run commands, `w` writes
 //! files. Everything else only has to be stepped over; what cannot be is a doubt.
 
-use super::Carrier;
-use super::DoubtKind;
-use super::hole;
-use super::hole::HOLE;
-use super::options;
-use super::options::Options;
-use super::walk::Input;
-use super::walk::Walk;
+use super::hole::{self, HOLE};
+use super::options::{self, Options};
+use super::walk::{Input, Walk};
+use super::{Carrier, DoubtKind};
 
 /// What a script does beside editing.
 #[derive(Debug, Default, PartialEq, Eq)]

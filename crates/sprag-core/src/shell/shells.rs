@@ -1,15 +1,11 @@
 //! Sinks where text becomes shell code: shells, `eval`, `source`, `trap`, `mapfile -C`, `at`, cron
 //! and makefiles from standard input.
 
-use super::Carrier;
-use super::DoubtKind;
 use super::carriers::Step;
-use super::hole;
-use super::options;
-use super::options::Options;
+use super::options::{self, Options};
 use super::state::Variable;
-use super::walk::Input;
-use super::walk::Walk;
+use super::walk::{Input, Walk};
+use super::{Carrier, DoubtKind, hole};
 
 type Assigns = [(String, String)];
 

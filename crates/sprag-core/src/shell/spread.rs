@@ -3,14 +3,9 @@
 
 use super::Carrier;
 use super::carriers::Step;
-use super::hole;
-use super::hole::HOLE;
-use super::hole::MANY;
-use super::options;
-use super::options::Options;
-use super::walk::Input;
-use super::walk::TEXT;
-use super::walk::Walk;
+use super::hole::{self, HOLE, MANY};
+use super::options::{self, Options};
+use super::walk::{Input, TEXT, Walk};
 
 /// Literal input items that are bound.
 const ITEMS: usize = 16;

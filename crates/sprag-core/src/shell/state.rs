@@ -2,18 +2,13 @@
 //! A subshell and a branch work on a copy, so this is cheap to clone while it is empty, as it
 //! mostly is.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use brush_parser::ast;
 
-use super::Place;
-use super::Start;
-use super::hole::HOLE;
-use super::hole::MANY;
-use super::hole::NUMBER;
-use super::hole::is_number;
+use super::hole::{HOLE, MANY, NUMBER, is_number};
+use super::{Place, Start};
 
 /// The longest path that can be used.
 const LONGEST: usize = 4096;

@@ -3,18 +3,11 @@
 
 use std::rc::Rc;
 
-use brush_parser::ast;
-use brush_parser::ast::CompoundCommand as Compound;
+use brush_parser::ast::{self, CompoundCommand as Compound};
 
-use super::Carrier;
-use super::DoubtKind;
-use super::hole;
 use super::state::Function;
-use super::walk::Input;
-use super::walk::LEVELS;
-use super::walk::TEXTS;
-use super::walk::TURNS;
-use super::walk::Walk;
+use super::walk::{Input, LEVELS, TEXTS, TURNS, Walk};
+use super::{Carrier, DoubtKind, hole};
 
 impl Walk {
     pub(super) fn list(&mut self, list: &ast::CompoundList) {

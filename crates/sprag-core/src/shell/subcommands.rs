@@ -1,13 +1,9 @@
 //! Programs with subcommands: options in front of a subcommand say where and how, not what, so they
 //! are dropped from the effective words. Git's own code carriers are here as well.
 
-use super::Carrier;
-use super::carriers;
-use super::configured;
-use super::hole;
-use super::options;
-use super::options::Options;
+use super::options::{self, Options};
 use super::walk::Walk;
+use super::{Carrier, carriers, configured, hole};
 
 struct Row {
     names: &'static [&'static str],

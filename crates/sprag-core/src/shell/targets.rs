@@ -2,8 +2,7 @@
 //! their own.
 
 use super::hole;
-use super::options;
-use super::options::Options;
+use super::options::{self, Options};
 use super::walk::Walk;
 
 /// What is written, not what is looked for: `-b` and `-s` take no value here.

@@ -6,11 +6,7 @@ mod forms;
 mod laws;
 mod words;
 
-use super::Command;
-use super::DoubtKind;
-use super::Script;
-use super::Start;
-use super::Word;
+use super::{Command, DoubtKind, Script, Start, Word};
 
 /// A hole is shown as `?`, unknown words as `?*`.
 fn shown(word: &Word) -> String {

@@ -6,19 +6,9 @@ use std::rc::Rc;
 
 use brush_parser::ast;
 
-use super::Carrier;
-use super::Command;
-use super::Doubt;
-use super::DoubtKind;
-use super::Host;
-use super::Place;
-use super::Script;
-use super::Start;
-use super::Word;
-use super::hole;
-use super::hole::HOLE;
-use super::reading;
+use super::hole::{self, HOLE};
 use super::state::State;
+use super::{Carrier, Command, Doubt, DoubtKind, Host, Place, Script, Start, Word, reading};
 use crate::text::Text;
 
 pub(super) const TEXT: usize = 64 * 1024;

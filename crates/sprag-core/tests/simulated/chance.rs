@@ -1,6 +1,7 @@
 //! Chance that is the same every time for the same seed.
 
 use serde_json::{Value, json};
+
 use sprag_core::plan::spec::Plan;
 
 pub struct Chance(u64);

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
+
 use sprag_core::plan::reconcile::{Action, reconcile};
 use sprag_core::plan::record::{Checking, Effect, Ended, Outcome, Recorded};
 use sprag_core::plan::run::Run;

@@ -1,10 +1,11 @@
+use serde_json::Value;
+
 use super::*;
 use crate::event::{Input, SessionId};
 use crate::fact::Facts;
 use crate::gates::Effect;
 use crate::memory::recall::{Became, Recalled};
 use crate::session::About;
-use serde_json::Value;
 
 const ID: &str = "0193ab12-3c4d-7abc-8def-0123456789ab";
 

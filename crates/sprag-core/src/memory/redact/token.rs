@@ -2,9 +2,8 @@
 
 use serde_json::Value;
 
-use crate::base64;
-
 use super::{Found, has_digit, is_token, is_word, run_end, starts_like, starts_word, whole_run};
+use crate::base64;
 
 /// What follows a prefix.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,7 @@
 //! The one relation between the states of a stage.
 
-use crate::text::Text;
-
 use super::{Case, Failure, Happened, Phase, Stage, Turn, Word, Work};
+use crate::text::Text;
 
 /// What became of a stage.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,7 +1,6 @@
 //! All pairs of states and happenings.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::moves::{Move, happenings, moves, work};
 use super::*;

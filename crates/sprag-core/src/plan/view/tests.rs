@@ -1,7 +1,6 @@
 use serde_json::json;
 
-use super::super::record::Effect;
-use super::super::record::{Ended, Outcome, Recorded, key};
+use super::super::record::{Effect, Ended, Outcome, Recorded, key};
 use super::super::seen::Context;
 use super::super::stage::{Case, Failure, Happened, Word};
 use super::super::testing::{commit, now, plan, start};

@@ -1,8 +1,7 @@
 //! Every row of the tables of carriers, and the paths programs use.
 
 use super::*;
-use crate::shell::Carrier;
-use crate::shell::Host;
+use crate::shell::{Carrier, Host};
 
 const X: &str = "gh issue close 1";
 

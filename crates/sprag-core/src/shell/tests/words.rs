@@ -1,8 +1,7 @@
 //! Words, variables, flow and what is data.
 
 use super::*;
-use crate::shell::Place;
-use crate::shell::Source;
+use crate::shell::{Place, Source};
 
 #[test]
 fn words_are_what_the_program_gets() {
