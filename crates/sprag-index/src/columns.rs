@@ -185,6 +185,7 @@ impl<'a> View<'a> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+
     use sprag_core::memory::usage::Change;
     use sprag_core::time::Timestamp;
 

@@ -8,7 +8,6 @@ use std::collections::HashSet;
 
 use crate::table::{Table, Vector, cosine};
 use crate::tokens;
-
 pub use guards::Differs;
 
 /// From here on the second is not worth keeping.

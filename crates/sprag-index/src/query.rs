@@ -7,11 +7,11 @@ use sprag_core::memory::learning::{Category, Scope};
 use sprag_core::time::Timestamp;
 
 use crate::bits::Bits;
-use crate::fuse::Around;
+use crate::fuse::{self, Around};
 use crate::segment::{Card, Section, Segment};
 use crate::table::{DIMS, Table, Vector};
 use crate::vectors::{self, SIGNS};
-use crate::{build, fuse, tokens};
+use crate::{build, tokens};
 
 mod best;
 mod files;

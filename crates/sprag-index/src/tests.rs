@@ -2,6 +2,7 @@
 //! are refused or read within their bounds.
 
 use proptest::prelude::*;
+
 use sprag_core::memory::document::{Document, Label};
 use sprag_core::memory::learning::{Category, Kind, Readers, Scope};
 use sprag_core::time::Timestamp;
