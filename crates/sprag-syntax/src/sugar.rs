@@ -6,7 +6,6 @@ mod rust;
 use crate::lang::Lang;
 use crate::symbol::Symbols;
 use crate::tree::{Id, Tree};
-
 pub(crate) use rust::{idle_blocks, idle_commas, is_std_macro};
 
 /// Removes the sugar among the children of a node that is about to be made. Gives the kind it is made with, `None`

@@ -7,7 +7,6 @@ mod source;
 
 use crate::lang::{Grammar, Lang};
 use crate::symbol::Sym;
-
 pub(crate) use source::{build, parse, read};
 
 pub(crate) type Id = u32;

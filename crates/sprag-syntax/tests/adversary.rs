@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use serde::Deserialize;
+
 use sprag_syntax::{Budget, Change, File, Verdict, classify};
 
 #[derive(Deserialize)]

@@ -20,7 +20,6 @@ use crate::lang::Lang;
 use crate::proof::{Proof, RULES, Side, Step};
 use crate::symbol::{QuickMap, Sym, Symbols};
 use crate::tree::{self, Tree};
-
 use canon::{Canon, Region, canon};
 use names::{Reach, Seen};
 use scope::Scopes;

@@ -8,15 +8,13 @@ mod spoken;
 
 use std::cell::OnceCell;
 
-use super::refused;
 use super::scope::{Scopes, Use};
-use super::{Loaded, Refused};
+use super::{Loaded, Refused, refused};
 use crate::check::canon::is_name;
 use crate::lang::Lang;
 use crate::proof::Side;
 use crate::symbol::{Sym, Symbols};
 use crate::tree::{Id, Tree};
-
 pub(crate) use imports::{resolves, takes_all};
 use readers::{Handed, Shape};
 pub(crate) use readers::{has_classes, is_spelled, lists_modules};

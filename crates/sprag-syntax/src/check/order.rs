@@ -7,7 +7,6 @@ use super::names::has_classes;
 use crate::lang::Lang;
 use crate::symbol::{QuickSet, Sym, Symbols};
 use crate::tree::{Id, Tree};
-
 use python::{
     Names, evaluated, is_inert, is_known_to, is_mangled, is_passed, is_sunder, looked_up, makes_classes,
 };

@@ -9,9 +9,8 @@ use super::{Id, MAX_DEPTH, Node, Tree};
 use crate::change::Reason;
 use crate::digest::sha256;
 use crate::lang::{Lang, grammar};
-use crate::literal;
-use crate::sugar;
 use crate::symbol::{Sym, Symbols};
+use crate::{literal, sugar};
 
 /// Reads a source; `left` is how many nodes may still be looked at.
 pub(crate) fn read(

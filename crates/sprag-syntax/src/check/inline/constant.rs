@@ -8,7 +8,6 @@ use super::super::scope::Use;
 use super::{Edit, Put, is_literal, is_special_place, runs_before};
 use crate::lang::Lang;
 use crate::tree::Id;
-
 use number::Typed;
 
 pub(super) fn plan(seen: &Seen<'_>, name: Id) -> Result<Edit, &'static str> {

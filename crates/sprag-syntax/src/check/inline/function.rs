@@ -10,7 +10,6 @@ use super::{Edit, Put, runs_before};
 use crate::lang::Lang;
 use crate::symbol::QuickMap;
 use crate::tree::Id;
-
 use body::{check_body, check_names, check_place, given};
 
 /// More calls are not looked at.
