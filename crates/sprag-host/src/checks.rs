@@ -2,12 +2,12 @@
 //! and a check during which the tree became another one has proved nothing about either.
 
 use std::ffi::OsStr;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
+use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
+
 use sprag_core::check::{Check, Outcome, Profile, Ran, Results, tail};
 use sprag_core::digest::Digest;
 use sprag_core::text::{Text, one_line};

@@ -2,10 +2,9 @@
 //! objects of trees nobody asks for any more, left-overs of killed processes, processes that are gone.
 //! Records are never dropped.
 
-use std::fs;
-use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
+use std::{fs, io};
 
 use sprag_core::event::SessionId;
 use sprag_core::log::{By, Record};

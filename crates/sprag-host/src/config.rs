@@ -7,22 +7,20 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
-use sprag_core::backends;
+use toml::{Table, Value};
+
 use sprag_core::breaker::Limits;
 use sprag_core::gates::Policies;
 use sprag_core::gates::review::template::Template;
 use sprag_core::memory::{decay, judge};
-use sprag_core::notify;
 use sprag_core::policy::{Policy, Retention, Section, sections};
-use sprag_core::terminal;
 use sprag_core::text::quoted;
-use toml::{Table, Value};
+use sprag_core::{backends, notify, terminal};
 
 use crate::disk::read_small;
 use crate::env::Env;
 use crate::places::Places;
 use crate::policy::Sourced;
-
 pub use keys::nearest;
 use keys::{guards, leaves, line_of, names, tighten_rule, tightens};
 

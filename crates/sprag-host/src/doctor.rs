@@ -9,19 +9,17 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+
 use sprag_core::time::Timestamp;
 use sprag_core::view::Sessions;
 
 use crate::clients::{CLIENTS, Can, Client, Support};
-use crate::config;
 use crate::disk::{Disk, RealDisk};
 use crate::env::Env;
 use crate::exec::{self, Ending, Run, on_path};
-use crate::inbox;
-use crate::install;
 use crate::places::Places;
-use crate::projections;
 use crate::store::Store;
+use crate::{config, inbox, install, projections};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {

@@ -1,12 +1,12 @@
 //! Finds out what the gates asked for, and nothing else.
 
 use std::collections::HashSet;
-use std::fs;
-use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
+use std::{fs, io};
 
 use memchr::memmem;
+
 use sprag_core::digest::Digest;
 use sprag_core::event::{Event, Input};
 use sprag_core::fact::{Changes, Closed, Conflict, Facts, Found, Mark, Needs, RoleMarks, Size};
@@ -19,31 +19,18 @@ use sprag_core::session::Session;
 use sprag_core::text::Text;
 use sprag_core::time::Timestamp;
 
-use crate::answers;
-use crate::claims;
 use crate::clients::CLIENTS;
 use crate::disk::{open_regular, read_small};
 use crate::env::Env;
 use crate::exec::{on_path, read_capped};
-use crate::git;
-use crate::guarded;
-use crate::intents;
-use crate::judge;
-use crate::keep;
 use crate::learnings::around;
 use crate::places::Places;
-use crate::projections;
-use crate::recall;
-use crate::records;
-use crate::staged;
-use crate::start;
 use crate::store::Store;
-use crate::trace;
-use crate::trackers;
-use crate::transcript;
-use crate::tree;
-use crate::verify;
 use crate::walk::World;
+use crate::{
+    answers, claims, git, guarded, intents, judge, keep, projections, recall, records, staged, start, trace,
+    trackers, transcript, tree, verify,
+};
 
 /// Bounds on looking for markers: work, not time, so that a verdict does not depend on the load.
 const FILES: usize = 2000;

@@ -2,11 +2,11 @@
 //! down. What was taken over before is known by where it came from.
 
 use std::collections::{HashMap, HashSet};
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use serde_json::json;
+
 use sprag_core::event::SessionId;
 use sprag_core::log::{By, Record};
 use sprag_core::memory::import::{Draft, Fate, Importer, Read, Source, Use, Used};
@@ -17,11 +17,9 @@ use sprag_core::text::{Text, one_line};
 use sprag_core::time::Timestamp;
 
 use crate::disk::{self, read_small};
-use crate::learnings;
-use crate::records;
-use crate::reports;
 use crate::store::Store;
 use crate::walk::World;
+use crate::{learnings, records, reports};
 
 /// Bytes of one file.
 const FILE: u64 = 16 * 1024 * 1024;

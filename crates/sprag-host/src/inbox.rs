@@ -5,21 +5,20 @@
 //! What lies there may have been put by anyone: a drop counts only for the session it names, only
 //! as what an agent may say anyway, and once.
 
-use std::fs;
-use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
+
 use sprag_core::event::{Report, SessionId};
 use sprag_core::time::Timestamp;
 
 use crate::disk::{self, Disk};
 use crate::env::Env;
 use crate::exec::read_capped;
-use crate::journal;
 use crate::places::Places;
-use crate::records;
+use crate::{journal, records};
 
 const MOST: usize = 64;
 /// Room for a submission of candidates, which is the longest thing an agent may say.

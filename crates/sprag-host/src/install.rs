@@ -2,15 +2,15 @@
 //! touched: comments, order and foreign hooks stay as they are. What a file was before is kept, so
 //! that a removal gives it back byte for byte as long as nobody else has changed it.
 
-use std::fs;
-use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstObject, CstRootNode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+
 use sprag_core::digest::Digest;
 
 use crate::clients::Client;

@@ -8,12 +8,12 @@ pub mod file;
 mod foreign;
 mod targets;
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
 use sprag_core::intent::{Bad, Ignored, Intent, IntentSet, Origin, Read, Standings};
 use sprag_core::log::By;
 use sprag_core::text::Text;
@@ -23,7 +23,6 @@ use crate::disk::{self, read_small};
 use crate::places::Places;
 use crate::walk::World;
 use crate::{keep, projections, records, reports};
-
 pub use around::context_of;
 pub use done::{Checked, check, is_passed};
 pub(crate) use fact::{look, strays};

@@ -6,16 +6,16 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
-use std::fs;
-use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use std::{fs, io};
 
 use memchr::{memchr_iter, memmem, memrchr_iter};
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
+
 use sprag_core::digest::Digest;
 use sprag_core::event::SessionId;
 use sprag_core::log::{self, Record};

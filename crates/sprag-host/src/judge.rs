@@ -9,12 +9,10 @@ use sprag_core::event::{Event, Input};
 use sprag_core::judge::{Answer, Judgement, Reliability, question};
 use sprag_core::text::{Text, one_line};
 
-use crate::disk;
 use crate::exec::{self, Ending, Ran};
 use crate::places::UserPlaces;
-use crate::projections;
-use crate::runs;
 use crate::walk::World;
+use crate::{disk, projections, runs};
 
 /// Bytes of an answer; a longer one is none.
 const ANSWER: usize = 16 * 1024;

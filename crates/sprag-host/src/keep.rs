@@ -19,6 +19,7 @@ use std::time::Duration;
 use rustix::fs::{AtFlags, Mode, OFlags};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
 use sprag_core::digest::Digest;
 use sprag_core::event::{Event, Input};
 use sprag_core::fact::Damage;
@@ -30,7 +31,6 @@ use crate::exec::read_capped;
 use crate::places::Places;
 use crate::store::lock_within;
 use crate::walk::World;
-
 pub use intents::rewritten;
 
 const FILE_BYTES: u64 = 256 * 1024;

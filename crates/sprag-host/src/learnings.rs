@@ -7,11 +7,10 @@ pub mod hand_in;
 pub mod render;
 pub mod share;
 
-use std::fs;
-use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use std::{fs, io};
 
 use sprag_core::digest::Digest;
 use sprag_core::log::Record;
@@ -19,14 +18,11 @@ use sprag_core::memory::fold::{Entry, Learnings};
 use sprag_core::memory::routing::{Place, place};
 use sprag_core::time::Timestamp;
 
-use crate::backends;
-use crate::disk;
 pub use crate::memory::ask::personal;
 use crate::places::Places;
-use crate::projections;
 use crate::store::{Store, files_with_ending, lock_within};
-use crate::trace;
 use crate::walk::World;
+use crate::{backends, disk, projections, trace};
 
 /// All that somebody at this place may know of.
 #[derive(Debug, Default)]

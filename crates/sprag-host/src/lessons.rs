@@ -4,18 +4,15 @@
 //! instructions by way of our records.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::io;
 use std::path::Path;
+use std::{fs, io};
 
 use sprag_core::event::SessionId;
 use sprag_core::log::Record;
 use sprag_core::memory::fold::Learnings;
-use sprag_core::memory::kinds;
-use sprag_core::memory::lesson;
 use sprag_core::memory::propose::Resolution;
 use sprag_core::memory::routing::is_for_all;
-use sprag_core::memory::union;
+use sprag_core::memory::{kinds, lesson, union};
 use sprag_core::text::Text;
 
 use crate::disk::{self, Disk, read_small};

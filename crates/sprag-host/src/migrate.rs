@@ -6,6 +6,7 @@ use std::io;
 use std::path::PathBuf;
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
+
 use sprag_core::log::{Record, VERSION};
 use sprag_core::time::Timestamp;
 

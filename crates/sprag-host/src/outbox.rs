@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use memchr::memmem;
 use serde::{Deserialize, Serialize};
+
 use sprag_core::log::Record;
 use sprag_core::time::Timestamp;
 use sprag_core::trace;

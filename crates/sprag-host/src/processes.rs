@@ -6,6 +6,7 @@ use std::fs;
 use std::os::unix::ffi::OsStringExt as _;
 
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
 use sprag_core::session::Process;
 
 /// A process and its parent.

@@ -8,6 +8,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+
 use sprag_core::event::SessionId;
 use sprag_core::log::{Projection, Record};
 use sprag_index::bytes::checksum;

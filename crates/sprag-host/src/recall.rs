@@ -22,9 +22,8 @@ use sprag_index::{query, table, tokens};
 use crate::learnings::evidence;
 use crate::memory::{Answer, Memory, Owner, Reach, Shown};
 use crate::places::Places;
-use crate::projections;
-use crate::trackers;
 use crate::walk::World;
+use crate::{projections, trackers};
 
 /// Bytes of a log that are read where the index is behind: somebody waits.
 const READ: u64 = 512 * 1024;

@@ -1,6 +1,7 @@
 //! Record ids, and the making of records: every one goes through redaction here.
 
 use serde_json::Value;
+
 use sprag_core::event::{Actor, Input, SessionId};
 use sprag_core::log::{By, Record};
 use sprag_core::memory::redact;

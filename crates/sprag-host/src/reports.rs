@@ -5,19 +5,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
+
 use sprag_core::event::{Actor, Event, Input, Presence, Report, SessionId};
 use sprag_core::log::Record;
 use sprag_core::time::Timestamp;
 use sprag_core::verdict::{Reason, Ruling};
+pub use sprag_core::view::REPORTER as CLIENT;
 
-use crate::backends;
-use crate::inbox;
-use crate::journal;
-use crate::records;
 use crate::store::Store;
 use crate::walk::{self, World};
-
-pub use sprag_core::view::REPORTER as CLIENT;
+use crate::{backends, inbox, journal, records};
 
 /// A session counts as live for this long after its last event.
 pub const LIVE_SECONDS: i64 = 30 * 60;

@@ -16,15 +16,12 @@ use sprag_core::verdict::Reason;
 
 use crate::clients::{Client, PROMPT};
 use crate::disk::{self, Disk};
-use crate::env;
 use crate::exec::{self, Ending};
-use crate::places;
-use crate::processes;
 use crate::reports::{self, Delivery, ReportError};
 use crate::runs::{self, Run, Task};
 use crate::store::Store;
 use crate::walk::World;
-use crate::{inbox, journal, judge, person, projections, records};
+use crate::{env, inbox, journal, judge, person, places, processes, projections, records};
 
 pub const TOKEN: &str = "SPRAG_REVIEW_TOKEN";
 /// The same once more: Codex keeps variables with `TOKEN` in their name from the commands it runs.

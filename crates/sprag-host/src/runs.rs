@@ -5,11 +5,11 @@
 //! The variable alone switches nothing off: it must name a run on record, whose process lives and is
 //! the one that, further up, started this hook.
 
-use std::fs;
-use std::io;
 use std::path::PathBuf;
+use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
+
 use sprag_core::digest::Digest;
 use sprag_core::event::SessionId;
 use sprag_core::gates::review::case::hash_of;
@@ -18,10 +18,8 @@ use sprag_core::text::Text;
 
 use crate::disk::{self, Disk, read_small};
 use crate::env::Env;
-use crate::person;
 use crate::places::UserPlaces;
-use crate::processes;
-use crate::records;
+use crate::{person, processes, records};
 
 pub const VARIABLE: &str = "SPRAG_RUN";
 

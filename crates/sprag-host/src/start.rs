@@ -13,21 +13,20 @@ pub(crate) mod tests;
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsStr;
-use std::fs;
-use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
+
 use sprag_core::event::SessionId;
 use sprag_core::text::Text;
 use sprag_core::time::Timestamp;
 
 use crate::disk::{self, Disk, open_regular, read_small};
-use crate::git;
-use crate::journal;
 use crate::places::Places;
 use crate::store::Store;
+use crate::{git, journal};
 use dirty::{Became, Entry};
 use status::Change;
 

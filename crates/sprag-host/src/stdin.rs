@@ -10,6 +10,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
 use sprag_core::tool::Whole;
 
 /// What is kept as it came.

@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, set_child_subreaper, setsid};
+
 use sprag_core::plan::exit::{By, Ended, Exit};
 use sprag_core::plan::sandbox::Wall;
 use sprag_core::plan::seen::{Seen, Trouble};
@@ -28,11 +29,9 @@ use sprag_core::text::Text;
 use crate::daemon::seam::{Caps, Lease, Local, Queue as _, Tenure};
 use crate::disk::Disk;
 use crate::env::{self, Env};
-use crate::person;
 use crate::places::{self, UserPlaces};
-use crate::processes;
 use crate::runs::{Run, Task};
-
+use crate::{person, processes};
 use agent::NoAgent;
 pub use agent::{become_agent, steps};
 use eyes::Eyes;

@@ -2,10 +2,9 @@
 //! that any hook can do it; asking starts a program, and is for after the reply.
 
 use std::ffi::OsStr;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use std::{fs, io};
 
 use sprag_core::digest::Digest;
 use sprag_core::policy::Name;

@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use sha2::{Digest as _, Sha256};
+
 use sprag_core::digest::Digest;
 use sprag_core::time::Timestamp;
 

@@ -9,12 +9,9 @@ use sprag_core::memory::fold::Learnings;
 use sprag_core::text::Text;
 use sprag_core::time::Timestamp;
 
-use crate::disk;
-use crate::learnings;
-use crate::projections;
-use crate::reports;
 use crate::store::Store;
 use crate::walk::World;
+use crate::{disk, learnings, projections, reports};
 
 mod decay;
 mod deliveries;

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::json;
+
 use sprag_core::decide::{self, Weight};
 use sprag_core::event::{Actor, Author, Event, EventKind, Input, Report};
 use sprag_core::fact::{Facts, Needs};

@@ -2,6 +2,7 @@
 //! depth, mass) is a mistake with its place, like any other.
 
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
+
 use sprag_core::written::{At, Name, Node, What};
 
 /// Levels within each other, and parts altogether.

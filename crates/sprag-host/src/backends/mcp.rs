@@ -12,10 +12,11 @@ use rmcp::service::{RoleClient, RunningService, serve_client};
 use rmcp::transport::async_rw::AsyncRwTransport;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use sprag_core::memory::learning::Learning;
-use sprag_core::text::{Text, one_line};
 use tokio::net::unix::pipe;
 use tokio::runtime::Runtime;
+
+use sprag_core::memory::learning::Learning;
+use sprag_core::text::{Text, one_line};
 
 use super::{Backend, Hit, Mirror, Site};
 use crate::exec::{self, Server};

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+
 use sprag_core::backends::{ACKED, Acked, Mirrored, Policy, is_shared};
 use sprag_core::digest::Digest;
 use sprag_core::log::Record;
@@ -22,10 +23,9 @@ use sprag_core::time::Timestamp;
 use crate::disk::Disk;
 use crate::env::Env;
 use crate::outbox::{self, Entry};
-use crate::projections;
-use crate::records;
 use crate::store::Store;
 use crate::walk::World;
+use crate::{projections, records};
 
 backends! {
     total_recall,

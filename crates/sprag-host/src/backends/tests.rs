@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+
 use sprag_core::event::SessionId;
 use sprag_core::memory::learning::Candidate;
 use sprag_core::text::Text;

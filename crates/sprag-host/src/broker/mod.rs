@@ -21,6 +21,7 @@ use rmcp::transport::Transport;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::{ErrorData, ServerHandler};
 use serde_json::{Map, Value};
+
 use sprag_core::event::SessionId;
 use sprag_core::text::{Text, quoted};
 use sprag_core::time::Timestamp;
@@ -30,7 +31,6 @@ use crate::env::{self, Env};
 use crate::places::Places;
 use crate::records;
 use crate::walk::World;
-
 pub use role::{Caller, Role};
 pub use tools::TOOLS;
 

@@ -4,6 +4,7 @@
 use std::io;
 
 use serde::{Deserialize, Serialize};
+
 use sprag_core::event::{Actor, SessionId};
 use sprag_core::log::Record;
 use sprag_core::memory::learning::{Learning, Readers, Scope};
@@ -203,6 +204,7 @@ fn role_of(actor: &Actor) -> Role {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+
     use sprag_core::log::By;
     use sprag_core::memory::learning::Candidate;
 

@@ -5,6 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+
 use sprag_core::event::SessionId;
 use sprag_core::gates::review::case::{hash_of, is_token};
 use sprag_core::time::Timestamp;

@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
+
 use sprag_core::event::{Answered, Report};
 use sprag_core::intent::Class;
 use sprag_core::memory::learning::{self, Category};
@@ -11,11 +12,9 @@ use sprag_core::text::Text;
 
 use super::role::{Right, Role};
 use super::{Desk, Said, find, words};
-use crate::intents;
 use crate::learnings::hand_in::{Hand, HandInError, hand_in};
-use crate::lessons;
-use crate::records;
 use crate::reports::{self, Delivery};
+use crate::{intents, lessons, records};
 
 pub struct Tool {
     pub name: &'static str,

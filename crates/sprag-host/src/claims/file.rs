@@ -7,6 +7,7 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
+
 use sprag_core::digest::Digest;
 use sprag_core::gates::stale::LARGE;
 use sprag_core::gates::stale::content::{Content, Short};

@@ -10,6 +10,7 @@ use std::path::Path;
 
 use memchr::memmem;
 use rustix::fs::{AtFlags, FileType, Mode as RawMode, OFlags};
+
 use sprag_core::event::{Input, SessionId};
 use sprag_core::gates::stale::Mode;
 use sprag_core::gates::stale::look::Guard;

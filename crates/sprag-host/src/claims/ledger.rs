@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
+
 use sprag_core::digest::Digest;
 use sprag_core::event::SessionId;
 use sprag_core::gates::stale::content::{Content, Short};

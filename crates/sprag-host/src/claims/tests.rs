@@ -6,11 +6,12 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
+use tempfile::TempDir;
+
 use sprag_core::fact::Needs;
 use sprag_core::text::Text;
 use sprag_core::time::Timestamp;
 use sprag_core::tool::Whole;
-use tempfile::TempDir;
 
 use super::*;
 use crate::clients::claude::TOOLS;

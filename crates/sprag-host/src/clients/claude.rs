@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
+
 use sprag_core::event::Presence;
 use sprag_core::tool::Effect::{Delegate, Exec, Net, Read, Write};
 use sprag_core::tool::Tool;

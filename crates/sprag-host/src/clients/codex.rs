@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+
 use sprag_core::event::{Event, Presence};
 use sprag_core::tool::Effect::{Delegate, Exec, Read, Write};
 use sprag_core::tool::{Tool, ToolCall};

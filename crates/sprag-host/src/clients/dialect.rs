@@ -5,6 +5,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+
 use sprag_core::event::{
     Actor, Author, Errand, Event, EventKind, Input, Presence, SessionId, Source, Stop, Waiting,
 };

@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+
 use sprag_core::event::{EventKind, Input, Presence};
 use sprag_core::verdict::Verdict;
 

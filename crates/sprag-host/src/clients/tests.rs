@@ -4,6 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
+
 use sprag_core::text::Text;
 use sprag_core::tool::Whole;
 use sprag_core::verdict::Rewrite;

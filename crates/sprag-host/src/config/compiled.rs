@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
+
 use sprag_core::gates::scope::Found;
 use sprag_core::policy::Policy;
 use sprag_core::rules::packs::PACKS;

@@ -1,8 +1,7 @@
 //! Changing one value in a configuration file, leaving its comments and order alone.
 
-use std::fs;
-use std::io;
 use std::path::Path;
+use std::{fs, io};
 
 use toml_edit::{DocumentMut, Item, Value};
 

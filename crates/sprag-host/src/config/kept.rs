@@ -12,6 +12,7 @@ use std::path::Path;
 use memchr::memmem;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+
 use sprag_core::rules::{Concern, Decision, RuleSet, Shard, Strictness};
 
 use super::Good;

@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use sprag_core::policy::{Tighten, sections};
 use toml::{Table, Value};
+
+use sprag_core::policy::{Tighten, sections};
 
 use super::Setting;
 

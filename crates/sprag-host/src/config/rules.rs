@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+
 use sprag_core::gates::review::policy::GatePattern;
 use sprag_core::policy::Name;
 use sprag_core::rules::packs::PACKS;

@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+
 use sprag_core::time::Timestamp;
 
 use crate::disk::{self, Disk, read_small};

@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+
 use sprag_core::event::{Event, Source};
 use sprag_core::plan::brief::{self, Told, Written};
 use sprag_core::plan::record::Brief;

@@ -1,9 +1,8 @@
 //! Beginning a run, or going on with one: who may, where the trunk starts, and which plan counts.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use sprag_core::plan::base;
 use sprag_core::plan::record::Recorded;
@@ -13,18 +12,15 @@ use sprag_core::plan::stage::{Commit, StageId};
 use sprag_core::plan::values::Branch;
 use sprag_core::text::Text;
 
-use super::behind;
-use super::confine;
 use super::jobs::Ground;
 use super::log::{self, Log};
-use super::notes;
 use super::reign::{self, Reign};
+use super::{behind, confine, notes};
 use crate::disk::{self, Disk};
-use crate::env;
 use crate::git::landing::{self, Refused, Swapped};
 use crate::places::Places;
-use crate::records;
 use crate::store::files_with_ending;
+use crate::{env, records};
 
 /// A run that may go on.
 pub struct Begun<'d> {

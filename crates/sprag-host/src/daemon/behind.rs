@@ -3,27 +3,25 @@
 
 use std::cell::OnceCell;
 use std::ffi::OsStr;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use std::{fs, io};
 
 use sprag_core::plan::checks::Walls;
 use sprag_core::plan::sandbox::{Bench, Choice, Confined, Reach, Wall, choose, choose_for_check};
 use sprag_core::plan::spec::{Cached, Client, Known, Sandbox};
 use sprag_core::plan::stage::Key;
 
-use super::clients::{self as launchers, environment};
-use super::confine;
+use super::clients::environment;
 use super::jobs::Ground;
-use crate::checks;
+use super::{clients as launchers, confine};
 use crate::disk::Disk;
 use crate::env::Env;
 use crate::exec::{self, Ran, Run};
-use crate::places;
 use crate::supervise::sandbox::{self, last_words, proxy};
 use crate::supervise::site::{Kept, Site};
 use crate::supervise::steps;
+use crate::{checks, places};
 
 /// Says that the walls are up before it becomes the command: how a wall ends that failed is not how a command ends.
 const SCRIPT: &str = "echo up >\"$0\" && exec \"$@\"";

@@ -2,9 +2,8 @@
 //! and terminals. Nothing goes that holds work which is on no branch of the user's; that is told of, with how to save it.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use sprag_core::plan::run::Run;
 use sprag_core::plan::stage::StageId;

@@ -1,9 +1,8 @@
 //! The walls of a stage's agent, with the paths of this machine put in: what has to be there is made, and what leads
 //! elsewhere by a link is refused.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use sprag_core::plan::sandbox::{Access, Choice, Confined, Grounds, Rule, Wall, choose, home_of};
 use sprag_core::plan::spec::{Cached, Caching, Client, Kind, Known, Plan, StageSpec};
@@ -14,11 +13,9 @@ use super::server::DOOR;
 use super::{handoffs, notes};
 use crate::disk::{self, Disk};
 use crate::env::Env;
-use crate::exec;
-use crate::journal;
-use crate::places;
 use crate::supervise::sandbox;
 use crate::supervise::site::{Site, Spawn};
+use crate::{exec, journal, places};
 
 /// What git is told behind walls: hooks are not there, and tidying up is not the agent's.
 const GIT: [(&str, &str); 3] =

@@ -1,8 +1,7 @@
 //! What a daemon says while nobody watches: lines in a file that never grows without bound.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use sprag_core::text::one_line;
 

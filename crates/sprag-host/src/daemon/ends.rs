@@ -13,10 +13,9 @@ use sprag_core::plan::world::{Alive, Session};
 
 use super::jobs::{site_of, worktree_of};
 use super::log::Log;
-use crate::env;
 use crate::git::{landing, proof};
-use crate::supervise;
 use crate::supervise::site::Probe;
+use crate::{env, supervise};
 
 /// An end, what follows from it, and what follows from that.
 const ROUNDS: usize = 8;

@@ -1,10 +1,9 @@
 //! A run as it goes on, for a screen that stays: every record is read once.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::fs;
-use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use sprag_core::plan::seen::Seen;
 use sprag_core::plan::stage::Key;

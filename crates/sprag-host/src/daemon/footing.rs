@@ -1,13 +1,11 @@
 //! Whether what a run stands on is still there. Somebody may delete a repository under its daemon; whoever goes on then
 //! writes records that nobody finds, and leaves agents behind that nobody knows of.
 
-use std::fs;
-use std::io;
 use std::mem::MaybeUninit;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;
-use std::thread;
+use std::{fs, io, thread};
 
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 

@@ -1,10 +1,9 @@
 //! Handoffs on the disk, numbered for each stage, and what we can say ourselves where an agent has said nothing: git
 //! knows what it committed and left, its notes what it thought, its journal what it read.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use std::{fs, io};
 
 use sprag_core::event::SessionId;
 use sprag_core::plan::brief::Told;
@@ -15,10 +14,9 @@ use sprag_core::text::Text;
 
 use crate::disk::{self, Disk};
 use crate::git::{self, landing};
-use crate::journal;
 use crate::store::{Store, lock_within};
 use crate::supervise::site::Site;
-use crate::yaml;
+use crate::{journal, yaml};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Handoffs of one stage: whoever writes more is in a loop.

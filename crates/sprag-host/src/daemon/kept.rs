@@ -7,6 +7,7 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+
 use sprag_core::digest::Digest;
 use sprag_core::plan::view::{Board, Row};
 use sprag_core::session::Process;

@@ -14,10 +14,9 @@ use sprag_core::written::{Node, What};
 use crate::disk::{self, Disk};
 use crate::env::Env;
 use crate::places::Places;
-use crate::recall;
 use crate::store::files_with_ending;
 use crate::walk::World;
-use crate::yaml;
+use crate::{recall, yaml};
 
 /// Where skills are kept.
 const SKILLS: [&str; 2] = [".claude/skills", ".agents/skills"];

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Deserialize;
+
 use sprag_core::plan::record::Recorded;
 use sprag_core::plan::run::Run;
 use sprag_core::plan::timed::Timed;

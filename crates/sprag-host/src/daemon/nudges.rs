@@ -1,9 +1,8 @@
 //! Words for an agent at work: a file each, in the folder of its stage, until a hook of the agent hands it over. The agent
 //! can write to that folder, so nothing in it is opened that could be a link.
 
-use std::fs;
-use std::io;
 use std::path::Path;
+use std::{fs, io};
 
 use sprag_core::plan::stage::Key;
 use sprag_core::text::Text;

@@ -5,17 +5,16 @@ use std::io;
 use std::path::Path;
 
 use rustix::process::Signal;
+
 use sprag_core::plan::record::{Because, Effect, Outcome, Recorded};
 use sprag_core::plan::stage::{Key, StageId};
 use sprag_core::text::Text;
 
-use super::begin;
-use super::ends;
 use super::jobs::site_of;
 use super::log::{self, Log};
-use super::reign;
 use super::wire::Stopping;
 use super::words::Unsaid;
+use super::{begin, ends, reign};
 use crate::disk::Disk;
 use crate::processes;
 use crate::supervise::site::{Probe, Word};

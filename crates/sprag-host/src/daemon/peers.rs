@@ -1,16 +1,14 @@
 //! Who is at the other end of a socket. Whatever it shows, a process below a supervisor is the agent of that session:
 //! the kernel says which process it is, and all that an agent starts stays below its supervisor.
 
-use std::fs;
-use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::{fs, io};
 
 use sprag_core::session::Process;
 
-use crate::disk;
-use crate::processes;
 use crate::supervise::VARIABLE;
+use crate::{disk, processes};
 
 /// More than any process is deep.
 const DEPTH: usize = 64;

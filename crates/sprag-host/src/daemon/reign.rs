@@ -9,9 +9,8 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 
 use crate::disk::{self, Disk};
-use crate::exec;
-use crate::processes;
 use crate::store::lock_within;
+use crate::{exec, processes};
 
 /// Held for as long as this daemon lives.
 #[derive(Debug)]

@@ -1,21 +1,18 @@
 //! What runs that were cut short have left behind, and clearing it away. Nothing is touched while a daemon rules, and
 //! nothing that holds somebody's work.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use sprag_core::session::Process;
 
-use super::begin;
-use super::reign;
 use super::server::socket;
+use super::{begin, reign};
 use crate::disk::{self, Disk};
 use crate::git::landing::{self, Refused, Swapped};
 use crate::git::worktrees;
-use crate::processes;
-use crate::supervise;
 use crate::supervise::site::{Probe, Site};
+use crate::{processes, supervise};
 
 /// One thing that is not as it should be.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,13 +2,13 @@
 //! that happens by itself. It waits for what happens and looks at nothing in between.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel};
-use std::thread;
 use std::time::Duration;
+use std::{io, thread};
 
 use rustix::process::Signal;
+
 use sprag_core::plan::liveness::Liveness;
 use sprag_core::plan::probe::Found;
 use sprag_core::plan::reconcile::{Action, reconcile};
@@ -34,10 +34,8 @@ use super::wire::{Reply, Stopping};
 use super::words::{self, Ask, Asked};
 use super::{ends, look, server, signals};
 use crate::disk::RealDisk;
-use crate::env;
-use crate::processes;
-use crate::supervise;
 use crate::supervise::site::{self, Probe, Site};
+use crate::{env, processes, supervise};
 
 /// How often everything is looked at although nothing was heard.
 const SWEEP: Duration = Duration::from_secs(30);

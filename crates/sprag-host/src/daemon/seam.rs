@@ -16,7 +16,6 @@ use sprag_core::plan::record::Recorded;
 use sprag_core::time::Timestamp;
 
 use crate::supervise::site::{Probe, Spawn};
-
 pub use local::{Held, Local};
 
 /// A place in a log: where a record ends. A later one is larger, and nothing else follows from it.

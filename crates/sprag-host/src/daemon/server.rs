@@ -15,6 +15,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{Mode, OFlags};
+
 use sprag_core::plan::said::{Role, Said, Speaker};
 use sprag_core::plan::spec::Plan;
 use sprag_core::plan::stage::{Key, StageId};
@@ -24,11 +25,11 @@ use super::board::{self, Board};
 use super::jobs::Ground;
 use super::peers::{self, Peer};
 use super::runner::News;
-use super::tasks::Checking;
+use super::tasks::{self, Checking};
 use super::tokens::Tokens;
 use super::wire::{self, Reply, Request, Topic, Unheard};
 use super::words::{Ask, Asked};
-use super::{begin, log, tasks};
+use super::{begin, log};
 use crate::disk::{Disk as _, RealDisk};
 use crate::env::Env;
 

@@ -11,11 +11,10 @@ use sprag_core::plan::values::Slug;
 use sprag_core::plan::verify::{self, What};
 use sprag_core::text::Text;
 
-use super::begin;
 use super::behind::{Behind, Of};
 use super::jobs::Ground;
-use super::log;
 use super::verification::{self, Place};
+use super::{begin, log};
 use crate::disk::Disk;
 use crate::env;
 

@@ -223,6 +223,7 @@ mod tests {
     use std::fs;
 
     use serde_json::{Value, json};
+
     use sprag_core::plan::spec::{Confine, Network};
     use sprag_core::plan::stage::Key;
 

@@ -4,10 +4,9 @@
 mod tests;
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use std::{fs, io};
 
 use sprag_core::plan::seen::Seen;
 use sprag_core::plan::stage::Key;
@@ -16,8 +15,9 @@ use sprag_core::session::Process;
 use sprag_core::time::Timestamp;
 
 use super::jobs::site_of;
+use super::kept as board;
+use super::kept::Covers;
 pub use super::kept::Want;
-use super::kept::{self as board, Covers};
 use super::log::{self, Log};
 use crate::disk::RealDisk;
 use crate::processes;

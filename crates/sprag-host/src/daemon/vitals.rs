@@ -10,10 +10,9 @@ use sprag_core::plan::seen::Seen;
 use sprag_core::plan::stage::Key;
 use sprag_core::time::Timestamp;
 
-use crate::processes;
-use crate::supervise;
 use crate::supervise::site::Site;
 use crate::supervise::watch::Screen;
+use crate::{processes, supervise};
 
 /// Seconds between two looks at one agent: less shows nothing new.
 const PACE: i64 = 10;

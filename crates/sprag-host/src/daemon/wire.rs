@@ -7,6 +7,7 @@ use std::io::{self, Read, Write};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
 use sprag_core::plan::said::{Role, Said};
 
 /// The largest message; none of ours comes near it.

@@ -12,11 +12,9 @@ use sprag_core::plan::said::{Role, Said, Speaker, Unmeant, hear};
 use sprag_core::plan::spec::Plan;
 use sprag_core::plan::stage::{Case, Phase, Stage, StageId};
 
-use super::begin;
-use super::ends;
 use super::log::Log;
-use super::reign;
 use super::wire::{Reply, Stopping, Verdict};
+use super::{begin, ends, reign};
 use crate::disk::Disk;
 
 /// Something that is asked of the loop, and where it answers.

@@ -10,8 +10,7 @@ use std::time::Duration;
 
 use super::landing::{Refused, refused};
 use super::{Question, ask, index};
-use crate::disk;
-use crate::places;
+use crate::{disk, places};
 
 /// Each of these files is a line.
 const LINE: u64 = 4096;

@@ -1,10 +1,9 @@
 //! Git's `post-rewrite` hook of one clone, for those who want commits followed by name when they are amended
 //! or rebased. One that somebody else wrote is left alone: it would have to share its input with ours.
 
-use std::fs;
-use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use sprag_core::text::shell_word;
 

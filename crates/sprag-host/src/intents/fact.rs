@@ -15,9 +15,8 @@ use sprag_core::time::Timestamp;
 use super::Loaded;
 use super::targets::targets;
 use crate::env::Env;
-use crate::guarded;
 use crate::walk::World;
-use crate::{git, journal, projections, reports, tree};
+use crate::{git, guarded, journal, projections, reports, tree};
 
 /// File times come from a clock that ticks coarsely.
 const SLACK_MILLIS: i64 = 20;

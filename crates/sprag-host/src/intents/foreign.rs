@@ -5,6 +5,7 @@ use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 use serde::Deserialize;
+
 use sprag_core::intent::Earlier;
 use sprag_core::text::Text;
 

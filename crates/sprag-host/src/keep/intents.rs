@@ -1,13 +1,13 @@
 //! The files of intents among those that are kept. They say what agents may change, so a program that an agent
 //! has written must not leave them in any other form: neither rewritten, nor gone, nor in another's place.
 
-use std::fs;
-use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use std::{fs, io};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+
 use sprag_core::event::{Event, Input};
 use sprag_core::fact::Damage;
 use sprag_core::gates::scope;

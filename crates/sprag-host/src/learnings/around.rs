@@ -21,12 +21,11 @@ use sprag_index::table;
 
 use crate::disk::open_regular;
 use crate::exec::read_capped;
-use crate::git;
 use crate::learnings::{self, evidence};
 use crate::memory::{Answer, Memory, Owner, Reach, Shown};
-use crate::projections;
 use crate::store::Store;
 use crate::walk::World;
+use crate::{git, projections};
 
 /// Learnings each candidate is compared with, the most promising first.
 const HITS: usize = 20;

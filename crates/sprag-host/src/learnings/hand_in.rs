@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use serde_json::{Value, json};
+
 use sprag_core::event::{Actor, Report, SessionId};
 use sprag_core::log::Record;
 use sprag_core::memory::kinds::{self, Done, Rejection, Resembles};
@@ -14,10 +15,9 @@ use sprag_core::memory::redact;
 use sprag_core::text::{Text, one_line};
 use sprag_core::time::Timestamp;
 
-use crate::learnings;
-use crate::records;
 use crate::reports::{self, Delivery, ReportError, Told};
 use crate::walk::World;
+use crate::{learnings, records};
 
 /// Who hands in, where and when.
 pub struct Hand<'a> {

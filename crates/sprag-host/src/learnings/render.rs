@@ -2,11 +2,11 @@
 //! made from the log and can be made again; files are replaced whole, and only if they change.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::io;
 use std::path::Path;
+use std::{fs, io};
 
 use serde_json::json;
+
 use sprag_core::digest::Digest;
 use sprag_core::log::Record;
 use sprag_core::memory::fold::{Entry, Learnings};

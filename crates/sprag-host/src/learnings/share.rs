@@ -8,6 +8,7 @@ use std::io::{self, Read as _, Seek as _};
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
+
 use sprag_core::log::{self, Record};
 use sprag_core::memory::kinds;
 use sprag_core::memory::learning::Learning;

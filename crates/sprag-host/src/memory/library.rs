@@ -11,11 +11,10 @@ use sprag_core::log::Record;
 use sprag_core::memory::learning::Status;
 use sprag_core::memory::usage::{ROW, Uses};
 use sprag_index::bits::Bits;
-use sprag_index::build;
 use sprag_index::columns::{Row, View};
 use sprag_index::query::{self, Corpus, Shelf};
 use sprag_index::segment::{Card, SECTIONS, Section, Segment};
-use sprag_index::table;
+use sprag_index::{build, table};
 
 use super::manifest::{self, Manifest};
 use super::mapped::Mapped;

@@ -1,11 +1,11 @@
 //! Texts that are loaded to be searched: a line of JSON becomes a record of the log.
 
 use std::collections::HashMap;
-use std::io;
 use std::path::{Path, PathBuf};
-use std::thread;
+use std::{io, thread};
 
 use serde_json::{Value, json};
+
 use sprag_core::log::{self, Record};
 use sprag_core::memory::document::{self, Loaded};
 use sprag_core::memory::{kinds, redact};

@@ -10,9 +10,8 @@ use std::path::{Path, PathBuf};
 use sprag_core::memory::usage::Uses;
 use sprag_index::bytes::checksum;
 use sprag_index::columns::{Columns, Row, View};
-use sprag_index::merge;
 use sprag_index::segment::Segment;
-use sprag_index::table;
+use sprag_index::{merge, table};
 
 use super::library::{Behind, Index};
 use super::manifest::{self, Manifest, Piece};

@@ -5,8 +5,8 @@ use std::io;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use sprag_index::segment;
-use sprag_index::table;
+
+use sprag_index::{segment, table};
 
 use super::sources::Covered;
 use crate::disk::{self, Disk, read_small};

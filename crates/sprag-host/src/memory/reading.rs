@@ -2,14 +2,12 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io;
 use std::os::unix::fs::FileExt as _;
-use std::thread;
+use std::{io, thread};
 
 use sprag_index::build::{self, Draft};
-use sprag_index::merge;
 use sprag_index::segment::Segment;
-use sprag_index::table;
+use sprag_index::{merge, table};
 
 use super::library::Index;
 use super::sources::{self, Covered, Event, Said, Source};

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+
 use sprag_core::log::Record;
 use sprag_core::memory::document::{Document, Loaded};
 use sprag_core::memory::kinds;

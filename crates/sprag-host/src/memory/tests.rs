@@ -4,6 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use serde_json::json;
+
 use sprag_core::log::{self, Record};
 use sprag_core::memory::kinds;
 use sprag_core::time::Timestamp;

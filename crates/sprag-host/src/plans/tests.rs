@@ -1,6 +1,7 @@
 //! Plans read from text: good ones, and everything that can be wrong with one, each by its place and its rule.
 
 use proptest::prelude::*;
+
 use sprag_core::intent::{IntentSet, Origin};
 use sprag_core::plan::checks::{Cache, Stderr};
 use sprag_core::plan::problem::{Code, Weight};

@@ -2,13 +2,13 @@
 //! of them as a rule file of ours.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use toml::Value;
 
 use sprag_core::rules::import::{self, Files, Import, Importer, Owner, Skipped, Source};
 use sprag_core::rules::{Decision, Rule, RuleFile};
-use toml::Value;
 
 use crate::disk::{self, Disk, read_small};
 use crate::env::Env;

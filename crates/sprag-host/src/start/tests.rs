@@ -7,9 +7,10 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use tempfile::TempDir;
+
 use sprag_core::event::SessionId;
 use sprag_core::session::Session;
-use tempfile::TempDir;
 
 use super::*;
 use crate::clean::{self, Swept};

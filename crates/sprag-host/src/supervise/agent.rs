@@ -15,8 +15,7 @@ use super::site::{Site, Spawn};
 use super::watch::Screen;
 use super::{VARIABLE, sandbox};
 use crate::env::Env;
-use crate::exec;
-use crate::runs;
+use crate::{exec, runs};
 
 /// The flag by which our program is told to become an agent.
 const AS_AGENT: &str = "--as-agent-of";

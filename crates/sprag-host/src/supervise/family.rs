@@ -4,6 +4,7 @@
 use std::io;
 
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process_group, wait, waitpid};
+
 use sprag_core::plan::exit::Ended;
 
 use super::VARIABLE;

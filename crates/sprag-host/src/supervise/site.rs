@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+
 use sprag_core::plan::exit::Exit;
 use sprag_core::plan::sandbox::Confined;
 use sprag_core::plan::seen::Seen;

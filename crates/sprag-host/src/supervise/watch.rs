@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+
 use sprag_core::plan::budget::Left;
 use sprag_core::plan::seen::{Context, Seen, Spent};
 use sprag_core::plan::spec::Stream;

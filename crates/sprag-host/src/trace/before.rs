@@ -2,6 +2,7 @@
 //! back, or else the file is taken to have been as it was last seen, or as the commit has it.
 
 use serde_json::Value;
+
 use sprag_core::tool::ToolCall;
 use sprag_core::trace::open::Pending;
 

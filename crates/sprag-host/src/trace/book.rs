@@ -11,6 +11,7 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+
 use sprag_core::log::Record;
 use sprag_core::trace::Sum;
 use sprag_core::trace::chain::{self, Book, Heads};

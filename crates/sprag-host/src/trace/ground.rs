@@ -10,9 +10,9 @@ use sprag_core::session::Session;
 use sprag_core::text::Text;
 use sprag_core::trace::{Contributor, Source, Stage, Trace, Verdict};
 
-use super::judge::Around;
+use super::judge::{self, Around};
+use super::kept;
 use super::state::{self, State};
-use super::{judge, kept};
 use crate::git::names::Tree;
 use crate::store::Store;
 use crate::transcript;

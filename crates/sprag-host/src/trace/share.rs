@@ -2,13 +2,11 @@
 //! holds in the file too. Every version of the file that is ever committed begins as the one before did.
 
 use std::collections::HashSet;
-use std::fs;
-use std::io;
 use std::path::Path;
+use std::{fs, io};
 
 use sprag_core::log::Record;
-use sprag_core::trace::FINAL;
-use sprag_core::trace::chain;
+use sprag_core::trace::{FINAL, chain};
 
 use crate::disk::Disk;
 use crate::journal::lines_of;

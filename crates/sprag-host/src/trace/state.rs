@@ -8,8 +8,8 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
-use sprag_core::trace::blocks;
-use sprag_core::trace::{File, Form, Sum};
+
+use sprag_core::trace::{File, Form, Sum, blocks};
 
 use crate::disk::open_regular;
 use crate::exec::read_capped;

@@ -21,8 +21,7 @@ use super::times::{SLACK_MILLIS, Times, changed_at};
 use super::{commit, judge, kept, open};
 use crate::git::blobs;
 use crate::git::names::Tree;
-use crate::start;
-use crate::tree;
+use crate::{start, tree};
 
 /// Bytes of all files that are read.
 const BYTES: usize = 64 * 1024 * 1024;

@@ -9,8 +9,7 @@ use sprag_core::log::Record;
 use sprag_core::shell::{Command, Script, Start, Word};
 
 use super::ground::Ground;
-use crate::journal;
-use crate::projections;
+use crate::{journal, projections};
 
 /// When commands of the session ran, and when it did anything at all.
 pub struct Times {

@@ -3,8 +3,8 @@
 use std::io;
 
 use serde_json::json;
-use sprag_core::memory::decay;
-use sprag_core::memory::kinds;
+
+use sprag_core::memory::{decay, kinds};
 use sprag_core::text::one_line;
 use sprag_core::time::Timestamp;
 

@@ -3,6 +3,7 @@
 use std::io;
 
 use serde_json::json;
+
 use sprag_core::event::EventKind;
 use sprag_core::log::Record;
 use sprag_core::memory::exposure::{Ending, Exposures, LOST_SECONDS};
@@ -11,11 +12,8 @@ use sprag_core::text::one_line;
 use sprag_core::time::Timestamp;
 
 use super::{Done, Mode, Step, When, by};
-use crate::disk;
-use crate::journal;
-use crate::projections;
-use crate::records;
 use crate::walk::World;
+use crate::{disk, journal, projections, records};
 
 pub const STEP: Step =
     Step { name: "lost", about: "sessions settled whose end was lost", when: When::Daily, run };

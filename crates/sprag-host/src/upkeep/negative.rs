@@ -4,6 +4,7 @@
 use std::io;
 
 use serde_json::json;
+
 use sprag_core::memory::kinds;
 use sprag_core::memory::learning::Status;
 use sprag_core::memory::negative::{self, Standing, caveat};

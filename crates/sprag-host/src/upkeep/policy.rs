@@ -3,13 +3,13 @@
 use std::io;
 
 use serde_json::json;
+
 use sprag_core::memory::policy::{Feedback, POLICY, Version, Versions};
 use sprag_core::time::Timestamp;
 
 use super::{Done, Mode, Step, When, by};
-use crate::projections;
-use crate::records;
 use crate::walk::World;
+use crate::{projections, records};
 
 pub const STEP: Step =
     Step { name: "policy", about: "floors moved by what was judged", when: When::Daily, run };

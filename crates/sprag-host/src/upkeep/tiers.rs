@@ -5,16 +5,16 @@ use std::io::{self, BufRead as _, BufReader, Seek as _, SeekFrom};
 use std::path::Path;
 
 use serde_json::json;
+
 use sprag_core::log::Record;
 use sprag_core::memory::tiers::{Cursor, HOT_DAYS, SUMMARY, Summaries, Summary, day};
 use sprag_core::text::Text;
 use sprag_core::time::Timestamp;
 
 use super::{Done, Mode, Step, When, by};
-use crate::disk;
 use crate::projections::{self, each_line, id_of};
-use crate::records;
 use crate::walk::World;
+use crate::{disk, records};
 
 pub const STEP: Step =
     Step { name: "tiers", about: "old records told in summaries", when: When::Always, run };

@@ -1,6 +1,7 @@
 //! What is written down of an event: what was asked, and what came of it.
 
 use serde_json::{Value, json};
+
 use sprag_core::event::{Author, Event, Input, Report, Source, Waiting};
 use sprag_core::log::Record;
 use sprag_core::memory::redact;

@@ -6,10 +6,8 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use crate::clients::Client;
-use crate::disk;
-use crate::doctor;
 use crate::env::Env;
-use crate::install;
+use crate::{disk, doctor, install};
 
 /// Longer than any settings file.
 const BYTES: u64 = 1024 * 1024;

@@ -5,10 +5,9 @@ use std::path::Path;
 use sprag_core::plan::spec::Known;
 
 use super::find;
-use crate::clients;
 use crate::doctor::{self, Trust};
 use crate::env::Env;
-use crate::exec;
+use crate::{clients, exec};
 
 /// Why it is not given one.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,25 +6,21 @@ use sprag_core::plan::budget::{self, Left};
 use sprag_core::plan::exit::Exit;
 use sprag_core::plan::record::Outcome;
 use sprag_core::plan::sandbox::Choice;
-use sprag_core::plan::spans;
 use sprag_core::plan::spec::{Budget, Client, Kind, Known, Mode, StageSpec, Stream};
 use sprag_core::plan::stage::{Failure, StageId};
-use sprag_core::plan::stream;
 use sprag_core::plan::values::Label;
+use sprag_core::plan::{spans, stream};
 use sprag_core::text::Text;
 
-use super::super::clients::{self as launchers, Governed, Order, Prompt, Walls, environment, hooks, trust};
+use super::super::clients::{Governed, Order, Prompt, Walls, environment, hooks, trust};
 use super::super::seam::{Offered, Queue as _};
-use super::super::{confine, surroundings, tmux};
+use super::super::{clients as launchers, confine, surroundings, tmux};
 use super::{Job, Wrong, failed};
-use crate::clients;
 use crate::disk::{self, Disk};
 use crate::env::{self, Env};
-use crate::exec;
-use crate::places;
-use crate::records;
 use crate::supervise::site::{Probe, Site, Spawn};
 use crate::supervise::watch::{Allowance, Screen, Talk, Watch};
+use crate::{clients, exec, places, records};
 
 /// How long an agent may take where nothing is said.
 const DAY: u64 = 86_400;

@@ -10,9 +10,8 @@ use sprag_core::plan::verify::{self, What};
 use sprag_core::plan::world::Target;
 use sprag_core::text::{Text, quoted};
 
-use super::super::look;
 use super::super::protected::Sides;
-use super::super::verification;
+use super::super::{look, verification};
 use super::claim::Whose;
 use super::{Ground, Job, Wrong};
 use crate::disk::Disk;

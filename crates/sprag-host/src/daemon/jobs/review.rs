@@ -8,6 +8,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
 use sprag_core::digest::Digest;
 use sprag_core::event::{Decided, ReviewWord, SessionId};
 use sprag_core::memory::redact;
@@ -25,16 +26,15 @@ use super::super::behind::{Behind, Of, Order, Reader};
 use super::super::clients as launchers;
 use super::queue::clear;
 use super::{Job, Wrong, failed};
-use crate::clients;
 use crate::disk::{self, Disk};
 use crate::env::{self, Env};
 use crate::exec::{self, Ending, Ran};
 use crate::git::{landing, worktrees};
 use crate::places::{self, UserPlaces};
-use crate::records;
 use crate::review::{self, Work};
 use crate::runs::{self, Task};
 use crate::supervise::sandbox::last_words;
+use crate::{clients, records};
 
 /// How long a reviewer may take.
 const DEADLINE: Duration = Duration::from_secs(600);

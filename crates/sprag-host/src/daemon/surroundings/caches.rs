@@ -7,6 +7,7 @@ use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _, symlink};
 use std::path::{Component, Path, PathBuf};
 
 use rustix::io::Errno;
+
 use sprag_core::plan::spec::{Cached, Caching};
 use sprag_core::plan::values::RelPath;
 

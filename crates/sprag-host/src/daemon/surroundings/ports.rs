@@ -1,11 +1,10 @@
 //! Ports of a stage: a block of ten that no other stage of this machine has, and that nobody listened on when it was
 //! taken. A lease is a file named by its first port that says whose it is: a worktree, for as long as that is there.
 
-use std::fs;
-use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
 use std::time::Duration;
+use std::{fs, io};
 
 use crate::disk::{self, Disk};
 use crate::store::lock_within;

@@ -2,6 +2,7 @@ use std::fs::OpenOptions;
 use std::io::Write as _;
 
 use serde_json::{Value, json};
+
 use sprag_core::plan::record::{Effect, Outcome, Recorded, key};
 use sprag_core::plan::seen::Used;
 use sprag_core::plan::stage::{Commit, StageId};

@@ -1,15 +1,15 @@
 //! Walls by Landlock: the kernel lets the agent, and all it starts, do what was named and nothing else. It only knows
 //! what is allowed, so a place of which a part is hidden is allowed piece by piece, as it is when the agent starts.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use landlock::{
     ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, NetPort, Ruleset,
     RulesetAttr as _, RulesetCreatedAttr as _, RulesetStatus, Scope, path_beneath_rules,
 };
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
+
 use sprag_core::plan::sandbox::{Access, Can, Confined, Rule};
 
 use super::{Placed, kind_of};

@@ -9,7 +9,8 @@ use sprag_core::trace::anchor::hunks::{self, FileDiff};
 
 use crate::disk::open_regular;
 use crate::exec::read_capped;
-use crate::git::history::{self as git, At, Blamed, Commit, Walk};
+use crate::git::history as git;
+use crate::git::history::{At, Blamed, Commit, Walk};
 use crate::places::Places;
 
 /// The name of what no commit has.

@@ -6,6 +6,7 @@ use std::io;
 
 use serde::Deserialize;
 use serde_json::json;
+
 use sprag_core::log::Record;
 use sprag_core::time::Timestamp;
 

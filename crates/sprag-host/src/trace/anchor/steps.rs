@@ -5,13 +5,11 @@ use std::rc::Rc;
 
 use sprag_core::trace::anchor::anchors::{LEAST, Said};
 use sprag_core::trace::anchor::hunks::FileDiff;
-use sprag_core::trace::anchor::reformat;
 use sprag_core::trace::anchor::runs::{Carried, Run, Tie, carry, runs};
 use sprag_core::trace::anchor::telling::{self, LETTERS, bare, is_telling, letters};
 use sprag_core::trace::anchor::windows::windows;
-use sprag_core::trace::anchor::{How, Lost};
-use sprag_core::trace::blocks;
-use sprag_core::trace::{Stage, Sum};
+use sprag_core::trace::anchor::{How, Lost, reformat};
+use sprag_core::trace::{Stage, Sum, blocks};
 
 use super::origins::{Kinship, Origin, Side};
 use super::{Found, Page, Tracer, is_uncommitted};
