@@ -2,14 +2,14 @@
 //! itself.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{io, thread};
 
 use ratatui::crossterm::event::{self, Event};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+
 use sprag_core::plan::seen::Seen;
 use sprag_core::plan::stage::{Key, StageId};
 use sprag_core::plan::view::{Board, Tone, View};

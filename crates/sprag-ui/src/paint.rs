@@ -1,6 +1,7 @@
 //! Colours, where there are any. They say nothing that is not also said in words.
 
 use ratatui::style::{Color, Modifier, Style};
+
 use sprag_core::plan::view::Tone;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,9 +2,8 @@
 //! heard.
 
 use std::io::{self, Stdout, Write as _};
-use std::panic;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
+use std::{panic, thread};
 
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
