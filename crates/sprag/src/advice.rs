@@ -7,6 +7,7 @@ mod tests;
 use std::path::Path;
 
 use clap::error::ErrorKind;
+
 use sprag_core::text::shell_word;
 
 use crate::commands;

@@ -12,6 +12,7 @@ use std::io;
 use std::path::Path;
 
 use serde_json::{Value, json};
+
 use sprag_core::event::SessionId;
 use sprag_core::intent::{Bad, BadGlob, Intent};
 use sprag_core::memory::learning::{Faults, Unreadable};

@@ -1,6 +1,7 @@
 //! `sprag answer`: a question that came up, with what answers it.
 
 use serde_json::json;
+
 use sprag_core::event::{Answered, Report};
 use sprag_host::reports;
 

@@ -1,6 +1,7 @@
 //! `sprag approve`: a person lets one refused call through, once.
 
 use serde_json::json;
+
 use sprag_core::approval::Refused;
 use sprag_core::event::{Report, SessionId};
 use sprag_core::text::Text;

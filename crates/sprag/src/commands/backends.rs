@@ -1,6 +1,7 @@
 //! `sprag backends`: where learnings are mirrored to, and how that goes.
 
 use serde_json::json;
+
 use sprag_host::backends::{self, BACKENDS, Site};
 use sprag_host::outbox;
 

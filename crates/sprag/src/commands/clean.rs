@@ -3,6 +3,7 @@
 mod runs;
 
 use serde_json::json;
+
 use sprag_host::clean;
 use sprag_host::daemon::clean::Salvage;
 use sprag_host::disk::RealDisk;

@@ -1,6 +1,7 @@
 //! `sprag clients`: which clients there are, what they can do, and when one was last heard of.
 
 use serde_json::{Value, json};
+
 use sprag_core::view::Sessions;
 use sprag_host::clients::{CLIENTS, Client};
 use sprag_host::projections;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::json;
+
 use sprag_host::config::{self, Layer, Resolved};
 use sprag_host::disk::RealDisk;
 use sprag_host::places::Places;

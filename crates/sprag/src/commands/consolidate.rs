@@ -1,14 +1,13 @@
 //! `sprag consolidate`: learnings that say the same, made one.
 
 use serde_json::{Value, json};
+
 use sprag_core::event::{Actor, SessionId};
 use sprag_core::log::By;
-use sprag_core::memory::consolidate;
 use sprag_core::memory::fold::Entry;
-use sprag_core::memory::kinds;
-use sprag_core::memory::learning;
 use sprag_core::memory::propose::Resolution;
 use sprag_core::memory::routing::place;
+use sprag_core::memory::{consolidate, kinds, learning};
 use sprag_core::text::{Text, one_line};
 use sprag_host::consult::consult;
 use sprag_host::learnings::hand_in::{Hand, hand_in};

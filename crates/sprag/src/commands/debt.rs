@@ -1,6 +1,7 @@
 //! `sprag debt`: what sessions left unmet.
 
 use serde_json::json;
+
 use sprag_core::log::By;
 use sprag_core::obligation::{DEBT_CLEARED, Debt, Debts, Duty};
 use sprag_core::text::{Text, shell_word};

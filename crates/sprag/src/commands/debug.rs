@@ -1,6 +1,7 @@
 //! `sprag debug`: the records of a session as data.
 
 use serde_json::json;
+
 use sprag_core::event::SessionId;
 use sprag_core::log::Record;
 use sprag_host::{projections, reports};

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use serde_json::json;
+
 use sprag_core::event::{Decided, Report, ReviewWord, SessionId};
 use sprag_core::text::Text;
 use sprag_host::disk::RealDisk;

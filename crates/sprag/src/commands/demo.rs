@@ -8,12 +8,13 @@ mod stage;
 use std::fs;
 
 use serde_json::json;
+
 use sprag_host::git;
-use stage::Stage;
 
 use super::{Cx, Ending, Outcome};
 use crate::failure::Failure;
 use crate::output;
+use stage::Stage;
 
 /// Show the main job: a scripted agent in a throwaway repository
 #[derive(clap::Args)]

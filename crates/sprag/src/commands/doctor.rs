@@ -1,6 +1,7 @@
 //! `sprag doctor`: does it work here, and what to do if not.
 
 use serde_json::json;
+
 use sprag_host::doctor::{self, Level};
 
 use super::{Cx, Ending, Outcome, show};

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+
 use sprag_core::time::Timestamp;
 use sprag_host::disk::RealDisk;
 use sprag_host::memory::loading::Loader;

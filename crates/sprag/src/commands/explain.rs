@@ -1,6 +1,7 @@
 //! `sprag explain`: the story of a session in sentences.
 
 use serde_json::json;
+
 use sprag_core::view::sentence;
 
 use super::{Cx, Outcome, debug, show};

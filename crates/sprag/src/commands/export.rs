@@ -1,6 +1,7 @@
 //! `sprag export`: what is known, for other programs and people.
 
 use serde_json::{Value, json};
+
 use sprag_core::memory::fold::Entry;
 use sprag_core::memory::learning::{Learning, Scope, Status};
 use sprag_host::learnings;

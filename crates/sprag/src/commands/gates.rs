@@ -1,6 +1,7 @@
 //! `sprag gates`: which gates there are, what each is told, and where a session stands with them.
 
 use serde_json::json;
+
 use sprag_core::gates::ALL;
 use sprag_host::{config, journal, reports};
 

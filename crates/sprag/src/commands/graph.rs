@@ -1,6 +1,7 @@
 //! `sprag graph`: the plan of a run as it stands, level by level.
 
 use serde_json::json;
+
 use sprag_core::plan::drawing;
 use sprag_core::plan::run::Run;
 use sprag_core::plan::spec::StageSpec;

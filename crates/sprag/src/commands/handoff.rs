@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal as _, Read as _};
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
+
 use sprag_core::plan::brief::Told;
 use sprag_core::plan::handoff::{BYTES, Completed, Decided, Handoff};
 use sprag_core::plan::notes::Note;

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use serde_json::json;
+
 use sprag_core::memory::import::{IMPORTERS, find};
 use sprag_core::text::one_line;
 use sprag_host::import::{self, Plan};

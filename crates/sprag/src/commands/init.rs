@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
+
 use sprag_host::clients::{self, CLIENTS, Client, Form};
 use sprag_host::disk::{Disk as _, RealDisk};
 use sprag_host::doctor::program_name;

@@ -7,6 +7,7 @@ mod list;
 mod promote;
 
 use serde_json::{Value, json};
+
 use sprag_core::log::{By, Record};
 use sprag_core::memory::fold::Entry;
 use sprag_core::memory::learning::{Category, Scope, Status};
@@ -20,7 +21,6 @@ use sprag_host::{records, reports};
 use super::{Cx, Outcome, check_person, show};
 use crate::failure::Failure;
 use crate::output;
-
 pub use list::show_one;
 
 /// List, show and look after what was learned

@@ -1,6 +1,7 @@
 //! `sprag lesson`: what went wrong, and what to do about it, for whoever comes next.
 
 use serde_json::json;
+
 use sprag_core::event::Actor;
 use sprag_host::learnings::hand_in::Hand;
 use sprag_host::{lessons, reports};

@@ -1,6 +1,7 @@
 //! `sprag maintain`: everything the memory needs from time to time, at once.
 
 use serde_json::{Value, json};
+
 use sprag_core::text::Text;
 use sprag_host::upkeep::{self, Done, Mode, STEPS, Step};
 

@@ -4,6 +4,7 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
+
 use sprag_host::disk::RealDisk;
 use sprag_host::memory::loading::{self, Loader};
 use sprag_index::table::{self, Table};

@@ -1,6 +1,7 @@
 //! `sprag migrate`: the log, replayed into a new one.
 
 use serde_json::json;
+
 use sprag_host::disk::RealDisk;
 use sprag_host::migrate::{self, Report};
 

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 use serde_json::Value;
+
 use sprag_core::text::Text;
 use sprag_core::time::Timestamp;
 use sprag_host::disk::RealDisk;

@@ -1,6 +1,7 @@
 //! `sprag off`: a person switches Sprag off.
 
 use serde_json::json;
+
 use sprag_host::config::switch::{self, Span};
 use sprag_host::disk::RealDisk;
 

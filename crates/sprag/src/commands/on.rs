@@ -1,6 +1,7 @@
 //! `sprag on`: the end of `sprag off`.
 
 use serde_json::json;
+
 use sprag_host::config::switch;
 use sprag_host::disk::RealDisk;
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+
 use sprag_core::rules::{Ground, Judged, Rule, RuleSet, Said, Strictness, Subject};
 use sprag_core::shell::{Carrier, Command as ShellCommand, DoubtKind, PathUse, Place, Script, Start, Word};
 use sprag_core::tool::{ToolCall, Whole};

@@ -3,6 +3,7 @@
 use std::fs;
 
 use serde_json::json;
+
 use sprag_core::obligation::Debts;
 use sprag_core::view::Sessions;
 use sprag_host::disk::{Disk as _, RealDisk};

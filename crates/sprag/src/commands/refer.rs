@@ -1,6 +1,7 @@
 //! `sprag ref`: learnings that were of use.
 
 use serde_json::json;
+
 use sprag_core::event::Report;
 use sprag_core::text::Text;
 use sprag_host::{learnings, reports};

@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal as _, Read as _};
 
 use serde_json::json;
+
 use sprag_core::event::Actor;
 use sprag_core::memory::learning;
 use sprag_core::memory::propose::Resolution;

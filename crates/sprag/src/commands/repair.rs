@@ -1,6 +1,7 @@
 //! `sprag repair`: what runs that were cut short have left behind.
 
 use serde_json::{Value, json};
+
 use sprag_core::text::shell_word;
 use sprag_host::daemon::begin::Cannot;
 use sprag_host::daemon::repair::{self, Damage, NotRepaired};

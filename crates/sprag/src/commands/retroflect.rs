@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+
 use sprag_core::digest::Digest;
 use sprag_core::event::{Actor, SessionId};
 use sprag_core::memory::learning;

@@ -6,6 +6,7 @@ mod run;
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
+
 use sprag_core::event::SessionId;
 use sprag_core::gates::Gate as _;
 use sprag_core::gates::review::Review;

@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+
 use sprag_core::memory::learning::{Category, Scope, Status};
 use sprag_core::text::{one_line, quoted};
 use sprag_core::time::Timestamp;

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use serde_json::json;
+
 use sprag_core::plan::stage::{Key, StageId};
 use sprag_core::plan::timed::Timed;
 use sprag_core::text::Text;

@@ -1,6 +1,7 @@
 //! `sprag skip`: there is nothing to learn from this.
 
 use serde_json::json;
+
 use sprag_core::event::{Decider, Report};
 use sprag_host::reports;
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
+
 use sprag_core::log::By;
 use sprag_core::memory::episode::{Pattern, Patterns};
 use sprag_core::memory::fold::Learnings;

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 use serde_json::json;
+
 use sprag_core::obligation::Debts;
 use sprag_core::view::{Open, Sessions, Status};
 use sprag_host::daemon::beside::{self, Landed, Runner};

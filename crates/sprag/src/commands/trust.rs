@@ -4,6 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use serde_json::json;
+
 use sprag_host::config::{self, Layer, switch};
 use sprag_host::disk::RealDisk;
 

@@ -1,6 +1,7 @@
 //! `sprag verify`: the configured checks, run now.
 
 use serde_json::{Value, json};
+
 use sprag_core::check::{Profile, Ran, Results, Status};
 use sprag_core::event::{Actor, Report, SessionId};
 use sprag_core::gates::completion::Plan;

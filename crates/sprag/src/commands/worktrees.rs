@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use serde_json::json;
+
 use sprag_core::plan::stage::StageId;
 use sprag_host::daemon::begin::Cannot;
 use sprag_host::git::proof;

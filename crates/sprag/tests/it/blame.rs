@@ -8,10 +8,11 @@ mod stories;
 
 use std::collections::BTreeMap;
 
-use repository::{By, Repository, intent};
-use rewrite::Rewrite;
 use sprag_core::trace::anchor::telling::{LETTERS, is_telling, letters};
 use sprag_core::trace::blocks;
+
+use repository::{By, Repository, intent};
+use rewrite::Rewrite;
 
 /// What blame said of all lines that intents wrote, and of those that they did not. Lines that are everywhere
 /// are counted apart: of equal ones nobody knows which is new.

@@ -8,6 +8,7 @@ use std::process::Child;
 use insta::assert_snapshot;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
+
 use sprag_core::trace::sum::Sum;
 
 use crate::desk::Desk;

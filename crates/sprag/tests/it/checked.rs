@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use serde_json::json;
+
 use sprag_core::check::{Check, Outcome, Profile, Ran, Results};
 use sprag_core::text::Text;
 

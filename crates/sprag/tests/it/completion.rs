@@ -1,8 +1,7 @@
 //! Checks run by the program: what is run, how often, where, and what else goes on meanwhile.
 
-use std::fs;
 use std::io::Write as _;
-use std::thread;
+use std::{fs, thread};
 
 use serde_json::{Value, json};
 

@@ -11,6 +11,7 @@ use std::net::TcpListener;
 use std::os::unix::fs::symlink;
 
 use rustix::process::{Pid, Signal, kill_process};
+
 use sprag_core::plan::exit::{By, Ended};
 use sprag_core::session::Process;
 use sprag_host::supervise::site::{Probe, Word};

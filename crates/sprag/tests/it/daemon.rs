@@ -10,6 +10,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use rustix::process::{Pid, Signal, kill_process};
+
 use sprag_host::daemon::reign;
 use sprag_host::disk::RealDisk;
 

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
+
 use sprag_core::event::EventKind;
 use sprag_core::gates::{self, OnFault};
 use sprag_core::plan::fields::{self, Field};

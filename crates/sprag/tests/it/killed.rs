@@ -9,6 +9,7 @@ use std::io;
 use std::path::Path;
 
 use serde_json::json;
+
 use sprag_core::event::{Event, Input, Presence, Report, SessionId, Source, Stop};
 use sprag_core::log::Record;
 use sprag_core::obligation::Debts;

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
+
 use sprag_core::decide;
 use sprag_core::digest::Digest;
 use sprag_core::event::{Author, Event, Input, Report, SessionId, Source, Stop, Waiting};

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 
 use serde_json::{Value, json};
+
 use sprag_core::log::Record;
 use sprag_core::memory::kinds;
 use sprag_core::time::Timestamp;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::json;
+
 use sprag_core::rules::packs::{PACKS, Pack, Switch};
 use sprag_core::rules::{
     Concern, Decision, EXAMPLE_CWD, EXAMPLE_HOME, FailedExample, Ground, Rule, RuleFile, RuleSet, Strictness,

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use serde_json::json;
+
 use sprag_core::check::{Outcome as Passed, Profile, Ran, Results, Status};
 use sprag_core::decide;
 use sprag_core::digest::Digest;

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
+
 use sprag_host::clients::CLIENTS;
 
 use crate::support::{Sandbox, payload, stored_lines};

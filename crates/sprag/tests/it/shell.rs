@@ -3,9 +3,7 @@
 
 use std::process::Command;
 
-use sprag_core::shell::DoubtKind;
-use sprag_core::shell::Script;
-use sprag_core::shell::Start;
+use sprag_core::shell::{DoubtKind, Script, Start};
 
 /// Statements to be put into each other; `%%` is where another one goes.
 const SHAPES: &[&str] = &[

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
+
 use sprag_core::event::{Author, Event, Input, SessionId};
 use sprag_core::time::Timestamp;
 use sprag_core::tool::{Outcome, ToolCall, Whole};

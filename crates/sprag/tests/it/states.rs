@@ -4,13 +4,12 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::json;
+
 use sprag_core::check::{Outcome as Passed, Profile, Ran, Results};
-use sprag_core::decide;
 use sprag_core::event::{
     Actor, Author, Decided, Decider, Event, Input, Report, ReviewWord, SessionId, Stop, Waiting,
 };
 use sprag_core::fact::{Changes, Conflict, Facts, Found, Size};
-use sprag_core::gates;
 use sprag_core::gates::commit::Mode;
 use sprag_core::plan::stage::moves::{Move, moves, names};
 use sprag_core::policy::Policy;
@@ -21,6 +20,7 @@ use sprag_core::time::Timestamp;
 use sprag_core::tool::{Effect, Outcome, Tool, ToolCall, Whole};
 use sprag_core::trackers::{Item, Ticket};
 use sprag_core::verdict::Ruling;
+use sprag_core::{decide, gates};
 
 use crate::docs::is_up_to_date;
 use crate::players::GOOD;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
+
 use sprag_core::plan::exit::{By, Ended};
 use sprag_host::disk::RealDisk;
 use sprag_host::supervise::site::{Probe, Site, Spawn, Word};

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
+
 use sprag_host::daemon::{reign, tmux};
 use sprag_host::disk::RealDisk;
 

@@ -1,6 +1,7 @@
 //! Sessions of stages: the rules hold for them as for everybody, and nobody is there to be asked.
 
 use serde_json::Value;
+
 use sprag_core::text::Text;
 use sprag_host::disk::RealDisk;
 use sprag_host::places::UserPlaces;

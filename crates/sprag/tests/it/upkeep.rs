@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
+
 use sprag_core::time::Timestamp;
 
 use crate::support::{Sandbox, stored_lines};

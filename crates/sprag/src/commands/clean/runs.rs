@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
+
 use sprag_core::text::{quoted, shell_word};
 use sprag_core::time::Timestamp;
 use sprag_host::daemon::clean::{self, Found, Leftover, Place, Salvage, Swept, Wanted};

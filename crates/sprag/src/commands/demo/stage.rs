@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+
 use sprag_host::exec::{self, Run};
 use sprag_host::git;
 

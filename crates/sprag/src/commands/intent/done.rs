@@ -1,6 +1,7 @@
 //! `sprag intent done`: an intent is reached, if its checks and a person say so.
 
 use serde_json::json;
+
 use sprag_core::check::{Outcome as Came, Ran};
 use sprag_core::event::Report;
 use sprag_core::intent::{DONE, Intent, Status};

@@ -1,6 +1,7 @@
 //! Changing the file of intents: a new one, and what became of them.
 
 use serde_json::json;
+
 use sprag_core::intent::{Intent, IntentSet, Origin, Owned, Read};
 use sprag_host::intents;
 

@@ -1,6 +1,7 @@
 //! Looking at intents.
 
 use serde_json::{Value, json};
+
 use sprag_core::event::SessionId;
 use sprag_core::intent::{Bad, IntentSet, Owned, Read};
 use sprag_host::intents;

@@ -1,6 +1,7 @@
 //! What only a person may say of an intent.
 
 use serde_json::json;
+
 use sprag_core::digest::Digest;
 use sprag_core::intent::{ACCEPTED, EXPANDED, Origin, Owned, Proof, REOPENED, Status};
 use sprag_host::intents;

@@ -1,6 +1,7 @@
 //! `sprag intent select`: an agent says what it works for.
 
 use serde_json::json;
+
 use sprag_core::event::Report;
 use sprag_core::intent::Class;
 use sprag_core::text::Text;

@@ -1,6 +1,7 @@
 //! What becomes of a learning: still true, no longer, replaced, rated.
 
 use serde_json::json;
+
 use sprag_core::memory::kinds::{self, About, Rated, Superseded};
 use sprag_core::memory::learning::{Learning, Status};
 use sprag_core::memory::routing::Place;

@@ -1,6 +1,7 @@
 //! `sprag learnings distill`: what agents of merged stages have noted becomes knowledge.
 
 use serde_json::json;
+
 use sprag_host::daemon::begin::Cannot;
 use sprag_host::daemon::{active, distill};
 use sprag_host::disk::RealDisk;

@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal as _, Read as _, Write as _};
 
 use serde_json::{Value, json};
+
 use sprag_core::memory::kinds;
 use sprag_core::memory::learning::{self, Candidate};
 use sprag_host::exec;

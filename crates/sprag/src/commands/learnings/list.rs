@@ -1,6 +1,7 @@
 //! Looking at learnings.
 
 use serde_json::{Value, json};
+
 use sprag_core::memory::evidence::State;
 use sprag_core::memory::fold::Entry;
 use sprag_core::memory::learning::Status;

@@ -1,6 +1,7 @@
 //! Making a learning known to others than it was kept for.
 
 use serde_json::json;
+
 use sprag_core::event::SessionId;
 use sprag_core::memory::kinds::{self, Superseded};
 use sprag_core::memory::learning::{Learning, Scope};

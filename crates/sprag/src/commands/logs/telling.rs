@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::io;
 
 use serde_json::{Value, json};
+
 use sprag_core::plan::record::Recorded;
 use sprag_core::plan::run::Standing;
 use sprag_core::plan::stage::{Key, StageId};

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
+
 use sprag_core::plan::problem::{Problem, Weight};
 use sprag_core::plan::validate::Validated;
 

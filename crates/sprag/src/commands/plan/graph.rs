@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::json;
+
 use sprag_core::plan::drawing;
 
 use super::super::{Cx, Outcome, show};

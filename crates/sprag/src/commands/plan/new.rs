@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::json;
+
 use sprag_core::plan::template::template;
 use sprag_core::plan::values::{Readable as _, Slug};
 use sprag_host::plans;

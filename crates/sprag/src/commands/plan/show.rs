@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::json;
+
 use sprag_core::plan::checks::Walls;
 use sprag_core::plan::problem::nearest;
 use sprag_core::plan::review;

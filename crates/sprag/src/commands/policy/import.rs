@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::json;
+
 use sprag_core::rules::Rule;
 use sprag_core::rules::import::{IMPORTERS, Import, Importer, Skipped, find};
 use sprag_host::disk::RealDisk;

@@ -1,6 +1,7 @@
 //! `sprag review context`: what was asked for, what became of it, and what was said of it before.
 
 use serde_json::{Value, json};
+
 use sprag_core::event::SessionId;
 use sprag_core::gates::Gate as _;
 use sprag_core::gates::review::Review;

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::ffi::OsStr;
 
 use serde_json::{Value, json};
+
 use sprag_core::plan::record::{Outcome, Recorded, TargetHeld};
 use sprag_core::plan::run::Run;
 use sprag_core::plan::said::Role;

@@ -5,11 +5,10 @@ use std::io;
 use sprag_core::plan::said::{Role, Said, Speaker};
 use sprag_core::plan::stage::StageId;
 use sprag_core::text::{Text, shell_word};
-use sprag_host::daemon::begin;
 use sprag_host::daemon::client::{self, NotConnected};
-use sprag_host::daemon::peers;
 use sprag_host::daemon::wire::{Reply, Request, Verdict};
 use sprag_host::daemon::words::{self, Ask};
+use sprag_host::daemon::{begin, peers};
 use sprag_host::disk::RealDisk;
 use sprag_host::{person, supervise};
 

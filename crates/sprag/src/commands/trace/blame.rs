@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use serde_json::{Value, json};
+
 use sprag_core::text::one_line;
 use sprag_core::trace::anchor::anchors::{Origin, Writer};
 use sprag_host::trace::anchor::{FILE_BYTES, Found, Known, Line, PATIENCE, Tracer, is_uncommitted};

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+
 use sprag_host::git::names::Tree;
 use sprag_host::git::{self, Range, Versions};
 use sprag_host::trace::judge::{Around, is_document};

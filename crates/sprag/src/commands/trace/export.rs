@@ -1,6 +1,7 @@
 //! `sprag trace export`: records as Agent Trace, for other programs.
 
 use serde_json::json;
+
 use sprag_core::trace::export::{MEDIA_TYPE, VERSION};
 
 use super::found::{self, Which};

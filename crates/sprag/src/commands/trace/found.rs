@@ -1,6 +1,7 @@
 //! Which records are meant, and how one is told on a line.
 
 use serde_json::{Value, json};
+
 use sprag_core::trace::export::{self, Tool};
 use sprag_core::trace::{Source, Stage};
 use sprag_host::trace::reading::{self, Found, Origin, Standing};

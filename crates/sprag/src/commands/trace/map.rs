@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
+
 use sprag_core::intent::{IntentSet, Link, LinkState, Read, Standings, link_state, links};
 use sprag_core::text::Text;
 use sprag_host::intents;

@@ -1,6 +1,7 @@
 //! `sprag trace reindex`: what follows from the records and the commits, found out again.
 
 use serde_json::json;
+
 use sprag_core::event::{Event, Input, SessionId};
 use sprag_core::log::{By, Record};
 use sprag_core::text::Text;

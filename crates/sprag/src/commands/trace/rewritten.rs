@@ -3,6 +3,7 @@
 use std::io::{self, Read as _};
 
 use serde_json::json;
+
 use sprag_host::trace::anchor::rewrites;
 
 use super::super::{Cx, Outcome, show};

@@ -1,6 +1,7 @@
 //! `sprag trace show`: one record, with all that it says.
 
 use serde_json::json;
+
 use sprag_core::text::shell_word;
 use sprag_core::trace::{Range, Verdict};
 use sprag_host::learnings::PREFIX;

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
+
 use sprag_core::trace::{Range, Stage};
 use sprag_host::trace::reading::{self, Found, Standing};
 

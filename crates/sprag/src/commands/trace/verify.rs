@@ -1,6 +1,7 @@
 //! `sprag trace verify`: whether the records are what was written.
 
 use serde_json::{Value, json};
+
 use sprag_host::trace::verify::{self, Problem};
 
 use crate::commands::{Cx, Ending, Outcome, show};

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs;
 
 use serde_json::json;
+
 use sprag_core::log::Record;
 use sprag_core::text::Text;
 use sprag_core::time::Timestamp;
-use sprag_core::trace::blocks;
-use sprag_core::trace::{Contributor, FINAL, File, Served, Source, Stage, Sum, Trace, Verdict, Who};
+use sprag_core::trace::{Contributor, FINAL, File, Served, Source, Stage, Sum, Trace, Verdict, Who, blocks};
 use sprag_host::records;
 
 use crate::support::Sandbox;

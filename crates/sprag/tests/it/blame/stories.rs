@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use serde_json::{Value, json};
+
 use sprag_core::text::Text;
 use sprag_core::time::Timestamp;
 use sprag_core::trace::{FINAL, File, Sum, Unit, blocks};

@@ -1,15 +1,15 @@
 //! How runs are ended, and what becomes of their agents then.
 
-use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::Child;
-use std::thread;
+use std::{fs, thread};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
+
 use sprag_core::plan::said::Role;
 use sprag_host::daemon::wire::{self, PROTOCOL, Reply, Request};
 use sprag_host::daemon::{outlived, reign};

@@ -1,8 +1,7 @@
 //! What agents and people say of a stage, as whole stories.
 
-use crate::support::SPRAG;
-
 use super::House;
+use crate::support::SPRAG;
 
 #[test]
 fn an_agent_hears_that_its_checks_are_red_and_mends_it_itself() {

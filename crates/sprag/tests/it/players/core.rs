@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
+
 use sprag_core::decide;
 use sprag_core::digest::Digest;
 use sprag_core::event::{Actor, Author, Decider, Event, Input, Report, SessionId, Source, Stop, Waiting};

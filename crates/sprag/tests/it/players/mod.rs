@@ -6,9 +6,9 @@ mod program;
 mod review;
 
 pub use core::Core;
-pub use program::Program;
 
 use crate::scripts::Step;
+pub use program::Program;
 
 /// What the client was told.
 #[derive(Debug, PartialEq)]

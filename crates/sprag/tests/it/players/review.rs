@@ -1,6 +1,7 @@
 //! Reviews in stories: a reviewer that starts, decides and stops, and an author that tries.
 
 use serde_json::json;
+
 use sprag_core::digest::Digest;
 use sprag_core::event::{Actor, Decided, Event, Report, ReviewWord, Stop};
 use sprag_core::rules::{RuleSet, Strictness};

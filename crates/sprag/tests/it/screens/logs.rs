@@ -5,6 +5,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::Stdio;
 
 use insta::assert_snapshot;
+
 use sprag_core::plan::record::{Ended, Progress};
 use sprag_core::plan::stage::Failure;
 

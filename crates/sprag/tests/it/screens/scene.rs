@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
+
 use sprag_core::plan::record::{Effect, Ended, Outcome, Recorded, key};
 use sprag_core::plan::seen::Seen;
 use sprag_core::plan::stage::{Commit, Happened, Key, StageId, Verified};

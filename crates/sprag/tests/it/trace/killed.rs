@@ -4,6 +4,7 @@
 use std::fs;
 
 use serde_json::json;
+
 use sprag_core::event::{Event, Input, Presence, SessionId, Source, Stop};
 use sprag_core::tool::{Effect, Outcome, Tool, ToolCall, Whole};
 use sprag_host::disk::{Disk, RealDisk};

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use serde_json::{Value, json};
+
 use sprag_syntax::{Excerpt, Judgement, Proof, Reason, Verdict, Witness};
 
 #[derive(Serialize)]

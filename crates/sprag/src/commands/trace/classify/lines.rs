@@ -2,16 +2,16 @@
 //! each answer before asking again.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Component, Path};
 use std::sync::{Mutex, mpsc};
-use std::thread;
 use std::time::Instant;
+use std::{fs, thread};
 
 use serde::Deserialize;
 use serde_json::Value;
+
 use sprag_syntax::{Api, Budget, Change, File, Judgement, Reason, Verdict, classify};
 
 use super::super::super::{Ending, Outcome};
