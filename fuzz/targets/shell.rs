@@ -6,6 +6,7 @@
 use std::sync::OnceLock;
 
 use libfuzzer_sys::fuzz_target;
+
 use sprag_core::rules::packs::PACKS;
 use sprag_core::rules::{Ground, Pattern, Rule, RuleFile, RuleSet, Strictness, Subject, match_script};
 use sprag_core::shell::{Script, Start};

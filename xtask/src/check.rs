@@ -4,13 +4,10 @@
 use std::process::Command;
 use std::time::Instant;
 
-use anyhow::Context as _;
-use anyhow::ensure;
+use anyhow::{Context as _, ensure};
 
 use crate::failure::Usage;
-use crate::process;
-use crate::tidy;
-use crate::workspace;
+use crate::{process, tidy, workspace};
 
 struct Step {
     name: &'static str,

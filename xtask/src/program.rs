@@ -1,12 +1,9 @@
 //! The program under test: given by the caller, or built from this workspace as it will be shipped.
 
-use std::path::Path;
-use std::path::PathBuf;
-use std::process::Command;
-use std::process::Stdio;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
-use anyhow::Context as _;
-use anyhow::ensure;
+use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
 use crate::workspace;

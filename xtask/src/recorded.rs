@@ -6,16 +6,11 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Write as _;
-use std::path::Path;
-use std::path::PathBuf;
-use std::process::Command;
-use std::process::Stdio;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
-use anyhow::Context as _;
-use anyhow::bail;
-use anyhow::ensure;
-use serde_json::Value;
-use serde_json::json;
+use anyhow::{Context as _, bail, ensure};
+use serde_json::{Value, json};
 
 use crate::failure::Usage;
 use crate::program;

@@ -5,8 +5,7 @@
 use std::fs::File;
 use std::io::Write as _;
 use std::path::Path;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 

@@ -5,10 +5,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use anyhow::Context as _;
-use anyhow::ensure;
-use serde::Deserialize;
-use serde::Serialize;
+use anyhow::{Context as _, ensure};
+use serde::{Deserialize, Serialize};
 
 use crate::workspace;
 

@@ -1,8 +1,7 @@
 //! The hook calls that are measured, a row each: what the session has been through, the call, and
 //! what it has to answer, so that a fault is never taken for a fast reply.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::scene::Scene;
 

@@ -1,15 +1,13 @@
 //! The measure of all things here: a Rust program that does nothing, built with the flags that
 //! `.cargo/config.toml` gives the product. What it costs to start is not ours to save.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::Context as _;
-use anyhow::ensure;
+use anyhow::{Context as _, ensure};
 use serde::Deserialize;
-use std::collections::BTreeMap;
 
 use crate::workspace;
 

@@ -6,13 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use anyhow::Context as _;
-use anyhow::ensure;
+use anyhow::{Context as _, ensure};
 
-use super::instructions;
 use super::saved::Saved;
 use super::scene::Scene;
-use super::search;
+use super::{instructions, search};
 use crate::workspace;
 
 /// Fewer than any hook call goes through: a program without its symbols shows none.

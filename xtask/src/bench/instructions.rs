@@ -2,12 +2,10 @@
 //! same on a busy machine, so it can fail a build.
 
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use anyhow::Context as _;
-use anyhow::ensure;
+use anyhow::{Context as _, ensure};
 use serde::Serialize;
 
 use super::budgets::Budgets;

@@ -6,11 +6,9 @@
 //! program, measured alike, shows where the bound begins.
 
 use std::path::Path;
-use std::process::Command;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
-use anyhow::Context as _;
-use anyhow::ensure;
+use anyhow::{Context as _, ensure};
 use serde::Serialize;
 use wait4::Wait4 as _;
 

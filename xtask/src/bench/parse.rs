@@ -1,19 +1,14 @@
 //! How long reading a command line takes, inside the program that is shipped: typical ones, and one of a
 //! megabyte, which has to be answered in bounded work.
 
-use std::io::BufRead as _;
-use std::io::BufReader;
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
-use std::process::Command;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use anyhow::Context as _;
-use anyhow::ensure;
+use anyhow::{Context as _, ensure};
 use serde::Serialize;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::stats::Spread;
 

@@ -2,19 +2,14 @@
 //! which tests nothing that it merges, and a look at ten thousand tasks by a well-known list of tasks for agents.
 
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
-use std::process::Command;
-use std::process::Stdio;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use anyhow::Context as _;
-use anyhow::ensure;
-use serde_json::Value;
-use serde_json::json;
+use anyhow::{Context as _, ensure};
+use serde_json::{Value, json};
 
-use super::plans;
-use super::plans::Desk;
+use super::plans::{self, Desk};
 use super::runs;
 use super::stats::Spread;
 use crate::e2e::install;

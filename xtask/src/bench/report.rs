@@ -4,12 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::append;
-use super::instructions;
-use super::latency;
-use super::memory;
-use super::parse;
-use super::search;
+use super::{append, instructions, latency, memory, parse, search};
 
 /// A part that was not asked for is `None`.
 #[derive(Serialize)]

@@ -4,15 +4,11 @@
 use std::fs;
 use std::io::Write as _;
 use std::path::Path;
-use std::process::Command;
-use std::process::Stdio;
-use std::time::Duration;
-use std::time::Instant;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
-use anyhow::Context as _;
-use anyhow::ensure;
-use serde_json::Value;
-use serde_json::json;
+use anyhow::{Context as _, ensure};
+use serde_json::{Value, json};
 
 use super::memory;
 use super::stats::Spread;

@@ -5,12 +5,10 @@
 //! anew. A fresh copy of everything would have the hook meet new inodes and a cold cache each time.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub struct Saved {
     folders: Vec<PathBuf>,

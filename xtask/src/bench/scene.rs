@@ -1,20 +1,14 @@
 //! One case, ready to be run again and again: a throwaway home and repository in which its session
 //! has been through what the case says, and a way back to that moment.
 
-use std::fs;
-use std::fs::File;
-use std::path::Path;
-use std::path::PathBuf;
-use std::process::Command;
-use std::process::Stdio;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
-use anyhow::Context as _;
-use anyhow::bail;
-use anyhow::ensure;
+use anyhow::{Context as _, bail, ensure};
 use serde_json::Value;
 
-use super::cases::Call;
-use super::cases::Case;
+use super::cases::{Call, Case};
 use super::saved::Saved;
 use crate::place::Place;
 

@@ -1,24 +1,18 @@
 //! What a search costs: a fresh process that opens the index, answers one question and ends, next to the
 //! empty program and to a full-text search that everybody knows, over the same texts in the same run.
 
-use std::fs;
-use std::fs::File;
-use std::io::BufWriter;
-use std::io::Write as _;
-use std::path::Path;
-use std::path::PathBuf;
-use std::process::Command;
-use std::process::Stdio;
+use std::fs::{self, File};
+use std::io::{BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use anyhow::Context as _;
-use anyhow::ensure;
+use anyhow::{Context as _, ensure};
 use serde::Serialize;
 
-use super::latency;
-use super::memory;
 use super::stats::Spread;
 use super::texts::Texts;
+use super::{latency, memory};
 
 #[derive(Serialize)]
 pub struct Row {

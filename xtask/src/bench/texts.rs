@@ -1,8 +1,7 @@
 //! Texts to be searched, made up: always the same ones, with words as frequent and as rare as in real ones,
 //! some of them identifiers, about as long as a learning.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Makes one text after the other.
 pub struct Texts {

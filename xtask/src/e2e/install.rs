@@ -2,16 +2,14 @@
 //! run after that; a client that cannot be had is a reason to report, not an error.
 
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
 use serde_json::Value;
 
 use super::clients::Client;
-use crate::process;
-use crate::process::Ending;
+use crate::process::{self, Ending};
 use crate::workspace;
 
 const DEADLINE: Duration = Duration::from_secs(600);

@@ -3,21 +3,14 @@
 
 use std::time::Instant;
 
-use cases::CASES;
-use cases::Case;
-use clients::Client;
-use install::Installed;
-use install::Missing;
-use options::Options;
-use options::Plan;
-use outcome::Stopped;
-use rig::Installer;
-use rig::Kit;
-use rig::Rig;
-use rig::Sandbox;
-
 use crate::failure::Told;
 use crate::program;
+use cases::{CASES, Case};
+use clients::Client;
+use install::{Installed, Missing};
+use options::{Options, Plan};
+use outcome::Stopped;
+use rig::{Installer, Kit, Rig, Sandbox};
 
 mod cases;
 mod clients;

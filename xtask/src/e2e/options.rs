@@ -3,10 +3,8 @@
 
 use std::path::PathBuf;
 
-use super::cases::CASES;
-use super::cases::Case;
-use super::clients::CLIENTS;
-use super::clients::Client;
+use super::cases::{CASES, Case};
+use super::clients::{CLIENTS, Client};
 use crate::failure::Usage;
 use crate::workspace;
 

@@ -2,28 +2,21 @@
 //! sessions and hands back what happened; judging it is the cases' work.
 
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::Context as _;
-use anyhow::ensure;
+use anyhow::{Context as _, ensure};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::clients::Client;
-use super::clients::Errand;
-use super::clients::Grant;
+use super::clients::{Client, Errand, Grant};
 use super::install::Installed;
 use super::outcome::Stopped;
 use crate::model::Model;
-use crate::model::script::Part;
-use crate::model::script::Script;
+use crate::model::script::{Part, Script};
 use crate::model::seen::Request;
 use crate::place::Place;
-use crate::process;
-use crate::process::Ending;
-use crate::process::Finished;
+use crate::process::{self, Ending, Finished};
 
 /// A run takes some seconds; a machine that is busy gets patience, one that hangs an end.
 const DEADLINE: Duration = Duration::from_secs(120);

@@ -2,12 +2,10 @@
 
 use std::io::Write as _;
 use std::path::Path;
-use std::process::Command;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::thread;
 
-use anyhow::Context as _;
-use anyhow::ensure;
+use anyhow::{Context as _, ensure};
 use serde::Deserialize;
 use serde_json::json;
 

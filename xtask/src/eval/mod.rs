@@ -5,10 +5,8 @@
 
 use std::path::Path;
 
-use crate::failure::Told;
-use crate::failure::Usage;
-use crate::program;
-use crate::workspace;
+use crate::failure::{Told, Usage};
+use crate::{program, workspace};
 
 mod approve;
 mod asked;

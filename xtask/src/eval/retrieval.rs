@@ -4,8 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::Context as _;
-use anyhow::ensure;
+use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
 use super::Report;

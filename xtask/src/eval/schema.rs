@@ -1,8 +1,7 @@
 //! As much of JSON Schema as the schemas of Agent Trace use. A word that is not known here is an error, and
 //! never passed over: what is not checked must not pass for checked.
 
-use anyhow::bail;
-use anyhow::ensure;
+use anyhow::{bail, ensure};
 use serde_json::Value;
 
 /// Words that only tell people something, or are looked up from elsewhere.

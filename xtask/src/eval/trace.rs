@@ -1,15 +1,12 @@
 //! `cargo xtask eval trace`: how often a refactoring is proved, and whether anything else ever is.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::Write as _;
 use std::path::Path;
-use std::process::Command;
-use std::process::Stdio;
-use std::thread;
+use std::process::{Command, Stdio};
+use std::{fs, thread};
 
-use anyhow::Context as _;
-use anyhow::ensure;
+use anyhow::{Context as _, ensure};
 use serde::Deserialize;
 use serde_json::Value;
 

@@ -4,13 +4,10 @@
 use std::fs;
 use std::io::Write as _;
 use std::path::Path;
-use std::process::Command;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
-use anyhow::Context as _;
-use anyhow::ensure;
-use serde_json::Value;
-use serde_json::json;
+use anyhow::{Context as _, ensure};
+use serde_json::{Value, json};
 
 use super::Report;
 use super::schema::Schema;

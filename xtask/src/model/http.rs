@@ -2,10 +2,7 @@
 //! connections, answers as JSON or as an event stream. Written by hand because a server crate would
 //! be the largest dependency of this tool for two hundred lines of it.
 
-use std::io;
-use std::io::BufRead;
-use std::io::Read;
-use std::io::Write;
+use std::io::{self, BufRead, Read, Write};
 
 use serde_json::Value;
 

@@ -1,13 +1,9 @@
 //! Anthropic Messages, as Claude Code speaks it: `POST /v1/messages`.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::Api;
-use super::Asked;
-use super::Reply;
 use super::script::Turn;
-use super::text_of;
+use super::{Api, Asked, Reply, text_of};
 
 pub const API: Api = Api { path: "/v1/messages", read, reply };
 

@@ -1,33 +1,18 @@
 //! A model that reads from a script: a server on loopback that speaks the APIs of the clients, so
 //! that a real client can be run with no account, no network and no chance in it.
 
-use std::io;
-use std::io::BufReader;
-use std::net::Ipv4Addr;
-use std::net::SocketAddr;
-use std::net::TcpListener;
-use std::net::TcpStream;
+use std::io::{self, BufReader};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use http::After;
-use http::Incoming;
-use http::Outgoing;
-use script::Part;
-use script::Reading;
-use script::Script;
-use script::Turn;
-use seen::Request;
-use seen::Seen;
+use http::{After, Incoming, Outgoing};
+use script::{Part, Reading, Script, Turn};
+use seen::{Request, Seen};
 
 mod http;
 mod messages;

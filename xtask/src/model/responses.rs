@@ -1,14 +1,9 @@
 //! OpenAI Responses, as Codex speaks it: `POST /v1/responses`.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::Api;
-use super::Asked;
-use super::Reply;
-use super::script::Call;
-use super::script::Turn;
-use super::text_of;
+use super::script::{Call, Turn};
+use super::{Api, Asked, Reply, text_of};
 
 pub const API: Api = Api { path: "/v1/responses", read, reply };
 

@@ -5,8 +5,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::script::Part;
 

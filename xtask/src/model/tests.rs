@@ -1,22 +1,14 @@
 //! The server as a client meets it: bytes on a socket.
 
-use std::io::BufRead;
-use std::io::BufReader;
-use std::io::Read;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::Model;
-use super::script::Call;
-use super::script::Part;
-use super::script::Script;
-use super::script::Step;
-use super::script::Turn;
+use super::script::{Call, Part, Script, Step, Turn};
 
 struct Talk {
     model: Model,

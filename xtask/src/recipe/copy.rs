@@ -1,11 +1,9 @@
 //! A copy of everything that is or could be committed, and what it differs by from the original.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 

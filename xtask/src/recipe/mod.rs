@@ -6,20 +6,15 @@
 //! ever those of the toys. Always the same folder, because cargo keeps artifacts by path, for ever.
 
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
-use anyhow::bail;
-use anyhow::ensure;
-use copy::Copy;
-use serde_json::Value;
-use serde_json::json;
+use anyhow::{Context as _, bail, ensure};
+use serde_json::{Value, json};
 
 use crate::failure::Usage;
 use crate::place::Place;
-use crate::program;
-use crate::workspace;
+use crate::{program, workspace};
+use copy::Copy;
 
 mod copy;
 

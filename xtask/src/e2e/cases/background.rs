@@ -3,20 +3,11 @@
 
 use serde_json::json;
 
-use super::Case;
-use super::OURS;
-use super::ended_well;
-use super::outline;
-use super::told;
-use super::write_many;
+use super::{Case, OURS, ended_well, outline, told, write_many};
 use crate::e2e::clients::Grant;
-use crate::e2e::outcome::Checked;
-use crate::e2e::outcome::expect;
-use crate::e2e::rig::Hooks;
-use crate::e2e::rig::Rig;
-use crate::model::script::Call;
-use crate::model::script::Script;
-use crate::model::script::Turn;
+use crate::e2e::outcome::{Checked, expect};
+use crate::e2e::rig::{Hooks, Rig};
+use crate::model::script::{Call, Script, Turn};
 
 pub const CASE: Case = Case {
     name: "background",

@@ -1,17 +1,10 @@
 //! A model that cannot or will not repair its work is let go after a few holds, and what it owes is
 //! written down.
 
-use super::Case;
-use super::ended_well;
-use super::outline;
-use super::told;
-use super::write_conflict;
+use super::{Case, ended_well, outline, told, write_conflict};
 use crate::e2e::clients::Grant;
-use crate::e2e::outcome::Checked;
-use crate::e2e::outcome::expect;
-use crate::e2e::outcome::short;
-use crate::e2e::rig::Hooks;
-use crate::e2e::rig::Rig;
+use crate::e2e::outcome::{Checked, expect, short};
+use crate::e2e::rig::{Hooks, Rig};
 use crate::model::script::Script;
 
 pub const CASE: Case = Case {

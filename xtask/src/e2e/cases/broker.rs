@@ -3,21 +3,11 @@
 
 use serde_json::json;
 
-use super::Case;
-use super::ended_well;
-use super::outline;
-use crate::e2e::clients::BrokerTool;
-use crate::e2e::clients::Client;
-use crate::e2e::clients::Grant;
-use crate::e2e::outcome::Checked;
-use crate::e2e::outcome::Stopped;
-use crate::e2e::outcome::expect;
-use crate::e2e::outcome::short;
-use crate::e2e::rig::Hooks;
-use crate::e2e::rig::Rig;
-use crate::model::script::Call;
-use crate::model::script::Script;
-use crate::model::script::Turn;
+use super::{Case, ended_well, outline};
+use crate::e2e::clients::{BrokerTool, Client, Grant};
+use crate::e2e::outcome::{Checked, Stopped, expect, short};
+use crate::e2e::rig::{Hooks, Rig};
+use crate::model::script::{Call, Script, Turn};
 use crate::process::Ending;
 
 pub const CASE: Case = Case {

@@ -2,16 +2,10 @@
 //! to the agent.
 
 use super::Case;
-use super::plan::git;
-use super::plan::name_author;
-use super::plan::write_one;
-use crate::e2e::outcome::Checked;
-use crate::e2e::outcome::expect;
-use crate::e2e::outcome::short;
-use crate::e2e::rig::Hooks;
-use crate::e2e::rig::Rig;
-use crate::model::script::Script;
-use crate::model::script::Turn;
+use super::plan::{git, name_author, write_one};
+use crate::e2e::outcome::{Checked, expect, short};
+use crate::e2e::rig::{Hooks, Rig};
+use crate::model::script::{Script, Turn};
 use crate::process::Ending;
 
 pub const CASE: Case = Case {

@@ -1,16 +1,10 @@
 //! Our own memory is not the model's to delete or to write, by whatever tool.
 
-use super::Case;
-use super::ended_well;
-use super::outline;
+use super::{Case, ended_well, outline};
 use crate::e2e::clients::Grant;
-use crate::e2e::outcome::Checked;
-use crate::e2e::outcome::expect;
-use crate::e2e::outcome::short;
-use crate::e2e::rig::Hooks;
-use crate::e2e::rig::Rig;
-use crate::model::script::Script;
-use crate::model::script::Turn;
+use crate::e2e::outcome::{Checked, expect, short};
+use crate::e2e::rig::{Hooks, Rig};
+use crate::model::script::{Script, Turn};
 
 pub const CASE: Case = Case {
     name: "denied_tool",

@@ -1,22 +1,10 @@
 //! The heart of it: work that is not whole keeps the agent at it, with a reason it can act on.
 
-use super::Case;
-use super::NOTES;
-use super::OURS;
-use super::ended_well;
-use super::outline;
-use super::repair_conflict;
-use super::told;
-use super::write_conflict;
+use super::{Case, NOTES, OURS, ended_well, outline, repair_conflict, told, write_conflict};
 use crate::e2e::clients::Grant;
-use crate::e2e::outcome::Checked;
-use crate::e2e::outcome::Stopped;
-use crate::e2e::outcome::expect;
-use crate::e2e::outcome::short;
-use crate::e2e::rig::Hooks;
-use crate::e2e::rig::Rig;
-use crate::model::script::Script;
-use crate::model::script::Turn;
+use crate::e2e::outcome::{Checked, Stopped, expect, short};
+use crate::e2e::rig::{Hooks, Rig};
+use crate::model::script::{Script, Turn};
 
 pub const CASE: Case = Case {
     name: "held_stop",

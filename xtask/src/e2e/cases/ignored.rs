@@ -1,15 +1,9 @@
 //! A model that ignores everything is let go within the bound, and the next session hears of it.
 
-use super::Case;
-use super::ended_well;
-use super::outline;
-use super::told;
-use super::write_many;
+use super::{Case, ended_well, outline, told, write_many};
 use crate::e2e::clients::Grant;
-use crate::e2e::outcome::Checked;
-use crate::e2e::outcome::expect;
-use crate::e2e::rig::Hooks;
-use crate::e2e::rig::Rig;
+use crate::e2e::outcome::{Checked, expect};
+use crate::e2e::rig::{Hooks, Rig};
 use crate::model::script::Script;
 
 pub const CASE: Case = Case {

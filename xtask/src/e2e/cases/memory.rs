@@ -1,19 +1,11 @@
 //! What one session learned is in front of the next one; citing it counts; and whoever still has it is told
 //! when it is corrected.
 
-use super::Case;
-use super::ended_well;
-use super::outline;
+use super::{Case, ended_well, outline};
 use crate::e2e::clients::Grant;
-use crate::e2e::outcome::Checked;
-use crate::e2e::outcome::Stopped;
-use crate::e2e::outcome::expect;
-use crate::e2e::outcome::short;
-use crate::e2e::rig::Hooks;
-use crate::e2e::rig::Rig;
-use crate::e2e::rig::Run;
-use crate::model::script::Script;
-use crate::model::script::Turn;
+use crate::e2e::outcome::{Checked, Stopped, expect, short};
+use crate::e2e::rig::{Hooks, Rig, Run};
+use crate::model::script::{Script, Turn};
 
 pub const CASE: Case = Case {
     name: "memory",

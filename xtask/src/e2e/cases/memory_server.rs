@@ -2,20 +2,13 @@
 
 use std::fs;
 
-use super::Case;
-use super::ended_well;
+use super::{Case, ended_well};
 use crate::e2e::clients::Grant;
 use crate::e2e::install;
-use crate::e2e::outcome::Checked;
-use crate::e2e::outcome::Stopped;
-use crate::e2e::outcome::expect;
-use crate::e2e::outcome::short;
-use crate::e2e::rig::Hooks;
-use crate::e2e::rig::Rig;
-use crate::model::script::Script;
-use crate::model::script::Turn;
-use crate::process;
-use crate::process::Ending;
+use crate::e2e::outcome::{Checked, Stopped, expect, short};
+use crate::e2e::rig::{Hooks, Rig};
+use crate::model::script::{Script, Turn};
+use crate::process::{self, Ending};
 
 pub const CASE: Case = Case {
     name: "memory_server",

@@ -2,12 +2,8 @@
 //! file has the list and what several stories share.
 
 use super::clients::Client;
-use super::outcome::Checked;
-use super::outcome::expect;
-use super::outcome::short;
-use super::rig::Hooks;
-use super::rig::Rig;
-use super::rig::Run;
+use super::outcome::{Checked, expect, short};
+use super::rig::{Hooks, Rig, Run};
 use crate::model::script::Turn;
 use crate::model::seen::Request;
 use crate::process::Ending;

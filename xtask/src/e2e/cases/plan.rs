@@ -2,27 +2,18 @@
 //! comes second gets a session that resolves the conflict, and what is known of every agent is what the model said.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
-use std::thread;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::{fs, thread};
 
 use anyhow::Context as _;
 use serde_json::Value;
 
 use super::Case;
-use crate::e2e::outcome::Checked;
-use crate::e2e::outcome::Stopped;
-use crate::e2e::outcome::expect;
-use crate::e2e::outcome::short;
-use crate::e2e::pane::Pane;
-use crate::e2e::pane::row;
-use crate::e2e::rig::Hooks;
-use crate::e2e::rig::Rig;
-use crate::model::script::Script;
-use crate::model::script::Turn;
+use crate::e2e::outcome::{Checked, Stopped, expect, short};
+use crate::e2e::pane::{Pane, row};
+use crate::e2e::rig::{Hooks, Rig};
+use crate::model::script::{Script, Turn};
 use crate::process::Ending;
 
 pub const CASE: Case = Case {

@@ -1,11 +1,8 @@
 //! The same as `held_stop`, with the hooks coming from the plugin folder as it is shipped.
 
-use super::Case;
-use super::held_stop;
-use crate::e2e::outcome::Checked;
-use crate::e2e::outcome::Stopped;
-use crate::e2e::rig::Hooks;
-use crate::e2e::rig::Rig;
+use super::{Case, held_stop};
+use crate::e2e::outcome::{Checked, Stopped};
+use crate::e2e::rig::{Hooks, Rig};
 
 pub const CASE: Case =
     Case { name: "plugin", shows: "the plugin folder alone brings the hooks", hooks: Hooks::Plugin, play };

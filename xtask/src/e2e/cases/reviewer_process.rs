@@ -1,17 +1,11 @@
 //! A client that does not tell its agents apart has a reviewer started as a process of its own: the same
 //! client again, headless, whose verdict counts for the session it was started for.
 
-use super::Case;
-use super::ended_well;
-use super::outline;
+use super::{Case, ended_well, outline};
 use crate::e2e::clients::Grant;
-use crate::e2e::outcome::Checked;
-use crate::e2e::outcome::expect;
-use crate::e2e::outcome::short;
-use crate::e2e::rig::Hooks;
-use crate::e2e::rig::Rig;
-use crate::model::script::Script;
-use crate::model::script::Turn;
+use crate::e2e::outcome::{Checked, expect, short};
+use crate::e2e::rig::{Hooks, Rig};
+use crate::model::script::{Script, Turn};
 
 pub const CASE: Case = Case {
     name: "reviewer_process",

@@ -3,19 +3,11 @@
 
 use serde_json::Value;
 
-use super::Case;
-use super::ended_well;
-use super::outline;
+use super::{Case, ended_well, outline};
 use crate::e2e::clients::Grant;
-use crate::e2e::outcome::Checked;
-use crate::e2e::outcome::Stopped;
-use crate::e2e::outcome::expect;
-use crate::e2e::outcome::short;
-use crate::e2e::rig::Hooks;
-use crate::e2e::rig::Rig;
-use crate::e2e::rig::Sandbox;
-use crate::model::script::Script;
-use crate::model::script::Turn;
+use crate::e2e::outcome::{Checked, Stopped, expect, short};
+use crate::e2e::rig::{Hooks, Rig, Sandbox};
+use crate::model::script::{Script, Turn};
 
 pub const CASE: Case = Case {
     name: "sandboxed_report",

@@ -1,16 +1,9 @@
 //! A debt is never silent and never nagging: the next session is told, the one after it is not.
 
-use super::Case;
-use super::OURS;
-use super::bounded;
-use super::ended_well;
-use super::outline;
+use super::{Case, OURS, bounded, ended_well, outline};
 use crate::e2e::clients::Grant;
-use crate::e2e::outcome::Checked;
-use crate::e2e::outcome::expect;
-use crate::e2e::outcome::short;
-use crate::e2e::rig::Hooks;
-use crate::e2e::rig::Rig;
+use crate::e2e::outcome::{Checked, expect, short};
+use crate::e2e::rig::{Hooks, Rig};
 use crate::model::script::Script;
 
 pub const CASE: Case = Case {

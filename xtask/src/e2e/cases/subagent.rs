@@ -1,19 +1,10 @@
 //! A sub-agent's end is its parent's matter: what the session owes is asked of the session.
 
-use super::Case;
-use super::OURS;
-use super::ended_well;
-use super::outline;
-use super::repair_conflict;
-use super::told;
-use super::write_conflict;
+use super::{Case, OURS, ended_well, outline, repair_conflict, told, write_conflict};
 use crate::e2e::clients::Grant;
-use crate::e2e::outcome::Checked;
-use crate::e2e::outcome::expect;
-use crate::e2e::rig::Hooks;
-use crate::e2e::rig::Rig;
-use crate::model::script::Script;
-use crate::model::script::Turn;
+use crate::e2e::outcome::{Checked, expect};
+use crate::e2e::rig::{Hooks, Rig};
+use crate::model::script::{Script, Turn};
 
 pub const CASE: Case = Case {
     name: "subagent",

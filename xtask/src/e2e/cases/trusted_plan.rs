@@ -4,23 +4,13 @@ use std::fs;
 use std::process::Stdio;
 
 use anyhow::Context as _;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Case;
-use super::plan::exits;
-use super::plan::git;
-use super::plan::name_author;
-use super::plan::write_one;
-use crate::e2e::outcome::Checked;
-use crate::e2e::outcome::Stopped;
-use crate::e2e::outcome::expect;
-use crate::e2e::outcome::short;
-use crate::e2e::rig::Hooks;
-use crate::e2e::rig::Rig;
-use crate::e2e::rig::Sandbox;
-use crate::model::script::Script;
-use crate::model::script::Turn;
+use super::plan::{exits, git, name_author, write_one};
+use crate::e2e::outcome::{Checked, Stopped, expect, short};
+use crate::e2e::rig::{Hooks, Rig, Sandbox};
+use crate::model::script::{Script, Turn};
 use crate::process::Ending;
 
 pub const CASE: Case = Case {

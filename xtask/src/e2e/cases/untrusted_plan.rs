@@ -3,11 +3,8 @@
 use std::fs;
 
 use super::Case;
-use crate::e2e::outcome::Checked;
-use crate::e2e::outcome::expect;
-use crate::e2e::outcome::short;
-use crate::e2e::rig::Hooks;
-use crate::e2e::rig::Rig;
+use crate::e2e::outcome::{Checked, expect, short};
+use crate::e2e::rig::{Hooks, Rig};
 use crate::model::script::Script;
 use crate::process::Ending;
 

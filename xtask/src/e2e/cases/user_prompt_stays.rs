@@ -1,16 +1,10 @@
 //! Having no objection is not a permission: what the user would be asked, the user is asked.
 
-use super::Case;
-use super::OURS;
-use super::ended_well;
-use super::outline;
+use super::{Case, OURS, ended_well, outline};
 use crate::e2e::clients::Grant;
-use crate::e2e::outcome::Checked;
-use crate::e2e::outcome::expect;
-use crate::e2e::rig::Hooks;
-use crate::e2e::rig::Rig;
-use crate::model::script::Script;
-use crate::model::script::Turn;
+use crate::e2e::outcome::{Checked, expect};
+use crate::e2e::rig::{Hooks, Rig};
+use crate::model::script::{Script, Turn};
 
 pub const CASE: Case = Case {
     name: "user_prompt_stays",

@@ -3,17 +3,11 @@
 use std::fs;
 use std::path::PathBuf;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::BrokerTool;
-use super::Client;
-use super::Errand;
-use super::Grant;
+use super::{BrokerTool, Client, Errand, Grant};
 use crate::model::Asked;
-use crate::model::script::Call;
-use crate::model::script::Step;
-use crate::model::script::Turn;
+use crate::model::script::{Call, Step, Turn};
 use crate::place::Place;
 
 pub const CLIENT: Client = Client {

@@ -2,13 +2,11 @@
 //! model, and how its tools are called. Everything that differs between clients is in these tables,
 //! so that a case is written once.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::model::script::Call;
-use crate::model::script::Step;
+use crate::model::script::{Call, Step};
 use crate::place::Place;
 
 mod claude;
