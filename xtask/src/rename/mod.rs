@@ -285,7 +285,10 @@ impl<'a> Change<'a> {
                 [.., Meaning::Module(through)] => self.new_module(through),
                 _ => self.new_module(path),
             };
-            let keeps_facade = through != new && new.is_below(&through) && !self.is_moved_item(module, item);
+            let keeps_facade =
+                through != new && new.root() == through.root() && !self.is_moved_item(module, item);
+            let given = &import.segments[at];
+            let name = if keeps_facade && given != item { given.clone() } else { name };
             let from = if keeps_facade { &through } else { &new };
             let from = from.clone();
             let mut segments = if at == 0 && from == user {
@@ -365,7 +368,10 @@ impl<'a> Change<'a> {
                 .unwrap_or(first.statement.start);
             let start = if first.visibility.is_empty() { keyword } else { first.visibility.start };
             let bytes = tokens[start].bytes.start..tokens[first.statement.end - 1].bytes.end;
-            let visibility = if first.visibility.is_empty() {
+            // Names of another crate are not exported again.
+            let is_foreign = lines.iter().all(|line| line.starts_with("sprag_"))
+                && !imports.iter().all(|import| import.segments[0].starts_with("sprag_"));
+            let visibility = if first.visibility.is_empty() || is_foreign {
                 String::new()
             } else {
                 let range =

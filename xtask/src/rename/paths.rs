@@ -10,10 +10,13 @@ impl Change<'_> {
             let segments: Vec<String> = used.names.iter().map(|at| tokens[*at].text.clone()).collect();
             let at = used.names[0];
             let resolved = self.modules.resolve(&used.module, at, &segments);
+            let cut = self.cut_target(file, at).cloned();
             if resolved.steps.is_empty() {
+                if let Some(user) = &cut {
+                    self.import_foreign(&used.module, user, &segments[0]);
+                }
                 continue;
             }
-            let cut = self.cut_target(file, at).cloned();
             let user = cut.clone().unwrap_or_else(|| self.new_module(&used.module));
             let first = segments[0].clone();
             let is_absolute = matches!(first.as_str(), "crate" | "self" | "super")
@@ -46,12 +49,15 @@ impl Change<'_> {
             let is_moved_item =
                 resolved.item().is_some_and(|(module, item, _)| self.is_moved_item(module, item));
             let from = match &through {
-                Some(through) if *through != target && target.is_below(through) && !is_moved_item => {
+                Some(through) if *through != target && target.root() == through.root() && !is_moved_item => {
                     through.clone()
                 }
                 _ => target.clone(),
             };
             let keeps_facade = from != target;
+            let given = &segments[count - 1];
+            let is_alias = resolved.item().is_some_and(|(_, item, _)| item != given);
+            let name = if keeps_facade && is_alias { Some(given.clone()) } else { name };
             self.need(&user, &from, name.as_deref().filter(|_| !keeps_facade));
             let mut parts = if is_absolute {
                 let is_deep = segments.get(1).is_some_and(|second| second == "super");
@@ -84,6 +90,14 @@ impl Change<'_> {
             let bytes = tokens[at].bytes.start..tokens[last].bytes.end;
             self.edit(file, bytes, parts.join("::"));
         }
+    }
+
+    /// A name of a foreign crate that moves with the code around it.
+    fn import_foreign(&mut self, module: &ModulePath, user: &ModulePath, name: &str) {
+        let imports = &self.modules.modules[module].imports;
+        let Some(import) = imports.iter().find(|import| import.name.as_deref() == Some(name)) else { return };
+        let alias = if import.has_alias { format!(" as {name}") } else { String::new() };
+        self.add_to_new(user, format!("{}{alias}", import.segments.join("::")));
     }
 
     /// The new local name of a module that the code names by its last part.
@@ -204,8 +218,6 @@ impl Change<'_> {
             line.push(new_name.clone());
             self.need(user, &new, Some(&new_name));
             self.added.entry(module.clone()).or_default().insert(line.join("::"));
-        } else {
-            self.need(user, &new, Some(&new_name));
         }
         if import.is_some_and(|import| import.has_alias) {
             return;

@@ -254,7 +254,7 @@ use x::y;
 #[cfg(not(test))] fn n() { a!(); }
 #[cfg(all(test, unix))] fn u() { a!(); }
 ";
-        use Place::*;
+        use crate::tidy::source::Place::*;
         assert_eq!(
             found(text, "a !"),
             [(1, Product), (4, Test), (5, Product), (8, Test), (9, Product), (10, Test)]

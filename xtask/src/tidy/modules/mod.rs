@@ -30,8 +30,8 @@ pub struct Item {
     pub tokens: Range<usize>,
     /// The tokens of its visibility; empty for a private item.
     pub visibility: Range<usize>,
-    /// Names of variants, if it is an enum.
-    pub variants: Vec<String>,
+    /// Names of variants with their tokens, if it is an enum.
+    pub variants: Vec<(String, usize)>,
     /// Where the name is known: the module, or a block of a function.
     pub scope: Range<usize>,
 }
@@ -237,7 +237,7 @@ impl<'a> Modules<'a> {
         if here.items.iter().any(|item| is_item(&item)) {
             found.push(Meaning::Item(module.clone(), name.to_owned()));
         }
-        if found.is_empty() {
+        if !found.iter().any(|meaning| matches!(meaning, Meaning::Item(..))) {
             let named = here
                 .imports
                 .iter()
@@ -245,6 +245,7 @@ impl<'a> Modules<'a> {
             for import in named {
                 found.extend(self.meaning_of_import(module, import, seen));
             }
+            found.dedup();
         }
         if found.is_empty() {
             for import in here.imports.iter().filter(|import| import.name.is_none()) {
@@ -266,7 +267,9 @@ impl<'a> Modules<'a> {
 
     fn has_variant(&self, module: &ModulePath, item: &str, variant: &str) -> bool {
         let Some(here) = self.modules.get(module) else { return false };
-        here.items.iter().any(|each| each.name == item && each.variants.iter().any(|name| name == variant))
+        here.items
+            .iter()
+            .any(|each| each.name == item && each.variants.iter().any(|(name, _)| name == variant))
     }
 
     fn meaning_of_import(
@@ -300,7 +303,12 @@ impl<'a> Modules<'a> {
             "super" => module.parent().map(Meaning::Module).into_iter().collect(),
             _ => {
                 let root = ModulePath(vec![name.to_owned()]);
-                let found = self.member(module, name, seen);
+                let mut found = self.member(module, name, seen);
+                let child = module.child(name);
+                if found.is_empty() && self.modules.contains_key(&child) {
+                    // `use x::x` asks for the module while the name is being resolved.
+                    found.push(Meaning::Module(child));
+                }
                 if found.is_empty() && self.modules.contains_key(&root) {
                     return vec![Meaning::Module(root)];
                 }
@@ -381,17 +389,27 @@ impl<'a> Modules<'a> {
             .flatten()
             .flat_map(|path| self.modules[path].imports.iter().map(|import| import.statement.clone()))
             .collect();
+        let variants: BTreeSet<usize> = self
+            .of_file
+            .get(&file)
+            .into_iter()
+            .flatten()
+            .flat_map(|path| self.modules[path].items.iter().flat_map(|item| &item.variants))
+            .map(|(_, at)| *at)
+            .collect();
         let ends: BTreeMap<usize, usize> = statements.iter().map(|range| (range.start, range.end)).collect();
         for (at, token) in tokens.iter().enumerate() {
             if let Some(end) = ends.get(&at) {
                 skip_to = skip_to.max(*end);
             }
-            if at < skip_to || !is_name(&token.text) {
+            if at < skip_to || !is_name(&token.text) || variants.contains(&at) {
                 continue;
             }
             let before = at.checked_sub(1).map(|before| tokens[before].text.as_str());
-            if matches!(before, Some("::" | "." | "'" | "fn" | "mod" | "struct" | "enum" | "trait" | "union"))
-            {
+            if matches!(
+                before,
+                Some("::" | "." | "'" | "fn" | "mod" | "struct" | "enum" | "trait" | "union" | "type")
+            ) {
                 // `a..b` has a path behind its points.
                 let is_range = before == Some(".") && at >= 2 && tokens[at - 2].text == ".";
                 if !is_range {

@@ -165,7 +165,7 @@ impl Reader<'_> {
         }
     }
 
-    fn variants(&self, open: usize) -> Vec<String> {
+    fn variants(&self, open: usize) -> Vec<(String, usize)> {
         let close = self.close(open);
         let mut found = Vec::new();
         let mut at = open + 1;
@@ -174,7 +174,7 @@ impl Reader<'_> {
                 at = self.close(at + 1) + 1;
             }
             if is_name(self.text(at)) {
-                found.push(self.text(at).to_owned());
+                found.push((self.text(at).to_owned(), at));
             }
             while at < close && self.text(at) != "," {
                 at = match self.text(at) {
