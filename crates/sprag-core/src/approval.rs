@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::digest::Digest;
+use sprag_base::digest::Digest;
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+
 use crate::event::Input;
-use crate::text::Text;
-use crate::time::Timestamp;
 use crate::tool::ToolCall;
 
 /// Refused calls that a person may still let through.

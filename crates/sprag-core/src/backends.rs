@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::digest::Digest;
-use crate::log::{Projection, Record};
+use sprag_base::digest::Digest;
+use sprag_base::record::{Projection, Record};
+use sprag_base::settings::{Key, Name, Section, Tighten};
+use sprag_base::text::Text;
+
 use crate::memory::learning::Learning;
 use crate::memory::routing;
-use crate::policy::{Key, Name, Section, Tighten};
-use crate::text::Text;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Policy {

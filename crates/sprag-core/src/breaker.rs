@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::digest::Digest;
-use crate::policy::{Key, Section, Tighten};
-use crate::time::Timestamp;
+use sprag_base::digest::Digest;
+use sprag_base::settings::{Key, Section, Tighten};
+use sprag_base::time::Timestamp;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {

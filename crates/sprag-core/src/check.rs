@@ -4,9 +4,10 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::digest::Digest;
-use crate::memory::redact;
-use crate::text::{Text, plain, quoted};
+use sprag_base::digest::Digest;
+use sprag_base::redact;
+use sprag_base::text::{Text, plain, quoted};
+
 pub use risk::{Risk, escalate};
 
 mod risk;

@@ -1,7 +1,9 @@
 //! The governor: two pure functions. [`needs`] says what has to be known, [`decide`] turns state
 //! and event into state, verdict and effects. Everything a client ever hears comes out of here.
 
-use crate::digest::Digest;
+use sprag_base::digest::Digest;
+use sprag_base::text::Text;
+
 use crate::event::{Actor, Author, Errand, Event, EventKind, Input, Stop, Waiting};
 use crate::fact::{Facts, Needs};
 use crate::gates::{self, Effect, OnFault};
@@ -10,7 +12,6 @@ use crate::obligation::{Cause, DEBT_OPENED, Debt, Obligation};
 use crate::policy::Policy;
 use crate::session::{About, Owed, Process, Released, Session};
 use crate::shell::Script;
-use crate::text::Text;
 use crate::tool::{Effect as Does, Outcome, ToolCall};
 use crate::verdict::{Reason, Ruling, Verdict, Vote};
 

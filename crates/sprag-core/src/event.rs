@@ -3,15 +3,16 @@
 
 use serde::{Deserialize, Serialize};
 
+use sprag_base::ids::SessionId;
+use sprag_base::redact;
+use sprag_base::text::{ContextNote, Text};
+use sprag_base::time::Timestamp;
+
 use crate::intent::Class;
 use crate::memory::propose::Resolution;
-use crate::memory::redact;
 use crate::rules::Ground;
 use crate::shell::Start;
-use crate::text::Text;
-use crate::time::Timestamp;
 use crate::tool::{Outcome, ToolCall};
-use crate::verdict::Note;
 
 /// One event with what is known around it.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,7 +39,7 @@ pub struct Input {
     /// The stage of a plan that the session works on, where a run has started it for one.
     pub stage: Option<Text<64>>,
     /// What a stage's session has to be told again.
-    pub anchor: Option<Note>,
+    pub anchor: Option<ContextNote>,
     pub event: Event,
 }
 
@@ -79,21 +80,6 @@ impl Input {
     pub fn ground(&self) -> Ground {
         let ground = Ground::new(Some(&self.cwd), Some(&self.home));
         if self.root.is_empty() { ground } else { ground.in_repo(&self.root) }
-    }
-}
-
-/// A client's session id, as the client wrote it. It is no file name: see the store.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct SessionId(pub Text<256>);
-
-impl SessionId {
-    pub fn new(id: impl Into<String>) -> Self {
-        SessionId(Text::new(id))
-    }
-
-    pub fn as_str(&self) -> &str {
-        self.0.as_str()
     }
 }
 

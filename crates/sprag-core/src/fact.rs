@@ -5,8 +5,10 @@ use std::ops::BitOr;
 
 use serde::{Deserialize, Serialize};
 
+use sprag_base::digest::Digest;
+use sprag_base::text::Text;
+
 use crate::check::Results;
-use crate::digest::Digest;
 use crate::gates::stale::look::Seen;
 use crate::intent::Intents;
 use crate::judge::Judgement;
@@ -16,7 +18,6 @@ use crate::memory::qa::Match;
 use crate::memory::recall::Recalled;
 use crate::obligation::OpenDebt;
 use crate::rules::RuleSet;
-use crate::text::Text;
 use crate::trace::look::Changed;
 use crate::trackers::{Item, Ticket};
 

@@ -1,7 +1,6 @@
 //! Why a change is made, and where it may be made.
 
 mod context;
-mod glob;
 mod ignore;
 mod links;
 mod owned;
@@ -12,10 +11,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::digest::Digest;
-use crate::text::Text;
+use sprag_base::digest::Digest;
+use sprag_base::text::Text;
+
 pub use context::{Around, Context, Earlier, context};
-pub use glob::{BadGlob, Folding, Glob};
 pub use ignore::Ignored;
 pub use links::{Link, LinkState, Linked, link_state, links};
 pub use owned::{Owned, Reach, WILD};

@@ -5,11 +5,12 @@
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use sprag_base::record::{Projection, Record};
+use sprag_base::redact;
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+
 use crate::event::Input;
-use crate::log::{Projection, Record};
-use crate::memory::redact;
-use crate::text::Text;
-use crate::time::Timestamp;
 use crate::tool::{ToolCall, Whole};
 
 /// What came of asking it.

@@ -2,11 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::digest::Digest;
-use crate::event::SessionId;
-use crate::log::{Projection, Record};
-use crate::text::Text;
-use crate::time::Timestamp;
+use sprag_base::digest::Digest;
+use sprag_base::ids::SessionId;
+use sprag_base::record::{Projection, Record};
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+
 use crate::verdict::Reason;
 
 /// Something owed before a stop.

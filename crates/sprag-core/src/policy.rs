@@ -4,8 +4,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use sprag_base::settings::{Key, Section, Tighten, lean};
+
 use crate::breaker::{self, Limits};
-use crate::gates::{self, Policies, lean};
+use crate::gates::{self, Policies};
 use crate::memory::{decay, judge};
 use crate::{backends, notify, terminal};
 
@@ -24,47 +26,6 @@ pub struct Policy {
     pub terminal: terminal::Policy,
     #[serde(with = "lean")]
     pub notify: notify::Policy,
-}
-
-/// A name in a list of the configuration. What is built in is not copied: every hook makes the defaults.
-pub type Name = std::borrow::Cow<'static, str>;
-
-/// One section of the configuration file.
-pub struct Section {
-    pub name: &'static str,
-    /// Commented TOML that names every key once.
-    pub defaults: &'static str,
-    pub keys: &'static [Key],
-}
-
-pub struct Key {
-    pub name: &'static str,
-    pub tighten: Tighten,
-}
-
-/// What a project layer may do to a key before its user trusts it: a cloned repository must not
-/// be able to disarm whoever opens it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tighten {
-    Never,
-    Higher,
-    Lower,
-    /// A list: further items.
-    More,
-    /// Names from loose to strict.
-    Ranked(&'static [&'static str]),
-}
-
-impl Tighten {
-    pub fn sentence(self) -> String {
-        match self {
-            Tighten::Never => "only once it is trusted".to_owned(),
-            Tighten::Higher => "to a higher value".to_owned(),
-            Tighten::More => "to more than there are".to_owned(),
-            Tighten::Lower => "to a lower value".to_owned(),
-            Tighten::Ranked(names) => format!("towards `{}`", names.last().unwrap_or(&"")),
-        }
-    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,15 +8,16 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use sprag_base::digest::Digest;
+use sprag_base::ids::SessionId;
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+
 use crate::breaker::Breaker;
-use crate::digest::Digest;
-use crate::event::SessionId;
 use crate::gates::Gates;
 use crate::intent::Chosen;
 use crate::obligation::Obligation;
 use crate::tasks::Tasks;
-use crate::text::Text;
-use crate::time::Timestamp;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Session {

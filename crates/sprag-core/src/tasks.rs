@@ -3,7 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::text::Text;
+use sprag_base::text::Text;
+
 use crate::tool::ToolCall;
 
 /// More than anyone keeps; beyond that a task counts as done by number only.

@@ -6,9 +6,10 @@ use std::cell::OnceCell;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::memory::redact;
+use sprag_base::redact;
+use sprag_base::text::Text;
+
 use crate::shell::{Doubt, DoubtKind, Script, Start};
-use crate::text::Text;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolCall {

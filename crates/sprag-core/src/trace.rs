@@ -12,16 +12,16 @@ pub mod chain;
 pub mod export;
 pub mod look;
 pub mod open;
-pub mod sum;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::event::SessionId;
+use sprag_base::ids::SessionId;
+use sprag_base::record::Record;
+use sprag_base::sha256::Sum;
+use sprag_base::text::Text;
+
 use crate::intent::{Chosen, Class};
-use crate::log::Record;
-use crate::text::Text;
-pub use sum::Sum;
 
 /// A change from one state of files to the next, as it was seen.
 pub const SEEN: &str = "trace.seen";
@@ -308,8 +308,10 @@ pub fn is_trace(kind: &str) -> bool {
 mod tests {
     use serde_json::json;
 
+    use sprag_base::sha256::Sum;
+    use sprag_base::time::Timestamp;
+
     use super::*;
-    use crate::time::Timestamp;
 
     #[test]
     fn a_record_is_read_as_it_was_written() {

@@ -4,14 +4,15 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use sprag_base::text::{ContextNote, Text};
+
 use crate::obligation::Obligation;
-use crate::text::Text;
 
 /// The opinion of one gate on one event.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Vote {
     Pass,
-    Note(Note),
+    Note(ContextNote),
     /// Run the tool with this input instead.
     Rewrite(Rewrite),
     /// In place of the user, who is about to be asked. Counts only there, and only if nobody objects.
@@ -25,9 +26,6 @@ pub enum Vote {
     /// What has to be known could not be found out: what was owed before still is.
     Unsure,
 }
-
-/// As long as what a starting session may be shown of the memory.
-pub type Note = Text<6000>;
 
 /// What a tool is to be called with instead.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,7 +56,7 @@ impl Reason {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Verdict {
     pub ruling: Ruling,
-    pub notes: Vec<Note>,
+    pub notes: Vec<ContextNote>,
     pub rewrite: Option<Rewrite>,
 }
 

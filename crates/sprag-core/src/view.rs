@@ -3,11 +3,12 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::event::SessionId;
-use crate::log::{Projection, Record};
+use sprag_base::ids::SessionId;
+use sprag_base::record::{Projection, Record};
+use sprag_base::text::{Text, one_line};
+use sprag_base::time::Timestamp;
+
 use crate::obligation::OpenDebt;
-use crate::text::{Text, one_line};
-use crate::time::Timestamp;
 
 /// Who a report comes from, in place of a client.
 pub const REPORTER: &str = "cli";

@@ -2,9 +2,9 @@
 
 use std::io;
 
+use sprag_base::text::Text;
 use sprag_core::event::{Event, Input};
 use sprag_core::memory::qa::{self, Answers, Kept, Match, SAME};
-use sprag_core::text::Text;
 use sprag_index::dedup;
 use sprag_index::table::{self, Table};
 

@@ -8,9 +8,9 @@ use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 
+use sprag_base::digest::Digest;
+use sprag_base::text::{Text, one_line};
 use sprag_core::check::{Check, Outcome, Profile, Ran, Results, tail};
-use sprag_core::digest::Digest;
-use sprag_core::text::{Text, one_line};
 
 use crate::disk::{self, Disk, read_small};
 use crate::exec::{self, Ending, run_for_end};

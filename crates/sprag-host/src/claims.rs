@@ -6,14 +6,15 @@
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use sprag_core::event::{Event, Input, Presence, SessionId};
+use sprag_base::ids::SessionId;
+use sprag_base::time::Timestamp;
+use sprag_core::event::{Event, Input, Presence};
 use sprag_core::fact::Facts;
 use sprag_core::gates::stale::content::Content;
 use sprag_core::gates::stale::look::{Claim, File, Fit, Found, Guard, Own, Seen, Writer, Wrote};
 use sprag_core::gates::stale::touch::{self, How, Manner, Touch};
 use sprag_core::gates::stale::{call_id, edits};
 use sprag_core::session::Session;
-use sprag_core::time::Timestamp;
 use sprag_core::tool::{Outcome, ToolCall};
 use sprag_core::verdict::Ruling;
 

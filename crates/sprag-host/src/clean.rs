@@ -6,18 +6,18 @@ use std::path::PathBuf;
 use std::time::Duration;
 use std::{fs, io};
 
-use sprag_core::event::SessionId;
-use sprag_core::log::{By, Record};
+use sprag_base::ids::SessionId;
+use sprag_base::record::{By, Record};
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
 use sprag_core::obligation::{Cause, DEBT_OPENED, Debt};
 use sprag_core::session::Session;
-use sprag_core::text::Text;
-use sprag_core::time::Timestamp;
 
 use crate::disk::{self, Disk};
 use crate::journal::{self, Journal};
 use crate::places::Places;
 use crate::store::Store;
-use crate::{person, records, reports, seen, start, tree};
+use crate::{person, records, seen, start, tree};
 
 /// What there is to sweep.
 #[derive(Debug, Default)]
@@ -133,7 +133,7 @@ fn settle(
     session: &Session,
     now: Timestamp,
 ) -> io::Result<usize> {
-    let by = By { client: Text::from(reports::CLIENT), agent: None, role: None };
+    let by = By { client: Text::from(sprag_core::view::REPORTER), agent: None, role: None };
     let debts: Vec<Record> = session
         .stops
         .owed

@@ -9,12 +9,13 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use toml::{Table, Value};
 
+use sprag_base::settings::Section;
+use sprag_base::text::quoted;
 use sprag_core::breaker::Limits;
 use sprag_core::gates::Policies;
 use sprag_core::gates::review::template::Template;
 use sprag_core::memory::{decay, judge};
-use sprag_core::policy::{Policy, Retention, Section, sections};
-use sprag_core::text::quoted;
+use sprag_core::policy::{Policy, Retention, sections};
 use sprag_core::{backends, notify, terminal};
 
 use crate::disk::read_small;

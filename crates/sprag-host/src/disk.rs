@@ -7,7 +7,7 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::time::SystemTime;
 
-use sprag_core::time::Timestamp;
+use sprag_base::time::Timestamp;
 
 pub trait Disk {
     /// Appends in one write, so that lines of two processes never mix.

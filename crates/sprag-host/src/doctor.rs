@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use sprag_core::time::Timestamp;
+use sprag_base::time::Timestamp;
 use sprag_core::view::Sessions;
 
 use crate::clients::{CLIENTS, Can, Client, Support};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use sprag_core::time::Timestamp;
+use sprag_base::time::Timestamp;
 
 #[derive(Clone, Debug)]
 pub enum Env {

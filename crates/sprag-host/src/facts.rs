@@ -7,7 +7,9 @@ use std::{fs, io};
 
 use memchr::memmem;
 
-use sprag_core::digest::Digest;
+use sprag_base::digest::Digest;
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
 use sprag_core::event::{Event, Input};
 use sprag_core::fact::{Changes, Closed, Conflict, Facts, Found, Mark, Needs, RoleMarks, Size};
 use sprag_core::gates::permission;
@@ -16,8 +18,6 @@ use sprag_core::memory::episode::Patterns;
 use sprag_core::obligation::{Debts, Duty, OpenDebt};
 use sprag_core::rules::Concern;
 use sprag_core::session::Session;
-use sprag_core::text::Text;
-use sprag_core::time::Timestamp;
 
 use crate::clients::CLIENTS;
 use crate::disk::{open_regular, read_small};

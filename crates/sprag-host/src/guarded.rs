@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use sprag_base::path::absolute;
 use sprag_core::event::{Event, Input};
 use sprag_core::fact::{How, Written};
-use sprag_core::path::absolute;
 use sprag_core::shell::{Place, Word};
 
 use crate::places::Places;

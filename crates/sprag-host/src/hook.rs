@@ -13,9 +13,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, mpsc};
 use std::time::Duration;
 
+use sprag_base::text::{Text, one_line};
 use sprag_core::decide;
 use sprag_core::event::{Errand, Event, EventKind, Input, Presence};
-use sprag_core::text::{Text, one_line};
 use sprag_core::tool::Whole;
 use sprag_core::verdict::{Ruling, Verdict};
 

@@ -7,19 +7,19 @@ use std::{fs, io};
 
 use serde_json::json;
 
-use sprag_core::event::SessionId;
-use sprag_core::log::{By, Record};
+use sprag_base::ids::SessionId;
+use sprag_base::record::{By, Record};
+use sprag_base::text::{Text, one_line};
+use sprag_base::time::Timestamp;
 use sprag_core::memory::import::{Draft, Fate, Importer, Read, Source, Use, Used};
 use sprag_core::memory::kinds;
 use sprag_core::memory::learning::{Learning, Origin, Scope};
 use sprag_core::memory::routing::{Place, place};
-use sprag_core::text::{Text, one_line};
-use sprag_core::time::Timestamp;
 
 use crate::disk::{self, read_small};
 use crate::store::Store;
 use crate::walk::World;
-use crate::{learnings, records, reports};
+use crate::{learnings, records};
 
 /// Bytes of one file.
 const FILE: u64 = 16 * 1024 * 1024;
@@ -161,7 +161,7 @@ fn learning(importer: &Importer, draft: &Draft, now: Timestamp) -> Result<Learni
 }
 
 fn record(kind: &str, body: &impl serde::Serialize, now: Timestamp) -> Record {
-    let by = By { client: Text::from(reports::CLIENT), agent: None, role: None };
+    let by = By { client: Text::from(sprag_core::view::REPORTER), agent: None, role: None };
     records::record(kind, now, None, Some(by), json!(body))
 }
 

@@ -11,8 +11,9 @@ use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 
-use sprag_core::event::{Report, SessionId};
-use sprag_core::time::Timestamp;
+use sprag_base::ids::SessionId;
+use sprag_base::time::Timestamp;
+use sprag_core::event::Report;
 
 use crate::disk::{self, Disk};
 use crate::env::Env;

@@ -11,7 +11,7 @@ use jsonc_parser::cst::{CstArray, CstInputValue, CstObject, CstRootNode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use sprag_core::digest::Digest;
+use sprag_base::digest::Digest;
 
 use crate::clients::Client;
 use crate::config::hash_of;

@@ -14,15 +14,15 @@ use std::{fs, io};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use sprag_base::record::By;
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
 use sprag_core::intent::{Bad, Ignored, Intent, IntentSet, Origin, Read, Standings};
-use sprag_core::log::By;
-use sprag_core::text::Text;
-use sprag_core::time::Timestamp;
 
 use crate::disk::{self, read_small};
 use crate::places::Places;
 use crate::walk::World;
-use crate::{keep, projections, records, reports};
+use crate::{keep, projections, records};
 pub use around::context_of;
 pub use done::{Checked, check, is_passed};
 pub(crate) use fact::{look, strays};
@@ -115,7 +115,7 @@ pub fn standings(world: &World<'_>) -> io::Result<Standings> {
 
 /// Writes down what a person has decided about an intent.
 pub fn record(world: &World<'_>, kind: &'static str, body: Value, now: Timestamp) -> io::Result<()> {
-    let by = By { client: Text::from(reports::CLIENT), agent: None, role: None };
+    let by = By { client: Text::from(sprag_core::view::REPORTER), agent: None, role: None };
     world.store().log(world.disk, &[records::record(kind, now, None, Some(by), body)])
 }
 

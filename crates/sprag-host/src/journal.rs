@@ -16,11 +16,11 @@ use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use sprag_core::digest::Digest;
-use sprag_core::event::SessionId;
-use sprag_core::log::{self, Record};
+use sprag_base::digest::Digest;
+use sprag_base::ids::SessionId;
+use sprag_base::record::{self, Record};
+use sprag_base::time::Timestamp;
 use sprag_core::session::{Process, Session};
-use sprag_core::time::Timestamp;
 
 use crate::disk::{self, Disk};
 use crate::records;
@@ -146,7 +146,7 @@ impl Journal {
         if !set.is_empty() {
             last.set = Some(set);
         }
-        let mut bytes = log::lines(&records);
+        let mut bytes = record::lines(&records);
         let events = self.loaded.events + records.len() as u64;
         // Damage is stepped over by a snapshot, so that it is met only once.
         let is_damaged = !self.loaded.damage.is_empty() || !self.loaded.ends_whole;
@@ -160,7 +160,7 @@ impl Journal {
     /// feed seals whatever the holder of the lock may be writing when it is killed.
     fn append_event_only(&mut self, disk: &dyn Disk, records: &[Record]) -> io::Result<()> {
         let mut bytes = vec![b'\n'];
-        bytes.extend_from_slice(&log::lines(records));
+        bytes.extend_from_slice(&record::lines(records));
         disk.append(&self.lines.file, &bytes)?;
         // Moved into the log under our hands: the new journal has to have it too.
         let ours = self.lines.file.metadata()?.ino();

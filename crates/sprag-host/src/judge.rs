@@ -5,9 +5,9 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::time::{Duration, Instant};
 
+use sprag_base::text::{Text, one_line};
 use sprag_core::event::{Event, Input};
 use sprag_core::judge::{Answer, Judgement, Reliability, question};
-use sprag_core::text::{Text, one_line};
 
 use crate::exec::{self, Ending, Ran};
 use crate::places::UserPlaces;

@@ -20,10 +20,10 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use sprag_core::digest::Digest;
+use sprag_base::digest::Digest;
+use sprag_base::time::Timestamp;
 use sprag_core::event::{Event, Input};
 use sprag_core::fact::Damage;
-use sprag_core::time::Timestamp;
 
 use crate::config::{hash_of, rules};
 use crate::disk::{self, open_regular};

@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fs, io};
 
-use sprag_core::digest::Digest;
-use sprag_core::log::Record;
+use sprag_base::digest::Digest;
+use sprag_base::record::Record;
+use sprag_base::time::Timestamp;
 use sprag_core::memory::fold::{Entry, Learnings};
 use sprag_core::memory::routing::{Place, place};
-use sprag_core::time::Timestamp;
 
 pub use crate::memory::ask::personal;
 use crate::places::Places;

@@ -7,13 +7,13 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::{fs, io};
 
-use sprag_core::event::SessionId;
-use sprag_core::log::Record;
+use sprag_base::ids::SessionId;
+use sprag_base::record::Record;
+use sprag_base::text::Text;
 use sprag_core::memory::fold::Learnings;
 use sprag_core::memory::propose::Resolution;
 use sprag_core::memory::routing::is_for_all;
 use sprag_core::memory::{kinds, lesson, union};
-use sprag_core::text::Text;
 
 use crate::disk::{self, Disk, read_small};
 use crate::journal;

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
-use sprag_core::log::{Record, VERSION};
-use sprag_core::time::Timestamp;
+use sprag_base::record::{Record, VERSION};
+use sprag_base::time::Timestamp;
 
 use crate::disk::Disk;
 use crate::projections::each_line;

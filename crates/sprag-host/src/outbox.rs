@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use memchr::memmem;
 use serde::{Deserialize, Serialize};
 
-use sprag_core::log::Record;
-use sprag_core::time::Timestamp;
+use sprag_base::record::Record;
+use sprag_base::time::Timestamp;
 use sprag_core::trace;
 
 use crate::backends;

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use sprag_core::digest::Digest;
+use sprag_base::digest::Digest;
 
 use crate::disk::read_small;
 use crate::env::Env;

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use sprag_core::event::SessionId;
-use sprag_core::log::{Projection, Record};
+use sprag_base::ids::SessionId;
+use sprag_base::record::{Projection, Record};
 use sprag_index::bytes::checksum;
 
 use crate::disk::{self, Disk};

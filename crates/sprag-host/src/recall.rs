@@ -1,6 +1,8 @@
 //! Finds what the recall gate may show: the question is completed by what can be seen from here, the memory is
 //! asked, and what says the same, is not meant for this, or has lost what it rested on is left out.
 
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
 use sprag_core::event::Input;
 use sprag_core::gates::Asked;
 use sprag_core::gates::recall::{Policy, Seen, Strategy};
@@ -12,8 +14,6 @@ use sprag_core::memory::negative;
 use sprag_core::memory::policy::{Versions, Whom};
 use sprag_core::memory::recall::{Became, Found, Notice, Occasion, Question, Recalled};
 use sprag_core::session::Session;
-use sprag_core::text::Text;
-use sprag_core::time::Timestamp;
 use sprag_index::dedup::{SIMILAR, Statement};
 use sprag_index::fuse::Widths;
 use sprag_index::select::{Contender, Limits, select};

@@ -2,11 +2,12 @@
 
 use serde_json::Value;
 
-use sprag_core::event::{Actor, Input, SessionId};
-use sprag_core::log::{By, Record};
-use sprag_core::memory::redact;
-use sprag_core::text::Text;
-use sprag_core::time::Timestamp;
+use sprag_base::ids::SessionId;
+use sprag_base::record::{By, Record};
+use sprag_base::redact;
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+use sprag_core::event::{Actor, Input};
 
 /// Whether a text from outside may stand where an id of ours stands: records and files are found by them.
 pub fn is_id(text: &str) -> bool {

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use sprag_core::event::{Actor, Event, Input, Presence, Report, SessionId};
-use sprag_core::log::Record;
-use sprag_core::time::Timestamp;
+use sprag_base::ids::SessionId;
+use sprag_base::record::Record;
+use sprag_base::time::Timestamp;
+use sprag_core::event::{Actor, Event, Input, Presence, Report};
 use sprag_core::verdict::{Reason, Ruling};
 pub use sprag_core::view::REPORTER as CLIENT;
 

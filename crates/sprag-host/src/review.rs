@@ -6,12 +6,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use sprag_core::event::{Decided, Report, SessionId};
+use sprag_base::ids::SessionId;
+use sprag_base::text::{Text, ending};
+use sprag_base::time::Timestamp;
+use sprag_core::event::{Decided, Report};
 use sprag_core::gates::review::Review;
 use sprag_core::gates::review::history::{Reviews, Verdict};
 use sprag_core::plan::spec::StageSpec;
-use sprag_core::text::{Text, ending};
-use sprag_core::time::Timestamp;
 use sprag_core::verdict::Reason;
 
 use crate::clients::{Client, PROMPT};

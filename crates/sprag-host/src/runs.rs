@@ -10,11 +10,11 @@ use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 
-use sprag_core::digest::Digest;
-use sprag_core::event::SessionId;
+use sprag_base::digest::Digest;
+use sprag_base::ids::SessionId;
+use sprag_base::text::Text;
 use sprag_core::gates::review::case::hash_of;
 use sprag_core::session::Process;
-use sprag_core::text::Text;
 
 use crate::disk::{self, Disk, read_small};
 use crate::env::Env;

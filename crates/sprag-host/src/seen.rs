@@ -4,8 +4,8 @@
 use std::io;
 use std::path::PathBuf;
 
-use sprag_core::digest::Digest;
-use sprag_core::event::SessionId;
+use sprag_base::digest::Digest;
+use sprag_base::ids::SessionId;
 
 use crate::disk::{self, Disk};
 use crate::journal;

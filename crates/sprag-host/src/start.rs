@@ -19,9 +19,9 @@ use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 
-use sprag_core::event::SessionId;
-use sprag_core::text::Text;
-use sprag_core::time::Timestamp;
+use sprag_base::ids::SessionId;
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
 
 use crate::disk::{self, Disk, open_regular, read_small};
 use crate::places::Places;

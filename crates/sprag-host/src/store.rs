@@ -8,7 +8,7 @@ use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use sprag_core::log::{self, Record};
+use sprag_base::record::{self, Record};
 use sprag_core::trace;
 
 use crate::disk::{self, Disk};
@@ -84,7 +84,7 @@ impl Store {
                 }
                 continue;
             }
-            lines.append_sealed(disk, &log::lines(group))?;
+            lines.append_sealed(disk, &record::lines(group))?;
             lines.unlock_and_sync(disk)?;
         }
         Ok(())

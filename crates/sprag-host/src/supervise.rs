@@ -21,10 +21,10 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, set_child_subreaper, setsid};
 
+use sprag_base::text::Text;
 use sprag_core::plan::exit::{By, Ended, Exit};
 use sprag_core::plan::sandbox::Wall;
 use sprag_core::plan::seen::{Seen, Trouble};
-use sprag_core::text::Text;
 
 use crate::daemon::seam::{Caps, Lease, Local, Queue as _, Tenure};
 use crate::disk::Disk;

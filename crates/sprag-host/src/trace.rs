@@ -20,10 +20,10 @@ pub mod verify;
 
 use std::io;
 
+use sprag_base::time::Timestamp;
 use sprag_core::event::{Event, Input};
 use sprag_core::fact::Needs;
 use sprag_core::session::Session;
-use sprag_core::time::Timestamp;
 use sprag_core::trace::look::Changed;
 use sprag_core::trace::open::Open;
 

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fs, io};
 
-use sprag_core::digest::Digest;
-use sprag_core::policy::Name;
+use sprag_base::digest::Digest;
+use sprag_base::settings::Name;
 use sprag_core::trackers::{Item, Mark, Tracker, find, is_plain};
 
 use crate::disk::{self, read_small};

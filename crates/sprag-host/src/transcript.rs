@@ -4,8 +4,8 @@
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
+use sprag_base::text::Text;
 use sprag_core::event::Input;
-use sprag_core::text::Text;
 use sprag_core::trace::export;
 
 use crate::clients::{self, Client};

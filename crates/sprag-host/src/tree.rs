@@ -22,8 +22,8 @@ use std::time::SystemTime;
 
 use sha2::{Digest as _, Sha256};
 
-use sprag_core::digest::Digest;
-use sprag_core::time::Timestamp;
+use sprag_base::digest::Digest;
+use sprag_base::time::Timestamp;
 
 use crate::disk::{self, Disk, open_regular};
 use crate::exec::read_capped;

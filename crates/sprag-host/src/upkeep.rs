@@ -4,14 +4,14 @@
 use std::fs::{self, File};
 use std::io;
 
-use sprag_core::log::By;
+use sprag_base::record::By;
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
 use sprag_core::memory::fold::Learnings;
-use sprag_core::text::Text;
-use sprag_core::time::Timestamp;
 
 use crate::store::Store;
 use crate::walk::World;
-use crate::{disk, learnings, projections, reports};
+use crate::{disk, learnings, projections};
 
 mod decay;
 mod deliveries;
@@ -139,5 +139,5 @@ fn kept(world: &World<'_>) -> io::Result<Vec<(Store, Learnings)>> {
 
 /// Whose doing these records are.
 fn by() -> By {
-    By { client: Text::from(reports::CLIENT), agent: None, role: None }
+    By { client: Text::from(sprag_core::view::REPORTER), agent: None, role: None }
 }

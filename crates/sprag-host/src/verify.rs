@@ -6,12 +6,13 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
+use sprag_base::ids::SessionId;
+use sprag_base::time::Timestamp;
 use sprag_core::check::{Check, Profile, Results};
-use sprag_core::event::{Event, Input, Report, SessionId};
+use sprag_core::event::{Event, Input, Report};
 use sprag_core::fact::{Changes, Needs};
 use sprag_core::gates::completion::Plan;
 use sprag_core::session::Session;
-use sprag_core::time::Timestamp;
 
 use crate::walk::World;
 use crate::{checks, facts, journal, runs, tree};

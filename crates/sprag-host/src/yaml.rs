@@ -3,7 +3,7 @@
 
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 
-use sprag_core::written::{At, Name, Node, What};
+use sprag_base::document::{At, Name, Node, What};
 
 /// Levels within each other, and parts altogether.
 const DEPTH: usize = 32;

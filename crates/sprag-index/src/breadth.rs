@@ -78,7 +78,8 @@ fn add(sum: &mut Vector, row: &[u8], scale: f32, times: f32) {
 /// The same again, for a processor that does more at once.
 #[cfg(target_arch = "x86_64")]
 mod wide {
-    use super::{Bytes, Signs, Vector, vectors};
+    use super::{Bytes, Signs, Vector};
+    use crate::vectors;
 
     #[target_feature(enable = "avx2,popcnt")]
     pub fn distances(question: &Signs, rows: &[u8], found: &mut [u8]) {

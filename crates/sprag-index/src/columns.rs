@@ -186,8 +186,8 @@ impl<'a> View<'a> {
 mod tests {
     use proptest::prelude::*;
 
+    use sprag_base::time::Timestamp;
     use sprag_core::memory::usage::Change;
-    use sprag_core::time::Timestamp;
 
     use super::*;
 

@@ -1,9 +1,9 @@
 //! From signals to one number: how likely it is that a text is what was asked for. Signals add up as log-odds
 //! and none is capped or stretched by the list it is in, so that nothing good enough is an answer too.
 
+use sprag_base::time::Timestamp;
 use sprag_core::memory::learning::Category;
 use sprag_core::memory::usage::Uses;
-use sprag_core::time::Timestamp;
 
 use crate::query::Signals;
 

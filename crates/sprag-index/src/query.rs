@@ -3,8 +3,8 @@
 
 use std::cmp::Ordering;
 
+use sprag_base::time::Timestamp;
 use sprag_core::memory::learning::{Category, Scope};
-use sprag_core::time::Timestamp;
 
 use crate::bits::Bits;
 use crate::fuse::{self, Around};

@@ -5,9 +5,9 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
+use sprag_base::time::Timestamp;
 use sprag_core::memory::document::Label;
 use sprag_core::memory::learning::{Category, Kind, Readers, Scope};
-use sprag_core::time::Timestamp;
 
 use crate::bytes::{Reader, checksum, u32_at, u64_at, unzigzag};
 use crate::dictionary::Dictionary;

@@ -3,9 +3,9 @@
 
 use proptest::prelude::*;
 
+use sprag_base::time::Timestamp;
 use sprag_core::memory::document::{Document, Label};
 use sprag_core::memory::learning::{Category, Kind, Readers, Scope};
-use sprag_core::time::Timestamp;
 
 use crate::build::{Draft, build};
 use crate::merge::merge;

@@ -10,10 +10,10 @@ use ratatui::crossterm::event::{self, Event};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use sprag_base::time::Timestamp;
 use sprag_core::plan::seen::Seen;
 use sprag_core::plan::stage::{Key, StageId};
 use sprag_core::plan::view::{Board, Tone, View};
-use sprag_core::time::Timestamp;
 
 use crate::cursor::{Cursor, Step};
 use crate::keys::{Meaning, meaning};

@@ -9,9 +9,9 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line as Words, Span};
 use ratatui::widgets::{Block, Borders, Cell, Gauge, Paragraph, Row, Table, Wrap};
 
+use sprag_base::text::one_line;
 use sprag_core::plan::view::words::{cost, elapsed, percent};
 use sprag_core::plan::view::{Attention, Line, Tone, View};
-use sprag_core::text::one_line;
 
 use crate::cursor::Cursor;
 use crate::paint::Paint;

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use clap::error::ErrorKind;
 
-use sprag_core::text::shell_word;
+use sprag_base::text::shell_word;
 
 use crate::commands;
 

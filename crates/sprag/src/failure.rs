@@ -13,10 +13,11 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use sprag_core::event::SessionId;
-use sprag_core::intent::{Bad, BadGlob, Intent};
+use sprag_base::glob::BadGlob;
+use sprag_base::ids::SessionId;
+use sprag_base::text::{quoted, shell_word};
+use sprag_core::intent::{Bad, Intent};
 use sprag_core::memory::learning::{Faults, Unreadable};
-use sprag_core::text::{quoted, shell_word};
 use sprag_core::verdict::Reason;
 use sprag_host::config::Problem;
 use sprag_host::consult::Unanswered;

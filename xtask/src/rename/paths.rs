@@ -218,6 +218,19 @@ impl Change<'_> {
             line.push(new_name.clone());
             self.need(user, &new, Some(&new_name));
             self.added.entry(module.clone()).or_default().insert(line.join("::"));
+        } else if import.is_none() && path != module && new.root() != user.root() {
+            // A name through `super::*` whose export goes away.
+            let parent = module.parent().and_then(|parent| self.modules.modules.get(&parent));
+            let is_exported = parent.is_some_and(|parent| {
+                parent.imports.iter().any(|import| {
+                    import.name.as_deref() == Some(text.as_str()) && !import.visibility.is_empty()
+                })
+            });
+            if is_exported && new.root() != path.root() {
+                let mut line = self.absolute(user, &new);
+                line.push(new_name.clone());
+                self.added.entry(module.clone()).or_default().insert(line.join("::"));
+            }
         }
         if import.is_some_and(|import| import.has_alias) {
             return;

@@ -12,16 +12,18 @@ mod words;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::event::{Actor, Event, Input, SessionId};
+use sprag_base::ids::SessionId;
+use sprag_base::settings::{Key, Section, Tighten};
+use sprag_base::text::{Text, quoted};
+
+use crate::event::{Actor, Event, Input};
 use crate::fact::{Fault, Finding, Needs};
 use crate::gates::commit::git::Looks;
 use crate::gates::commit::strip::{Obstacle, Stripped};
 use crate::gates::{Asked, Cx, Gate};
 use crate::obligation::Obligation;
-use crate::policy::{Key, Section, Tighten};
 use crate::session::About;
 use crate::shell::Script;
-use crate::text::{Text, quoted};
 use crate::tool::{ToolCall, Whole};
 use crate::verdict::{Reason, Rewrite, Vote};
 

@@ -8,16 +8,18 @@ mod policy;
 
 use serde::{Deserialize, Serialize};
 
+use sprag_base::digest::Digest;
+use sprag_base::ids::SessionId;
+use sprag_base::settings::Section;
+use sprag_base::text::{Text, quoted, shell_word};
+
 use crate::check::{Profile, Risk, escalate};
-use crate::digest::Digest;
-use crate::event::{Actor, Event, Input, Report, SessionId};
+use crate::event::{Actor, Event, Input, Report};
 use crate::fact::{Changes, Needs, Size};
 use crate::gates::{Asked, Cx, Gate, is_zero};
 use crate::obligation::{Duty, Obligation};
-use crate::policy::Section;
 use crate::session::About;
 use crate::shell::Script;
-use crate::text::{Text, quoted, shell_word};
 use crate::tool::{Effect, Outcome, ToolCall};
 use crate::verdict::{Reason, Vote};
 pub use judged::VERIFIED;

@@ -3,13 +3,14 @@
 
 use serde::{Deserialize, Serialize};
 
+use sprag_base::settings::{Key, Section, Tighten};
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+
 use crate::event::{Actor, Event, Input};
 use crate::fact::{Needs, RoleMarks};
 use crate::gates::{Asked, Cx, Gate};
-use crate::policy::{Key, Section, Tighten};
 use crate::shell::Script;
-use crate::text::Text;
-use crate::time::Timestamp;
 use crate::tool::{Effect, ToolCall};
 use crate::verdict::{Reason, Vote};
 
@@ -239,8 +240,10 @@ fn is_leaders(path: &str) -> bool {
 mod tests {
     use serde_json::json;
 
+    use sprag_base::ids::SessionId;
+
     use super::*;
-    use crate::event::{SessionId, Source};
+    use crate::event::Source;
     use crate::fact::Facts;
     use crate::session::About;
     use crate::tool::{Tool, Whole};

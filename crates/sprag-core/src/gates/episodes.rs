@@ -4,15 +4,17 @@
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::digest::Digest;
+use sprag_base::digest::Digest;
+use sprag_base::redact;
+use sprag_base::settings::{Key, Section, Tighten};
+use sprag_base::text::{Text, quoted, said, shell_word};
+use sprag_base::time::Timestamp;
+
 use crate::event::Event;
 use crate::fact::Needs;
 use crate::gates::{Asked, Cx, Gate};
 use crate::memory::episode::{self, ALIKE, Class, EPISODE, Episode};
-use crate::memory::{lesson, redact};
-use crate::policy::{Key, Section, Tighten};
-use crate::text::{Text, quoted, said, shell_word};
-use crate::time::Timestamp;
+use crate::memory::lesson;
 use crate::tool::{Effect, Outcome, ToolCall};
 use crate::verdict::Vote;
 
@@ -235,11 +237,13 @@ fn below(path: &str, root: &str) -> String {
 mod tests {
     use serde_json::Value;
 
+    use sprag_base::ids::SessionId;
+    use sprag_base::record::{Projection as _, Record};
+
     use super::*;
-    use crate::event::{Input, SessionId};
+    use crate::event::Input;
     use crate::fact::Facts;
     use crate::gates::Effect as Logged;
-    use crate::log::{Projection as _, Record};
     use crate::memory::episode::Patterns;
     use crate::session::About;
     use crate::tool::{Tool, Whole};

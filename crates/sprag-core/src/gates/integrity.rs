@@ -3,13 +3,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::digest::Digest;
-use crate::event::{Event, SessionId};
+use sprag_base::digest::Digest;
+use sprag_base::ids::SessionId;
+use sprag_base::settings::{Key, Section, Tighten};
+use sprag_base::text::{Text, quoted};
+
+use crate::event::Event;
 use crate::fact::{Conflict, Needs};
 use crate::gates::{Asked, Cx, Gate};
 use crate::obligation::{DEBT_MET, Duty, Obligation, OpenDebt};
-use crate::policy::{Key, Section, Tighten};
-use crate::text::{Text, quoted};
 use crate::verdict::{Reason, Vote};
 
 /// Files a hold names. The digest counts all of them.

@@ -5,12 +5,14 @@ use serde::de::{DeserializeOwned, Deserializer};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::digest::Digest;
-use crate::event::{EventKind, Input, SessionId};
+use sprag_base::digest::Digest;
+use sprag_base::ids::SessionId;
+use sprag_base::settings::{Section, lean};
+
+use crate::event::{EventKind, Input};
 use crate::fact::{Facts, Needs};
 use crate::memory::routing::Place;
 use crate::obligation::Obligation;
-use crate::policy::Section;
 use crate::session::{About, part, take};
 use crate::verdict::Vote;
 
@@ -121,30 +123,6 @@ pub struct Effect {
 /// A count that is not worth writing down.
 fn is_zero(count: &u32) -> bool {
     *count == 0
-}
-
-/// In the compiled configuration a policy that is the default takes one byte: every hook reads it.
-pub(crate) mod lean {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    pub fn serialize<P: Serialize + PartialEq + Default, S: Serializer>(
-        policy: &P,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        match serializer.is_human_readable() {
-            true => policy.serialize(serializer),
-            false => Some(policy).filter(|policy| **policy != P::default()).serialize(serializer),
-        }
-    }
-
-    pub fn deserialize<'de, P: Deserialize<'de> + Default, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<P, D::Error> {
-        match deserializer.is_human_readable() {
-            true => P::deserialize(deserializer),
-            false => Ok(Option::<P>::deserialize(deserializer)?.unwrap_or_default()),
-        }
-    }
 }
 
 /// From lenient to strict.

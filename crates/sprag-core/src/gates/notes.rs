@@ -3,12 +3,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use sprag_base::settings::{Key, Section, Tighten};
+use sprag_base::text::{Text, one_line};
+
 use crate::event::{Event, Source};
 use crate::fact::Needs;
 use crate::gates::{Asked, Cx, Gate};
 use crate::obligation::{DEBT_SHOWN, Debt};
-use crate::policy::{Key, Section, Tighten};
-use crate::text::{Text, one_line};
 use crate::verdict::Vote;
 
 /// Lines a session start may cost.

@@ -5,13 +5,14 @@
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use sprag_base::digest::Digest;
+use sprag_base::settings::{Key, Name, Section, Tighten};
+
 use crate::approval::{Refusals, Refused, Word, digest_of};
-use crate::digest::Digest;
 use crate::event::{Event, EventKind, Input, Report};
 use crate::fact::{Facts, Needs};
 use crate::gates::{Asked, Cx, Gate, OnFault};
 use crate::judge::{ANSWERED, Answer, FAILED, Judgement, Opinion};
-use crate::policy::{Key, Name, Section, Tighten};
 use crate::rules::{Concern, Decision, Judged, RuleSet, Said, Subject, Watch};
 use crate::tool::ToolCall;
 use crate::verdict::{Reason, Vote};
@@ -206,7 +207,7 @@ pub fn concern(policy: &Policy, input: &Input, call: &ToolCall) -> Concern {
 }
 
 /// What these rules say of a call.
-pub(super) fn judge(rules: &RuleSet, input: &Input, call: &ToolCall) -> Judged {
+pub(crate) fn judge(rules: &RuleSet, input: &Input, call: &ToolCall) -> Judged {
     let ground = input.ground();
     rules.judge(&Subject::call(call, call.script(&input.start()), &ground))
 }

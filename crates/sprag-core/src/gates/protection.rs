@@ -5,13 +5,14 @@
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use sprag_base::path::{absolute, below};
+use sprag_base::settings::{Key, Section, Tighten};
+use sprag_base::text::{Text, quoted};
+
 use crate::event::{Event, EventKind, Input};
 use crate::fact::{Damage, Facts, How, Needs, Written};
 use crate::gates::{Asked, Cx, Gate, OnFault};
-use crate::path::{absolute, below};
-use crate::policy::{Key, Section, Tighten};
 use crate::shell::{Carrier, Command, Place, Script, Word};
-use crate::text::{Text, quoted};
 use crate::tool::{Effect, ToolCall, Whole};
 use crate::verdict::{Reason, Vote};
 
@@ -356,9 +357,10 @@ const CHANGING: &[&str] = &[
 mod tests {
     use serde_json::json;
 
+    use sprag_base::ids::SessionId;
+    use sprag_base::time::Timestamp;
+
     use super::*;
-    use crate::event::SessionId;
-    use crate::time::Timestamp;
     use crate::tool::Tool;
 
     const TOOLS: &[Tool] = &[

@@ -4,13 +4,14 @@
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::digest::Digest;
+use sprag_base::digest::Digest;
+use sprag_base::settings::{Key, Section, Tighten};
+use sprag_base::text::{Text, said};
+
 use crate::event::{Actor, Event};
 use crate::fact::Needs;
 use crate::gates::{Asked, Cx, Gate};
 use crate::memory::qa::{self, Kept};
-use crate::policy::{Key, Section, Tighten};
-use crate::text::{Text, said};
 use crate::tool::Outcome;
 use crate::verdict::{Reason, Vote};
 
@@ -133,13 +134,15 @@ fn told(question: &Text<1000>, kept: &Kept) -> String {
 mod tests {
     use serde_json::{Value, json};
 
+    use sprag_base::ids::SessionId;
+    use sprag_base::time::Timestamp;
+
     use super::*;
-    use crate::event::{Input, SessionId};
+    use crate::event::Input;
     use crate::fact::Facts;
     use crate::gates::Effect;
     use crate::memory::qa::Match;
     use crate::session::About;
-    use crate::time::Timestamp;
     use crate::tool::{ToolCall, Whole};
 
     const ASKED: &str = "Which database do the tests use?";

@@ -12,6 +12,10 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use sprag_base::settings::Section;
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+
 use crate::event::{Actor, Author, Errand, Event, Report, Source, Stop};
 use crate::fact::Needs;
 use crate::gates::{Asked, Cx, Gate};
@@ -19,9 +23,6 @@ use crate::memory::implicit::{Terms, Trail, Words, cited};
 use crate::memory::kinds::{self, About as AboutLearnings, Shown, Surfaced};
 use crate::memory::recall::{Became, Found, Notice, Occasion, Question, SESSION_TOKENS};
 use crate::memory::routing::Place;
-use crate::policy::Section;
-use crate::text::Text;
-use crate::time::Timestamp;
 use crate::tool::ToolCall;
 use crate::verdict::Vote;
 pub use policy::{Policy, Strategy};

@@ -10,15 +10,17 @@ mod work;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::digest::Digest;
-use crate::event::{Actor, Author, Decider, Event, Input, Report, SessionId, Stop};
+use sprag_base::digest::Digest;
+use sprag_base::ids::SessionId;
+use sprag_base::settings::Section;
+use sprag_base::text::{Text, quoted, shell_word};
+use sprag_base::time::Timestamp;
+
+use crate::event::{Actor, Author, Decider, Event, Input, Report, Stop};
 use crate::fact::{Needs, Size};
 use crate::gates::{Asked, Cx, Gate, is_zero};
 use crate::memory::{kinds, plausible};
 use crate::obligation::{Duty, Obligation};
-use crate::policy::Section;
-use crate::text::{Text, quoted, shell_word};
-use crate::time::Timestamp;
 use crate::tool::{Outcome, ToolCall};
 use crate::trackers::{self, Item, Ticket};
 use crate::verdict::{Reason, Vote};

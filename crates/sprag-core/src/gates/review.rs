@@ -18,14 +18,16 @@ mod tests;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::digest::Digest;
-use crate::event::{Actor, Author, Errand, Event, Input, Report, SessionId};
+use sprag_base::digest::Digest;
+use sprag_base::ids::SessionId;
+use sprag_base::settings::Section;
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+
+use crate::event::{Actor, Author, Errand, Event, Input, Report};
 use crate::fact::Needs;
 use crate::gates::{Asked, Cx, Gate};
 use crate::obligation::{Duty, Obligation};
-use crate::policy::Section;
-use crate::text::Text;
-use crate::time::Timestamp;
 use crate::tool::{Effect, ToolCall};
 use crate::verdict::{Reason, Vote};
 use case::{Approval, Attempt, Case, Finding, Gated, Outcome, Reach, Reviewer, Seat, Why};

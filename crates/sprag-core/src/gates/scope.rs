@@ -12,14 +12,15 @@ mod words;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use sprag_base::settings::Section;
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+
 use crate::approval::{Refusals, Refused, Word, digest_of};
 use crate::event::{Errand, Event, Input, Presence, Report};
 use crate::fact::{Facts, Needs};
 use crate::gates::{Asked, Cx, Gate};
 use crate::intent::{self, Chosen, Class, Holder, Intent, IntentSet, Intents, Read, Sharing, Status};
-use crate::policy::Section;
-use crate::text::Text;
-use crate::time::Timestamp;
 use crate::tool::{Effect, ToolCall};
 use crate::verdict::{Reason, Vote};
 pub use judged::relative;

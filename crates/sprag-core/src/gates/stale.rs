@@ -5,13 +5,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::digest::Digest;
+use sprag_base::digest::Digest;
+use sprag_base::settings::{Key as Setting, Section, Tighten};
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+
 use crate::event::{Actor, Event, Input};
 use crate::fact::Needs;
 use crate::gates::{Asked, Cx, Gate};
-use crate::policy::{Key as Setting, Section, Tighten};
-use crate::text::Text;
-use crate::time::Timestamp;
 use crate::tool::{Outcome, ToolCall};
 use crate::verdict::{Reason, Vote};
 

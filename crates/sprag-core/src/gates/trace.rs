@@ -8,15 +8,16 @@ mod tests;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::digest::Digest;
+use sprag_base::digest::Digest;
+use sprag_base::settings::Section;
+use sprag_base::text::{Text, quoted, shell_word};
+
 use crate::event::Event;
 use crate::fact::Needs;
 use crate::gates::{Asked, Cx, Gate};
 use crate::intent::{Chosen, Class};
 use crate::obligation::{Duty, Obligation};
-use crate::policy::Section;
 use crate::session::About;
-use crate::text::{Text, quoted, shell_word};
 use crate::tool::{Effect, Outcome, ToolCall};
 use crate::trace::look::Changed;
 use crate::trace::{Served, Source, Trace as Record, Verdict, Witness};

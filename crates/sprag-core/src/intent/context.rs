@@ -1,8 +1,9 @@
 //! What an agent is told of the intent it has chosen. All of it is a repository's own words: capped, on
 //! one line each, and unable to end the block they stand in.
 
+use sprag_base::text::{Text, one_line};
+
 use super::{Intent, Origin, Owned, Proof, Status};
-use crate::text::{Text, one_line};
 
 /// The whole block.
 pub type Context = Text<6000>;

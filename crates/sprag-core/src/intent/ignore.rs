@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::text::Text;
+use sprag_base::text::Text;
 
 const MOST: usize = 1000;
 

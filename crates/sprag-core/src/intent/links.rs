@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use sprag_base::text::Text;
+
 use super::set::IntentSet;
 use super::standing::Standings;
-use crate::text::Text;
 
 /// A record of a change names the intent it served, and what that meant then.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::glob::{BadGlob, Folding, Glob};
+use sprag_base::glob::{BadGlob, Folding, Glob};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

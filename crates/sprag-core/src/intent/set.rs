@@ -2,14 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::glob::Folding;
+use sprag_base::glob::Folding;
+use sprag_base::ids::SessionId;
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+
 use super::ignore::Ignored;
 use super::owned::Reach;
 use super::standing::Standings;
 use super::{Intent, Origin, Status};
-use crate::event::SessionId;
-use crate::text::Text;
-use crate::time::Timestamp;
 
 /// The intents of a repository, those of the file that wins first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

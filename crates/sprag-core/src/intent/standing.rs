@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use sprag_base::digest::Digest;
+use sprag_base::record::{Projection, Record};
+use sprag_base::text::Text;
+
 use super::{Criterion, Intent, Proof, Status};
-use crate::digest::Digest;
-use crate::log::{Projection, Record};
-use crate::text::Text;
 
 /// Record kinds of an intent's life.
 pub const SELECTED: &str = "intent.selected";

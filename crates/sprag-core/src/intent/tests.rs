@@ -1,9 +1,11 @@
 use proptest::prelude::*;
 use serde_json::json;
 
+use sprag_base::glob::{BadGlob, Folding, Glob};
+use sprag_base::record::{Projection as _, Record};
+use sprag_base::time::Timestamp;
+
 use super::*;
-use crate::log::{Projection as _, Record};
-use crate::time::Timestamp;
 
 fn fits(glob: &str, path: &str) -> bool {
     Glob::parse(glob).unwrap().fits(path, Folding::Exact)

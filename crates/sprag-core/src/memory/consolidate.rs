@@ -76,11 +76,12 @@ pub fn question(members: &[&Entry]) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use sprag_base::record::{Projection as _, Record};
+    use sprag_base::time::Timestamp;
+
     use super::*;
-    use crate::log::{Projection as _, Record};
     use crate::memory::fold::Learnings;
     use crate::memory::kinds;
-    use crate::time::Timestamp;
 
     fn learnings(of: &[(&str, &str, &[&str])]) -> Learnings {
         let mut learnings = Learnings::default();

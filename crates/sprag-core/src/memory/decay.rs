@@ -3,12 +3,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use sprag_base::settings::{Key, Section, Tighten};
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+
 use crate::memory::fold::Entry;
 use crate::memory::learning::{Category, Criterion, Status};
 use crate::memory::usage::{Uses, minutes};
-use crate::policy::{Key, Section, Tighten};
-use crate::text::Text;
-use crate::time::Timestamp;
 
 /// Sessions that passed it over before age alone counts.
 const DISMISSALS: u16 = 3;

@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::log::Record;
+use sprag_base::record::Record;
+use sprag_base::time::Timestamp;
+
 use crate::memory::kinds;
 use crate::memory::learning::{Category, Kind, Learning, Readers, Scope};
-use crate::time::Timestamp;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Document {
@@ -101,7 +102,7 @@ impl From<Learning> for Document {
     fn from(learning: Learning) -> Document {
         let readers = learning.readers();
         let candidate = learning.candidate;
-        let texts = |texts: &[crate::text::Text<300>]| texts.iter().map(ToString::to_string).collect();
+        let texts = |texts: &[sprag_base::text::Text<300>]| texts.iter().map(ToString::to_string).collect();
         Document {
             id: learning.id.to_string(),
             summary: candidate.summary.to_string(),

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::digest::Digest;
-use crate::log::{Projection, Record};
-use crate::memory::redact;
-use crate::text::{Text, one_line, quoted};
-use crate::time::Timestamp;
+use sprag_base::digest::Digest;
+use sprag_base::record::{Projection, Record};
+use sprag_base::redact;
+use sprag_base::text::{Text, one_line, quoted};
+use sprag_base::time::Timestamp;
 
 pub const EPISODE: &str = "episode";
 

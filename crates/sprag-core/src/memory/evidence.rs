@@ -1,9 +1,10 @@
 //! What a learning rests on, and whether that is still so. A block of lines that only moved within its file
 //! is the same evidence; one that reads otherwise is none any more.
 
-use crate::digest::Digest;
+use sprag_base::digest::Digest;
+use sprag_base::text::Text;
+
 use crate::memory::learning::Evidence;
-use crate::text::Text;
 
 /// How evidence is, from good to bad.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::SessionId;
+use sprag_base::ids::SessionId;
+use sprag_base::record::{Projection, Record};
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+
 use crate::gates::reflection;
-use crate::log::{Projection, Record};
 use crate::memory::kinds;
 use crate::memory::usage::{self, Change};
-use crate::text::Text;
-use crate::time::Timestamp;
 
 /// A session that was silent for so long has ended, whoever did not tell.
 pub const LOST_SECONDS: i64 = 24 * 60 * 60;

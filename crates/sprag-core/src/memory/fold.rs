@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::log::{Projection, Record};
+use sprag_base::record::{Projection, Record};
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+
 use crate::memory::kinds::{self, Rejection, Superseded};
 use crate::memory::learning::{Learning, Status};
 use crate::memory::usage::{self, Uses};
-use crate::text::Text;
-use crate::time::Timestamp;
 
 /// Rejections remembered, newest last.
 const REJECTIONS: usize = 500;

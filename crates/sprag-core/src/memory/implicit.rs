@@ -6,8 +6,9 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
+use sprag_base::text::Text;
+
 use crate::memory::learning::Learning;
-use crate::text::Text;
 
 /// The part of a learning's weight that has to turn up.
 const SHARE: f32 = 0.15;

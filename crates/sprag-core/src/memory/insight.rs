@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use sprag_base::text::{Text, one_line};
+use sprag_base::time::Timestamp;
+
 use crate::memory::decay::{self, decay, hit_rate, idle_days};
 use crate::memory::fold::{Entry, Learnings};
 use crate::memory::learning::{Category, Status};
 use crate::memory::stats::Stats;
 use crate::memory::usage::Uses;
-use crate::text::{Text, one_line};
-use crate::time::Timestamp;
 
 /// Insights of one kind that are told; more would be a list to scroll.
 const EACH: usize = 3;

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::SessionId;
-use crate::text::Text;
+use sprag_base::ids::SessionId;
+use sprag_base::text::Text;
 
 /// A learning that was kept. Body: [`crate::memory::learning::Learning`].
 pub const ACCEPTED: &str = "learning.accepted";

@@ -7,9 +7,10 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::digest::Digest;
-use crate::memory::redact;
-use crate::text::{Text, one_line, plain, quoted};
+use sprag_base::digest::Digest;
+use sprag_base::redact;
+use sprag_base::text::{Text, one_line, plain, quoted};
+
 pub use kept::{Evidence, Learning, Origin, SCHEMA_VERSION};
 pub use names::{Category, Confidence, Criterion, Kind, Readers, Scope, Status};
 pub use schema::schema;

@@ -3,12 +3,12 @@
 
 use serde_json::{Value, json};
 
-use crate::event::SessionId;
+use sprag_base::ids::SessionId;
+use sprag_base::text::{ContextNote, Text, one_line, quoted, shell_word};
+
 use crate::memory::episode::Episode;
 use crate::memory::fold::Entry;
 use crate::memory::learning::Learning;
-use crate::text::{Text, one_line, quoted, shell_word};
-use crate::verdict::Note;
 
 /// The tag that makes a learning a lesson.
 pub const TAG: &str = "lesson";
@@ -47,7 +47,7 @@ pub fn submission(text: &str, check: Option<&str>, intent: Option<&str>) -> Valu
 }
 
 /// Said when something that failed has come to work: whoever made it work knows why.
-pub fn offer(episode: &Episode, session: &SessionId) -> Note {
+pub fn offer(episode: &Episode, session: &SessionId) -> ContextNote {
     let command = shell_word(episode.command.as_str());
     Text::new(format!(
         "`{}` failed and passes now; if what was wrong is worth knowing, keep it: `sprag lesson TEXT --check {command} --session {}`",

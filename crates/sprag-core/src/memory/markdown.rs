@@ -4,10 +4,11 @@
 
 use serde_json::{Value, json};
 
-use crate::digest::Digest;
+use sprag_base::digest::Digest;
+use sprag_base::text::{Text, one_line, quoted};
+
 use crate::memory::fold::Entry;
 use crate::memory::learning::{Candidate, Learning, Status};
-use crate::text::{Text, one_line, quoted};
 
 /// How many characters of an id a heading has.
 const SHORT: usize = 13;

@@ -22,7 +22,6 @@ pub mod promote;
 pub mod propose;
 pub mod qa;
 pub mod recall;
-pub mod redact;
 pub mod rejected;
 pub mod retroflect;
 pub mod routing;

@@ -1,10 +1,11 @@
 //! What was tried and did not work. It holds for a time and for the conditions it was tried under; then it is
 //! worth another try, and a success ends it.
 
+use sprag_base::time::Timestamp;
+
 use crate::memory::decay::idle_days;
 use crate::memory::fold::Entry;
 use crate::memory::learning::{Kind, Status};
-use crate::time::Timestamp;
 
 /// Days after which a failure is old news.
 pub const VALID_DAYS: u32 = 60;
@@ -46,8 +47,9 @@ pub fn caveat(standing: Standing) -> &'static str {
 mod tests {
     use serde_json::{Value, json};
 
+    use sprag_base::record::{Projection as _, Record};
+
     use super::*;
-    use crate::log::{Projection as _, Record};
     use crate::memory::fold::Learnings;
     use crate::memory::kinds;
 

@@ -3,9 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::log::{Projection, Record};
-use crate::text::Text;
-use crate::time::Timestamp;
+use sprag_base::record::{Projection, Record};
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+
 pub use feedback::Feedback;
 
 mod feedback;

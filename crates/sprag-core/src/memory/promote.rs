@@ -55,10 +55,11 @@ fn has_proved(uses: &Uses) -> bool {
 mod tests {
     use serde_json::json;
 
+    use sprag_base::ids::SessionId;
+    use sprag_base::time::Timestamp;
+
     use super::*;
-    use crate::event::SessionId;
     use crate::memory::learning::{Candidate, Learning};
-    use crate::time::Timestamp;
 
     fn entry(scope: Scope, kind: Kind, uses: Uses) -> Entry {
         let mut candidate = Candidate::read(&json!({

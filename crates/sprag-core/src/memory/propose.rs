@@ -6,12 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use sprag_base::settings::{Key, Section, Tighten};
+use sprag_base::text::{Text, quoted};
+
 use crate::memory::learning::{Candidate, Confidence, Criterion, Evidence, Kind, Learning, Status};
 use crate::memory::plausible::{self, plausibility};
 use crate::memory::routing::{Place, place};
 use crate::memory::specific::{self, specificity};
-use crate::policy::{Key, Section, Tighten};
-use crate::text::{Text, quoted};
 
 /// What the sieve can be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,11 +4,12 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::digest::Digest;
-use crate::log::{Projection, Record};
+use sprag_base::digest::Digest;
+use sprag_base::record::{Projection, Record};
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+
 use crate::memory::learning::Evidence;
-use crate::text::Text;
-use crate::time::Timestamp;
 use crate::tool::ToolCall;
 
 pub const ANSWERED: &str = "qa.answered";

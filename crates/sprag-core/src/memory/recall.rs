@@ -3,11 +3,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+
 use crate::event::{Event, Input};
 use crate::memory::implicit::Terms;
 use crate::memory::learning::Category;
-use crate::text::Text;
-use crate::time::Timestamp;
 
 /// When a session may be shown something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::log::{Projection, Record};
+use sprag_base::record::{Projection, Record};
+
 use crate::memory::kinds::{self, Rejection};
 
 /// Rejections remembered.

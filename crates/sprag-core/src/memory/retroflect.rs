@@ -4,8 +4,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::memory::redact;
-use crate::text::{Text, plain};
+use sprag_base::redact;
+use sprag_base::text::{Text, plain};
 
 /// The record that a transcript was read. Body: [`Read`].
 pub const RETROFLECT: &str = "retroflect";

@@ -1,7 +1,8 @@
 //! Where what is remembered is written down. That follows from whom it is for, and is decided here
 //! alone: whoever writes has no choice left, and what is personal cannot end up in a project.
 
-use crate::log::Record;
+use sprag_base::record::Record;
+
 use crate::memory::kinds;
 use crate::memory::learning::{Learning, Readers, Scope};
 
@@ -59,10 +60,11 @@ pub fn is_for_all(learning: &Learning) -> bool {
 mod tests {
     use serde_json::json;
 
+    use sprag_base::ids::SessionId;
+    use sprag_base::time::Timestamp;
+
     use super::*;
-    use crate::event::SessionId;
     use crate::memory::learning::Candidate;
-    use crate::time::Timestamp;
 
     fn accepted(scope: &str, readers: Option<Readers>) -> Record {
         let candidate = Candidate::read(&json!({

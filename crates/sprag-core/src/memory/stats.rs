@@ -5,15 +5,16 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::SessionId;
+use sprag_base::ids::SessionId;
+use sprag_base::record::{Projection, Record};
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+
 use crate::gates::reflection;
-use crate::log::{Projection, Record};
 use crate::memory::implicit::Words;
 use crate::memory::kinds::{self, Rejection};
 use crate::memory::learning::{Criterion, Learning};
 use crate::memory::usage::{self, Change};
-use crate::text::Text;
-use crate::time::Timestamp;
 use crate::view::REPORTER;
 pub use runs::{Compared, Run, Side};
 

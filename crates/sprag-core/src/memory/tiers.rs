@@ -6,11 +6,12 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::SessionId;
-use crate::log::{Projection, Record};
+use sprag_base::ids::SessionId;
+use sprag_base::record::{Projection, Record};
+use sprag_base::text::{Text, one_line};
+use sprag_base::time::Timestamp;
+
 use crate::memory::episode::EPISODE;
-use crate::text::{Text, one_line};
-use crate::time::Timestamp;
 pub use importance::importance;
 
 mod importance;

@@ -6,14 +6,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use crate::log::{Projection as _, Record};
+use sprag_base::record::{Projection as _, Record};
+use sprag_base::redact;
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+
 use crate::memory::fold::Learnings;
 use crate::memory::kinds::{self, About, Superseded};
 use crate::memory::learning::{Learning, Status};
-use crate::memory::redact;
 use crate::memory::routing::{is_content, is_for_all};
-use crate::text::Text;
-use crate::time::Timestamp;
 
 /// The member of a record that says which clone it came from.
 pub const FROM: &str = "from";
@@ -24,7 +25,11 @@ pub const SETTLED: &str = "union";
 /// from a time that has not come.
 pub fn taken(record: &Record, clone: &str, now: Timestamp) -> Option<Record> {
     let is_timely = record.at <= now.plus_seconds(24 * 60 * 60);
-    if record.v != crate::log::VERSION || !is_content(&record.kind) || !is_id(&record.id) || !is_timely {
+    if record.v != sprag_base::record::VERSION
+        || !is_content(&record.kind)
+        || !is_id(&record.id)
+        || !is_timely
+    {
         return None;
     }
     let body = match record.kind.as_str() {
@@ -122,8 +127,9 @@ pub fn settling(records: &[Record], about: &BTreeSet<String>) -> Vec<(&'static s
 mod tests {
     use proptest::prelude::*;
 
+    use sprag_base::ids::SessionId;
+
     use super::*;
-    use crate::event::SessionId;
     use crate::memory::learning::Candidate;
 
     const LEARNINGS: [&str; 3] = ["learning-a", "learning-b", "learning-c"];

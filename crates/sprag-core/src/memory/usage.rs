@@ -4,10 +4,11 @@
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::log::Record;
+use sprag_base::record::Record;
+use sprag_base::time::Timestamp;
+
 use crate::memory::kinds::{self, About, Rated, Superseded, Surfaced, Went};
 use crate::memory::learning::Status;
-use crate::time::Timestamp;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Uses {

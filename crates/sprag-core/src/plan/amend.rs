@@ -1,11 +1,12 @@
 //! Changing the plan of a run that goes on: what may be different, and what must not.
 
+use sprag_base::text::Text;
+
 use super::record::Recorded;
 use super::run::Run;
 use super::spec::Plan;
 use super::stage::StageId;
 use super::values::Branch;
-use crate::text::Text;
 
 /// Why a plan does not take the place of the one that is run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,8 +49,8 @@ pub fn amend(run: &Run, plan: Plan, by: Text<64>) -> Result<Recorded, NotAmended
 mod tests {
     use serde_json::{Value, json};
 
-    use super::super::testing::{begin, plan, started};
     use super::*;
+    use crate::plan::testing::{begin, plan, started};
 
     fn read(mut value: Value, change: impl FnOnce(&mut Value)) -> Plan {
         change(&mut value);

@@ -1,12 +1,13 @@
 //! What a person is told who is asked about a stage: what has happened to it, where that can be looked at, and every
 //! word that can be said of it now.
 
+use sprag_base::redact;
+use sprag_base::text::plain;
+
 use super::run::{Run, Standing, open_tasks};
 use super::said::{Name, Role, meant};
 use super::stage::{Case, Failure, Stage, StageId};
 use super::telling::{case_of, failed, left_out};
-use crate::memory::redact;
-use crate::text::plain;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {

@@ -1,12 +1,13 @@
 //! What others put on the target and what does not go with the trunk. Whoever merges both needs a worktree, a brief, an
 //! agent, checks and at last a person, as every stage does: so it is a stage, of which no plan knows.
 
+use sprag_base::text::Text;
+
 use super::run::Run;
 use super::spec::{Empty, Kind, Plan, Scope, StageSpec};
 use super::stage::{Commit, Stage, StageId, Verified};
 use super::values::Branch;
 use crate::intent::Sharing;
-use crate::text::Text;
 
 /// Paths that are named to whoever resolves it.
 const NAMED: usize = 20;

@@ -16,14 +16,15 @@ mod tests;
 
 use std::collections::BTreeMap;
 
+use sprag_base::sha256::Sum;
+use sprag_base::text::Text;
+
 use super::handoff::Handoff;
 use super::notes::Note;
 use super::record::Brief;
 use super::run::Answer;
 use super::spec::StageSpec;
 use super::stage::{Commit, Failure, StageId};
-use crate::text::Text;
-use crate::trace::sum::Sum;
 pub use recitation::recitation;
 pub use stable::stable;
 

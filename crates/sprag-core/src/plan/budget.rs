@@ -88,10 +88,11 @@ pub fn left(budget: &Budget, earlier: &[Exit]) -> Option<Left> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::exit::{By, Ended};
-    use super::super::seen::Seen;
+    use sprag_base::time::Timestamp;
+
     use super::*;
-    use crate::time::Timestamp;
+    use crate::plan::exit::{By, Ended};
+    use crate::plan::seen::Seen;
 
     fn exit(tokens: u64, trouble: Option<Trouble>) -> Exit {
         let used = Some(Used { tokens, micros: None });

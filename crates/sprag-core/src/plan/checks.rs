@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use sprag_base::digest::Digest;
+use sprag_base::text::Text;
+
 use super::values::{Command, FileGlob, Pattern, RelPath, Seconds, choices};
-use crate::digest::Digest;
-use crate::text::Text;
 
 /// Patterns of artifacts at most.
 pub const ARTIFACTS: usize = 100;

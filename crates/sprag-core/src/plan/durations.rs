@@ -71,8 +71,8 @@ fn name(kind: Kind) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{plan, started};
     use super::*;
+    use crate::plan::testing::{plan, started};
 
     #[test]
     fn what_was_seen_last_counts_most_and_what_is_not_known_is_guessed() {

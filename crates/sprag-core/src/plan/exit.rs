@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+
 use super::seen::Seen;
-use crate::text::Text;
-use crate::time::Timestamp;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exit {

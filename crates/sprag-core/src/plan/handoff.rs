@@ -5,9 +5,10 @@ mod written;
 
 use serde_json::{Map, Value, json};
 
-use crate::memory::redact;
-use crate::text::{Text, one_line, plain};
-use crate::written::{At, Node, What};
+use sprag_base::document::{At, Node, What};
+use sprag_base::redact;
+use sprag_base::text::{Text, one_line, plain};
+
 pub use written::yaml;
 
 /// The form that is written.

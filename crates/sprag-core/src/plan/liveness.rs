@@ -2,8 +2,9 @@
 //! waited for. Only who prints nothing, computes nothing, changes nothing and has nothing to wait for is wedged; and
 //! who never says what it waits for is never taken to be.
 
+use sprag_base::time::Timestamp;
+
 use super::seen::Wait;
-use crate::time::Timestamp;
 
 /// Seconds without a sign after which one that waits for nothing is wedged.
 pub const SILENCE: i64 = 90;
@@ -102,8 +103,8 @@ impl Watch {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::seen::On;
     use super::*;
+    use crate::plan::seen::On;
 
     fn at(seconds: i64) -> Timestamp {
         Timestamp::from_millis(1_800_000_000_000).plus_seconds(seconds)

@@ -4,9 +4,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use sprag_base::text::Text;
+
 use super::merged::MergedCommit;
 use super::stage::{Cause, Commit, StageId, Verified};
-use crate::text::Text;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Queue {

@@ -5,11 +5,12 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use sprag_base::redact;
+use sprag_base::text::{Text, one_line, plain};
+use sprag_base::time::Timestamp;
+
 use super::stage::{Commit, StageId};
 use crate::memory::learning::{CANDIDATES, SUMMARY_LEAST, SUMMARY_MOST};
-use crate::memory::redact;
-use crate::text::{Text, one_line, plain};
-use crate::time::Timestamp;
 
 /// Notes that a brief recites.
 pub const RECITED: usize = 10;

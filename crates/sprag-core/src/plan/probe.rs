@@ -1,8 +1,9 @@
 //! An effect that was begun and of which nobody knows what became: what a look at the world says about it.
 
+use sprag_base::text::Text;
+
 use super::record::{Effect, Outcome};
 use super::stage::Commit;
-use crate::text::Text;
 
 /// What a look showed.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::text::{Text, one_line};
-use crate::written::At;
+use sprag_base::document::At;
+use sprag_base::text::{Text, one_line};
 
 /// One thing that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,9 +3,10 @@
 
 use serde_json::Value;
 
+use sprag_base::record::Record;
+use sprag_base::text::Text;
+
 use crate::event::EventKind;
-use crate::log::Record;
-use crate::text::Text;
 use crate::tool;
 
 /// A client tells so that it shows such a question, some seconds after it was asked.
@@ -76,8 +77,9 @@ fn question(input: &str) -> Text<1000> {
 mod tests {
     use serde_json::json;
 
+    use sprag_base::time::Timestamp;
+
     use super::*;
-    use crate::time::Timestamp;
 
     /// The newest last, as they are written.
     fn asks(records: &[(&str, Value)]) -> Option<String> {

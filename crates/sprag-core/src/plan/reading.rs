@@ -1,10 +1,11 @@
 //! Reading parts of a draft: every value of the type it should have, and a problem with its place where it has not.
 
+use sprag_base::document::{At, Name, Node, What};
+use sprag_base::text::{Text, quoted};
+
 use super::fields::Table;
 use super::problem::{Code, Problems, Wrong, did_you_mean};
 use super::values::Readable;
-use crate::text::{Text, quoted};
-use crate::written::{At, Name, Node, What};
 
 /// Items of one list at most, where nothing else is said.
 const ITEMS: usize = 500;

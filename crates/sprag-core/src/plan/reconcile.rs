@@ -7,6 +7,9 @@ mod tests;
 
 use std::collections::BTreeSet;
 
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+
 use super::merge::Want;
 use super::probe::{Resolution, resolve};
 use super::record::{About, Brief, Checking, Effect, Outcome, Purse, Recorded, TargetHeld, key};
@@ -17,8 +20,6 @@ use super::stage::{Case, FIXES, Failure, Happened, Key, Phase, Stage, StageId, T
 use super::telling;
 use super::why::stage_of;
 use super::world::{Mood, Target, World};
-use crate::text::Text;
-use crate::time::Timestamp;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {

@@ -3,15 +3,16 @@
 
 use serde::{Deserialize, Serialize};
 
+use sprag_base::digest::Digest;
+use sprag_base::record::Record;
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+
 use super::exit::{self, By, Exit};
 use super::said::Said;
 use super::seen::Trouble;
 use super::spec::{Known, Plan};
 use super::stage::{Commit, Failure, Happened, Key, StageId};
-use crate::digest::Digest;
-use crate::log::Record;
-use crate::text::Text;
-use crate::time::Timestamp;
 
 /// One record of a run, by its kind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -352,8 +353,8 @@ pub fn key(run: &Text<64>, stage: &str, attempt: u32, step: &str) -> Key {
 
 #[cfg(test)]
 mod tests {
-    use super::super::seen::Seen;
     use super::*;
+    use crate::plan::seen::Seen;
 
     #[test]
     fn an_exit_comes_to_an_end_of_a_session() {

@@ -1,12 +1,13 @@
 //! What follows when a session is over: who starts again and when, who waits, who is a person's.
 
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+
 use super::record::{Ended, Progress};
 use super::run::Standing;
 use super::spec::StageSpec;
 use super::stage::{Failure, Happened};
 use super::values::Seconds;
-use crate::text::Text;
-use crate::time::Timestamp;
 
 /// Crashes of one stage without a commit between them, after which it is a person's.
 const CRASHES: u8 = 3;

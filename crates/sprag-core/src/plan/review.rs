@@ -1,10 +1,11 @@
 //! Who looks at the work of a stage besides its author, and when. What such a review comes to is written for the author
 //! here, too.
 
+use sprag_base::redact;
+use sprag_base::text::{Text, plain};
+
 use super::spec::{Client, Kind, Known, StageSpec};
 use crate::check::{Profile, Risk};
-use crate::memory::redact;
-use crate::text::{Text, plain};
 
 /// What a review is called where checks are called by their names.
 pub const NAME: &str = "review";
@@ -68,9 +69,9 @@ pub fn report(by: Known, summary: &str, message: &str) -> Text<4000> {
 mod tests {
     use serde_json::json;
 
-    use super::super::spec::Plan;
-    use super::super::testing::plan;
     use super::*;
+    use crate::plan::spec::Plan;
+    use crate::plan::testing::plan;
 
     fn spec(client: serde_json::Value, verify: &str) -> StageSpec {
         let mut plan = plan(&[("a", "", "x")]);

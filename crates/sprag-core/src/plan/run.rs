@@ -9,6 +9,10 @@ mod told;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use sprag_base::digest::Digest;
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+
 use super::base::Base;
 use super::merge::{Left, Queue, Whose};
 use super::record::{About, Because, Effect, Ended, Purse, Recorded, TargetHeld};
@@ -18,9 +22,6 @@ use super::spec::{Client, Merging, Plan};
 use super::stage::{Case, Commit, Happened, Key, Stage, StageId, Stepped, Word, step};
 use super::stuck::Stuck;
 use super::why::stage_of;
-use crate::digest::Digest;
-use crate::text::Text;
-use crate::time::Timestamp;
 pub use said::open_tasks;
 pub use standing::{Answer, Dispute, Reviewable, Standing};
 pub use told::nearly_key;

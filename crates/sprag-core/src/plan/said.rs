@@ -7,13 +7,14 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
+use sprag_base::redact;
+use sprag_base::text::{Text, plain};
+
 use super::record::Recorded;
 use super::review;
 use super::run::{Run, Standing};
 use super::stage::{Case, Key, Stage, StageId};
 use super::values::Slug;
-use crate::memory::redact;
-use crate::text::{Text, plain};
 pub use meant::{Name, meant};
 
 /// Disputes of one stage that may be accepted.

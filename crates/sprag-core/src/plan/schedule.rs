@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use sprag_base::time::Timestamp;
+
 use super::durations::Durations;
 use super::retry::{Breaker, breaker};
 use super::run::{Run, Standing};
@@ -9,7 +11,6 @@ use super::spec::StageSpec;
 use super::stage::{FIXES, Phase, Stage, StageId, TRIES};
 use super::world::World;
 use crate::intent::Sharing;
-use crate::time::Timestamp;
 
 /// Why a stage that could start does not.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -140,8 +141,8 @@ fn crowded(run: &Run, spec: &StageSpec, active: &[&StageSpec], slots: usize) -> 
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{begin, now, plan, started};
     use super::*;
+    use crate::plan::testing::{begin, now, plan, started};
 
     fn room(room: u16) -> World {
         World { room, ..World::default() }

@@ -1,9 +1,10 @@
 //! Whether two stages may want to change the same file. A yes may be one too many, a no is certain.
 
+use sprag_base::glob::{Folding, Glob};
+
 use super::graph::Graph;
 use super::spec::Scope;
 use super::values::FileGlob;
-use crate::intent::{Folding, Glob};
 
 /// What all comparisons of a plan may cost, in pairs of places in patterns.
 const STEPS: u32 = 1_000_000;
@@ -133,8 +134,8 @@ fn start(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::values::Readable as _;
     use super::*;
+    use crate::plan::values::Readable as _;
 
     fn scope(globs: &[&str]) -> Compared {
         let globs = globs.iter().map(|glob| FileGlob::read(glob).unwrap()).collect();

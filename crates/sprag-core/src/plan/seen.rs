@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::text::Text;
-use crate::time::Timestamp;
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]

@@ -3,12 +3,13 @@
 
 use std::collections::BTreeMap;
 
+use sprag_base::time::Timestamp;
+
 use super::reconcile::{Action, reconcile};
 use super::record::Recorded;
 use super::run::Run;
 use super::stage::Key;
 use super::world::{Session, World};
-use crate::time::Timestamp;
 
 /// What is to be written down; once it is, there may be more. `sessions` are all that no end is known of.
 pub fn settle(run: &Run, sessions: &BTreeMap<Key, Session>, now: Timestamp) -> Vec<Recorded> {
@@ -41,11 +42,11 @@ fn is_of_the_gone(run: &Run, record: &Recorded) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::record::{Effect, Ended, Outcome, key};
-    use super::super::stage::{Stage, StageId};
-    use super::super::testing::{begin, commit, now, plan, started};
-    use super::super::world::Alive;
     use super::*;
+    use crate::plan::record::{Effect, Ended, Outcome, key};
+    use crate::plan::stage::{Stage, StageId};
+    use crate::plan::testing::{begin, commit, now, plan, started};
+    use crate::plan::world::Alive;
 
     fn at_work() -> (Run, Key) {
         let mut run = started(plan(&[("a", "", "x")]));

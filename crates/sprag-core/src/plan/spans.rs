@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use sprag_base::digest::Digest;
+use sprag_base::record::Record;
+use sprag_base::time::Timestamp;
+
 use super::record::{Effect, Ended, Outcome, Recorded};
 use super::seen::Seen;
 use super::stage::{Key, StageId};
 use super::telling;
-use crate::digest::Digest;
-use crate::log::Record;
-use crate::time::Timestamp;
 
 /// Something that took its time.
 #[derive(Clone, Debug, PartialEq)]
@@ -282,10 +283,11 @@ fn attributes(facts: &[(&'static str, Value)]) -> Vec<Value> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::stage::Failure;
-    use super::super::testing::{now, plan, start};
+    use sprag_base::text::Text;
+
     use super::*;
-    use crate::text::Text;
+    use crate::plan::stage::Failure;
+    use crate::plan::testing::{now, plan, start};
 
     fn record(kind: &str, seconds: i64, body: Value) -> Record {
         Record::new(kind, now().plus_seconds(seconds), body)
@@ -322,7 +324,7 @@ mod tests {
         spans.apply(&intent("spawn.0", Effect::Spawn { stage: stage.clone() }), at(1));
         spans.apply(&Recorded::Outcome { key: session.clone(), outcome: Outcome::Spawned }, at(2));
         let ended =
-            Ended::Failed { failure: Failure::Crash, progress: super::super::record::Progress::Nothing };
+            Ended::Failed { failure: Failure::Crash, progress: crate::plan::record::Progress::Nothing };
         spans.apply(
             &Recorded::Ended { stage: stage.clone(), session: session.clone(), at: at(9), ended },
             at(9),

@@ -8,9 +8,10 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+
 use super::merged::MergedCommit;
-use crate::text::Text;
-use crate::time::Timestamp;
 pub use step::{FIXES, Stepped, TRIES, step};
 
 /// Names a stage of a plan.

@@ -1,7 +1,7 @@
 //! Files that are there and do nothing yet. An artifact that says of itself that it is still to be written is none,
 //! however well it compiles. Prose may talk of such things; only code is looked at.
 
-use crate::text::Text;
+use sprag_base::text::Text;
 
 /// Where a file admits it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,9 +1,10 @@
 //! A reference that git does not move, because somebody left it locked or may not write there. It is tried again until it
 //! goes; who could help is told after a while.
 
+use sprag_base::text::Text;
+
 use super::record::{self, Effect, Outcome};
 use super::stage::Key;
-use crate::text::Text;
 
 /// Times that it goes wrong before it is told.
 const OFTEN: u32 = 3;
@@ -44,7 +45,7 @@ impl Stuck {
             run,
             "-",
             0,
-            &format!("stuck.{}", crate::digest::Digest::of([self.since.0.as_str()]).short()),
+            &format!("stuck.{}", sprag_base::digest::Digest::of([self.since.0.as_str()]).short()),
         )
     }
 
@@ -62,8 +63,8 @@ pub fn moves(effect: &Effect) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::stage::Failure;
     use super::*;
+    use crate::plan::stage::Failure;
 
     #[test]
     fn it_is_told_when_it_goes_on_and_forgotten_when_it_goes() {

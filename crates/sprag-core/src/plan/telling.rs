@@ -2,14 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
+use sprag_base::text::{Text, quoted};
+use sprag_base::time::Timestamp;
+
 use super::record::{self, Effect, Ended, Outcome, Purse, Recorded, TargetHeld};
 use super::run::Run;
 use super::said::Said;
 use super::schedule::Held;
 use super::stage::{Case, Failure, Happened, Stage, StageId, Word};
 use super::why::Why;
-use crate::text::{Text, quoted};
-use crate::time::Timestamp;
 
 /// Why something is as it is, and until when at least.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -114,7 +115,7 @@ fn doing(effect: &Effect) -> String {
     text.to_owned()
 }
 
-pub(super) fn case_of(case: Case) -> &'static str {
+pub(crate) fn case_of(case: Case) -> &'static str {
     match case {
         Case::Merge => "a person has to say that it is merged",
         Case::Checks => "its checks have failed too often",
@@ -128,7 +129,7 @@ pub(super) fn case_of(case: Case) -> &'static str {
     }
 }
 
-pub(super) fn failed(failure: Failure) -> &'static str {
+pub(crate) fn failed(failure: Failure) -> &'static str {
     match failure {
         Failure::Crash => "its agent has crashed",
         Failure::Timeout => "its agent had no time left",
@@ -200,7 +201,7 @@ pub fn target_held(why: &TargetHeld) -> String {
 }
 
 /// Who has left a stage out, and why.
-pub(super) fn left_out(by: &Text<64>, why: &Text<300>) -> String {
+pub(crate) fn left_out(by: &Text<64>, why: &Text<300>) -> String {
     format!("`{}` has left it out: {}", quoted(by.as_str()), quoted(why.as_str()))
 }
 
@@ -347,8 +348,8 @@ fn first_line(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{begin, now, plan, start, started};
     use super::*;
+    use crate::plan::testing::{begin, now, plan, start, started};
 
     #[test]
     fn a_reason_with_an_end_counts_down_and_is_none_any_more() {

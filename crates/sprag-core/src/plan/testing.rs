@@ -2,12 +2,13 @@
 
 use serde_json::{Value, json};
 
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+
 use super::record::{Effect, Recorded, key};
 use super::run::Run;
 use super::spec::Plan;
 use super::stage::{Commit, StageId};
-use crate::text::Text;
-use crate::time::Timestamp;
 
 pub fn now() -> Timestamp {
     Timestamp::from_millis(1_800_000_000_000)

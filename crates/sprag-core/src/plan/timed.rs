@@ -3,11 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use sprag_base::time::Timestamp;
+
 use super::record::{Effect, Recorded};
 use super::run::Run;
 use super::stage::{Key, StageId};
 use super::why::stage_of;
-use crate::time::Timestamp;
 
 /// A run, and when what a screen shows of it happened.
 #[derive(Clone, Debug, PartialEq)]
@@ -90,10 +91,11 @@ fn is_work(effect: &Effect) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::stage::{Happened, Word};
-    use super::super::testing::{begin, commit, now, plan, start};
+    use sprag_base::text::Text;
+
     use super::*;
-    use crate::text::Text;
+    use crate::plan::stage::{Happened, Word};
+    use crate::plan::testing::{begin, commit, now, plan, start};
 
     #[test]
     fn a_stage_takes_from_what_is_first_done_for_it_to_its_end() {
@@ -109,7 +111,7 @@ mod tests {
         let key = Key(Text::new("r/a/1/spawn.0"));
         timed.apply(&Recorded::Intent { key: key.clone(), epoch: 1, effect: spawn }, at(9));
         assert_eq!((timed.session(&key), timed.moved), (Some(at(9)), at(9)));
-        let failed = Happened::Failed { failure: super::super::stage::Failure::Setup, again: None };
+        let failed = Happened::Failed { failure: crate::plan::stage::Failure::Setup, again: None };
         timed.apply(&Recorded::Happened { stage: a.clone(), what: failed }, at(10));
         let skip = Word::Skip { by: Text::new("u"), why: Text::new("no need") };
         timed.apply(&Recorded::Happened { stage: a.clone(), what: Happened::Told(skip) }, at(3));
@@ -127,7 +129,7 @@ mod tests {
         begin(&mut run, "a");
         let mut timed = Timed::begin(&started, now()).unwrap();
         let effect = Effect::AddWorktree { stage: StageId::new("a"), base: commit("t") };
-        let key = super::super::record::key(&run.id, "a", 1, "worktree.0");
+        let key = crate::plan::record::key(&run.id, "a", 1, "worktree.0");
         timed.apply(&Recorded::Intent { key, epoch: 1, effect }, now());
         assert_eq!(*timed.run(), run);
     }

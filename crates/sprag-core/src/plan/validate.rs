@@ -5,6 +5,9 @@ mod relations;
 mod setting;
 mod stage;
 
+use sprag_base::document::{At, Node};
+use sprag_base::text::Text;
+
 use super::fields;
 use super::problem::{Code, Found, Wrong};
 use super::reading::{Reader, shown};
@@ -12,8 +15,6 @@ use super::spec::{Head, Merging, Plan, STAGES, Sandbox, usual_backoff};
 use super::stage::StageId;
 use super::values::{Readable as _, Slug};
 use crate::intent::IntentSet;
-use crate::text::Text;
-use crate::written::{At, Node};
 
 /// A plan as it stands in its file.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -5,10 +5,12 @@ use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 
+use sprag_base::glob::{BadGlob, Glob};
+use sprag_base::text::{Text, quoted};
+
 use super::problem::{Code, Wrong, did_you_mean};
 use super::stage::StageId;
-use crate::intent::{BadGlob, Glob, Owned};
-use crate::text::{Text, quoted};
+use crate::intent::Owned;
 
 /// A value that is written as a text.
 pub trait Readable: Sized {
@@ -109,7 +111,7 @@ macro_rules! choices {
 }
 pub(super) use choices;
 
-pub(super) fn no_choice(text: &str, known: &[&str]) -> Wrong {
+pub(crate) fn no_choice(text: &str, known: &[&str]) -> Wrong {
     Wrong::value(format!("`{}` is none of its values", quoted(text)), did_you_mean(text, known))
 }
 

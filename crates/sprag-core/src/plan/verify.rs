@@ -5,10 +5,11 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use sprag_base::redact;
+use sprag_base::text::{Text, ending, plain, quoted};
+
 use super::checks::{Check, DeadCode, Regression, Stderr, Wiring};
 use super::stub::Stub;
-use crate::memory::redact;
-use crate::text::{Text, ending, plain, quoted};
 
 /// How a command ended, and what it said.
 #[derive(Clone, Debug, PartialEq, Eq)]

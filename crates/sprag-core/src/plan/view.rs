@@ -11,6 +11,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+
 use super::record::Purse;
 use super::seen::{Seen, Trouble, Used};
 use super::stage::{Commit, Key, Stage, StageId};
@@ -19,8 +22,6 @@ use super::telling::{self, Because};
 use super::timed::Timed;
 use super::why::why;
 use super::world::World;
-use crate::text::Text;
-use crate::time::Timestamp;
 pub use part::Rest;
 pub use state::{State, Tone};
 
@@ -366,7 +367,7 @@ fn plus(one: Option<Used>, other: Option<Used>) -> Option<Used> {
 mod millis {
     use serde::{Deserialize as _, Deserializer, Serializer};
 
-    use crate::time::Timestamp;
+    use sprag_base::time::Timestamp;
 
     pub fn serialize<S: Serializer>(at: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_i64(at.millis())
@@ -381,7 +382,7 @@ mod millis {
 pub(super) mod perhaps_millis {
     use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
 
-    use crate::time::Timestamp;
+    use sprag_base::time::Timestamp;
 
     pub fn serialize<S: Serializer>(at: &Option<Timestamp>, to: S) -> Result<S::Ok, S::Error> {
         at.map(Timestamp::millis).serialize(to)

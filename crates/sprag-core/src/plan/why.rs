@@ -1,11 +1,12 @@
 //! Why a stage is not further: every one that is not over has a reason.
 
+use sprag_base::time::Timestamp;
+
 use super::record::Effect;
 use super::run::Run;
 use super::schedule::{Held, schedule};
 use super::stage::{Case, Failure, Key, Stage, StageId};
 use super::world::World;
-use crate::time::Timestamp;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Why {

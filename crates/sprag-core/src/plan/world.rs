@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use sprag_base::text::Text;
+
 use super::durations::Durations;
 use super::probe::Found;
 use super::record::{About, Ended, Purse};
 use super::stage::{Commit, Key, StageId};
-use crate::text::Text;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct World {

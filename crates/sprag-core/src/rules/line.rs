@@ -29,13 +29,13 @@ pub struct Line<'a> {
 }
 
 #[derive(Debug)]
-pub(super) struct Item<'a> {
+pub(crate) struct Item<'a> {
     pub kind: Kind,
     pub word: &'a Word,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Operand,
     /// Known to start with a dash.
     Flag,
@@ -352,7 +352,7 @@ struct At<'a> {
     new: &'a [Fit],
 }
 
-pub(super) fn in_sense(sense: Sense, fit: Fit) -> Fit {
+pub(crate) fn in_sense(sense: Sense, fit: Fit) -> Fit {
     match sense {
         Sense::Is => fit,
         Sense::IsNot => fit.negated(),
@@ -363,7 +363,7 @@ fn is_flag(text: &str) -> bool {
     text.len() > 1 && text.starts_with('-')
 }
 
-pub(super) fn folded(base: &str) -> Option<String> {
+pub(crate) fn folded(base: &str) -> Option<String> {
     base.bytes().any(|byte| byte.is_ascii_uppercase()).then(|| {
         let lower = base.to_ascii_lowercase();
         lower.strip_suffix(".exe").map(str::to_owned).unwrap_or(lower)

@@ -2,9 +2,10 @@
 
 use serde_json::json;
 
+use sprag_base::text::Text;
+
 use super::*;
 use crate::shell::{Carrier, Command, Doubt, DoubtKind, Host, PathUse, Place, Script, Source, Word};
-use crate::text::Text;
 use crate::tool::{Effect, Tool, ToolCall, Whole};
 
 /// `?` is a hole, `?*` any words.

@@ -13,9 +13,9 @@ use crate::shell::{Carrier, Command, DoubtKind, PathUse, Place, Script, Word};
 use crate::tool::{Effect, ToolCall};
 
 /// Shards of rules that are about no command.
-pub(super) const READS: &str = "<read>";
-pub(super) const WRITES: &str = "<write>";
-pub(super) const TOOLS: &str = "<tool>";
+pub(crate) const READS: &str = "<read>";
+pub(crate) const WRITES: &str = "<write>";
+pub(crate) const TOOLS: &str = "<tool>";
 /// And of those about programs by a part of their name.
 pub(super) const LIKE: &str = "<like>";
 /// In front of the shards about carriers.
@@ -172,7 +172,7 @@ fn program_globs(tokens: &Tokens) -> impl Iterator<Item = &Glob> {
 }
 
 /// The shards of a pattern of commands; `None` if it names no program.
-pub(super) fn command_keys(pattern: &Pattern) -> Option<Vec<String>> {
+pub(crate) fn command_keys(pattern: &Pattern) -> Option<Vec<String>> {
     let (tokens, via) = match pattern {
         Pattern::Shell(tokens) => (tokens, ""),
         Pattern::Via(tokens) => (tokens, VIA),

@@ -6,7 +6,7 @@ use super::scan::{self, Inside};
 const MOST: usize = 256;
 
 /// The words `raw` becomes; `None` if it would be too many.
-pub(super) fn expand(raw: &str) -> Option<Vec<String>> {
+pub(crate) fn expand(raw: &str) -> Option<Vec<String>> {
     let mut done = Vec::new();
     // Words still to be looked at, and how much of each is settled.
     let mut open = vec![(raw.to_owned(), 0)];

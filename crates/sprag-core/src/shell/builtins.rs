@@ -7,7 +7,7 @@ use super::walk::{Input, Walk};
 use super::{DoubtKind, carriers};
 
 /// Builtins whose words are assignments.
-pub(super) fn declares(name: &str) -> bool {
+pub(crate) fn declares(name: &str) -> bool {
     matches!(name, "export" | "declare" | "typeset" | "local" | "readonly")
 }
 

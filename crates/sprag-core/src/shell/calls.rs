@@ -7,7 +7,7 @@ use super::lexer::{Language, Token};
 use super::sinks::{self, Sink};
 
 /// What a call comes to.
-pub(super) enum Action {
+pub(crate) enum Action {
     Shell(String),
     Words(Vec<String>),
     Code(String),
@@ -23,7 +23,7 @@ pub(super) enum Argument {
 }
 
 /// What the code runs, in its order.
-pub(super) fn actions(tokens: &[Token], language: Language, code: &str) -> Vec<Action> {
+pub(crate) fn actions(tokens: &[Token], language: Language, code: &str) -> Vec<Action> {
     let reader = Reader { constants: constants(tokens), lists: lists(tokens), tokens, language };
     let aliases = aliases(tokens, language);
     let mut actions = Vec::new();
@@ -115,7 +115,7 @@ fn constants(tokens: &[Token]) -> Vec<(String, String)> {
     constants
 }
 
-pub(super) struct Reader<'t> {
+pub(crate) struct Reader<'t> {
     constants: Vec<(String, String)>,
     lists: Vec<(String, Vec<String>)>,
     pub(super) tokens: &'t [Token],
@@ -444,7 +444,7 @@ impl Reader<'_> {
     }
 }
 
-pub(super) fn one(argument: &Argument) -> String {
+pub(crate) fn one(argument: &Argument) -> String {
     match argument {
         Argument::Text(text) => text.clone(),
         Argument::List(words) => words.join(" "),

@@ -7,7 +7,7 @@ use super::walk::Walk;
 use super::{Carrier, DoubtKind, hole};
 
 /// What became of one command line.
-pub(super) enum Step {
+pub(crate) enum Step {
     /// It runs this; the directory is given if the carrier changes it.
     Inner { words: Vec<String>, assigns: Vec<(String, String)>, enter: Option<String> },
     /// All it does has been walked.
@@ -401,7 +401,7 @@ fn any_assignment(word: &str) -> Option<(String, String)> {
 }
 
 /// `NAME=value`.
-pub(super) fn assignment(word: &str) -> Option<(String, String)> {
+pub(crate) fn assignment(word: &str) -> Option<(String, String)> {
     let (name, value) = word.split_once('=')?;
     let valid = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
@@ -409,7 +409,7 @@ pub(super) fn assignment(word: &str) -> Option<(String, String)> {
 }
 
 /// Raw words of a text between blanks, quotes respected.
-pub(super) fn split_words(text: &str) -> Vec<String> {
+pub(crate) fn split_words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
     let mut quote = None;

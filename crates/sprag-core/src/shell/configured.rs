@@ -178,7 +178,7 @@ impl Walk {
 }
 
 /// Subcommands of git, which no alias can replace.
-pub(super) fn is_git_builtin(verb: &str) -> bool {
+pub(crate) fn is_git_builtin(verb: &str) -> bool {
     const BUILTINS: &[&str] = &[
         "add",
         "am",

@@ -389,7 +389,7 @@ fn values<'s>(split: &'s Split, names: &'s [&str]) -> impl Iterator<Item = &'s s
 }
 
 /// The command in a setting of ssh, if there is one.
-pub(super) fn ssh_setting(setting: &str) -> Option<&str> {
+pub(crate) fn ssh_setting(setting: &str) -> Option<&str> {
     let (key, code) = setting.split_once(['=', ' '])?;
     let keys = ["proxycommand", "localcommand", "knownhostscommand"];
     keys.contains(&key.trim().to_ascii_lowercase().as_str()).then_some(code)

@@ -2,7 +2,7 @@
 
 /// Which of the dialects, which differ in octal numbers and in `\c`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Dialect {
+pub(crate) enum Dialect {
     /// `$'…'`: `\'`, `\nnn`, `\cX`.
     Ansi,
     /// `echo -e`, `%b`: `\0nnn`, `\c` ends the output.
@@ -12,7 +12,7 @@ pub(super) enum Dialect {
 }
 
 /// The text, and whether `\c` ended it.
-pub(super) fn decode(text: &str, dialect: Dialect) -> (String, bool) {
+pub(crate) fn decode(text: &str, dialect: Dialect) -> (String, bool) {
     if !text.contains('\\') {
         return (text.to_owned(), false);
     }
@@ -91,7 +91,7 @@ fn number(bytes: &[u8], radix: u32, most: usize) -> (u32, usize) {
 }
 
 /// Text of computed bytes, which must not bring our own marks with it.
-pub(super) fn text_of(bytes: Vec<u8>) -> String {
+pub(crate) fn text_of(bytes: Vec<u8>) -> String {
     match String::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),

@@ -12,7 +12,7 @@ const WORDS: usize = 4096;
 
 /// What quoting the text at hand stands in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Quoting {
+pub(crate) enum Quoting {
     Bare,
     /// Double quotes.
     Double,
@@ -21,7 +21,7 @@ pub(super) enum Quoting {
 }
 
 /// Words being put together.
-pub(super) struct Fields {
+pub(crate) struct Fields {
     done: Vec<String>,
     word: String,
     /// There is a word even if it is empty.

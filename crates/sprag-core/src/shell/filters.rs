@@ -1,11 +1,12 @@
 //! What programs print, where it can be worked out: `echo`, `printf`, `cat`, `tee`, and decoders of
 //! literal text. Anything else prints what nobody knows.
 
+use sprag_base::base64;
+
 use super::escapes::{self, Dialect};
 use super::hole::{self, HOLE, NUMBER};
 use super::options::{self, Options};
 use super::walk::{Input, TEXT, Walk};
-use crate::base64;
 
 /// `None` if the text is not of its kind.
 type Decoder = fn(&str) -> Option<Vec<u8>>;
@@ -255,7 +256,7 @@ fn echo(arguments: &[String]) -> String {
 }
 
 /// `None` if a directive is not known.
-pub(super) fn printf(format: &str, arguments: &[String]) -> Option<String> {
+pub(crate) fn printf(format: &str, arguments: &[String]) -> Option<String> {
     let format = escapes::decode(format, Dialect::Format).0;
     let mut out = String::new();
     let mut rest = arguments.iter();
@@ -305,11 +306,11 @@ pub(super) fn printf(format: &str, arguments: &[String]) -> Option<String> {
     }
 }
 
-pub(super) fn base64_text(text: &str) -> Option<String> {
+pub(crate) fn base64_text(text: &str) -> Option<String> {
     base64::decoded(text).map(|bytes| hole::without_marks(&escapes::text_of(bytes)))
 }
 
-pub(super) fn hex_text(text: &str) -> Option<String> {
+pub(crate) fn hex_text(text: &str) -> Option<String> {
     hex(text).map(|bytes| hole::without_marks(&escapes::text_of(bytes)))
 }
 
@@ -321,6 +322,8 @@ fn hex(text: &str) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
+    use sprag_base::base64;
+
     use super::*;
 
     fn words(line: &[&str]) -> Vec<String> {

@@ -3,7 +3,7 @@
 
 use brush_parser::ast::{self, CommandPrefixOrSuffixItem as Item, CompoundCommand as Compound};
 
-pub(super) fn count(program: &ast::Program) -> usize {
+pub(crate) fn count(program: &ast::Program) -> usize {
     program.complete_commands.iter().map(list).sum()
 }
 

@@ -5,37 +5,37 @@
 use super::Word;
 
 /// Unknown text within one word.
-pub(super) const HOLE: char = '\u{E000}';
+pub(crate) const HOLE: char = '\u{E000}';
 /// Any number of unknown words; always a whole word.
-pub(super) const MANY: char = '\u{E001}';
+pub(crate) const MANY: char = '\u{E001}';
 /// An unknown number: one word, of digits.
-pub(super) const NUMBER: char = '\u{E002}';
+pub(crate) const NUMBER: char = '\u{E002}';
 
-pub(super) fn is_hole(c: char) -> bool {
+pub(crate) fn is_hole(c: char) -> bool {
     matches!(c, HOLE | MANY | NUMBER)
 }
 
 /// Whether a text is a number, known or not.
-pub(super) fn is_number(text: &str) -> bool {
+pub(crate) fn is_number(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
     digits.chars().all(|c| c.is_ascii_digit() || c == NUMBER)
 }
 
 /// Whether there may be anything in it.
-pub(super) fn is_open(text: &str) -> bool {
+pub(crate) fn is_open(text: &str) -> bool {
     text.contains([HOLE, MANY])
 }
 
-pub(super) fn is_known(text: &str) -> bool {
+pub(crate) fn is_known(text: &str) -> bool {
     !text.contains(is_hole)
 }
 
 /// The last part of a path, which is how programs are known.
-pub(super) fn base_name(path: &str) -> &str {
+pub(crate) fn base_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-pub(super) fn word(text: &str) -> Word {
+pub(crate) fn word(text: &str) -> Word {
     if is_known(text) {
         return Word::Known(text.to_owned());
     }
@@ -63,12 +63,12 @@ pub(super) fn word(text: &str) -> Word {
 }
 
 /// Foreign text must not bring our own marks with it.
-pub(super) fn without_marks(text: &str) -> String {
+pub(crate) fn without_marks(text: &str) -> String {
     text.chars().map(|c| if is_hole(c) { '\u{FFFD}' } else { c }).collect()
 }
 
 /// A character that looks like a space, like nothing or like another letter.
-pub(super) fn is_odd(c: char) -> bool {
+pub(crate) fn is_odd(c: char) -> bool {
     matches!(c,
         '\u{A0}' | '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{115F}' | '\u{1160}' | '\u{1680}' | '\u{180E}'
         | '\u{2000}'..='\u{200F}' | '\u{2028}'..='\u{202F}' | '\u{205F}'..='\u{206F}'

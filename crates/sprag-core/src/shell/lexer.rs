@@ -5,7 +5,7 @@ use super::escapes::{self, Dialect};
 use super::hole::{self, HOLE};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Language {
+pub(crate) enum Language {
     Python,
     JavaScript,
     Perl,
@@ -17,7 +17,7 @@ pub(super) enum Language {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Token {
+pub(crate) enum Token {
     /// One part of a dotted name, without sigils.
     Name(String),
     /// A literal; unknown parts are holes.
@@ -31,7 +31,7 @@ pub(super) enum Token {
 const MOST: usize = 4096;
 
 /// The tokens, and whether that is all of them.
-pub(super) fn tokens(code: &str, language: Language) -> (Vec<Token>, bool) {
+pub(crate) fn tokens(code: &str, language: Language) -> (Vec<Token>, bool) {
     let mut lexer = Lexer { code, at: 0, language, out: Vec::new() };
     while lexer.at < code.len() && lexer.out.len() < MOST {
         lexer.token();
@@ -391,7 +391,7 @@ mod tests {
             Token::Exec(text) => Some(format!("!{text}")),
             Token::Name(_) | Token::Mark(_) => None,
         });
-        texts.map(|text| text.replace(super::hole::is_hole, "_")).collect()
+        texts.map(|text| text.replace(crate::shell::hole::is_hole, "_")).collect()
     }
 
     #[test]

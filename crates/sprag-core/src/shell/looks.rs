@@ -81,8 +81,8 @@ const FIND: &[&str] = &["-delete", "-ok", "-okdir", "-fls"];
 
 #[cfg(test)]
 mod tests {
-    use super::super::Start;
     use super::*;
+    use crate::shell::Start;
 
     #[test]
     fn looking_is_told_from_changing() {

@@ -44,7 +44,7 @@ mod walk;
 #[cfg(test)]
 mod tests;
 
-use crate::text::Text;
+use sprag_base::text::Text;
 
 /// What is known about the place a command line is started in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -22,7 +22,7 @@ const RESERVED: &[&str] = &[
 ];
 
 /// The tree of a plain line, the same that the parser would give.
-pub(super) fn read(text: &str) -> Option<Program> {
+pub(crate) fn read(text: &str) -> Option<Program> {
     if text.len() > LONGEST || !text.bytes().all(is_plain) {
         return None;
     }

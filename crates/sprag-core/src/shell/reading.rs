@@ -21,7 +21,7 @@ pub(super) struct Reading {
 const OPENED: usize = 1000;
 
 /// Reads `text`, which may nest `depth` levels.
-pub(super) fn read(text: &str, depth: usize) -> Reading {
+pub(crate) fn read(text: &str, depth: usize) -> Reading {
     if let Some(program) = plain::read(text) {
         return Reading { program, doubt: None };
     }

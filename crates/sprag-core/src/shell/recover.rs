@@ -7,7 +7,7 @@ use brush_parser::ast::{self, CommandPrefixOrSuffixItem as Item};
 use super::scan::{self, Inside};
 
 /// The text as one flat list; a pipe stays a pipe, so that what is piped into a shell is seen.
-pub(super) fn split(text: &str) -> ast::Program {
+pub(crate) fn split(text: &str) -> ast::Program {
     let mut list = Vec::new();
     let mut pipe = Vec::new();
     for piece in pieces(text) {

@@ -38,7 +38,7 @@ const ROW: Row = Row {
     joined: false,
 };
 
-pub(super) const fn opts(letters: &'static str, long: &'static [&'static str]) -> Options {
+pub(crate) const fn opts(letters: &'static str, long: &'static [&'static str]) -> Options {
     Options { letters, long }
 }
 
@@ -376,7 +376,7 @@ const ROWS: &[Row] = &[
 ];
 
 /// The row of a program, by its name and verb.
-pub(super) fn row(name: &str, words: &[String]) -> Option<&'static Row> {
+pub(crate) fn row(name: &str, words: &[String]) -> Option<&'static Row> {
     ROWS.iter().find(|row| {
         row.names.contains(&name)
             && (row.verbs.is_empty() || {

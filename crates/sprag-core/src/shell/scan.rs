@@ -4,7 +4,7 @@
 
 /// What a scan starts inside of, just after the opening characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Inside {
+pub(crate) enum Inside {
     /// `$( )`, `<( )`, `( )`.
     Parens,
     /// `${ }`.
@@ -77,14 +77,14 @@ impl Frame {
 }
 
 /// The place just behind the end of what starts at `at`.
-pub(super) fn end_of(text: &str, at: usize, inside: Inside) -> Option<usize> {
+pub(crate) fn end_of(text: &str, at: usize, inside: Inside) -> Option<usize> {
     Scan::new(text.as_bytes(), at, Some(inside)).run()
 }
 
 /// Whether the parenthesis at `at`, which follows another one, makes it `(( ))`. Text that goes on
 /// for long is not looked through to its end: nothing is that long in practice, and it would cost
 /// quadratic time.
-pub(super) fn is_arithmetic(text: &[u8], at: usize) -> bool {
+pub(crate) fn is_arithmetic(text: &[u8], at: usize) -> bool {
     if text.get(at) != Some(&b'(') {
         return false;
     }
@@ -102,19 +102,19 @@ pub(super) fn is_arithmetic(text: &[u8], at: usize) -> bool {
     false
 }
 
-pub(super) fn shape(text: &str) -> Shape {
+pub(crate) fn shape(text: &str) -> Shape {
     let mut scan = Scan::new(text.as_bytes(), 0, None);
     scan.run();
     scan.shape
 }
 
 /// The place behind a single-quoted text that starts at `at`.
-pub(super) fn end_of_single(text: &str, at: usize) -> Option<usize> {
+pub(crate) fn end_of_single(text: &str, at: usize) -> Option<usize> {
     text.get(at..)?.find('\'').map(|length| at + length + 1)
 }
 
 /// The place behind a `$'…'` text that starts at `at`.
-pub(super) fn end_of_ansi(text: &str, at: usize) -> Option<usize> {
+pub(crate) fn end_of_ansi(text: &str, at: usize) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut at = at;
     while at < bytes.len() {

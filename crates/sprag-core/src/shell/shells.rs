@@ -15,7 +15,7 @@ const SHELL_CALLS: usize = 64;
 /// Traps that wait at one time.
 const TRAPS: usize = 64;
 
-pub(super) fn is_shell(name: &str) -> bool {
+pub(crate) fn is_shell(name: &str) -> bool {
     matches!(
         name,
         "bash"

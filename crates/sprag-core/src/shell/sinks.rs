@@ -4,7 +4,7 @@ use super::lexer::Language;
 
 /// What a call does with its arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sink {
+pub(crate) enum Sink {
     /// A text for the shell, a list of words, or words one by one.
     Command,
     /// The program first, then all of its words.
@@ -175,7 +175,7 @@ const ROWS: &[Row] = &[
 ];
 
 /// The call of that name, if the code is of a kind where it means that.
-pub(super) fn find(language: Language, name: &str, code: &str) -> Option<Sink> {
+pub(crate) fn find(language: Language, name: &str, code: &str) -> Option<Sink> {
     let row = ROWS.iter().find(|row| {
         row.language == language
             && row.names.contains(&name)
@@ -185,6 +185,6 @@ pub(super) fn find(language: Language, name: &str, code: &str) -> Option<Sink> {
 }
 
 /// The call of that name, whatever the code is.
-pub(super) fn by_name(language: Language, name: &str) -> Option<Sink> {
+pub(crate) fn by_name(language: Language, name: &str) -> Option<Sink> {
     ROWS.iter().find(|row| row.language == language && row.names.contains(&name)).map(|row| row.sink)
 }

@@ -14,7 +14,7 @@ use super::{Place, Start};
 const LONGEST: usize = 4096;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Variable {
+pub(crate) struct Variable {
     /// One value, or the elements of an array; any of them may have holes.
     pub(super) values: Vec<String>,
     pub(super) array: bool,
@@ -23,12 +23,12 @@ pub(super) struct Variable {
 
 /// A function's body and the text it was read from.
 #[derive(Clone, Debug)]
-pub(super) struct Function {
+pub(crate) struct Function {
     pub(super) body: Rc<ast::FunctionBody>,
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct State {
+pub(crate) struct State {
     pub(super) variables: BTreeMap<String, Variable>,
     pub(super) functions: BTreeMap<String, Function>,
     pub(super) aliases: BTreeMap<String, String>,
@@ -160,7 +160,7 @@ impl State {
 }
 
 /// `path` as seen from `cwd`, with `.` and `..` resolved as text.
-pub(super) fn join(cwd: Option<&str>, path: &str) -> Option<String> {
+pub(crate) fn join(cwd: Option<&str>, path: &str) -> Option<String> {
     let rooted = path.starts_with('/') || path == "~" || path.starts_with("~/");
     let whole = if rooted { path.to_owned() } else { format!("{}/{path}", cwd?) };
     let absolute = whole.starts_with('/');

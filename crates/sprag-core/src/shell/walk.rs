@@ -6,25 +6,26 @@ use std::rc::Rc;
 
 use brush_parser::ast;
 
+use sprag_base::text::Text;
+
 use super::hole::{self, HOLE};
 use super::state::State;
 use super::{Carrier, Command, Doubt, DoubtKind, Host, Place, Script, Start, Word, reading};
-use crate::text::Text;
 
-pub(super) const TEXT: usize = 64 * 1024;
+pub(crate) const TEXT: usize = 64 * 1024;
 /// Texts within texts: `bash -c`, `$( )`, functions.
-pub(super) const TEXTS: usize = 10;
+pub(crate) const TEXTS: usize = 10;
 /// Nesting of statements and texts together; bounds the stack.
-pub(super) const LEVELS: usize = 40;
+pub(crate) const LEVELS: usize = 40;
 const COMMANDS: usize = 4096;
 const STEPS: usize = 65_536;
 const DOUBTS: usize = 64;
 /// A loop over more literal words than this is walked once, with its variable unknown.
-pub(super) const TURNS: usize = 16;
+pub(crate) const TURNS: usize = 16;
 
 /// Where the input of the statement at hand comes from; texts may have holes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Input {
+pub(crate) enum Input {
     Inherited,
     Text(String),
     File(String),
@@ -38,7 +39,7 @@ pub(super) struct Output {
     pub(super) vague: bool,
 }
 
-pub(super) struct Walk {
+pub(crate) struct Walk {
     pub(super) script: Script,
     pub(super) state: State,
     pub(super) input: Input,
@@ -159,7 +160,7 @@ impl Walk {
 
     pub(super) fn doubt_of(&mut self, kind: DoubtKind, about: &str, command: Option<usize>) {
         let shown: String = about.chars().take(130).map(|c| if hole::is_hole(c) { '…' } else { c }).collect();
-        let doubt = Doubt { kind, about: Text::new(crate::text::one_line(&shown)), command };
+        let doubt = Doubt { kind, about: Text::new(sprag_base::text::one_line(&shown)), command };
         if self.script.doubts.len() < DOUBTS && !self.script.doubts.contains(&doubt) {
             self.script.doubts.push(doubt);
         }
@@ -331,6 +332,6 @@ impl Walk {
 }
 
 /// A word for a list of path uses.
-pub(super) fn path_word(path: &str) -> Word {
+pub(crate) fn path_word(path: &str) -> Word {
     hole::word(path)
 }

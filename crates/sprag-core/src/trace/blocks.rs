@@ -5,7 +5,9 @@
 use std::collections::HashMap;
 use std::ops;
 
-use super::{RANGES, Range, Sum};
+use sprag_base::sha256::Sum;
+
+use super::{RANGES, Range};
 
 /// Lines with their line feeds; the last one may have none.
 pub fn lines(bytes: &[u8]) -> Vec<&[u8]> {

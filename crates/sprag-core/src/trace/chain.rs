@@ -7,8 +7,10 @@
 
 use serde_json::Value;
 
-use super::{FINAL, JUDGED, SEEN, Sum};
-use crate::log::Record;
+use sprag_base::record::Record;
+use sprag_base::sha256::Sum;
+
+use super::{FINAL, JUDGED, SEEN};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Book {
@@ -168,8 +170,9 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
+    use sprag_base::time::Timestamp;
+
     use super::*;
-    use crate::time::Timestamp;
 
     fn book(count: usize) -> (Vec<Vec<u8>>, Heads) {
         let mut heads = Heads::default();

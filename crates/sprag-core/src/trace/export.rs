@@ -3,10 +3,11 @@
 
 use serde_json::{Map, Value, json};
 
+use sprag_base::ids::SessionId;
+use sprag_base::record::Record;
+use sprag_base::text::Text;
+
 use super::{Contributor, File, Range, Source, Stage, Trace, Verdict, Who};
-use crate::event::SessionId;
-use crate::log::Record;
-use crate::text::Text;
 
 pub const MEDIA_TYPE: &str = "application/vnd.agent-trace.record+json";
 pub const VERSION: &str = "0.1.0";
@@ -178,9 +179,11 @@ pub fn model_id(client: &str, model: &str) -> Text<250> {
 
 #[cfg(test)]
 mod tests {
+    use sprag_base::sha256::Sum;
+    use sprag_base::time::Timestamp;
+
     use super::*;
-    use crate::time::Timestamp;
-    use crate::trace::{FINAL, Served, Sum, Unit};
+    use crate::trace::{FINAL, Served, Unit};
 
     #[test]
     fn a_record_has_what_the_form_wants_and_nothing_else() {

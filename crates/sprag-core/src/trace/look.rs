@@ -1,8 +1,9 @@
 //! What a look at the files has found: the fact that the gate writes records of.
 
+use sprag_base::digest::Digest;
+use sprag_base::text::Text;
+
 use super::{Trace, Verdict};
-use crate::digest::Digest;
-use crate::text::Text;
 
 /// What there is to be written down of changes.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -6,12 +6,14 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Contributor, FINAL, File, JUDGED, KIND, Range, SEEN, Served, Stage, Sum, Trace};
-use crate::event::SessionId;
+use sprag_base::ids::SessionId;
+use sprag_base::record::{Projection, Record};
+use sprag_base::sha256::Sum;
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+
+use super::{Contributor, FINAL, File, JUDGED, KIND, Range, SEEN, Served, Stage, Trace};
 use crate::intent::Class;
-use crate::log::{Projection, Record};
-use crate::text::Text;
-use crate::time::Timestamp;
 
 /// Files that are followed in one worktree, and records of one file.
 const PATHS: usize = 5_000;

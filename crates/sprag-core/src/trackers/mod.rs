@@ -6,9 +6,10 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::memory::redact;
+use sprag_base::redact;
+use sprag_base::text::{Text, one_line};
+
 use crate::shell::{Command, Host, Script, Start};
-use crate::text::{Text, one_line};
 use crate::tool::ToolCall;
 
 trackers! {

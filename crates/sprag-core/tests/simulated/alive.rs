@@ -1,9 +1,9 @@
 //! Agents that are alive, looked at for ten thousand hours: they think, compute, write, talk and wait for what they said
 //! they would wait for, with pauses as long as they may be. None of them is taken to be wedged.
 
+use sprag_base::time::Timestamp;
 use sprag_core::plan::liveness::{Liveness, SILENCE, Signs, Tells, Watch};
 use sprag_core::plan::seen::{On, Wait};
-use sprag_core::time::Timestamp;
 
 use super::chance::Chance;
 

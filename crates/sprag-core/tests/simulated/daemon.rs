@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
 use sprag_core::plan::base::is_base;
 use sprag_core::plan::durations::Durations;
 use sprag_core::plan::probe::Found;
@@ -12,8 +14,6 @@ use sprag_core::plan::said::{Role, Said, Speaker, hear};
 use sprag_core::plan::stage::{Commit, Happened, Key, Stage, StageId, Word};
 use sprag_core::plan::why::{Why, why};
 use sprag_core::plan::world::{Alive, Mood, Session, World};
-use sprag_core::text::Text;
-use sprag_core::time::Timestamp;
 
 use super::Ends;
 use super::chance::Chance;

@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use sprag_base::text::Text;
 use sprag_core::plan::merge::{Checked, Left, Queue, Want, Whose};
 use sprag_core::plan::stage::{Commit, StageId, Verified};
-use sprag_core::text::Text;
 
 use super::chance::Chance;
 

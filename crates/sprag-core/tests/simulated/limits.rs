@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
 use sprag_core::plan::reconcile::{Action, reconcile};
 use sprag_core::plan::record::{Checking, Effect, Ended, Outcome, Recorded};
 use sprag_core::plan::run::Run;
 use sprag_core::plan::spec::Plan;
 use sprag_core::plan::stage::{Commit, Key, Stage};
 use sprag_core::plan::world::{Alive, Session, Target, World};
-use sprag_core::text::Text;
-use sprag_core::time::Timestamp;
 
 /// Seconds that a limit holds, that an agent runs into it after, and that one works where there is none.
 const HOLDS: i64 = 3 * 3600;

@@ -1,9 +1,9 @@
 //! Reviewers: some work is shown to one, and it says this or that, or nothing.
 
+use sprag_base::text::Text;
 use sprag_core::plan::record::Outcome;
 use sprag_core::plan::spec::Known;
 use sprag_core::plan::stage::Commit;
-use sprag_core::text::Text;
 
 use super::chance::Chance;
 

@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
 use sprag_core::plan::base::is_base;
 use sprag_core::plan::probe::{Found, Has};
 use sprag_core::plan::record::{About, Because, Brief, Checking, Effect, Ended, Outcome, Progress, Purse};
@@ -10,8 +12,6 @@ use sprag_core::plan::run::Run;
 use sprag_core::plan::spec::Plan;
 use sprag_core::plan::stage::{Commit, Failure, Key, StageId};
 use sprag_core::plan::world::{Alive, Session, Target};
-use sprag_core::text::Text;
-use sprag_core::time::Timestamp;
 
 use super::chance::Chance;
 use super::reviews;

@@ -15,8 +15,8 @@ use serde_json::{Map, Value, json};
 use tokio::net::unix::pipe;
 use tokio::runtime::Runtime;
 
+use sprag_base::text::{Text, one_line};
 use sprag_core::memory::learning::Learning;
-use sprag_core::text::{Text, one_line};
 
 use super::{Backend, Hit, Mirror, Site};
 use crate::exec::{self, Server};

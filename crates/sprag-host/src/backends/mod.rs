@@ -10,15 +10,15 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use sprag_base::digest::Digest;
+use sprag_base::record::Record;
+use sprag_base::text::{Text, one_line};
+use sprag_base::time::Timestamp;
 use sprag_core::backends::{ACKED, Acked, Mirrored, Policy, is_shared};
-use sprag_core::digest::Digest;
-use sprag_core::log::Record;
 use sprag_core::memory::document::Loaded;
 use sprag_core::memory::fold::{Entry as FoldEntry, Learnings};
 use sprag_core::memory::kinds::{self, About, Superseded};
 use sprag_core::memory::learning::{Learning, Status};
-use sprag_core::text::{Text, one_line};
-use sprag_core::time::Timestamp;
 
 use crate::disk::Disk;
 use crate::env::Env;

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use sprag_core::event::SessionId;
+use sprag_base::ids::SessionId;
+use sprag_base::text::Text;
 use sprag_core::memory::learning::Candidate;
-use sprag_core::text::Text;
 
 use super::in_memory::Shelf;
 use super::*;

@@ -7,9 +7,9 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
+use sprag_base::text::{one_line, plain};
+use sprag_base::time::Timestamp;
 use sprag_core::memory::learning::Learning;
-use sprag_core::text::{one_line, plain};
-use sprag_core::time::Timestamp;
 
 use super::{Backend, Hit, Mirror, Site};
 use crate::disk::{self, Disk, RealDisk, read_small};
@@ -168,7 +168,7 @@ pub fn registers(folder: &Path) -> Vec<Hit> {
                 continue;
             }
             hits.push(Hit {
-                id: format!("{name}:{}", sprag_core::digest::Digest::of([said]).short()),
+                id: format!("{name}:{}", sprag_base::digest::Digest::of([said]).short()),
                 summary: one_line(said).chars().take(200).collect(),
                 detail: String::new(),
                 tags: vec![name.clone()],

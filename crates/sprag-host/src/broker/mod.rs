@@ -22,9 +22,9 @@ use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::{ErrorData, ServerHandler};
 use serde_json::{Map, Value};
 
-use sprag_core::event::SessionId;
-use sprag_core::text::{Text, quoted};
-use sprag_core::time::Timestamp;
+use sprag_base::ids::SessionId;
+use sprag_base::text::{Text, quoted};
+use sprag_base::time::Timestamp;
 
 use crate::disk::RealDisk;
 use crate::env::{self, Env};

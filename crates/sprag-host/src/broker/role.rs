@@ -5,11 +5,12 @@ use std::io;
 
 use serde::{Deserialize, Serialize};
 
-use sprag_core::event::{Actor, SessionId};
-use sprag_core::log::Record;
+use sprag_base::ids::SessionId;
+use sprag_base::record::Record;
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+use sprag_core::event::Actor;
 use sprag_core::memory::learning::{Learning, Readers, Scope};
-use sprag_core::text::Text;
-use sprag_core::time::Timestamp;
 
 use crate::broker::token;
 use crate::walk::World;
@@ -205,7 +206,7 @@ fn role_of(actor: &Actor) -> Role {
 mod tests {
     use serde_json::json;
 
-    use sprag_core::log::By;
+    use sprag_base::record::By;
     use sprag_core::memory::learning::Candidate;
 
     use super::*;

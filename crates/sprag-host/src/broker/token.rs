@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use sprag_core::event::SessionId;
+use sprag_base::ids::SessionId;
+use sprag_base::time::Timestamp;
 use sprag_core::gates::review::case::{hash_of, is_token};
-use sprag_core::time::Timestamp;
 
 use crate::broker::role::Role;
 use crate::disk::{self, Disk, read_small};

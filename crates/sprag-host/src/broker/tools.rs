@@ -5,10 +5,10 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
+use sprag_base::text::Text;
 use sprag_core::event::{Answered, Report};
 use sprag_core::intent::Class;
 use sprag_core::memory::learning::{self, Category};
-use sprag_core::text::Text;
 
 use super::role::{Right, Role};
 use super::{Desk, Said, find, words};
@@ -224,7 +224,7 @@ fn outcome(desk: &Desk<'_>, arguments: &Map<String, Value>) -> Said {
         return Err("`ids` names no learning".to_owned());
     }
     if let Some(bad) = ids.iter().find(|id| !records::is_id(id.as_str())) {
-        return Err(format!("`{}` is not the id of a learning", sprag_core::text::quoted(bad.as_str())));
+        return Err(format!("`{}` is not the id of a learning", sprag_base::text::quoted(bad.as_str())));
     }
     let what: Text<500> = text(arguments, "what")?;
     let success = match arguments.get("success") {

@@ -1,7 +1,7 @@
 //! What the broker says to a model. Texts of others are quoted: marked line by line, without a sign that
 //! could end the quotation or pass for a tag.
 
-use sprag_core::text::{Text, one_line, plain};
+use sprag_base::text::{Text, one_line, plain};
 
 use super::find::Found;
 use super::role::Role;

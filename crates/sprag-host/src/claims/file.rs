@@ -8,11 +8,11 @@ use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
 
-use sprag_core::digest::Digest;
+use sprag_base::digest::Digest;
+use sprag_base::time::Timestamp;
 use sprag_core::gates::stale::LARGE;
 use sprag_core::gates::stale::content::{Content, Short};
 use sprag_core::gates::stale::look::{Found, Version};
-use sprag_core::time::Timestamp;
 
 use crate::disk::open_regular;
 

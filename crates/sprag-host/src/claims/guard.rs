@@ -11,11 +11,12 @@ use std::path::Path;
 use memchr::memmem;
 use rustix::fs::{AtFlags, FileType, Mode as RawMode, OFlags};
 
-use sprag_core::event::{Input, SessionId};
+use sprag_base::ids::SessionId;
+use sprag_base::time::Timestamp;
+use sprag_core::event::Input;
 use sprag_core::gates::stale::Mode;
 use sprag_core::gates::stale::look::Guard;
 use sprag_core::session::Session;
-use sprag_core::time::Timestamp;
 
 use crate::journal;
 use crate::walk::World;

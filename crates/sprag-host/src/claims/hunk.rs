@@ -1,6 +1,6 @@
 //! What has changed between two versions of a file, in a line: enough to know where to look.
 
-use sprag_core::text::{Text, quoted};
+use sprag_base::text::{Text, quoted};
 
 /// Lines of each side that are shown, and characters of each.
 const LINES: usize = 3;

@@ -12,13 +12,13 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use sprag_core::digest::Digest;
-use sprag_core::event::SessionId;
+use sprag_base::digest::Digest;
+use sprag_base::ids::SessionId;
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
 use sprag_core::gates::stale::content::{Content, Short};
 use sprag_core::gates::stale::look::Writer;
 use sprag_core::gates::stale::touch::Manner;
-use sprag_core::text::Text;
-use sprag_core::time::Timestamp;
 
 use crate::disk::{self, Disk, open_regular};
 use crate::exec::read_capped;

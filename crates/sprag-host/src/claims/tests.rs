@@ -8,9 +8,9 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
 use sprag_core::fact::Needs;
-use sprag_core::text::Text;
-use sprag_core::time::Timestamp;
 use sprag_core::tool::Whole;
 
 use super::*;

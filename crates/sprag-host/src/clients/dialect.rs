@@ -6,12 +6,11 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use sprag_core::event::{
-    Actor, Author, Errand, Event, EventKind, Input, Presence, SessionId, Source, Stop, Waiting,
-};
-use sprag_core::memory::redact;
-use sprag_core::text::{Text, ending};
-use sprag_core::time::Timestamp;
+use sprag_base::ids::SessionId;
+use sprag_base::redact;
+use sprag_base::text::{Text, ending};
+use sprag_base::time::Timestamp;
+use sprag_core::event::{Actor, Author, Errand, Event, EventKind, Input, Presence, Source, Stop, Waiting};
 use sprag_core::tool::{Outcome, Tool, ToolCall, Whole};
 use sprag_core::verdict::{Ruling, Verdict};
 

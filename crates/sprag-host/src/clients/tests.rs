@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use sprag_core::text::Text;
+use sprag_base::text::Text;
 use sprag_core::tool::Whole;
 use sprag_core::verdict::Rewrite;
 

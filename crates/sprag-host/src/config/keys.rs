@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use toml::{Table, Value};
 
-use sprag_core::policy::{Tighten, sections};
+use sprag_base::settings::Tighten;
+use sprag_core::policy::sections;
 
 use super::Setting;
 
@@ -16,7 +17,7 @@ pub fn nearest(settings: &BTreeMap<String, Setting>, key: &str) -> Option<String
     (score > 0.8).then(|| known.clone())
 }
 
-pub(super) fn leaves(table: &Table) -> Vec<(String, Value)> {
+pub(crate) fn leaves(table: &Table) -> Vec<(String, Value)> {
     let mut found = Vec::new();
     for (name, value) in table {
         match value {
@@ -29,7 +30,7 @@ pub(super) fn leaves(table: &Table) -> Vec<(String, Value)> {
     found
 }
 
-pub(super) fn tighten_rule(key: &str) -> Tighten {
+pub(crate) fn tighten_rule(key: &str) -> Tighten {
     let found = sections().find_map(|section| {
         let member = key.strip_prefix(section.name)?.strip_prefix('.')?;
         section.keys.iter().find(|known| known.name == member)
@@ -39,13 +40,13 @@ pub(super) fn tighten_rule(key: &str) -> Tighten {
 
 /// Sections that the environment may only tighten: a project's settings of a client may set variables for
 /// the hooks it calls.
-pub(super) fn guards(key: &str) -> bool {
+pub(crate) fn guards(key: &str) -> bool {
     ["policy.", "protection.", "completion.", "review.", "backends."]
         .iter()
         .any(|section| key.starts_with(section))
 }
 
-pub(super) fn tightens(rule: Tighten, now: &Value, new: &Value) -> bool {
+pub(crate) fn tightens(rule: Tighten, now: &Value, new: &Value) -> bool {
     match rule {
         Tighten::Never => now == new,
         Tighten::More => match (now, new) {
@@ -64,12 +65,12 @@ pub(super) fn tightens(rule: Tighten, now: &Value, new: &Value) -> bool {
     }
 }
 
-pub(super) fn line_of(text: &str, at: usize) -> usize {
+pub(crate) fn line_of(text: &str, at: usize) -> usize {
     text.as_bytes()[..at.min(text.len())].iter().filter(|&&byte| byte == b'\n').count() + 1
 }
 
 /// Whether a line assigns this key, by its last part.
-pub(super) fn names(line: &str, key: &str) -> bool {
+pub(crate) fn names(line: &str, key: &str) -> bool {
     let last = key.rsplit('.').next().unwrap_or(key);
     line.trim_start().strip_prefix(last).is_some_and(|rest| rest.trim_start().starts_with('='))
 }

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use sprag_base::settings::Name;
 use sprag_core::gates::review::policy::GatePattern;
-use sprag_core::policy::Name;
 use sprag_core::rules::packs::PACKS;
 use sprag_core::rules::{Rule, RuleFile, RuleSet, Strictness};
 

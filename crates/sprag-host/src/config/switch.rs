@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use sprag_core::time::Timestamp;
+use sprag_base::time::Timestamp;
 
 use crate::disk::{self, Disk, read_small};
 use crate::places::UserPlaces;

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use sprag_base::text::quoted;
 use sprag_core::gates::review::policy::Policy;
 use sprag_core::gates::review::template::{self, Template};
-use sprag_core::text::quoted;
 
 use super::{Layer, Problem};
 use crate::disk::read_small;

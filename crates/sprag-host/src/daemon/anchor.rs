@@ -6,13 +6,12 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use sprag_base::sha256::Sum;
+use sprag_base::text::{ContextNote, Text, quoted};
 use sprag_core::event::{Event, Source};
 use sprag_core::plan::brief::{self, Told, Written};
 use sprag_core::plan::record::Brief;
 use sprag_core::plan::stage::StageId;
-use sprag_core::text::{Text, quoted};
-use sprag_core::trace::sum::Sum;
-use sprag_core::verdict::Note;
 
 use super::{active, handoffs, notes, nudges};
 use crate::disk::{self, Disk};
@@ -46,7 +45,7 @@ pub fn keep(path: &Path, disk: &dyn Disk, kind: Brief, written: &Written) -> io:
 }
 
 /// What a stage's session is told on an event, if anything.
-pub fn at(world: &World<'_>, stage: &str, event: &Event) -> Option<Note> {
+pub fn at(world: &World<'_>, stage: &str, event: &Event) -> Option<ContextNote> {
     match event {
         Event::Compacting => {
             // It is for the next agent, and never a reason to hold this one.
@@ -65,7 +64,7 @@ pub fn at(world: &World<'_>, stage: &str, event: &Event) -> Option<Note> {
     }
 }
 
-fn told(world: &World<'_>, stage: &StageId) -> io::Result<Option<Note>> {
+fn told(world: &World<'_>, stage: &StageId) -> io::Result<Option<ContextNote>> {
     let run = world.places.store.join("run");
     let Some((plan, told)) = stage_now(&run, stage)? else { return Ok(None) };
     let path = path(&run, &plan, stage);

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use sprag_base::text::Text;
 use sprag_core::plan::base;
 use sprag_core::plan::record::Recorded;
 use sprag_core::plan::run::Run;
 use sprag_core::plan::spec::Plan;
 use sprag_core::plan::stage::{Commit, StageId};
 use sprag_core::plan::values::Branch;
-use sprag_core::text::Text;
 
 use super::jobs::Ground;
 use super::log::{self, Log};

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use sprag_base::time::Timestamp;
 use sprag_core::plan::run::Run;
 use sprag_core::plan::stage::StageId;
 use sprag_core::plan::timed::Timed;
 use sprag_core::plan::values::Branch;
-use sprag_core::time::Timestamp;
 
 use super::repair::NotRepaired;
 use super::{begin, kept, log, reign, tmux};

@@ -86,7 +86,7 @@ pub fn within(
 
 /// An environment with what is otherwise behind walls: where files for a while go, what git is told, and where programs
 /// keep what they cannot do without and must not keep in the home.
-pub(super) fn told_within(mut env: Vec<(String, String)>, temporary: &Path) -> Vec<(String, String)> {
+pub(crate) fn told_within(mut env: Vec<(String, String)>, temporary: &Path) -> Vec<(String, String)> {
     let is_ours = |name: &str| name == "TMPDIR" || name.starts_with("GIT_CONFIG_");
     env.retain(|(name, _)| !is_ours(name) && !CACHES.iter().any(|(cache, _)| cache == name));
     env.push(("TMPDIR".to_owned(), temporary.display().to_string()));
@@ -100,7 +100,7 @@ pub(super) fn told_within(mut env: Vec<(String, String)>, temporary: &Path) -> V
 }
 
 /// Caches of the user's checkout that a worktree shares, as they are.
-pub(super) fn shared(caches: &[Cached], root: &Path, common: &Path) -> Vec<PathBuf> {
+pub(crate) fn shared(caches: &[Cached], root: &Path, common: &Path) -> Vec<PathBuf> {
     let of = |cached: &Cached| fs::canonicalize(root.join(cached.path.as_str())).ok();
     let shared = caches.iter().filter(|cached| cached.how == Caching::Share).filter_map(of);
     shared.filter(|path| path.starts_with(root) && !path.starts_with(common)).collect()
@@ -208,7 +208,7 @@ fn walls(
 }
 
 /// Where a client keeps what it writes, made where the client is used: a wall may know only what is there.
-pub(super) fn make_homes(client: Known, home: &Path, disk: &dyn Disk) -> Result<(), String> {
+pub(crate) fn make_homes(client: Known, home: &Path, disk: &dyn Disk) -> Result<(), String> {
     let is_used = |name: &&&str| Path::new(name).parent().is_some_and(|parent| home.join(parent).is_dir());
     home_of(client)
         .writes
@@ -220,7 +220,7 @@ pub(super) fn make_homes(client: Known, home: &Path, disk: &dyn Disk) -> Result<
 
 /// Every rule is about the place itself. What is hidden is hidden where a link leads to; what is written must not be
 /// reached by one, if it is ours.
-pub(super) fn settled(mut confined: Confined, ours: &[&Path]) -> Result<Confined, String> {
+pub(crate) fn settled(mut confined: Confined, ours: &[&Path]) -> Result<Confined, String> {
     let mut rules: Vec<Rule> = Vec::new();
     for rule in confined.rules {
         let real = match fs::canonicalize(&rule.path) {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use sprag_core::text::one_line;
+use sprag_base::text::one_line;
 
 use crate::disk::{self, Disk};
 use crate::env;

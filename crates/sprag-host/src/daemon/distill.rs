@@ -6,11 +6,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use sprag_core::event::{Actor, SessionId};
+use sprag_base::ids::SessionId;
+use sprag_base::time::Timestamp;
+use sprag_core::event::Actor;
 use sprag_core::plan::notes::{Note, Source, submission};
 use sprag_core::plan::run::Run;
 use sprag_core::plan::stage::{Commit, Stage, StageId};
-use sprag_core::time::Timestamp;
 
 use super::notes;
 use crate::disk::{self, Disk};

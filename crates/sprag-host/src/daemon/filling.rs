@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use sprag_base::time::Timestamp;
 use sprag_core::plan::record::About;
 use sprag_core::plan::seen::Seen;
 use sprag_core::plan::spec::{Client, StageSpec};
 use sprag_core::plan::stage::Key;
 use sprag_core::plan::world::Alive;
-use sprag_core::time::Timestamp;
 
 use super::clients::{self, Governed};
 use crate::supervise::watch::is_near;
@@ -67,9 +67,9 @@ impl Filling {
 
 #[cfg(test)]
 mod tests {
+    use sprag_base::text::Text;
     use sprag_core::plan::seen::Context;
     use sprag_core::plan::spec::Known;
-    use sprag_core::text::Text;
 
     use super::*;
 

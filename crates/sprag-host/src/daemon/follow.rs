@@ -5,12 +5,12 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use sprag_base::time::Timestamp;
 use sprag_core::plan::seen::Seen;
 use sprag_core::plan::stage::Key;
 use sprag_core::plan::telling;
 use sprag_core::plan::timed::Timed;
 use sprag_core::plan::view::Board;
-use sprag_core::time::Timestamp;
 
 use super::jobs::site_of;
 use super::log;

@@ -4,9 +4,9 @@
 use std::fs;
 use std::path::PathBuf;
 
+use sprag_base::text::Text;
 use sprag_core::plan::stage::Commit;
 use sprag_core::plan::world::Target;
-use sprag_core::text::Text;
 
 use super::jobs::Ground;
 use super::look;

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fs, io};
 
-use sprag_core::event::SessionId;
+use sprag_base::ids::SessionId;
+use sprag_base::text::Text;
 use sprag_core::plan::brief::Told;
 use sprag_core::plan::handoff::{self, BYTES, Completed, Decided, Handoff};
 use sprag_core::plan::notes::{Note, Said};
 use sprag_core::plan::stage::StageId;
-use sprag_core::text::Text;
 
 use crate::disk::{self, Disk};
 use crate::git::{self, landing};
@@ -245,7 +245,7 @@ mod tests {
 
         #[test]
         fn what_is_written_reads_back(words in proptest::collection::vec(any::<String>(), 1..5), key in "[a-z~: -]{1,8}") {
-            let of = |text: &String| Text::from(sprag_core::text::plain(text).trim());
+            let of = |text: &String| Text::from(sprag_base::text::plain(text).trim());
             let written = Handoff {
                 discovered_facts: words.iter().map(of).collect(),
                 next_actions: vec![of(&words[0])],

@@ -14,6 +14,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use sprag_base::text::Text;
 use sprag_core::plan::brief::Told;
 use sprag_core::plan::checks::Walls;
 use sprag_core::plan::probe::Found;
@@ -23,7 +24,6 @@ use sprag_core::plan::spec::{Sandbox, StageSpec};
 use sprag_core::plan::stage::{Commit, Failure, Key, Stage, StageId};
 use sprag_core::plan::stuck::{self, Stuck};
 use sprag_core::plan::why::stage_of;
-use sprag_core::text::Text;
 
 use super::behind::{Behind, Of, Order};
 use super::seam::{Local, Queue as _};

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use sprag_core::digest::Digest;
+use sprag_base::digest::Digest;
 use sprag_core::plan::view::{Board, Row};
 use sprag_core::session::Process;
 

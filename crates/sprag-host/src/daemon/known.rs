@@ -4,12 +4,12 @@
 use std::fs;
 use std::path::Path;
 
+use sprag_base::document::{Node, What};
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
 use sprag_core::plan::brief::{Known, Remembered, Skill};
 use sprag_core::plan::handoff;
 use sprag_core::plan::spec::StageSpec;
-use sprag_core::text::Text;
-use sprag_core::time::Timestamp;
-use sprag_core::written::{Node, What};
 
 use crate::disk::{self, Disk};
 use crate::env::Env;

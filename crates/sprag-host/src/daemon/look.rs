@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use sprag_base::text::Text;
 use sprag_core::plan::probe::{Found, Has};
 use sprag_core::plan::record::Effect;
 use sprag_core::plan::run::Run;
 use sprag_core::plan::stage::{Commit, Key, Stage, StageId};
 use sprag_core::plan::world::Target;
-use sprag_core::text::Text;
 
 use super::jobs::Ground;
 use super::seam::Queue as _;

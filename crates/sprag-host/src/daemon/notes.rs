@@ -5,10 +5,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
 use sprag_core::plan::notes::{Note, PER_STAGE, Said};
 use sprag_core::plan::stage::StageId;
-use sprag_core::text::Text;
-use sprag_core::time::Timestamp;
 
 use crate::disk::{self, Disk};
 use crate::records;

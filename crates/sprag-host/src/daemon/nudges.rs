@@ -4,9 +4,8 @@
 use std::path::Path;
 use std::{fs, io};
 
+use sprag_base::text::{ContextNote, Text};
 use sprag_core::plan::stage::Key;
-use sprag_core::text::Text;
-use sprag_core::verdict::Note;
 
 use crate::disk::{self, Disk};
 use crate::journal;
@@ -32,7 +31,7 @@ pub fn leave(
 }
 
 /// Takes what there is for a session, the oldest name first. What was for others of the stage is too late for them.
-pub fn take(store: &Path, disk: &dyn Disk, stage: &str, session: &str) -> Option<Note> {
+pub fn take(store: &Path, disk: &dyn Disk, stage: &str, session: &str) -> Option<ContextNote> {
     let entries = fs::read_dir(journal::folder(store, stage)).ok()?.flatten();
     let is_one = |name: &String| name.starts_with(BEGIN);
     let named = entries.filter_map(|entry| entry.file_name().into_string().ok()).filter(is_one);

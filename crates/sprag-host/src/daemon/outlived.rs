@@ -6,9 +6,9 @@ use std::path::Path;
 
 use rustix::process::Signal;
 
+use sprag_base::text::Text;
 use sprag_core::plan::record::{Because, Effect, Outcome, Recorded};
 use sprag_core::plan::stage::{Key, StageId};
-use sprag_core::text::Text;
 
 use super::jobs::site_of;
 use super::log::{self, Log};

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use sprag_base::text::quoted;
 use sprag_core::plan::spec::Kind;
-use sprag_core::text::quoted;
 
 use crate::git::landing::Refused;
 use crate::git::marks::{self, Touched};

@@ -9,6 +9,7 @@ use std::{io, thread};
 
 use rustix::process::Signal;
 
+use sprag_base::time::Timestamp;
 use sprag_core::plan::liveness::Liveness;
 use sprag_core::plan::probe::Found;
 use sprag_core::plan::reconcile::{Action, reconcile};
@@ -18,7 +19,6 @@ use sprag_core::plan::said::Speaker;
 use sprag_core::plan::seen::Spent;
 use sprag_core::plan::stage::{Key, StageId};
 use sprag_core::plan::world::{Alive, Mood, Session, World};
-use sprag_core::time::Timestamp;
 
 use super::board::Board;
 use super::durations::Lengths;
@@ -41,7 +41,7 @@ use crate::{env, processes, supervise};
 const SWEEP: Duration = Duration::from_secs(30);
 
 /// Something happened.
-pub(super) enum News {
+pub(crate) enum News {
     Outcome(Key, Outcome),
     /// A supervisor is gone.
     Over(Key),

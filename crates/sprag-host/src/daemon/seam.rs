@@ -11,9 +11,9 @@ mod tests;
 
 use std::io;
 
+use sprag_base::time::Timestamp;
 use sprag_core::plan::exit::Exit;
 use sprag_core::plan::record::Recorded;
-use sprag_core::time::Timestamp;
 
 use crate::supervise::site::{Probe, Spawn};
 pub use local::{Held, Local};

@@ -16,10 +16,10 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{Mode, OFlags};
 
+use sprag_base::text::Text;
 use sprag_core::plan::said::{Role, Said, Speaker};
 use sprag_core::plan::spec::Plan;
 use sprag_core::plan::stage::{Key, StageId};
-use sprag_core::text::Text;
 
 use super::board::{self, Board};
 use super::jobs::Ground;
@@ -81,7 +81,7 @@ struct Hall {
 }
 
 /// Whoever calls this holds the reign: a socket that is there is a dead daemon's.
-pub(super) fn open(ground: &Ground, board: Arc<Board>, tell: Sender<News>) -> io::Result<Server> {
+pub(crate) fn open(ground: &Ground, board: Arc<Board>, tell: Sender<News>) -> io::Result<Server> {
     let path = socket(&ground.run);
     RealDisk.make_dirs(&ground.run.join(DOOR))?;
     fs::set_permissions(&ground.run, Permissions::from_mode(0o700))?;
@@ -120,13 +120,13 @@ pub(super) fn open(ground: &Ground, board: Arc<Board>, tell: Sender<News>) -> io
 }
 
 /// The folder that the socket is in. To go through it is all that is asked for: an agent may not list it.
-pub(super) fn door(run: &Path) -> io::Result<OwnedFd> {
+pub(crate) fn door(run: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     Ok(rustix::fs::open(run.join(DOOR), flags, Mode::empty())?)
 }
 
 /// The name of a socket is short, paths are long: this one goes through the open folder.
-pub(super) fn through(dir: &OwnedFd) -> PathBuf {
+pub(crate) fn through(dir: &OwnedFd) -> PathBuf {
     Path::new("/proc/self/fd").join(dir.as_raw_fd().to_string()).join(SOCKET)
 }
 

@@ -9,7 +9,7 @@ use signal_hook::iterator::Signals;
 use super::runner::News;
 
 /// Where signals cannot be listened to they do what they always did.
-pub(super) fn listen(tell: &Sender<News>) {
+pub(crate) fn listen(tell: &Sender<News>) {
     let Ok(mut signals) = Signals::new([SIGINT, SIGTERM, SIGHUP]) else { return };
     let tell = tell.clone();
     thread::spawn(move || {

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use sprag_base::text::Text;
 use sprag_core::plan::checks::{Cache, Check};
 use sprag_core::plan::run::Run;
 use sprag_core::plan::stage::{Key, StageId};
 use sprag_core::plan::values::Slug;
 use sprag_core::plan::verify::{self, What};
-use sprag_core::text::Text;
 
 use super::behind::{Behind, Of};
 use super::jobs::Ground;

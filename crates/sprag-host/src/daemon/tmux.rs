@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use sprag_core::digest::Digest;
+use sprag_base::digest::Digest;
 
 use crate::disk::Disk;
 use crate::exec::{self, Run};

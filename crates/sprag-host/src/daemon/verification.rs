@@ -7,15 +7,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use sprag_core::digest::Digest;
-use sprag_core::intent::Folding;
+use sprag_base::digest::Digest;
+use sprag_base::glob::Folding;
+use sprag_base::text::Text;
 use sprag_core::plan::checks::{Cache, Check, Checks, DeadCode, Walls};
 use sprag_core::plan::spec::Sandbox;
 use sprag_core::plan::stage::StageId;
 use sprag_core::plan::stub::stub;
 use sprag_core::plan::values::{Command, FileGlob, RelPath, Seconds};
 use sprag_core::plan::verify::{self, Artifact, End, Heard, Red, What};
-use sprag_core::text::Text;
 
 use super::behind::{Behind, Order};
 use crate::checks;
@@ -227,9 +227,9 @@ mod tests {
     use sprag_core::plan::spec::{Confine, Network};
     use sprag_core::plan::stage::Key;
 
-    use super::super::behind::Of;
-    use super::super::jobs::Ground;
     use super::*;
+    use crate::daemon::behind::Of;
+    use crate::daemon::jobs::Ground;
     use crate::disk::RealDisk;
     use crate::git::scratch::Scratch;
 

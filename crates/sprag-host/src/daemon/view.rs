@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fs, io};
 
+use sprag_base::time::Timestamp;
 use sprag_core::plan::seen::Seen;
 use sprag_core::plan::stage::Key;
 use sprag_core::plan::view::Board;
 use sprag_core::session::Process;
-use sprag_core::time::Timestamp;
 
 use super::jobs::site_of;
 use super::kept as board;

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use sprag_base::time::Timestamp;
 use sprag_core::plan::liveness::{Liveness, SILENCE, Signs, Tells, Watch};
 use sprag_core::plan::seen::Seen;
 use sprag_core::plan::stage::Key;
-use sprag_core::time::Timestamp;
 
 use crate::supervise::site::Site;
 use crate::supervise::watch::Screen;
@@ -123,7 +123,7 @@ mod tests {
         // Everything in the worktree is older than the first look.
         let start = crate::env::now().plus_seconds(5);
         let mut vitals = Vitals::default();
-        let key = Key(sprag_core::text::Text::new("r/a/1/spawn.0"));
+        let key = Key(sprag_base::text::Text::new("r/a/1/spawn.0"));
         let looks = (0..20).map(|look| start.plus_seconds(look * 30));
         looks.map(|now| vitals.look(&key, &site, Some(&seen), worktree.path(), now)).collect()
     }

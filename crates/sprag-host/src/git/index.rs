@@ -56,8 +56,8 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;
 
-    use super::super::scratch::Scratch;
     use super::*;
+    use crate::git::scratch::Scratch;
 
     fn index(git: &Scratch) -> Vec<u8> {
         fs::read(git.dir().join(".git/index")).unwrap()

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::time::Duration;
 
-use sprag_core::time::Timestamp;
+use sprag_base::time::Timestamp;
 
 use super::{CAP, Question, ask_of, is_object_name};
 use crate::env::Env;
@@ -336,12 +336,12 @@ fn named(ran: Ran) -> Result<String, Refused> {
     super::object_name(ran).ok_or_else(|| Refused("git named no object".to_owned()))
 }
 
-pub(super) fn act(dir: &Path, args: &[&str], env: &[(&str, &OsStr)]) -> Result<Ran, Refused> {
+pub(crate) fn act(dir: &Path, args: &[&str], env: &[(&str, &OsStr)]) -> Result<Ran, Refused> {
     act_on(dir, args, env, &[])
 }
 
 /// The same on paths, whatever bytes they are called by.
-pub(super) fn act_on(
+pub(crate) fn act_on(
     dir: &Path,
     args: &[&str],
     env: &[(&str, &OsStr)],
@@ -352,7 +352,7 @@ pub(super) fn act_on(
     ask_of(dir, &question, paths).ok_or_else(|| Refused("git cannot be started".to_owned()))
 }
 
-pub(super) fn refused(ran: &Ran) -> Refused {
+pub(crate) fn refused(ran: &Ran) -> Refused {
     let said = String::from_utf8_lossy(&ran.stderr);
     Refused(match (&ran.ending, said.trim()) {
         (Ending::TimedOut, _) => format!("git did not end within {} s", DEADLINE.as_secs()),
@@ -364,8 +364,8 @@ pub(super) fn refused(ran: &Ran) -> Refused {
 
 #[cfg(test)]
 mod tests {
-    use super::super::scratch::Scratch;
     use super::*;
+    use crate::git::scratch::Scratch;
 
     fn recipe<'a>(onto: &'a str, head: &'a str) -> Recipe<'a> {
         let at = Timestamp::from_millis(1_700_000_000_000);

@@ -121,8 +121,8 @@ fn firsts<'a>(mut said: &'a [u8], base: &str) -> Vec<&'a [u8]> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::scratch::Scratch;
     use super::*;
+    use crate::git::scratch::Scratch;
 
     #[test]
     fn what_has_a_mark_on_its_first_line_is_found_with_what_it_was() {

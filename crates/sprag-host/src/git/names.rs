@@ -70,8 +70,8 @@ fn listed(stdout: &[u8], tree: Tree<'_>) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::scratch::Scratch;
     use super::*;
+    use crate::git::scratch::Scratch;
 
     #[test]
     fn a_name_is_found_as_a_word_wherever_it_lies() {

@@ -131,9 +131,9 @@ fn has_files_alone(worktree: &Path) -> bool {
 mod tests {
     use std::os::unix::fs::symlink;
 
-    use super::super::scratch::Scratch;
-    use super::super::worktrees;
     use super::*;
+    use crate::git::scratch::Scratch;
+    use crate::git::worktrees;
 
     struct Desk {
         git: Scratch,
@@ -251,7 +251,7 @@ mod tests {
         desk.git.run_in(&inner, &["config", "filter.x.clean", &format!("touch {}; cat", ran.display())]);
         fs::write(inner.join("x"), "more").unwrap();
         worktrees::is_clean(&desk.path).unwrap();
-        super::super::changed_tracked_paths(&desk.path);
+        crate::git::changed_tracked_paths(&desk.path);
         assert!(!ran.exists());
     }
 }

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use sprag_core::time::Timestamp;
+use sprag_base::time::Timestamp;
 
 use super::landing::{Recipe, Refused, act, commit, refused, resolve, swap, tree_of};
 use crate::disk::{self, Disk};
@@ -361,9 +361,9 @@ impl Drop for Temporary<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::landing::contains;
-    use super::super::scratch::Scratch;
     use super::*;
+    use crate::git::landing::contains;
+    use crate::git::scratch::Scratch;
 
     fn at() -> Timestamp {
         Timestamp::from_millis(1_700_000_000_000)

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use sprag_core::text::shell_word;
+use sprag_base::text::shell_word;
 
 use super::{Change, InstallError, read};
 

@@ -4,11 +4,12 @@ use std::collections::HashSet;
 use std::io;
 use std::path::Path;
 
-use sprag_core::event::{Event, Input, SessionId};
+use sprag_base::ids::SessionId;
+use sprag_base::record::Record;
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+use sprag_core::event::{Event, Input};
 use sprag_core::intent::{Around, Context, Earlier, Intent, Reach, Read, context};
-use sprag_core::log::Record;
-use sprag_core::text::Text;
-use sprag_core::time::Timestamp;
 use sprag_core::trace::{KIND, Trace};
 
 use super::{fact, foreign, standings};

@@ -3,12 +3,13 @@
 use std::io;
 use std::path::Path;
 
+use sprag_base::ids::SessionId;
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
 use sprag_core::check::{Check, Outcome, Profile, Results};
-use sprag_core::event::{Event, Input, SessionId};
+use sprag_core::event::{Event, Input};
 use sprag_core::gates::permission;
 use sprag_core::intent::{Intent, Proof};
-use sprag_core::text::Text;
-use sprag_core::time::Timestamp;
 use sprag_core::tool::{Effect, Tool, ToolCall, Whole};
 
 use crate::verify;

@@ -4,13 +4,14 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
+use sprag_base::glob::Folding;
+use sprag_base::path::absolute;
+use sprag_base::time::Timestamp;
 use sprag_core::event::{Event, Input, Report};
 use sprag_core::fact::Changes;
 use sprag_core::gates::scope::Span;
-use sprag_core::intent::{Folding, Holder, IntentSet, Intents, Read, Sharing, Standings};
-use sprag_core::path::absolute;
+use sprag_core::intent::{Holder, IntentSet, Intents, Read, Sharing, Standings};
 use sprag_core::session::Session;
-use sprag_core::time::Timestamp;
 
 use super::Loaded;
 use super::targets::targets;

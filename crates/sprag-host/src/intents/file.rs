@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use serde_json::Map;
 
+use sprag_base::document::{At, Name, Node, What};
+use sprag_base::text::{Text, one_line};
 use sprag_core::intent::{Bad, Draft, DraftCriterion, Intent, Origin, Owned, Sharing, Status};
-use sprag_core::text::{Text, one_line};
-use sprag_core::written::{At, Name, Node, What};
 
 use crate::yaml;
 

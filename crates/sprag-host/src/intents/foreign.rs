@@ -6,8 +6,8 @@ use std::path::Path;
 
 use serde::Deserialize;
 
+use sprag_base::text::Text;
 use sprag_core::intent::Earlier;
-use sprag_core::text::Text;
 
 use crate::disk::open_regular;
 

@@ -5,11 +5,12 @@ use std::fs;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 
+use sprag_base::glob::{Folding, Glob};
+use sprag_base::path::absolute;
+use sprag_base::text::Text;
 use sprag_core::event::{Event, Input};
 use sprag_core::gates::scope::{Kind, Wanted, wanted};
-use sprag_core::intent::{Folding, Glob, Reach, Target, WILD};
-use sprag_core::path::absolute;
-use sprag_core::text::Text;
+use sprag_core::intent::{Reach, Target, WILD};
 
 use crate::disk::read_small;
 use crate::guarded::{self, Followed};

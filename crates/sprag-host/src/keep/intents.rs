@@ -8,10 +8,10 @@ use std::{fs, io};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 
+use sprag_base::time::Timestamp;
 use sprag_core::event::{Event, Input};
 use sprag_core::fact::Damage;
 use sprag_core::gates::scope;
-use sprag_core::time::Timestamp;
 
 use super::{DirStamp, Guard, Kept, Stamp, locked, put_aside, read_bytes, write_in};
 use crate::config::hash_of;
@@ -24,7 +24,7 @@ use crate::walk::World;
 const GIT_DEADLINE: Duration = Duration::from_secs(2);
 
 /// All of them, present or not, where there are intents.
-pub(super) fn all(places: &Places) -> Vec<PathBuf> {
+pub(crate) fn all(places: &Places) -> Vec<PathBuf> {
     let Some(worktree) = places.worktree.as_deref() else { return Vec::new() };
     match files(worktree).any(|path| fs::symlink_metadata(path).is_ok()) {
         true => files(worktree).chain(ignore_files(worktree)).collect(),
@@ -33,13 +33,13 @@ pub(super) fn all(places: &Places) -> Vec<PathBuf> {
 }
 
 /// How a file is guarded that was kept.
-pub(super) fn guard(places: &Places, path: &Path) -> Guard {
+pub(crate) fn guard(places: &Places, path: &Path) -> Guard {
     let is_one = |worktree: &Path| files(worktree).chain(ignore_files(worktree)).any(|found| found == path);
     if places.worktree.as_deref().is_some_and(is_one) { Guard::Intents } else { Guard::Whole }
 }
 
 /// Whether git brought it in with a tree: then somebody made it elsewhere.
-pub(super) fn is_from_git(world: &World<'_>, input: &Input, path: &Path) -> bool {
+pub(crate) fn is_from_git(world: &World<'_>, input: &Input, path: &Path) -> bool {
     let (Event::ToolFinished { call, .. }, Some(worktree)) = (&input.event, &world.places.worktree) else {
         return false;
     };
@@ -54,7 +54,7 @@ pub(super) fn is_from_git(world: &World<'_>, input: &Input, path: &Path) -> bool
 }
 
 /// A file of intents that was not there. Where there were none at all, it makes a rule and breaks none.
-pub(super) fn take_away(world: &World<'_>, kept: &Kept, path: &Path, now: Timestamp) -> Option<Damage> {
+pub(crate) fn take_away(world: &World<'_>, kept: &Kept, path: &Path, now: Timestamp) -> Option<Damage> {
     fs::symlink_metadata(path).ok()?;
     let worktree = world.places.worktree.as_deref()?;
     let adds_intents = files(worktree).any(|file| file == path);
@@ -73,7 +73,7 @@ pub(super) fn take_away(world: &World<'_>, kept: &Kept, path: &Path, now: Timest
 
 /// Writes a file although its directory is gone or another one. What is in the place of the directory and is
 /// none is moved aside: nothing is written through a link.
-pub(super) fn remake(places: &Places, path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+pub(crate) fn remake(places: &Places, path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     let parts = || {
         let dir = path.parent()?;
         (dir.parent() == places.worktree.as_deref()).then_some(())?;

@@ -4,7 +4,10 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use sprag_core::event::{Event, Input, Report, SessionId};
+use sprag_base::ids::SessionId;
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+use sprag_core::event::{Event, Input, Report};
 use sprag_core::memory::kinds::Rejection;
 use sprag_core::memory::learning::{Candidate, Learning, Status};
 use sprag_core::memory::propose::{Alike, Around, Asked, Fate, Likeness, Stage, To, judge};
@@ -12,8 +15,6 @@ use sprag_core::memory::rejected::Rejected;
 use sprag_core::memory::routing::{Place, place};
 use sprag_core::memory::specific;
 use sprag_core::session::Session;
-use sprag_core::text::Text;
-use sprag_core::time::Timestamp;
 use sprag_index::dedup::Statement;
 use sprag_index::fuse::Widths;
 use sprag_index::query::Question;

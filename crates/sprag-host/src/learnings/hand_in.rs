@@ -6,14 +6,15 @@ use std::path::Path;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use sprag_core::event::{Actor, Report, SessionId};
-use sprag_core::log::Record;
+use sprag_base::ids::SessionId;
+use sprag_base::record::Record;
+use sprag_base::redact;
+use sprag_base::text::{Text, one_line};
+use sprag_base::time::Timestamp;
+use sprag_core::event::{Actor, Report};
 use sprag_core::memory::kinds::{self, Done, Rejection, Resembles};
 use sprag_core::memory::learning::{self, Submission, Unreadable};
 use sprag_core::memory::propose::Resolution;
-use sprag_core::memory::redact;
-use sprag_core::text::{Text, one_line};
-use sprag_core::time::Timestamp;
 
 use crate::reports::{self, Delivery, ReportError, Told};
 use crate::walk::World;

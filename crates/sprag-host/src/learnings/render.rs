@@ -7,15 +7,15 @@ use std::{fs, io};
 
 use serde_json::json;
 
-use sprag_core::digest::Digest;
-use sprag_core::log::Record;
+use sprag_base::digest::Digest;
+use sprag_base::record::Record;
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
 use sprag_core::memory::fold::{Entry, Learnings};
 use sprag_core::memory::kinds;
 use sprag_core::memory::learning::{Candidate, Category, Kind, Learning, Status};
 use sprag_core::memory::markdown::{self, Edited};
 use sprag_core::memory::routing::is_for_all;
-use sprag_core::text::Text;
-use sprag_core::time::Timestamp;
 
 use crate::disk::{self, Disk, read_small};
 use crate::learnings::evidence;
@@ -84,7 +84,7 @@ pub fn edits(
         let Some(entry) = learnings.get(id.as_str()) else { continue };
         match said {
             Ok(said) => corrected.extend(correction(entry, said, worktree).map(|learning| {
-                let by = sprag_core::log::By { client: Text::from("hand"), agent: None, role: None };
+                let by = sprag_base::record::By { client: Text::from("hand"), agent: None, role: None };
                 records::record(kinds::CORRECTED, now, None, Some(by), json!(learning))
             })),
             Err(what) => problems.push(format!("`{id}` in `{}`: {what}", dir.join("learnings.md").display())),

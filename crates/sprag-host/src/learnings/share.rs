@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use sprag_core::log::{self, Record};
+use sprag_base::record::{self, Record};
+use sprag_base::time::Timestamp;
 use sprag_core::memory::kinds;
 use sprag_core::memory::learning::Learning;
 use sprag_core::memory::routing::{is_content, is_for_all, is_shareable};
 use sprag_core::memory::union::{self, FROM, SETTLED};
-use sprag_core::time::Timestamp;
 
 use crate::disk::{self, Disk, open_regular, random};
 use crate::exec::read_capped;
@@ -100,7 +100,7 @@ pub fn publish(store: &Store, project: &Path, disk: &dyn Disk) -> io::Result<usi
     wanted.retain(|record| !there.contains(&record.id));
     wanted.sort_by(|a, b| (a.at, &a.id).cmp(&(b.at, &b.id)));
     if !wanted.is_empty() {
-        lines.append_sealed(disk, &log::lines(&wanted))?;
+        lines.append_sealed(disk, &record::lines(&wanted))?;
     }
     lines.unlock_and_sync(disk)?;
     Ok(wanted.len())

@@ -3,10 +3,10 @@
 
 use std::io;
 
+use sprag_base::time::Timestamp;
 use sprag_core::memory::document::{Document, Label};
 use sprag_core::memory::learning::{Learning, Status};
 use sprag_core::memory::usage::Uses;
-use sprag_core::time::Timestamp;
 use sprag_index::fuse::{self, Widths};
 use sprag_index::query::{self, Corpus, Hit, Question, Signals, WEIGHTS, Weights};
 use sprag_index::segment::Card;

@@ -7,7 +7,7 @@ use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
 
-use sprag_core::log::Record;
+use sprag_base::record::Record;
 use sprag_core::memory::learning::Status;
 use sprag_core::memory::usage::{ROW, Uses};
 use sprag_index::bits::Bits;

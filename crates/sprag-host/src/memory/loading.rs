@@ -6,10 +6,11 @@ use std::{io, thread};
 
 use serde_json::{Value, json};
 
-use sprag_core::log::{self, Record};
+use sprag_base::record::{self, Record};
+use sprag_base::redact;
+use sprag_base::time::Timestamp;
 use sprag_core::memory::document::{self, Loaded};
-use sprag_core::memory::{kinds, redact};
-use sprag_core::time::Timestamp;
+use sprag_core::memory::kinds;
 use sprag_index::build;
 
 use super::maintain::{self, Work};
@@ -111,7 +112,7 @@ fn append(store: &Store, disk: &dyn Disk, records: &[Record]) -> io::Result<()> 
     for _ in 0..TURNS {
         let mut log = store::open_log(store, disk, &first.at.month())?;
         if log.is_locked {
-            log.append_sealed(disk, &log::lines(records))?;
+            log.append_sealed(disk, &record::lines(records))?;
             return log.unlock_and_sync(disk);
         }
     }

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use sprag_core::digest::Digest;
+use sprag_base::digest::Digest;
 
 use crate::store::Store;
 

@@ -11,11 +11,11 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use sprag_core::log::Record;
+use sprag_base::record::Record;
+use sprag_base::time::Timestamp;
 use sprag_core::memory::document::{Document, Loaded};
 use sprag_core::memory::kinds;
 use sprag_core::memory::usage::{self, Change};
-use sprag_core::time::Timestamp;
 use sprag_index::build::Draft;
 use sprag_index::bytes::checksum;
 use sprag_index::segment::Origin;

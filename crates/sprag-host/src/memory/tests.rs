@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use sprag_core::log::{self, Record};
+use sprag_base::record::{self, Record};
+use sprag_base::time::Timestamp;
 use sprag_core::memory::kinds;
-use sprag_core::time::Timestamp;
 use sprag_index::query::{self, Question, WEIGHTS};
 use sprag_index::table;
 
@@ -46,7 +46,7 @@ impl Place {
     }
 
     fn share(&self, records: &[Record]) {
-        fs::write(&self.share, log::lines(records)).unwrap();
+        fs::write(&self.share, record::lines(records)).unwrap();
     }
 
     fn renew(&self, work: Work) {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use sprag_core::digest::Digest;
+use sprag_base::digest::Digest;
 
 use super::marks;
 use super::status::Change;

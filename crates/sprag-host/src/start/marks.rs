@@ -1,6 +1,6 @@
 //! Words by which people say that something is not done.
 
-use sprag_core::text::{Text, one_line};
+use sprag_base::text::{Text, one_line};
 
 const WORDS: &[&[u8]] = &[b"TODO", b"FIXME"];
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-use sprag_core::event::SessionId;
+use sprag_base::ids::SessionId;
 use sprag_core::session::Session;
 
 use super::*;

@@ -5,9 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use sprag_core::log::Record;
+use sprag_base::record::Record;
+use sprag_base::text::Text;
 use sprag_core::plan::prompt;
-use sprag_core::text::Text;
 
 use super::site::Site;
 use super::talk;

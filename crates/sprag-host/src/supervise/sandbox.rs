@@ -10,8 +10,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use sprag_base::text::one_line;
 use sprag_core::plan::sandbox::{Can, Confined, Offer, Reach, Wall};
-use sprag_core::text::one_line;
 
 use super::site::{Site, Spawn};
 use crate::env::Env;

@@ -46,7 +46,7 @@ impl Tail {
     }
 }
 
-pub(super) fn since(path: &Path, from: u64) -> Vec<u8> {
+pub(crate) fn since(path: &Path, from: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
     let open = || -> std::io::Result<File> {
         let mut file = disk::open_regular(path)?;

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use sprag_base::text::Text;
 use sprag_core::plan::budget::Left;
 use sprag_core::plan::seen::{Context, Seen, Spent};
 use sprag_core::plan::spec::Stream;
-use sprag_core::text::Text;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]

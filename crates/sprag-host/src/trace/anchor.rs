@@ -13,12 +13,13 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use sprag_core::digest::Digest;
+use sprag_base::digest::Digest;
+use sprag_base::sha256::Sum;
 use sprag_core::trace::anchor::anchors::{Anchors, LEAST, Said, Writer};
 use sprag_core::trace::anchor::telling::{LETTERS, bare, is_telling, letters};
 use sprag_core::trace::anchor::windows::windows;
 use sprag_core::trace::anchor::{How, Lost, units};
-use sprag_core::trace::{Sum, blocks};
+use sprag_core::trace::blocks;
 use sprag_syntax::Lang;
 
 use crate::places::Places;

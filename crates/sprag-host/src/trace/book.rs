@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use sprag_core::log::Record;
-use sprag_core::trace::Sum;
+use sprag_base::record::Record;
+use sprag_base::sha256::Sum;
 use sprag_core::trace::chain::{self, Book, Heads};
 
 use crate::disk::{self, Disk, read_small};

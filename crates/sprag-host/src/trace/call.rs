@@ -1,6 +1,6 @@
 //! After a call of a write tool: what it did to its files.
 
-use sprag_core::text::Text;
+use sprag_base::text::Text;
 use sprag_core::tool::ToolCall;
 use sprag_core::trace::look::Changed;
 use sprag_core::trace::{Contributor, SEEN, Source};

@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use sprag_core::memory::redact;
-use sprag_core::text::Text;
+use sprag_base::redact;
+use sprag_base::text::Text;
 use sprag_core::trace::{Spot, Witness};
 use sprag_syntax::Lang;
 

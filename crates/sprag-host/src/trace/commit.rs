@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sprag_core::text::Text;
+use sprag_base::text::Text;
 use sprag_core::trace::look::Changed;
 use sprag_core::trace::open::{Author, Open, Pending};
 use sprag_core::trace::{FILES, FINAL, File, Form, Source, Stage, Trace, Verdict};

@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use sprag_core::digest::Digest;
+use sprag_base::digest::Digest;
+use sprag_base::text::Text;
 use sprag_core::event::Input;
 use sprag_core::gates::trace::{Mode, Policy};
 use sprag_core::session::Session;
-use sprag_core::text::Text;
 use sprag_core::trace::{Contributor, Source, Stage, Trace, Verdict};
 
 use super::judge::{self, Around};

@@ -3,9 +3,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
+use sprag_base::redact;
+use sprag_base::text::Text;
 use sprag_core::gates::trace::Policy;
-use sprag_core::memory::redact;
-use sprag_core::text::Text;
 use sprag_core::trace::{self, File, Spot, UNITS, Unit, Verdict, Witness};
 use sprag_syntax::{Budget, Change, Claims, Judgement, Lang};
 

@@ -3,8 +3,8 @@
 
 use std::path::PathBuf;
 
-use sprag_core::time::Timestamp;
-use sprag_core::trace::Sum;
+use sprag_base::sha256::Sum;
+use sprag_base::time::Timestamp;
 
 use super::state::{State, TEXT_BYTES};
 use crate::disk::{self, Disk, open_regular};

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 use std::io;
 
-use sprag_core::log::Record;
-use sprag_core::text::Text;
+use sprag_base::record::Record;
+use sprag_base::text::Text;
 use sprag_core::trace::{FINAL, KIND, Trace};
 
 use crate::disk::open_regular;

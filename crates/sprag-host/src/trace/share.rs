@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::{fs, io};
 
-use sprag_core::log::Record;
+use sprag_base::record::Record;
 use sprag_core::trace::{FINAL, chain};
 
 use crate::disk::Disk;

@@ -9,7 +9,8 @@ use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
 
-use sprag_core::trace::{File, Form, Sum, blocks};
+use sprag_base::sha256::Sum;
+use sprag_core::trace::{File, Form, blocks};
 
 use crate::disk::open_regular;
 use crate::exec::read_capped;

@@ -5,9 +5,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use sprag_core::digest::Digest;
-use sprag_core::log::{Projection as _, Record};
-use sprag_core::text::Text;
+use sprag_base::digest::Digest;
+use sprag_base::record::{Projection as _, Record};
+use sprag_base::text::Text;
 use sprag_core::trace::look::{Changed, Judged};
 use sprag_core::trace::open::{Author, Open};
 use sprag_core::trace::{

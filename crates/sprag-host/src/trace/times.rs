@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use sprag_core::log::Record;
+use sprag_base::record::Record;
 use sprag_core::shell::{Command, Script, Start, Word};
 
 use super::ground::Ground;

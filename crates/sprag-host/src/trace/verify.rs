@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use sprag_core::log::Record;
+use sprag_base::record::Record;
 use sprag_core::trace::chain::{self, Book, Broken, Walk, Why};
 use sprag_core::trace::{Stage, Trace, Verdict};
 use sprag_syntax::{Claims, Proof};

@@ -4,9 +4,9 @@ use std::io;
 
 use serde_json::json;
 
+use sprag_base::text::one_line;
+use sprag_base::time::Timestamp;
 use sprag_core::memory::{decay, kinds};
-use sprag_core::text::one_line;
-use sprag_core::time::Timestamp;
 
 use super::{Done, Mode, Step, When, by, kept};
 use crate::records;

@@ -2,7 +2,8 @@
 
 use std::io;
 
-use sprag_core::log::Projection;
+use sprag_base::record::Projection;
+use sprag_base::time::Timestamp;
 use sprag_core::memory::episode::Patterns;
 use sprag_core::memory::exposure::Exposures;
 use sprag_core::memory::fold::Learnings;
@@ -11,7 +12,6 @@ use sprag_core::memory::qa::Answers;
 use sprag_core::memory::stats::Stats;
 use sprag_core::memory::tiers::Summaries;
 use sprag_core::obligation::Debts;
-use sprag_core::time::Timestamp;
 
 use super::{Done, Mode, Step, When};
 use crate::projections;

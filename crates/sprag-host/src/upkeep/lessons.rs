@@ -3,7 +3,7 @@
 
 use std::io;
 
-use sprag_core::time::Timestamp;
+use sprag_base::time::Timestamp;
 
 use super::{Done, Mode, Step, When};
 use crate::lessons;

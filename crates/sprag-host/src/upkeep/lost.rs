@@ -4,12 +4,12 @@ use std::io;
 
 use serde_json::json;
 
+use sprag_base::record::Record;
+use sprag_base::text::one_line;
+use sprag_base::time::Timestamp;
 use sprag_core::event::EventKind;
-use sprag_core::log::Record;
 use sprag_core::memory::exposure::{Ending, Exposures, LOST_SECONDS};
 use sprag_core::memory::kinds;
-use sprag_core::text::one_line;
-use sprag_core::time::Timestamp;
 
 use super::{Done, Mode, Step, When, by};
 use crate::walk::World;

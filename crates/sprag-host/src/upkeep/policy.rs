@@ -4,8 +4,8 @@ use std::io;
 
 use serde_json::json;
 
+use sprag_base::time::Timestamp;
 use sprag_core::memory::policy::{Feedback, POLICY, Version, Versions};
-use sprag_core::time::Timestamp;
 
 use super::{Done, Mode, Step, When, by};
 use crate::walk::World;

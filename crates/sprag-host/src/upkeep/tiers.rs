@@ -6,10 +6,10 @@ use std::path::Path;
 
 use serde_json::json;
 
-use sprag_core::log::Record;
+use sprag_base::record::Record;
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
 use sprag_core::memory::tiers::{Cursor, HOT_DAYS, SUMMARY, Summaries, Summary, day};
-use sprag_core::text::Text;
-use sprag_core::time::Timestamp;
 
 use super::{Done, Mode, Step, When, by};
 use crate::projections::{self, each_line, id_of};

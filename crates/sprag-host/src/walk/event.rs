@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
+use sprag_base::record::Record;
+use sprag_base::redact;
 use sprag_core::event::{Author, Event, Input, Report, Source, Waiting};
-use sprag_core::log::Record;
-use sprag_core::memory::redact;
 use sprag_core::tool::{Outcome, ToolCall};
 use sprag_core::verdict::{Ruling, Verdict};
 

@@ -8,7 +8,7 @@ use crate::tree::Id;
 
 /// What evaluating an expression may do, from nothing to anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Effect {
+pub(crate) enum Effect {
     /// A value that is always the same.
     Nothing,
     /// Reads a local.
@@ -21,7 +21,7 @@ pub(super) enum Effect {
     Assignment,
 }
 
-pub(super) fn effect(seen: &Seen<'_>, id: Id) -> Effect {
+pub(crate) fn effect(seen: &Seen<'_>, id: Id) -> Effect {
     let tree = seen.tree;
     if tree.is_leaf(id) {
         return match (tree.kind(id), seen.scopes.of_leaf(id)) {
@@ -124,7 +124,7 @@ pub(super) fn may_pass(lang: Lang, moved: Effect, passed: Effect) -> bool {
 
 /// Whether `place`, somewhere in the statement `within`, is evaluated exactly once and before all that matters to an
 /// expression of effect `moved`.
-pub(super) fn may_move_into(seen: &Seen<'_>, within: Id, place: Id, moved: Effect) -> bool {
+pub(crate) fn may_move_into(seen: &Seen<'_>, within: Id, place: Id, moved: Effect) -> bool {
     let tree = seen.tree;
     let mut below = place;
     while below != within {
@@ -214,7 +214,7 @@ fn is_settled(seen: &Seen<'_>, id: Id) -> bool {
 }
 
 /// Names that Go has in every file.
-pub(super) fn is_predeclared(name: &str) -> bool {
+pub(crate) fn is_predeclared(name: &str) -> bool {
     matches!(
         name,
         "append"
@@ -329,7 +329,7 @@ fn is_straight(seen: &Seen<'_>, above: Id, below: Id) -> bool {
 }
 
 /// Whether an identifier is a target of an assignment.
-pub(super) fn is_assigned(seen: &Seen<'_>, id: Id) -> bool {
+pub(crate) fn is_assigned(seen: &Seen<'_>, id: Id) -> bool {
     let tree = seen.tree;
     let mut below = id;
     let mut above = seen.parent(id);
@@ -365,7 +365,7 @@ pub(super) fn is_assigned(seen: &Seen<'_>, id: Id) -> bool {
 }
 
 /// A local that is assigned again and that a function inside can see. In Go also one that something points to.
-pub(super) fn is_shared(seen: &Seen<'_>, binding: u32) -> bool {
+pub(crate) fn is_shared(seen: &Seen<'_>, binding: u32) -> bool {
     const FUNCTIONS: &[&str] = &[
         "function_definition",
         "lambda",

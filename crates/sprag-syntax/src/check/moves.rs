@@ -8,7 +8,7 @@ use crate::lang::Lang;
 use crate::symbol::Symbols;
 use crate::tree::{Id, Tree};
 
-pub(super) fn check_paths(loaded: &Loaded, file: usize) -> Result<(), Refused> {
+pub(crate) fn check_paths(loaded: &Loaded, file: usize) -> Result<(), Refused> {
     let (Some(before), Some(after)) = &loaded.paths[file] else { return Ok(()) };
     if before == after {
         return Ok(());
@@ -77,7 +77,7 @@ pub(super) fn check_paths(loaded: &Loaded, file: usize) -> Result<(), Refused> {
 }
 
 /// The name by which files that are not here would still look for a moved one.
-pub(super) fn claim(loaded: &Loaded, file: usize) -> Option<String> {
+pub(crate) fn claim(loaded: &Loaded, file: usize) -> Option<String> {
     let (Some(before), Some(after)) = &loaded.paths[file] else { return None };
     let lang = loaded.before[file].as_ref()?.lang;
     let name = neighbours::known_as(before, lang)?;
@@ -86,7 +86,7 @@ pub(super) fn claim(loaded: &Loaded, file: usize) -> Option<String> {
 
 /// Whether a file is where it was, as far as its methods can tell. A lone method in a class that is not the file's is
 /// an excerpt: it went to the class that the other file is named after, and how it is called is up to that class.
-pub(super) fn place(loaded: &Loaded, file: usize) -> Place {
+pub(crate) fn place(loaded: &Loaded, file: usize) -> Place {
     let (Some(before), Some(after)) = &loaded.paths[file] else { return Place::Same };
     let stem = |path: &str| {
         let base = path.rsplit('/').next().unwrap_or(path);

@@ -357,7 +357,7 @@ pub(crate) fn is_overseen(tree: &Tree, symbols: &Symbols, id: Id, leads: &[Id]) 
 }
 
 /// Attributes and decorators that are known not to care.
-pub(super) fn is_quiet(tree: &Tree, symbols: &Symbols, id: Id) -> bool {
+pub(crate) fn is_quiet(tree: &Tree, symbols: &Symbols, id: Id) -> bool {
     let mut names = tree.walk(id).filter(|node| tree.is_leaf(*node) && tree.kind(*node) == "identifier");
     let Some(first) = names.next().map(|name| symbols.text(tree.sym(name))) else { return false };
     match tree.lang {

@@ -13,7 +13,7 @@ use crate::units::outline;
 /// More names are not told.
 const MANY: usize = 200;
 
-pub(super) fn of(loaded: &Loaded, steps: &[Step]) -> Api {
+pub(crate) fn of(loaded: &Loaded, steps: &[Step]) -> Api {
     let (before, after) = (public(loaded, Side::Before), public(loaded, Side::After));
     let (old, new): (HashSet<&String>, HashSet<&String>) = (before.iter().collect(), after.iter().collect());
     let mut added: Vec<String> =

@@ -10,7 +10,7 @@ use crate::symbol::{QuickMap, QuickSet, Sym};
 /// More names than these are not tried to be inlined.
 const MANY: usize = 8;
 
-pub(super) fn moves(change: &Change<'_>) -> Vec<Step> {
+pub(crate) fn moves(change: &Change<'_>) -> Vec<Step> {
     let moved = change.files.iter().enumerate().filter(|(_, file)| {
         file.path_before.is_some() && file.path_after.is_some() && file.path_before != file.path_after
     });
@@ -19,7 +19,7 @@ pub(super) fn moves(change: &Change<'_>) -> Vec<Step> {
 
 /// What a refusal says about the change: that a step was there, and may not be taken. That there was no such step at all
 /// says nothing.
-pub(super) fn reason(refused: &Refused) -> Option<Reason> {
+pub(crate) fn reason(refused: &Refused) -> Option<Reason> {
     const EFFECTS: &[&str] =
         &["effect", "run before", "evaluated", "change meanwhile", "captured", "dropped", "type may count"];
     match refused.why.as_str() {
@@ -34,7 +34,7 @@ pub(super) fn reason(refused: &Refused) -> Option<Reason> {
 }
 
 /// Lists of steps to try, one after the other.
-pub(super) fn attempts(loaded: &Loaded) -> Vec<Vec<Step>> {
+pub(crate) fn attempts(loaded: &Loaded) -> Vec<Vec<Step>> {
     let before = Names::of(loaded, Side::Before);
     let after = Names::of(loaded, Side::After);
     let mut attempts = vec![Vec::new()];

@@ -10,7 +10,7 @@ use crate::symbol::Sym;
 use crate::tree::{Id, Tree};
 use crate::units::{Entry, Lines, outline};
 
-pub(super) fn find(change: &Change<'_>, loaded: &Loaded, api: &Api) -> Option<Witness> {
+pub(crate) fn find(change: &Change<'_>, loaded: &Loaded, api: &Api) -> Option<Witness> {
     for (at, file) in change.files.iter().enumerate() {
         let path = file.path_after.or(file.path_before).unwrap_or_default().to_owned();
         let (before, after) = match (&loaded.before[at], &loaded.after[at]) {
@@ -79,7 +79,7 @@ pub(super) fn find(change: &Change<'_>, loaded: &Loaded, api: &Api) -> Option<Wi
 }
 
 /// Whether one side has a literal that the other has not.
-pub(super) fn has_other_literals(loaded: &Loaded) -> bool {
+pub(crate) fn has_other_literals(loaded: &Loaded) -> bool {
     let literals = |side: Side| -> BTreeSet<Sym> {
         let trees = loaded.side(side).iter().flatten();
         trees

@@ -6,7 +6,7 @@ use crate::lang::Lang;
 use crate::symbol::{QuickMap, QuickSet, Symbols};
 use crate::tree::{Id, Tree};
 
-pub(super) fn settle(tree: &mut Tree, symbols: &mut Symbols, name: &str, kids: &mut Vec<Id>) {
+pub(crate) fn settle(tree: &mut Tree, symbols: &mut Symbols, name: &str, kids: &mut Vec<Id>) {
     match name {
         "arguments"
         | "parameters"

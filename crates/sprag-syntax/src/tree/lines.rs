@@ -3,7 +3,7 @@
 use crate::lang::Lang;
 
 /// Whether a source has ends of lines that its language sees and the parser does not, or the other way round.
-pub(super) fn has_hidden_lines(lang: Lang, text: &str) -> bool {
+pub(crate) fn has_hidden_lines(lang: Lang, text: &str) -> bool {
     let bytes = text.as_bytes();
     let is_lone = |at: usize| bytes[at] == b'\r' && bytes.get(at + 1) != Some(&b'\n');
     let has_lone = text.contains('\r') && (0..bytes.len()).any(is_lone);
@@ -19,7 +19,7 @@ pub(super) fn has_hidden_lines(lang: Lang, text: &str) -> bool {
 }
 
 /// Where imports of C begin, alone or among others.
-pub(super) fn c_imports(text: &str) -> Vec<usize> {
+pub(crate) fn c_imports(text: &str) -> Vec<usize> {
     let mut found = Vec::new();
     let (mut at, mut group) = (0, None);
     for line in text.split_inclusive('\n') {
@@ -38,7 +38,7 @@ pub(super) fn c_imports(text: &str) -> Vec<usize> {
 }
 
 /// A member named `get`, `set` or `static` that nothing ends: it is a word before the next member.
-pub(super) fn is_open_member(source: &str, node: &tree_sitter::Node<'_>, kind: &str) -> bool {
+pub(crate) fn is_open_member(source: &str, node: &tree_sitter::Node<'_>, kind: &str) -> bool {
     matches!(kind, "field_definition" | "public_field_definition")
         && matches!(
             &source[node.start_byte()..node.end_byte()],

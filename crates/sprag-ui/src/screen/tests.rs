@@ -4,12 +4,12 @@ use proptest::prelude::*;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
 use sprag_core::plan::seen::{Context, Seen, Used};
 use sprag_core::plan::stage::{Commit, Key, StageId};
 use sprag_core::plan::telling::Because;
 use sprag_core::plan::view::{Agent, Board, Past, Rest, Row as Stage, State};
-use sprag_core::text::Text;
-use sprag_core::time::Timestamp;
 
 use super::*;
 use crate::cursor::Step;

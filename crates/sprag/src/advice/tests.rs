@@ -105,7 +105,7 @@ fn filled(text: &str) -> String {
 fn lines_are_parted_as_a_shell_does() {
     assert_eq!(words("sprag a  'b c' \"d\\\" e\" f\\ g ''"), ["sprag", "a", "b c", "d\" e", "f g", ""]);
     let odd = "a 'b' `c` $(d) \"e\" \\";
-    assert_eq!(words(&sprag_core::text::shell_word(odd)), [odd]);
+    assert_eq!(words(&sprag_base::text::shell_word(odd)), [odd]);
 }
 
 #[test]

@@ -2,17 +2,18 @@
 
 use serde_json::{Value, json};
 
-use sprag_core::event::{Actor, SessionId};
-use sprag_core::log::By;
+use sprag_base::ids::SessionId;
+use sprag_base::record::By;
+use sprag_base::text::{Text, one_line};
+use sprag_core::event::Actor;
 use sprag_core::memory::fold::Entry;
 use sprag_core::memory::propose::Resolution;
 use sprag_core::memory::routing::place;
 use sprag_core::memory::{consolidate, kinds, learning};
-use sprag_core::text::{Text, one_line};
 use sprag_host::consult::consult;
 use sprag_host::learnings::hand_in::{Hand, hand_in};
 use sprag_host::walk::World;
-use sprag_host::{learnings, records, reports};
+use sprag_host::{learnings, records};
 use sprag_index::dedup::{SIMILAR, Statement};
 use sprag_index::table;
 
@@ -130,7 +131,7 @@ fn put(world: &World<'_>, group: &[&Entry], candidate: &Value, cx: &Cx) -> Resul
         came.lines("refused").iter().for_each(output::line);
         return Ok(false);
     };
-    let by = By { client: Text::from(reports::CLIENT), agent: None, role: None };
+    let by = By { client: Text::from(sprag_core::view::REPORTER), agent: None, role: None };
     for entry in group.iter().skip(1) {
         let body = json!({"id": entry.learning.id, "by": kept.id, "why": "consolidated"});
         let record = records::record(kinds::SUPERSEDED, cx.now, Some(&session), Some(by.clone()), body);

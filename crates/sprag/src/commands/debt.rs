@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use sprag_core::log::By;
+use sprag_base::record::By;
+use sprag_base::text::{Text, shell_word};
 use sprag_core::obligation::{DEBT_CLEARED, Debt, Debts, Duty};
-use sprag_core::text::{Text, shell_word};
 use sprag_host::disk::RealDisk;
-use sprag_host::{projections, records, reports};
+use sprag_host::{projections, records};
 
 use super::{Cx, Ending, Outcome, check_person, show};
 use crate::failure::Failure;
@@ -114,7 +114,7 @@ fn clear(id: &str, reason: &str, json: bool, cx: &Cx) -> Outcome {
         check_person(&world.places)?;
     }
     let body = json!({"ids": [id], "reason": Text::<1000>::from(reason)});
-    let by = By { client: Text::from(reports::CLIENT), agent: None, role: None };
+    let by = By { client: Text::from(sprag_core::view::REPORTER), agent: None, role: None };
     store.log(&RealDisk, &[records::record(DEBT_CLEARED, cx.now, Some(&debt.session), Some(by), body)])?;
     show(json, || json!({ "cleared": [id] }), || output::line(format!("cleared `{id}`")))?;
     Ok(Ending::Done)

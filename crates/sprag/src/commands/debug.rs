@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use sprag_core::event::SessionId;
-use sprag_core::log::Record;
+use sprag_base::ids::SessionId;
+use sprag_base::record::Record;
 use sprag_host::{projections, reports};
 
 use super::{Cx, Outcome, show};

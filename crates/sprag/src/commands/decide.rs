@@ -4,8 +4,9 @@ use std::path::Path;
 
 use serde_json::json;
 
-use sprag_core::event::{Decided, Report, ReviewWord, SessionId};
-use sprag_core::text::Text;
+use sprag_base::ids::SessionId;
+use sprag_base::text::Text;
+use sprag_core::event::{Decided, Report, ReviewWord};
 use sprag_host::disk::RealDisk;
 use sprag_host::{reports, review};
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use sprag_core::time::Timestamp;
+use sprag_base::time::Timestamp;
 use sprag_host::disk::RealDisk;
 use sprag_host::memory::loading::Loader;
 use sprag_host::memory::{Library, Memory, Owner, Reach, Shown, pools};

@@ -59,7 +59,7 @@ fn object(entry: &Entry) -> Value {
 
 fn section(learning: &Learning) -> String {
     let candidate = &learning.candidate;
-    let tags: Vec<&str> = candidate.tags.iter().map(sprag_core::text::Text::as_str).collect();
+    let tags: Vec<&str> = candidate.tags.iter().map(sprag_base::text::Text::as_str).collect();
     // A line of somebody's text is no heading of ours.
     let detail = candidate.detail.as_str().replace("\n#", "\n\\#");
     format!(

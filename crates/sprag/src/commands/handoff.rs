@@ -5,10 +5,10 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
+use sprag_base::text::{Text, plain};
 use sprag_core::plan::brief::Told;
 use sprag_core::plan::handoff::{BYTES, Completed, Decided, Handoff};
 use sprag_core::plan::notes::Note;
-use sprag_core::text::{Text, plain};
 use sprag_host::daemon::jobs::worktree_of;
 use sprag_host::daemon::{handoffs, notes};
 use sprag_host::disk::RealDisk;

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
+use sprag_base::text::one_line;
 use sprag_core::memory::import::{IMPORTERS, find};
-use sprag_core::text::one_line;
 use sprag_host::import::{self, Plan};
 
 use super::{Cx, Outcome, check_not_agent, show};
@@ -97,7 +97,7 @@ fn tell(args: &Args, plan: &Plan) {
         plan.files.len()
     ));
     if !args.apply && !plan.new.is_empty() {
-        let path = sprag_core::text::shell_word(&args.path.to_string_lossy());
+        let path = sprag_base::text::shell_word(&args.path.to_string_lossy());
         output::line(format!("nothing was written\n  next: sprag import {} {path} --apply", args.from));
     }
 }

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use sprag_base::text::shell_word;
 use sprag_core::plan::values::Branch;
-use sprag_core::text::shell_word;
 use sprag_host::daemon::begin::{self, Cannot};
 use sprag_host::daemon::land::{self, Because, Landed};
 use sprag_host::daemon::log;

@@ -8,15 +8,15 @@ mod promote;
 
 use serde_json::{Value, json};
 
-use sprag_core::log::{By, Record};
+use sprag_base::record::{By, Record};
+use sprag_base::text::Text;
 use sprag_core::memory::fold::Entry;
 use sprag_core::memory::learning::{Category, Scope, Status};
 use sprag_core::memory::promote::Asker;
 use sprag_core::memory::routing::Place;
-use sprag_core::text::Text;
 use sprag_host::learnings::{self, All};
+use sprag_host::records;
 use sprag_host::walk::World;
-use sprag_host::{records, reports};
 
 use super::{Cx, Outcome, check_person, show};
 use crate::failure::Failure;
@@ -212,7 +212,8 @@ impl<'a> Desk<'a> {
             Asker::Person => "person",
             Asker::Agent => "agent",
         };
-        let by = By { client: Text::from(reports::CLIENT), agent: None, role: Some(Text::from(role)) };
+        let by =
+            By { client: Text::from(sprag_core::view::REPORTER), agent: None, role: Some(Text::from(role)) };
         records::record(kind, self.cx.now, None, Some(by), body)
     }
 

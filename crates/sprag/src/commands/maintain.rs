@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use sprag_core::text::Text;
+use sprag_base::text::Text;
 use sprag_host::upkeep::{self, Done, Mode, STEPS, Step};
 
 use super::{Cx, Outcome, show, warn};

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use clap::{CommandFactory as _, Parser, Subcommand};
 use serde_json::Value;
 
-use sprag_core::text::Text;
-use sprag_core::time::Timestamp;
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
 use sprag_host::disk::RealDisk;
 use sprag_host::env::{self, Env};
 use sprag_host::places::{self, Places};

@@ -4,7 +4,7 @@ mod amend;
 mod check;
 mod graph;
 mod new;
-pub(super) mod show;
+pub(crate) mod show;
 
 use std::path::Path;
 
@@ -50,7 +50,7 @@ fn looked_at(cx: &Cx, path: &Path) -> Result<Validated, Failure> {
 }
 
 /// A good plan, or what is wrong with it.
-pub(super) fn good(cx: &Cx, path: &Path) -> Result<Plan, Failure> {
+pub(crate) fn good(cx: &Cx, path: &Path) -> Result<Plan, Failure> {
     match looked_at(cx, path)? {
         Validated::Good { plan, .. } => Ok(*plan),
         Validated::Bad { found } => Err(Failure::bad_plan(path, &found)),

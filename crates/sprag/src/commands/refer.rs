@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
+use sprag_base::text::Text;
 use sprag_core::event::Report;
-use sprag_core::text::Text;
 use sprag_host::{learnings, reports};
 
 use super::{Cx, Outcome, delivered, show, words};

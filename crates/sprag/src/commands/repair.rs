@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use sprag_core::text::shell_word;
+use sprag_base::text::shell_word;
 use sprag_host::daemon::begin::Cannot;
 use sprag_host::daemon::repair::{self, Damage, NotRepaired};
 use sprag_host::disk::RealDisk;

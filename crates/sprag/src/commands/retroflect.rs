@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use sprag_core::digest::Digest;
-use sprag_core::event::{Actor, SessionId};
+use sprag_base::digest::Digest;
+use sprag_base::ids::SessionId;
+use sprag_base::text::{Text, one_line};
+use sprag_core::event::Actor;
 use sprag_core::memory::learning;
 use sprag_core::memory::retroflect::{self, Read, TURNS, Turn};
-use sprag_core::text::{Text, one_line};
 use sprag_host::consult::consult;
 use sprag_host::disk::{RealDisk, read_small};
 use sprag_host::learnings::hand_in::{Hand, hand_in};

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use sprag_core::event::SessionId;
+use sprag_base::ids::SessionId;
 use sprag_core::gates::Gate as _;
 use sprag_core::gates::review::Review;
 use sprag_core::gates::review::case::Case;
@@ -104,7 +104,7 @@ fn sentence(verdict: &Verdict) -> String {
         verdict.session.as_str(),
         told.word.name(),
         told.by,
-        sprag_core::text::one_line(told.summary.as_str())
+        sprag_base::text::one_line(told.summary.as_str())
     )
 }
 

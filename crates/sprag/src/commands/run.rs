@@ -1,12 +1,12 @@
 //! `sprag run`: a plan becomes merged, tested work.
 
-pub(super) mod background;
-pub(super) mod rested;
-pub(super) mod target;
+pub(crate) mod background;
+pub(crate) mod rested;
+pub(crate) mod target;
 
 use std::path::PathBuf;
 
-use sprag_core::text::shell_word;
+use sprag_base::text::shell_word;
 use sprag_host::daemon::begin::{self, Was};
 use sprag_host::daemon::clients;
 use sprag_host::daemon::runner::{Manner, Until};

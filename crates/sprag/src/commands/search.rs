@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use sprag_base::text::{one_line, quoted};
+use sprag_base::time::Timestamp;
 use sprag_core::memory::learning::{Category, Scope, Status};
-use sprag_core::text::{one_line, quoted};
-use sprag_core::time::Timestamp;
 use sprag_host::backends;
 use sprag_host::disk::RealDisk;
 use sprag_host::memory::maintain::{self, Work};

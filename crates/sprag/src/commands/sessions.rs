@@ -3,10 +3,10 @@
 use serde::Serialize;
 use serde_json::json;
 
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
 use sprag_core::plan::stage::{Key, StageId};
 use sprag_core::plan::timed::Timed;
-use sprag_core::text::Text;
-use sprag_core::time::Timestamp;
 use sprag_core::view::Sessions;
 use sprag_host::daemon::jobs::site_of;
 use sprag_host::daemon::{log, view};

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use sprag_base::text::{quoted, shell_word};
+use sprag_base::time::Timestamp;
 use sprag_core::plan::seen::Seen;
 use sprag_core::plan::stage::Key;
 use sprag_core::plan::view::{Board, Row, View};
-use sprag_core::text::{quoted, shell_word};
-use sprag_core::time::Timestamp;
 use sprag_host::daemon::beside::Runner;
 use sprag_host::daemon::view::{self, Listed, Want};
 

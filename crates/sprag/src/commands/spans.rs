@@ -1,6 +1,6 @@
 //! `sprag spans`: a run for programs that draw traces.
 
-use sprag_core::event::SessionId;
+use sprag_base::ids::SessionId;
 use sprag_core::plan::seen::Seen;
 use sprag_core::plan::spans::Spans;
 use sprag_core::plan::stage::Key;

@@ -1,7 +1,7 @@
 //! `sprag stage`: what agents and people say of a stage of a run.
 
 mod review;
-pub(super) mod speak;
+pub(crate) mod speak;
 
 use sprag_core::plan::said::{Role, Said};
 use sprag_core::plan::values::{Readable as _, Slug};

@@ -2,10 +2,11 @@
 
 use serde_json::{Value, json};
 
+use sprag_base::ids::SessionId;
+use sprag_base::text::one_line;
 use sprag_core::check::{Profile, Ran, Results, Status};
-use sprag_core::event::{Actor, Report, SessionId};
+use sprag_core::event::{Actor, Report};
 use sprag_core::gates::completion::Plan;
-use sprag_core::text::one_line;
 use sprag_host::reports::{self, ReportError};
 use sprag_host::verify;
 use sprag_host::walk::World;

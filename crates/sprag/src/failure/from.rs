@@ -2,8 +2,8 @@
 
 use std::io;
 
-use sprag_core::event::SessionId;
-use sprag_core::text::quoted;
+use sprag_base::ids::SessionId;
+use sprag_base::text::quoted;
 use sprag_host::config::edit::EditError;
 use sprag_host::daemon::begin::Cannot;
 use sprag_host::install::InstallError;

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use sprag_core::text::{quoted, shell_word};
+use sprag_base::text::{quoted, shell_word};
 
 use super::{Failure, Kind};
 

@@ -3,8 +3,8 @@
 use std::io;
 use std::path::Path;
 
+use sprag_base::text::{quoted, shell_word};
 use sprag_core::plan::problem::{Found, Weight, Wrong};
-use sprag_core::text::{quoted, shell_word};
 use sprag_host::daemon::clients::Unfit;
 use sprag_host::daemon::handoffs::Unreadable;
 

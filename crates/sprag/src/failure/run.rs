@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use sprag_core::text::{quoted, shell_word};
+use sprag_base::text::{quoted, shell_word};
 use sprag_host::daemon::client::NotConnected;
 use sprag_host::daemon::words::Unsaid;
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use sprag_core::text::quoted;
+use sprag_base::text::quoted;
 
 use super::{Failure, Kind};
 

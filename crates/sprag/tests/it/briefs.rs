@@ -9,7 +9,7 @@ use insta::assert_snapshot;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use sprag_core::trace::sum::Sum;
+use sprag_base::sha256::Sum;
 
 use crate::desk::Desk;
 use crate::support::{SPRAG, payload};

@@ -6,8 +6,8 @@ use std::fs;
 
 use serde_json::json;
 
+use sprag_base::text::Text;
 use sprag_core::check::{Check, Outcome, Profile, Ran, Results};
-use sprag_core::text::Text;
 
 use crate::support::Sandbox;
 

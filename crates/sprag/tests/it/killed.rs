@@ -10,11 +10,12 @@ use std::path::Path;
 
 use serde_json::json;
 
-use sprag_core::event::{Event, Input, Presence, Report, SessionId, Source, Stop};
-use sprag_core::log::Record;
+use sprag_base::ids::SessionId;
+use sprag_base::record::Record;
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+use sprag_core::event::{Event, Input, Presence, Report, Source, Stop};
 use sprag_core::obligation::Debts;
-use sprag_core::text::Text;
-use sprag_core::time::Timestamp;
 use sprag_core::tool::{Effect, Tool, ToolCall, Whole};
 use sprag_core::view::Sessions;
 use sprag_host::disk::{Disk, RealDisk};

@@ -3,14 +3,15 @@
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
+use sprag_base::digest::Digest;
+use sprag_base::ids::SessionId;
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
 use sprag_core::decide;
-use sprag_core::digest::Digest;
-use sprag_core::event::{Author, Event, Input, Report, SessionId, Source, Stop, Waiting};
+use sprag_core::event::{Author, Event, Input, Report, Source, Stop, Waiting};
 use sprag_core::fact::{Conflict, Facts};
 use sprag_core::policy::Policy;
 use sprag_core::session::{Session, Unreadable};
-use sprag_core::text::Text;
-use sprag_core::time::Timestamp;
 use sprag_core::tool::{Effect, Outcome, Tool, ToolCall, Whole};
 use sprag_core::verdict::Ruling;
 use sprag_host::clients::CLIENTS;

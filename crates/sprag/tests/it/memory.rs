@@ -8,9 +8,9 @@ use std::process::{Child, Stdio};
 
 use serde_json::{Value, json};
 
-use sprag_core::log::Record;
+use sprag_base::record::Record;
+use sprag_base::time::Timestamp;
 use sprag_core::memory::kinds;
-use sprag_core::time::Timestamp;
 use sprag_host::disk::RealDisk;
 use sprag_host::memory::maintain::{Work, renew};
 use sprag_host::memory::{Library, Reach, Shown, manifest};

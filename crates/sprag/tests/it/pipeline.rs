@@ -5,17 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use serde_json::json;
 
+use sprag_base::digest::Digest;
+use sprag_base::ids::SessionId;
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
 use sprag_core::check::{Outcome as Passed, Profile, Ran, Results, Status};
 use sprag_core::decide;
-use sprag_core::digest::Digest;
-use sprag_core::event::{
-    Actor, Author, Decided, Decider, Event, Input, Report, ReviewWord, SessionId, Stop, Waiting,
-};
+use sprag_core::event::{Actor, Author, Decided, Decider, Event, Input, Report, ReviewWord, Stop, Waiting};
 use sprag_core::fact::{Changes, Closed, Conflict, Facts, Found, Size};
 use sprag_core::obligation::DEBT_OPENED;
 use sprag_core::session::Session;
-use sprag_core::text::Text;
-use sprag_core::time::Timestamp;
 use sprag_core::tool::{Effect, Outcome, Tool, ToolCall, Whole};
 use sprag_core::trackers::Ticket;
 use sprag_core::verdict::Ruling;

@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use insta::assert_snapshot;
 
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
 use sprag_core::plan::record::Recorded;
 use sprag_core::plan::seen::{Context, Seen, Used};
 use sprag_core::plan::stage::{Case, Happened, Key, StageId, Word};
-use sprag_core::text::Text;
-use sprag_core::time::Timestamp;
 use sprag_host::daemon::watch::{Heard, Watch};
 use sprag_host::disk::RealDisk;
 use sprag_host::supervise::site::Window;

@@ -8,8 +8,9 @@ use std::path::PathBuf;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use sprag_core::event::{Author, Event, Input, SessionId};
-use sprag_core::time::Timestamp;
+use sprag_base::ids::SessionId;
+use sprag_base::time::Timestamp;
+use sprag_core::event::{Author, Event, Input};
 use sprag_core::tool::{Outcome, ToolCall, Whole};
 use sprag_core::verdict::Ruling;
 use sprag_host::clients::claude::TOOLS;

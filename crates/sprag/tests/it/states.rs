@@ -5,18 +5,17 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::json;
 
+use sprag_base::ids::SessionId;
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
 use sprag_core::check::{Outcome as Passed, Profile, Ran, Results};
-use sprag_core::event::{
-    Actor, Author, Decided, Decider, Event, Input, Report, ReviewWord, SessionId, Stop, Waiting,
-};
+use sprag_core::event::{Actor, Author, Decided, Decider, Event, Input, Report, ReviewWord, Stop, Waiting};
 use sprag_core::fact::{Changes, Conflict, Facts, Found, Size};
 use sprag_core::gates::commit::Mode;
 use sprag_core::plan::stage::moves::{Move, moves, names};
 use sprag_core::policy::Policy;
 use sprag_core::rules::RuleSet;
 use sprag_core::session::Session;
-use sprag_core::text::Text;
-use sprag_core::time::Timestamp;
 use sprag_core::tool::{Effect, Outcome, Tool, ToolCall, Whole};
 use sprag_core::trackers::{Item, Ticket};
 use sprag_core::verdict::Ruling;
@@ -102,7 +101,7 @@ fn happenings() -> Vec<Happening> {
             facts.conflicts = Some(vec![Conflict {
                 path: Text::from("a"),
                 line: 1,
-                digest: sprag_core::digest::Digest::of(["a"]),
+                digest: sprag_base::digest::Digest::of(["a"]),
             }]);
         }),
         stop_after("a stop with a question", "Shall I go on?", |facts| {

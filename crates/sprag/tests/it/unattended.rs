@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use sprag_core::text::Text;
+use sprag_base::text::Text;
 use sprag_host::disk::RealDisk;
 use sprag_host::places::UserPlaces;
 use sprag_host::runs::{Run, Task};

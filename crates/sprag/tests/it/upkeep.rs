@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
-use sprag_core::time::Timestamp;
+use sprag_base::time::Timestamp;
 
 use crate::support::{Sandbox, stored_lines};
 

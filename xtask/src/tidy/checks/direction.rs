@@ -24,33 +24,103 @@ enum Foreign {
 }
 
 const ROWS: &[Row] = &[
+    Row { name: "sprag-base", ours: &[], foreign: Foreign::Only(&["serde", "serde_json", "sha2"]) },
+    Row { name: "sprag-shell", ours: &["sprag-base"], foreign: Foreign::Only(&["brush-parser"]) },
     Row {
-        name: "sprag-core",
-        ours: &[],
-        foreign: Foreign::Only(&["serde", "serde_json", "sha2", "brush-parser", "regex-lite", "strsim"]),
+        name: "sprag-policy",
+        ours: &["sprag-base", "sprag-shell"],
+        foreign: Foreign::Only(&["serde", "serde_json"]),
+    },
+    Row { name: "sprag-check", ours: &["sprag-base"], foreign: Foreign::Only(&["serde", "serde_json"]) },
+    Row {
+        name: "sprag-intent",
+        ours: &["sprag-base"],
+        foreign: Foreign::Only(&["serde", "serde_json", "sha2"]),
     },
     Row {
-        name: "sprag-index",
-        ours: &["sprag-core"],
-        foreign: Foreign::Only(&["fst", "rust-stemmers", "unicode-normalization"]),
+        name: "sprag-trace",
+        ours: &["sprag-base", "sprag-intent"],
+        foreign: Foreign::Only(&["serde", "serde_json"]),
+    },
+    Row {
+        name: "sprag-memory",
+        ours: &["sprag-base"],
+        foreign: Foreign::Only(&["serde", "serde_json", "rust-stemmers", "unicode-normalization"]),
     },
     Row { name: "sprag-syntax", ours: &[], foreign: Foreign::Only(&["serde", "sha2", "tree-sitter*"]) },
-    Row { name: "sprag-host", ours: &["sprag-core", "sprag-index", "sprag-syntax"], foreign: Foreign::Any },
-    Row { name: "sprag-ui", ours: &["sprag-core", "sprag-index", "sprag-syntax"], foreign: Foreign::Any },
     Row {
-        name: "sprag",
-        ours: &["sprag-core", "sprag-index", "sprag-syntax", "sprag-host", "sprag-ui"],
-        foreign: Foreign::Any,
+        name: "sprag-plan",
+        ours: &["sprag-base", "sprag-check", "sprag-intent"],
+        foreign: Foreign::Only(&["serde", "serde_json", "regex-lite", "strsim"]),
     },
     Row {
-        name: "xtask",
-        ours: &["sprag-core", "sprag-index", "sprag-syntax", "sprag-host", "sprag-ui"],
+        name: "sprag-govern",
+        ours: &[
+            "sprag-base",
+            "sprag-shell",
+            "sprag-policy",
+            "sprag-check",
+            "sprag-intent",
+            "sprag-trace",
+            "sprag-memory",
+        ],
+        foreign: Foreign::Only(&["serde", "serde_json", "sha2"]),
+    },
+    Row { name: "sprag-host", ours: &PURE, foreign: Foreign::Any },
+    Row {
+        name: "sprag-orchestrator",
+        ours: &[
+            "sprag-base",
+            "sprag-check",
+            "sprag-intent",
+            "sprag-memory",
+            "sprag-govern",
+            "sprag-plan",
+            "sprag-host",
+        ],
         foreign: Foreign::Any,
     },
+    Row { name: "sprag-ui", ours: &["sprag-base", "sprag-core", "sprag-plan"], foreign: Foreign::Any },
+    Row { name: "sprag", ours: ALL, foreign: Foreign::Any },
+    Row { name: "xtask", ours: ALL, foreign: Foreign::Any },
+    Row { name: "sprag-core", ours: ALL, foreign: Foreign::Any },
+    Row { name: "sprag-index", ours: ALL, foreign: Foreign::Any },
 ];
 
 /// The crates that read no clock, file, variable or process.
-pub const PURE: [&str; 3] = ["sprag-core", "sprag-index", "sprag-syntax"];
+pub const PURE: [&str; 12] = [
+    "sprag-base",
+    "sprag-shell",
+    "sprag-policy",
+    "sprag-check",
+    "sprag-intent",
+    "sprag-trace",
+    "sprag-memory",
+    "sprag-syntax",
+    "sprag-plan",
+    "sprag-govern",
+    "sprag-core",
+    "sprag-index",
+];
+
+/// Every crate below the program.
+const ALL: &[&str] = &[
+    "sprag-base",
+    "sprag-shell",
+    "sprag-policy",
+    "sprag-check",
+    "sprag-intent",
+    "sprag-trace",
+    "sprag-memory",
+    "sprag-syntax",
+    "sprag-plan",
+    "sprag-govern",
+    "sprag-host",
+    "sprag-orchestrator",
+    "sprag-ui",
+    "sprag-core",
+    "sprag-index",
+];
 
 fn find(tree: &Tree) -> Vec<Finding> {
     let ours: Vec<(&Package, &str)> =
@@ -119,20 +189,21 @@ mod tests {
     #[test]
     fn up_and_sideways_are_wrong_and_so_is_a_heavy_pure_crate() {
         let manifest = "[dependencies]\nserde.workspace = true\nserde_json = \"1\"\ntokio = \"1\"\n";
-        let mut tree = Tree::of(&[("crates/sprag-core/Cargo.toml", manifest)]);
+        let mut tree = Tree::of(&[("crates/sprag-base/Cargo.toml", manifest)]);
         tree.packages = vec![
-            package("sprag-core", &["serde", "serde_json", "tokio", "dev:sprag-host", "dev:proptest"]),
-            package("sprag-index", &["sprag-core", "fst"]),
-            package("sprag-syntax", &["tree-sitter", "tree-sitter-rust", "sprag-core"]),
-            package("sprag-host", &["sprag-core", "tokio", "sprag-ui"]),
-            package("sprag-ui", &["sprag-core", "ratatui", "sprag"]),
+            package("sprag-base", &["serde", "serde_json", "tokio", "dev:sprag-host", "dev:proptest"]),
+            package("sprag-intent", &["sprag-base", "sha2"]),
+            package("sprag-syntax", &["tree-sitter", "tree-sitter-rust", "sprag-base"]),
+            package("sprag-host", &["sprag-base", "tokio", "sprag-ui"]),
+            package("sprag-ui", &["sprag-plan", "ratatui", "sprag"]),
+            package("sprag-plan", &["sprag-base"]),
             package("sprag", &["sprag-host", "sprag-ui", "clap"]),
             package("extra", &[]),
         ];
         let found: Vec<String> = find(&tree).iter().map(ToString::to_string).collect();
         let expected = [
-            "crates/sprag-core/Cargo.toml:4: `sprag-core` is pure and must not depend on `tokio`, only on serde, serde_json, sha2, brush-parser, regex-lite, strsim",
-            "crates/sprag-syntax/Cargo.toml:1: `sprag-syntax` must not depend on `sprag-core`",
+            "crates/sprag-base/Cargo.toml:4: `sprag-base` is pure and must not depend on `tokio`, only on serde, serde_json, sha2",
+            "crates/sprag-syntax/Cargo.toml:1: `sprag-syntax` must not depend on `sprag-base`",
             "crates/sprag-host/Cargo.toml:1: `sprag-host` must not depend on `sprag-ui`",
             "crates/sprag-ui/Cargo.toml:1: `sprag-ui` must not depend on `sprag`",
             "crates/extra/Cargo.toml:1: crate `extra` has no row in the table of directions",

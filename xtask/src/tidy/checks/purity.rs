@@ -63,10 +63,10 @@ fn f() { Instant::now(); println!(\"x\"); std::env::var(\"y\"); }
 #[cfg(test)]
 mod tests { use std::fs; fn f() { println!(\"x\"); } }
 ";
-        let tree = Tree::of(&[("crates/sprag-core/src/a.rs", text), ("crates/sprag-host/src/a.rs", text)]);
+        let tree = Tree::of(&[("crates/sprag-base/src/a.rs", text), ("crates/sprag-host/src/a.rs", text)]);
         let found: Vec<String> = find(&tree).iter().map(ToString::to_string).collect();
         let told = |line: usize, name: &str| {
-            format!("crates/sprag-core/src/a.rs:{line}: `{name}` in a pure crate: the host has to hand it in")
+            format!("crates/sprag-base/src/a.rs:{line}: `{name}` in a pure crate: the host has to hand it in")
         };
         assert_eq!(
             found,

@@ -1,8 +1,9 @@
 //! What must not get into a commit, found in the lines it adds: secrets and conflict markers.
 
+use sprag_base::redact;
+use sprag_base::text::Text;
+
 use crate::fact::{Fault, Finding};
-use crate::memory::redact;
-use crate::text::Text;
 
 /// Enough to act on; the rest shows when these are gone.
 const FOUND: usize = 20;

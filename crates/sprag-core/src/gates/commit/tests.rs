@@ -1,9 +1,10 @@
 use serde_json::json;
 
+use sprag_base::ids::SessionId;
+use sprag_base::time::Timestamp;
+
 use super::*;
-use crate::event::SessionId;
 use crate::fact::{Facts, Staged};
-use crate::time::Timestamp;
 use crate::tool::{Effect, Tool};
 
 const TOOLS: &[Tool] = &[Tool { name: "Bash", effect: Effect::Exec, paths: &[], command: Some("command") }];

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use sprag_base::digest::Digest;
+use sprag_base::text::{Text, one_line, quoted, shell_word};
+
 use super::{Commit, NAMED, Policy, applies};
-use crate::digest::Digest;
 use crate::fact::Needs;
 use crate::gates::{Asked, Cx};
 use crate::obligation::{DEBT_MET, Duty, Obligation};
 use crate::session::About;
-use crate::text::{Text, one_line, quoted, shell_word};
 use crate::verdict::{Reason, Vote};
 
 /// Files a session remembers by name.

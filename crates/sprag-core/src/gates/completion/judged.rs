@@ -2,14 +2,15 @@
 
 use serde_json::{Value, json};
 
+use sprag_base::digest::Digest;
+use sprag_base::text::{Text, quoted};
+
 use super::{BuiltIn, Completion, Failing, Occasion, Policy, Standing, Unmet};
 use crate::check::{self, Profile, Results};
-use crate::digest::Digest;
 use crate::gates::Cx;
 use crate::memory::episode::{self, Class, EPISODE, Episode, Outcome};
 use crate::memory::lesson;
 use crate::obligation::{DEBT_MET, Debt, Duty};
-use crate::text::{Text, quoted};
 use crate::verdict::Vote;
 
 /// Kept of every verification.

@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use sprag_base::settings::{Key, Section, Tighten};
+
 use crate::check::{Check, Profile};
-use crate::policy::{Key, Section, Tighten};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Policy {

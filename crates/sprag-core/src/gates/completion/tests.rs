@@ -1,17 +1,18 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use sprag_base::record::{Projection as _, Record};
+use sprag_base::time::Timestamp;
+
 use super::*;
 use crate::check::{self, Check, Ran, Results};
 use crate::decide;
 use crate::event::Stop;
 use crate::fact::{Facts, Mark};
 use crate::gates::Effect as Logged;
-use crate::log::{Projection as _, Record};
 use crate::obligation::Debts;
 use crate::policy::Policy as Whole;
 use crate::session::Session;
-use crate::time::Timestamp;
 use crate::tool::{Tool, Whole as All};
 use crate::verdict::Ruling;
 

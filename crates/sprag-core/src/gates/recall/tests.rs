@@ -1,7 +1,9 @@
 use serde_json::Value;
 
+use sprag_base::ids::SessionId;
+
 use super::*;
-use crate::event::{Input, SessionId};
+use crate::event::Input;
 use crate::fact::Facts;
 use crate::gates::Effect;
 use crate::memory::recall::{Became, Recalled};

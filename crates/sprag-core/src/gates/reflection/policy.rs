@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use sprag_base::settings::{Key, Name, Section, Tighten};
+
 use crate::memory::propose::{self, WriteGate};
-use crate::policy::{Key, Name, Section, Tighten};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Policy {

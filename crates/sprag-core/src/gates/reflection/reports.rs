@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use sprag_base::digest::Digest;
+use sprag_base::text::{Text, shell_word};
+
 use super::{Policy, Reflection, SKIPPED, Standing};
-use crate::digest::Digest;
 use crate::event::{Actor, Decider};
 use crate::gates::Cx;
 use crate::memory::kinds::{self, Done, Miss, Rejection, Resembles, Superseded};
@@ -16,7 +18,6 @@ use crate::memory::learning::{
 use crate::memory::propose::{self, Around, Fate, Judged, Resolution, Stage, Twin};
 use crate::memory::routing::{Place, place};
 use crate::obligation::{DEBT_MET, Duty};
-use crate::text::{Text, shell_word};
 use crate::verdict::{Reason, Vote};
 use crate::view::REPORTER;
 
@@ -26,7 +27,7 @@ const KNOWN: usize = 200;
 const PARKED: usize = 8;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Known {
+pub(crate) struct Known {
     digest: Digest,
     id: Text<64>,
 }
@@ -34,7 +35,7 @@ pub(super) struct Known {
 /// A candidate that resembles something known. Only what is for the project waits here: what is personal
 /// has no business in the journal of a project's session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Parked {
+pub(crate) struct Parked {
     id: Text<64>,
     candidate: Candidate,
 }
@@ -77,7 +78,7 @@ impl Reflection {
         if let Some(named) = resolution.and_then(Resolution::names)
             && around.named.is_none()
         {
-            let why = format!("there is no learning `{}`", crate::text::quoted(named));
+            let why = format!("there is no learning `{}`", sprag_base::text::quoted(named));
             return Vote::Hold(Reason::new("not_found", why, "sprag learnings list"));
         }
         let is_parked = text.trim().is_empty();

@@ -4,12 +4,12 @@
 use crate::shell::{Script, Word};
 use crate::verdict::Reason;
 
-pub(super) fn observes(script: &Script) -> bool {
+pub(crate) fn observes(script: &Script) -> bool {
     verbs(script).any(|words| words.first().is_some_and(|verb| verb == "observe"))
 }
 
 /// Why this is not for such an agent.
-pub(super) fn refusal(script: &Script) -> Option<Reason> {
+pub(crate) fn refusal(script: &Script) -> Option<Reason> {
     verbs(script).any(|words| changes_memory(&words)).then(|| {
         Reason::new(
             "not_yours",

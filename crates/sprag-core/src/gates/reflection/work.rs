@@ -2,13 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
+use sprag_base::text::{Text, quoted};
+
 use crate::fact::Size;
-use crate::text::{Text, quoted};
 use crate::trackers::Ticket;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum WorkItem {
+pub(crate) enum WorkItem {
     Ticket { ticket: Ticket, title: Text<200> },
     Tasks,
     Session { size: Size },

@@ -164,7 +164,7 @@ fn decide_in(script: &Script) -> Option<Called> {
 
 /// What a review is about, for a test that looks at it.
 #[cfg(test)]
-pub(super) fn word_in(line: &str) -> Option<Option<&'static str>> {
+pub(crate) fn word_in(line: &str) -> Option<Option<&'static str>> {
     let script = Script::parse(line, &crate::shell::Start::default());
     decide_in(&script).map(|called| called.word.map(ReviewWord::name))
 }

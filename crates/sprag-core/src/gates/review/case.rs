@@ -4,12 +4,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use crate::digest::Digest;
+use sprag_base::digest::Digest;
+use sprag_base::redact;
+use sprag_base::text::{Text, quoted};
+use sprag_base::time::Timestamp;
+
 use crate::event::ReviewWord;
 use crate::gates::review::policy::Scope;
-use crate::memory::redact;
-use crate::text::{Text, quoted};
-use crate::time::Timestamp;
 use crate::tool::ToolCall;
 
 /// How much of a tool's input a reviewer is shown.

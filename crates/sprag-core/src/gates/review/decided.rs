@@ -2,15 +2,16 @@
 
 use serde_json::json;
 
-use crate::digest::Digest;
+use sprag_base::digest::Digest;
+use sprag_base::redact;
+use sprag_base::text::Text;
+
 use crate::event::{Decided, ReviewWord};
 use crate::gates::Cx;
 use crate::gates::review::case::{self, Approval, Case, Finding, Outcome, Reach, Reviewer};
 use crate::gates::review::policy::Policy;
 use crate::gates::review::{DECIDED, Review, Standing, close, words};
-use crate::memory::redact;
 use crate::obligation::{DEBT_MET, Duty};
-use crate::text::Text;
 use crate::verdict::{Reason, Vote};
 
 impl Review {

@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{ReviewWord, SessionId};
+use sprag_base::ids::SessionId;
+use sprag_base::record::{Projection, Record};
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+
+use crate::event::ReviewWord;
 use crate::gates::review::case::Outcome;
 use crate::gates::review::{ATTEMPT, DECIDED};
-use crate::log::{Projection, Record};
-use crate::text::Text;
-use crate::time::Timestamp;
 
 /// Verdicts that are remembered; the log has them all.
 const VERDICTS: usize = 200;

@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use sprag_base::settings::{Key, Name, Section, Tighten};
+
 use crate::gates::review::template::{Template, Weight};
-use crate::policy::{Key, Name, Section, Tighten};
 use crate::rules::{Pattern, Watch};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -3,9 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::digest::Digest;
+use sprag_base::digest::Digest;
+use sprag_base::text::{quoted, shell_word};
+
 use crate::gates::review::policy::Policy;
-use crate::text::{quoted, shell_word};
 
 /// Bytes of a template's file.
 pub const BYTES: usize = 8 * 1024;

@@ -4,11 +4,12 @@ pub mod desk;
 
 use serde_json::json;
 
+use sprag_base::record::Projection as _;
+
 use super::*;
 use crate::decide;
 use crate::event::{ReviewWord, Stop, Waiting};
 use crate::fact::Facts;
-use crate::log::Projection as _;
 use crate::rules::RuleSet;
 use crate::session::Session;
 use crate::verdict::Ruling;

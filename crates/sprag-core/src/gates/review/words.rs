@@ -1,14 +1,16 @@
 //! What is said about a review, all in one place.
 
-use crate::digest::Digest;
-use crate::event::{Input, SessionId};
+use sprag_base::digest::Digest;
+use sprag_base::ids::SessionId;
+use sprag_base::text::{ContextNote, Text, one_line, quoted, shell_word};
+
+use crate::event::Input;
 use crate::gates::review::case::{Case, Finding, Gated, Seat};
 use crate::gates::review::policy::Policy;
 use crate::gates::review::template::{self, Values};
 use crate::obligation::{Duty, Obligation};
 use crate::rules::Judged;
-use crate::text::{Text, one_line, quoted, shell_word};
-use crate::verdict::{Note, Reason};
+use crate::verdict::Reason;
 
 /// Mark of an item that names the tree a review is owed for.
 const TREE: &str = "tree ";
@@ -197,7 +199,7 @@ pub fn no_verdict(seat: &Seat, session: &SessionId) -> Obligation {
 }
 
 /// For the reviewer alone.
-pub fn brief(token: &str, session: &SessionId, peers: &[Text<32>]) -> Note {
+pub fn brief(token: &str, session: &SessionId, peers: &[Text<32>]) -> ContextNote {
     let (id, named) = (shell_word(session.as_str()), quoted(session.as_str()));
     let peers = match peers {
         [] => String::new(),
@@ -215,7 +217,7 @@ pub fn brief(token: &str, session: &SessionId, peers: &[Text<32>]) -> Note {
     ))
 }
 
-pub fn not_begun() -> Note {
+pub fn not_begun() -> ContextNote {
     Text::from(
         "the session's journal is locked by another process, and no review was begun: end, and be started again",
     )

@@ -1,7 +1,9 @@
 //! Whether what a call would change is in the scope of an intent: as it is named, and where links lead.
 
-use crate::intent::{Folding, Intent, Intents, Reach, Target};
-use crate::text::Text;
+use sprag_base::glob::Folding;
+use sprag_base::text::Text;
+
+use crate::intent::{Intent, Intents, Reach, Target};
 
 /// What is protected whatever a scope says, relative to the worktree.
 const PROTECTED: &[&str] = &[".sprag", ".orchestration", ".intentignore"];

@@ -1,9 +1,10 @@
 //! Links that a command makes itself. What is written through one comes to lie elsewhere, and a second name of a
 //! file is that file.
 
+use sprag_base::path::absolute;
+
 use super::targets::{Kind, Wanted, place_of, unknown};
 use crate::event::Input;
-use crate::path::absolute;
 use crate::shell::{Command, PathUse, Place, Script, Word};
 
 const LINKING: &[&str] = &["ln", "gln"];

@@ -55,7 +55,7 @@ pub fn wanted(command: &Command, by: &str, script: &Script, input: &Input) -> Ve
     if !is_alone(command, script) {
         return vec![unknown(by)];
     }
-    let dir = crate::path::absolute(&input.cwd, dir);
+    let dir = sprag_base::path::absolute(&input.cwd, dir);
     source.into_iter().map(|file| Wanted::Patch { file, dir: dir.clone(), patch: patch.clone() }).collect()
 }
 

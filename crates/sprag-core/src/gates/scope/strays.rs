@@ -4,16 +4,17 @@
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use sprag_base::digest::Digest;
+use sprag_base::text::{Text, quoted, shell_word};
+use sprag_base::time::Timestamp;
+
 use super::{Policy, Scope, judged};
 use crate::approval::digest_of;
-use crate::digest::Digest;
 use crate::event::{Event, Input};
 use crate::gates::Cx;
 use crate::intent::{self, Intent, Intents, Reach, Read};
 use crate::obligation::{DEBT_MET, Duty, Obligation};
 use crate::shell::{Command, Script, Word};
-use crate::text::{Text, quoted, shell_word};
-use crate::time::Timestamp;
 use crate::tool::{Effect, Outcome, ToolCall};
 use crate::verdict::{Reason, Vote};
 
@@ -185,7 +186,7 @@ fn is_moving(command: &Command) -> bool {
 }
 
 /// Trees are moved, and nothing else is done besides looking.
-pub(super) fn only_moves(script: &Script) -> bool {
+pub(crate) fn only_moves(script: &Script) -> bool {
     moves_trees(script)
         && script.doubts.is_empty()
         && script.commands.iter().all(|command| {

@@ -2,13 +2,14 @@
 
 use serde_json::Value;
 
+use sprag_base::path::absolute;
+use sprag_base::text::Text;
+
 use super::patches::{self, Patch};
 use super::{Policy, git, links};
 use crate::event::Input;
 use crate::intent::WILD;
-use crate::path::absolute;
 use crate::shell::{Carrier, Command, Host, Place, Script, Word};
-use crate::text::Text;
 use crate::tool::{Effect, ToolCall, Whole};
 
 /// A path that a call would change, before anyone has looked at what is there.
@@ -104,7 +105,7 @@ fn texts(value: Option<&Value>) -> Vec<&str> {
     }
 }
 
-pub(super) fn unknown(what: &str) -> Wanted {
+pub(crate) fn unknown(what: &str) -> Wanted {
     Wanted::Unknown { what: Text::from(what) }
 }
 
@@ -205,7 +206,7 @@ fn sources(script: &Script, command: Option<usize>, target: &str) -> Vec<String>
     names.collect::<Option<Vec<String>>>().unwrap_or_default()
 }
 
-pub(super) fn place_of(named: &str, cwd: &Place, by: &str, kind: Kind, input: &Input) -> Wanted {
+pub(crate) fn place_of(named: &str, cwd: &Place, by: &str, kind: Kind, input: &Input) -> Wanted {
     match cwd {
         Place::At(dir) => {
             Wanted::At { named: named.to_owned(), dir: absolute(&input.cwd, dir), by: by.to_owned(), kind }

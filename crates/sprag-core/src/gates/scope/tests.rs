@@ -1,10 +1,13 @@
 use serde_json::json;
 
+use sprag_base::glob::Folding;
+use sprag_base::ids::SessionId;
+
 use super::*;
 use crate::decide;
-use crate::event::{SessionId, Source, Stop, Waiting};
+use crate::event::{Source, Stop, Waiting};
 use crate::fact::{Changes, Facts};
-use crate::intent::{Draft, Folding, Ignored, Origin, Reach, Standings, Target};
+use crate::intent::{Draft, Ignored, Origin, Reach, Standings, Target};
 use crate::session::Session;
 use crate::tool::{Effect, Outcome, Tool, Whole};
 use crate::verdict::{Ruling, Verdict};
@@ -112,7 +115,7 @@ fn target(wanted: Wanted) -> Option<Target> {
     if kind == Kind::IfThere {
         return None;
     }
-    let path = crate::path::absolute(&dir, &named);
+    let path = sprag_base::path::absolute(&dir, &named);
     let reach = if kind == Kind::Tree { Reach::Tree } else { Reach::Path };
     Some(Target { named, paths: [path.clone(), path], reach, by })
 }

@@ -1,10 +1,11 @@
 //! What the scope gate says. Each refusal names a way on.
 
+use sprag_base::text::{ContextNote, Text, quoted, shell_word};
+
 use super::judged::{Fault, Where};
 use crate::event::Input;
 use crate::intent::{Bad, Chosen, Criterion, Holder, Intent, IntentSet, Intents, Owned, Standings, Status};
-use crate::text::{Text, quoted, shell_word};
-use crate::verdict::{Note, Reason};
+use crate::verdict::Reason;
 
 /// What a starting session may be told.
 const PROTOCOL: usize = 1000;
@@ -22,7 +23,7 @@ pub fn bad_intents(bad: &[Bad]) -> Reason {
     )
 }
 
-pub fn bad_at_start(bad: &[Bad]) -> Note {
+pub fn bad_at_start(bad: &[Bad]) -> ContextNote {
     Text::new(format!("{}; until then changes are refused or asked for", bad_intents(bad).why))
 }
 
@@ -176,7 +177,7 @@ pub fn unmet(intent: &Intent, unmet: &[&Criterion]) -> Reason {
     )
 }
 
-pub fn inherited(chosen: &Chosen) -> Note {
+pub fn inherited(chosen: &Chosen) -> ContextNote {
     Text::new(format!(
         "this session works for intent `{}`: change only what it owns (`sprag intent show {}`)",
         chosen.id, chosen.id
@@ -184,7 +185,12 @@ pub fn inherited(chosen: &Chosen) -> Note {
 }
 
 /// How to choose, and from what.
-pub fn protocol(set: &IntentSet, standings: &Standings, chosen: Option<&Chosen>, input: &Input) -> Note {
+pub fn protocol(
+    set: &IntentSet,
+    standings: &Standings,
+    chosen: Option<&Chosen>,
+    input: &Input,
+) -> ContextNote {
     let mut text = match chosen.and_then(|chosen| set.find(chosen.id.as_str())) {
         Some(intent) => format!(
             "this session works for intent `{}`. Change only what it owns; to work for another one: `{}`. Open intents:",

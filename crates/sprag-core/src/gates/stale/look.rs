@@ -1,10 +1,12 @@
 //! What the host found out of the files of a call: what they are like, who else is at work on them.
 
+use sprag_base::ids::SessionId;
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+
 use super::content::{Content, Short};
 use super::touch::{Manner, Touch};
-use crate::event::{Actor, Input, SessionId};
-use crate::text::Text;
-use crate::time::Timestamp;
+use crate::event::{Actor, Input};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Seen {

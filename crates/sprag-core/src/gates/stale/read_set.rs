@@ -1,8 +1,9 @@
 //! What a session has seen of which files. It is part of the session's state and is written with every event
 //! that changes it, so it is small: a bounded number of entries of 28 characters each, the oldest out first.
 
+use sprag_base::digest::Digest;
+
 use super::content::Short;
-use crate::digest::Digest;
 
 /// Files of which a session knows what it saw. Of one that fell out it is as if it had never been read.
 const ENTRIES: usize = 128;
@@ -148,8 +149,8 @@ fn value(byte: u8) -> Option<u32> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::content::Content;
     use super::*;
+    use crate::gates::stale::content::Content;
 
     #[test]
     fn the_oldest_goes_first_and_a_second_look_replaces_the_first() {

@@ -2,10 +2,11 @@
 
 use serde_json::{Value, json};
 
+use sprag_base::ids::SessionId;
+
 use super::content::Content;
 use super::look::{Own, Writer};
 use super::*;
-use crate::event::SessionId;
 use crate::fact::Facts;
 use crate::gates::Effect;
 use crate::session::About;

@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use sprag_base::path::absolute;
+
 use crate::event::Input;
-use crate::path::absolute;
 use crate::shell::{Command, PathUse, Place, Script, Source, Word};
 use crate::tool::{Effect, ToolCall};
 
@@ -212,9 +213,11 @@ fn tool_manner(call: &ToolCall, path: &str) -> Manner {
 mod tests {
     use serde_json::json;
 
+    use sprag_base::ids::SessionId;
+    use sprag_base::time::Timestamp;
+
     use super::*;
-    use crate::event::{Event, SessionId};
-    use crate::time::Timestamp;
+    use crate::event::Event;
     use crate::tool::{Tool, Whole};
 
     const TOOLS: &[Tool] = &[

@@ -1,8 +1,9 @@
 //! What is said about files that somebody else wrote.
 
+use sprag_base::text::{quoted, shell_word};
+
 use super::look::{File, Fit, Writer, Wrote};
 use crate::event::Input;
-use crate::text::{quoted, shell_word};
 use crate::verdict::Reason;
 
 /// The file is not as the session saw it.

@@ -1,9 +1,11 @@
 use serde_json::json;
 
+use sprag_base::ids::SessionId;
+use sprag_base::time::Timestamp;
+
 use super::*;
-use crate::event::{Input, SessionId, Stop};
+use crate::event::{Input, Stop};
 use crate::fact::Facts;
-use crate::time::Timestamp;
 use crate::tool::{Tool, Whole};
 use crate::trace::look::Judged;
 use crate::trace::{Contributor, SEEN, Spot, Stage};

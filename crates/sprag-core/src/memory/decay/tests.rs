@@ -1,8 +1,9 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use sprag_base::record::{Projection as _, Record};
+
 use super::*;
-use crate::log::{Projection as _, Record};
 use crate::memory::fold::Learnings;
 use crate::memory::kinds;
 

@@ -3,8 +3,9 @@
 
 use serde_json::json;
 
+use sprag_base::digest::Digest;
+
 use super::{Draft, Importer, Read, Source, bullets, category_of, first_sentence, sections, tag_of};
-use crate::digest::Digest;
 
 pub const IMPORTER: Importer = Importer {
     name: "claude-md",

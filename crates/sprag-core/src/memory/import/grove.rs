@@ -3,8 +3,9 @@
 
 use serde_json::{Value, json};
 
+use sprag_base::time::Timestamp;
+
 use super::{DRAFTS, Draft, Fate, Importer, Read, Section, Source, Use, Used, sections};
-use crate::time::Timestamp;
 
 pub const IMPORTER: Importer = Importer {
     name: "grove",

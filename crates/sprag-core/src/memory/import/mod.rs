@@ -4,10 +4,11 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::digest::Digest;
+use sprag_base::digest::Digest;
+use sprag_base::text::{Text, one_line, plain};
+use sprag_base::time::Timestamp;
+
 use crate::memory::learning::{Candidate, DETAIL_LEAST, DETAIL_MOST, SUMMARY_LEAST, SUMMARY_MOST};
-use crate::text::{Text, one_line, plain};
-use crate::time::Timestamp;
 
 importers! {
     grove,

@@ -1,8 +1,9 @@
 use serde_json::{Value, json};
 
+use sprag_base::ids::SessionId;
+use sprag_base::record::{By, Projection as _, Record};
+
 use super::*;
-use crate::event::SessionId;
-use crate::log::{By, Projection as _, Record};
 use crate::memory::kinds;
 
 const DAY: i64 = 24 * 60 * 60;

@@ -3,11 +3,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use sprag_base::digest::Digest;
+use sprag_base::ids::SessionId;
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+
 use super::{Candidate, FILE_MOST, Readers, Scope};
-use crate::digest::Digest;
-use crate::event::SessionId;
-use crate::text::Text;
-use crate::time::Timestamp;
 
 /// The shape of a [`Learning`] this version writes. Version 1 had neither evidence nor origin.
 pub const SCHEMA_VERSION: u32 = 2;

@@ -1,9 +1,10 @@
 use proptest::prelude::*;
 use serde_json::json;
 
+use sprag_base::ids::SessionId;
+use sprag_base::time::Timestamp;
+
 use super::*;
-use crate::event::SessionId;
-use crate::time::Timestamp;
 
 fn valid() -> Value {
     json!({

@@ -1,12 +1,13 @@
 use proptest::prelude::*;
 use serde_json::json;
 
+use sprag_base::ids::SessionId;
+use sprag_base::record::{Projection as _, Record};
+use sprag_base::time::Timestamp;
+
 use super::*;
-use crate::event::SessionId;
-use crate::log::{Projection as _, Record};
 use crate::memory::fold::Learnings;
 use crate::memory::kinds;
-use crate::time::Timestamp;
 
 fn learning(id: &str, members: &Value) -> Learning {
     let mut candidate = json!({

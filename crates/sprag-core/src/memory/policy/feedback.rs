@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use sprag_base::record::{Projection, Record};
+use sprag_base::text::Text;
+
 use super::{Basis, POLICY, Version, Whom};
-use crate::log::{Projection, Record};
 use crate::memory::kinds;
 use crate::memory::learning::Scope;
 use crate::memory::usage::{self, Change};
-use crate::text::Text;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Feedback {
@@ -71,8 +72,9 @@ impl Projection for Feedback {
 mod tests {
     use serde_json::json;
 
+    use sprag_base::time::Timestamp;
+
     use super::*;
-    use crate::time::Timestamp;
 
     #[test]
     fn each_version_begins_to_count_anew() {

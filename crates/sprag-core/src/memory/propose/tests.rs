@@ -1,9 +1,10 @@
 use serde_json::json;
 
+use sprag_base::ids::SessionId;
+use sprag_base::time::Timestamp;
+
 use super::*;
-use crate::event::SessionId;
 use crate::memory::learning::Scope;
-use crate::time::Timestamp;
 
 fn candidate(summary: &str) -> Candidate {
     Candidate::read(&json!({

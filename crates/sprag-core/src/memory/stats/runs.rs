@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::log::Record;
+use sprag_base::record::Record;
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+
 use crate::memory::kinds;
-use crate::text::Text;
-use crate::time::Timestamp;
 
 /// One session, as far as its records tell.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

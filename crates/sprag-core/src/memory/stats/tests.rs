@@ -1,8 +1,9 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use sprag_base::record::By;
+
 use super::*;
-use crate::log::By;
 
 fn day(days: i64) -> Timestamp {
     Timestamp::from_millis(1_794_733_261_000).plus_seconds(days * 86_400)

@@ -1,7 +1,8 @@
 //! How much a record matters once it is old: what it is, how it went, and whether a person was behind it. It
 //! decides what a summary keeps whole, and ranks no learnings.
 
-use crate::log::Record;
+use sprag_base::record::Record;
+
 use crate::memory::episode::EPISODE;
 
 /// From 0 to 1.
@@ -37,8 +38,9 @@ pub fn importance(record: &Record) -> f32 {
 mod tests {
     use serde_json::{Value, json};
 
+    use sprag_base::time::Timestamp;
+
     use super::*;
-    use crate::time::Timestamp;
 
     fn of(kind: &str, body: Value) -> f32 {
         importance(&Record::new(kind, Timestamp::from_millis(0), body))

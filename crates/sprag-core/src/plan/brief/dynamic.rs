@@ -1,11 +1,12 @@
 //! The third section: what this stage is about, and what has become of it so far.
 
+use sprag_base::text::quoted;
+
 use super::section::{Part, fit, items, quote, quote_agent};
 use super::{DYNAMIC, Need, Task, Told};
 use crate::plan::checks::{Check, Checks, Stderr};
 use crate::plan::run::Answer;
 use crate::plan::spec::{Kind, Merging, Scope};
-use crate::text::quoted;
 
 /// Things of one list.
 const ITEMS: usize = 40;

@@ -1,10 +1,11 @@
 //! What a run knows of a stage, as far as its brief goes. What has to be read from files is added by others.
 
+use sprag_base::text::Text;
+
 use super::{Known, Need, Place, Task, Told};
 use crate::plan::run::{Run, Standing};
 use crate::plan::stage::{Cause, Stage, StageId};
 use crate::plan::values::Branch;
-use crate::text::Text;
 
 impl Told {
     /// `None`: the plan has no such stage.

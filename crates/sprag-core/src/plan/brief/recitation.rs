@@ -1,10 +1,11 @@
 //! The last section: what is open now. It is also what a session is told again when its context was made smaller.
 
+use sprag_base::text::quoted;
+
 use super::section::{Part, fit, items, quote_agent};
 use super::{RECITATION, Told};
 use crate::plan::notes::RECITED;
 use crate::plan::spec::{Budget, Kind};
-use crate::text::quoted;
 
 /// Tasks that are told.
 const TASKS: usize = 12;

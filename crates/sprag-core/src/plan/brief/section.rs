@@ -1,7 +1,6 @@
 //! A section with a bound. What does not fit is cut and said to be: whoever reads it knows that there was more.
 
-use crate::gates::recall::words::untagged;
-use crate::text::plain;
+use sprag_base::text::{plain, strip_tags};
 
 /// A part of a section.
 pub struct Part {
@@ -71,7 +70,7 @@ pub fn quote(text: &str) -> String {
 
 /// The same for what agents wrote: no tag in it means anything to a model.
 pub fn quote_agent(text: &str) -> String {
-    quote(&untagged(text))
+    quote(&strip_tags(text))
 }
 
 /// A list, as long as it may be.

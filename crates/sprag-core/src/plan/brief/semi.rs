@@ -1,10 +1,11 @@
 //! The second section: what is known of this project, and what the agent is confined to. The same for all sessions of
 //! a stage unless something was learned in between.
 
+use sprag_base::text::quoted;
+
 use super::section::{Part, fit, items, quote_agent};
 use super::{Remembered, SEMI_STABLE, Told};
 use crate::plan::spec::{Confine, Network, Sandbox};
-use crate::text::quoted;
 
 /// Of a file of knowledge.
 const FILE: usize = 4 * 1024;
@@ -68,8 +69,9 @@ fn sandbox(sandbox: &Sandbox, more: &[String]) -> String {
 }
 
 fn skills(told: &Told) -> String {
-    let line =
-        |name: &str, about: &str| quote_agent(&format!("{}: {}", quoted(name), crate::text::one_line(about)));
+    let line = |name: &str, about: &str| {
+        quote_agent(&format!("{}: {}", quoted(name), sprag_base::text::one_line(about)))
+    };
     let skills = told.known.skills.iter().take(SKILLS);
     skills.map(|skill| line(skill.name.as_str(), skill.description.as_str())).collect::<Vec<_>>().join("\n")
 }

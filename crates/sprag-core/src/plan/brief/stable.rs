@@ -1,7 +1,7 @@
 //! The first section: how to work here. It says nothing of any stage, so that it is the same bytes for all of a kind.
 //! Whoever changes a word changes the digests that the tests have on record, and makes every cache start anew.
 
-use super::super::record::Brief;
+use crate::plan::record::Brief;
 
 pub fn stable(kind: Brief) -> String {
     let (title, about, rules) = match kind {

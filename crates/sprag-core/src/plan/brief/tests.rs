@@ -1,13 +1,14 @@
 use proptest::prelude::*;
 use serde_json::json;
 
+use sprag_base::time::Timestamp;
+
 use super::*;
 use crate::plan::notes::Said;
 use crate::plan::record::Recorded;
 use crate::plan::spec::Plan;
 use crate::plan::stage::{Happened, Key};
 use crate::plan::testing;
-use crate::time::Timestamp;
 
 const KINDS: [Brief; 6] = [
     Brief::Stage,

@@ -1,13 +1,14 @@
 //! What sessions do, and what is done about it.
 
-use super::super::record::{About, Because, Effect, Ended, Progress, Recorded};
-use super::super::retry::follows;
-use super::super::run::Standing;
-use super::super::spec::StageSpec;
-use super::super::stage::{Failure, Happened, Key, Phase, Stage, StageId};
-use super::super::world::{Alive, Session};
+use sprag_base::text::Text;
+
 use super::Next;
-use crate::text::Text;
+use crate::plan::record::{About, Because, Effect, Ended, Progress, Recorded};
+use crate::plan::retry::follows;
+use crate::plan::run::Standing;
+use crate::plan::spec::StageSpec;
+use crate::plan::stage::{Failure, Happened, Key, Phase, Stage, StageId};
+use crate::plan::world::{Alive, Session};
 
 impl Next<'_> {
     /// Ends that nobody has written down, and agents that nobody wants.

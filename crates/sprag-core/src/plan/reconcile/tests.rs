@@ -7,11 +7,11 @@ mod words;
 
 use serde_json::Value;
 
-use super::super::record::{Ended, Outcome, Progress};
-use super::super::stage::Word;
-use super::super::testing::{commit, now, plan, start};
-use super::super::world::{Alive, Session};
 use super::*;
+use crate::plan::record::{Ended, Outcome, Progress};
+use crate::plan::stage::Word;
+use crate::plan::testing::{commit, now, plan, start};
+use crate::plan::world::{Alive, Session};
 
 /// A run, the world around it, and what was written down.
 struct Story {
@@ -323,10 +323,10 @@ fn records_are_lines_of_the_log() {
     story.next();
     for record in &story.records {
         let line = record.record(story.now).line();
-        let read = crate::log::Record::parse(&line).unwrap();
+        let read = sprag_base::record::Record::parse(&line).unwrap();
         assert_eq!(Recorded::read(&read).as_ref(), Some(record));
     }
-    let mut foreign = crate::log::Record::new("plan.sung", story.now, serde_json::json!({"x": 1}));
+    let mut foreign = sprag_base::record::Record::new("plan.sung", story.now, serde_json::json!({"x": 1}));
     assert_eq!(Recorded::read(&foreign), None);
     foreign.kind = "plan.started".to_owned();
     assert_eq!(Recorded::read(&foreign), None);

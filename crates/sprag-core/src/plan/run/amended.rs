@@ -3,11 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use super::super::record::Effect;
-use super::super::spec::Plan;
-use super::super::stage::{Happened, Key, Stage, StageId, Word};
+use sprag_base::digest::Digest;
+
 use super::Run;
-use crate::digest::Digest;
+use crate::plan::record::Effect;
+use crate::plan::spec::Plan;
+use crate::plan::stage::{Happened, Key, Stage, StageId, Word};
 
 impl Run {
     pub(super) fn amend(&mut self, plan: &Plan, digest: &Digest) {

@@ -1,11 +1,12 @@
 //! What others put on the target: it is merged like everything, and where it does not merge, a stage of ours sees to it.
 
-use super::super::base::Base;
-use super::super::merge::Whose;
-use super::super::record::{Brief, TargetHeld};
-use super::super::stage::{Cause, Commit, Happened, Stage, StageId, Verified};
+use sprag_base::text::Text;
+
 use super::{Run, Standing};
-use crate::text::Text;
+use crate::plan::base::Base;
+use crate::plan::merge::Whose;
+use crate::plan::record::{Brief, TargetHeld};
+use crate::plan::stage::{Cause, Commit, Happened, Stage, StageId, Verified};
 
 impl Run {
     pub(super) fn take_foreign(&mut self, head: &Commit) {

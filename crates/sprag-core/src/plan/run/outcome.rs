@@ -1,12 +1,13 @@
 //! What the outcome of an effect means for a run.
 
-use super::super::merge::{Checked, Whose};
-use super::super::record::{About, Checking, Effect, Outcome};
-use super::super::spec::Merging;
-use super::super::stage::{Case, Commit, Failure, Happened, Key, Phase, Stage, StageId, Verified};
-use super::super::stuck::{self, Stuck};
+use sprag_base::text::Text;
+
 use super::{Reviewable, Run};
-use crate::text::Text;
+use crate::plan::merge::{Checked, Whose};
+use crate::plan::record::{About, Checking, Effect, Outcome};
+use crate::plan::spec::Merging;
+use crate::plan::stage::{Case, Commit, Failure, Happened, Key, Phase, Stage, StageId, Verified};
+use crate::plan::stuck::{self, Stuck};
 
 /// Agents of a stage that may hand over because their contexts are full, before a person looks at it: a brief that
 /// fills one by itself would do so for ever.

@@ -1,15 +1,16 @@
 //! What a word that was said of a stage does to the run.
 
-use super::super::merge::Whose;
-use super::super::record::Sought;
-use super::super::review;
-use super::super::said::{ANSWERS, Said};
-use super::super::stage::{Case, Happened, Stage, StageId, Word};
-use super::super::values::Slug;
+use sprag_base::text::Text;
+
 use super::Run;
 use super::standing::{Answer, Dispute};
 use crate::check::Profile;
-use crate::text::Text;
+use crate::plan::merge::Whose;
+use crate::plan::record::Sought;
+use crate::plan::review;
+use crate::plan::said::{ANSWERS, Said};
+use crate::plan::stage::{Case, Happened, Stage, StageId, Word};
+use crate::plan::values::Slug;
 
 /// Total: one that means nothing any more changes nothing.
 pub fn take(run: &mut Run, id: &StageId, by: &Text<64>, said: &Said) {

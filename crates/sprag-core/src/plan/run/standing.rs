@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::record::{Brief, Sought};
-use super::super::spec::Known;
-use super::super::stage::{Cause, Commit, Failure, Happened, Key, Stage, Turn, Verified, Word};
-use super::super::values::Slug;
-use crate::text::Text;
+use sprag_base::text::Text;
+
+use crate::plan::record::{Brief, Sought};
+use crate::plan::spec::Known;
+use crate::plan::stage::{Cause, Commit, Failure, Happened, Key, Stage, Turn, Verified, Word};
+use crate::plan::values::Slug;
 
 /// A check that is said to be wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,9 +1,10 @@
 //! What somebody is told of a run as a whole, once.
 
-use super::super::record::{self, Purse};
-use super::super::stage::Key;
+use sprag_base::text::Text;
+
 use super::Run;
-use crate::text::Text;
+use crate::plan::record::{self, Purse};
+use crate::plan::stage::Key;
 
 impl Run {
     /// Takes notice that it was told; whether it was about the run, and not about where a stage stands.

@@ -1,9 +1,9 @@
 //! Which words mean something of a stage, by its state. Whoever is asked is offered these, and no other is heard.
 
-use super::super::record::Effect;
-use super::super::run::{Run, Standing};
-use super::super::stage::{Case, FIXES, Failure, Phase, Stage};
 use super::{DISPUTES, Role};
+use crate::plan::record::Effect;
+use crate::plan::run::{Run, Standing};
+use crate::plan::stage::{Case, FIXES, Failure, Phase, Stage};
 
 /// A word, without what is said with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,13 +2,13 @@
 
 use serde_json::json;
 
-use super::super::asked::asked;
-use super::super::run::Dispute;
-use super::super::stage::moves::states;
-use super::super::stage::{Commit, Failure, Turn, Verified};
-use super::super::testing::{now, plan, started};
-use super::super::values::Readable as _;
 use super::*;
+use crate::plan::asked::asked;
+use crate::plan::run::Dispute;
+use crate::plan::stage::moves::states;
+use crate::plan::stage::{Commit, Failure, Turn, Verified};
+use crate::plan::testing::{now, plan, started};
+use crate::plan::values::Readable as _;
 
 fn said(name: Name) -> Said {
     let slug = |text: &str| Slug::read(text).unwrap();

@@ -1,7 +1,7 @@
 //! What lies in a user's home: keys to other places, which no agent needs, and what each client keeps about itself,
 //! which its own agent cannot do without.
 
-use super::super::spec::Known;
+use crate::plan::spec::Known;
 
 /// What a client needs of a home. Its settings, hooks and commands are read and never written: the user's next
 /// session would run what was put there.

@@ -1,10 +1,11 @@
 //! Every move between states of a stage, found by trying: what documents say of them is made from this.
 
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+
 use super::step::{Stepped, step};
 use super::{Case, Cause, Commit, Failure, Happened, Key, Phase, Stage, StageId, Turn, Verified, Word, Work};
 use crate::plan::merged::MergedCommit;
-use crate::text::Text;
-use crate::time::Timestamp;
 
 /// One of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,7 +72,7 @@ fn called(happened: &Happened) -> String {
     }
 }
 
-pub(super) fn work(phase: Phase) -> Work {
+pub(crate) fn work(phase: Phase) -> Work {
     let session = Key(Text::new("r/s/1/1"));
     Work { attempt: 1, session, base: Commit(Text::new("b")), phase, fixes: 0 }
 }
@@ -113,7 +114,7 @@ pub(in crate::plan) fn states() -> Vec<Stage> {
     ]
 }
 
-pub(super) fn happenings() -> Vec<Happened> {
+pub(crate) fn happenings() -> Vec<Happened> {
     let at = Timestamp::from_millis(0);
     let session = Key(Text::new("r/s/1/3"));
     let commit = Commit(Text::new("c"));

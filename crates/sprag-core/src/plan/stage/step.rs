@@ -1,7 +1,8 @@
 //! The one relation between the states of a stage.
 
+use sprag_base::text::Text;
+
 use super::{Case, Failure, Happened, Phase, Stage, Turn, Word, Work};
-use crate::text::Text;
 
 /// What became of a stage.
 #[derive(Clone, Debug, PartialEq)]

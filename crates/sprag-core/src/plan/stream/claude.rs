@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::Value;
 
-use super::super::seen::{Context, On, Seen, Trouble, Used, Wait};
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+
 use super::limit;
-use crate::text::Text;
-use crate::time::Timestamp;
+use crate::plan::seen::{Context, On, Seen, Trouble, Used, Wait};
 
 /// Messages that may still get a line while others come: agents in the background talk at once.
 const RECENT: usize = 64;

@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::super::seen::{Context, On, Seen, Trouble, Used, Wait};
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+
 use super::limit;
-use crate::text::Text;
-use crate::time::Timestamp;
+use crate::plan::seen::{Context, On, Seen, Trouble, Used, Wait};
 
 /// Seconds a request to the model, or a command, may take before that means anything.
 const PATIENCE: i64 = 600;

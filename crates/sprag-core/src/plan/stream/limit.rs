@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::time::Timestamp;
+use sprag_base::time::Timestamp;
 
 /// Seconds for which any limit of an account may hold; a longer one is a mistake of units.
 pub const LONGEST: i64 = 7 * 86_400;

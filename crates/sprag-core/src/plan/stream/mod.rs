@@ -10,9 +10,10 @@ mod tests;
 
 use serde_json::Value;
 
+use sprag_base::time::Timestamp;
+
 use super::seen::Seen;
 use super::spec::Stream;
-use crate::time::Timestamp;
 
 /// Of a longer line, only that it came counts.
 pub const LINE: usize = 4 * 1024 * 1024;

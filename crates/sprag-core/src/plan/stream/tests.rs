@@ -3,10 +3,11 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::super::seen::{Context, On, Seen, Trouble};
-use super::super::spec::Stream;
+use sprag_base::time::Timestamp;
+
 use super::{LINE, Reader, Source};
-use crate::time::Timestamp;
+use crate::plan::seen::{Context, On, Seen, Trouble};
+use crate::plan::spec::Stream;
 
 fn now() -> Timestamp {
     Timestamp::from_millis(1_800_000_000_000)

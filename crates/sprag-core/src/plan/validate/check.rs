@@ -1,11 +1,12 @@
 //! Checks of a stage as they are written: a command alone, or a map that says what has to come of it.
 
-use super::super::checks::{ARTIFACTS, Cache, Check, Checks, DeadCode, Regression, Stderr, Walls, Wiring};
-use super::super::fields::{self, Table};
-use super::super::problem::{Code, Wrong};
-use super::super::reading::{Fields, Reader, shown};
-use super::super::values::{Command, FileGlob, Seconds};
-use crate::written::{Node, What};
+use sprag_base::document::{Node, What};
+
+use crate::plan::checks::{ARTIFACTS, Cache, Check, Checks, DeadCode, Regression, Stderr, Walls, Wiring};
+use crate::plan::fields::{self, Table};
+use crate::plan::problem::{Code, Wrong};
+use crate::plan::reading::{Fields, Reader, shown};
+use crate::plan::values::{Command, FileGlob, Seconds};
 
 /// What a check may take where nothing is said.
 pub const USUAL: Seconds = Seconds::new(300);
@@ -77,7 +78,7 @@ pub fn check(reader: &mut Reader, node: &Node, name: &str, timeout: Seconds) -> 
     })
 }
 
-fn text_has<const N: usize>(text: &crate::text::Text<N>, part: &crate::text::Text<N>) -> bool {
+fn text_has<const N: usize>(text: &sprag_base::text::Text<N>, part: &sprag_base::text::Text<N>) -> bool {
     text.as_str().contains(part.as_str())
 }
 

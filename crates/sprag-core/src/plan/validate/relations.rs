@@ -2,15 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use super::super::graph::{Circle, Graph};
-use super::super::problem::{Code, did_you_mean};
-use super::super::reading::{Reader, shown};
-use super::super::scope;
-use super::super::spec::Kind;
-use super::super::values::Slug;
+use sprag_base::document::At;
+
 use super::Around;
 use super::stage::Read;
-use crate::written::At;
+use crate::plan::graph::{Circle, Graph};
+use crate::plan::problem::{Code, did_you_mean};
+use crate::plan::reading::{Reader, shown};
+use crate::plan::scope;
+use crate::plan::spec::Kind;
+use crate::plan::values::Slug;
 
 /// Pairs of stages that are told.
 const OVERLAPS: usize = 200;

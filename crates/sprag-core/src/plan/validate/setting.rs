@@ -1,13 +1,14 @@
 //! Settings that plans and stages share: money and time, sandboxes, who does the work.
 
-use super::super::fields;
-use super::super::problem::{Code, Wrong, did_you_mean};
-use super::super::reading::{Fields, Reader, shown};
-use super::super::spec::{
+use sprag_base::document::{At, Node, What};
+
+use crate::plan::fields;
+use crate::plan::problem::{Code, Wrong, did_you_mean};
+use crate::plan::reading::{Fields, Reader, shown};
+use crate::plan::spec::{
     Agent, Budget, Cached, Caching, Client, Confine, Group, Known, Mode, Network, OnExceed, Output, Sandbox,
 };
-use super::super::values::{Label, Readable, RelPath};
-use crate::written::{At, Node, What};
+use crate::plan::values::{Label, Readable, RelPath};
 
 pub fn budget(reader: &mut Reader, fields: &Fields<'_>) -> Budget {
     let read = fields.get("budget").and_then(|node| reader.fields(node, &fields::BUDGET));

@@ -1,18 +1,19 @@
 //! One stage of a draft. What is wrong in it is told, and the usual is put in its place, so that all else can be
 //! looked at, too.
 
-use super::super::fields;
-use super::super::problem::{Code, did_you_mean};
-use super::super::reading::{Fields, Reader, shown};
-use super::super::spec::{Empty, Kind, Merging, Sandbox, Scope, StageSpec, Task};
-use super::super::stage::StageId;
-use super::super::values::{Command, FileGlob, Label, Readable, RelPath, Slug, no_choice};
+use sprag_base::document::{At, Node};
+use sprag_base::text::Text;
+
 use super::check::{self, SHORT, USUAL};
 use super::{Intents, setting};
 use crate::check::Profile;
 use crate::intent::{IntentSet, Owned, Sharing};
-use crate::text::Text;
-use crate::written::{At, Node};
+use crate::plan::fields;
+use crate::plan::problem::{Code, did_you_mean};
+use crate::plan::reading::{Fields, Reader, shown};
+use crate::plan::spec::{Empty, Kind, Merging, Sandbox, Scope, StageSpec, Task};
+use crate::plan::stage::StageId;
+use crate::plan::values::{Command, FileGlob, Label, Readable, RelPath, Slug, no_choice};
 
 /// What holds for stages that say nothing of their own.
 pub struct Usual<'a> {
@@ -170,7 +171,7 @@ fn tasks(reader: &mut Reader, fields: &Fields<'_>) -> Vec<Task> {
 }
 
 impl Readable for Profile {
-    fn read(text: &str) -> Result<Profile, super::super::problem::Wrong> {
+    fn read(text: &str) -> Result<Profile, crate::plan::problem::Wrong> {
         let all = [Profile::Quick, Profile::Standard, Profile::Deep];
         let names: Vec<&str> = all.iter().map(|profile| profile.name()).collect();
         all.into_iter().find(|profile| profile.name() == text).ok_or_else(|| no_choice(text, &names))

@@ -1,10 +1,10 @@
 use serde_json::json;
 
-use super::super::record::{Effect, Ended, Outcome, Recorded, key};
-use super::super::seen::Context;
-use super::super::stage::{Case, Failure, Happened, Word};
-use super::super::testing::{commit, now, plan, start};
 use super::*;
+use crate::plan::record::{Effect, Ended, Outcome, Recorded, key};
+use crate::plan::seen::Context;
+use crate::plan::stage::{Case, Failure, Happened, Word};
+use crate::plan::testing::{commit, now, plan, start};
 
 struct Story {
     timed: Timed,
@@ -107,7 +107,7 @@ fn what_agents_that_are_gone_have_used_is_not_forgotten() {
     let mut story = Story::new(&[("a", "", "a/**")]);
     let first = story.start("a");
     let failed =
-        Ended::Failed { failure: Failure::Crash, progress: super::super::record::Progress::Committed };
+        Ended::Failed { failure: Failure::Crash, progress: crate::plan::record::Progress::Committed };
     story.end("a", &first, failed);
     let again = Some(now().plus_seconds(60));
     story.happened("a", Happened::Failed { failure: Failure::Crash, again });
@@ -130,7 +130,7 @@ fn a_person_is_told_of_what_waits_for_them_the_worst_first() {
     story.happened("b", Happened::Raised { case: Case::Protected });
     story.happened("c", Happened::Failed { failure: Failure::Auth, again: None });
     let session = story.start("d");
-    story.then(Recorded::TargetHeld { why: super::super::record::TargetHeld::Gone });
+    story.then(Recorded::TargetHeld { why: crate::plan::record::TargetHeld::Gone });
     let live = BTreeMap::from([(session, seen(80, 1))]);
     let board = story.board(&BTreeMap::new());
     let view = View::new(&board, &live, now());

@@ -1,6 +1,6 @@
 //! Numbers of a view as people read them. What is not known is `?`, never zero.
 
-use super::super::seen::Used;
+use crate::plan::seen::Used;
 
 pub const UNKNOWN: &str = "?";
 

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use sprag_base::text::quoted;
+
 use crate::rules::import::command::{self, Rest};
 use crate::rules::import::path::{self, Access};
 use crate::rules::import::{Broken, Draft, Files, Found, Importer, Source};
 use crate::rules::rule::Decision;
-use crate::text::quoted;
 
 pub const IMPORTER: Importer = Importer {
     name: "claude",

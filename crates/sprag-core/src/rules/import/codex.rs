@@ -1,10 +1,11 @@
 //! Codex: `.rules` files, a list of `prefix_rule(…)`. Rules that are computed are not read.
 
+use sprag_base::text::{one_line, quoted};
+
 use crate::rules::import::command::{self, Rest, shell_line};
 use crate::rules::import::starlark::{self, Call, Statement, Value};
 use crate::rules::import::{Broken, Draft, Files, Found, Importer, Source};
 use crate::rules::rule::Decision;
-use crate::text::{one_line, quoted};
 
 pub const IMPORTER: Importer = Importer {
     name: "codex",

@@ -9,11 +9,12 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use crate::digest::Digest;
+use sprag_base::digest::Digest;
+use sprag_base::text::{Text, one_line};
+
 use crate::rules::examples::{EXAMPLE_CWD, EXAMPLE_HOME, check_examples};
 use crate::rules::rule::{Decision, OnDoubt, Rule};
 use crate::shell::{Script, Start};
-use crate::text::{Text, one_line};
 
 mod command;
 mod path;

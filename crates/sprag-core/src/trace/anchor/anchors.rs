@@ -6,10 +6,12 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use sprag_base::sha256::Sum;
+use sprag_base::text::Text;
+
 use super::telling;
 use super::windows::Wanted;
-use crate::text::Text;
-use crate::trace::{Range, Served, Stage, Sum, Trace, Unit, Who};
+use crate::trace::{Range, Served, Stage, Trace, Unit, Who};
 
 /// One block that a record names.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! A commit's diff as git writes it without context: which lines it removed and which it added, and a digest
 //! that its copies share wherever they were applied.
 
-use crate::digest::Digest;
+use sprag_base::digest::Digest;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileDiff {

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use sprag_base::sha256::Sum;
+
 use super::telling;
-use crate::trace::Sum;
 
 /// A block that a record knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

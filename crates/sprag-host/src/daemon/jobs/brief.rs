@@ -6,8 +6,8 @@ use sprag_core::plan::brief::{self, Written};
 use sprag_core::plan::record::Brief;
 use sprag_core::plan::stage::{Stage, StageId};
 
-use super::super::{confine, handoffs, known, notes};
 use super::Job;
+use crate::daemon::{confine, handoffs, known, notes};
 use crate::disk::Disk;
 use crate::env;
 

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use sprag_base::text::{Text, quoted};
 use sprag_core::check::Risk;
 use sprag_core::plan::record::{Checking, Effect, Outcome};
 use sprag_core::plan::review::{self, Reviewer};
@@ -9,12 +10,11 @@ use sprag_core::plan::spec::{Cached, Empty, Sandbox, StageSpec};
 use sprag_core::plan::stage::{Commit, Failure, Stage, StageId};
 use sprag_core::plan::values::RelPath;
 use sprag_core::plan::verify::{self, What};
-use sprag_core::text::{Text, quoted};
 
-use super::super::behind::{Behind, Of};
-use super::super::protected::{self, Right, Sides};
-use super::super::verification::{self, Place};
 use super::{Job, Wrong, failed};
+use crate::daemon::behind::{Behind, Of};
+use crate::daemon::protected::{self, Right, Sides};
+use crate::daemon::verification::{self, Place};
 use crate::disk::Disk;
 use crate::env;
 use crate::git::landing::{self, Refused};
@@ -22,7 +22,7 @@ use crate::git::{marks, worktrees};
 
 /// Whose commands look at work: where they run, and how they are kept.
 #[derive(Clone, Copy)]
-pub(super) struct Whose<'a> {
+pub(crate) struct Whose<'a> {
     pub working_dir: &'a RelPath,
     pub sandbox: &'a Sandbox,
     pub caches: &'a [Cached],

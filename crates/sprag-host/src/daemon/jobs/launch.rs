@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use sprag_base::text::Text;
 use sprag_core::plan::budget::{self, Left};
 use sprag_core::plan::exit::Exit;
 use sprag_core::plan::record::Outcome;
@@ -10,12 +11,11 @@ use sprag_core::plan::spec::{Budget, Client, Kind, Known, Mode, StageSpec, Strea
 use sprag_core::plan::stage::{Failure, StageId};
 use sprag_core::plan::values::Label;
 use sprag_core::plan::{spans, stream};
-use sprag_core::text::Text;
 
-use super::super::clients::{Governed, Order, Prompt, Walls, environment, hooks, trust};
-use super::super::seam::{Offered, Queue as _};
-use super::super::{clients as launchers, confine, surroundings, tmux};
 use super::{Job, Wrong, failed};
+use crate::daemon::clients::{Governed, Order, Prompt, Walls, environment, hooks, trust};
+use crate::daemon::seam::{Offered, Queue as _};
+use crate::daemon::{clients as launchers, confine, surroundings, tmux};
 use crate::disk::{self, Disk};
 use crate::env::{self, Env};
 use crate::supervise::site::{Probe, Site, Spawn};

@@ -3,17 +3,17 @@
 use std::fs;
 use std::path::Path;
 
+use sprag_base::text::{Text, quoted};
 use sprag_core::plan::record::Outcome;
 use sprag_core::plan::stage::Commit;
 use sprag_core::plan::values::RelPath;
 use sprag_core::plan::verify::{self, What};
 use sprag_core::plan::world::Target;
-use sprag_core::text::{Text, quoted};
 
-use super::super::protected::Sides;
-use super::super::{look, verification};
 use super::claim::Whose;
 use super::{Ground, Job, Wrong};
+use crate::daemon::protected::Sides;
+use crate::daemon::{look, verification};
 use crate::disk::Disk;
 use crate::git::landing::{self, Merged, Recipe, Refused, Swapped};
 use crate::git::{marks, proof, worktrees};
@@ -92,7 +92,7 @@ impl Job {
 
 /// Takes the worktree of a candidate away. Nobody's work is in it; one that a check has pointed elsewhere git would not
 /// take for one.
-pub(super) fn clear(root: &Path, path: &Path) -> Result<(), Refused> {
+pub(crate) fn clear(root: &Path, path: &Path) -> Result<(), Refused> {
     if path.exists() && proof::prove(root, path).is_err() {
         fs::remove_dir_all(path).map_err(|error| Refused(format!("`{}`: {error}", path.display())))?;
     }
@@ -128,7 +128,7 @@ impl Job {
 }
 
 /// Moves the target on to the trunk, where nobody has it checked out and nothing of it is lost by that.
-pub(super) fn promote(ground: &Ground, known: &Commit, to: &Commit) -> Result<Swapped, Refused> {
+pub(crate) fn promote(ground: &Ground, known: &Commit, to: &Commit) -> Result<Swapped, Refused> {
     match look::target(ground, known, to)? {
         Target::Behind(now) => {
             landing::swap(&ground.root, &ground.target, to.0.as_str(), Some(now.0.as_str()))
@@ -141,7 +141,7 @@ pub(super) fn promote(ground: &Ground, known: &Commit, to: &Commit) -> Result<Sw
 }
 
 /// Puts the trunk where it belongs, from wherever somebody has moved it.
-pub(super) fn restore(ground: &Ground, to: &Commit) -> Result<Swapped, Refused> {
+pub(crate) fn restore(ground: &Ground, to: &Commit) -> Result<Swapped, Refused> {
     let now = landing::resolve(&ground.root, &ground.trunk())?;
     landing::swap(&ground.root, &ground.trunk(), to.0.as_str(), now.as_deref())
 }

@@ -1,12 +1,12 @@
 //! Keeping what an agent leaves behind: its files under a reference of ours, where it was for the next one, and what
 //! it noted for everybody, once its work is merged.
 
+use sprag_base::text::Text;
 use sprag_core::plan::record::Outcome;
 use sprag_core::plan::stage::{Stage, StageId, Work};
-use sprag_core::text::Text;
 
-use super::super::{distill, handoffs, notes};
 use super::{Job, Wrong};
+use crate::daemon::{distill, handoffs, notes};
 use crate::disk::Disk;
 use crate::env;
 use crate::git::worktrees;

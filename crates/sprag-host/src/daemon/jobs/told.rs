@@ -7,9 +7,9 @@ use std::time::Duration;
 use sprag_core::plan::record::{About, Outcome};
 use sprag_core::plan::stage::{Key, StageId};
 
-use super::super::diary::Diary;
-use super::super::{nudges, tmux};
 use super::Job;
+use crate::daemon::diary::Diary;
+use crate::daemon::{nudges, tmux};
 use crate::disk::Disk;
 use crate::env::Env;
 use crate::exec::{self, Ending, Run};

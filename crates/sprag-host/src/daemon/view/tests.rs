@@ -3,11 +3,11 @@ use std::io::Write as _;
 
 use serde_json::{Value, json};
 
+use sprag_base::text::Text;
 use sprag_core::plan::record::{Effect, Outcome, Recorded, key};
 use sprag_core::plan::seen::Used;
 use sprag_core::plan::stage::{Commit, StageId};
 use sprag_core::plan::view::{State, View};
-use sprag_core::text::Text;
 
 use super::*;
 

@@ -4,8 +4,8 @@
 use std::io;
 use std::path::Path;
 
-use sprag_core::log::Record;
-use sprag_core::text::Text;
+use sprag_base::record::Record;
+use sprag_base::text::Text;
 use sprag_core::trace::anchor::anchors::{Anchors, Origin, Source};
 use sprag_core::trace::open::Open;
 use sprag_core::trace::{KIND, Stage, Trace};

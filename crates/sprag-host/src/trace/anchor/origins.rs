@@ -5,7 +5,7 @@
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use sprag_core::digest::Digest;
+use sprag_base::digest::Digest;
 use sprag_core::trace::anchor::anchors::Anchors;
 use sprag_core::trace::anchor::hunks::{self, Direction, FileDiff};
 use sprag_core::trace::anchor::telling::{LETTERS, bare, is_telling, letters};

@@ -7,8 +7,8 @@ use std::io;
 use serde::Deserialize;
 use serde_json::json;
 
-use sprag_core::log::Record;
-use sprag_core::time::Timestamp;
+use sprag_base::record::Record;
+use sprag_base::time::Timestamp;
 
 use crate::disk::{Disk, open_regular};
 use crate::exec::read_capped;

@@ -3,13 +3,14 @@
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
+use sprag_base::sha256::Sum;
 use sprag_core::trace::anchor::anchors::{LEAST, Said};
 use sprag_core::trace::anchor::hunks::FileDiff;
 use sprag_core::trace::anchor::runs::{Carried, Run, Tie, carry, runs};
 use sprag_core::trace::anchor::telling::{self, LETTERS, bare, is_telling, letters};
 use sprag_core::trace::anchor::windows::windows;
 use sprag_core::trace::anchor::{How, Lost, reformat};
-use sprag_core::trace::{Stage, Sum, blocks};
+use sprag_core::trace::{Stage, blocks};
 
 use super::origins::{Kinship, Origin, Side};
 use super::{Found, Page, Tracer, is_uncommitted};

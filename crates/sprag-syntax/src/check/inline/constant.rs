@@ -2,15 +2,15 @@
 
 mod number;
 
-use super::super::effects::is_predeclared;
-use super::super::names::{Seen, takes_all};
-use super::super::scope::Use;
 use super::{Edit, Put, is_literal, is_special_place, runs_before};
+use crate::check::effects::is_predeclared;
+use crate::check::names::{Seen, takes_all};
+use crate::check::scope::Use;
 use crate::lang::Lang;
 use crate::tree::Id;
 use number::Typed;
 
-pub(super) fn plan(seen: &Seen<'_>, name: Id) -> Result<Edit, &'static str> {
+pub(crate) fn plan(seen: &Seen<'_>, name: Id) -> Result<Edit, &'static str> {
     let tree = seen.tree;
     let (statement, value, typed) = declaration(seen, name)?;
     if !is_literal(seen, value) {

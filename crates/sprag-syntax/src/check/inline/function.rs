@@ -2,11 +2,11 @@
 
 mod body;
 
-use super::super::effects::{Effect, effect, is_assigned, is_shared};
-use super::super::names::Seen;
-use super::super::order::is_quiet;
-use super::super::scope::Use;
 use super::{Edit, Put, runs_before};
+use crate::check::effects::{Effect, effect, is_assigned, is_shared};
+use crate::check::names::Seen;
+use crate::check::order::is_quiet;
+use crate::check::scope::Use;
 use crate::lang::Lang;
 use crate::symbol::QuickMap;
 use crate::tree::Id;
@@ -15,14 +15,14 @@ use body::{check_body, check_names, check_place, given};
 /// More calls are not looked at.
 const MANY: usize = 64;
 
-pub(super) fn is_function(seen: &Seen<'_>, name: Id) -> bool {
+pub(crate) fn is_function(seen: &Seen<'_>, name: Id) -> bool {
     matches!(
         seen.tree.kind(seen.parent(name)),
         "function_declaration" | "function_definition" | "method_definition"
     )
 }
 
-pub(super) fn plan(seen: &Seen<'_>, name: Id) -> Result<Edit, &'static str> {
+pub(crate) fn plan(seen: &Seen<'_>, name: Id) -> Result<Edit, &'static str> {
     let tree = seen.tree;
     let function = seen.parent(name);
     let owner = owner(seen, name, function)?;
@@ -165,7 +165,7 @@ fn called(seen: &Seen<'_>, id: Id, owner: Option<Id>) -> Result<(Id, Option<Id>)
                 .ok_or("it is used in another way")?;
             let is_member = matches!(tree.kind(member), "attribute" | "member_expression")
                 && tree.kids(member).len() == 3;
-            let is_own = super::super::names::is_own_object(seen, id, object, class)
+            let is_own = crate::check::names::is_own_object(seen, id, object, class)
                 && is_this_object(seen, object, class);
             if is_member && is_own && is_call(member) {
                 Ok((seen.parent(member), Some(object)))

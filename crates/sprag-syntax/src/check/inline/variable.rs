@@ -1,13 +1,13 @@
 //! A local that is used once, in the very next statement.
 
-use super::super::effects::{Effect, effect, may_move_into};
-use super::super::names::Seen;
-use super::super::scope::Use;
 use super::{Edit, Put, is_special_place, text_spells};
+use crate::check::effects::{Effect, effect, may_move_into};
+use crate::check::names::Seen;
+use crate::check::scope::Use;
 use crate::lang::Lang;
 use crate::tree::Id;
 
-pub(super) fn plan(seen: &Seen<'_>, name: Id, binding: u32) -> Result<Edit, &'static str> {
+pub(crate) fn plan(seen: &Seen<'_>, name: Id, binding: u32) -> Result<Edit, &'static str> {
     let tree = seen.tree;
     if seen.scopes.bindings[binding as usize].is_pinned {
         return Err("its name counts");

@@ -1,14 +1,14 @@
 //! Who else in a change knows where a moved file was: importers that were left as they are find it no more.
 
-use super::super::Loaded;
-use super::super::names::resolves;
+use crate::check::Loaded;
+use crate::check::names::resolves;
 use crate::lang::Lang;
 use crate::proof::Side;
 use crate::symbol::Symbols;
 use crate::tree::Tree;
 
 /// Whether another file still looks for `file` where it was.
-pub(super) fn know(loaded: &Loaded, file: usize, before: &str, after: &str) -> bool {
+pub(crate) fn know(loaded: &Loaded, file: usize, before: &str, after: &str) -> bool {
     loaded.after.iter().enumerate().filter(|(number, _)| *number != file).any(|(number, tree)| {
         let (Some(tree), Some(path)) = (tree, loaded.path_of(Side::After, number)) else { return false };
         match tree.lang {
@@ -32,7 +32,7 @@ pub(super) fn know(loaded: &Loaded, file: usize, before: &str, after: &str) -> b
 }
 
 /// What a file is called by those who import it. Files of Java say themselves what they are called.
-pub(super) fn known_as(path: &str, lang: Lang) -> Option<&str> {
+pub(crate) fn known_as(path: &str, lang: Lang) -> Option<&str> {
     match lang {
         Lang::Java => None,
         Lang::Go => directory(path).rsplit('/').next(),

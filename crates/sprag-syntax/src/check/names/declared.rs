@@ -7,7 +7,7 @@ use crate::lang::Lang;
 use crate::tree::Id;
 
 /// What an identifier declares, if it is the name of a declaration; an error where that name is not ours to change.
-pub(super) fn declares(seen: &Seen<'_>, file: usize, id: Id) -> Result<Option<Declaration>, &'static str> {
+pub(crate) fn declares(seen: &Seen<'_>, file: usize, id: Id) -> Result<Option<Declaration>, &'static str> {
     let tree = seen.tree;
     if tree.field(id) != "name" && tree.field(id) != "property" {
         return Ok(None);
@@ -85,7 +85,7 @@ pub(super) fn declares(seen: &Seen<'_>, file: usize, id: Id) -> Result<Option<De
 }
 
 /// Who can use what the identifier `id` declares.
-pub(super) fn reach(seen: &Seen<'_>, id: Id) -> Reach {
+pub(crate) fn reach(seen: &Seen<'_>, id: Id) -> Reach {
     let tree = seen.tree;
     let node = seen.parent(id);
     let is_hidden = match tree.lang {
@@ -107,7 +107,7 @@ pub(super) fn reach(seen: &Seen<'_>, id: Id) -> Reach {
 
 /// Who could take what `id` newly declares for something else: modules of Rust in files of their own that take all there is,
 /// where so far the name may have come from elsewhere.
-pub(super) fn reach_of_new(seen: &Seen<'_>, id: Id) -> Reach {
+pub(crate) fn reach_of_new(seen: &Seen<'_>, id: Id) -> Reach {
     let tree = seen.tree;
     let items = tree.kids(tree.root);
     let is_file = |item: &Id| tree.kind(*item) == "mod_item" && tree.child(*item, "body").is_none();
@@ -299,7 +299,7 @@ fn marks_overrides(seen: &Seen<'_>, class: Id) -> bool {
 }
 
 /// `method(..)` of Java, without a receiver.
-pub(super) fn is_java_call(seen: &Seen<'_>, id: Id) -> bool {
+pub(crate) fn is_java_call(seen: &Seen<'_>, id: Id) -> bool {
     let parent = seen.parent(id);
     seen.tree.lang == Lang::Java
         && seen.tree.kind(parent) == "method_invocation"
@@ -308,7 +308,7 @@ pub(super) fn is_java_call(seen: &Seen<'_>, id: Id) -> bool {
 }
 
 /// What a member is taken from, if the identifier is a member.
-pub(super) fn receiver(seen: &Seen<'_>, id: Id) -> Option<Id> {
+pub(crate) fn receiver(seen: &Seen<'_>, id: Id) -> Option<Id> {
     let tree = seen.tree;
     let parent = seen.parent(id);
     let (kind, field) = (tree.kind(parent), tree.field(id));
@@ -329,7 +329,7 @@ pub(super) fn receiver(seen: &Seen<'_>, id: Id) -> Option<Id> {
 }
 
 /// The name of the type that a Go method belongs to.
-pub(super) fn go_type<'a>(seen: &'a Seen<'_>, method: Id) -> Option<&'a str> {
+pub(crate) fn go_type<'a>(seen: &'a Seen<'_>, method: Id) -> Option<&'a str> {
     let receiver = seen.tree.child(method, "receiver")?;
     seen.tree
         .walk(receiver)

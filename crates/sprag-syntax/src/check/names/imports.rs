@@ -19,13 +19,13 @@ pub(crate) fn takes_all(tree: &Tree, item: Id) -> bool {
 }
 
 /// Whether an identifier stands in an import, and not in a declaration that is exported.
-pub(super) fn is_import(seen: &Seen<'_>, id: Id) -> bool {
+pub(crate) fn is_import(seen: &Seen<'_>, id: Id) -> bool {
     let Some(import) = seen.enclosing(id, IMPORTS) else { return false };
     seen.tree.kind(import) != "export_statement" || seen.enclosing(id, &["export_clause"]).is_some()
 }
 
 /// Whether the import that holds `id` takes it from the declaring file.
-pub(super) fn comes_from(loaded: &Loaded, seen: &Seen<'_>, id: Id, of: &Declaration) -> bool {
+pub(crate) fn comes_from(loaded: &Loaded, seen: &Seen<'_>, id: Id, of: &Declaration) -> bool {
     let Some(path) = loaded.path_before(of.file) else { return false };
     let Some(import) = seen.enclosing(id, IMPORTS) else { return false };
     match seen.tree.lang {
@@ -48,7 +48,7 @@ pub(super) fn comes_from(loaded: &Loaded, seen: &Seen<'_>, id: Id, of: &Declarat
 }
 
 /// Whether a file has imported the name from the declaring file.
-pub(super) fn is_imported(loaded: &Loaded, seen: &Seen<'_>, name: Sym, of: &Declaration) -> bool {
+pub(crate) fn is_imported(loaded: &Loaded, seen: &Seen<'_>, name: Sym, of: &Declaration) -> bool {
     let tree = seen.tree;
     // Files of one Go package see each other.
     if tree.lang == Lang::Go {
@@ -69,7 +69,7 @@ pub(super) fn is_imported(loaded: &Loaded, seen: &Seen<'_>, name: Sym, of: &Decl
 }
 
 /// Whether what stands at the top of a file is its own: a script that imports and exports nothing is part of a page.
-pub(super) fn is_module(seen: &Seen<'_>) -> bool {
+pub(crate) fn is_module(seen: &Seen<'_>) -> bool {
     let tree = seen.tree;
     !tree.lang.is_script()
         || tree.walk(tree.root).any(|id| match tree.kind(id) {
@@ -80,7 +80,7 @@ pub(super) fn is_module(seen: &Seen<'_>) -> bool {
 }
 
 /// Whether a file of the change has the declaring file as an object, and with it any name in it.
-pub(super) fn is_taken_whole(loaded: &Loaded, seen: &[Option<Seen<'_>>], of: &Declaration) -> bool {
+pub(crate) fn is_taken_whole(loaded: &Loaded, seen: &[Option<Seen<'_>>], of: &Declaration) -> bool {
     let Some(path) = loaded.path_before(of.file) else { return true };
     seen.iter().flatten().any(|seen| {
         let tree = seen.tree;

@@ -19,13 +19,13 @@ fn is_text(kind: &str) -> bool {
 
 /// Whether a function or class is only called, or also given to others, who may ask it for its name.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Handed {
+pub(crate) enum Handed {
     Never,
     On,
 }
 
 /// Whether a use gives the thing itself away.
-pub(super) fn is_handed(seen: &Seen<'_>, id: Id) -> bool {
+pub(crate) fn is_handed(seen: &Seen<'_>, id: Id) -> bool {
     let tree = seen.tree;
     if tree.kind(id) == "type_identifier" {
         return false;
@@ -38,7 +38,7 @@ pub(super) fn is_handed(seen: &Seen<'_>, id: Id) -> bool {
 }
 
 /// Whether something in the file finds things by their names, or tells what they are called.
-pub(super) fn asks(seen: &Seen<'_>, of: &Declaration, handed: Handed) -> bool {
+pub(crate) fn asks(seen: &Seen<'_>, of: &Declaration, handed: Handed) -> bool {
     let tree = seen.tree;
     // What is a type only is gone when the program runs.
     if of.shape == Shape::Erased {
@@ -101,7 +101,7 @@ fn is_local(seen: &Seen<'_>, object: Option<Id>) -> bool {
 }
 
 /// Whether something in the file makes a list of what there is of this kind.
-pub(super) fn lists(seen: &Seen<'_>, of: Declares) -> bool {
+pub(crate) fn lists(seen: &Seen<'_>, of: Declares) -> bool {
     let tree = seen.tree;
     let lists = |id: Id| {
         let is_free = seen.scopes.of_leaf(id) == Use::Free;
@@ -218,7 +218,7 @@ fn script(seen: &Seen<'_>, id: Id, of: &Declaration, handed: Handed) -> bool {
 }
 
 /// Whether a class gives its own object to others, in a language that asks for no more than a name.
-pub(super) fn is_given_away(seen: &Seen<'_>, of: &Declaration) -> bool {
+pub(crate) fn is_given_away(seen: &Seen<'_>, of: &Declaration) -> bool {
     let tree = seen.tree;
     let Some(owner) = of.owner.filter(|_| tree.lang.is_script() || tree.lang == Lang::Python) else {
         return false;
@@ -236,7 +236,7 @@ pub(super) fn is_given_away(seen: &Seen<'_>, of: &Declaration) -> bool {
 }
 
 /// `__x` of a Python class is `_Class__x` to everybody else.
-pub(super) fn is_mangled(loaded: &Loaded, name: &str) -> bool {
+pub(crate) fn is_mangled(loaded: &Loaded, name: &str) -> bool {
     let trees = loaded.before.iter().chain(&loaded.after).flatten();
     name.starts_with("__")
         && trees.filter(|tree| tree.lang == Lang::Python).any(|tree| {
@@ -248,7 +248,7 @@ pub(super) fn is_mangled(loaded: &Loaded, name: &str) -> bool {
 }
 
 /// Whether an occurrence is given to a macro that may make anything of it, its text included.
-pub(super) fn is_macro_input(seen: &Seen<'_>, id: Id) -> bool {
+pub(crate) fn is_macro_input(seen: &Seen<'_>, id: Id) -> bool {
     let tree = seen.tree;
     if tree.lang != Lang::Rust || tree.kind(seen.parent(id)) != "token_tree" {
         return false;

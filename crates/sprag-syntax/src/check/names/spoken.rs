@@ -4,7 +4,7 @@
 use crate::lang::Lang;
 
 /// Whether a name is called by others, whatever it belongs to.
-pub(super) fn is_spoken(name: &str) -> bool {
+pub(crate) fn is_spoken(name: &str) -> bool {
     // `pytest_configure`, `on_message`, `do_GET`, `visit_Name`: hooks by their first word.
     const HOOKS: &[&str] = &["test_", "pytest_", "on_", "do_", "visit_", "handle_", "process_", "depart_"];
     const CAMEL_HOOKS: &[&str] =
@@ -19,12 +19,12 @@ pub(super) fn is_spoken(name: &str) -> bool {
 }
 
 /// Whether a method of that name is called by whoever is given its object.
-pub(super) fn is_protocol(name: &str) -> bool {
+pub(crate) fn is_protocol(name: &str) -> bool {
     is_one_of(METHODS, name)
 }
 
 /// Whether a language gives a meaning to a name that nothing declares.
-pub(super) fn is_predeclared(lang: Lang, name: &str) -> bool {
+pub(crate) fn is_predeclared(lang: Lang, name: &str) -> bool {
     match lang {
         Lang::Go => is_one_of(GO, name),
         Lang::Python => is_one_of(PYTHON, name),

@@ -6,7 +6,7 @@ use crate::tree::{Id, Tree};
 
 /// Whether a function of Python may go past a statement that is none: one that gives a name to a literal runs nothing,
 /// and what a decorator runs does not see the class that is being made.
-pub(super) fn is_passed(tree: &Tree, symbols: &Symbols, id: Id, around: Around) -> bool {
+pub(crate) fn is_passed(tree: &Tree, symbols: &Symbols, id: Id, around: Around) -> bool {
     let assigns_literal = || {
         let [only] = tree.kids(id)[..] else { return false };
         // `__name__` and its like are read by what follows.
@@ -33,7 +33,7 @@ fn is_data(tree: &Tree, value: Id) -> bool {
 }
 
 /// `_ignore_` and its like tell an enumeration what to make of what follows.
-pub(super) fn is_sunder(name: &str) -> bool {
+pub(crate) fn is_sunder(name: &str) -> bool {
     name.len() > 2 && name.starts_with('_') && name.ends_with('_') && !name.starts_with("__")
 }
 
@@ -44,7 +44,7 @@ fn wrapped_function(tree: &Tree, id: Id) -> Option<Id> {
 }
 
 /// The words of a statement that are read when it is run: of a function all but its body.
-pub(super) fn evaluated(tree: &Tree, id: Id) -> Vec<Sym> {
+pub(crate) fn evaluated(tree: &Tree, id: Id) -> Vec<Sym> {
     let function = wrapped_function(tree, id).unwrap_or(id);
     let parts = tree.kids(id).iter().chain(tree.kids(function));
     let parts = parts.filter(|part| **part != function && tree.field(**part) != "body");
@@ -54,7 +54,7 @@ pub(super) fn evaluated(tree: &Tree, id: Id) -> Vec<Sym> {
 
 /// Whether words that are read around a function are its name, or something is looked up to define it: what else runs
 /// there may have set that.
-pub(super) fn is_known_to(tree: &Tree, id: Id, words: &QuickSet<Sym>) -> bool {
+pub(crate) fn is_known_to(tree: &Tree, id: Id, words: &QuickSet<Sym>) -> bool {
     let function = wrapped_function(tree, id).unwrap_or(id);
     let name = tree.child(function, "name");
     name.is_none_or(|name| words.contains(&tree.sym(name)))
@@ -70,7 +70,7 @@ fn outer_parts(tree: &Tree, function: Id) -> Vec<Id> {
 }
 
 /// Whether defining a function evaluates nothing that could tell where it stands.
-pub(super) fn is_inert(tree: &Tree, names: &Names, id: Id) -> bool {
+pub(crate) fn is_inert(tree: &Tree, names: &Names, id: Id) -> bool {
     let parts = outer_parts(tree, id).into_iter();
     let is_plain = parts.flat_map(|part| tree.walk(part)).all(|node| match tree.kind(node) {
         "call"
@@ -93,7 +93,7 @@ pub(super) fn is_inert(tree: &Tree, names: &Names, id: Id) -> bool {
 
 /// Names that are given where functions stand.
 #[derive(Default)]
-pub(super) struct Names {
+pub(crate) struct Names {
     /// By the definitions of their container.
     defined: QuickSet<Sym>,
     /// By the module itself, whatever it imports.
@@ -127,14 +127,14 @@ fn defined(tree: &Tree, container: Id) -> QuickSet<Sym> {
 }
 
 /// `__dict__` in `object.__dict__[key]`: what is looked up by its name is not listed.
-pub(super) fn looked_up(tree: &Tree) -> QuickSet<Id> {
+pub(crate) fn looked_up(tree: &Tree) -> QuickSet<Id> {
     let subscripts = tree.walk(tree.root).filter(|id| tree.kind(*id) == "subscript");
     let members = subscripts.filter_map(|id| tree.child(id, "value"));
     members.filter_map(|member| tree.child(member, "attribute")).collect()
 }
 
 /// Whether a file has a class of classes, which is given what its classes declare.
-pub(super) fn makes_classes(tree: &Tree, symbols: &Symbols) -> bool {
+pub(crate) fn makes_classes(tree: &Tree, symbols: &Symbols) -> bool {
     let classes = tree.walk(tree.root).filter(|id| tree.kind(*id) == "class_definition");
     let bases = classes.filter_map(|class| tree.child(class, "superclasses"));
     let mut names = bases.flat_map(|list| tree.walk(list)).filter(|id| tree.is_leaf(*id));
@@ -142,7 +142,7 @@ pub(super) fn makes_classes(tree: &Tree, symbols: &Symbols) -> bool {
 }
 
 /// `_Class__x` is what a class calls its `__x`.
-pub(super) fn is_mangled(name: &str) -> bool {
+pub(crate) fn is_mangled(name: &str) -> bool {
     let is_private = name.starts_with("__") && !name.ends_with("__");
     let is_spelled_out = name.starts_with('_') && !name.starts_with("__") && name[1..].contains("__");
     is_private || is_spelled_out

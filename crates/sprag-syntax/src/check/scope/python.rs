@@ -392,7 +392,7 @@ fn is_blind(tree: &Tree, symbols: &Symbols, decorator: Id) -> bool {
 }
 
 /// Whether a source looks at the frames of functions, and so at their locals.
-pub(super) fn reads_frames(tree: &Tree, symbols: &Symbols) -> bool {
+pub(crate) fn reads_frames(tree: &Tree, symbols: &Symbols) -> bool {
     let names =
         "f_locals _getframe currentframe getinnerframes getouterframes co_varnames co_cellvars co_freevars";
     let readers: Vec<Sym> = names.split_whitespace().filter_map(|name| symbols.find(name)).collect();

@@ -292,13 +292,13 @@ enum Tokens {
 }
 
 /// Macros that the source defines itself, under whatever name.
-pub(super) fn macros(tree: &Tree) -> QuickSet<Sym> {
+pub(crate) fn macros(tree: &Tree) -> QuickSet<Sym> {
     let own = tree.walk(tree.root).filter(|id| tree.kind(*id) == "macro_definition");
     own.filter_map(|id| tree.child(id, "name")).map(|name| tree.sym(name)).collect()
 }
 
 /// Names that may be constants: a pattern of that name compares. What is imported may be one.
-pub(super) fn constants(tree: &Tree) -> QuickSet<Sym> {
+pub(crate) fn constants(tree: &Tree) -> QuickSet<Sym> {
     let mut found = QuickSet::default();
     for id in tree.walk(tree.root) {
         match tree.kind(id) {
@@ -318,7 +318,7 @@ pub(super) fn constants(tree: &Tree) -> QuickSet<Sym> {
 }
 
 /// Attributes that are given no names of parameters, or make nothing of them.
-pub(super) fn is_blind(tree: &Tree, symbols: &Symbols, attribute: Id) -> bool {
+pub(crate) fn is_blind(tree: &Tree, symbols: &Symbols, attribute: Id) -> bool {
     let first = tree.walk(attribute).find(|id| tree.kind(*id) == "identifier");
     first.is_some_and(|first| {
         matches!(

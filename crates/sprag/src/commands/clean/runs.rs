@@ -4,15 +4,15 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use sprag_core::text::{quoted, shell_word};
-use sprag_core::time::Timestamp;
+use sprag_base::text::{quoted, shell_word};
+use sprag_base::time::Timestamp;
 use sprag_host::daemon::clean::{self, Found, Leftover, Place, Salvage, Swept, Wanted};
 use sprag_host::daemon::repair::NotRepaired;
 use sprag_host::disk::RealDisk;
 use sprag_host::person;
 use sprag_host::places::Places;
 
-use super::super::repair::failed;
+use crate::commands::repair::failed;
 use crate::failure::Failure;
 use crate::output;
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use sprag_core::time::Timestamp;
+use sprag_base::time::Timestamp;
 
 use super::stage::Stage;
 use crate::failure::Failure;

@@ -2,17 +2,17 @@
 
 use serde_json::json;
 
+use sprag_base::text::quoted;
 use sprag_core::check::{Outcome as Came, Ran};
 use sprag_core::event::Report;
 use sprag_core::intent::{DONE, Intent, Status};
-use sprag_core::text::quoted;
 use sprag_host::intents::{self, Checked};
 use sprag_host::reports::{self, ReportError};
 use sprag_host::verify;
 use sprag_host::walk::World;
 
-use super::super::{Cx, Outcome, check_person, delivered, show};
 use super::{all, one, worktree};
+use crate::commands::{Cx, Outcome, check_person, delivered, show};
 use crate::failure::Failure;
 use crate::output;
 

@@ -5,8 +5,8 @@ use serde_json::json;
 use sprag_core::intent::{Intent, IntentSet, Origin, Owned, Read};
 use sprag_host::intents;
 
-use super::super::{Cx, Outcome, check_not_agent, show};
 use super::{all, worktree};
+use crate::commands::{Cx, Outcome, check_not_agent, show};
 use crate::failure::Failure;
 use crate::output;
 

@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use sprag_core::event::SessionId;
+use sprag_base::ids::SessionId;
 use sprag_core::intent::{Bad, IntentSet, Owned, Read};
 use sprag_host::intents;
 
-use super::super::{Cx, Ending, Outcome, show};
 use super::{all, one, worktree};
+use crate::commands::{Cx, Ending, Outcome, show};
 use crate::failure::Failure;
 use crate::output;
 

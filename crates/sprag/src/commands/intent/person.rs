@@ -2,12 +2,12 @@
 
 use serde_json::json;
 
-use sprag_core::digest::Digest;
+use sprag_base::digest::Digest;
 use sprag_core::intent::{ACCEPTED, EXPANDED, Origin, Owned, Proof, REOPENED, Status};
 use sprag_host::intents;
 
-use super::super::{Cx, Outcome, check_person, show};
 use super::{all, one, worktree};
+use crate::commands::{Cx, Outcome, check_person, show};
 use crate::failure::Failure;
 use crate::output;
 

@@ -2,13 +2,13 @@
 
 use serde_json::json;
 
+use sprag_base::text::Text;
 use sprag_core::event::Report;
 use sprag_core::intent::Class;
-use sprag_core::text::Text;
 use sprag_host::{intents, reports};
 
-use super::super::{Cx, Outcome, delivered, show};
 use super::{all, one};
+use crate::commands::{Cx, Outcome, delivered, show};
 use crate::output;
 
 /// Choose the intent that the changes to come serve

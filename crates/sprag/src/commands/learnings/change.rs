@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
+use sprag_base::text::Text;
 use sprag_core::memory::kinds::{self, About, Rated, Superseded};
 use sprag_core::memory::learning::{Learning, Status};
 use sprag_core::memory::routing::Place;
-use sprag_core::text::Text;
 use sprag_host::learnings::evidence;
 
 use super::{Cx, Desk, OneArgs, Outcome, RateArgs, SomeArgs, SupersedeArgs, show};

@@ -8,7 +8,7 @@ use sprag_host::disk::RealDisk;
 use sprag_host::git::worktrees;
 use sprag_host::learnings;
 
-use super::super::{Cx, Outcome, show};
+use crate::commands::{Cx, Outcome, show};
 use crate::failure::Failure;
 use crate::output;
 

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
+use sprag_base::text::one_line;
 use sprag_core::memory::evidence::State;
 use sprag_core::memory::fold::Entry;
 use sprag_core::memory::learning::Status;
-use sprag_core::text::one_line;
 use sprag_host::learnings::evidence;
 
 use super::{Cx, Desk, ListArgs, OneArgs, Outcome, category, scope, show, status};

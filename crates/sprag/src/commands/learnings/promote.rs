@@ -2,12 +2,12 @@
 
 use serde_json::json;
 
-use sprag_core::event::SessionId;
+use sprag_base::ids::SessionId;
+use sprag_base::text::Text;
 use sprag_core::memory::kinds::{self, Superseded};
 use sprag_core::memory::learning::{Learning, Scope};
 use sprag_core::memory::promote;
 use sprag_core::memory::routing::place;
-use sprag_core::text::Text;
 use sprag_host::learnings::around::{self, Judgement};
 use sprag_host::records;
 

@@ -5,19 +5,19 @@ use std::io;
 
 use serde_json::{Value, json};
 
+use sprag_base::text::{one_line, shell_word, without_escapes};
+use sprag_base::time::Timestamp;
 use sprag_core::plan::record::Recorded;
 use sprag_core::plan::run::Standing;
 use sprag_core::plan::stage::{Key, StageId};
 use sprag_core::plan::telling;
 use sprag_core::plan::timed::Timed;
 use sprag_core::plan::view::Row;
-use sprag_core::text::{one_line, shell_word, without_escapes};
-use sprag_core::time::Timestamp;
 use sprag_host::daemon::jobs::site_of;
 use sprag_host::daemon::log;
 use sprag_host::daemon::printed::{Printed, Stream};
 
-use super::super::shown::Shown;
+use crate::commands::shown::Shown;
 use crate::output;
 
 /// What lines are told as.

@@ -10,9 +10,9 @@ use sprag_host::daemon::words::{self, Ask, Unsaid};
 use sprag_host::disk::RealDisk;
 use sprag_host::person;
 
-use super::super::stage::speak::myself;
-use super::super::{Cx, Ending, Outcome, run};
 use super::{good, show};
+use crate::commands::stage::speak::myself;
+use crate::commands::{Cx, Ending, Outcome, run};
 use crate::failure::Failure;
 use crate::output;
 

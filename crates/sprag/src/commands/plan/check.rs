@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use sprag_core::plan::problem::{Problem, Weight};
 use sprag_core::plan::validate::Validated;
 
-use super::super::{Cx, Ending, Outcome, show};
 use super::looked_at;
+use crate::commands::{Cx, Ending, Outcome, show};
 use crate::output;
 
 /// Tell all that is wrong with a plan, by line and column

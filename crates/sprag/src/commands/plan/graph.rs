@@ -6,8 +6,8 @@ use serde_json::json;
 
 use sprag_core::plan::drawing;
 
-use super::super::{Cx, Outcome, show};
 use super::good;
+use crate::commands::{Cx, Outcome, show};
 use crate::output;
 
 /// Show which stages wait for which, level by level, and the longest way through

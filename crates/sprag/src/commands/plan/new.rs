@@ -8,8 +8,8 @@ use sprag_core::plan::template::template;
 use sprag_core::plan::values::{Readable as _, Slug};
 use sprag_host::plans;
 
-use super::super::{Cx, Outcome, show};
 use crate::advice::file_word;
+use crate::commands::{Cx, Outcome, show};
 use crate::failure::Failure;
 use crate::output;
 

@@ -10,8 +10,8 @@ use sprag_core::plan::review;
 use sprag_core::plan::spec::{Client, Plan, StageSpec};
 use sprag_core::plan::values::Command;
 
-use super::super::{Cx, Outcome, show};
 use super::good;
+use crate::commands::{Cx, Outcome, show};
 use crate::failure::Failure;
 use crate::output;
 

@@ -2,18 +2,18 @@
 
 use serde_json::{Value, json};
 
-use sprag_core::event::SessionId;
+use sprag_base::ids::SessionId;
+use sprag_base::record::Record;
 use sprag_core::gates::Gate as _;
 use sprag_core::gates::review::Review;
 use sprag_core::gates::review::history::{Reviews, Verdict};
-use sprag_core::log::Record;
 use sprag_core::session::About;
 use sprag_host::places::Places;
 use sprag_host::walk::World;
 use sprag_host::{journal, projections, reports, review, tree};
 
-use super::super::{Cx, Outcome, show};
 use super::sentence;
+use crate::commands::{Cx, Outcome, show};
 use crate::failure::Failure;
 use crate::output;
 

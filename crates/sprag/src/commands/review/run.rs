@@ -9,7 +9,7 @@ use sprag_host::clients::{self, CLIENTS};
 use sprag_host::reports;
 use sprag_host::review::{self, Order};
 
-use super::super::{Cx, Ending, Outcome, show};
+use crate::commands::{Cx, Ending, Outcome, show};
 use crate::failure::Failure;
 use crate::output;
 

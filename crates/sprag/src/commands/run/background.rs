@@ -26,7 +26,7 @@ use crate::output;
 pub const READY: &str = "ready";
 
 /// Runs it here.
-pub fn stay(begun: Begun<'_>, manner: Manner, is_json: bool) -> super::super::Outcome {
+pub fn stay(begun: Begun<'_>, manner: Manner, is_json: bool) -> crate::commands::Outcome {
     let ground = begun.ground.clone();
     let held: RefCell<Option<TargetHeld>> = RefCell::default();
     let watch = |record: &Recorded, run: &Run, changes: &[Change]| {
@@ -65,7 +65,7 @@ pub fn start(ground: &Ground, slots: u16) -> Result<(), Failure> {
 }
 
 /// Waits until nothing more happens by itself, and tells what happens meanwhile.
-pub fn wait(ground: &Ground, is_json: bool) -> super::super::Outcome {
+pub fn wait(ground: &Ground, is_json: bool) -> crate::commands::Outcome {
     let mut shown = std::collections::BTreeMap::new();
     let mut rest = None;
     match client::connect(&ground.run, Role::User) {

@@ -1,16 +1,16 @@
 //! How a run stands when nothing more happens by itself, for people: what came of it, who waits for whom, and what
 //! helps.
 
+use sprag_base::text::{one_line, shell_word};
 use sprag_core::plan::asked::asked;
 use sprag_core::plan::run::Run;
 use sprag_core::plan::stage::Stage;
-use sprag_core::text::{one_line, shell_word};
 use sprag_host::daemon::begin::{self, Cannot};
 use sprag_host::daemon::jobs::Ground;
 use sprag_host::daemon::log;
 use sprag_host::daemon::runner::Rest;
 
-use super::super::{Ending, Outcome, land};
+use crate::commands::{Ending, Outcome, land};
 use crate::failure::Failure;
 use crate::output;
 

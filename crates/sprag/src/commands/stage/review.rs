@@ -2,18 +2,18 @@
 
 use std::path::Path;
 
+use sprag_base::text::{one_line, shell_word};
 use sprag_core::plan::asked::{Look, asked};
 use sprag_core::plan::exit;
 use sprag_core::plan::run::Standing;
 use sprag_core::plan::said::Name;
 use sprag_core::plan::stage::{Stage, StageId};
-use sprag_core::text::{one_line, shell_word};
 use sprag_host::daemon::jobs::{site_of, worktree_of};
 use sprag_host::daemon::{active, begin, ends, reign};
 use sprag_host::supervise::site::Probe;
 
-use super::super::note::known;
-use super::super::{Cx, Ending, Outcome};
+use crate::commands::note::known;
+use crate::commands::{Cx, Ending, Outcome};
 use crate::failure::Failure;
 use crate::output;
 

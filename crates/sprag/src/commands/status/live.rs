@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
+use sprag_base::time::Timestamp;
 use sprag_core::plan::view::Board;
-use sprag_core::time::Timestamp;
 use sprag_host::daemon::follow::Follow;
 use sprag_host::daemon::view;
 use sprag_host::daemon::watch::{Heard, Watch};
@@ -14,7 +14,7 @@ use sprag_host::{env, exec};
 use sprag_ui::live::{Bell, Left, Looked, live};
 use sprag_ui::screen::Colours;
 
-use super::super::{Cx, Ending, Outcome, shown};
+use crate::commands::{Cx, Ending, Outcome, shown};
 use crate::failure::Failure;
 
 /// The kernel tells of changes; this long it is waited for each time.

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
+use sprag_base::text::one_line;
 use sprag_core::plan::view::words::elapsed;
 use sprag_core::plan::view::{Agent, Line, State, View};
-use sprag_core::text::one_line;
 
-use super::super::land;
-use super::super::shown::nobody;
 use super::{Beside, Reasons};
+use crate::commands::land;
+use crate::commands::shown::nobody;
 use crate::output;
 
 /// Stages that one sentence names.

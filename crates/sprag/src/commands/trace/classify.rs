@@ -9,7 +9,7 @@ use sprag_host::git::{self, Range, Versions};
 use sprag_host::trace::judge::{Around, is_document};
 use sprag_syntax::{Budget, Change, File, Judgement, Verdict, classify};
 
-use super::super::{Cx, Outcome, show};
+use crate::commands::{Cx, Outcome, show};
 use crate::failure::Failure;
 use crate::output;
 

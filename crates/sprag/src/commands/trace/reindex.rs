@@ -2,15 +2,16 @@
 
 use serde_json::json;
 
-use sprag_core::event::{Event, Input, SessionId};
-use sprag_core::log::{By, Record};
-use sprag_core::text::Text;
+use sprag_base::ids::SessionId;
+use sprag_base::record::{By, Record};
+use sprag_base::text::Text;
+use sprag_core::event::{Event, Input};
 use sprag_core::trace::FINAL;
 use sprag_core::trace::open::Open;
 use sprag_host::disk::RealDisk;
 use sprag_host::places::Places;
 use sprag_host::trace::anchor::{Known, renew};
-use sprag_host::{learnings, projections, records, reports, trace};
+use sprag_host::{learnings, projections, records, trace};
 
 use crate::commands::{Cx, Outcome, show};
 use crate::failure::Failure;
@@ -28,9 +29,9 @@ pub fn run(args: &Args, cx: &Cx) -> Outcome {
     let world = cx.world()?;
     let store = world.store();
     projections::refresh::<Open>(&store, &RealDisk)?;
-    let input = Input::new(cx.now, SessionId::new(reports::CLIENT), Event::Tick);
+    let input = Input::new(cx.now, SessionId::new(sprag_core::view::REPORTER), Event::Tick);
     let found = trace::commits(&world, &input).map(|changed| changed.traces).unwrap_or_default();
-    let by = By { client: Text::from(reports::CLIENT), agent: None, role: None };
+    let by = By { client: Text::from(sprag_core::view::REPORTER), agent: None, role: None };
     let records: Vec<_> = found
         .iter()
         .map(|(kind, trace)| records::record(kind, cx.now, None, Some(by.clone()), json!(trace)))
@@ -64,6 +65,6 @@ fn renewed(places: &Places, cx: &Cx) -> Result<Vec<Record>, Failure> {
         bar.set_position(at as u64);
     });
     bar.finish_and_clear();
-    let by = By { client: Text::from(reports::CLIENT), agent: None, role: None };
+    let by = By { client: Text::from(sprag_core::view::REPORTER), agent: None, role: None };
     Ok(traces.iter().map(|it| records::record(FINAL, cx.now, None, Some(by.clone()), json!(it))).collect())
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use sprag_host::trace::anchor::rewrites;
 
-use super::super::{Cx, Outcome, show};
+use crate::commands::{Cx, Outcome, show};
 use crate::failure::Failure;
 use crate::output;
 

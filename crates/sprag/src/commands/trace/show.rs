@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use sprag_core::text::shell_word;
+use sprag_base::text::shell_word;
 use sprag_core::trace::{Range, Verdict};
 use sprag_host::learnings::PREFIX;
 use sprag_host::trace::reading::{self, Found, Standing};

@@ -6,10 +6,11 @@ use std::fs;
 
 use serde_json::json;
 
-use sprag_core::log::Record;
-use sprag_core::text::Text;
-use sprag_core::time::Timestamp;
-use sprag_core::trace::{Contributor, FINAL, File, Served, Source, Stage, Sum, Trace, Verdict, Who, blocks};
+use sprag_base::record::Record;
+use sprag_base::sha256::Sum;
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+use sprag_core::trace::{Contributor, FINAL, File, Served, Source, Stage, Trace, Verdict, Who, blocks};
 use sprag_host::records;
 
 use crate::support::Sandbox;

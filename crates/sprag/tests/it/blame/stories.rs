@@ -5,9 +5,10 @@ use std::os::unix::fs::symlink;
 
 use serde_json::{Value, json};
 
-use sprag_core::text::Text;
-use sprag_core::time::Timestamp;
-use sprag_core::trace::{FINAL, File, Sum, Unit, blocks};
+use sprag_base::sha256::Sum;
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+use sprag_core::trace::{FINAL, File, Unit, blocks};
 use sprag_host::records;
 use sprag_syntax::Lang;
 

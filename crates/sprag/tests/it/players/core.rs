@@ -4,19 +4,20 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
+use sprag_base::digest::Digest;
+use sprag_base::ids::SessionId;
+use sprag_base::record::{Projection as _, Record};
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
 use sprag_core::decide;
-use sprag_core::digest::Digest;
-use sprag_core::event::{Actor, Author, Decider, Event, Input, Report, SessionId, Source, Stop, Waiting};
+use sprag_core::event::{Actor, Author, Decider, Event, Input, Report, Source, Stop, Waiting};
 use sprag_core::fact::{Changes, Conflict, Facts, Found, Needs, RoleMarks, Size};
 use sprag_core::gates::scope;
 use sprag_core::intent::{Class, Standings};
-use sprag_core::log::{Projection as _, Record};
 use sprag_core::obligation::Debts;
 use sprag_core::policy::Policy;
 use sprag_core::rules::{RuleSet, Strictness};
 use sprag_core::session::Session;
-use sprag_core::text::Text;
-use sprag_core::time::Timestamp;
 use sprag_core::tool::{Effect, Outcome, Tool, ToolCall, Whole};
 use sprag_core::verdict::Ruling;
 

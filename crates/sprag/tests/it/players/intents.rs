@@ -1,11 +1,10 @@
 //! Intents of a story: as a file for the program, as a fact for the core.
 
+use sprag_base::glob::Folding;
+use sprag_base::path::absolute;
 use sprag_core::event::{Event, Input};
 use sprag_core::gates::scope::{Kind, Policy, Wanted, wanted};
-use sprag_core::intent::{
-    Draft, Folding, Ignored, IntentSet, Intents, Origin, Reach, Read, Standings, Target,
-};
-use sprag_core::path::absolute;
+use sprag_core::intent::{Draft, Ignored, IntentSet, Intents, Origin, Reach, Read, Standings, Target};
 
 /// Each with what it owns.
 pub type Known = Vec<(String, Vec<String>)>;

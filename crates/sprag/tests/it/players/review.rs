@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use sprag_core::digest::Digest;
+use sprag_base::digest::Digest;
+use sprag_base::text::Text;
 use sprag_core::event::{Actor, Decided, Event, Report, ReviewWord, Stop};
 use sprag_core::rules::{RuleSet, Strictness};
-use sprag_core::text::Text;
 use sprag_core::tool::{ToolCall, Whole};
 use sprag_host::config::rules;
 

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
 use sprag_core::plan::record::{Effect, Ended, Outcome, Recorded, key};
 use sprag_core::plan::seen::Seen;
 use sprag_core::plan::stage::{Commit, Happened, Key, StageId, Verified};
-use sprag_core::text::Text;
-use sprag_core::time::Timestamp;
 use sprag_host::daemon::jobs::site_of;
 use sprag_host::disk::RealDisk;
 use sprag_host::supervise::site::Site;

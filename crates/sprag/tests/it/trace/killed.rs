@@ -5,7 +5,8 @@ use std::fs;
 
 use serde_json::json;
 
-use sprag_core::event::{Event, Input, Presence, SessionId, Source, Stop};
+use sprag_base::ids::SessionId;
+use sprag_core::event::{Event, Input, Presence, Source, Stop};
 use sprag_core::tool::{Effect, Outcome, Tool, ToolCall, Whole};
 use sprag_host::disk::{Disk, RealDisk};
 use sprag_host::env::Env;

@@ -2,17 +2,19 @@
 
 use serde_json::{Value, json};
 
+use sprag_base::ids::SessionId;
+use sprag_base::record::{Projection as _, Record};
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+
 use crate::decide;
-use crate::event::{Actor, Author, Decided, Event, Input, Report, ReviewWord, SessionId, Stop, Waiting};
+use crate::event::{Actor, Author, Decided, Event, Input, Report, ReviewWord, Stop, Waiting};
 use crate::fact::{Facts, Needs};
 use crate::gates::Gate as _;
 use crate::gates::review::ATTEMPT;
-use crate::log::{Projection as _, Record};
 use crate::obligation::Debts;
 use crate::rules::{Rule, RuleSet, Strictness};
 use crate::session::Session;
-use crate::text::Text;
-use crate::time::Timestamp;
 use crate::tool::{Effect, Tool, ToolCall, Whole};
 use crate::verdict::Ruling;
 

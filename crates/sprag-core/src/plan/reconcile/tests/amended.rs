@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use super::super::super::said::Said;
 use super::words::{agent, person};
 use super::*;
+use crate::plan::said::Said;
 use crate::plan::spec::Known;
 
 /// A stage that is merged once somebody has reviewed it.

@@ -1,10 +1,10 @@
 //! Words that cross what is being done: no agent outlives the word that ends it, and nothing that was begun for a state
 //! counts in another.
 
-use super::super::super::probe::Found;
-use super::super::super::said::Said;
 use super::words::person;
 use super::*;
+use crate::plan::probe::Found;
+use crate::plan::said::Said;
 
 impl Story {
     /// Up to an agent that is being started for the first time.

@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use super::super::super::said::{Said, Unmeant};
 use super::words::{agent, person};
 use super::*;
+use crate::plan::said::{Said, Unmeant};
 
 fn answer(text: &str) -> Said {
     Said::Resume { answer: Some(Text::new(text)) }

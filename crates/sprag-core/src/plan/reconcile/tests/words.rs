@@ -2,13 +2,13 @@
 
 use serde_json::json;
 
-use super::super::super::asked::asked;
-use super::super::super::record::Sought;
-use super::super::super::said::{Name, Role, Said, Speaker, Unmeant, hear};
-use super::super::super::spec::Known;
-use super::super::super::values::{Readable as _, Slug};
-use super::super::super::world::Mood;
 use super::*;
+use crate::plan::asked::asked;
+use crate::plan::record::Sought;
+use crate::plan::said::{Name, Role, Said, Speaker, Unmeant, hear};
+use crate::plan::spec::Known;
+use crate::plan::values::{Readable as _, Slug};
+use crate::plan::world::Mood;
 
 pub fn person() -> Speaker {
     Speaker::Person { name: Text::new("ada"), role: Role::User }

@@ -4,13 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
 
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
 use sprag_core::plan::exit::{By, Ended, Exit};
 use sprag_core::plan::record::{Outcome, Recorded};
 use sprag_core::plan::stage::Key;
-use sprag_core::text::Text;
-use sprag_core::time::Timestamp;
 
-use super::super::{Caps, Lease, Log, NotAppended, Offered, Queue, Seq, Tenure};
+use crate::daemon::seam::{Caps, Lease, Log, NotAppended, Offered, Queue, Seq, Tenure};
 use crate::supervise::site::{Probe, Spawn};
 use crate::supervise::watch::Watch;
 

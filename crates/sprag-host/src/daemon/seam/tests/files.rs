@@ -5,9 +5,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use super::super::{Local, Log, Queue};
 use super::conformance::{Fleet, Trouble};
 use crate::daemon::log::Files;
+use crate::daemon::seam::{Local, Log, Queue};
 use crate::disk::{self, Disk, RealDisk};
 
 pub struct Machine {

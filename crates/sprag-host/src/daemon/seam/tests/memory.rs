@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use sprag_base::time::Timestamp;
 use sprag_core::plan::exit::Exit;
 use sprag_core::plan::record::Recorded;
-use sprag_core::time::Timestamp;
 
-use super::super::{Caps, Lease, Log, NotAppended, Offered, Queue, Seq, Tenure};
 use super::conformance::{Fleet, Trouble};
+use crate::daemon::seam::{Caps, Lease, Log, NotAppended, Offered, Queue, Seq, Tenure};
 use crate::supervise::site::{Probe, Spawn};
 
 #[derive(Clone, Default)]

@@ -1,20 +1,20 @@
 //! The type of a constant of Rust. A text, a truth value and a number with a suffix have theirs wherever they stand; a
 //! bare number takes that of its place, which must then be known to be the constant's.
 
-use super::super::super::names::Seen;
-use super::super::super::scope::Use;
+use crate::check::names::Seen;
+use crate::check::scope::Use;
 use crate::tree::Id;
 
 /// Whose type a literal has.
 #[derive(Clone, Copy)]
-pub(super) enum Typed<'a> {
+pub(crate) enum Typed<'a> {
     Itself,
     /// That of its place, which must be this one.
     ByPlace(&'a str),
 }
 
 /// How a literal comes by the type that a constant is declared with, if it can have that type at all.
-pub(super) fn typed<'a>(seen: &'a Seen<'_>, of: Id, value: Id) -> Option<Typed<'a>> {
+pub(crate) fn typed<'a>(seen: &'a Seen<'_>, of: Id, value: Id) -> Option<Typed<'a>> {
     const NUMBERS: &[&str] = &[
         "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize", "f32", "f64",
     ];
@@ -41,7 +41,7 @@ pub(super) fn typed<'a>(seen: &'a Seen<'_>, of: Id, value: Id) -> Option<Typed<'
 }
 
 /// Whether a bare number has the type `of` in the place of `id`.
-pub(super) fn has_type(seen: &Seen<'_>, id: Id, of: &str) -> bool {
+pub(crate) fn has_type(seen: &Seen<'_>, id: Id, of: &str) -> bool {
     let tree = seen.tree;
     let parent = seen.parent(id);
     let is_of = |kind: Option<Id>| kind.is_some_and(|kind| tree.is_leaf(kind) && seen.text(kind) == of);

@@ -1,16 +1,16 @@
 //! What the body of a function needs to mean the same where the function is called.
 
-use super::super::super::effects::is_assigned;
-use super::super::super::names::Seen;
-use super::super::super::scope::Use;
-use super::super::is_special_place;
 use super::Shape;
+use crate::check::effects::is_assigned;
+use crate::check::inline::is_special_place;
+use crate::check::names::Seen;
+use crate::check::scope::Use;
 use crate::lang::Lang;
 use crate::symbol::QuickSet;
 use crate::tree::Id;
 
 /// What would mean something else in another function.
-pub(super) fn check_body(seen: &Seen<'_>, body: Id, owner: Option<Id>) -> Result<(), &'static str> {
+pub(crate) fn check_body(seen: &Seen<'_>, body: Id, owner: Option<Id>) -> Result<(), &'static str> {
     let tree = seen.tree;
     for id in tree.walk(body) {
         let is_bound = matches!(
@@ -99,7 +99,7 @@ pub(super) fn check_body(seen: &Seen<'_>, body: Id, owner: Option<Id>) -> Result
 }
 
 /// What the place of a call would make of a body.
-pub(super) fn check_place(seen: &Seen<'_>, call: Id, body: Id, shape: Shape) -> Result<(), &'static str> {
+pub(crate) fn check_place(seen: &Seen<'_>, call: Id, body: Id, shape: Shape) -> Result<(), &'static str> {
     const SCOPES: &[&str] = &[
         "function_definition",
         "lambda",
@@ -138,7 +138,7 @@ pub(super) fn check_place(seen: &Seen<'_>, call: Id, body: Id, shape: Shape) -> 
 }
 
 /// Names of the body must mean at the call what they mean in the function; those that are `given` take others.
-pub(super) fn check_names(seen: &Seen<'_>, call: Id, body: Id, given: &[u32]) -> Result<(), &'static str> {
+pub(crate) fn check_names(seen: &Seen<'_>, call: Id, body: Id, given: &[u32]) -> Result<(), &'static str> {
     let tree = seen.tree;
     let (mut bound, mut all) = (QuickSet::default(), QuickSet::default());
     for id in tree.walk(outermost(seen, call)).filter(|id| tree.is_leaf(*id)) {
@@ -170,7 +170,7 @@ pub(super) struct Given {
     pub local: u32,
 }
 
-pub(super) fn given(seen: &Seen<'_>, call: Id, body: Id) -> Result<Given, &'static str> {
+pub(crate) fn given(seen: &Seen<'_>, call: Id, body: Id) -> Result<Given, &'static str> {
     const NO: &str = "its value is used";
     let tree = seen.tree;
     let returns = tree.walk(body).filter(|id| tree.kind(*id) == "return_statement");

@@ -14,8 +14,8 @@ use serde_json::Value;
 
 use sprag_syntax::{Api, Budget, Change, File, Judgement, Reason, Verdict, classify};
 
-use super::super::super::{Ending, Outcome};
 use super::answer::{self, Answer};
+use crate::commands::{Ending, Outcome};
 use crate::input::{Line, next_line};
 
 /// A line may hold whole sources.

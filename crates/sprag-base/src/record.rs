@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::event::SessionId;
+use crate::ids::SessionId;
 use crate::text::Text;
 use crate::time::Timestamp;
 

@@ -149,6 +149,36 @@ fn is_invisible(c: char) -> bool {
         | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
+/// What looks like a tag of a client's own could pass for its word.
+pub fn strip_tags(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('<') {
+        let (before, from) = rest.split_at(at);
+        out.push_str(before);
+        let inside = from[1..].find(['<', '>']).filter(|end| from.as_bytes().get(end + 1) == Some(&b'>'));
+        let is_tag =
+            inside.is_some() && from[1..].starts_with(|c: char| c == '/' || c == '!' || c.is_alphabetic());
+        match (inside, is_tag) {
+            (Some(end), true) => {
+                out.push('\u{2039}');
+                out.push_str(&from[1..1 + end]);
+                out.push('\u{203a}');
+                rest = &from[end + 2..];
+            }
+            _ => {
+                out.push('<');
+                rest = &from[1..];
+            }
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+/// As long as what a starting session may be shown of the memory.
+pub type ContextNote = Text<6000>;
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,0 +1,15 @@
+//! Values that every domain shares: text, time, digests, paths, globs, records, redaction and the form
+//! of settings. This crate knows no word of a domain.
+
+pub mod base64;
+pub mod digest;
+pub mod document;
+pub mod glob;
+pub mod ids;
+pub mod path;
+pub mod record;
+pub mod redact;
+pub mod settings;
+pub mod sha256;
+pub mod text;
+pub mod time;

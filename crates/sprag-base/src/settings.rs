@@ -1,0 +1,67 @@
+//! The form of the configuration: sections, keys, and the direction in which an untrusted project may
+//! change a key.
+
+/// A name in a list of the configuration. What is built in is not copied: every hook makes the defaults.
+pub type Name = std::borrow::Cow<'static, str>;
+
+/// One section of the configuration file.
+pub struct Section {
+    pub name: &'static str,
+    /// Commented TOML that names every key once.
+    pub defaults: &'static str,
+    pub keys: &'static [Key],
+}
+
+pub struct Key {
+    pub name: &'static str,
+    pub tighten: Tighten,
+}
+
+/// What a project layer may do to a key before its user trusts it: a cloned repository must not
+/// be able to disarm whoever opens it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tighten {
+    Never,
+    Higher,
+    Lower,
+    /// A list: further items.
+    More,
+    /// Names from loose to strict.
+    Ranked(&'static [&'static str]),
+}
+
+impl Tighten {
+    pub fn sentence(self) -> String {
+        match self {
+            Tighten::Never => "only once it is trusted".to_owned(),
+            Tighten::Higher => "to a higher value".to_owned(),
+            Tighten::More => "to more than there are".to_owned(),
+            Tighten::Lower => "to a lower value".to_owned(),
+            Tighten::Ranked(names) => format!("towards `{}`", names.last().unwrap_or(&"")),
+        }
+    }
+}
+
+/// In the compiled configuration a policy that is the default takes one byte: every hook reads it.
+pub mod lean {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<P: Serialize + PartialEq + Default, S: Serializer>(
+        policy: &P,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        match serializer.is_human_readable() {
+            true => policy.serialize(serializer),
+            false => Some(policy).filter(|policy| **policy != P::default()).serialize(serializer),
+        }
+    }
+
+    pub fn deserialize<'de, P: Deserialize<'de> + Default, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<P, D::Error> {
+        match deserializer.is_human_readable() {
+            true => P::deserialize(deserializer),
+            false => Ok(Option::<P>::deserialize(deserializer)?.unwrap_or_default()),
+        }
+    }
+}
