@@ -9,7 +9,7 @@ use libfuzzer_sys::fuzz_target;
 
 use sprag_core::rules::packs::PACKS;
 use sprag_core::rules::{Ground, Pattern, Rule, RuleFile, RuleSet, Strictness, Subject, match_script};
-use sprag_core::shell::{Script, Start};
+use sprag_shell::{Script, Start};
 
 fn rules() -> &'static RuleSet {
     static RULES: OnceLock<RuleSet> = OnceLock::new();

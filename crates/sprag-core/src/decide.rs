@@ -3,6 +3,7 @@
 
 use sprag_base::digest::Digest;
 use sprag_base::text::Text;
+use sprag_shell::Script;
 
 use crate::event::{Actor, Author, Errand, Event, EventKind, Input, Stop, Waiting};
 use crate::fact::{Facts, Needs};
@@ -11,7 +12,6 @@ use crate::memory::routing::Place;
 use crate::obligation::{Cause, DEBT_OPENED, Debt, Obligation};
 use crate::policy::Policy;
 use crate::session::{About, Owed, Process, Released, Session};
-use crate::shell::Script;
 use crate::tool::{Effect as Does, Outcome, ToolCall};
 use crate::verdict::{Reason, Ruling, Verdict, Vote};
 

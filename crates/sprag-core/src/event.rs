@@ -7,11 +7,11 @@ use sprag_base::ids::SessionId;
 use sprag_base::redact;
 use sprag_base::text::{ContextNote, Text};
 use sprag_base::time::Timestamp;
+use sprag_shell::Start;
 
 use crate::intent::Class;
 use crate::memory::propose::Resolution;
 use crate::rules::Ground;
-use crate::shell::Start;
 use crate::tool::{Outcome, ToolCall};
 
 /// One event with what is known around it.

@@ -20,7 +20,6 @@ pub mod plan;
 pub mod policy;
 pub mod rules;
 pub mod session;
-pub mod shell;
 pub mod tasks;
 pub mod terminal;
 pub mod tool;

@@ -8,8 +8,7 @@ use serde_json::Value;
 
 use sprag_base::redact;
 use sprag_base::text::Text;
-
-use crate::shell::{Doubt, DoubtKind, Script, Start};
+use sprag_shell::{Doubt, DoubtKind, Script, Start};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolCall {

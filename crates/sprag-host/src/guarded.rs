@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use sprag_base::path::absolute;
 use sprag_core::event::{Event, Input};
 use sprag_core::fact::{How, Written};
-use sprag_core::shell::{Place, Word};
+use sprag_shell::{Place, Word};
 
 use crate::places::Places;
 use crate::walk::World;

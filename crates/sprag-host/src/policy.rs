@@ -5,7 +5,7 @@ use std::path::Path;
 
 use sprag_core::rules::packs::{PACKS, Pack, Switch};
 use sprag_core::rules::{BadRule, EXAMPLE_CWD, EXAMPLE_HOME, FailedExample, Rule, RuleFile, check_examples};
-use sprag_core::shell::{Script, Start};
+use sprag_shell::{Script, Start};
 
 use crate::disk::read_small;
 

@@ -15,6 +15,7 @@ use serde_json::Value;
 use sprag_base::ids::SessionId;
 use sprag_base::settings::{Key, Section, Tighten};
 use sprag_base::text::{Text, quoted};
+use sprag_shell::Script;
 
 use crate::event::{Actor, Event, Input};
 use crate::fact::{Fault, Finding, Needs};
@@ -23,7 +24,6 @@ use crate::gates::commit::strip::{Obstacle, Stripped};
 use crate::gates::{Asked, Cx, Gate};
 use crate::obligation::Obligation;
 use crate::session::About;
-use crate::shell::Script;
 use crate::tool::{ToolCall, Whole};
 use crate::verdict::{Reason, Rewrite, Vote};
 

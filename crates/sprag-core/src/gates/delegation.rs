@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 use sprag_base::settings::{Key, Section, Tighten};
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
+use sprag_shell::Script;
 
 use crate::event::{Actor, Event, Input};
 use crate::fact::{Needs, RoleMarks};
 use crate::gates::{Asked, Cx, Gate};
-use crate::shell::Script;
 use crate::tool::{Effect, ToolCall};
 use crate::verdict::{Reason, Vote};
 

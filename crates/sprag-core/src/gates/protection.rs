@@ -8,11 +8,11 @@ use serde_json::json;
 use sprag_base::path::{absolute, below};
 use sprag_base::settings::{Key, Section, Tighten};
 use sprag_base::text::{Text, quoted};
+use sprag_shell::{Carrier, Command, Place, Script, Word};
 
 use crate::event::{Event, EventKind, Input};
 use crate::fact::{Damage, Facts, How, Needs, Written};
 use crate::gates::{Asked, Cx, Gate, OnFault};
-use crate::shell::{Carrier, Command, Place, Script, Word};
 use crate::tool::{Effect, ToolCall, Whole};
 use crate::verdict::{Reason, Vote};
 

@@ -3,11 +3,12 @@
 
 use serde_json::Value;
 
+use sprag_shell::Script;
+
 use crate::rules::ground::Ground;
 use crate::rules::rule::{BadRule, Decision, OnDoubt, Rule};
 use crate::rules::set::{RuleSet, Said, Strictness, rule_outcome};
 use crate::rules::subject::{Outcome, Subject};
-use crate::shell::Script;
 use crate::tool::{Effect, Tool, ToolCall, Whole};
 
 /// An example that shows a rule to be wrong.
@@ -94,9 +95,10 @@ pub fn check_examples(rule: &Rule, parse: impl Fn(&str) -> Script) -> Result<Vec
 mod tests {
     use serde_json::json;
 
+    use sprag_shell::Start;
+
     use super::*;
     use crate::rules::tests::{rule, script};
-    use crate::shell::Start;
 
     #[test]
     fn a_rule_is_read_as_it_is_written_and_proved_by_its_examples() {

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::shell::Word;
+use sprag_shell::Word;
 
 /// How well a pattern fits. The order counts: the best of alternatives is `max`, the whole of
 /// parts is `min`.

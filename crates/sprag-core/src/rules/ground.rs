@@ -1,8 +1,9 @@
 //! Where a command stands: which directory an operand names, and whether losing that directory
 //! would be a disaster. Only texts are compared; links are a matter of facts.
 
+use sprag_shell::{Place, Word};
+
 use crate::rules::glob::{Fit, Glob, Letter, Sign};
-use crate::shell::{Place, Word};
 
 /// The places that paths are measured against, each absolute.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,9 +2,10 @@
 
 use proptest::prelude::*;
 
+use sprag_shell::{Script, Start};
+
 use super::tests::{ground, judge, path, rule, script};
 use super::*;
-use crate::shell::{Script, Start};
 
 proptest! {
     #[test]

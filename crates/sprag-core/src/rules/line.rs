@@ -1,10 +1,11 @@
 //! A command against the words of a pattern. Two ways of asking share one walk: a rule that
 //! forbids looks for the pattern in whatever spelling, a rule that allows must find nothing else.
 
+use sprag_shell::{Carrier, Command, Word};
+
 use crate::rules::glob::{Fit, Glob, Letter, letters};
 use crate::rules::ground::Ground;
 use crate::rules::pattern::{Class, Rest, Sense, Slot, Tokens, Trait};
-use crate::shell::{Carrier, Command, Word};
 
 /// Why it is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

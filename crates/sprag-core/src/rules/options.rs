@@ -1,9 +1,10 @@
 //! Options: where they stand, how they are spelled, and which of them a pattern asks for.
 
+use sprag_shell::Word;
+
 use crate::rules::glob::Fit;
 use crate::rules::line::{Item, Kind, Line, Look, Program, in_sense};
 use crate::rules::pattern::{Flag, FlagTest, Sense, Tokens};
-use crate::shell::Word;
 
 /// Which spellings of an option count.
 #[derive(Clone, Copy, PartialEq, Eq)]

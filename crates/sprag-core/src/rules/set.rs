@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use sprag_shell::{Carrier, Command, Host, Script};
+
 use crate::rules::glob::Fit;
 use crate::rules::ground::Ground;
 use crate::rules::line::{Line, Look, Program};
@@ -11,7 +13,6 @@ use crate::rules::pattern::{Access, PathPattern, Pattern};
 use crate::rules::rule::{BadRule, Decision, OnDoubt, Ready, Rule};
 use crate::rules::subject::{Outcome, Subject};
 use crate::rules::watch::Watch;
-use crate::shell::{Carrier, Command, Host, Script};
 
 /// What the rules say about a call.
 #[derive(Clone, Debug, PartialEq, Eq)]

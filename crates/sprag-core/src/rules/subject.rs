@@ -2,11 +2,12 @@
 
 use serde_json::Value;
 
+use sprag_shell::{Doubt, DoubtKind, PathUse, Place, Script, Word};
+
 use crate::rules::glob::{Fit, Glob, Letter};
 use crate::rules::ground::Ground;
 use crate::rules::line::{Line, Look};
 use crate::rules::pattern::{Access, Anchor, PathPattern, Pattern, Tokens, ToolPattern};
-use crate::shell::{Doubt, DoubtKind, PathUse, Place, Script, Word};
 use crate::tool::{Effect, ToolCall};
 
 /// Whether a pattern is about a call. From least to most.

@@ -3,9 +3,9 @@
 use serde_json::json;
 
 use sprag_base::text::Text;
+use sprag_shell::{Carrier, Command, Doubt, DoubtKind, Host, PathUse, Place, Script, Source, Word};
 
 use super::*;
-use crate::shell::{Carrier, Command, Doubt, DoubtKind, Host, PathUse, Place, Script, Source, Word};
 use crate::tool::{Effect, Tool, ToolCall, Whole};
 
 /// `?` is a hole, `?*` any words.

@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use sprag_shell::{Carrier, Command, DoubtKind, PathUse, Place, Script, Word};
+
 use crate::rules::glob::{Glob, Sign};
 use crate::rules::line::folded;
 use crate::rules::pattern::{Access, PathPattern, Pattern, Sense, Slot, Tokens};
 use crate::rules::rule::{Decision, OnDoubt, Ready};
-use crate::shell::{Carrier, Command, DoubtKind, PathUse, Place, Script, Word};
 use crate::tool::{Effect, ToolCall};
 
 /// Shards of rules that are about no command.
@@ -338,10 +339,11 @@ fn piece(glob: &Glob) -> Option<String> {
 mod tests {
     use serde_json::json;
 
+    use sprag_shell::Start;
+
     use super::*;
     use crate::rules::tests::rule;
     use crate::rules::{RuleSet, Strictness};
-    use crate::shell::Start;
     use crate::tool::{Tool, Whole};
 
     const TABLE: &[Tool] = &[

@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
+use sprag_shell::paths::options::{Options, anywhere, leading};
+
 use super::{Asks, HOLE, Mark, Tracker, ids_in, is_closed, rows};
-use crate::shell::options::{Options, anywhere, leading};
 
 pub const TRACKER: Tracker = Tracker {
     name: "beads",

@@ -4,8 +4,9 @@
 
 use serde_json::Value;
 
+use sprag_shell::paths::options::{Options, Split, anywhere, leading};
+
 use super::{Asks, Mark, Tracker, id_of, rows};
-use crate::shell::options::{Options, Split, anywhere, leading};
 
 pub const TRACKER: Tracker = Tracker {
     name: "github",

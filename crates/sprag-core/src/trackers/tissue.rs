@@ -3,8 +3,9 @@
 
 use serde_json::Value;
 
+use sprag_shell::paths::options::{Options, anywhere, leading};
+
 use super::{Asks, Mark, Tracker, ids_in, is_closed, rows};
-use crate::shell::options::{Options, anywhere, leading};
 
 pub const TRACKER: Tracker = Tracker {
     name: "tissue",

@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use sprag_base::record::Record;
-use sprag_core::shell::{Command, Script, Start, Word};
+use sprag_shell::{Command, Script, Start, Word};
 
 use super::ground::Ground;
 use crate::{journal, projections};

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use sprag_core::rules::packs::PACKS;
 use sprag_core::rules::{Ground, Pattern, Rule, RuleFile, RuleSet, Strictness, Subject, match_script};
-use sprag_core::shell::{Script, Start};
+use sprag_shell::{Script, Start};
 
 /// Commands of one text at most; paths and doubts come with commands.
 const COMMANDS: usize = 4096;

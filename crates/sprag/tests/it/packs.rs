@@ -9,10 +9,10 @@ use sprag_core::rules::{
     Concern, Decision, EXAMPLE_CWD, EXAMPLE_HOME, FailedExample, Ground, Rule, RuleFile, RuleSet, Strictness,
     Subject, check_examples,
 };
-use sprag_core::shell::{Script, Start};
 use sprag_core::tool::{ToolCall, Whole};
 use sprag_host::clients::claude::TOOLS;
 use sprag_host::policy::{self, Packs};
+use sprag_shell::{Script, Start};
 
 fn rules(pack: &Pack) -> Vec<Rule> {
     let file: RuleFile = toml::from_str(pack.toml).unwrap_or_else(|e| panic!("pack {}: {e}", pack.name));

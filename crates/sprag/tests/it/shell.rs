@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use sprag_core::shell::{DoubtKind, Script, Start};
+use sprag_shell::{DoubtKind, Script, Start};
 
 /// Statements to be put into each other; `%%` is where another one goes.
 const SHAPES: &[&str] = &[

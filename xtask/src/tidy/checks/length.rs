@@ -16,7 +16,7 @@ struct Long {
 }
 
 const LONG: &[Long] = &[Long {
-    path: "crates/sprag-core/src/shell/scan.rs",
+    path: "crates/sprag-shell/src/parse/scan.rs",
     reason: "one state machine over quotes, heredocs and brackets, which its parts share",
 }];
 

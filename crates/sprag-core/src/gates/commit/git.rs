@@ -2,8 +2,9 @@
 //! and what a commit would take in. A subcommand that is not known here, an alias perhaps, is none
 //! of these.
 
+use sprag_shell::{Command, Host, Place, Script, Word};
+
 use crate::gates::commit::words::{HOLE, Spec, Words};
-use crate::shell::{Command, Host, Place, Script, Word};
 
 pub const GIT: &str = "git";
 
@@ -328,8 +329,9 @@ fn pathspec(text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use sprag_shell::Start;
+
     use super::*;
-    use crate::shell::Start;
 
     fn script(text: &str) -> Script {
         Script::parse(text, &Start { cwd: Some("/w".to_owned()), home: None })

@@ -4,10 +4,11 @@
 
 use std::borrow::Cow;
 
+use sprag_shell::{Carrier, Command, DoubtKind, Host, Script, Source, Start, Word};
+
 use crate::gates::commit::attribution::{first_cut, is_trailer_option};
 use crate::gates::commit::git::{COMMIT, GIT};
 use crate::gates::commit::words::{At, HOLE, Spec, Words, text_of};
-use crate::shell::{Carrier, Command, DoubtKind, Host, Script, Source, Start, Word};
 
 /// Bounds of work: signatures of one command line, and places where each may stand.
 const CUTS: usize = 16;

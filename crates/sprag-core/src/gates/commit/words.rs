@@ -1,7 +1,7 @@
 //! The words of a command as options and operands. What is not known of a word stands in it as a
 //! character that no word can have.
 
-use crate::shell::{Command, Word};
+use sprag_shell::{Command, Word};
 
 /// Stands for what is known only at run time.
 pub const HOLE: char = '\0';

@@ -1,7 +1,8 @@
 //! What agents that work for the session's own may say through the program: they note what they find, and
 //! what is made of it is for the one who sees all of it.
 
-use crate::shell::{Script, Word};
+use sprag_shell::{Script, Word};
+
 use crate::verdict::Reason;
 
 pub(crate) fn observes(script: &Script) -> bool {

@@ -2,6 +2,8 @@
 
 use serde_json::json;
 
+use sprag_shell::{Script, Word};
+
 use crate::event::{Actor, Event, Input, ReviewWord};
 use crate::gates::review::case::{Gated, Outcome, PERMIT_SECONDS, Permit, Why};
 use crate::gates::review::policy::{Policy, Scope};
@@ -9,7 +11,6 @@ use crate::gates::review::template::{self, Values};
 use crate::gates::review::{Review, Standing, USED, begin, close, words};
 use crate::gates::{Cx, permission};
 use crate::rules::{Concern, Decision, Judged, Watch};
-use crate::shell::{Script, Word};
 use crate::tool::ToolCall;
 use crate::verdict::{Reason, Vote};
 
@@ -165,6 +166,6 @@ fn decide_in(script: &Script) -> Option<Called> {
 /// What a review is about, for a test that looks at it.
 #[cfg(test)]
 pub(crate) fn word_in(line: &str) -> Option<Option<&'static str>> {
-    let script = Script::parse(line, &crate::shell::Start::default());
+    let script = Script::parse(line, &sprag_shell::Start::default());
     decide_in(&script).map(|called| called.word.map(ReviewWord::name))
 }

@@ -1,9 +1,10 @@
 //! What git changes that is no plain path of its words. What moves whole trees authors nothing.
 
+use sprag_shell::{Command, Script};
+
 use super::patches;
 use super::targets::{Kind, Wanted, place_of, unknown};
 use crate::event::Input;
-use crate::shell::{Command, Script};
 
 pub fn wanted(command: &Command, script: &Script, input: &Input) -> Vec<Wanted> {
     let words: Vec<String> = command.argv.iter().skip(1).map(|word| word.text('…')).collect();

@@ -2,10 +2,10 @@
 //! file is that file.
 
 use sprag_base::path::absolute;
+use sprag_shell::{Command, PathUse, Place, Script, Word};
 
 use super::targets::{Kind, Wanted, place_of, unknown};
 use crate::event::Input;
-use crate::shell::{Command, PathUse, Place, Script, Word};
 
 const LINKING: &[&str] = &["ln", "gln"];
 const COPYING: &[&str] = &["cp", "gcp"];

@@ -1,8 +1,9 @@
 //! Which files a patch would change, by its own text: at hand, or in a file that is there before the call.
 
+use sprag_shell::{Command, Place, Script, Source, Word};
+
 use super::targets::{Kind, Wanted, place_of, unknown};
 use crate::event::Input;
-use crate::shell::{Command, Place, Script, Source, Word};
 
 /// How a patch is applied.
 #[derive(Clone, Debug, PartialEq, Eq)]

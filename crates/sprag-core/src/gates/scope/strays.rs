@@ -7,6 +7,7 @@ use serde_json::json;
 use sprag_base::digest::Digest;
 use sprag_base::text::{Text, quoted, shell_word};
 use sprag_base::time::Timestamp;
+use sprag_shell::{Command, Script, Word};
 
 use super::{Policy, Scope, judged};
 use crate::approval::digest_of;
@@ -14,7 +15,6 @@ use crate::event::{Event, Input};
 use crate::gates::Cx;
 use crate::intent::{self, Intent, Intents, Reach, Read};
 use crate::obligation::{DEBT_MET, Duty, Obligation};
-use crate::shell::{Command, Script, Word};
 use crate::tool::{Effect, Outcome, ToolCall};
 use crate::verdict::{Reason, Vote};
 

@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use sprag_base::path::absolute;
+use sprag_shell::{Command, PathUse, Place, Script, Source, Word};
 
 use crate::event::Input;
-use crate::shell::{Command, PathUse, Place, Script, Source, Word};
 use crate::tool::{Effect, ToolCall};
 
 /// Files of one call that are looked at.

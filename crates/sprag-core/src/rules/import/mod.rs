@@ -11,10 +11,10 @@ use serde::Serialize;
 
 use sprag_base::digest::Digest;
 use sprag_base::text::{Text, one_line};
+use sprag_shell::{Script, Start};
 
 use crate::rules::examples::{EXAMPLE_CWD, EXAMPLE_HOME, check_examples};
 use crate::rules::rule::{Decision, OnDoubt, Rule};
-use crate::shell::{Script, Start};
 
 mod command;
 mod path;

@@ -1,0 +1,449 @@
+//! Programs that run another program: one row each, saying how to step over what is theirs. What
+//! stays is the inner command; the carrier itself is only told.
+mod embedded;
+mod remote;
+mod script_files;
+mod settings;
+pub(crate) mod shells;
+mod spread;
+mod subcommands;
+mod table;
+
+use super::carriers::table::{opts, row};
+use super::eval::Walk;
+use super::expand::unknown;
+use super::paths::options::{self, Options};
+use super::{Carrier, DoubtKind};
+
+/// What became of one command line.
+pub(crate) enum Step {
+    /// It runs this; the directory is given if the carrier changes it.
+    Inner { words: Vec<String>, assigns: Vec<(String, String)>, enter: Option<String> },
+    /// All it does has been walked.
+    Done,
+    /// It is no carrier.
+    Plain,
+}
+
+impl Walk {
+    /// One carrier off the front of a command.
+    pub(super) fn unwrapped(&mut self, name: &str, words: &[String], assigns: &[(String, String)]) -> Step {
+        if let Some(step) = self.by_name(name, words, assigns) {
+            return step;
+        }
+        let Some(row) = row(name, words) else { return Step::Plain };
+        // They write a file of their own as well.
+        if matches!(name, "strace" | "ltrace" | "time" | "gtime" | "perf" | "script") {
+            self.paths(name, words, None);
+        }
+        let words = &self.spelled_out(words, &row.options);
+        let mut split = options::leading(words, 1, &row.options);
+        if !row.verbs.is_empty() {
+            let verb = split.operands;
+            let after = options::leading(words, verb + 1, &row.options);
+            split.given.extend(after.given);
+            split.operands = after.operands;
+        }
+        if split.has(row.inert) {
+            return Step::Plain;
+        }
+        let mut at = split.operands;
+        let mut inner_assigns = Vec::new();
+        if row.assigns {
+            while let Some((name, value)) = words.get(at).and_then(|word| assignment(word)) {
+                inner_assigns.push((name, value));
+                at += 1;
+            }
+        }
+        let texts: Vec<&str> = split
+            .given
+            .iter()
+            .filter(|given| row.code.contains(&given.name.as_str()))
+            .filter_map(|given| given.value.as_deref())
+            .collect();
+        let found = !texts.is_empty();
+        if found {
+            self.wrapper(words, assigns);
+            for text in texts {
+                self.shell_text(name, text, Vec::new());
+            }
+        }
+        at += row.operands;
+        // `flock file -c text`.
+        if words.get(at).is_some_and(|word| row.code.contains(&word.as_str()))
+            && let Some(text) = words.get(at + 1)
+        {
+            self.wrapper(words, assigns);
+            self.shell_text(name, text, Vec::new());
+            return Step::Done;
+        }
+        let inner = words.get(at..).unwrap_or_default();
+        // `--` between the carrier's operands and the command: `direnv exec . -- x`.
+        let inner = if at > split.operands || !row.verbs.is_empty() {
+            inner.strip_prefix(&["--".to_owned()]).unwrap_or(inner)
+        } else {
+            inner
+        };
+        // Tool and version words before the `--`: `mise exec node@20 -- x`.
+        let inner = match inner.iter().position(|word| word == "--") {
+            Some(end) if matches!(name, "mise" | "rtx" | "aws-vault" | "chamber" | "op" | "doppler") => {
+                &inner[end + 1..]
+            }
+            _ => inner,
+        };
+        if inner.is_empty() {
+            let shell = matches!(name, "sudo" | "doas") && split.has(&["-s", "-i", "--shell", "--login"])
+                || matches!(name, "unshare" | "nsenter" | "chroot" | "script" | "pkexec");
+            if shell && !found && self.is_fed() {
+                self.stdin_code(name, words, assigns, Vec::new());
+                return Step::Done;
+            }
+            return if found { Step::Done } else { Step::Plain };
+        }
+        if row.joined {
+            self.wrapper(words, assigns);
+            // Each operand of `hyperfine` is a command of its own.
+            let text = inner.join(if name == "hyperfine" { "\n" } else { " " });
+            self.shell_text(name, &text, Vec::new());
+            return Step::Done;
+        }
+        let enter = split.value(row.enter).map(str::to_owned);
+        Step::Inner { words: inner.to_vec(), assigns: inner_assigns, enter }
+    }
+
+    /// Carriers that need more than a row.
+    fn by_name(&mut self, name: &str, words: &[String], assigns: &[(String, String)]) -> Option<Step> {
+        match name {
+            "env" | "genv" => Some(self.env(words, assigns)),
+            "su" => Some(self.su(name, words, assigns)),
+            // Without `-u` it is `su`.
+            "runuser" if !words.iter().any(|word| word == "-u" || word.starts_with("--user")) => {
+                Some(self.su(name, words, assigns))
+            }
+            "eval" => Some(self.eval(words, assigns)),
+            "source" | "." => Some(self.source(words, assigns)),
+            "trap" => Some(self.trap(words, assigns)),
+            "mapfile" | "readarray" => Some(self.mapfile(words, assigns)),
+            "at" | "batch" | "crontab" => Some(self.schedule(name, words, assigns)),
+            "make" | "gmake" => Some(self.make(words, assigns)),
+            "nix" => Some(self.nix(words, assigns)),
+            "xargs" | "gxargs" => Some(self.xargs(words, assigns)),
+            "parallel" => Some(self.parallel(words, assigns)),
+            "find" | "gfind" => Some(self.find(words, assigns)),
+            "fd" | "fdfind" => Some(self.fd(words, assigns)),
+            "watch" => Some(self.watch(words, assigns)),
+            "ssh" | "mosh" | "autossh" => Some(self.ssh(name, words, assigns)),
+            "docker" | "podman" | "nerdctl" | "docker-compose" | "podman-compose" => {
+                self.container(name, words, assigns)
+            }
+            "kubectl" | "oc" | "k3s" | "microk8s" => self.pod(name, words, assigns),
+            "lxc" | "incus" | "multipass" | "limactl" | "machinectl" | "distrobox" | "distrobox-enter"
+            | "lxc-attach" | "flatpak" | "adb" | "wsl" | "heroku" | "tsh" | "pdsh" | "colima" | "gcloud" => {
+                self.machine(name, words, assigns)
+            }
+            "bwrap" => Some(bubblewrap(words)),
+            "capsh" => self.after(&["--"], &["bash"], words),
+            "start-stop-daemon" => self.started(words),
+            "lerna" | "onchange" | "reflex" | "guix" | "wait-for-it" => self.after(&["--"], &[], words),
+            "ip" => self.after(&["exec"], &[], words).map(|step| match step {
+                // `ip netns exec NAME …`.
+                Step::Inner { words, assigns, enter } if words.len() > 1 => {
+                    Step::Inner { words: words[1..].to_vec(), assigns, enter }
+                }
+                step => step,
+            }),
+            "yarn" if words.get(1).is_some_and(|word| word.starts_with("workspace")) => {
+                self.after(&["exec", "dlx"], &[], words)
+            }
+            "uv" if words.get(1).is_some_and(|word| word == "tool") => self.after(&["run"], &[], words),
+            "hatch" if words.get(1).is_some_and(|word| word == "env") => self.after(&["run"], &[], words),
+            "just" => self.after(&["-c", "--command"], &[], words),
+            "pwsh" | "powershell" | "nu" | "xonsh" | "elvish" | "cmd" => {
+                self.other_shell(name, words, assigns)
+            }
+            "sops" => self.last_as_code("exec-env", words, assigns),
+            "cargo" if words.get(1).is_some_and(|word| word == "watch") => self.cargo_watch(words, assigns),
+            "pnpm" if words.get(1).is_some_and(|word| matches!(word.as_str(), "-c" | "--shell-mode")) => {
+                self.last_as_code("exec", words, assigns)
+            }
+            "tmux" => self.tmux(words, assigns),
+            "screen" => self.screen(words, assigns),
+            // `A-B=1 x` runs nothing in most shells and `x` in some.
+            _ if words.len() > 1 && !words[0].contains('/') && any_assignment(&words[0]).is_some() => {
+                Some(Step::Inner { words: words[1..].to_vec(), assigns: Vec::new(), enter: None })
+            }
+            // Git's own programs, by the names they have in its directory.
+            _ if name.strip_prefix("git-").is_some_and(super::carriers::settings::is_git_builtin) => {
+                let verb = name.strip_prefix("git-").unwrap_or(name);
+                let mut inner = vec!["git".to_owned(), verb.to_owned()];
+                inner.extend(words[1..].iter().cloned());
+                Some(Step::Inner { words: inner, assigns: Vec::new(), enter: None })
+            }
+            "gh" if words.get(1).is_some_and(|word| word == "alias")
+                && words.get(2).is_some_and(|word| word == "set") =>
+            {
+                self.gh_alias(words);
+                None
+            }
+            _ if super::carriers::shells::is_shell(name) => Some(self.shell(name, words, assigns)),
+            _ => None,
+        }
+    }
+
+    /// `sudo --us root rm`: the start of a long option is taken for the whole of it, with its value. Another
+    /// option may begin alike, so this is in doubt.
+    fn spelled_out(&mut self, words: &[String], options: &Options) -> Vec<String> {
+        let mut words = words.to_vec();
+        let mut at = 1;
+        while let Some(word) = words.get(at).filter(|word| word.starts_with('-') && *word != "--").cloned() {
+            let whole = options.long.iter().find(|long| options::abbreviates(&word, long) && word != **long);
+            if let Some(whole) = whole {
+                self.doubt(DoubtKind::Dynamic, &word);
+                words[at] = (*whole).to_owned();
+            }
+            let taken = options::leading(&words[..words.len().min(at + 2)], at, options).operands;
+            at = taken.max(at + 1);
+        }
+        words
+    }
+
+    fn env(&mut self, words: &[String], assigns: &[(String, String)]) -> Step {
+        const OPTIONS: Options = opts("uCSPa", &["--unset", "--chdir", "--split-string", "--argv0"]);
+        let words = &self.spelled_out(words, &OPTIONS);
+        let mut split = options::leading(words, 1, &OPTIONS);
+        let mut at = split.operands;
+        let mut inner_assigns = Vec::new();
+        // A lone `-` is `-i`; some look for options behind assignments, too.
+        while let Some(word) = words.get(at) {
+            match any_assignment(word) {
+                Some(assign) => inner_assigns.push(assign),
+                None if word == "-" => {}
+                None if word.starts_with('-') && word != "--" => {
+                    let more = options::leading(words, at, &OPTIONS);
+                    split.given.extend(more.given);
+                    at = more.operands;
+                    continue;
+                }
+                None => break,
+            }
+            at += 1;
+        }
+        let mut inner: Vec<String> = Vec::new();
+        if let Some(text) = split.value(&["-S", "--split-string"]) {
+            self.wrapper(words, assigns);
+            // It splits like a shell, without substitutions.
+            let quoted = text.replace("\\_", " ").replace('`', "\\`").replace("$(", "\\$(");
+            for word in split_words(&quoted) {
+                inner.extend(self.fields(&word));
+            }
+            while let Some(assign) = inner.first().and_then(|word| any_assignment(word)) {
+                inner_assigns.push(assign);
+                inner.remove(0);
+            }
+        }
+        inner.extend(words[at..].iter().cloned());
+        if inner.is_empty() {
+            return Step::Plain;
+        }
+        let enter = split.value(&["-C", "--chdir"]).map(str::to_owned);
+        Step::Inner { words: inner, assigns: inner_assigns, enter }
+    }
+
+    fn su(&mut self, name: &str, words: &[String], assigns: &[(String, String)]) -> Step {
+        const OPTIONS: Options = opts("cgGsw", &["--command", "--group", "--shell", "--session-command"]);
+        let (split, _) = options::anywhere(words, 1, &OPTIONS);
+        match split.value(&["-c", "--command", "--session-command"]) {
+            Some(text) => {
+                self.wrapper(words, assigns);
+                let text = text.to_owned();
+                self.shell_text(name, &text, Vec::new());
+                Step::Done
+            }
+            None if self.is_fed() => {
+                self.stdin_code(name, words, assigns, Vec::new());
+                Step::Done
+            }
+            None => Step::Plain,
+        }
+    }
+
+    /// `gh alias set NAME EXPANSION`: it is used later, perhaps by this very text.
+    fn gh_alias(&mut self, words: &[String]) {
+        let (split, operands) = options::anywhere(words, 3, &opts("", &[]));
+        let Some(text) = operands.get(1).cloned() else { return };
+        match text.strip_prefix('!') {
+            Some(code) => self.shell_text("gh", code, Vec::new()),
+            None if split.has(&["-s", "--shell"]) => self.shell_text("gh", &text, Vec::new()),
+            None => self.shell_text("gh", &format!("gh {text}"), Vec::new()),
+        }
+    }
+
+    /// Whether there is something to read that this text knows of.
+    fn is_fed(&self) -> bool {
+        !matches!(self.input, super::eval::Input::Inherited)
+    }
+
+    /// `nix develop -c x`, `nix shell p -c x`; what follows `nix run p --` are arguments of `p`.
+    fn nix(&mut self, words: &[String], _assigns: &[(String, String)]) -> Step {
+        match words.iter().position(|word| matches!(word.as_str(), "-c" | "--command")) {
+            Some(at) if at + 1 < words.len() => {
+                Step::Inner { words: words[at + 1..].to_vec(), assigns: Vec::new(), enter: None }
+            }
+            _ => Step::Plain,
+        }
+    }
+
+    /// What stands behind the first of these words, with `program` in front.
+    fn after(&mut self, marks: &[&str], program: &[&str], words: &[String]) -> Option<Step> {
+        let at = words.iter().position(|word| marks.contains(&word.as_str()))?;
+        let mut inner: Vec<String> = program.iter().map(|word| (*word).to_owned()).collect();
+        inner.extend(words[at + 1..].iter().skip_while(|word| *word == "--").cloned());
+        (!inner.is_empty()).then(|| Step::Inner { words: inner, assigns: Vec::new(), enter: None })
+    }
+
+    /// A shell of another language: what is simple in it reads like ours, the rest is not known.
+    fn other_shell(&mut self, name: &str, words: &[String], assigns: &[(String, String)]) -> Option<Step> {
+        let is_code = |word: &String| {
+            matches!(
+                word.to_ascii_lowercase().as_str(),
+                "-c" | "-command" | "--commands" | "/c" | "-commandwithargs"
+            )
+        };
+        let at = words.iter().position(is_code)?;
+        let code = words.get(at + 1..).filter(|code| !code.is_empty())?.join(" ");
+        let command = self.leaf(words, assigns);
+        self.doubt_of(DoubtKind::Opaque, &format!("code for {name}"), command);
+        self.shell_text(name, &code, Vec::new());
+        Some(Step::Done)
+    }
+
+    /// The last word is shell text, if `verb` is among the words.
+    fn last_as_code(&mut self, verb: &str, words: &[String], assigns: &[(String, String)]) -> Option<Step> {
+        let at = words.iter().position(|word| word == verb)?;
+        let code = words[at + 1..].last()?.clone();
+        self.wrapper(words, assigns);
+        self.shell_text(verb, &code, Vec::new());
+        Some(Step::Done)
+    }
+
+    /// `start-stop-daemon --start --exec x -- a b`.
+    fn started(&mut self, words: &[String]) -> Option<Step> {
+        const OPTIONS: Options =
+            opts("xapnucgrkdR", &["--exec", "--startas", "--pidfile", "--user", "--chuid"]);
+        let split = options::leading(words, 1, &OPTIONS);
+        let program = split.value(&["-a", "--startas", "-x", "--exec"])?.to_owned();
+        let mut inner = vec![program];
+        inner.extend(words[split.operands..].iter().cloned());
+        Some(Step::Inner { words: inner, assigns: Vec::new(), enter: None })
+    }
+
+    /// `cargo watch -s 'x'`, `-x 'test'`, `-- x`.
+    fn cargo_watch(&mut self, words: &[String], assigns: &[(String, String)]) -> Option<Step> {
+        const OPTIONS: Options = opts("sxwidCN", &["--shell", "--exec", "--watch", "--ignore", "--delay"]);
+        let split = options::leading(words, 2, &OPTIONS);
+        let mut code: Vec<String> = Vec::new();
+        for given in &split.given {
+            let Some(value) = &given.value else { continue };
+            match given.name.as_str() {
+                "-s" | "--shell" => code.push(value.clone()),
+                "-x" | "--exec" => code.push(format!("cargo {value}")),
+                _ => {}
+            }
+        }
+        let inner = words.get(split.operands..).unwrap_or_default();
+        if code.is_empty() && inner.is_empty() {
+            return None;
+        }
+        self.wrapper(words, assigns);
+        for code in code {
+            self.shell_text("cargo", &code, Vec::new());
+        }
+        if !inner.is_empty() {
+            self.run(inner.to_vec(), Vec::new());
+        }
+        Some(Step::Done)
+    }
+
+    /// Shell text handed to another shell by `by`.
+    pub(super) fn shell_text(&mut self, by: &str, text: &str, arguments: Vec<String>) {
+        if !text.contains(|c: char| !unknown::is_hole(c) && !c.is_whitespace()) {
+            if !unknown::is_known(text) {
+                self.doubt(DoubtKind::Dynamic, &format!("code for {by} is known only at run time"));
+            }
+            return;
+        }
+        let state = self.fork();
+        self.state = state.for_child();
+        self.state.arguments = Some(arguments);
+        self.same_shell_text(text, Carrier::Shell(by.to_owned()));
+        self.state = state;
+    }
+}
+
+/// `bwrap`: options with up to three values, then the command.
+fn bubblewrap(words: &[String]) -> Step {
+    let mut at = 1;
+    while let Some(word) = words.get(at).filter(|word| word.starts_with('-')) {
+        at += match word.as_str() {
+            "--" => {
+                at += 1;
+                break;
+            }
+            "--bind" | "--bind-try" | "--dev-bind" | "--dev-bind-try" | "--ro-bind" | "--ro-bind-try"
+            | "--symlink" | "--setenv" | "--file" | "--bind-data" | "--ro-bind-data" | "--chmod" => 3,
+            "--proc" | "--dev" | "--tmpfs" | "--mqueue" | "--dir" | "--chdir" | "--unsetenv" | "--uid"
+            | "--gid" | "--hostname" | "--lock-file" | "--sync-fd" | "--seccomp" | "--args" | "--perms"
+            | "--size" | "--cap-add" | "--cap-drop" | "--remount-ro" | "--exec-label" | "--argv0" => 2,
+            _ => 1,
+        };
+    }
+    match words.get(at..).filter(|inner| !inner.is_empty()) {
+        Some(inner) => Step::Inner { words: inner.to_vec(), assigns: Vec::new(), enter: None },
+        None => Step::Plain,
+    }
+}
+
+/// `NAME=value`, as `env` takes it: any name will do.
+fn any_assignment(word: &str) -> Option<(String, String)> {
+    let (name, value) = word.split_once('=')?;
+    (!name.is_empty() && !name.starts_with('-')).then(|| (name.to_owned(), value.to_owned()))
+}
+
+/// `NAME=value`.
+pub(crate) fn assignment(word: &str) -> Option<(String, String)> {
+    let (name, value) = word.split_once('=')?;
+    let valid = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    valid.then(|| (name.to_owned(), value.to_owned()))
+}
+
+/// Raw words of a text between blanks, quotes respected.
+pub(crate) fn split_words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word = String::new();
+    let mut quote = None;
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match (quote, c) {
+            (None, c) if c.is_whitespace() => {
+                if !word.is_empty() {
+                    words.push(std::mem::take(&mut word));
+                }
+                continue;
+            }
+            (None, '\'' | '"') => quote = Some(c),
+            (Some(open), c) if c == open => quote = None,
+            (_, '\\') if quote != Some('\'') => {
+                word.push(c);
+                word.extend(chars.next());
+                continue;
+            }
+            _ => {}
+        }
+        word.push(c);
+    }
+    if !word.is_empty() {
+        words.push(word);
+    }
+    words
+}

@@ -1,0 +1,423 @@
+//! Carriers that add words of their own to the inner command: `xargs`, `parallel`, `find`, `fd`,
+//! `watch`. Literal input is bound; otherwise the added words are unknown.
+
+use super::Step;
+use crate::Carrier;
+use crate::eval::{Input, TEXT, Walk};
+use crate::expand::unknown::{self, HOLE, MANY};
+use crate::paths::options::{self, Options};
+
+/// Literal input items that are bound.
+const ITEMS: usize = 16;
+
+type Assigns = [(String, String)];
+
+impl Walk {
+    pub(super) fn xargs(&mut self, words: &[String], assigns: &Assigns) -> Step {
+        const OPTIONS: Options = Options {
+            letters: "aEdILnPsJRS",
+            long: &[
+                "--arg-file",
+                "--delimiter",
+                "--max-lines",
+                "--max-args",
+                "--max-procs",
+                "--max-chars",
+                "--process-slot-var",
+            ],
+        };
+        let split = options::leading(words, 1, &OPTIONS);
+        let inner = &words[split.operands..];
+        if inner.is_empty() {
+            return Step::Plain;
+        }
+        self.wrapper(words, assigns);
+        let items = self.items(&split);
+        let lines: Option<Vec<String>> = match &self.input {
+            Input::Text(text) if unknown::is_known(text) && text.lines().count() <= ITEMS => {
+                Some(text.lines().map(str::to_owned).collect())
+            }
+            Input::Text(_) | Input::Inherited | Input::File(_) => None,
+        };
+        let mark = split
+            .value(&["-I", "--replace", "-J"])
+            .map(str::to_owned)
+            .or_else(|| split.has(&["-i", "--replace"]).then(|| "{}".to_owned()));
+        self.input_unknown(|walk| {
+            walk.via.push(Carrier::Program("xargs".to_owned()));
+            match (mark, items) {
+                (Some(mark), Some(items)) => {
+                    for item in items {
+                        walk.run(inner.iter().map(|word| put(word, &mark, &item)).collect(), Vec::new());
+                    }
+                }
+                (Some(mark), None) => {
+                    let hole = HOLE.to_string();
+                    // A whole word from elsewhere may be an option as well.
+                    let filled = |word: &String| {
+                        if *word == mark { MANY.to_string() } else { put(word, &mark, &hole) }
+                    };
+                    walk.run(inner.iter().map(filled).collect(), Vec::new());
+                }
+                (None, Some(items)) if split.has(&["-L", "-l", "--max-lines"]) => {
+                    for line in items {
+                        let mut run = inner.to_vec();
+                        run.extend(line.split_whitespace().map(str::to_owned));
+                        walk.run(run, Vec::new());
+                    }
+                }
+                (None, items) => {
+                    // What a shell gets word by word is meant line by line: both are looked at.
+                    if is_shell_code(inner)
+                        && let Some(lines) = &lines
+                    {
+                        for line in lines {
+                            let mut run = inner.to_vec();
+                            run.push(line.clone());
+                            walk.run(run, Vec::new());
+                        }
+                    }
+                    let mut run = inner.to_vec();
+                    // With `-n 1` each item is a command of its own; together they are as telling.
+                    run.extend(items.unwrap_or_else(|| vec![MANY.to_string()]));
+                    walk.run(run, Vec::new());
+                }
+            }
+            walk.via.pop();
+        });
+        Step::Done
+    }
+
+    fn items(&self, split: &options::Split) -> Option<Vec<String>> {
+        let text = match split.value(&["-a", "--arg-file"]) {
+            Some(path) => self.file(path)?,
+            None => self.file("/dev/stdin")?,
+        };
+        if !unknown::is_known(text) {
+            return None;
+        }
+        let items: Vec<String> = if split.has(&["-0", "--null"]) {
+            text.split('\0').map(str::to_owned).collect()
+        } else if let Some(delimiter) = split.value(&["-d", "--delimiter"]) {
+            let delimiter =
+                crate::expand::escapes::decode(delimiter, crate::expand::escapes::Dialect::Format).0;
+            text.split(delimiter.as_str()).map(|item| item.trim_end_matches('\n').to_owned()).collect()
+        } else if split.has(&["-I", "-i", "--replace", "-L", "-l"]) {
+            text.lines().map(|line| line.trim_start().to_owned()).collect()
+        } else {
+            text.split_whitespace().map(|item| item.trim_matches(['\'', '"']).to_owned()).collect()
+        };
+        let items: Vec<String> = items.into_iter().filter(|item| !item.is_empty()).collect();
+        (items.len() <= ITEMS).then_some(items)
+    }
+
+    pub(super) fn parallel(&mut self, words: &[String], assigns: &Assigns) -> Step {
+        const OPTIONS: Options = Options {
+            letters: "jNnaILPSdCX",
+            long: &[
+                "--jobs",
+                "--max-args",
+                "--arg-file",
+                "--joblog",
+                "--delay",
+                "--timeout",
+                "--colsep",
+                "--results",
+                "--sshlogin",
+                "--delimiter",
+            ],
+        };
+        let split = options::leading(words, 1, &OPTIONS);
+        if split.has(&["--dry-run", "--dryrun", "--version", "--help", "--citation", "--number-of-cores"]) {
+            return Step::Plain;
+        }
+        let rest = &words[split.operands..];
+        let end = rest.iter().position(|word| word.starts_with(":::")).unwrap_or(rest.len());
+        let (command, sources) = rest.split_at(end);
+        self.wrapper(words, assigns);
+        let mut items: Vec<String> = match sources.split_first() {
+            Some((mark, items)) if mark == ":::" || mark == ":::+" => {
+                items.iter().filter(|item| !item.starts_with(":::")).take(ITEMS).cloned().collect()
+            }
+            Some(_) => vec![HOLE.to_string()],
+            None => match &self.input {
+                Input::Text(text) => text.lines().take(ITEMS).map(str::to_owned).collect(),
+                Input::Inherited | Input::File(_) => vec![HOLE.to_string()],
+            },
+        };
+        if items.is_empty() {
+            items.push(HOLE.to_string());
+        }
+        // With `--pipe` the input goes to the command itself.
+        if split.has(&["--pipe", "--pipe-part", "--spreadstdin"]) {
+            return Step::Inner { words: command.to_vec(), assigns: Vec::new(), enter: None };
+        }
+        // Several sources: the n-th word of each turn is `{n}`; the first of each tells enough.
+        let lists: Vec<&[String]> = sources.split(|word| word.starts_with(":::")).skip(1).collect();
+        let command: &[String] = &if lists.len() > 1 {
+            items.truncate(1);
+            let put_in = |word: &String| {
+                lists.iter().enumerate().fold(word.clone(), |word, (at, list)| {
+                    let item = if list.len() == 1 { list[0].clone() } else { HOLE.to_string() };
+                    put(&word, &format!("{{{}}}", at + 1), &item)
+                })
+            };
+            command.iter().map(put_in).collect::<Vec<String>>()
+        } else {
+            command.to_vec()
+        };
+        let template = command.join(" ");
+        if command.len() > 1 {
+            self.input_unknown(|walk| {
+                walk.via.push(Carrier::Program("parallel".to_owned()));
+                for item in items {
+                    let mut run: Vec<String> = command.iter().map(|word| filled(word, &item)).collect();
+                    if run == command {
+                        run.push(item);
+                    }
+                    walk.run(run, Vec::new());
+                }
+                walk.via.pop();
+            });
+            return Step::Done;
+        }
+        for item in items {
+            // Without a command the items are the commands.
+            let text = if template.is_empty() {
+                item
+            } else {
+                let text = filled(&template, &item);
+                if text == template { format!("{template} {item}") } else { text }
+            };
+            self.shell_text("parallel", &text, Vec::new());
+        }
+        Step::Done
+    }
+
+    pub(super) fn find(&mut self, words: &[String], assigns: &Assigns) -> Step {
+        let mut at = 1;
+        while let Some(word) = words.get(at).map(String::as_str) {
+            match word {
+                "-H" | "-L" | "-P" => at += 1,
+                "-D" => at += 2,
+                _ if word.starts_with("-O") => at += 1,
+                _ => break,
+            }
+        }
+        let is_expression =
+            |word: &String| word.starts_with('-') || matches!(word.as_str(), "(" | ")" | "!" | ",");
+        let end = words[at..].iter().position(is_expression).map_or(words.len(), |length| at + length);
+        let mut roots = words[at..end].to_vec();
+        if roots.len() > ITEMS {
+            roots = vec![MANY.to_string()];
+        }
+        if roots.is_empty() {
+            roots.push(".".to_owned());
+        }
+        self.leaf(words, assigns);
+        self.via.push(Carrier::Program("find".to_owned()));
+        let mut at = end;
+        while let Some(word) = words.get(at) {
+            if !self.step() {
+                break;
+            }
+            match word.as_str() {
+                "-exec" | "-execdir" | "-ok" | "-okdir" => {
+                    self.count(at - end);
+                    let Choice { narrowed, below } = chosen(&words[end..at], &roots);
+                    let length = words[at + 1..].iter().position(|word| word == ";" || word == "+");
+                    let stop = length.map_or(words.len(), |length| at + 1 + length);
+                    let inner = &words[at + 1..stop];
+                    let mut run = Vec::new();
+                    for word in inner {
+                        if word == "{}" {
+                            run.extend(below.iter().cloned());
+                        } else {
+                            run.push(put(word, "{}", below.first().map_or("", String::as_str)));
+                        }
+                    }
+                    // All files of a place deleted one by one is the place deleted.
+                    let deletes = inner
+                        .first()
+                        .is_some_and(|name| matches!(unknown::base_name(name), "rm" | "grm" | "unlink"));
+                    if deletes && !narrowed {
+                        let mut all = vec!["rm".to_owned(), "-rf".to_owned()];
+                        all.extend(roots.iter().cloned());
+                        self.input_unknown(|walk| walk.run(all, Vec::new()));
+                    }
+                    if word == "-execdir" || word == "-okdir" {
+                        let cwd = self.state.cwd.take();
+                        self.input_unknown(|walk| walk.run(run, Vec::new()));
+                        self.state.cwd = cwd;
+                    } else {
+                        self.input_unknown(|walk| walk.run(run, Vec::new()));
+                    }
+                    at = stop;
+                }
+                "-delete" => {
+                    self.count(at - end);
+                    let Choice { narrowed, below } = chosen(&words[end..at], &roots);
+                    let mut run = vec!["rm".to_owned(), if narrowed { "-f" } else { "-rf" }.to_owned()];
+                    run.extend(if narrowed { below } else { roots.clone() });
+                    self.run(run, Vec::new());
+                }
+                "-fprint" | "-fprint0" | "-fls" | "-fprintf" => {
+                    if let Some(path) = words.get(at + 1) {
+                        self.writes(path, "find");
+                    }
+                }
+                _ => {}
+            }
+            at += 1;
+        }
+        self.via.pop();
+        self.print_unknown();
+        Step::Done
+    }
+
+    pub(super) fn fd(&mut self, words: &[String], assigns: &Assigns) -> Step {
+        let option = |word: &String| {
+            let name = word.split_once('=').map_or(word.as_str(), |(name, _)| name);
+            matches!(name, "--exec" | "--exec-batch")
+                || word.starts_with('-') && !word.starts_with("--") && word.ends_with(['x', 'X'])
+        };
+        let Some(at) = words.iter().position(option) else { return Step::Plain };
+        self.leaf(&words[..at], assigns);
+        // `--exec=rm` holds the first word.
+        let attached = words[at].split_once('=').map(|(_, program)| program.to_owned());
+        let end =
+            words[at + 1..].iter().position(|word| word == ";").map_or(words.len(), |length| at + 1 + length);
+        let inner: &[String] =
+            &attached.into_iter().chain(words[at + 1..end].iter().cloned()).collect::<Vec<_>>();
+        let hole = format!("./{HOLE}");
+        let marks = ["{}", "{/}", "{//}", "{.}", "{/.}"];
+        let mut run: Vec<String> = Vec::new();
+        for word in inner {
+            run.push(marks.iter().fold(word.clone(), |word, mark| put(&word, mark, &hole)));
+        }
+        if !inner.iter().any(|word| marks.iter().any(|mark| word.contains(mark))) {
+            run.push(hole);
+        }
+        self.via.push(Carrier::Program("fd".to_owned()));
+        self.input_unknown(|walk| walk.run(run, Vec::new()));
+        self.via.pop();
+        Step::Done
+    }
+
+    pub(super) fn watch(&mut self, words: &[String], assigns: &Assigns) -> Step {
+        const OPTIONS: Options = Options { letters: "nq", long: &["--interval", "--equexit"] };
+        let split = options::leading(words, 1, &OPTIONS);
+        let inner = &words[split.operands..];
+        if inner.is_empty() {
+            return Step::Plain;
+        }
+        if split.has(&["-x", "--exec"]) {
+            return Step::Inner { words: inner.to_vec(), assigns: Vec::new(), enter: None };
+        }
+        self.wrapper(words, assigns);
+        let text = inner.join(" ");
+        self.shell_text("watch", &text, Vec::new());
+        Step::Done
+    }
+}
+
+/// A shell with `-c`, around words that are to come.
+fn is_shell_code(words: &[String]) -> bool {
+    words.first().is_some_and(|name| super::shells::is_shell(unknown::base_name(name)))
+        && words.iter().any(|word| word.starts_with('-') && !word.starts_with("--") && word.contains('c'))
+}
+
+/// `word` with `item` for each `mark`; unknown if that would be very long.
+fn put(word: &str, mark: &str, item: &str) -> String {
+    if mark.is_empty() || word.matches(mark).count().saturating_mul(item.len()) > TEXT {
+        return HOLE.to_string();
+    }
+    word.replace(mark, item)
+}
+
+/// A template of `parallel` with its item.
+fn filled(template: &str, item: &str) -> String {
+    ["{}", "{.}", "{/}", "{1}"].iter().fold(template.to_owned(), |text, mark| put(&text, mark, item))
+}
+
+/// Which files an action of `find` is for.
+struct Choice {
+    /// Most files are left out.
+    narrowed: bool,
+    /// Their paths, as far as they are known.
+    below: Vec<String>,
+}
+
+/// What the words of an expression before an action choose: those behind the last `-o` that is not
+/// closed in by parentheses.
+fn chosen(before: &[String], roots: &[String]) -> Choice {
+    let mut depth = 0_usize;
+    let mut from = before.len();
+    for word in before.iter().rev() {
+        match word.as_str() {
+            ")" => depth += 1,
+            "(" => depth = depth.saturating_sub(1),
+            "-o" | "-or" | "," if depth == 0 => break,
+            _ => {}
+        }
+        from -= 1;
+    }
+    let words = &before[from..];
+    let (mut tests, mut others) = (0, 0);
+    let mut names = Vec::new();
+    let mut whole = true;
+    for (at, word) in words.iter().enumerate() {
+        let negated = at > 0 && matches!(words[at - 1].as_str(), "!" | "-not");
+        // A name is no test, whatever it looks like.
+        let value = at > 0 && is_test(&words[at - 1]) && words[at - 1] != "-empty";
+        if matches!(word.as_str(), "-o" | "-or" | ",") && !value {
+            others += 1;
+        }
+        // `-name '*'` leaves nothing out.
+        let all = words.get(at + 1).is_some_and(|value| matches!(value.as_str(), "*" | "**"));
+        if !is_test(word) || value || negated || all {
+            continue;
+        }
+        tests += 1;
+        match words.get(at + 1) {
+            Some(name) if word == "-name" => names.push(name.clone()),
+            Some(name) if word == "-iname" => names.push(name.to_lowercase()),
+            _ => whole = others == 0 && !names.is_empty(),
+        }
+    }
+    let narrowed = tests > others;
+    let below = roots.iter().map(|root| format!("{}/{HOLE}", root.trim_end_matches('/')));
+    if narrowed && whole && !names.is_empty() && names.len() * roots.len() <= ITEMS {
+        let named =
+            |below: String| names.iter().map(move |name| format!("{below}/{name}")).collect::<Vec<_>>();
+        return Choice { narrowed, below: below.flat_map(named).collect() };
+    }
+    Choice { narrowed, below: below.collect() }
+}
+
+/// A test of `find` that leaves most files out; kinds and depths do not.
+fn is_test(word: &str) -> bool {
+    matches!(
+        word,
+        "-name"
+            | "-iname"
+            | "-path"
+            | "-ipath"
+            | "-wholename"
+            | "-regex"
+            | "-iregex"
+            | "-mtime"
+            | "-mmin"
+            | "-ctime"
+            | "-cmin"
+            | "-atime"
+            | "-amin"
+            | "-newer"
+            | "-size"
+            | "-empty"
+            | "-lname"
+            | "-inum"
+            | "-samefile"
+            | "-newermt"
+    )
+}

@@ -1,0 +1,344 @@
+//! The walk over a text: what is known at the point it has reached, and what it has found. Everything
+//! that bounds the work is counted here.
+pub(crate) mod builtins;
+pub(crate) mod output;
+mod redirect;
+mod simple_command;
+pub(crate) mod state;
+mod statements;
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use brush_parser::ast;
+
+use sprag_base::text::Text;
+
+use super::eval::state::State;
+use super::expand::unknown::{self, HOLE};
+use super::{Carrier, Command, Doubt, DoubtKind, Host, Place, Script, Start, Word, parse};
+
+pub(crate) const TEXT: usize = 64 * 1024;
+/// Texts within texts: `bash -c`, `$( )`, functions.
+pub(crate) const TEXTS: usize = 10;
+/// Nesting of statements and texts together; bounds the stack.
+pub(crate) const LEVELS: usize = 40;
+const COMMANDS: usize = 4096;
+const STEPS: usize = 65_536;
+const DOUBTS: usize = 64;
+/// A loop over more literal words than this is walked once, with its variable unknown.
+pub(crate) const TURNS: usize = 16;
+
+/// Where the input of the statement at hand comes from; texts may have holes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Input {
+    Inherited,
+    Text(String),
+    File(String),
+}
+
+/// What the statements at hand print.
+#[derive(Debug, Default)]
+pub(super) struct Output {
+    pub(super) text: String,
+    /// Something may or may not have been printed.
+    pub(super) vague: bool,
+}
+
+pub(crate) struct Walk {
+    pub(super) script: Script,
+    pub(super) state: State,
+    pub(super) input: Input,
+    outputs: Vec<Output>,
+    pub(super) via: Vec<Carrier>,
+    pub(super) host: Host,
+    pub(super) span: (usize, usize),
+    /// Bodies of the functions being called.
+    pub(super) running: Vec<Rc<ast::FunctionBody>>,
+    /// Aliases and script files being run.
+    pub(super) calls: Vec<String>,
+    /// Files this text wrote, by whole path.
+    pub(super) files: BTreeMap<String, String>,
+    /// What runs at the end of the text at hand.
+    pub(super) traps: Vec<String>,
+    /// Settings of git that this text has stored.
+    pub(super) git_settings: Vec<(String, String)>,
+    /// The text being walked, if spans point into it.
+    source: Option<Rc<Source>>,
+    pub(super) texts: usize,
+    pub(super) level: usize,
+    steps: usize,
+    /// How many branches and loops deep, since the output at hand was opened.
+    pub(super) branches: usize,
+    /// The same statement may be walked more than once.
+    pub(super) repeats: bool,
+    /// How many pipes and background jobs are around.
+    pub(super) pipes: usize,
+    /// Descriptors the shell has picked.
+    pub(super) descriptors: usize,
+}
+
+/// A text and, unless it is plain ASCII, where its characters are.
+struct Source {
+    text: String,
+    offsets: Option<Vec<usize>>,
+}
+
+impl Source {
+    fn new(text: &str) -> Source {
+        let offsets = (!text.is_ascii()).then(|| text.char_indices().map(|(at, _)| at).collect());
+        Source { text: text.to_owned(), offsets }
+    }
+
+    fn offset(&self, index: usize) -> usize {
+        match &self.offsets {
+            Some(offsets) => offsets.get(index).copied().unwrap_or(self.text.len()),
+            None => index.min(self.text.len()),
+        }
+    }
+}
+
+impl Walk {
+    pub(super) fn new(start: &Start) -> Walk {
+        Walk {
+            script: Script::default(),
+            state: State::new(start),
+            input: Input::Inherited,
+            outputs: Vec::new(),
+            via: Vec::new(),
+            host: Host::Local,
+            span: (0, 0),
+            running: Vec::new(),
+            calls: Vec::new(),
+            files: BTreeMap::new(),
+            traps: Vec::new(),
+            git_settings: Vec::new(),
+            source: None,
+            texts: 0,
+            level: 0,
+            steps: 0,
+            branches: 0,
+            repeats: false,
+            pipes: 0,
+            descriptors: 0,
+        }
+    }
+
+    pub(super) fn script(mut self, text: &str) -> Script {
+        let mut text = text;
+        if text.len() > TEXT {
+            self.doubt(DoubtKind::Limit, "text of more than 64 KiB");
+            let mut end = TEXT;
+            while !text.is_char_boundary(end) {
+                end -= 1;
+            }
+            text = &text[..end];
+        }
+        let cleaned;
+        if text.contains(|c| c == '\0' || unknown::is_hole(c)) {
+            self.doubt(DoubtKind::OddChar, "a character that no command has");
+            cleaned = unknown::without_marks(text).replace('\0', "");
+            text = &cleaned;
+        }
+        self.source = Some(Rc::new(Source::new(text)));
+        self.span = (0, text.len());
+        self.text(text);
+        self.script
+    }
+
+    /// Counts work; false when there has been enough of it.
+    pub(super) fn step(&mut self) -> bool {
+        self.steps += 1;
+        if self.steps <= STEPS {
+            return true;
+        }
+        self.doubt(DoubtKind::Limit, "too many steps");
+        false
+    }
+
+    pub(super) fn count(&mut self, steps: usize) {
+        self.steps += steps;
+    }
+
+    pub(super) fn doubt(&mut self, kind: DoubtKind, about: &str) {
+        self.doubt_of(kind, about, None);
+    }
+
+    pub(super) fn doubt_of(&mut self, kind: DoubtKind, about: &str, command: Option<usize>) {
+        let shown: String =
+            about.chars().take(130).map(|c| if unknown::is_hole(c) { '…' } else { c }).collect();
+        let doubt = Doubt { kind, about: Text::new(sprag_base::text::one_line(&shown)), command };
+        if self.script.doubts.len() < DOUBTS && !self.script.doubts.contains(&doubt) {
+            self.script.doubts.push(doubt);
+        }
+    }
+
+    /// A copy of the state, counted as the work it is.
+    pub(super) fn fork(&mut self) -> State {
+        let state = &self.state;
+        self.steps += (state.variables.len() + state.functions.len() + state.aliases.len()) / 16;
+        state.clone()
+    }
+
+    /// Adds a command and tells its place in the list.
+    pub(super) fn command(&mut self, command: Command) -> Option<usize> {
+        if self.repeats
+            && let Some(same) =
+                self.script.commands.iter().position(|known| known.span == command.span && *known == command)
+        {
+            return Some(same);
+        }
+        if self.script.commands.len() >= COMMANDS {
+            self.doubt(DoubtKind::Limit, "too many commands");
+            return None;
+        }
+        self.script.commands.push(command);
+        Some(self.script.commands.len() - 1)
+    }
+
+    /// Adds a carrier as it was written.
+    pub(super) fn wrapper(&mut self, words: &[String], assigns: &[(String, String)]) {
+        self.count_words(words);
+        if self.script.wrappers.len() < COMMANDS {
+            let wrapper = self.as_command(words, assigns);
+            if !self.repeats || !self.script.wrappers.contains(&wrapper) {
+                self.script.wrappers.push(wrapper);
+            }
+        }
+    }
+
+    /// Copies of words and input are work, too.
+    pub(super) fn count_words(&mut self, words: &[String]) {
+        let input = match &self.input {
+            Input::Text(text) => text.len(),
+            Input::Inherited | Input::File(_) => 0,
+        };
+        let bytes: usize = words.iter().map(String::len).sum();
+        self.count(words.len() / 8 + (bytes + input) / 64);
+    }
+
+    pub(super) fn as_command(&self, words: &[String], assigns: &[(String, String)]) -> Command {
+        use super::Source as In;
+        let stdin = match &self.input {
+            Input::Inherited => In::Inherited,
+            Input::Text(text) if unknown::is_known(text) => In::Text(text.clone()),
+            Input::Text(_) => In::Unknown,
+            Input::File(path) => In::File(unknown::word(path)),
+        };
+        Command {
+            argv: words.iter().map(|word| unknown::word(word)).collect(),
+            assigns: assigns.iter().map(|(name, value)| (name.clone(), unknown::word(value))).collect(),
+            stdin,
+            cwd: self.state.place(),
+            via: self.via.clone(),
+            host: self.host.clone(),
+            span: self.span,
+        }
+    }
+
+    /// What the statements at hand print goes here.
+    pub(super) fn print(&mut self, text: &str) {
+        let vague = self.branches > 0;
+        if let Some(output) = self.outputs.last_mut() {
+            output.vague |= vague;
+            if output.text.len() + text.len() <= TEXT {
+                output.text.push_str(text);
+            } else {
+                output.vague = true;
+            }
+        }
+    }
+
+    /// A program whose output nobody knows.
+    pub(super) fn print_unknown(&mut self) {
+        let mut line = String::from(HOLE);
+        line.push('\n');
+        self.print(&line);
+    }
+
+    /// What `inner` prints.
+    pub(super) fn captured(&mut self, inner: impl FnOnce(&mut Walk)) -> Output {
+        self.outputs.push(Output::default());
+        let branches = std::mem::take(&mut self.branches);
+        inner(self);
+        self.branches = branches;
+        self.outputs.pop().unwrap_or_default()
+    }
+
+    /// Walks code in a text of its own: with `carrier` around it, in a copy of the state.
+    pub(super) fn inner_text(&mut self, text: &str, carrier: Carrier) {
+        let state = self.fork();
+        self.same_shell_text(text, carrier);
+        self.state = state;
+    }
+
+    /// Walks code in the state at hand: `eval`, `source`, an alias.
+    pub(super) fn same_shell_text(&mut self, text: &str, carrier: Carrier) {
+        if text.trim().is_empty() {
+            return;
+        }
+        self.via.push(carrier);
+        let source = self.source.take();
+        self.text(text);
+        self.source = source;
+        self.via.pop();
+    }
+
+    fn text(&mut self, text: &str) {
+        self.count(text.len() / 64);
+        if self.texts >= TEXTS || self.level >= LEVELS || text.len() > TEXT || !self.step() {
+            self.doubt(DoubtKind::Limit, "code nested too deep");
+            return;
+        }
+        let reading = parse::read(text, LEVELS - self.level);
+        if let Some(kind) = reading.doubt {
+            self.doubt(kind, text);
+        }
+        self.texts += 1;
+        let waiting = self.traps.len();
+        for list in &reading.program.complete_commands {
+            self.list(list);
+        }
+        for trap in self.traps.split_off(waiting) {
+            let before = self.fork();
+            self.same_shell_text(&trap, Carrier::Trap);
+            self.state.blur(&before);
+        }
+        self.texts -= 1;
+    }
+
+    /// The command at a place of the text.
+    pub(super) fn locate(&mut self, location: Option<brush_parser::SourceSpan>) {
+        if let (Some(source), Some(at)) = (&self.source, location) {
+            self.span = (source.offset(at.start.index), source.offset(at.end.index));
+        }
+    }
+
+    /// Whether the character behind a word is one of a redirection.
+    pub(super) fn touches_redirect(&self, word: &ast::Word) -> bool {
+        match (&self.source, &word.loc) {
+            (Some(source), Some(at)) => source.text[source.offset(at.end.index)..].starts_with(['<', '>']),
+            _ => true,
+        }
+    }
+
+    /// A path as seen from here; `None` if either is not known.
+    pub(super) fn whole_path(&self, path: &str) -> Option<String> {
+        if !unknown::is_known(path) {
+            return None;
+        }
+        if let Some(descriptor) = path.strip_prefix("/proc/self/fd/") {
+            return Some(format!("/dev/fd/{descriptor}"));
+        }
+        super::eval::state::join(self.state.cwd.as_deref(), path)
+    }
+
+    pub(super) fn place(&self) -> Place {
+        self.state.place()
+    }
+}
+
+/// A word for a list of path uses.
+pub(crate) fn path_word(path: &str) -> Word {
+    unknown::word(path)
+}

@@ -1,0 +1,465 @@
+//! One simple command: its words expanded, its carriers taken off one by one, and what stays added
+//! to the script.
+
+use brush_parser::ast::{self, CommandPrefixOrSuffixItem as Item};
+
+use super::state::Variable;
+use super::{Input, TEXT, Walk, builtins};
+use crate::carriers::Step;
+use crate::expand::unknown::{self, HOLE};
+use crate::{Carrier, DoubtKind};
+
+/// Carriers around one command.
+const LAYERS: usize = 32;
+/// Calls within calls, each of which takes stack.
+const LEVELS: usize = 60;
+
+impl Walk {
+    pub(super) fn simple(&mut self, simple: &ast::SimpleCommand) {
+        let mut words = Vec::new();
+        let mut redirects = Vec::new();
+        let mut sinks = Vec::new();
+        if let Some(name) = &simple.word_or_name {
+            let (mut fields, globs) = self.fields_and_globs(&name.value);
+            if globs
+                && let Some(first) = fields.first_mut()
+                && !matches!(first.as_str(), "[" | "[[")
+            {
+                *first = unglobbed(first);
+            }
+            // A program whose name is worked out is told as such: nobody has read that name.
+            if name.value.contains("$(") || name.value.contains('`') {
+                self.wrapper(std::slice::from_ref(&name.value), &[]);
+            }
+            words.extend(fields);
+        }
+        let declares = words.first().is_some_and(|word| builtins::declares(word));
+        let suffix = simple.suffix.iter().flat_map(|suffix| &suffix.0);
+        let mut declared = Vec::new();
+        let mut named =
+            simple.word_or_name.as_ref().filter(|word| is_descriptor(word) && self.touches_redirect(word));
+        for item in suffix {
+            match item {
+                Item::IoRedirect(redirect) => {
+                    // `{name}>file` in front of a redirection is a descriptor, not a word.
+                    if let Some(name) = named.take() {
+                        words.pop();
+                        self.named_descriptor(name.value.trim_matches(['{', '}']), redirect);
+                    } else {
+                        redirects.push(redirect);
+                    }
+                }
+                Item::Word(word) => {
+                    named = Some(word).filter(|word| is_descriptor(word) && self.touches_redirect(word));
+                    words.extend(self.fields(&word.value));
+                }
+                Item::AssignmentWord(assignment, word) => {
+                    named = None;
+                    if declares {
+                        // All words are worked out before any of them is set.
+                        let (name, variable) = self.assigned(assignment);
+                        words.push(format!("{name}={}", variable.values.first().map_or("", String::as_str)));
+                        declared.push((name, variable));
+                    } else {
+                        words.extend(self.fields(&word.value));
+                    }
+                }
+                Item::ProcessSubstitution(kind, inner) => {
+                    named = None;
+                    words.push(self.process(kind, &inner.list, &mut sinks));
+                }
+            }
+        }
+        self.state.variables.extend(declared);
+        let mut assigns = Vec::new();
+        for item in simple.prefix.iter().flat_map(|prefix| &prefix.0) {
+            match item {
+                Item::IoRedirect(redirect) => redirects.push(redirect),
+                Item::AssignmentWord(assignment, _) => assigns.push(self.assigned(assignment)),
+                Item::Word(_) | Item::ProcessSubstitution(..) => {}
+            }
+        }
+        if words.is_empty() {
+            for (name, variable) in assigns {
+                let exported = self.state.variables.get(&name).is_some_and(|variable| variable.exported);
+                self.state.variables.insert(name, Variable { exported, ..variable });
+            }
+            // `$(< file)` prints the file; other redirections only open theirs.
+            self.with_redirects(&redirects, |walk| {
+                if let Input::Text(text) = &walk.input {
+                    let text = text.clone();
+                    walk.print(&text);
+                } else if matches!(walk.input, Input::File(_)) {
+                    walk.print_unknown();
+                }
+            });
+            return;
+        }
+        let outer: Vec<(String, Option<Variable>)> =
+            assigns.iter().map(|(name, _)| (name.clone(), self.state.variables.get(name).cloned())).collect();
+        let mut shown = Vec::new();
+        for (name, variable) in assigns {
+            shown.push((name.clone(), variable.values.first().cloned().unwrap_or_default()));
+            self.state.variables.insert(name, Variable { exported: true, ..variable });
+        }
+        if words.len() == 1 && words[0] == "exec" {
+            self.redirect_for_good(&redirects);
+            self.run(words, shown);
+        } else {
+            self.with_redirects(&redirects, |walk| walk.run(words, shown));
+        }
+        for (name, variable) in outer {
+            match variable {
+                Some(variable) => self.state.variables.insert(name, variable),
+                None => self.state.variables.remove(&name),
+            };
+        }
+        for (path, list) in sinks {
+            let text = self.files.get(&path).cloned().unwrap_or_else(|| HOLE.to_string());
+            let input = std::mem::replace(&mut self.input, Input::Text(text));
+            self.via.push(Carrier::Substitution);
+            self.subshell(list);
+            self.via.pop();
+            self.input = input;
+        }
+    }
+
+    /// `<(…)` and `>(…)` as a word.
+    fn process<'a>(
+        &mut self,
+        kind: &ast::ProcessSubstitutionKind,
+        list: &'a ast::CompoundList,
+        sinks: &mut Vec<(String, &'a ast::CompoundList)>,
+    ) -> String {
+        match kind {
+            ast::ProcessSubstitutionKind::Read => {
+                let input = self.input.clone();
+                let output = self.captured(|walk| {
+                    walk.via.push(Carrier::Substitution);
+                    walk.subshell(list);
+                    walk.via.pop();
+                });
+                self.input = input;
+                self.pipe_path(output.text)
+            }
+            ast::ProcessSubstitutionKind::Write => {
+                let path = self.pipe_path(HOLE.to_string());
+                // What is written there goes on to another program.
+                self.writes(&path, ">(");
+                sinks.push((path.clone(), list));
+                path
+            }
+        }
+    }
+
+    fn assigned(&mut self, assignment: &ast::Assignment) -> (String, Variable) {
+        let (name, index) = match &assignment.name {
+            ast::AssignmentName::VariableName(name) => (name.clone(), None),
+            ast::AssignmentName::ArrayElementName(name, index) => {
+                self.computed(index);
+                (name.clone(), Some(index))
+            }
+        };
+        let old = self.state.variables.get(&name).cloned();
+        let mut variable = match &assignment.value {
+            ast::AssignmentValue::Scalar(word) => {
+                let value = self.single(&word.value);
+                Variable { values: vec![value], array: false, exported: false }
+            }
+            ast::AssignmentValue::Array(elements) => {
+                let mut values = Vec::new();
+                for (key, word) in elements {
+                    if let Some(key) = key {
+                        self.reach(&key.value);
+                    }
+                    values.extend(self.fields(&word.value));
+                }
+                Variable { values, array: true, exported: false }
+            }
+        };
+        let set = variable.values.first().filter(|_| !variable.array).cloned();
+        if let Some(index) = index {
+            let value = variable.values.pop().unwrap_or_default();
+            let mut values = old.map(|old| old.values).unwrap_or_default();
+            match index.parse::<usize>() {
+                Ok(at) if at < values.len() => values[at] = value,
+                Ok(at) if at == values.len() => values.push(value),
+                _ => values = vec![unknown::MANY.to_string()],
+            }
+            variable = Variable { values, array: true, exported: false };
+        } else if assignment.append {
+            match old {
+                Some(mut old) if variable.array || old.array => {
+                    old.values.append(&mut variable.values);
+                    variable = Variable { array: true, ..old };
+                }
+                Some(old) => {
+                    let before = old.values.first().map_or("", String::as_str);
+                    let value = format!("{before}{}", variable.values.concat());
+                    variable = Variable { values: vec![value], ..old };
+                }
+                None if !variable.array => variable.values.insert(0, HOLE.to_string()),
+                None => {}
+            }
+            if !variable.array {
+                variable.values = vec![variable.values.concat()];
+            }
+        }
+        if let ast::AssignmentValue::Array(elements) = &assignment.value
+            && matches!(name.as_str(), "BASH_ALIASES" | "BASH_CMDS")
+        {
+            for (key, word) in elements {
+                if let Some(key) = key {
+                    let value = self.single(&word.value);
+                    self.shell_variable(&name, Some(&key.value), &value);
+                }
+            }
+        }
+        if let Some(value) = set.filter(|_| !variable.values.is_empty()) {
+            self.shell_variable(&name, index.map(String::as_str), &value);
+        }
+        // A value that doubles with each line must end somewhere.
+        if variable.values.iter().map(String::len).sum::<usize>() > TEXT {
+            self.doubt(DoubtKind::Limit, &format!("{name} of more than 64 KiB"));
+            variable.values = vec![HOLE.to_string()];
+        }
+        (name, variable)
+    }
+
+    /// Runs a command whose words are known as far as they can be.
+    pub(crate) fn run(&mut self, words: Vec<String>, assigns: Vec<(String, String)>) {
+        if self.level >= LEVELS {
+            self.doubt(DoubtKind::Limit, "carriers nested too deep");
+            return;
+        }
+        self.level += 1;
+        let via = self.via.len();
+        let mut entered = None;
+        self.peel(words, assigns, &mut entered);
+        if let Some(cwd) = entered {
+            self.state.cwd = cwd;
+        }
+        self.via.truncate(via);
+        self.level -= 1;
+    }
+
+    fn peel(
+        &mut self,
+        mut words: Vec<String>,
+        mut assigns: Vec<(String, String)>,
+        entered: &mut Option<Option<String>>,
+    ) {
+        for layer in 0..LAYERS {
+            if !self.step() {
+                return;
+            }
+            // Behind a carrier a pattern has become a name as well: `sudo /bin/r?`.
+            if let Some(first) = words.first_mut()
+                && first.contains(['*', '?', '['])
+                && !matches!(first.as_str(), "[" | "[[")
+            {
+                *first = unglobbed(first);
+            }
+            let Some(first) = words.first() else { return };
+            let name = program_name(first);
+            if !unknown::is_known(first) && (name == *first || !unknown::is_known(&name)) {
+                let command = self.leaf(&words, &assigns);
+                let about = words.join(" ");
+                self.doubt_of(DoubtKind::Dynamic, &about, command);
+                self.print_unknown();
+                return;
+            }
+            if first.contains(unknown::is_odd) {
+                let command = self.leaf(&words, &assigns);
+                let about = words.join(" ");
+                self.doubt_of(DoubtKind::OddChar, &about, command);
+                return;
+            }
+            if layer == 0 && self.named(&words, &assigns) {
+                return;
+            }
+            match self.unwrapped(&name, &words, &assigns) {
+                Step::Done => {
+                    self.configured(&name, &assigns);
+                    return;
+                }
+                Step::Plain => {
+                    self.configured(&name, &assigns);
+                    self.program(&name, words, &assigns);
+                    return;
+                }
+                Step::Inner { words: inner, assigns: more, enter } => {
+                    self.wrapper(&words, &assigns);
+                    self.via.push(Carrier::Program(name));
+                    assigns.extend(more);
+                    if let Some(to) = enter {
+                        entered.get_or_insert_with(|| self.state.cwd.clone());
+                        let previous = self.state.previous.clone();
+                        self.state.enter(&to);
+                        self.state.previous = previous;
+                    }
+                    words = inner;
+                }
+            }
+        }
+        self.doubt(DoubtKind::Limit, "too many carriers around one command");
+    }
+
+    /// A function or an alias of that name; true if the call has been walked. The name may be a
+    /// program as well, so the command itself is told, too.
+    fn named(&mut self, words: &[String], assigns: &[(String, String)]) -> bool {
+        let name = words[0].as_str();
+        if self.state.functions.contains_key(name) {
+            // A call of itself takes the machine down only if it does not wait for the inner one.
+            let own = Carrier::Function(name.to_owned());
+            let waits = self.pipes == 0 && self.via.contains(&own);
+            let via = self.via.clone();
+            if waits {
+                self.via.retain(|carrier| *carrier != own);
+            }
+            self.leaf(words, assigns);
+            self.via = via;
+            self.function(name, words[1..].to_vec());
+            return true;
+        }
+        let Some(text) = self.state.aliases.get(name).cloned() else { return false };
+        if self.calls.iter().any(|call| call == name) {
+            return false;
+        }
+        self.leaf(words, assigns);
+        self.calls.push(name.to_owned());
+        let outer = self.state.arguments.replace(words[1..].to_vec());
+        let text = format!("{text} \"$@\"");
+        self.same_shell_text(&text, Carrier::Alias(name.to_owned()));
+        self.state.arguments = outer;
+        self.calls.pop();
+        true
+    }
+
+    /// Adds a command as it stands.
+    pub(crate) fn leaf(&mut self, words: &[String], assigns: &[(String, String)]) -> Option<usize> {
+        self.count_words(words);
+        let command = self.as_command(words, assigns);
+        self.command(command)
+    }
+
+    /// A program that is no carrier.
+    fn program(&mut self, name: &str, words: Vec<String>, assigns: &[(String, String)]) {
+        let cwd = self.state.cwd.clone();
+        if self.builtin(name, &words) {
+            // A command runs where it finds itself, even if that is to move elsewhere.
+            let moved = std::mem::replace(&mut self.state.cwd, cwd);
+            self.leaf(&words, assigns);
+            self.state.cwd = moved;
+            self.output(name, &words);
+            return;
+        }
+        let mut given = words;
+        if name == "git" {
+            one_case(&mut given);
+        }
+        // What `env` sets counts like what the shell sets.
+        let set = assigns.iter().filter(|(variable, _)| name == "git" && variable.starts_with("GIT_CONFIG_"));
+        let set: Vec<&(String, String)> = set.collect();
+        let outer: Vec<Option<Variable>> =
+            set.iter().map(|(variable, _)| self.state.variables.get(variable).cloned()).collect();
+        for (variable, value) in &set {
+            self.state.set(variable, value.clone());
+        }
+        let words = match self.subcommand(name, &given) {
+            Some(short) => {
+                let moved = std::mem::replace(&mut self.state.cwd, cwd.clone());
+                self.wrapper(&given, assigns);
+                self.state.cwd = moved;
+                short
+            }
+            None => given,
+        };
+        for ((variable, _), outer) in set.into_iter().zip(outer) {
+            match outer {
+                Some(outer) => self.state.variables.insert(variable.clone(), outer),
+                None => self.state.variables.remove(variable),
+            };
+        }
+        // `uv run -` and `uv run x.py` are Python.
+        let python = name == "-" || name.ends_with(".py");
+        if python && matches!(self.via.last(), Some(Carrier::Program(by)) if by == "uv") {
+            let mut code = vec!["python".to_owned()];
+            code.extend(words.iter().cloned());
+            self.interpreted("python", &code, assigns);
+            self.state.cwd = cwd;
+            return;
+        }
+        if self.interpreted(name, &words, assigns) {
+            self.print_unknown();
+            self.state.cwd = cwd;
+            return;
+        }
+        let command = self.leaf(&words, assigns);
+        self.paths(name, &words, command);
+        self.embedded(name, &words, command);
+        if let Some(index) = command {
+            self.opaque(name, &words, index);
+        }
+        self.output(name, &words);
+        self.state.cwd = cwd;
+    }
+}
+
+/// What a shell would put in place of `*`, `?` and `[…]` is not known.
+fn unglobbed(word: &str) -> String {
+    let mut known = String::with_capacity(word.len());
+    let mut rest = word.chars();
+    while let Some(c) = rest.next() {
+        let class = c == '[' && rest.as_str().contains(']');
+        if class {
+            // `[]x]` and `[!]x]` start with a bracket that does not end them.
+            let from = rest.as_str().trim_start_matches(['!', '^']);
+            let from = from.strip_prefix(']').filter(|from| from.contains(']')).unwrap_or(from);
+            rest = from.split_once(']').map_or("", |(_, after)| after).chars();
+        }
+        known.push(if class || matches!(c, '*' | '?') { HOLE } else { c });
+    }
+    known
+}
+
+/// The name a program is known by. Some file systems do not tell `GIT` from `git`.
+fn program_name(path: &str) -> String {
+    let base = unknown::base_name(path);
+    if !base.bytes().any(|byte| byte.is_ascii_uppercase() || byte == b'.') || base == "R" {
+        return base.to_owned();
+    }
+    let lower = base.to_ascii_lowercase();
+    lower.strip_suffix(".exe").map(str::to_owned).unwrap_or(lower)
+}
+
+/// Git does not tell `core.hooksPath` from `CORE.HOOKSPATH`; rules know it by one name.
+fn one_case(words: &mut [String]) {
+    const KEYS: &[&str] = &["core.hooksPath", "core.excludesFile", "include.path"];
+    let config = words.iter().take(8).any(|word| word == "config");
+    for at in 1..words.len() {
+        let setting = words[at - 1] == "-c" || words[at - 1] == "--config-env";
+        let (before, key) = match words[at].strip_prefix("--config-env=") {
+            Some(key) => ("--config-env=", key),
+            None if config || setting => ("", words[at].as_str()),
+            None => continue,
+        };
+        for known in KEYS {
+            if let Some(start) = key.get(..known.len())
+                && start.eq_ignore_ascii_case(known)
+                && matches!(key.as_bytes().get(known.len()), None | Some(b'='))
+            {
+                words[at] = format!("{before}{known}{}", &key[known.len()..]);
+                break;
+            }
+        }
+    }
+}
+
+/// `{name}`, which in front of a redirection names a descriptor.
+fn is_descriptor(word: &ast::Word) -> bool {
+    word.value
+        .strip_prefix('{')
+        .and_then(|word| word.strip_suffix('}'))
+        .is_some_and(|name| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'))
+}

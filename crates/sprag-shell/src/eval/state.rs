@@ -1,0 +1,209 @@
+//! What a shell knows at one point of the text: variables, functions, aliases, arguments, place.
+//! A subshell and a branch work on a copy, so this is cheap to clone while it is empty, as it
+//! mostly is.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use brush_parser::ast;
+
+use crate::expand::unknown::{HOLE, MANY, NUMBER, is_number};
+use crate::{Place, Start};
+
+/// The longest path that can be used.
+const LONGEST: usize = 4096;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Variable {
+    /// One value, or the elements of an array; any of them may have holes.
+    pub(crate) values: Vec<String>,
+    pub(crate) array: bool,
+    pub(crate) exported: bool,
+}
+
+/// A function's body and the text it was read from.
+#[derive(Clone, Debug)]
+pub(crate) struct Function {
+    pub(super) body: Rc<ast::FunctionBody>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct State {
+    pub(crate) variables: BTreeMap<String, Variable>,
+    pub(crate) functions: BTreeMap<String, Function>,
+    pub(crate) aliases: BTreeMap<String, String>,
+    /// `$0`.
+    pub(crate) name: String,
+    /// `$1 $2 …`; `None` while unknown.
+    pub(crate) arguments: Option<Vec<String>>,
+    /// `None` is somewhere unknown.
+    pub(crate) cwd: Option<String>,
+    pub(super) previous: Option<String>,
+    pub(super) pushed: Vec<Option<String>>,
+    pub(crate) home: String,
+    /// Variables whose values are evaluated when they are set: `declare -i`.
+    pub(crate) integers: BTreeSet<String>,
+}
+
+impl State {
+    pub(super) fn new(start: &Start) -> State {
+        State {
+            variables: BTreeMap::new(),
+            functions: BTreeMap::new(),
+            aliases: BTreeMap::new(),
+            name: HOLE.to_string(),
+            // Only our own calls have arguments; a command line handed to a shell has none.
+            arguments: Some(Vec::new()),
+            cwd: Some(start.cwd.clone().unwrap_or_else(|| ".".to_owned())),
+            previous: None,
+            pushed: Vec::new(),
+            integers: BTreeSet::new(),
+            home: start.home.clone().unwrap_or_else(|| "~".to_owned()),
+        }
+    }
+
+    pub(super) fn place(&self) -> Place {
+        match &self.cwd {
+            Some(cwd) => Place::At(cwd.clone()),
+            None => Place::Unknown,
+        }
+    }
+
+    pub(crate) fn set(&mut self, name: &str, value: String) {
+        let variable = self.variables.entry(name.to_owned()).or_default();
+        variable.values = vec![value];
+        variable.array = false;
+    }
+
+    pub(crate) fn set_hole(&mut self, name: &str) {
+        self.set(name, HOLE.to_string());
+    }
+
+    pub(super) fn export(&mut self, name: &str) {
+        // A name that is only exported keeps its unknown value from the environment.
+        let variable = self
+            .variables
+            .entry(name.to_owned())
+            .or_insert_with(|| Variable { values: vec![HOLE.to_string()], ..Variable::default() });
+        variable.exported = true;
+    }
+
+    /// One value by name; `None` if this text has not set it, so that only the environment knows.
+    pub(crate) fn value(&self, name: &str) -> Option<&str> {
+        match self.variables.get(name) {
+            Some(variable) => Some(variable.values.first().map_or("", String::as_str)),
+            None if name == "HOME" => Some(&self.home),
+            None if name == "PWD" => self.cwd.as_deref().filter(|cwd| cwd.starts_with('/')),
+            None if name == "OLDPWD" => self.previous.as_deref().filter(|cwd| cwd.starts_with('/')),
+            None => None,
+        }
+    }
+
+    /// What a program started here finds: exported variables, no functions unless exported, which
+    /// is taken to be so.
+    pub(crate) fn for_child(&self) -> State {
+        let mut child = self.clone();
+        child.variables.retain(|_, variable| variable.exported);
+        child.aliases.clear();
+        child.pushed.clear();
+        child
+    }
+
+    /// After code that may or may not have run, or has run any number of times: what it changed is
+    /// unknown. Functions and aliases stay, because they may be there.
+    pub(crate) fn blur(&mut self, before: &State) {
+        for (name, variable) in &mut self.variables {
+            let old = before.variables.get(name);
+            if old != Some(variable) {
+                // What counts up in a loop stays a number.
+                let numbers = |variable: &Variable| {
+                    !variable.array && variable.values.iter().all(|value| is_number(value))
+                };
+                let mark = match old {
+                    _ if !numbers(variable) => HOLE,
+                    Some(old) if numbers(old) => NUMBER,
+                    Some(_) => HOLE,
+                    // A number, or what the environment has.
+                    None => MANY,
+                };
+                variable.values = vec![mark.to_string()];
+                variable.array = false;
+            }
+        }
+        for (name, variable) in &before.variables {
+            if !self.variables.contains_key(name) {
+                let lost =
+                    Variable { values: vec![HOLE.to_string()], array: false, exported: variable.exported };
+                self.variables.insert(name.clone(), lost);
+            }
+        }
+        if self.cwd != before.cwd {
+            self.cwd = None;
+        }
+        if self.arguments != before.arguments {
+            self.arguments = None;
+        }
+    }
+
+    pub(super) fn is_changed_from(&self, before: &State) -> bool {
+        self.variables != before.variables || self.cwd != before.cwd || self.arguments != before.arguments
+    }
+
+    /// `cd` to a word that may have holes.
+    pub(crate) fn enter(&mut self, to: &str) {
+        let old = self.cwd.take();
+        self.cwd = if crate::expand::unknown::is_known(to) { join(old.as_deref(), to) } else { None };
+        // No system has a longer path: where that leads is not known.
+        self.cwd.take_if(|cwd| cwd.len() > LONGEST);
+        self.previous = old;
+    }
+}
+
+/// `path` as seen from `cwd`, with `.` and `..` resolved as text.
+pub(crate) fn join(cwd: Option<&str>, path: &str) -> Option<String> {
+    let rooted = path.starts_with('/') || path == "~" || path.starts_with("~/");
+    let whole = if rooted { path.to_owned() } else { format!("{}/{path}", cwd?) };
+    let absolute = whole.starts_with('/');
+    let mut parts: Vec<&str> = Vec::new();
+    for part in whole.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => match parts.last() {
+                Some(&last) if last != ".." && last != "~" => {
+                    parts.pop();
+                }
+                None if absolute => {}
+                _ => parts.push(".."),
+            },
+            _ => parts.push(part),
+        }
+    }
+    let joined = parts.join("/");
+    Some(match (absolute, joined.is_empty()) {
+        (true, _) => format!("/{joined}"),
+        (false, true) => ".".to_owned(),
+        (false, false) => joined,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_joined_as_text() {
+        for (cwd, path, whole) in [
+            (Some("/a"), "b", Some("/a/b")),
+            (Some("/a"), "../../..", Some("/")),
+            (Some("."), "x/./y", Some("x/y")),
+            (Some("."), "..", Some("..")),
+            (Some("x"), "..", Some(".")),
+            (None, "x", None),
+            (None, "/x", Some("/x")),
+            (Some("/a"), "~/b", Some("~/b")),
+            (Some("~"), "..", Some("~/..")),
+        ] {
+            assert_eq!(join(cwd, path).as_deref(), whole, "{cwd:?} {path}");
+        }
+    }
+}

@@ -1,0 +1,360 @@
+//! `$name` and `${…}`: what is known of a variable, with the operators that change it.
+
+use super::unknown::{self, HOLE, MANY, NUMBER};
+use super::{Fields, Quoting};
+use crate::eval::Walk;
+
+/// What is known of a parameter.
+enum Found {
+    Known(String),
+    /// `"$@"`, `${a[@]}`.
+    List(Vec<String>),
+    Unset,
+    /// Only the environment knows.
+    Unknown,
+}
+
+impl Walk {
+    /// Expands the inside of `${…}`, or a bare name.
+    pub(super) fn parameter(&mut self, inner: &str, quoting: Quoting, fields: &mut Fields) {
+        if let Some(name) = inner.strip_prefix('#')
+            && !name.is_empty()
+            && is_parameter(name)
+        {
+            let length = match self.found(name) {
+                Found::Known(value) if unknown::is_known(&value) => value.chars().count().to_string(),
+                Found::List(values) => values.len().to_string(),
+                Found::Unset => "0".to_owned(),
+                Found::Known(_) | Found::Unknown => NUMBER.to_string(),
+            };
+            // A length is one word.
+            fields.value(&length, Quoting::Double);
+            return;
+        }
+        let (inner, indirect) = match inner.strip_prefix('!') {
+            Some(rest) if !rest.is_empty() => (rest, true),
+            _ => (inner, false),
+        };
+        let (name, operator) = split_name(inner);
+        if let Some((_, index)) = name.strip_suffix(']').and_then(|name| name.split_once('['))
+            && !matches!(index, "@" | "*")
+        {
+            self.computed(index);
+        }
+        let mut found = self.found(name);
+        if indirect {
+            if let Found::Known(name) = &found {
+                let name = name.clone();
+                self.reference(&name);
+            }
+            found = match found {
+                Found::Known(name) if is_parameter(&name) => self.found(&name),
+                _ => Found::Unknown,
+            };
+        }
+        if operator.is_empty() {
+            self.give(found, name, quoting, fields);
+            return;
+        }
+        self.operated(found, name, operator, quoting, fields);
+    }
+
+    fn give(&mut self, found: Found, name: &str, quoting: Quoting, fields: &mut Fields) {
+        match &found {
+            Found::Known(value) => self.count(value.len() / 64),
+            Found::List(values) => {
+                self.count(values.len() + values.iter().map(String::len).sum::<usize>() / 64)
+            }
+            Found::Unset | Found::Unknown => {}
+        }
+        match found {
+            Found::Known(value) => fields.value(&value, quoting),
+            Found::List(values) if name == "*" && quoting != Quoting::Bare => {
+                fields.value(&values.join(" "), quoting);
+            }
+            Found::List(values) => fields.words(&values, quoting),
+            Found::Unset => fields.value("", quoting),
+            Found::Unknown => {
+                let mark = if name == "@" || name.ends_with("[@]") { MANY } else { HOLE };
+                fields.words(&[mark.to_string()], quoting);
+            }
+        }
+    }
+
+    fn found(&self, name: &str) -> Found {
+        let arguments = self.state.arguments.as_ref();
+        if let Ok(number) = name.parse::<usize>() {
+            if number == 0 {
+                return Found::Known(self.state.name.clone());
+            }
+            let Some(arguments) = arguments else { return Found::Unknown };
+            // Behind unknown words nothing has a known number.
+            if arguments.iter().take(number).any(|word| word.contains(MANY)) {
+                return Found::Unknown;
+            }
+            return arguments.get(number - 1).map_or(Found::Unset, |word| Found::Known(word.clone()));
+        }
+        match name {
+            "@" | "*" => arguments.map_or(Found::Unknown, |arguments| Found::List(arguments.clone())),
+            "#" => match arguments {
+                Some(arguments) if !arguments.iter().any(|word| word.contains(MANY)) => {
+                    Found::Known(arguments.len().to_string())
+                }
+                _ => Found::Unknown,
+            },
+            // Numbers and flags of this very process.
+            "?" | "$" | "!" => Found::Known(NUMBER.to_string()),
+            "-" | "_" => Found::Known(HOLE.to_string()),
+            "IFS" if !self.state.variables.contains_key("IFS") => Found::Known(" \t\n".to_owned()),
+            _ => self.variable(name),
+        }
+    }
+
+    fn variable(&self, name: &str) -> Found {
+        let Some((name, index)) = name.strip_suffix(']').and_then(|name| name.split_once('[')) else {
+            return match self.state.value(name) {
+                Some(value) => Found::Known(value.to_owned()),
+                None => Found::Unknown,
+            };
+        };
+        let Some(variable) = self.state.variables.get(name) else { return Found::Unknown };
+        match index {
+            "@" | "*" => Found::List(variable.values.clone()),
+            _ => match index.parse::<usize>() {
+                Ok(at) => variable.values.get(at).map_or(Found::Unset, |value| Found::Known(value.clone())),
+                Err(_) => Found::Unknown,
+            },
+        }
+    }
+
+    fn operated(&mut self, found: Found, name: &str, operator: &str, quoting: Quoting, fields: &mut Fields) {
+        let (colon, rest) = match operator.strip_prefix(':') {
+            Some(rest) if rest.starts_with(['-', '=', '+', '?']) => (true, rest),
+            _ => (false, operator),
+        };
+        let mut chars = rest.chars();
+        let kind = chars.next().unwrap_or(' ');
+        let word = chars.as_str();
+        let missing = match &found {
+            Found::Unset => Some(true),
+            Found::Known(value) if colon && value.is_empty() => Some(true),
+            Found::List(values) if values.is_empty() => Some(true),
+            Found::Known(value)
+                if colon && !unknown::is_known(value) && !value.contains(|c| !unknown::is_hole(c)) =>
+            {
+                None
+            }
+            Found::Known(_) | Found::List(_) => Some(false),
+            Found::Unknown => None,
+        };
+        match kind {
+            '-' | '=' => {
+                if missing == Some(false) {
+                    // The other value is not used, but what it would run is still reached.
+                    self.reach(word);
+                    self.give(found, name, quoting, fields);
+                    return;
+                }
+                if missing == Some(true) {
+                    if kind == '=' {
+                        let value = self.in_one(word, quoting);
+                        self.state.set(name, value.clone());
+                        fields.value(&value, quoting);
+                    } else {
+                        self.pieces(word, quoting, fields);
+                    }
+                    return;
+                }
+                self.reach(word);
+                if kind == '=' {
+                    self.state.set_hole(name);
+                }
+                fields.value(HOLE.encode_utf8(&mut [0; 4]), quoting);
+            }
+            '+' => match missing {
+                Some(true) => self.reach(word),
+                Some(false) => self.pieces(word, quoting, fields),
+                None => {
+                    self.reach(word);
+                    fields.value(HOLE.encode_utf8(&mut [0; 4]), quoting);
+                }
+            },
+            '?' => {
+                self.reach(word);
+                self.give(found, name, quoting, fields);
+            }
+            _ => {
+                if kind == ':' {
+                    self.computed(word);
+                }
+                // A value shown as a prompt is expanded once more.
+                if operator == "@P" {
+                    match &found {
+                        Found::Known(value) if unknown::is_known(value) => {
+                            let value = value.clone();
+                            self.reference(&value);
+                        }
+                        Found::Unset => {}
+                        Found::Known(_) | Found::List(_) | Found::Unknown => {
+                            self.doubt(
+                                crate::DoubtKind::Dynamic,
+                                &format!("${{{name}@P}} expands its value"),
+                            );
+                        }
+                    }
+                }
+                let pattern =
+                    self.in_one(rest.trim_start_matches(['#', '%', '/', '^', ',', ':', '@']), Quoting::Bare);
+                let value = match &found {
+                    Found::Known(value) if unknown::is_known(value) && unknown::is_known(&pattern) => {
+                        changed(value, operator, &pattern)
+                    }
+                    Found::Unset => Some(String::new()),
+                    Found::Known(_) | Found::List(_) | Found::Unknown => None,
+                };
+                match (value, found) {
+                    (Some(value), _) => fields.value(&value, quoting),
+                    (None, Found::List(_)) => fields.words(&[MANY.to_string()], Quoting::Bare),
+                    (None, _) => fields.value(HOLE.encode_utf8(&mut [0; 4]), quoting),
+                }
+            }
+        }
+    }
+}
+
+fn is_parameter(name: &str) -> bool {
+    let plain = name.split('[').next().unwrap_or(name);
+    !plain.is_empty() && plain.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '@' | '*'))
+}
+
+/// The name, with an index if it has one, and the operator behind it.
+fn split_name(inner: &str) -> (&str, &str) {
+    let first = inner.chars().next().unwrap_or(' ');
+    let mut end = if first.is_ascii_alphabetic() || first == '_' {
+        inner.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(inner.len())
+    } else if first.is_ascii_digit() {
+        inner.find(|c: char| !c.is_ascii_digit()).unwrap_or(inner.len())
+    } else {
+        first.len_utf8().min(inner.len())
+    };
+    if inner[end..].starts_with('[')
+        && let Some(length) = inner[end..].find(']')
+    {
+        end += length + 1;
+    }
+    inner.split_at(end)
+}
+
+/// The value after `#`, `%`, `/`, `^`, `,` or `:offset:length`; `None` if it is not worked out.
+fn changed(value: &str, operator: &str, pattern: &str) -> Option<String> {
+    if let Some(rest) = operator.strip_prefix(':') {
+        let mut parts = rest.splitn(2, ':');
+        let offset = parts.next()?.trim().parse::<i64>().ok()?;
+        let length = parts.next().map(|length| length.trim().parse::<i64>()).transpose().ok()?;
+        let chars: Vec<char> = value.chars().collect();
+        let count = i64::try_from(chars.len()).ok()?;
+        let from = if offset < 0 { count.checked_add(offset)? } else { offset }.clamp(0, count);
+        let to = match length {
+            None => count,
+            Some(length) if length < 0 => count.checked_add(length)?,
+            Some(length) => from.checked_add(length)?,
+        };
+        let to = to.clamp(from, count);
+        return Some(chars[usize::try_from(from).ok()?..usize::try_from(to).ok()?].iter().collect());
+    }
+    let upper = |text: &str| text.to_uppercase();
+    let lower = |text: &str| text.to_lowercase();
+    let first = |change: &dyn Fn(&str) -> String| {
+        let mut chars = value.chars();
+        let head: String = chars.next().into_iter().collect();
+        format!("{}{}", change(&head), chars.as_str())
+    };
+    match operator {
+        "^^" | "@U" => return Some(upper(value)),
+        ",," | "@L" => return Some(lower(value)),
+        "^" | "@u" => return Some(first(&upper)),
+        "," => return Some(first(&lower)),
+        _ => {}
+    }
+    let ends: Vec<usize> = value.char_indices().map(|(at, _)| at).chain([value.len()]).collect();
+    if ends.len() > 256 {
+        return None;
+    }
+    if operator.starts_with('#') {
+        let longest = operator.starts_with("##");
+        let mut hits = ends.iter().filter(|end| glob(pattern, &value[..**end]));
+        let hit = if longest { hits.next_back() } else { hits.next() };
+        return Some(value[hit.copied().unwrap_or(0)..].to_owned());
+    }
+    if operator.starts_with('%') {
+        let longest = operator.starts_with("%%");
+        let mut hits = ends.iter().filter(|start| glob(pattern, &value[**start..]));
+        let hit = if longest { hits.next() } else { hits.next_back() };
+        return Some(value[..hit.copied().unwrap_or(value.len())].to_owned());
+    }
+    if let Some(rest) = operator.strip_prefix('/') {
+        let (all, rest) = rest.strip_prefix('/').map_or((false, rest), |rest| (true, rest));
+        let (find, put) = rest.split_once('/').unwrap_or((rest, ""));
+        // Only plain text on both sides; a glob here is not worked out.
+        if find.is_empty()
+            || [find, put]
+                .iter()
+                .any(|part| part.contains(['*', '?', '[', '\\', '\'', '"', '$', '`', '#', '%']))
+        {
+            return None;
+        }
+        if value.matches(find).count().saturating_mul(put.len()) > crate::eval::TEXT {
+            return None;
+        }
+        return Some(if all { value.replace(find, put) } else { value.replacen(find, put, 1) });
+    }
+    None
+}
+
+/// `*` and `?` only; anything else stands for itself.
+fn glob(pattern: &str, text: &str) -> bool {
+    let pattern: Vec<char> = pattern.chars().collect();
+    let text: Vec<char> = text.chars().collect();
+    let (mut p, mut t) = (0, 0);
+    let mut back: Option<(usize, usize)> = None;
+    while t < text.len() {
+        if pattern.get(p) == Some(&'*') {
+            back = Some((p + 1, t));
+            p += 1;
+        } else if pattern.get(p).is_some_and(|c| *c == '?' || *c == text[t]) {
+            p += 1;
+            t += 1;
+        } else if let Some((after, from)) = back {
+            p = after;
+            t = from + 1;
+            back = Some((after, from + 1));
+        } else {
+            return false;
+        }
+    }
+    pattern[p..].iter().all(|c| *c == '*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operators_change_known_values() {
+        for (value, operator, pattern, result) in [
+            ("abcdef", ":1:3", "", Some("bcd")),
+            ("abcdef", ": -2", "", Some("ef")),
+            ("gh", "^^", "", Some("GH")),
+            ("GH", ",,", "", Some("gh")),
+            ("a/b/c", "##*/", "*/", Some("c")),
+            ("a/b/c", "#*/", "*/", Some("b/c")),
+            ("a.b.c", "%.*", ".*", Some("a.b")),
+            ("a.b.c", "%%.*", ".*", Some("a")),
+            ("gXh", "/X/", "", Some("gh")),
+            ("a-a", "//a/b", "", Some("b-b")),
+            ("a-a", "/*/b", "", None),
+        ] {
+            assert_eq!(changed(value, operator, pattern).as_deref(), result, "{value} {operator}");
+        }
+    }
+}

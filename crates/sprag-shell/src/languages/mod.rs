@@ -1,0 +1,212 @@
+//! Code of other languages: which literal texts reach a call that starts a program or deletes
+//! files. A call with an unknown argument is a doubt; code without such calls runs nothing.
+mod calls;
+mod lexer;
+mod opens;
+mod sed;
+mod sinks;
+
+use super::eval::{Input, Walk};
+use super::expand::unknown;
+use super::languages::calls::Action;
+use super::languages::lexer::Language;
+use super::paths::options::{self, Options};
+use super::{Carrier, DoubtKind};
+
+fn language(name: &str) -> Option<Language> {
+    let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    Some(match plain {
+        "python" | "pypy" | "ipython" | "pythonw" => Language::Python,
+        "node" | "nodejs" | "deno" | "bun" | "tsx" | "ts-node" | "qjs" => Language::JavaScript,
+        "perl" => Language::Perl,
+        "ruby" | "jruby" | "irb" => Language::Ruby,
+        "php" => Language::Php,
+        "awk" | "gawk" | "mawk" | "nawk" => Language::Awk,
+        "lua" | "luajit" | "texlua" => Language::Lua,
+        // Near enough: the same quotes, comments and backticks.
+        "julia" | "elixir" | "iex" | "crystal" => Language::Ruby,
+        "rscript" | "R" | "littler" => Language::R,
+        _ => return None,
+    })
+}
+
+/// Where an interpreter's code comes from.
+enum Code {
+    Text(String),
+    File(String),
+    None,
+}
+
+impl Walk {
+    /// Walks an interpreter; false if it is none.
+    pub(super) fn interpreted(&mut self, name: &str, words: &[String], assigns: &[(String, String)]) -> bool {
+        let Some(language) = language(name) else { return false };
+        let code = self.code_of(language, name, words);
+        let command = self.leaf(words, assigns);
+        self.paths(name, words, command);
+        match code {
+            Code::Text(text) if !text.contains(|c: char| !unknown::is_hole(c) && !c.is_whitespace()) => {
+                if !unknown::is_known(&text) {
+                    self.doubt_of(
+                        DoubtKind::Dynamic,
+                        &format!("code for {name} is known only at run time"),
+                        command,
+                    );
+                }
+            }
+            Code::Text(text) => self.interpreter_code(name, &text),
+            Code::File(path) => match self.file(&path).map(str::to_owned) {
+                Some(text)
+                    if !unknown::is_known(&text)
+                        && !text.contains(|c: char| !unknown::is_hole(c) && !c.is_whitespace()) =>
+                {
+                    self.doubt_of(
+                        DoubtKind::Dynamic,
+                        &format!("what {name} reads is known only at run time"),
+                        command,
+                    );
+                }
+                Some(text) => self.interpreter_code(name, &text),
+                None => {
+                    self.reads(&path, name);
+                    let kind = if unknown::is_known(&path) { DoubtKind::Opaque } else { DoubtKind::Dynamic };
+                    self.doubt_of(kind, &format!("script file {path}"), command);
+                }
+            },
+            Code::None => {}
+        }
+        true
+    }
+
+    fn code_of(&self, language: Language, name: &str, words: &[String]) -> Code {
+        let table = match language {
+            Language::Python => Options { letters: "cmWX", long: &["--check-hash-based-pycs"] },
+            Language::JavaScript => {
+                Options { letters: "epr", long: &["--eval", "--print", "--require", "--import", "--loader"] }
+            }
+            Language::Perl => Options { letters: "eEIMm", long: &[] },
+            Language::Ruby => Options { letters: "eIrCE", long: &[] },
+            Language::Php => Options { letters: "rdBREFfczS", long: &["--run", "--define", "--file"] },
+            Language::Awk => Options {
+                letters: "Ffvi",
+                long: &["--field-separator", "--assign", "--file", "--source", "--include"],
+            },
+            Language::Lua => Options { letters: "el", long: &[] },
+            Language::R => Options { letters: "efg", long: &["--file", "--args"] },
+        };
+        let code_options: &[&str] = match language {
+            Language::Python => &["-c"],
+            Language::JavaScript => &["-e", "-p", "--eval", "--print"],
+            Language::Perl => &["-e", "-E"],
+            Language::Ruby | Language::Lua | Language::R => &["-e"],
+            Language::Php => &["-r", "--run", "-B", "-R", "-E"],
+            Language::Awk => &["-e", "--source"],
+        };
+        let mut split = options::leading(words, 1, &table);
+        // The code ends the options of Python: what follows is its arguments.
+        let mut operands = words.get(split.operands..).unwrap_or_default();
+        if name == "deno" || name == "bun" {
+            match operands.first().map(String::as_str) {
+                Some("eval") => {
+                    let after = options::leading(words, split.operands + 1, &table);
+                    operands = words.get(after.operands..).unwrap_or_default();
+                    return operands.first().map_or(Code::None, |text| Code::Text(text.clone()));
+                }
+                Some("run") => {
+                    split = options::leading(words, split.operands + 1, &table);
+                    operands = words.get(split.operands..).unwrap_or_default();
+                    return operands.first().map_or(Code::None, |path| Code::File(path.clone()));
+                }
+                Some(file) if !file.contains('.') => return Code::None,
+                _ => {}
+            }
+        }
+        let texts: Vec<&str> = split
+            .given
+            .iter()
+            .filter(|given| code_options.contains(&given.name.as_str()))
+            .filter_map(|given| given.value.as_deref())
+            .collect();
+        if !texts.is_empty() {
+            return Code::Text(texts.join("\n"));
+        }
+        // Its statements are operands and values of `-s`.
+        if language == Language::Python && split.value(&["-m"]) == Some("timeit") {
+            return Code::Text(operands.join("\n"));
+        }
+        if language == Language::Python && split.has(&["-m"])
+            || split.has(&["-V", "--version", "-v", "--help", "-h"]) && operands.is_empty()
+        {
+            return Code::None;
+        }
+        if language == Language::Awk {
+            return match split.value(&["-f", "--file"]) {
+                Some(path) => Code::File(path.to_owned()),
+                None => operands.first().map_or(Code::None, |text| {
+                    // What `-v` sets is a constant of the code.
+                    let set = split
+                        .given
+                        .iter()
+                        .filter(|given| matches!(given.name.as_str(), "-v" | "--assign"))
+                        .filter_map(|given| given.value.as_deref()?.split_once('='));
+                    let set: String = set
+                        .map(|(name, value)| {
+                            format!("{name} = \"{}\"\n", value.replace('\\', "\\\\").replace('"', "\\\""))
+                        })
+                        .collect();
+                    Code::Text(format!("{set}{text}"))
+                }),
+            };
+        }
+        match operands.first().map(String::as_str) {
+            None | Some("-" | "/dev/stdin") => match &self.input {
+                Input::Text(text) => Code::Text(text.clone()),
+                Input::File(path) => Code::File(path.clone()),
+                Input::Inherited => Code::None,
+            },
+            Some(path) => Code::File(path.to_owned()),
+        }
+    }
+
+    /// Walks what the code runs.
+    pub(super) fn interpreter_code(&mut self, name: &str, code: &str) {
+        let Some(language) = language(name) else { return };
+        let mut pending = vec![code.to_owned()];
+        let mut texts = 0;
+        self.via.push(Carrier::Interpreter(name.to_owned()));
+        while let Some(code) = pending.pop() {
+            texts += 1;
+            if texts > 8 || !self.step() {
+                self.doubt(DoubtKind::Limit, "code nested too deep");
+                break;
+            }
+            let (tokens, whole) = lexer::tokens(&code, language);
+            if !whole {
+                self.doubt(DoubtKind::Limit, "code of too many words");
+            }
+            for action in calls::actions(&tokens, language, &code) {
+                match action {
+                    Action::Shell(text) => {
+                        self.input_unknown(|walk| walk.shell_text(name, &text, Vec::new()))
+                    }
+                    Action::Words(words) => self.input_unknown(|walk| walk.run(words, Vec::new())),
+                    Action::Code(text) => pending.push(text),
+                    Action::Write(path) => self.writes_now(&path, name),
+                    Action::Unknown(call) => {
+                        // `system($0)` runs the lines it is given.
+                        if language == Language::Awk
+                            && let Some(text) = self.input_text()
+                        {
+                            self.input_unknown(|walk| walk.shell_text(name, &text, Vec::new()));
+                        }
+                        self.doubt(
+                            DoubtKind::Dynamic,
+                            &format!("what {call} of {name} runs is known only at run time"),
+                        );
+                    }
+                }
+            }
+        }
+        self.via.pop();
+    }
+}

@@ -1,0 +1,501 @@
+//! Paths that programs read and write, by a table of what their operands mean. Only what is plain
+//! from the words is told: a program not listed may still do either.
+pub mod options;
+mod read_only;
+mod verbs;
+
+use super::PathUse;
+use super::eval::Walk;
+use super::expand::unknown;
+use super::paths::options::Options;
+
+/// Which operands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Which {
+    None,
+    All,
+    First,
+    Last,
+    ButLast,
+    ButFirst,
+}
+
+struct Row {
+    names: &'static [&'static str],
+    options: Options,
+    reads: Which,
+    writes: Which,
+    /// Options whose value is written.
+    writes_at: &'static [&'static str],
+    /// Options whose value is read.
+    reads_at: &'static [&'static str],
+    /// Only if one of these is given are operands written.
+    only_with: &'static [&'static str],
+    /// With one of these they are only read.
+    not_with: &'static [&'static str],
+}
+
+const fn row(
+    names: &'static [&'static str],
+    reads: Which,
+    writes: Which,
+    letters: &'static str,
+    long: &'static [&'static str],
+) -> Row {
+    Row {
+        names,
+        options: Options { letters, long },
+        reads,
+        writes,
+        writes_at: &[],
+        reads_at: &[],
+        only_with: &[],
+        not_with: &[],
+    }
+}
+
+const ROWS: &[Row] = &[
+    Row {
+        writes_at: &["-t", "--target-directory"],
+        ..row(&["cp", "gcp"], Which::ButLast, Which::Last, "tS", &["--target-directory", "--suffix"])
+    },
+    // What is moved away is gone from where it was.
+    Row {
+        writes_at: &["-t", "--target-directory"],
+        ..row(&["mv", "gmv"], Which::ButLast, Which::All, "tS", &["--target-directory", "--suffix"])
+    },
+    Row {
+        writes_at: &["-t", "--target-directory"],
+        ..row(&["ln", "gln"], Which::ButLast, Which::Last, "tS", &["--target-directory", "--suffix"])
+    },
+    Row {
+        writes_at: &["-t", "--target-directory"],
+        ..row(
+            &["install"],
+            Which::ButLast,
+            Which::Last,
+            "gmotS",
+            &["--target-directory", "--mode", "--owner", "--group", "--suffix"],
+        )
+    },
+    row(
+        &["rsync"],
+        Which::ButLast,
+        Which::Last,
+        "efTM",
+        &["--exclude", "--include", "--filter", "--rsh", "--exclude-from", "--include-from"],
+    ),
+    row(&["scp"], Which::ButLast, Which::Last, "cFiJloPSX", &[]),
+    row(&["tee", "sponge"], Which::None, Which::All, "", &[]),
+    row(&["touch"], Which::None, Which::All, "drt", &["--date", "--reference"]),
+    row(&["truncate"], Which::None, Which::All, "sr", &["--size", "--reference"]),
+    row(&["rm", "unlink", "rmdir", "shred", "srm", "trash", "grm"], Which::None, Which::All, "ns", &[]),
+    row(&["mkdir", "mkfifo", "mknod"], Which::None, Which::All, "m", &["--mode"]),
+    row(
+        &["chmod", "chown", "chgrp", "chattr", "setfacl"],
+        Which::None,
+        Which::ButFirst,
+        "",
+        &["--reference"],
+    ),
+    Row {
+        writes_at: &["-d", "--directory", "-o", "--output", "-r", "--reject-file"],
+        ..row(
+            &["patch"],
+            Which::None,
+            Which::First,
+            "pdiorBFVYz",
+            &["--strip", "--directory", "--input", "--output", "--reject-file"],
+        )
+    },
+    Row { writes_at: &["-o", "--output"], ..row(&["shuf"], Which::All, Which::None, "ino", &["--output"]) },
+    row(&["uniq"], Which::First, Which::ButFirst, "fsw", &[]),
+    row(&["xxd"], Which::First, Which::ButFirst, "cgloRs", &[]),
+    Row {
+        writes_at: &["-o"],
+        ..row(&["go"], Which::None, Which::None, "", &["-o", "-tags", "-ldflags", "-gcflags", "-mod"])
+    },
+    Row {
+        writes_at: &["-out", "-keyout", "-CAserial", "-writerand"],
+        ..row(
+            &["openssl"],
+            Which::None,
+            Which::None,
+            "",
+            &["-out", "-in", "-keyout", "-key", "-days", "-subj", "-CAserial", "-writerand", "-pass", "-k"],
+        )
+    },
+    Row {
+        writes_at: &["-o", "--output"],
+        ..row(
+            &["strace", "ltrace", "time", "gtime", "perf"],
+            Which::None,
+            Which::None,
+            "aeEfonpPsu",
+            &["--output"],
+        )
+    },
+    Row {
+        writes_at: &["-O", "-B", "-T", "-I"],
+        ..row(&["script"], Which::None, Which::First, "cEIoBOTm", &["--command"])
+    },
+    Row {
+        only_with: &["-i", "--inplace", "--in-place"],
+        ..row(&["yq"], Which::ButFirst, Which::ButFirst, "", &["--arg", "--argjson", "--indent"])
+    },
+    Row {
+        only_with: &["-i", "--in-place", "-I"],
+        ..row(
+            &["sed", "gsed"],
+            Which::ButFirst,
+            Which::ButFirst,
+            "efl",
+            &["--expression", "--file", "--line-length"],
+        )
+    },
+    Row { only_with: &["-i"], ..row(&["perl", "ruby"], Which::All, Which::All, "eEIMmF", &[]) },
+    Row {
+        writes_at: &["-o", "--output"],
+        ..row(&["sort"], Which::All, Which::None, "okStT", &["--output", "--key", "--field-separator"])
+    },
+    Row {
+        writes_at: &["-o", "--output"],
+        ..row(
+            &["diff", "sdiff"],
+            Which::All,
+            Which::None,
+            "CUIFLWxXSo",
+            &["--output", "--label", "--exclude", "--exclude-from", "--width"],
+        )
+    },
+    Row {
+        writes_at: &["-o", "--output", "-c", "--cookie-jar", "-D", "--dump-header", "--output-dir"],
+        reads_at: &["-T", "--upload-file", "-K", "--config", "--cert", "--key"],
+        ..row(
+            &["curl"],
+            Which::None,
+            Which::None,
+            "AbCcDdEeFHhKmoPQrTtUuwxXYyz",
+            &[
+                "--output",
+                "--output-dir",
+                "--data",
+                "--data-raw",
+                "--data-binary",
+                "--data-urlencode",
+                "--json",
+                "--form",
+                "--header",
+                "--request",
+                "--user",
+                "--upload-file",
+                "--config",
+                "--cookie",
+                "--cookie-jar",
+                "--dump-header",
+                "--user-agent",
+                "--referer",
+                "--max-time",
+                "--connect-timeout",
+                "--retry",
+                "--proxy",
+                "--cert",
+                "--key",
+                "--cacert",
+                "--resolve",
+                "--url",
+                "--write-out",
+                "--form-string",
+                "--limit-rate",
+                "--interface",
+                "--range",
+            ],
+        )
+    },
+    Row {
+        writes_at: &[
+            "-O",
+            "--output-document",
+            "-P",
+            "--directory-prefix",
+            "-o",
+            "--output-file",
+            "-a",
+            "--append-output",
+            "--save-cookies",
+        ],
+        reads_at: &["--post-file", "--body-file", "-i", "--input-file"],
+        ..row(
+            &["wget"],
+            Which::None,
+            Which::None,
+            "OPoaUeBtTwQi",
+            &[
+                "--output-document",
+                "--directory-prefix",
+                "--output-file",
+                "--append-output",
+                "--save-cookies",
+                "--post-file",
+                "--post-data",
+                "--header",
+                "--user-agent",
+                "--input-file",
+                "--body-file",
+            ],
+        )
+    },
+    Row {
+        writes_at: &["-o", "--out", "--output"],
+        ..row(
+            &["aria2c", "axel", "fetch", "http", "https", "xh", "xhs"],
+            Which::None,
+            Which::None,
+            "oadAjnx",
+            &["--out", "--output", "--auth", "--dir"],
+        )
+    },
+    Row { writes_at: &["-d"], ..row(&["unzip"], Which::First, Which::None, "dxP", &[]) },
+    Row {
+        writes_at: &["-o", "--output"],
+        ..row(
+            &["gpg", "cc", "gcc", "clang", "g++", "rustc", "ld", "jq-out"],
+            Which::None,
+            Which::None,
+            "o",
+            &["--output"],
+        )
+    },
+    row(&["zip"], Which::ButFirst, Which::First, "bitx", &[]),
+    Row {
+        writes_at: &["-o"],
+        not_with: &["-c", "--stdout", "--to-stdout", "-t", "--test", "-l", "--list"],
+        ..row(
+            &["gzip", "gunzip", "xz", "unxz", "bzip2", "bunzip2", "zstd", "unzstd", "lz4", "brotli"],
+            Which::All,
+            Which::All,
+            "So",
+            &["--suffix"],
+        )
+    },
+    row(&["split"], Which::First, Which::ButFirst, "abCln", &[]),
+    Row {
+        writes_at: &["-f", "--prefix"],
+        ..row(&["csplit"], Which::First, Which::None, "bfn", &["--prefix"])
+    },
+    Row {
+        reads_at: &["-f", "--file", "--exclude-from"],
+        ..row(
+            &["grep", "egrep", "fgrep", "rg", "ag", "ack", "zgrep"],
+            Which::ButFirst,
+            Which::None,
+            "ABCDdefgmtT",
+            &[
+                "--exclude-from",
+                "--regexp",
+                "--file",
+                "--max-count",
+                "--glob",
+                "--type",
+                "--include",
+                "--exclude",
+                "--exclude-dir",
+                "--color",
+            ],
+        )
+    },
+    Row { writes_at: &["-o"], ..row(&["strip", "objcopy"], Which::First, Which::Last, "oOIRNKjF", &[]) },
+    row(
+        &["jq", "gojq"],
+        Which::ButFirst,
+        Which::None,
+        "",
+        &["--arg", "--argjson", "--slurpfile", "--rawfile", "--indent"],
+    ),
+    // `gawk -i inplace`.
+    Row {
+        only_with: &["-i", "--include"],
+        ..row(
+            &["awk", "gawk", "mawk", "nawk"],
+            Which::ButFirst,
+            Which::ButFirst,
+            "Ffvi",
+            &["--field-separator", "--assign", "--file", "--include"],
+        )
+    },
+    row(
+        &[
+            "cat",
+            "tac",
+            "less",
+            "more",
+            "bat",
+            "batcat",
+            "nl",
+            "od",
+            "hexdump",
+            "strings",
+            "wc",
+            "file",
+            "md5sum",
+            "sha1sum",
+            "sha256sum",
+            "sha512sum",
+            "shasum",
+            "base64",
+            "base32",
+            "cmp",
+            "comm",
+            "paste",
+            "column",
+            "fold",
+            "rev",
+            "zcat",
+            "open",
+            "xdg-open",
+            "ed",
+            "pr",
+            "expand",
+            "tsort",
+            "iconv",
+            "bzcat",
+            "xzcat",
+        ],
+        Which::All,
+        Which::None,
+        "",
+        &[],
+    ),
+    row(
+        &["vim", "vi", "view", "nvim", "nano", "emacs", "code"],
+        Which::All,
+        Which::None,
+        "cSuT",
+        &["--cmd", "--eval"],
+    ),
+    row(&["head", "tail"], Which::All, Which::None, "ncs", &["--lines", "--bytes", "--pid"]),
+    row(&["cut"], Which::All, Which::None, "bcdf", &["--delimiter", "--fields", "--characters"]),
+    row(&["ssh-add", "ssh-keygen"], Which::All, Which::None, "tfCNbPE", &[]),
+];
+
+impl Walk {
+    /// Tells the paths of a program that has just been added as `command`.
+    pub(super) fn paths(&mut self, name: &str, words: &[String], command: Option<usize>) {
+        let (reads, writes) = (self.script.reads.len(), self.script.writes.len());
+        match name {
+            "dd" => self.dd(words),
+            "tar" | "bsdtar" | "gtar" => self.tar(words),
+            "git" => self.git_paths(words),
+            "tree" => self.tree(words),
+            "unzip" | "wget" | "cpio" => self.unnamed(name, words),
+            "7z" | "7za" | "7zr" | "7zz" => self.seven_zip(words),
+            "docker" | "podman" | "nerdctl" | "kubectl" => self.container_copy(name, words),
+            "sed" | "gsed" => self.sed(words),
+            _ => self.by_row(name, words),
+        }
+        let uses = self.script.reads[reads..].iter_mut().chain(self.script.writes[writes..].iter_mut());
+        for path in uses {
+            path.command = command;
+        }
+        // A loop tells the same use again.
+        if self.repeats {
+            distinct(&mut self.script.reads, reads);
+            distinct(&mut self.script.writes, writes);
+        }
+    }
+
+    pub(super) fn by_row(&mut self, name: &str, words: &[String]) {
+        let Some(row) = ROWS.iter().find(|row| row.names.contains(&name)) else { return };
+        let (split, operands) = options::anywhere(words, 1, &row.options);
+        let targets = split.may_values(row.writes_at);
+        for path in split.may_values(row.reads_at) {
+            self.reads(&path, name);
+        }
+        // With the target as an option, all operands are sources.
+        let (reads, writes) = match row.writes {
+            Which::Last if !targets.is_empty() => (Which::All, Which::None),
+            writes => (row.reads, writes),
+        };
+        // `yq eval '.a' f` has a verb.
+        let operands = match operands.split_first() {
+            Some((verb, rest))
+                if name == "yq" && matches!(verb.as_str(), "e" | "eval" | "ea" | "eval-all") =>
+            {
+                rest.to_vec()
+            }
+            _ => operands,
+        };
+        // Data from a file: `curl -d @file`.
+        if name == "curl" {
+            for given in &split.given {
+                let sends = matches!(
+                    given.name.as_str(),
+                    "-d" | "--data"
+                        | "--data-binary"
+                        | "--data-raw"
+                        | "--data-urlencode"
+                        | "-F"
+                        | "--form"
+                        | "--json"
+                );
+                if let Some(value) = given.value.as_deref().filter(|_| sends)
+                    && let Some(path) =
+                        value.strip_prefix('@').or_else(|| value.split_once("=@").map(|(_, path)| path))
+                {
+                    self.reads(path, name);
+                }
+            }
+            if split.has(&["-O", "--remote-name"]) {
+                for operand in &operands {
+                    let file = unknown::base_name(operand).to_owned();
+                    self.write_file(&file, &unknown::HOLE.to_string(), false);
+                    self.writes(&file, name);
+                }
+            }
+        }
+        for path in targets {
+            // What comes from elsewhere may be run by the same text, unseen.
+            if matches!(name, "curl" | "wget" | "aria2c" | "axel" | "fetch" | "http" | "https" | "xh" | "xhs")
+            {
+                self.write_file(&path, &unknown::HOLE.to_string(), false);
+            }
+            self.writes(&path, name);
+        }
+        if name == "curl" {
+            for path in operands.iter().filter_map(|word| word.strip_prefix("file://")) {
+                self.reads(path, name);
+            }
+        }
+        for path in chosen(&operands, reads) {
+            self.reads(path, name);
+        }
+        if (row.only_with.is_empty() || split.may_have(row.only_with)) && !split.has(row.not_with) {
+            for path in chosen(&operands, writes) {
+                self.writes(path, name);
+            }
+        }
+    }
+}
+
+/// Drops uses from `from` on that are told already.
+fn distinct(uses: &mut Vec<PathUse>, from: usize) {
+    let mut at = from;
+    while at < uses.len() {
+        if uses[..at].contains(&uses[at]) {
+            uses.remove(at);
+        } else {
+            at += 1;
+        }
+    }
+}
+
+fn chosen(operands: &[String], which: Which) -> &[String] {
+    match which {
+        Which::None => &[],
+        Which::All => operands,
+        Which::First => operands.get(..1).unwrap_or_default(),
+        Which::Last => operands.last().map_or(&[], std::slice::from_ref),
+        Which::ButLast => operands.split_last().map_or(&[], |(_, rest)| rest),
+        Which::ButFirst => operands.get(1..).unwrap_or_default(),
+    }
+}

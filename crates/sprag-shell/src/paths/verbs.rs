@@ -1,0 +1,229 @@
+//! Paths of programs that no row tells: what their words mean depends on a verb, or follows rules of
+//! their own.
+
+use super::options::{self, Options};
+use crate::eval::Walk;
+use crate::expand::unknown;
+
+/// What is written, not what is looked for: `-b` and `-s` take no value here.
+const OUTPUT: Options = Options { letters: "o", long: &["--output", "--output-directory"] };
+
+impl Walk {
+    pub(super) fn dd(&mut self, words: &[String]) {
+        for word in &words[1..] {
+            if let Some(path) = word.strip_prefix("of=") {
+                self.writes(path, "dd");
+            } else if let Some(path) = word.strip_prefix("if=") {
+                self.reads(path, "dd");
+            }
+        }
+    }
+
+    pub(super) fn tar(&mut self, words: &[String]) {
+        const OPTIONS: Options = Options {
+            letters: "fCTXbgIKNV",
+            long: &[
+                "--file",
+                "--directory",
+                "--files-from",
+                "--exclude",
+                "--exclude-from",
+                "--strip-components",
+                "--transform",
+                "--listed-incremental",
+                "--index-file",
+            ],
+        };
+        // The old style leaves out the dash: `tar xzf a.tar`.
+        let mut dashed = words.to_vec();
+        if let Some(first) = dashed.get_mut(1)
+            && !first.starts_with('-')
+            && unknown::is_known(first)
+        {
+            first.insert(0, '-');
+        }
+        let (split, operands) = options::anywhere(&dashed, 1, &OPTIONS);
+        let archives = split.may_values(&["-f", "--file"]);
+        for path in split.may_values(&["-g", "--listed-incremental", "--index-file"]) {
+            self.writes(&path, "tar");
+        }
+        if split.may_have(&["-x", "--extract", "--get"]) {
+            let mut places = split.may_values(&["-C", "--directory", "--one-top-level"]);
+            if places.is_empty() {
+                places.push(".".to_owned());
+            }
+            for place in places {
+                self.writes(&place, "tar");
+            }
+            for archive in archives {
+                self.reads(&archive, "tar");
+            }
+        } else if split.may_have(&["-c", "--create", "-r", "-u", "--append", "--update"]) {
+            for archive in archives {
+                self.writes(&archive, "tar");
+            }
+            for path in operands {
+                self.reads(&path, "tar");
+            }
+        }
+    }
+
+    /// What is written though nobody names it.
+    pub(super) fn unnamed(&mut self, name: &str, words: &[String]) {
+        match name {
+            "unzip" => self.unzip(words),
+            "wget" => self.wget(words),
+            _ => self.cpio(words),
+        }
+        self.by_row(name, words);
+    }
+
+    /// Without a place of its own it unpacks where it is.
+    fn unzip(&mut self, words: &[String]) {
+        const OPTIONS: Options = Options { letters: "dxP", long: &[] };
+        let (split, operands) = options::anywhere(words, 1, &OPTIONS);
+        let looks = ["-l", "-t", "-v", "-p", "-c", "-z", "-Z"];
+        if !operands.is_empty() && !split.may_have(&["-d"]) && !split.has(&looks) {
+            self.writes(".", "unzip");
+        }
+    }
+
+    fn cpio(&mut self, words: &[String]) {
+        let (split, _) = options::anywhere(words, 1, &Options { letters: "DEFHIOR", long: &[] });
+        if split.may_have(&["-i", "--extract", "-p", "--pass-through"]) && !split.has(&["-t", "--list"]) {
+            self.writes(".", "cpio");
+        }
+    }
+
+    /// Without a name it keeps the one of the address.
+    fn wget(&mut self, words: &[String]) {
+        const OPTIONS: Options = Options {
+            letters: "OPoaUeBtTwQi",
+            long: &["--output-document", "--directory-prefix", "--header", "--user-agent", "--post-data"],
+        };
+        let (split, operands) = options::anywhere(words, 1, &OPTIONS);
+        let named = ["-O", "--output-document", "-P", "--directory-prefix", "--spider"];
+        if split.may_have(&named) {
+            return;
+        }
+        for address in operands {
+            let path = address.split(['?', '#']).next().unwrap_or_default();
+            let file = match unknown::base_name(path.split_once("://").map_or(path, |(_, rest)| rest)) {
+                "" => "index.html".to_owned(),
+                file => file.to_owned(),
+            };
+            self.write_file(&file, &unknown::HOLE.to_string(), false);
+            self.writes(&file, "wget");
+        }
+    }
+
+    /// `docker cp CONTAINER:PATH PATH`.
+    pub(super) fn container_copy(&mut self, name: &str, words: &[String]) {
+        let is_copy = words.get(1).is_some_and(|word| word == "cp");
+        if let Some(path) = words.last().filter(|path| is_copy && !path.contains(':')) {
+            self.writes(path, name);
+        }
+    }
+
+    /// Letters of one word take the words that follow, each one: `tree -Lo 2 f`.
+    pub(super) fn tree(&mut self, words: &[String]) {
+        let is_output =
+            |word: &String| word.starts_with('-') && !word.starts_with("--") && word.contains('o');
+        let Some(at) = words.iter().position(is_output) else { return };
+        let after = &words[at + 1..];
+        let written = if words[at] == "-o" { after.get(..1).unwrap_or_default() } else { after };
+        for path in written {
+            self.writes(path, "tree");
+        }
+    }
+
+    pub(super) fn seven_zip(&mut self, words: &[String]) {
+        for path in words.iter().filter_map(|word| word.strip_prefix("-o")) {
+            self.writes(path, "7z");
+        }
+        let archive = words.iter().skip(2).find(|word| !word.starts_with('-'));
+        let verb = words.get(1).map_or("", String::as_str);
+        match archive {
+            Some(archive) if matches!(verb, "a" | "d" | "rn" | "u") => self.writes(archive, "7z"),
+            Some(archive) => self.reads(archive, "7z"),
+            None => {}
+        }
+    }
+
+    pub(super) fn git_paths(&mut self, words: &[String]) {
+        const OPTIONS: Options = Options {
+            letters: "sbBo",
+            long: &[
+                "--source",
+                "--pathspec-from-file",
+                "--branch",
+                "--depth",
+                "--prefix",
+                "--template",
+                "--separate-git-dir",
+            ],
+        };
+        let verb = words.get(1).map_or("", String::as_str);
+        let (split, operands) = options::anywhere(words, 2, &OPTIONS);
+        let dashes = words.iter().position(|word| word == "--");
+        let written: Vec<String> = match verb {
+            // Of the index alone nothing is written.
+            "restore" if split.has(&["--staged", "-S"]) && !split.may_have(&["--worktree", "-W"]) => {
+                Vec::new()
+            }
+            "rm" if split.has(&["--cached"]) => Vec::new(),
+            "restore" | "rm" | "mv" | "apply-to" => operands,
+            "checkout" => match dashes {
+                Some(at) => words[at + 1..].to_vec(),
+                // Without dashes only words that look like paths are taken for such.
+                None => operands
+                    .into_iter()
+                    .filter(|word| word == "." || word.starts_with("./") || word.starts_with(":/"))
+                    .collect(),
+            },
+            "checkout-index" => split.may_values(&["--prefix"]),
+            "init" | "clone" => {
+                let mut written = split.may_values(&["--separate-git-dir"]);
+                let place = operands.get(usize::from(verb == "clone")).cloned().or_else(|| {
+                    let address = operands.first().filter(|_| verb == "clone")?.trim_end_matches('/');
+                    Some(unknown::base_name(address).trim_end_matches(".git").to_owned())
+                });
+                let place = place.as_ref();
+                // Hooks come with a template.
+                if split.may_have(&["--template"]) {
+                    written.push(format!("{}/.git/hooks", place.map_or(".", String::as_str)));
+                }
+                written.extend(place.cloned());
+                written
+            }
+            "worktree" if operands.first().is_some_and(|word| word == "add") => {
+                operands.into_iter().skip(1).take(1).collect()
+            }
+            "bundle" if operands.first().is_some_and(|word| word == "create") => {
+                operands.into_iter().skip(1).take(1).collect()
+            }
+            "diff" | "log" | "show" | "format-patch" | "archive" => {
+                options::anywhere(words, 2, &OUTPUT).0.may_values(&["-o", "--output", "--output-directory"])
+            }
+            "config" => config_file(words),
+            _ => Vec::new(),
+        };
+        for path in written {
+            self.writes(&path, "git");
+        }
+    }
+}
+
+/// The file that `git config -f FILE` sets something in.
+fn config_file(words: &[String]) -> Vec<String> {
+    const OPTIONS: Options = Options { letters: "f", long: &["--file"] };
+    let (split, operands) = options::anywhere(words, 2, &OPTIONS);
+    let is_asked = split.given.iter().any(|given| given.name.starts_with("--get"))
+        || split.has(&["-l", "--list"])
+        || operands.first().is_some_and(|verb| verb == "get" || verb == "list");
+    let edits = ["--unset", "--rename-section", "--remove-section", "--edit"];
+    let is_set = operands.len() > 1
+        || split.has(&["-e"])
+        || split.given.iter().any(|given| given.name == "--unset-all" || given.may_be(&edits));
+    if is_set && !is_asked { split.may_values(&["-f", "--file"]) } else { Vec::new() }
+}
