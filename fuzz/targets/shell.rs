@@ -7,8 +7,8 @@ use std::sync::OnceLock;
 
 use libfuzzer_sys::fuzz_target;
 
-use sprag_core::rules::packs::PACKS;
-use sprag_core::rules::{Ground, Pattern, Rule, RuleFile, RuleSet, Strictness, Subject, match_script};
+use sprag_policy::packs::PACKS;
+use sprag_policy::{Ground, Pattern, Rule, RuleFile, RuleSet, Strictness, Subject, match_script};
 use sprag_shell::{Script, Start};
 
 fn rules() -> &'static RuleSet {

@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 use sprag_base::digest::Digest;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
+use sprag_policy::call::ToolCall;
 
 use crate::event::Input;
-use crate::tool::ToolCall;
 
 /// Refused calls that a person may still let through.
 const KEPT: usize = 16;

@@ -3,6 +3,7 @@
 
 use sprag_base::digest::Digest;
 use sprag_base::text::Text;
+use sprag_policy::call::{Effect as Does, Outcome, ToolCall};
 use sprag_shell::Script;
 
 use crate::event::{Actor, Author, Errand, Event, EventKind, Input, Stop, Waiting};
@@ -12,7 +13,6 @@ use crate::memory::routing::Place;
 use crate::obligation::{Cause, DEBT_OPENED, Debt, Obligation};
 use crate::policy::Policy;
 use crate::session::{About, Owed, Process, Released, Session};
-use crate::tool::{Effect as Does, Outcome, ToolCall};
 use crate::verdict::{Reason, Ruling, Verdict, Vote};
 
 /// How often a stop with the same digest passes because the agent asks the user something.

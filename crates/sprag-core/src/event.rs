@@ -7,12 +7,12 @@ use sprag_base::ids::SessionId;
 use sprag_base::redact;
 use sprag_base::text::{ContextNote, Text};
 use sprag_base::time::Timestamp;
+use sprag_intent::Class;
+use sprag_policy::Ground;
+use sprag_policy::call::{Outcome, ToolCall};
 use sprag_shell::Start;
 
-use crate::intent::Class;
 use crate::memory::propose::Resolution;
-use crate::rules::Ground;
-use crate::tool::{Outcome, ToolCall};
 
 /// One event with what is known around it.
 #[derive(Clone, Debug, PartialEq)]

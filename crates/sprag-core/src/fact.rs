@@ -7,18 +7,18 @@ use serde::{Deserialize, Serialize};
 
 use sprag_base::digest::Digest;
 use sprag_base::text::Text;
+use sprag_check::Results;
+use sprag_intent::Intents;
+use sprag_policy::RuleSet;
+use sprag_trace::finding::Changed;
 
-use crate::check::Results;
 use crate::gates::stale::look::Seen;
-use crate::intent::Intents;
 use crate::judge::Judgement;
 use crate::memory::episode::Patterns;
 use crate::memory::propose::Around;
 use crate::memory::qa::Match;
 use crate::memory::recall::Recalled;
 use crate::obligation::OpenDebt;
-use crate::rules::RuleSet;
-use crate::trace::look::Changed;
 use crate::trackers::{Item, Ticket};
 
 /// A set of questions to the host.

@@ -9,9 +9,9 @@ use sprag_base::record::{Projection, Record};
 use sprag_base::redact;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
+use sprag_policy::call::{ToolCall, Whole};
 
 use crate::event::Input;
-use crate::tool::{ToolCall, Whole};
 
 /// What came of asking it.
 #[derive(Clone, Debug, PartialEq)]

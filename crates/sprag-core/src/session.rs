@@ -12,10 +12,10 @@ use sprag_base::digest::Digest;
 use sprag_base::ids::SessionId;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
+use sprag_intent::Chosen;
 
 use crate::breaker::Breaker;
 use crate::gates::Gates;
-use crate::intent::Chosen;
 use crate::obligation::Obligation;
 use crate::tasks::Tasks;
 

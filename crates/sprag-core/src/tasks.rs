@@ -4,8 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use sprag_base::text::Text;
-
-use crate::tool::ToolCall;
+use sprag_policy::call::ToolCall;
 
 /// More than anyone keeps; beyond that a task counts as done by number only.
 const KEPT: usize = 200;
@@ -60,8 +59,9 @@ impl Tasks {
 mod tests {
     use serde_json::{Value, json};
 
+    use sprag_policy::call::Whole;
+
     use super::*;
-    use crate::tool::Whole;
 
     #[test]
     fn the_last_open_task_is_known() {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use sprag_base::digest::Digest;
 use sprag_base::text::{Text, one_line};
-use sprag_core::check::{Check, Outcome, Profile, Ran, Results, tail};
+use sprag_check::{Check, Outcome, Profile, Ran, Results, tail};
 
 use crate::disk::{self, Disk, read_small};
 use crate::exec::{self, Ending, run_for_end};

@@ -15,8 +15,8 @@ use sprag_core::gates::stale::look::{Claim, File, Fit, Found, Guard, Own, Seen, 
 use sprag_core::gates::stale::touch::{self, How, Manner, Touch};
 use sprag_core::gates::stale::{call_id, edits};
 use sprag_core::session::Session;
-use sprag_core::tool::{Outcome, ToolCall};
 use sprag_core::verdict::Ruling;
+use sprag_policy::call::{Outcome, ToolCall};
 
 use crate::env::{self, Env};
 use crate::guarded::Followed;

@@ -16,8 +16,8 @@ use sprag_core::gates::permission;
 use sprag_core::gates::protection::Restore;
 use sprag_core::memory::episode::Patterns;
 use sprag_core::obligation::{Debts, Duty, OpenDebt};
-use sprag_core::rules::Concern;
 use sprag_core::session::Session;
+use sprag_policy::Concern;
 
 use crate::clients::CLIENTS;
 use crate::disk::{open_regular, read_small};

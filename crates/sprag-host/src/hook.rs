@@ -16,8 +16,8 @@ use std::time::Duration;
 use sprag_base::text::{Text, one_line};
 use sprag_core::decide;
 use sprag_core::event::{Errand, Event, EventKind, Input, Presence};
-use sprag_core::tool::Whole;
 use sprag_core::verdict::{Ruling, Verdict};
+use sprag_policy::call::Whole;
 
 use crate::clients::{self, Client, Parsed, Reply};
 use crate::daemon::anchor;

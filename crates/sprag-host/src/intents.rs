@@ -17,7 +17,7 @@ use serde_json::Value;
 use sprag_base::record::By;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_core::intent::{Bad, Ignored, Intent, IntentSet, Origin, Read, Standings};
+use sprag_intent::{Bad, Ignored, Intent, IntentSet, Origin, Read, Standings};
 
 use crate::disk::{self, read_small};
 use crate::places::Places;
@@ -143,11 +143,11 @@ pub fn json(intent: &Intent, standings: &Standings) -> Value {
         "status": standings.status(intent).name(),
         "constraints": intent.constraints,
         "owned_scope": match &intent.owned {
-            sprag_core::intent::Owned::Everything => Value::Null,
+            sprag_intent::Owned::Everything => Value::Null,
             owned => serde_json::json!(owned.globs()),
         },
         "acceptance_criteria": criteria,
-        "exclusive": intent.sharing == sprag_core::intent::Sharing::Exclusive,
+        "exclusive": intent.sharing == sprag_intent::Sharing::Exclusive,
         "fingerprint": intent.fingerprint,
         "file": intent.origin.path(),
         "line": intent.line,
@@ -156,10 +156,10 @@ pub fn json(intent: &Intent, standings: &Standings) -> Value {
     })
 }
 
-fn criterion(criterion: &sprag_core::intent::Criterion) -> Value {
+fn criterion(criterion: &sprag_intent::Criterion) -> Value {
     let check = match &criterion.proof {
-        sprag_core::intent::Proof::Check(command) => Some(command),
-        sprag_core::intent::Proof::Word => None,
+        sprag_intent::Proof::Check(command) => Some(command),
+        sprag_intent::Proof::Word => None,
     };
     serde_json::json!({"id": criterion.key, "text": criterion.text, "check": check})
 }

@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 
 use sprag_base::record::Record;
 use sprag_base::time::Timestamp;
-use sprag_core::trace;
 
 use crate::backends;
 use crate::disk::{self, Disk};
@@ -170,7 +169,7 @@ fn deliver(store: &Store, disk: &dyn Disk, entry: &Entry) -> io::Result<bool> {
     let Ok(record) = serde_json::from_value::<Record>(entry.payload.clone()) else {
         return Ok(false);
     };
-    if trace::is_trace(&record.kind) {
+    if sprag_trace::is_trace(&record.kind) {
         return book::deliver(store, disk, &record);
     }
     let mut log = store::open_log(store, disk, &record.at.month())?;

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::path::Path;
 
-use sprag_core::rules::packs::{PACKS, Pack, Switch};
-use sprag_core::rules::{BadRule, EXAMPLE_CWD, EXAMPLE_HOME, FailedExample, Rule, RuleFile, check_examples};
+use sprag_policy::packs::{PACKS, Pack, Switch};
+use sprag_policy::{BadRule, EXAMPLE_CWD, EXAMPLE_HOME, FailedExample, Rule, RuleFile, check_examples};
 use sprag_shell::{Script, Start};
 
 use crate::disk::read_small;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use sprag_core::tool::Whole;
+use sprag_policy::call::Whole;
 
 /// What is kept as it came.
 const KEPT: usize = 1024 * 1024;

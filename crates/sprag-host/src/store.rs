@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use sprag_base::record::{self, Record};
-use sprag_core::trace;
 
 use crate::disk::{self, Disk};
 use crate::outbox;
@@ -67,7 +66,7 @@ impl Store {
     /// Appends records to the log, on disk when this returns. If somebody keeps the log locked,
     /// they wait in the outbox, where the next hook takes them from.
     pub fn log(&self, disk: &dyn Disk, records: &[Record]) -> io::Result<()> {
-        let is_chained = |record: &Record| trace::is_trace(&record.kind);
+        let is_chained = |record: &Record| sprag_trace::is_trace(&record.kind);
         let is_one_group =
             |a: &Record, b: &Record| a.at.month() == b.at.month() && is_chained(a) == is_chained(b);
         for group in records.chunk_by(is_one_group) {

@@ -24,8 +24,8 @@ use sprag_base::time::Timestamp;
 use sprag_core::event::{Event, Input};
 use sprag_core::fact::Needs;
 use sprag_core::session::Session;
-use sprag_core::trace::look::Changed;
-use sprag_core::trace::open::Open;
+use sprag_trace::finding::Changed;
+use sprag_trace::uncommitted::Open;
 
 use crate::disk::Disk;
 use crate::projections;

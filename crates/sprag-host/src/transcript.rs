@@ -6,7 +6,7 @@ use std::path::Path;
 
 use sprag_base::text::Text;
 use sprag_core::event::Input;
-use sprag_core::trace::export;
+use sprag_trace::export;
 
 use crate::clients::{self, Client};
 use crate::disk::open_regular;

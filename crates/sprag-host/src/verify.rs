@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use sprag_base::ids::SessionId;
 use sprag_base::time::Timestamp;
-use sprag_core::check::{Check, Profile, Results};
+use sprag_check::{Check, Profile, Results};
 use sprag_core::event::{Event, Input, Report};
 use sprag_core::fact::{Changes, Needs};
 use sprag_core::gates::completion::Plan;

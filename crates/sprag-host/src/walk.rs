@@ -17,7 +17,6 @@ use sprag_core::event::{Actor, Author, Event, EventKind, Input, Report};
 use sprag_core::fact::{Facts, Needs};
 use sprag_core::gates::Effect;
 use sprag_core::gates::review::case::Seat;
-use sprag_core::intent::Standings;
 use sprag_core::memory::episode::Patterns;
 use sprag_core::memory::qa::Answers;
 use sprag_core::memory::routing::Place;
@@ -25,6 +24,7 @@ use sprag_core::memory::tiers::Summaries;
 use sprag_core::obligation::Debts;
 use sprag_core::session::{Process, Session};
 use sprag_core::verdict::{Ruling, Verdict};
+use sprag_intent::Standings;
 
 use crate::config::compiled::{self, Compiled};
 use crate::disk::Disk;

@@ -15,6 +15,7 @@ use serde_json::Value;
 use sprag_base::ids::SessionId;
 use sprag_base::settings::{Key, Section, Tighten};
 use sprag_base::text::{Text, quoted};
+use sprag_policy::call::{ToolCall, Whole};
 use sprag_shell::Script;
 
 use crate::event::{Actor, Event, Input};
@@ -24,7 +25,6 @@ use crate::gates::commit::strip::{Obstacle, Stripped};
 use crate::gates::{Asked, Cx, Gate};
 use crate::obligation::Obligation;
 use crate::session::About;
-use crate::tool::{ToolCall, Whole};
 use crate::verdict::{Reason, Rewrite, Vote};
 
 /// Places a hold names.

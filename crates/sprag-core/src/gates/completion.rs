@@ -12,15 +12,15 @@ use sprag_base::digest::Digest;
 use sprag_base::ids::SessionId;
 use sprag_base::settings::Section;
 use sprag_base::text::{Text, quoted, shell_word};
+use sprag_check::{Profile, Risk, escalate};
+use sprag_policy::call::{Effect, Outcome, ToolCall};
 use sprag_shell::Script;
 
-use crate::check::{Profile, Risk, escalate};
 use crate::event::{Actor, Event, Input, Report};
 use crate::fact::{Changes, Needs, Size};
 use crate::gates::{Asked, Cx, Gate, is_zero};
 use crate::obligation::{Duty, Obligation};
 use crate::session::About;
-use crate::tool::{Effect, Outcome, ToolCall};
 use crate::verdict::{Reason, Vote};
 pub use judged::VERIFIED;
 pub use policy::{BuiltIn, OnToolFailure, Policy};

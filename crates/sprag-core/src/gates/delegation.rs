@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 use sprag_base::settings::{Key, Section, Tighten};
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
+use sprag_policy::call::{Effect, ToolCall};
 use sprag_shell::Script;
 
 use crate::event::{Actor, Event, Input};
 use crate::fact::{Needs, RoleMarks};
 use crate::gates::{Asked, Cx, Gate};
-use crate::tool::{Effect, ToolCall};
 use crate::verdict::{Reason, Vote};
 
 /// What the session's own agent did itself since it last let another work.
@@ -241,12 +241,12 @@ mod tests {
     use serde_json::json;
 
     use sprag_base::ids::SessionId;
+    use sprag_policy::call::{Tool, Whole};
 
     use super::*;
     use crate::event::Source;
     use crate::fact::Facts;
     use crate::session::About;
-    use crate::tool::{Tool, Whole};
 
     const TOOLS: &[Tool] = &[
         Tool { name: "Bash", effect: Effect::Exec, paths: &[], command: Some("command") },

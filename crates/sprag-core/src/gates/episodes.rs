@@ -9,13 +9,13 @@ use sprag_base::redact;
 use sprag_base::settings::{Key, Section, Tighten};
 use sprag_base::text::{Text, quoted, said, shell_word};
 use sprag_base::time::Timestamp;
+use sprag_policy::call::{Effect, Outcome, ToolCall};
 
 use crate::event::Event;
 use crate::fact::Needs;
 use crate::gates::{Asked, Cx, Gate};
 use crate::memory::episode::{self, ALIKE, Class, EPISODE, Episode};
 use crate::memory::lesson;
-use crate::tool::{Effect, Outcome, ToolCall};
 use crate::verdict::Vote;
 
 /// Failures that are followed at a time.
@@ -239,6 +239,7 @@ mod tests {
 
     use sprag_base::ids::SessionId;
     use sprag_base::record::{Projection as _, Record};
+    use sprag_policy::call::{Tool, Whole};
 
     use super::*;
     use crate::event::Input;
@@ -246,7 +247,6 @@ mod tests {
     use crate::gates::Effect as Logged;
     use crate::memory::episode::Patterns;
     use crate::session::About;
-    use crate::tool::{Tool, Whole};
 
     const TOOLS: &[Tool] = &[
         Tool { name: "Bash", effect: Effect::Exec, paths: &[], command: Some("command") },

@@ -7,14 +7,14 @@ use serde_json::json;
 
 use sprag_base::digest::Digest;
 use sprag_base::settings::{Key, Name, Section, Tighten};
+use sprag_policy::call::ToolCall;
+use sprag_policy::{Concern, Decision, Judged, RuleSet, Said, Subject, Watch};
 
 use crate::approval::{Refusals, Refused, Word, digest_of};
 use crate::event::{Event, EventKind, Input, Report};
 use crate::fact::{Facts, Needs};
 use crate::gates::{Asked, Cx, Gate, OnFault};
 use crate::judge::{ANSWERED, Answer, FAILED, Judgement, Opinion};
-use crate::rules::{Concern, Decision, Judged, RuleSet, Said, Subject, Watch};
-use crate::tool::ToolCall;
 use crate::verdict::{Reason, Vote};
 
 /// The calls that were refused, and what became of them since.

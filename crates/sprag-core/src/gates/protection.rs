@@ -8,12 +8,12 @@ use serde_json::json;
 use sprag_base::path::{absolute, below};
 use sprag_base::settings::{Key, Section, Tighten};
 use sprag_base::text::{Text, quoted};
+use sprag_policy::call::{Effect, ToolCall, Whole};
 use sprag_shell::{Carrier, Command, Place, Script, Word};
 
 use crate::event::{Event, EventKind, Input};
 use crate::fact::{Damage, Facts, How, Needs, Written};
 use crate::gates::{Asked, Cx, Gate, OnFault};
-use crate::tool::{Effect, ToolCall, Whole};
 use crate::verdict::{Reason, Vote};
 
 /// Every place of ours has it in its path.
@@ -359,9 +359,9 @@ mod tests {
 
     use sprag_base::ids::SessionId;
     use sprag_base::time::Timestamp;
+    use sprag_policy::call::Tool;
 
     use super::*;
-    use crate::tool::Tool;
 
     const TOOLS: &[Tool] = &[
         Tool { name: "Bash", effect: Effect::Exec, paths: &[], command: Some("command") },

@@ -7,12 +7,12 @@ use serde_json::json;
 use sprag_base::digest::Digest;
 use sprag_base::settings::{Key, Section, Tighten};
 use sprag_base::text::{Text, said};
+use sprag_policy::call::Outcome;
 
 use crate::event::{Actor, Event};
 use crate::fact::Needs;
 use crate::gates::{Asked, Cx, Gate};
 use crate::memory::qa::{self, Kept};
-use crate::tool::Outcome;
 use crate::verdict::{Reason, Vote};
 
 /// Questions a session was given an answer to.
@@ -136,6 +136,7 @@ mod tests {
 
     use sprag_base::ids::SessionId;
     use sprag_base::time::Timestamp;
+    use sprag_policy::call::{ToolCall, Whole};
 
     use super::*;
     use crate::event::Input;
@@ -143,7 +144,6 @@ mod tests {
     use crate::gates::Effect;
     use crate::memory::qa::Match;
     use crate::session::About;
-    use crate::tool::{ToolCall, Whole};
 
     const ASKED: &str = "Which database do the tests use?";
 

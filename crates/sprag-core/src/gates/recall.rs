@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use sprag_base::settings::Section;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
+use sprag_policy::call::ToolCall;
 
 use crate::event::{Actor, Author, Errand, Event, Report, Source, Stop};
 use crate::fact::Needs;
@@ -23,7 +24,6 @@ use crate::memory::implicit::{Terms, Trail, Words, cited};
 use crate::memory::kinds::{self, About as AboutLearnings, Shown, Surfaced};
 use crate::memory::recall::{Became, Found, Notice, Occasion, Question, SESSION_TOKENS};
 use crate::memory::routing::Place;
-use crate::tool::ToolCall;
 use crate::verdict::Vote;
 pub use policy::{Policy, Strategy};
 use words::Line;

@@ -15,13 +15,13 @@ use sprag_base::ids::SessionId;
 use sprag_base::settings::Section;
 use sprag_base::text::{Text, quoted, shell_word};
 use sprag_base::time::Timestamp;
+use sprag_policy::call::{Outcome, ToolCall};
 
 use crate::event::{Actor, Author, Decider, Event, Input, Report, Stop};
 use crate::fact::{Needs, Size};
 use crate::gates::{Asked, Cx, Gate, is_zero};
 use crate::memory::{kinds, plausible};
 use crate::obligation::{Duty, Obligation};
-use crate::tool::{Outcome, ToolCall};
 use crate::trackers::{self, Item, Ticket};
 use crate::verdict::{Reason, Vote};
 pub use policy::{AutoSkip, Overrides, Policy, SessionMode, SkipDecider, Ticketing};

@@ -23,12 +23,12 @@ use sprag_base::ids::SessionId;
 use sprag_base::settings::Section;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
+use sprag_policy::call::{Effect, ToolCall};
 
 use crate::event::{Actor, Author, Errand, Event, Input, Report};
 use crate::fact::Needs;
 use crate::gates::{Asked, Cx, Gate};
 use crate::obligation::{Duty, Obligation};
-use crate::tool::{Effect, ToolCall};
 use crate::verdict::{Reason, Vote};
 use case::{Approval, Attempt, Case, Finding, Gated, Outcome, Reach, Reviewer, Seat, Why};
 pub use policy::{Mode, Policy, Scope};

@@ -15,13 +15,13 @@ use serde_json::json;
 use sprag_base::settings::Section;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
+use sprag_intent::{Chosen, Class, Holder, Intent, IntentSet, Intents, Read, Sharing, Status};
+use sprag_policy::call::{Effect, ToolCall};
 
 use crate::approval::{Refusals, Refused, Word, digest_of};
 use crate::event::{Errand, Event, Input, Presence, Report};
 use crate::fact::{Facts, Needs};
 use crate::gates::{Asked, Cx, Gate};
-use crate::intent::{self, Chosen, Class, Holder, Intent, IntentSet, Intents, Read, Sharing, Status};
-use crate::tool::{Effect, ToolCall};
 use crate::verdict::{Reason, Vote};
 pub use judged::relative;
 pub use policy::{Found, Policy, Required};
@@ -233,7 +233,7 @@ impl Scope {
         }
         self.served.push(chosen.id.clone());
         cx.log(
-            intent::SELECTED,
+            sprag_intent::SELECTED,
             json!({"id": chosen.id, "fingerprint": chosen.fingerprint, "class": chosen.class}),
         );
         self.chosen = Some(chosen);
@@ -300,7 +300,7 @@ fn done(id: &Text<64>, fingerprint: &Text<64>, cx: &mut Cx<'_, Policy>) -> Vote 
     if !unmet.is_empty() {
         return Vote::Hold(words::unmet(intent, &unmet));
     }
-    cx.log(intent::DONE, json!({"id": id, "fingerprint": fingerprint}));
+    cx.log(sprag_intent::DONE, json!({"id": id, "fingerprint": fingerprint}));
     Vote::Pass
 }
 

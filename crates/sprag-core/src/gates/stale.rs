@@ -9,11 +9,11 @@ use sprag_base::digest::Digest;
 use sprag_base::settings::{Key as Setting, Section, Tighten};
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
+use sprag_policy::call::{Outcome, ToolCall};
 
 use crate::event::{Actor, Event, Input};
 use crate::fact::Needs;
 use crate::gates::{Asked, Cx, Gate};
-use crate::tool::{Outcome, ToolCall};
 use crate::verdict::{Reason, Vote};
 
 pub mod content;

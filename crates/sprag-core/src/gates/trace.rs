@@ -11,16 +11,16 @@ use serde_json::json;
 use sprag_base::digest::Digest;
 use sprag_base::settings::Section;
 use sprag_base::text::{Text, quoted, shell_word};
+use sprag_intent::{Chosen, Class};
+use sprag_policy::call::{Effect, Outcome, ToolCall};
+use sprag_trace::finding::Changed;
+use sprag_trace::{Served, Source, Trace as Record, Verdict, Witness};
 
 use crate::event::Event;
 use crate::fact::Needs;
 use crate::gates::{Asked, Cx, Gate};
-use crate::intent::{Chosen, Class};
 use crate::obligation::{Duty, Obligation};
 use crate::session::About;
-use crate::tool::{Effect, Outcome, ToolCall};
-use crate::trace::look::Changed;
-use crate::trace::{Served, Source, Trace as Record, Verdict, Witness};
 use crate::verdict::{Reason, Vote};
 pub use policy::{Mismatch, Mode, Policy};
 
@@ -143,7 +143,7 @@ fn told(witness: &Witness) -> String {
         Some(spot) => format!("`{}:{}`", quoted(witness.path.as_str()), spot.line),
         None => format!("`{}`", quoted(witness.path.as_str())),
     };
-    let text = |spot: &crate::trace::Spot| format!("`{}`", quoted(spot.text.as_str()));
+    let text = |spot: &sprag_trace::Spot| format!("`{}`", quoted(spot.text.as_str()));
     let was = match (&witness.before, &witness.after) {
         (Some(before), Some(after)) => format!(": {} became {}", text(before), text(after)),
         (Some(before), None) => format!(": {} is gone", text(before)),

@@ -8,9 +8,9 @@ use sprag_base::digest::Digest;
 use sprag_base::record::{Projection, Record};
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
+use sprag_policy::call::ToolCall;
 
 use crate::memory::learning::Evidence;
-use crate::tool::ToolCall;
 
 pub const ANSWERED: &str = "qa.answered";
 
@@ -205,8 +205,9 @@ fn plain(text: &str) -> String {
 mod tests {
     use serde_json::json;
 
+    use sprag_policy::call::Whole;
+
     use super::*;
-    use crate::tool::Whole;
 
     const ASKED: &str = "Which database do the tests use?";
 

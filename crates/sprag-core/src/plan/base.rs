@@ -2,12 +2,12 @@
 //! agent, checks and at last a person, as every stage does: so it is a stage, of which no plan knows.
 
 use sprag_base::text::Text;
+use sprag_intent::Sharing;
 
 use super::run::Run;
 use super::spec::{Empty, Kind, Plan, Scope, StageSpec};
 use super::stage::{Commit, Stage, StageId, Verified};
 use super::values::Branch;
-use crate::intent::Sharing;
 
 /// Paths that are named to whoever resolves it.
 const NAMED: usize = 20;

@@ -5,9 +5,9 @@ use serde_json::Value;
 
 use sprag_base::record::Record;
 use sprag_base::text::Text;
+use sprag_policy::call;
 
 use crate::event::EventKind;
-use crate::tool;
 
 /// A client tells so that it shows such a question, some seconds after it was asked.
 const SHOWN: &str = "permission_prompt";
@@ -46,7 +46,7 @@ fn told(record: &Record) -> Told {
         EventKind::PermissionAsked if is_open => {
             Told::Asked(Text::new(format!("may it use `{}`: {}", text("tool"), text("input"))))
         }
-        EventKind::ToolRequested if is_open && tool::is_question(text("tool")) => {
+        EventKind::ToolRequested if is_open && call::is_question(text("tool")) => {
             Told::Asked(question(text("input")))
         }
         EventKind::Noticed if text("what") == SHOWN => Told::Shown(Text::new(text("message"))),

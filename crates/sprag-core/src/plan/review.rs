@@ -3,9 +3,9 @@
 
 use sprag_base::redact;
 use sprag_base::text::{Text, plain};
+use sprag_check::{Profile, Risk};
 
 use super::spec::{Client, Kind, Known, StageSpec};
-use crate::check::{Profile, Risk};
 
 /// What a review is called where checks are called by their names.
 pub const NAME: &str = "review";

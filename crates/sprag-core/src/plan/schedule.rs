@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use sprag_base::time::Timestamp;
+use sprag_intent::Sharing;
 
 use super::durations::Durations;
 use super::retry::{Breaker, breaker};
@@ -10,7 +11,6 @@ use super::run::{Run, Standing};
 use super::spec::StageSpec;
 use super::stage::{FIXES, Phase, Stage, StageId, TRIES};
 use super::world::World;
-use crate::intent::Sharing;
 
 /// Why a stage that could start does not.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 use sprag_base::digest::Digest;
 use sprag_base::glob::Folding;
 use sprag_base::text::Text;
+use sprag_check::Profile;
+use sprag_intent::{Owned, Reach, Sharing};
 
 use super::checks::{Check, Checks};
 use super::graph::Graph;
 use super::stage::StageId;
 use super::values::{Branch, Command, Cost, FileGlob, Label, RelPath, Seconds, Slug, choices};
-use crate::check::Profile;
-use crate::intent::{Owned, Reach, Sharing};
 
 /// Stages of a plan at most.
 pub const STAGES: usize = 10_000;

@@ -7,6 +7,7 @@ mod stage;
 
 use sprag_base::document::{At, Node};
 use sprag_base::text::Text;
+use sprag_intent::IntentSet;
 
 use super::fields;
 use super::problem::{Code, Found, Wrong};
@@ -14,7 +15,6 @@ use super::reading::{Reader, shown};
 use super::spec::{Head, Merging, Plan, STAGES, Sandbox, usual_backoff};
 use super::stage::StageId;
 use super::values::{Readable as _, Slug};
-use crate::intent::IntentSet;
 
 /// A plan as it stands in its file.
 #[derive(Clone, Debug, Default, PartialEq)]

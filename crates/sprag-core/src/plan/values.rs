@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use sprag_base::glob::{BadGlob, Glob};
 use sprag_base::text::{Text, quoted};
+use sprag_intent::Owned;
 
 use super::problem::{Code, Wrong, did_you_mean};
 use super::stage::StageId;
-use crate::intent::Owned;
 
 /// A value that is written as a text.
 pub trait Readable: Sized {

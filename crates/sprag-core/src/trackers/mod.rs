@@ -8,9 +8,8 @@ use serde_json::Value;
 
 use sprag_base::redact;
 use sprag_base::text::{Text, one_line};
+use sprag_policy::call::ToolCall;
 use sprag_shell::{Command, Host, Script, Start};
-
-use crate::tool::ToolCall;
 
 trackers! {
     tissue,

@@ -3,8 +3,9 @@
 use proptest::prelude::*;
 use serde_json::json;
 
+use sprag_policy::call::{Effect, Tool, Whole};
+
 use super::*;
-use crate::tool::{Effect, Tool, Whole};
 
 const TOOLS: &[Tool] = &[Tool { name: "Bash", effect: Effect::Exec, paths: &[], command: Some("command") }];
 

@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::json;
 
-use sprag_core::check::{Status, TAIL};
+use sprag_check::{Status, TAIL};
 
 use super::*;
 use crate::disk::RealDisk;

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 use sprag_core::fact::Needs;
-use sprag_core::tool::Whole;
+use sprag_policy::call::Whole;
 
 use super::*;
 use crate::clients::claude::TOOLS;

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use sprag_core::event::Presence;
-use sprag_core::tool::Effect::{Delegate, Exec, Net, Read, Write};
-use sprag_core::tool::Tool;
+use sprag_policy::call::Effect::{Delegate, Exec, Net, Read, Write};
+use sprag_policy::call::Tool;
 
 use super::dialect::{self, Dialect};
 use super::{Can, Client, Form, Install, Malformed, PROMPT, Parsed, Review, Server, Support};
@@ -94,7 +94,11 @@ const EVENTS: &[(&str, u32)] = &[
     ("SessionEnd", 30),
 ];
 
-const fn tool(name: &'static str, effect: sprag_core::tool::Effect, paths: &'static [&'static str]) -> Tool {
+const fn tool(
+    name: &'static str,
+    effect: sprag_policy::call::Effect,
+    paths: &'static [&'static str],
+) -> Tool {
     Tool { name, effect, paths, command: None }
 }
 

@@ -8,9 +8,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use sprag_core::event::{Event, Presence};
-use sprag_core::tool::Effect::{Delegate, Exec, Read, Write};
-use sprag_core::tool::{Tool, ToolCall};
 use sprag_core::verdict::{Reason, Rewrite, Ruling, Verdict};
+use sprag_policy::call::Effect::{Delegate, Exec, Read, Write};
+use sprag_policy::call::{Tool, ToolCall};
 
 use super::dialect::{self, Dialect};
 use super::{Can, Client, Form, Install, Malformed, PROMPT, Parsed, Reply, Review, Server, Support};
@@ -78,7 +78,7 @@ const EVENTS: &[(&str, u32)] = &[
     ("SessionEnd", 30),
 ];
 
-const fn tool(name: &'static str, effect: sprag_core::tool::Effect) -> Tool {
+const fn tool(name: &'static str, effect: sprag_policy::call::Effect) -> Tool {
     Tool { name, effect, paths: &[], command: None }
 }
 

@@ -11,8 +11,8 @@ use sprag_base::redact;
 use sprag_base::text::{Text, ending};
 use sprag_base::time::Timestamp;
 use sprag_core::event::{Actor, Author, Errand, Event, EventKind, Input, Presence, Source, Stop, Waiting};
-use sprag_core::tool::{Outcome, Tool, ToolCall, Whole};
 use sprag_core::verdict::{Ruling, Verdict};
+use sprag_policy::call::{Outcome, Tool, ToolCall, Whole};
 
 use super::{Malformed, Parsed, Reply};
 use crate::stdin::Payload;

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use sprag_base::text::Text;
-use sprag_core::tool::Whole;
 use sprag_core::verdict::Rewrite;
+use sprag_policy::call::Whole;
 
 use super::*;
 

@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use sprag_core::gates::scope::Found;
 use sprag_core::policy::Policy;
-use sprag_core::rules::packs::PACKS;
-use sprag_core::rules::{Concern, Decision, RuleSet, Strictness, Watch};
+use sprag_policy::packs::PACKS;
+use sprag_policy::{Concern, Decision, RuleSet, Strictness, Watch};
 
 use crate::config::kept::{Kept, Sorted};
 use crate::config::{self, Good, rules, switch, templates};

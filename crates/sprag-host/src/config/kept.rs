@@ -13,7 +13,7 @@ use memchr::memmem;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use sprag_core::rules::{Concern, Decision, RuleSet, Shard, Strictness};
+use sprag_policy::{Concern, Decision, RuleSet, Shard, Strictness};
 
 use super::Good;
 use crate::disk;
@@ -45,7 +45,7 @@ pub struct Sorted {
 }
 
 impl Sorted {
-    pub fn new(rules: &[Sourced], is_strict: bool) -> Result<Sorted, sprag_core::rules::BadRule> {
+    pub fn new(rules: &[Sourced], is_strict: bool) -> Result<Sorted, sprag_policy::BadRule> {
         let strictness = if is_strict { Strictness::Strict } else { Strictness::Usual };
         let is_allowing = |sourced: &&Sourced| sourced.rule.decision == Decision::Allow;
         let (allowing, restricting): (Vec<&Sourced>, Vec<&Sourced>) = rules.iter().partition(is_allowing);

@@ -8,8 +8,8 @@ use serde::Deserialize;
 
 use sprag_base::settings::Name;
 use sprag_core::gates::review::policy::GatePattern;
-use sprag_core::rules::packs::PACKS;
-use sprag_core::rules::{Rule, RuleFile, RuleSet, Strictness};
+use sprag_policy::packs::PACKS;
+use sprag_policy::{Rule, RuleFile, RuleSet, Strictness};
 
 use super::{Ignored, Layer, Problem, line_of};
 use crate::places::Places;

@@ -9,8 +9,8 @@ use sprag_base::record::Record;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 use sprag_core::event::{Event, Input};
-use sprag_core::intent::{Around, Context, Earlier, Intent, Reach, Read, context};
-use sprag_core::trace::{KIND, Trace};
+use sprag_intent::{Around, Context, Earlier, Intent, Reach, Read, context};
+use sprag_trace::{KIND, Trace};
 
 use super::{fact, foreign, standings};
 use crate::projections::each_line;

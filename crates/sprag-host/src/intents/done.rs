@@ -6,11 +6,11 @@ use std::path::Path;
 use sprag_base::ids::SessionId;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_core::check::{Check, Outcome, Profile, Results};
+use sprag_check::{Check, Outcome, Profile, Results};
 use sprag_core::event::{Event, Input};
 use sprag_core::gates::permission;
-use sprag_core::intent::{Intent, Proof};
-use sprag_core::tool::{Effect, Tool, ToolCall, Whole};
+use sprag_intent::{Intent, Proof};
+use sprag_policy::call::{Effect, Tool, ToolCall, Whole};
 
 use crate::verify;
 use crate::walk::World;

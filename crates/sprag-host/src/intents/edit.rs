@@ -1,7 +1,7 @@
 //! Changing a file of intents in place: comments, order and keys of others stay. Whatever was changed is read
 //! again, and what does not say just what was wanted is not written.
 
-use sprag_core::intent::{Intent, Origin, Owned, Status};
+use sprag_intent::{Intent, Origin, Owned, Status};
 
 use super::file::{self, Entries, Patterns, Written};
 

@@ -10,8 +10,8 @@ use sprag_base::time::Timestamp;
 use sprag_core::event::{Event, Input, Report};
 use sprag_core::fact::Changes;
 use sprag_core::gates::scope::Span;
-use sprag_core::intent::{Holder, IntentSet, Intents, Read, Sharing, Standings};
 use sprag_core::session::Session;
+use sprag_intent::{Holder, IntentSet, Intents, Read, Sharing, Standings};
 
 use super::Loaded;
 use super::targets::targets;

@@ -6,7 +6,7 @@ use serde_json::Map;
 
 use sprag_base::document::{At, Name, Node, What};
 use sprag_base::text::{Text, one_line};
-use sprag_core::intent::{Bad, Draft, DraftCriterion, Intent, Origin, Owned, Sharing, Status};
+use sprag_intent::{Bad, Draft, DraftCriterion, Intent, Origin, Owned, Sharing, Status};
 
 use crate::yaml;
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use sprag_base::text::Text;
-use sprag_core::intent::Earlier;
+use sprag_intent::Earlier;
 
 use crate::disk::open_regular;
 

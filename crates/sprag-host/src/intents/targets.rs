@@ -10,7 +10,7 @@ use sprag_base::path::absolute;
 use sprag_base::text::Text;
 use sprag_core::event::{Event, Input};
 use sprag_core::gates::scope::{Kind, Wanted, wanted};
-use sprag_core::intent::{Reach, Target, WILD};
+use sprag_intent::{Reach, Target, WILD};
 
 use crate::disk::read_small;
 use crate::guarded::{self, Followed};

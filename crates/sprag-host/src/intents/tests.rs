@@ -1,4 +1,4 @@
-use sprag_core::intent::{Intent, Origin, Owned, Proof, Sharing, Status};
+use sprag_intent::{Intent, Origin, Owned, Proof, Sharing, Status};
 
 use super::edit;
 use super::file::{self, Entries};

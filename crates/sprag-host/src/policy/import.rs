@@ -7,8 +7,8 @@ use std::{fs, io};
 
 use toml::Value;
 
-use sprag_core::rules::import::{self, Files, Import, Importer, Owner, Skipped, Source};
-use sprag_core::rules::{Decision, Rule, RuleFile};
+use sprag_policy::import::{self, Files, Import, Importer, Owner, Skipped, Source};
+use sprag_policy::{Decision, Rule, RuleFile};
 
 use crate::disk::{self, Disk, read_small};
 use crate::env::Env;
@@ -232,6 +232,8 @@ fn changes(old: &[Rule], new: &[&Rule]) -> Changes {
 
 #[cfg(test)]
 mod tests {
+    use sprag_policy::import;
+
     use super::*;
 
     #[test]

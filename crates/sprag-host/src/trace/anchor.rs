@@ -15,12 +15,12 @@ use std::time::{Duration, Instant};
 
 use sprag_base::digest::Digest;
 use sprag_base::sha256::Sum;
-use sprag_core::trace::anchor::anchors::{Anchors, LEAST, Said, Writer};
-use sprag_core::trace::anchor::telling::{LETTERS, bare, is_telling, letters};
-use sprag_core::trace::anchor::windows::windows;
-use sprag_core::trace::anchor::{How, Lost, units};
-use sprag_core::trace::blocks;
 use sprag_syntax::Lang;
+use sprag_trace::anchor::block_search::windows;
+use sprag_trace::anchor::distinctive::{LETTERS, bare, is_telling, letters};
+use sprag_trace::anchor::index::{Anchors, LEAST, Said, Writer};
+use sprag_trace::anchor::{How, Lost, units};
+use sprag_trace::blocks;
 
 use crate::places::Places;
 use history::History;

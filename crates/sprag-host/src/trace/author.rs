@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use sprag_core::trace::blocks::{self, Hunk};
-use sprag_core::trace::open::{Author, Pending};
-use sprag_core::trace::{File, Form, Range};
+use sprag_trace::blocks::{self, Hunk};
+use sprag_trace::uncommitted::{Author, Pending};
+use sprag_trace::{File, Form, Range};
 
 use super::state::State;
 use super::{judge, kept};
@@ -83,7 +83,7 @@ pub fn parts(store: &Store, changed: &Changed<'_>) -> BTreeMap<Author, File> {
 }
 
 fn cap(ranges: &mut Vec<Range>) {
-    ranges.truncate(sprag_core::trace::RANGES);
+    ranges.truncate(sprag_trace::RANGES);
 }
 
 fn lines_of(state: &State) -> Option<&[u8]> {

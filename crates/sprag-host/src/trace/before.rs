@@ -3,8 +3,8 @@
 
 use serde_json::Value;
 
-use sprag_core::tool::ToolCall;
-use sprag_core::trace::open::Pending;
+use sprag_policy::call::ToolCall;
+use sprag_trace::uncommitted::Pending;
 
 use super::ground::Ground;
 use super::kept;

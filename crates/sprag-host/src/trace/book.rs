@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use sprag_base::record::Record;
 use sprag_base::sha256::Sum;
-use sprag_core::trace::chain::{self, Book, Heads};
+use sprag_trace::chain::{self, Book, Heads};
 
 use crate::disk::{self, Disk, read_small};
 use crate::projections::{each_line, id_of};

@@ -1,9 +1,9 @@
 //! After a call of a write tool: what it did to its files.
 
 use sprag_base::text::Text;
-use sprag_core::tool::ToolCall;
-use sprag_core::trace::look::Changed;
-use sprag_core::trace::{Contributor, SEEN, Source};
+use sprag_policy::call::ToolCall;
+use sprag_trace::finding::Changed;
+use sprag_trace::{Contributor, SEEN, Source};
 
 use super::ground::{Change, Ground};
 use super::state::State;

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use sprag_base::redact;
 use sprag_base::text::Text;
-use sprag_core::trace::{Spot, Witness};
 use sprag_syntax::Lang;
+use sprag_trace::{Spot, Witness};
 
 use super::judge::Side;
 

@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sprag_base::text::Text;
-use sprag_core::trace::look::Changed;
-use sprag_core::trace::open::{Author, Open, Pending};
-use sprag_core::trace::{FILES, FINAL, File, Form, Source, Stage, Trace, Verdict};
+use sprag_trace::finding::Changed;
+use sprag_trace::uncommitted::{Author, Open, Pending};
+use sprag_trace::{FILES, FINAL, File, Form, Source, Stage, Trace, Verdict};
 
 use super::author::{self, parts};
 use super::ground::Ground;

@@ -8,7 +8,7 @@ use sprag_base::text::Text;
 use sprag_core::event::Input;
 use sprag_core::gates::trace::{Mode, Policy};
 use sprag_core::session::Session;
-use sprag_core::trace::{Contributor, Source, Stage, Trace, Verdict};
+use sprag_trace::{Contributor, Source, Stage, Trace, Verdict};
 
 use super::judge::{self, Around};
 use super::kept;
@@ -102,8 +102,8 @@ impl<'a> Ground<'a> {
     /// A record of these changes, without a word on whom they serve. States are kept for the next one.
     pub fn trace(&self, source: Source, contributor: Contributor, changes: &[Change]) -> Option<Trace> {
         let mut files = Vec::new();
-        let mut is_cut = changes.len() > sprag_core::trace::FILES;
-        for change in changes.iter().take(sprag_core::trace::FILES) {
+        let mut is_cut = changes.len() > sprag_trace::FILES;
+        for change in changes.iter().take(sprag_trace::FILES) {
             let Some((mut file, cut)) = state::change(&change.path, &change.before, &change.after) else {
                 continue;
             };

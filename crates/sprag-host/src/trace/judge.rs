@@ -6,8 +6,8 @@ use std::path::Path;
 use sprag_base::redact;
 use sprag_base::text::Text;
 use sprag_core::gates::trace::Policy;
-use sprag_core::trace::{self, File, Spot, UNITS, Unit, Verdict, Witness};
 use sprag_syntax::{Budget, Change, Claims, Judgement, Lang};
+use sprag_trace::{File, Spot, UNITS, Unit, Verdict, Witness};
 
 use super::comments;
 use crate::git::names::{self, Tree};
@@ -150,7 +150,7 @@ pub fn name_units(file: &mut File, text: &[u8]) {
     file.units = touched(&units, &file.ranges);
 }
 
-fn touched(units: &[sprag_syntax::Unit], ranges: &[trace::Range]) -> Vec<Unit> {
+fn touched(units: &[sprag_syntax::Unit], ranges: &[sprag_trace::Range]) -> Vec<Unit> {
     let mut found: Vec<&sprag_syntax::Unit> = Vec::new();
     for range in ranges {
         let meets =

@@ -6,7 +6,7 @@ use std::io;
 
 use sprag_base::record::Record;
 use sprag_base::text::Text;
-use sprag_core::trace::{FINAL, KIND, Trace};
+use sprag_trace::{FINAL, KIND, Trace};
 
 use crate::disk::open_regular;
 use crate::exec::read_capped;

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::{fs, io};
 
 use sprag_base::record::Record;
-use sprag_core::trace::{FINAL, chain};
+use sprag_trace::{FINAL, chain};
 
 use crate::disk::Disk;
 use crate::journal::lines_of;

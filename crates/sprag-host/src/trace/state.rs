@@ -10,7 +10,7 @@ use std::path::Path;
 use sha2::{Digest as _, Sha256};
 
 use sprag_base::sha256::Sum;
-use sprag_core::trace::{File, Form, blocks};
+use sprag_trace::{File, Form, blocks};
 
 use crate::disk::open_regular;
 use crate::exec::read_capped;
@@ -123,8 +123,7 @@ pub fn change(path: &str, before: &State, after: &State) -> Option<(File, bool)>
         return Some((file, found.is_cut));
     }
     // What has no lines is one block, by all its bytes.
-    let block =
-        |sum: Sum| sprag_core::trace::Range { start: 1, end: 1, content_hash: sum, contributor: None };
+    let block = |sum: Sum| sprag_trace::Range { start: 1, end: 1, content_hash: sum, contributor: None };
     file.deleted.extend(before.sum().map(block));
     file.ranges.extend(after.sum().map(block));
     Some((file, false))

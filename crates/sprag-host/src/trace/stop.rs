@@ -8,11 +8,9 @@ use std::path::Path;
 use sprag_base::digest::Digest;
 use sprag_base::record::{Projection as _, Record};
 use sprag_base::text::Text;
-use sprag_core::trace::look::{Changed, Judged};
-use sprag_core::trace::open::{Author, Open};
-use sprag_core::trace::{
-    Contributor, FILES, FINAL, File, JUDGED, SEEN, Served, Source, Stage, Trace, Who, blocks,
-};
+use sprag_trace::finding::{Changed, Judged};
+use sprag_trace::uncommitted::{Author, Open};
+use sprag_trace::{Contributor, FILES, FINAL, File, JUDGED, SEEN, Served, Source, Stage, Trace, Who, blocks};
 
 use super::author::{self, parts};
 use super::ground::{Change, Ground, sides};
@@ -195,7 +193,7 @@ impl Dirty {
 fn judged(ground: &Ground<'_>, open: &Open, traces: &mut Vec<(&'static str, Trace)>) -> Option<Judged> {
     let session = &ground.input.session;
     let is_own = |author: &Author| author.session.as_ref() == Some(session);
-    let mine: Vec<(&str, &sprag_core::trace::open::Pending)> = open
+    let mine: Vec<(&str, &sprag_trace::uncommitted::Pending)> = open
         .of(ground.place())
         .filter(|(_, pending)| pending.writers.iter().any(|writer| is_own(&writer.author)))
         .take(FILES)
@@ -236,12 +234,12 @@ fn judged(ground: &Ground<'_>, open: &Open, traces: &mut Vec<(&'static str, Trac
         let stage = Stage::Provisional { base: ground.head.clone() };
         traces.push((JUDGED, commit::of_author(ground, author, files, stage, Source::Stop, verdict)));
     }
-    let verdict = current.unwrap_or_else(|| sprag_core::trace::Verdict::unproven("bad_input"));
+    let verdict = current.unwrap_or_else(|| sprag_trace::Verdict::unproven("bad_input"));
     Some(Judged { digest, verdict })
 }
 
 /// These files as the commit has them and as they are. `None`: git could not say.
-fn whole(ground: &Ground<'_>, files: &[(&str, &sprag_core::trace::open::Pending)]) -> Option<Vec<Change>> {
+fn whole(ground: &Ground<'_>, files: &[(&str, &sprag_trace::uncommitted::Pending)]) -> Option<Vec<Change>> {
     let before: Vec<Option<Vec<u8>>> = match (&ground.world.places.worktree, &ground.head) {
         (Some(worktree), Some(head)) => {
             let names: Vec<String> = files.iter().map(|(path, _)| format!("{head}:{path}")).collect();

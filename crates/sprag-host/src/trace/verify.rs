@@ -6,9 +6,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use sprag_base::record::Record;
-use sprag_core::trace::chain::{self, Book, Broken, Walk, Why};
-use sprag_core::trace::{Stage, Trace, Verdict};
 use sprag_syntax::{Claims, Proof};
+use sprag_trace::chain::{self, Book, Broken, Walk, Why};
+use sprag_trace::{Stage, Trace, Verdict};
 
 use super::{book, commit, judge, reading, share};
 use crate::disk::open_regular;

@@ -8,9 +8,9 @@ mod select;
 
 use std::path::PathBuf;
 
-use sprag_core::intent::{Intent, IntentSet, Read};
 use sprag_host::intents::{self, Loaded};
 use sprag_host::walk::World;
+use sprag_intent::{Intent, IntentSet, Read};
 
 use super::{Cx, Outcome};
 use crate::failure::Failure;

@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use sprag_core::rules::{Ground, Judged, Rule, RuleSet, Said, Strictness, Subject};
-use sprag_core::tool::{ToolCall, Whole};
 use sprag_host::clients::claude::TOOLS;
 use sprag_host::config::{self, Problem};
 use sprag_host::places;
 use sprag_host::policy::{self, Packs, Sourced};
+use sprag_policy::call::{ToolCall, Whole};
+use sprag_policy::{Ground, Judged, Rule, RuleSet, Said, Strictness, Subject};
 use sprag_shell::{Carrier, Command as ShellCommand, DoubtKind, PathUse, Place, Script, Start, Word};
 
 use super::{Cx, Ending, Outcome, show};

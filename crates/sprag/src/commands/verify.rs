@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use sprag_base::ids::SessionId;
 use sprag_base::text::one_line;
-use sprag_core::check::{Profile, Ran, Results, Status};
+use sprag_check::{Profile, Ran, Results, Status};
 use sprag_core::event::{Actor, Report};
 use sprag_core::gates::completion::Plan;
 use sprag_host::reports::{self, ReportError};
@@ -86,7 +86,7 @@ fn with_progress(world: &World<'_>, cx: &Cx, profile: Profile) -> Result<Results
     let checks = &world.config.policy.gates.completion.check;
     let count = checks.iter().filter(|check| check.profile <= profile).count();
     let bar = output::progress(count as u64, "checking");
-    let watch = |check: &sprag_core::check::Check| {
+    let watch = |check: &sprag_check::Check| {
         bar.set_message(one_line(check.name.as_str()));
         bar.inc(1);
     };

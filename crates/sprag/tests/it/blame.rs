@@ -8,8 +8,8 @@ mod stories;
 
 use std::collections::BTreeMap;
 
-use sprag_core::trace::anchor::telling::{LETTERS, is_telling, letters};
-use sprag_core::trace::blocks;
+use sprag_trace::anchor::distinctive::{LETTERS, is_telling, letters};
+use sprag_trace::blocks;
 
 use repository::{By, Repository, intent};
 use rewrite::Rewrite;

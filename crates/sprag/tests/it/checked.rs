@@ -7,7 +7,7 @@ use std::fs;
 use serde_json::json;
 
 use sprag_base::text::Text;
-use sprag_core::check::{Check, Outcome, Profile, Ran, Results};
+use sprag_check::{Check, Outcome, Profile, Ran, Results};
 
 use crate::support::Sandbox;
 

@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::Path;
 
-use sprag_core::rules::packs::PACKS;
-use sprag_core::rules::{Ground, Pattern, Rule, RuleFile, RuleSet, Strictness, Subject, match_script};
+use sprag_policy::packs::PACKS;
+use sprag_policy::{Ground, Pattern, Rule, RuleFile, RuleSet, Strictness, Subject, match_script};
 use sprag_shell::{Script, Start};
 
 /// Commands of one text at most; paths and doubts come with commands.

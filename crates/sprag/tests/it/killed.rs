@@ -16,7 +16,6 @@ use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 use sprag_core::event::{Event, Input, Presence, Report, Source, Stop};
 use sprag_core::obligation::Debts;
-use sprag_core::tool::{Effect, Tool, ToolCall, Whole};
 use sprag_core::view::Sessions;
 use sprag_host::disk::{Disk, RealDisk};
 use sprag_host::env::Env;
@@ -24,6 +23,7 @@ use sprag_host::places::Places;
 use sprag_host::store::Store;
 use sprag_host::walk::{self, World};
 use sprag_host::{journal, projections};
+use sprag_policy::call::{Effect, Tool, ToolCall, Whole};
 
 use crate::support::{CONFLICT, Sandbox};
 

@@ -12,11 +12,11 @@ use sprag_core::event::{Author, Event, Input, Report, Source, Stop, Waiting};
 use sprag_core::fact::{Conflict, Facts};
 use sprag_core::policy::Policy;
 use sprag_core::session::{Session, Unreadable};
-use sprag_core::tool::{Effect, Outcome, Tool, ToolCall, Whole};
 use sprag_core::verdict::Ruling;
 use sprag_host::clients::CLIENTS;
 use sprag_host::env::Env;
 use sprag_host::stdin::Payload;
+use sprag_policy::call::{Effect, Outcome, Tool, ToolCall, Whole};
 
 const TOOLS: &[Tool] = &[
     Tool { name: "Bash", effect: Effect::Exec, paths: &[], command: Some("command") },
@@ -69,7 +69,7 @@ fn facts() -> impl Strategy<Value = Facts> {
         }),
         debts: Some(Vec::new()),
         unresolved: None,
-        rules: Some(sprag_core::rules::RuleSet::default()),
+        rules: Some(sprag_policy::RuleSet::default()),
         allows: None,
         judgement: None,
         role: None,

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use sprag_core::rules::packs::{PACKS, Pack, Switch};
-use sprag_core::rules::{
+use sprag_host::clients::claude::TOOLS;
+use sprag_host::policy::{self, Packs};
+use sprag_policy::call::{ToolCall, Whole};
+use sprag_policy::packs::{PACKS, Pack, Switch};
+use sprag_policy::{
     Concern, Decision, EXAMPLE_CWD, EXAMPLE_HOME, FailedExample, Ground, Rule, RuleFile, RuleSet, Strictness,
     Subject, check_examples,
 };
-use sprag_core::tool::{ToolCall, Whole};
-use sprag_host::clients::claude::TOOLS;
-use sprag_host::policy::{self, Packs};
 use sprag_shell::{Script, Start};
 
 fn rules(pack: &Pack) -> Vec<Rule> {

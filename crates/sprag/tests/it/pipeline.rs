@@ -9,15 +9,15 @@ use sprag_base::digest::Digest;
 use sprag_base::ids::SessionId;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_core::check::{Outcome as Passed, Profile, Ran, Results, Status};
+use sprag_check::{Outcome as Passed, Profile, Ran, Results, Status};
 use sprag_core::decide;
 use sprag_core::event::{Actor, Author, Decided, Decider, Event, Input, Report, ReviewWord, Stop, Waiting};
 use sprag_core::fact::{Changes, Closed, Conflict, Facts, Found, Size};
 use sprag_core::obligation::DEBT_OPENED;
 use sprag_core::session::Session;
-use sprag_core::tool::{Effect, Outcome, Tool, ToolCall, Whole};
 use sprag_core::trackers::Ticket;
 use sprag_core::verdict::Ruling;
+use sprag_policy::call::{Effect, Outcome, Tool, ToolCall, Whole};
 
 use crate::players::GOOD;
 use crate::states::policy;
@@ -138,7 +138,7 @@ fn facts() -> impl Strategy<Value = Facts> {
                     })
                     .collect(),
             ),
-            rules: Some(sprag_core::rules::RuleSet::default()),
+            rules: Some(sprag_policy::RuleSet::default()),
             debts: Some(Vec::new()),
             ..Facts::default()
         },

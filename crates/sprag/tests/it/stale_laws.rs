@@ -11,13 +11,13 @@ use serde_json::{Value, json};
 use sprag_base::ids::SessionId;
 use sprag_base::time::Timestamp;
 use sprag_core::event::{Author, Event, Input};
-use sprag_core::tool::{Outcome, ToolCall, Whole};
 use sprag_core::verdict::Ruling;
 use sprag_host::clients::claude::TOOLS;
 use sprag_host::disk::{Disk, RealDisk};
 use sprag_host::env::Env;
 use sprag_host::places::Places;
 use sprag_host::walk::{self, World};
+use sprag_policy::call::{Outcome, ToolCall, Whole};
 
 use crate::killed::{Dying, Torn};
 use crate::support::Sandbox;

@@ -2,10 +2,10 @@ use serde_json::json;
 
 use sprag_base::ids::SessionId;
 use sprag_base::time::Timestamp;
+use sprag_policy::call::{Effect, Tool};
 
 use super::*;
 use crate::fact::{Facts, Staged};
-use crate::tool::{Effect, Tool};
 
 const TOOLS: &[Tool] = &[Tool { name: "Bash", effect: Effect::Exec, paths: &[], command: Some("command") }];
 const SIGNED: &str = "git commit -m 'a\n\nCo-Authored-By: Claude <noreply@anthropic.com>'";

@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use sprag_base::digest::Digest;
 use sprag_base::text::{Text, quoted};
+use sprag_check::{Profile, Results};
 
 use super::{BuiltIn, Completion, Failing, Occasion, Policy, Standing, Unmet};
-use crate::check::{self, Profile, Results};
 use crate::gates::Cx;
 use crate::memory::episode::{self, Class, EPISODE, Episode, Outcome};
 use crate::memory::lesson;
@@ -158,8 +158,8 @@ fn findings(occasion: Occasion, results: Option<&Results>, cx: &Cx<'_, Policy>) 
     findings
 }
 
-fn of_check(ran: &check::Ran) -> Finding {
-    let is_met = ran.outcome == check::Outcome::Passed;
+fn of_check(ran: &sprag_check::Ran) -> Finding {
+    let is_met = ran.outcome == sprag_check::Outcome::Passed;
     Finding {
         name: ran.check.clone(),
         mandatory: ran.mandatory,
@@ -241,7 +241,7 @@ fn record(is_passed: bool, profile: Profile, tree: Option<&Text<64>>, findings: 
             row
         })
         .collect();
-    let status = if is_passed { check::Status::Passed } else { check::Status::Failed };
+    let status = if is_passed { sprag_check::Status::Passed } else { sprag_check::Status::Failed };
     json!({"status": status, "profile": profile, "tree": tree, "checks": checks})
 }
 

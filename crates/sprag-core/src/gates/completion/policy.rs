@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use sprag_base::settings::{Key, Section, Tighten};
-
-use crate::check::{Check, Profile};
+use sprag_check::{Check, Profile};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Policy {

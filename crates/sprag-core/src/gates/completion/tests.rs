@@ -3,9 +3,10 @@ use serde_json::{Value, json};
 
 use sprag_base::record::{Projection as _, Record};
 use sprag_base::time::Timestamp;
+use sprag_check::{Check, Ran, Results};
+use sprag_policy::call::{Tool, Whole as All};
 
 use super::*;
-use crate::check::{self, Check, Ran, Results};
 use crate::decide;
 use crate::event::Stop;
 use crate::fact::{Facts, Mark};
@@ -13,7 +14,6 @@ use crate::gates::Effect as Logged;
 use crate::obligation::Debts;
 use crate::policy::Policy as Whole;
 use crate::session::Session;
-use crate::tool::{Tool, Whole as All};
 use crate::verdict::Ruling;
 
 const TOOLS: &[Tool] = &[
@@ -109,8 +109,8 @@ impl Play {
             check: check.name.clone(),
             mandatory: check.mandatory,
             outcome: match self.failing.contains(&check.name.as_str()) {
-                true => check::Outcome::Failed { code: Some(1), tail: Text::from("it broke") },
-                false => check::Outcome::Passed,
+                true => sprag_check::Outcome::Failed { code: Some(1), tail: Text::from("it broke") },
+                false => sprag_check::Outcome::Passed,
             },
         });
         Results { profile, tree: Some(Text::new(self.tree.to_string())), ran: ran.collect() }

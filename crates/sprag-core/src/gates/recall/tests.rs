@@ -191,14 +191,16 @@ fn only_the_first_call_that_names_a_file_asks() {
     story.prompt("hello", &[]);
     assert!(story.state.awaits_tool);
     let call = |path: &str| {
-        let table = [crate::tool::Tool {
+        let table = [sprag_policy::call::Tool {
             name: "Read",
-            effect: crate::tool::Effect::Read,
+            effect: sprag_policy::call::Effect::Read,
             paths: &["path"],
             command: None,
         }];
         let input = serde_json::json!({ "path": path });
-        Event::ToolRequested { call: ToolCall::new(&table, "Read", input, None, crate::tool::Whole::Yes) }
+        Event::ToolRequested {
+            call: ToolCall::new(&table, "Read", input, None, sprag_policy::call::Whole::Yes),
+        }
     };
     assert!(story.event(call("src/a.rs"), recalled(&[found(ID, "uploads stall")])).0.is_some());
     assert!(story.event(call("src/b.rs"), recalled(&[found("0193ab14-0000-7abc", "other")])).0.is_none());

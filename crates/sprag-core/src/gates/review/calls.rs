@@ -2,6 +2,8 @@
 
 use serde_json::json;
 
+use sprag_policy::call::ToolCall;
+use sprag_policy::{Concern, Decision, Judged, Watch};
 use sprag_shell::{Script, Word};
 
 use crate::event::{Actor, Event, Input, ReviewWord};
@@ -10,8 +12,6 @@ use crate::gates::review::policy::{Policy, Scope};
 use crate::gates::review::template::{self, Values};
 use crate::gates::review::{Review, Standing, USED, begin, close, words};
 use crate::gates::{Cx, permission};
-use crate::rules::{Concern, Decision, Judged, Watch};
-use crate::tool::ToolCall;
 use crate::verdict::{Reason, Vote};
 
 /// Whether some rule that wants a review could be about this call.

@@ -8,10 +8,10 @@ use sprag_base::digest::Digest;
 use sprag_base::redact;
 use sprag_base::text::{Text, quoted};
 use sprag_base::time::Timestamp;
+use sprag_policy::call::ToolCall;
 
 use crate::event::ReviewWord;
 use crate::gates::review::policy::Scope;
-use crate::tool::ToolCall;
 
 /// How much of a tool's input a reviewer is shown.
 const INPUT_BYTES: usize = 10 * 1024;
@@ -311,8 +311,9 @@ pub fn hash_of(token: &str) -> Digest {
 mod tests {
     use serde_json::json;
 
+    use sprag_policy::call::Whole;
+
     use super::*;
-    use crate::tool::Whole;
 
     #[test]
     fn a_long_input_is_cut_between_characters_and_known_by_its_hash() {

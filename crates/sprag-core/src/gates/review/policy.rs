@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use sprag_base::settings::{Key, Name, Section, Tighten};
+use sprag_policy::{Pattern, Watch};
 
 use crate::gates::review::template::{Template, Weight};
-use crate::rules::{Pattern, Watch};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Policy {

@@ -5,12 +5,12 @@ pub mod desk;
 use serde_json::json;
 
 use sprag_base::record::Projection as _;
+use sprag_policy::RuleSet;
 
 use super::*;
 use crate::decide;
 use crate::event::{ReviewWord, Stop, Waiting};
 use crate::fact::Facts;
-use crate::rules::RuleSet;
 use crate::session::Session;
 use crate::verdict::Ruling;
 use desk::{Desk, TOKEN, record, reviewer};

@@ -3,13 +3,13 @@
 use sprag_base::digest::Digest;
 use sprag_base::ids::SessionId;
 use sprag_base::text::{ContextNote, Text, one_line, quoted, shell_word};
+use sprag_policy::Judged;
 
 use crate::event::Input;
 use crate::gates::review::case::{Case, Finding, Gated, Seat};
 use crate::gates::review::policy::Policy;
 use crate::gates::review::template::{self, Values};
 use crate::obligation::{Duty, Obligation};
-use crate::rules::Judged;
 use crate::verdict::Reason;
 
 /// Mark of an item that names the tree a review is owed for.

@@ -2,8 +2,7 @@
 
 use sprag_base::glob::Folding;
 use sprag_base::text::Text;
-
-use crate::intent::{Intent, Intents, Reach, Target};
+use sprag_intent::{Intent, Intents, Reach, Target};
 
 /// What is protected whatever a scope says, relative to the worktree.
 const PROTECTED: &[&str] = &[".sprag", ".orchestration", ".intentignore"];

@@ -7,15 +7,15 @@ use serde_json::json;
 use sprag_base::digest::Digest;
 use sprag_base::text::{Text, quoted, shell_word};
 use sprag_base::time::Timestamp;
+use sprag_intent::{Intent, Intents, Reach, Read};
+use sprag_policy::call::{Effect, Outcome, ToolCall};
 use sprag_shell::{Command, Script, Word};
 
 use super::{Policy, Scope, judged};
 use crate::approval::digest_of;
 use crate::event::{Event, Input};
 use crate::gates::Cx;
-use crate::intent::{self, Intent, Intents, Reach, Read};
 use crate::obligation::{DEBT_MET, Duty, Obligation};
-use crate::tool::{Effect, Outcome, ToolCall};
 use crate::verdict::{Reason, Vote};
 
 /// Windows of one session that are kept apart.
@@ -118,7 +118,7 @@ impl Scope {
         let items: Vec<Text<200>> = strays.iter().take(ITEMS).map(|path| Text::from(path.as_str())).collect();
         if items != self.strays {
             let id = self.chosen.as_ref().map(|chosen| chosen.id.clone()).unwrap_or_default();
-            cx.log(intent::STRAYED, json!({"id": id, "paths": items}));
+            cx.log(sprag_intent::STRAYED, json!({"id": id, "paths": items}));
             self.strays.clone_from(&items);
         }
         Vote::Owe(self.owe(&strays, items, cx.input))

@@ -4,13 +4,13 @@ use serde_json::Value;
 
 use sprag_base::path::absolute;
 use sprag_base::text::Text;
+use sprag_intent::WILD;
+use sprag_policy::call::{Effect, ToolCall, Whole};
 use sprag_shell::{Carrier, Command, Host, Place, Script, Word};
 
 use super::patches::{self, Patch};
 use super::{Policy, git, links};
 use crate::event::Input;
-use crate::intent::WILD;
-use crate::tool::{Effect, ToolCall, Whole};
 
 /// A path that a call would change, before anyone has looked at what is there.
 #[derive(Clone, Debug, PartialEq, Eq)]

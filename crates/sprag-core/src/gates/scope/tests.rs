@@ -2,14 +2,14 @@ use serde_json::json;
 
 use sprag_base::glob::Folding;
 use sprag_base::ids::SessionId;
+use sprag_intent::{Draft, Ignored, Origin, Reach, Standings, Target};
+use sprag_policy::call::{Effect, Outcome, Tool, Whole};
 
 use super::*;
 use crate::decide;
 use crate::event::{Source, Stop, Waiting};
 use crate::fact::{Changes, Facts};
-use crate::intent::{Draft, Ignored, Origin, Reach, Standings, Target};
 use crate::session::Session;
-use crate::tool::{Effect, Outcome, Tool, Whole};
 use crate::verdict::{Ruling, Verdict};
 
 const TOOLS: &[Tool] = &[

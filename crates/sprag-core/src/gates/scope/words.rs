@@ -1,10 +1,10 @@
 //! What the scope gate says. Each refusal names a way on.
 
 use sprag_base::text::{ContextNote, Text, quoted, shell_word};
+use sprag_intent::{Bad, Chosen, Criterion, Holder, Intent, IntentSet, Intents, Owned, Standings, Status};
 
 use super::judged::{Fault, Where};
 use crate::event::Input;
-use crate::intent::{Bad, Chosen, Criterion, Holder, Intent, IntentSet, Intents, Owned, Standings, Status};
 use crate::verdict::Reason;
 
 /// What a starting session may be told.

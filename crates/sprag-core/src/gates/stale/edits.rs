@@ -3,8 +3,9 @@
 
 use serde_json::Value;
 
+use sprag_policy::call::{ToolCall, Whole};
+
 use super::{notebook, patch};
-use crate::tool::{ToolCall, Whole};
 
 /// Bytes that are searched for all the edits of a call: more of them are not followed.
 const WORK: usize = 256 * 1024 * 1024;
@@ -76,8 +77,9 @@ fn edited(before: Option<&[u8]>, edits: &[Value]) -> Option<Vec<u8>> {
 mod tests {
     use serde_json::json;
 
+    use sprag_policy::call::{Effect, Tool};
+
     use super::*;
-    use crate::tool::{Effect, Tool};
 
     const TOOLS: &[Tool] =
         &[Tool { name: "Edit", effect: Effect::Write, paths: &["file_path"], command: None }];

@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
+use sprag_policy::call::ToolCall;
+
 use super::touch::Manner;
-use crate::tool::ToolCall;
 
 /// Lines that are compared for all hunks of a patch: more of them are not followed.
 const WORK: usize = 20_000_000;
@@ -148,8 +149,9 @@ fn whole(lines: &[&str]) -> Vec<u8> {
 mod tests {
     use serde_json::json;
 
+    use sprag_policy::call::Whole;
+
     use super::*;
-    use crate::tool::Whole;
 
     const PATCH: &str = "*** Begin Patch\n\
         *** Update File: a.rs\n@@ fn two()\n-    old\n+    new\n+    more\n     end\n\

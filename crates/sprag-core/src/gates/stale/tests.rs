@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use sprag_base::ids::SessionId;
+use sprag_policy::call::{Effect as Does, Tool, Whole};
 
 use super::content::Content;
 use super::look::{Own, Writer};
@@ -10,7 +11,6 @@ use super::*;
 use crate::fact::Facts;
 use crate::gates::Effect;
 use crate::session::About;
-use crate::tool::{Effect as Does, Tool, Whole};
 
 const TOOLS: &[Tool] = &[
     Tool { name: "Bash", effect: Does::Exec, paths: &[], command: Some("command") },

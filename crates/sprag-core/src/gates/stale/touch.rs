@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use sprag_base::path::absolute;
+use sprag_policy::call::{Effect, ToolCall};
 use sprag_shell::{Command, PathUse, Place, Script, Source, Word};
 
 use crate::event::Input;
-use crate::tool::{Effect, ToolCall};
 
 /// Files of one call that are looked at.
 const FILES: usize = 64;
@@ -215,10 +215,10 @@ mod tests {
 
     use sprag_base::ids::SessionId;
     use sprag_base::time::Timestamp;
+    use sprag_policy::call::{Tool, Whole};
 
     use super::*;
     use crate::event::Event;
-    use crate::tool::{Tool, Whole};
 
     const TOOLS: &[Tool] = &[
         Tool { name: "Bash", effect: Effect::Exec, paths: &[], command: Some("command") },

@@ -2,13 +2,13 @@ use serde_json::json;
 
 use sprag_base::ids::SessionId;
 use sprag_base::time::Timestamp;
+use sprag_policy::call::{Tool, Whole};
+use sprag_trace::finding::Judged;
+use sprag_trace::{Contributor, SEEN, Spot, Stage};
 
 use super::*;
 use crate::event::{Input, Stop};
 use crate::fact::Facts;
-use crate::tool::{Tool, Whole};
-use crate::trace::look::Judged;
-use crate::trace::{Contributor, SEEN, Spot, Stage};
 
 const TOOLS: &[Tool] = &[
     Tool { name: "Edit", effect: Effect::Write, paths: &["file_path"], command: None },

@@ -1,10 +1,10 @@
 //! What a word that was said of a stage does to the run.
 
 use sprag_base::text::Text;
+use sprag_check::Profile;
 
 use super::Run;
 use super::standing::{Answer, Dispute};
-use crate::check::Profile;
 use crate::plan::merge::Whose;
 use crate::plan::record::Sought;
 use crate::plan::review;

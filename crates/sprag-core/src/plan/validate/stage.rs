@@ -3,11 +3,11 @@
 
 use sprag_base::document::{At, Node};
 use sprag_base::text::Text;
+use sprag_check::Profile;
+use sprag_intent::{IntentSet, Owned, Sharing};
 
 use super::check::{self, SHORT, USUAL};
 use super::{Intents, setting};
-use crate::check::Profile;
-use crate::intent::{IntentSet, Owned, Sharing};
 use crate::plan::fields;
 use crate::plan::problem::{Code, did_you_mean};
 use crate::plan::reading::{Fields, Reader, shown};

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use sprag_base::text::{Text, quoted};
-use sprag_core::check::Risk;
+use sprag_check::Risk;
 use sprag_core::plan::record::{Checking, Effect, Outcome};
 use sprag_core::plan::review::{self, Reviewer};
 use sprag_core::plan::spec::{Cached, Empty, Sandbox, StageSpec};

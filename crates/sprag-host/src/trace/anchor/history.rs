@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use sprag_core::trace::anchor::hunks::{self, FileDiff};
+use sprag_trace::anchor::commit_diff::{self, FileDiff};
 
 use crate::disk::open_regular;
 use crate::exec::read_capped;
@@ -124,7 +124,7 @@ impl<'a> History<'a> {
         }
         if is_uncommitted(commit) {
             let left = self.left()?;
-            let diff = git::uncommitted(self.places, left).map(|diff| Rc::new(hunks::parse(&diff)));
+            let diff = git::uncommitted(self.places, left).map(|diff| Rc::new(commit_diff::parse(&diff)));
             self.changes.insert(commit.to_owned(), diff.clone());
             return diff;
         }
@@ -140,7 +140,7 @@ impl<'a> History<'a> {
             let Some(left) = self.left() else { return };
             let said = git::changes(self.places, names, left);
             let mut found: HashMap<String, Vec<FileDiff>> =
-                said.iter().flat_map(|diff| hunks::parse_many(diff)).collect();
+                said.iter().flat_map(|diff| commit_diff::parse_many(diff)).collect();
             for name in names {
                 let files = said.is_some().then(|| Rc::new(found.remove(*name).unwrap_or_default()));
                 self.changes.insert((*name).to_owned(), files);
@@ -150,7 +150,7 @@ impl<'a> History<'a> {
 
     pub fn between(&mut self, from: &str, to: &str) -> Option<Rc<Vec<FileDiff>>> {
         let left = self.left()?;
-        git::between(self.places, from, to, left).map(|diff| Rc::new(hunks::parse(&diff)))
+        git::between(self.places, from, to, left).map(|diff| Rc::new(commit_diff::parse(&diff)))
     }
 
     /// The newest commit that two have in common.

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use sprag_base::record::Record;
 use sprag_base::text::Text;
-use sprag_core::trace::anchor::anchors::{Anchors, Origin, Source};
-use sprag_core::trace::open::Open;
-use sprag_core::trace::{KIND, Stage, Trace};
+use sprag_trace::anchor::index::{Anchors, Origin, Source};
+use sprag_trace::uncommitted::Open;
+use sprag_trace::{KIND, Stage, Trace};
 
 use super::rewrites::Told;
 use crate::disk::{open_regular, read_small};

@@ -6,9 +6,9 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use sprag_base::digest::Digest;
-use sprag_core::trace::anchor::anchors::Anchors;
-use sprag_core::trace::anchor::hunks::{self, Direction, FileDiff};
-use sprag_core::trace::anchor::telling::{LETTERS, bare, is_telling, letters};
+use sprag_trace::anchor::commit_diff::{self, Direction, FileDiff};
+use sprag_trace::anchor::distinctive::{LETTERS, bare, is_telling, letters};
+use sprag_trace::anchor::index::Anchors;
 
 use super::history::{History, is_uncommitted};
 use crate::git::history::{Commit, Walk};
@@ -100,7 +100,7 @@ impl Side {
         }
         let Some(own) = history.commit(commit) else { return Vec::new() };
         let changes = history.changes(commit).unwrap_or_default();
-        let digest = hunks::digest(&changes, Direction::Forth);
+        let digest = commit_diff::digest(&changes, Direction::Forth);
         self.learn_digests(history);
         let added = Added::of(&changes);
         let mut found: HashMap<String, Kinship> = HashMap::new();
@@ -141,14 +141,16 @@ impl Side {
                 continue;
             }
             let work = &head.work;
-            let kinship =
-                if digest.is_some() && added.is_own() && hunks::digest(work, Direction::Forth) == digest {
-                    Kinship::Squash
-                } else if line.iter().any(|it| kin.contains(*it)) || added.is_mostly_in(&Added::of(work)) {
-                    Kinship::Kin
-                } else {
-                    Kinship::Stranger
-                };
+            let kinship = if digest.is_some()
+                && added.is_own()
+                && commit_diff::digest(work, Direction::Forth) == digest
+            {
+                Kinship::Squash
+            } else if line.iter().any(|it| kin.contains(*it)) || added.is_mostly_in(&Added::of(work)) {
+                Kinship::Kin
+            } else {
+                Kinship::Stranger
+            };
             found.insert(head.name.clone(), kinship);
         }
         let mut origins: Vec<Origin> =
@@ -173,7 +175,8 @@ impl Side {
         let names: Vec<&str> = all.iter().map(|it| it.name.as_str()).collect();
         history.learn_changes(&names);
         for name in names {
-            let digest = history.changes(name).and_then(|changes| hunks::digest(&changes, Direction::Forth));
+            let digest =
+                history.changes(name).and_then(|changes| commit_diff::digest(&changes, Direction::Forth));
             self.digests.insert(name.to_owned(), digest);
         }
     }

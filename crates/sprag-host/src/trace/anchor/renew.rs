@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use sprag_base::sha256::Sum;
 use sprag_base::text::Text;
-use sprag_core::trace::anchor::How;
-use sprag_core::trace::anchor::anchors::Origin;
-use sprag_core::trace::{FILES, File, Source, Stage, Trace, Verdict, blocks};
+use sprag_trace::anchor::How;
+use sprag_trace::anchor::index::Origin;
+use sprag_trace::{FILES, File, Source, Stage, Trace, Verdict, blocks};
 
 use super::{Found, Known, Tracer};
 use crate::git::history::Walk;

@@ -4,13 +4,13 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use sprag_base::sha256::Sum;
-use sprag_core::trace::anchor::anchors::{LEAST, Said};
-use sprag_core::trace::anchor::hunks::FileDiff;
-use sprag_core::trace::anchor::runs::{Carried, Run, Tie, carry, runs};
-use sprag_core::trace::anchor::telling::{self, LETTERS, bare, is_telling, letters};
-use sprag_core::trace::anchor::windows::windows;
-use sprag_core::trace::anchor::{How, Lost, reformat};
-use sprag_core::trace::{Stage, blocks};
+use sprag_trace::anchor::block_search::windows;
+use sprag_trace::anchor::commit_diff::FileDiff;
+use sprag_trace::anchor::distinctive::{self, LETTERS, bare, is_telling, letters};
+use sprag_trace::anchor::index::{LEAST, Said};
+use sprag_trace::anchor::matched_lines::{Carried, Run, Tie, carry, runs};
+use sprag_trace::anchor::{How, Lost, reformat};
+use sprag_trace::{Stage, blocks};
 
 use super::origins::{Kinship, Origin, Side};
 use super::{Found, Page, Tracer, is_uncommitted};
@@ -182,7 +182,7 @@ impl Tracer<'_> {
         let mut said: Vec<Vec<usize>> = vec![Vec::new(); page.lines.len()];
         for window in &found {
             let within = &page.bare[window.start..window.start + window.len];
-            let is_enough = telling::count(within) >= LEAST || within.iter().any(|line| is_long(line));
+            let is_enough = distinctive::count(within) >= LEAST || within.iter().any(|line| is_long(line));
             let is_open =
                 is_enough && page.open[window.start..window.start + window.len].iter().all(|it| *it);
             // A block that is there twice is one of them, and nobody knows which.

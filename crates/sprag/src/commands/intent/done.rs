@@ -3,13 +3,13 @@
 use serde_json::json;
 
 use sprag_base::text::quoted;
-use sprag_core::check::{Outcome as Came, Ran};
+use sprag_check::{Outcome as Came, Ran};
 use sprag_core::event::Report;
-use sprag_core::intent::{DONE, Intent, Status};
 use sprag_host::intents::{self, Checked};
 use sprag_host::reports::{self, ReportError};
 use sprag_host::verify;
 use sprag_host::walk::World;
+use sprag_intent::{DONE, Intent, Status};
 
 use super::{all, one, worktree};
 use crate::commands::{Cx, Outcome, check_person, delivered, show};
@@ -80,7 +80,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
 }
 
 fn check(world: &World<'_>, intent: &Intent, cx: &Cx) -> Result<(), Failure> {
-    let watch = |check: &sprag_core::check::Check| {
+    let watch = |check: &sprag_check::Check| {
         output::note(format!("sprag: running {}: `{}`", check.name, quoted(&check.command)));
     };
     match intents::check(world, intent, &worktree(world)?, cx.now, &watch)? {

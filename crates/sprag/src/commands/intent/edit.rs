@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use sprag_core::intent::{Intent, IntentSet, Origin, Owned, Read};
 use sprag_host::intents;
+use sprag_intent::{Intent, IntentSet, Origin, Owned, Read};
 
 use super::{all, worktree};
 use crate::commands::{Cx, Outcome, check_not_agent, show};

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use sprag_base::ids::SessionId;
-use sprag_core::intent::{Bad, IntentSet, Owned, Read};
 use sprag_host::intents;
+use sprag_intent::{Bad, IntentSet, Owned, Read};
 
 use super::{all, one, worktree};
 use crate::commands::{Cx, Ending, Outcome, show};
@@ -34,7 +34,7 @@ pub fn list(args: List, cx: &Cx) -> Outcome {
             if set.is_empty() {
                 return output::line("no intents");
             }
-            let row = |intent: &sprag_core::intent::Intent| {
+            let row = |intent: &sprag_intent::Intent| {
                 let owned = match &intent.owned {
                     Owned::Nothing => "nothing".to_owned(),
                     Owned::Everything => "everything".to_owned(),

@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use sprag_base::digest::Digest;
-use sprag_core::intent::{ACCEPTED, EXPANDED, Origin, Owned, Proof, REOPENED, Status};
 use sprag_host::intents;
+use sprag_intent::{ACCEPTED, EXPANDED, Origin, Owned, Proof, REOPENED, Status};
 
 use super::{all, one, worktree};
 use crate::commands::{Cx, Outcome, check_person, show};

@@ -4,8 +4,8 @@ use serde_json::json;
 
 use sprag_base::text::Text;
 use sprag_core::event::Report;
-use sprag_core::intent::Class;
 use sprag_host::{intents, reports};
+use sprag_intent::Class;
 
 use super::{all, one};
 use crate::commands::{Cx, Outcome, delivered, show};

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use sprag_core::rules::Rule;
-use sprag_core::rules::import::{IMPORTERS, Import, Importer, Skipped, find};
 use sprag_host::disk::RealDisk;
 use sprag_host::places::NoHome;
 use sprag_host::policy::import::{self, Changes};
+use sprag_policy::Rule;
+use sprag_policy::import::{IMPORTERS, Import, Importer, Skipped, find};
 
 use crate::commands::{Cx, Outcome, check_not_agent, show};
 use crate::failure::Failure;

@@ -6,8 +6,8 @@ use std::path::{Component, Path, PathBuf};
 use serde_json::{Value, json};
 
 use sprag_base::text::one_line;
-use sprag_core::trace::anchor::anchors::{Origin, Writer};
 use sprag_host::trace::anchor::{FILE_BYTES, Found, Known, Line, PATIENCE, Tracer, is_uncommitted};
+use sprag_trace::anchor::index::{Origin, Writer};
 
 use crate::commands::{Cx, Outcome, show};
 use crate::failure::Failure;

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use sprag_core::trace::export::{MEDIA_TYPE, VERSION};
+use sprag_trace::export::{MEDIA_TYPE, VERSION};
 
 use super::found::{self, Which};
 use crate::commands::{Cx, Ending, Outcome, show};

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use sprag_core::trace::export::{self, Tool};
-use sprag_core::trace::{Source, Stage};
 use sprag_host::trace::reading::{self, Found, Origin, Standing};
 use sprag_host::walk::World;
+use sprag_trace::export::{self, Tool};
+use sprag_trace::{Source, Stage};
 
 use crate::failure::Failure;
 

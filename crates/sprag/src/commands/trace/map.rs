@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 
 use sprag_base::text::Text;
-use sprag_core::intent::{IntentSet, Link, LinkState, Read, Standings, link_state, links};
 use sprag_host::intents;
 use sprag_host::trace::reading::{self, Standing};
 use sprag_host::walk::World;
+use sprag_intent::{IntentSet, Link, LinkState, Read, Standings, link_state, links};
 
 use crate::commands::{Cx, Outcome, show};
 use crate::failure::Failure;

@@ -6,12 +6,12 @@ use sprag_base::ids::SessionId;
 use sprag_base::record::{By, Record};
 use sprag_base::text::Text;
 use sprag_core::event::{Event, Input};
-use sprag_core::trace::FINAL;
-use sprag_core::trace::open::Open;
 use sprag_host::disk::RealDisk;
 use sprag_host::places::Places;
 use sprag_host::trace::anchor::{Known, renew};
 use sprag_host::{learnings, projections, records, trace};
+use sprag_trace::FINAL;
+use sprag_trace::uncommitted::Open;
 
 use crate::commands::{Cx, Outcome, show};
 use crate::failure::Failure;

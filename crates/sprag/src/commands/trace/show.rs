@@ -3,9 +3,9 @@
 use serde_json::json;
 
 use sprag_base::text::shell_word;
-use sprag_core::trace::{Range, Verdict};
 use sprag_host::learnings::PREFIX;
 use sprag_host::trace::reading::{self, Found, Standing};
+use sprag_trace::{Range, Verdict};
 
 use super::found;
 use crate::commands::{Cx, Outcome, show};

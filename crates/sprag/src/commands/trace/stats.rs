@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 
-use sprag_core::trace::{Range, Stage};
 use sprag_host::trace::reading::{self, Found, Standing};
+use sprag_trace::{Range, Stage};
 
 use crate::commands::{Cx, Outcome, show};
 use crate::output;

@@ -10,8 +10,8 @@ use sprag_base::record::Record;
 use sprag_base::sha256::Sum;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_core::trace::{Contributor, FINAL, File, Served, Source, Stage, Trace, Verdict, Who, blocks};
 use sprag_host::records;
+use sprag_trace::{Contributor, FINAL, File, Served, Source, Stage, Trace, Verdict, Who, blocks};
 
 use crate::support::Sandbox;
 

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use sprag_base::sha256::Sum;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_core::trace::{FINAL, File, Unit, blocks};
 use sprag_host::records;
 use sprag_syntax::Lang;
+use sprag_trace::{FINAL, File, Unit, blocks};
 
 use super::repository::{intent, trace};
 use crate::support::Sandbox;

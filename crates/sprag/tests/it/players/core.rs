@@ -13,13 +13,13 @@ use sprag_core::decide;
 use sprag_core::event::{Actor, Author, Decider, Event, Input, Report, Source, Stop, Waiting};
 use sprag_core::fact::{Changes, Conflict, Facts, Found, Needs, RoleMarks, Size};
 use sprag_core::gates::scope;
-use sprag_core::intent::{Class, Standings};
 use sprag_core::obligation::Debts;
 use sprag_core::policy::Policy;
-use sprag_core::rules::{RuleSet, Strictness};
 use sprag_core::session::Session;
-use sprag_core::tool::{Effect, Outcome, Tool, ToolCall, Whole};
 use sprag_core::verdict::Ruling;
+use sprag_intent::{Class, Standings};
+use sprag_policy::call::{Effect, Outcome, Tool, ToolCall, Whole};
+use sprag_policy::{RuleSet, Strictness};
 
 use super::{BAD, GOOD, Player, Told, intents, review};
 use crate::checked::Checks;

@@ -5,9 +5,9 @@ use serde_json::json;
 use sprag_base::digest::Digest;
 use sprag_base::text::Text;
 use sprag_core::event::{Actor, Decided, Event, Report, ReviewWord, Stop};
-use sprag_core::rules::{RuleSet, Strictness};
-use sprag_core::tool::{ToolCall, Whole};
 use sprag_host::config::rules;
+use sprag_policy::call::{ToolCall, Whole};
+use sprag_policy::{RuleSet, Strictness};
 
 use super::core::TOOLS;
 use super::{Core, Program, Told};

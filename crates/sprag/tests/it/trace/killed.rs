@@ -7,13 +7,13 @@ use serde_json::json;
 
 use sprag_base::ids::SessionId;
 use sprag_core::event::{Event, Input, Presence, Source, Stop};
-use sprag_core::tool::{Effect, Outcome, Tool, ToolCall, Whole};
 use sprag_host::disk::{Disk, RealDisk};
 use sprag_host::env::Env;
 use sprag_host::places::Places;
 use sprag_host::trace::reading::{self, Standing};
 use sprag_host::trace::verify;
 use sprag_host::walk::{self, World};
+use sprag_policy::call::{Effect, Outcome, Tool, ToolCall, Whole};
 
 use crate::killed::{Dying, Torn};
 use crate::support::Sandbox;

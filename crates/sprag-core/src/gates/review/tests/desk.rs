@@ -6,6 +6,8 @@ use sprag_base::ids::SessionId;
 use sprag_base::record::{Projection as _, Record};
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
+use sprag_policy::call::{Effect, Tool, ToolCall, Whole};
+use sprag_policy::{Rule, RuleSet, Strictness};
 
 use crate::decide;
 use crate::event::{Actor, Author, Decided, Event, Input, Report, ReviewWord, Stop, Waiting};
@@ -13,9 +15,7 @@ use crate::fact::{Facts, Needs};
 use crate::gates::Gate as _;
 use crate::gates::review::ATTEMPT;
 use crate::obligation::Debts;
-use crate::rules::{Rule, RuleSet, Strictness};
 use crate::session::Session;
-use crate::tool::{Effect, Tool, ToolCall, Whole};
 use crate::verdict::Ruling;
 
 pub const TOKEN: &str = "sprt_0123456789abcdef0123456789abcdef";

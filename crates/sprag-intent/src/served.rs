@@ -1,0 +1,90 @@
+//! Whether what was done for an intent still counts for it.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use sprag_base::text::Text;
+
+use super::set::IntentSet;
+use super::status::Standings;
+
+/// A record of a change names the intent it served, and what that meant then.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    pub intent: Text<64>,
+    pub fingerprint: Text<64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LinkState {
+    /// Nothing was done for it.
+    Uncovered,
+    /// Something was, and it means what it meant then.
+    Covered,
+    /// It has come to mean something else since, and nobody has said that this is all right.
+    Suspect,
+    /// There is no such intent any more.
+    Orphaned,
+}
+
+impl LinkState {
+    pub fn name(self) -> &'static str {
+        match self {
+            LinkState::Uncovered => "uncovered",
+            LinkState::Covered => "covered",
+            LinkState::Suspect => "suspect",
+            LinkState::Orphaned => "orphaned",
+        }
+    }
+}
+
+/// An intent with what its links come to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Linked {
+    pub intent: Text<64>,
+    pub state: LinkState,
+    pub links: usize,
+}
+
+/// Of one link.
+pub fn link_state(intents: &IntentSet, standings: &Standings, link: &Link) -> LinkState {
+    match intents.find(link.intent.as_str()) {
+        None => LinkState::Orphaned,
+        Some(intent)
+            if standings.carries(
+                link.intent.as_str(),
+                link.fingerprint.as_str(),
+                intent.fingerprint.as_str(),
+            ) =>
+        {
+            LinkState::Covered
+        }
+        Some(_) => LinkState::Suspect,
+    }
+}
+
+/// Of every intent, those that are gone last: one suspect link makes it suspect.
+pub fn links<'a>(
+    intents: &IntentSet,
+    standings: &Standings,
+    links: impl IntoIterator<Item = &'a Link>,
+) -> Vec<Linked> {
+    let mut found: BTreeMap<&str, (LinkState, usize)> = BTreeMap::new();
+    for link in links {
+        let state = link_state(intents, standings, link);
+        let (worst, count) = found.entry(link.intent.as_str()).or_insert((state, 0));
+        *worst = state.max(*worst);
+        *count += 1;
+    }
+    let mut all: Vec<Linked> = intents
+        .iter()
+        .map(|intent| {
+            let (state, links) = found.remove(intent.id.as_str()).unwrap_or((LinkState::Uncovered, 0));
+            Linked { intent: intent.id.clone(), state, links }
+        })
+        .collect();
+    all.extend(found.into_iter().map(|(id, (state, links))| Linked { intent: Text::from(id), state, links }));
+    all
+}

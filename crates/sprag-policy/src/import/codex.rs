@@ -1,0 +1,128 @@
+//! Codex: `.rules` files, a list of `prefix_rule(…)`. Rules that are computed are not read.
+
+use sprag_base::text::{one_line, quoted};
+
+use crate::import::command::{self, Rest, shell_line};
+use crate::import::starlark::{self, Call, Statement, Value};
+use crate::import::{Broken, Draft, Files, Found, Importer, Source};
+use crate::rule::Decision;
+
+pub const IMPORTER: Importer = Importer {
+    name: "codex",
+    title: "Codex",
+    folder: ".codex",
+    folder_variable: "CODEX_HOME",
+    user_files: RULES,
+    project_files: RULES,
+    read,
+};
+
+const RULES: &[Files] = &[Files::Each { dir: "rules", ending: ".rules" }];
+
+fn read(source: &Source<'_>) -> Result<Vec<Found>, Broken> {
+    let statements = starlark::statements(source.text)?;
+    Ok(statements
+        .into_iter()
+        .filter(|statement| !is_comment(&statement.text))
+        .map(|s| one(s, source))
+        .collect())
+}
+
+/// A text that stands for itself is how Starlark writes a long comment.
+fn is_comment(text: &str) -> bool {
+    text.starts_with("\"\"\"") || text.starts_with("'''")
+}
+
+fn one(Statement { line, text, call }: Statement, source: &Source<'_>) -> Found {
+    let draft = match call {
+        Some(call) if call.name == "prefix_rule" => prefix_rule(call, line, source),
+        Some(call) => Err(format!("`{}` is no rule of ours", quoted(&call.name))),
+        None => Err("only calls of `prefix_rule` with literal arguments are read".to_owned()),
+    };
+    match draft {
+        Ok(draft) => Found::Rule(Draft { line: Some(line), text, ..draft }),
+        Err(why) => Found::Other { line: Some(line), text, why },
+    }
+}
+
+fn prefix_rule(call: Call, line: usize, source: &Source<'_>) -> Result<Draft, String> {
+    let mut words = None;
+    let mut decision = Decision::Allow;
+    let mut justification = None;
+    let (mut matching, mut not_match) = (Vec::new(), Vec::new());
+    for (at, (name, value)) in call.arguments.into_iter().enumerate() {
+        match (name.as_deref().unwrap_or(if at == 0 { "pattern" } else { "" }), value) {
+            ("pattern", Value::List(items)) => words = Some(pattern(items)?),
+            ("decision", Value::Text(text)) => {
+                decision = match text.as_str() {
+                    "allow" => Decision::Allow,
+                    "prompt" => Decision::Ask,
+                    "forbidden" => Decision::Deny,
+                    _ => return Err(format!("there is no decision `{}`", quoted(&text))),
+                }
+            }
+            ("justification", Value::Text(text)) => justification = Some(text),
+            ("match", Value::List(items)) => matching = examples(items)?,
+            ("not_match", Value::List(items)) => not_match = examples(items)?,
+            ("", _) => return Err("only the pattern is given without its name".to_owned()),
+            (name, _) => return Err(format!("`{}` is not what a rule has there", quoted(name))),
+        }
+    }
+    let words = words.ok_or("it has no pattern")?;
+    let made = command::of_words(&words, Rest::Anything, decision)?;
+    let place = format!("`{}:{line}`", quoted(source.name));
+    let mut reason = match (justification, decision) {
+        (Some(why), _) => format!("{} ({place})", one_line(&why)),
+        (None, Decision::Allow) => format!("allowed by {place}"),
+        (None, Decision::Ask | Decision::Review) => format!("asked about by {place}"),
+        (None, Decision::Deny) => format!("denied by {place}"),
+    };
+    if let Some(narrowed) = made.narrowed {
+        reason = format!("{reason}; {narrowed}");
+    }
+    let about: Vec<String> = words.iter().map(|any| any.join(" ")).collect();
+    Ok(Draft {
+        line: None,
+        text: String::new(),
+        about: about.join(" "),
+        decision,
+        any: made.any,
+        reason,
+        matching,
+        not_match,
+        tries: made.tries,
+        counter: made.counter,
+    })
+}
+
+/// Words in order, a list where there is a choice.
+fn pattern(items: Vec<Value>) -> Result<Vec<Vec<String>>, String> {
+    if items.is_empty() {
+        return Err("its pattern is empty".to_owned());
+    }
+    let text = |value: Value| match value {
+        Value::Text(text) => Ok(text),
+        Value::List(_) => Err("a choice in its pattern is a list itself".to_owned()),
+    };
+    let word = |item: Value| match item {
+        Value::Text(word) => Ok(vec![word]),
+        Value::List(any) if any.is_empty() => Err("a choice in its pattern is empty".to_owned()),
+        Value::List(any) => any.into_iter().map(text).collect(),
+    };
+    items.into_iter().map(word).collect()
+}
+
+/// Command lines; a list is the words of one.
+fn examples(items: Vec<Value>) -> Result<Vec<String>, String> {
+    let word = |value: Value| match value {
+        Value::Text(word) => Ok(word),
+        Value::List(_) => Err("an example is a text or a list of words".to_owned()),
+    };
+    let line = |item: Value| match item {
+        Value::Text(line) => Ok(line),
+        Value::List(words) => {
+            Ok(shell_line(&words.into_iter().map(word).collect::<Result<Vec<_>, String>>()?))
+        }
+    };
+    items.into_iter().map(line).collect()
+}

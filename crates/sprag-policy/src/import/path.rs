@@ -1,0 +1,136 @@
+//! A path as `.gitignore` writes it, made a pattern of ours.
+//!
+//! `//x` is absolute, `~/x` below home, `/x` relative to the file it is written in, `x` and `./x` to
+//! where the agent works. A name without a slash is meant at any depth, a directory with all in it.
+
+use serde_json::json;
+
+use crate::examples::EXAMPLE_HOME;
+use crate::import::{Owner, Source};
+use crate::rule::Decision;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    Read,
+    Write,
+}
+
+/// Patterns of paths with what they are tried on.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Paths {
+    pub any: Vec<String>,
+    pub tries: Vec<String>,
+    pub counter: Vec<String>,
+}
+
+/// What a path starts from.
+enum Anchor {
+    Root,
+    Home,
+    /// An absolute directory.
+    Dir(String),
+    /// Wherever the agent works.
+    Here,
+}
+
+pub fn of_path(path: &str, access: Access, decision: Decision, source: &Source<'_>) -> Result<Paths, String> {
+    let path = path.trim();
+    let is_foreign = |c: char| "?[]\\".contains(c) || c.is_control() || c >= '\u{F0000}';
+    if let Some(sign) = path.chars().find(|c| is_foreign(*c)) {
+        return Err(format!("a pattern of paths has no `{}`", sign.escape_debug()));
+    }
+    if path.starts_with('!') || path.split('/').any(|part| part == "..") {
+        return Err("a pattern of paths has neither `!` nor `..`".to_owned());
+    }
+    let (anchor, rest) = anchored(path, source)?;
+    let rest = rest.trim_start_matches('/');
+    let is_deep = matches!(anchor, Anchor::Here | Anchor::Dir(_))
+        && !path.starts_with('/')
+        && !rest.trim_end_matches('/').contains('/')
+        && (decision != Decision::Allow || !path.starts_with("./"));
+    let rest = rest.replace('{', "\\{").replace('}', "\\}");
+    let mut tails: Vec<String> = match rest.strip_suffix('/').unwrap_or(&rest) {
+        "" | "**" | "*" => vec!["**".to_owned()],
+        inner if inner.ends_with("/**") => vec![inner.to_owned()],
+        inner if rest.ends_with('/') => vec![format!("{inner}/**")],
+        inner => vec![inner.to_owned(), format!("{inner}/**")],
+    };
+    // There, `a/**/b` is also `a/b`.
+    let short: Vec<String> =
+        tails.iter().filter(|tail| tail.contains("/**/")).map(|tail| tail.replace("/**/", "/")).collect();
+    tails.extend(short);
+    let name = match access {
+        Access::Read => "Read",
+        Access::Write => "Write",
+    };
+    let mut places: Vec<String> = Vec::new();
+    for tail in &tails {
+        let (tail, is_deep) = match tail.strip_prefix("**/") {
+            Some(tail) => (tail, true),
+            None => (tail.as_str(), is_deep && tail != "**"),
+        };
+        places.extend(placed(&anchor, tail, is_deep, decision));
+    }
+    places.dedup();
+    let call = |tool: &str, path: String| format!("@{tool} {}", json!({ "file_path": path }));
+    let (tool, other) = match access {
+        Access::Read => ("Read", "Edit"),
+        Access::Write => ("Edit", "Read"),
+    };
+    let example = places.first().map(|place| example(place)).unwrap_or_default();
+    Ok(Paths {
+        any: places.iter().map(|place| format!("{name}:{place}")).collect(),
+        tries: vec![call(tool, example.clone())],
+        counter: vec![call(tool, "/elsewhere/x".to_owned()), call(other, example)],
+    })
+}
+
+fn anchored<'p>(path: &'p str, source: &Source<'_>) -> Result<(Anchor, &'p str), String> {
+    let base = || match source.base.contains(['*', '{', '}', '[', ']', '\\']) || !source.base.starts_with('/')
+    {
+        true => Err(format!("no pattern can name the directory `{}` it is relative to", source.base)),
+        false => Ok(Anchor::Dir(source.base.trim_end_matches('/').to_owned())),
+    };
+    Ok(if let Some(rest) = path.strip_prefix("//") {
+        (Anchor::Root, rest)
+    } else if path == "~" {
+        (Anchor::Home, "")
+    } else if let Some(rest) = path.strip_prefix("~/") {
+        (Anchor::Home, rest)
+    } else if path.starts_with('~') {
+        return Err("the home of another user is not known".to_owned());
+    } else if let Some(rest) = path.strip_prefix('/') {
+        (base()?, rest)
+    } else {
+        let rest = path.strip_prefix("./").unwrap_or(path);
+        match source.owner {
+            Owner::Project => (base()?, rest),
+            Owner::User => (Anchor::Here, rest),
+        }
+    })
+}
+
+fn placed(anchor: &Anchor, tail: &str, is_deep: bool, decision: Decision) -> Vec<String> {
+    let below = |dir: &str| match is_deep {
+        true => vec![format!("{dir}/{tail}"), format!("{dir}/**/{tail}")],
+        false => vec![format!("{dir}/{tail}")],
+    };
+    match anchor {
+        Anchor::Root => below(""),
+        Anchor::Home => below("~"),
+        Anchor::Dir(dir) => below(dir),
+        // What restricts may as well hold beyond the worktree: the agent may work anywhere.
+        Anchor::Here if is_deep && decision != Decision::Allow => vec![format!("**/{tail}")],
+        Anchor::Here if is_deep || tail.starts_with("**") => below("."),
+        Anchor::Here => vec![tail.to_owned()],
+    }
+}
+
+/// A path that a pattern finds.
+fn example(place: &str) -> String {
+    let path = place.replace("**", "x").replace('*', "x").replace("\\{", "{").replace("\\}", "}");
+    match path.strip_prefix('~') {
+        Some(rest) => format!("{EXAMPLE_HOME}{rest}"),
+        None => path,
+    }
+}

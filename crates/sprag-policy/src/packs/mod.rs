@@ -1,0 +1,80 @@
+//! Rules that come with the product, as text: reading TOML is the host's business.
+
+/// A named set of built-in rules.
+#[derive(Clone, Copy, Debug)]
+pub struct Pack {
+    pub name: &'static str,
+    pub about: &'static str,
+    pub default: Switch,
+    /// A [`super::RuleFile`].
+    pub toml: &'static str,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Switch {
+    On,
+    Off,
+}
+
+pub const PACKS: &[Pack] = &[
+    Pack {
+        name: "core",
+        about: "what cannot be undone: roots, lost work, code from the network, devices",
+        default: Switch::On,
+        toml: include_str!("core.toml"),
+    },
+    Pack {
+        name: "self",
+        about: "the files and switches of the guard itself",
+        default: Switch::On,
+        toml: include_str!("self.toml"),
+    },
+    Pack {
+        name: "secrets",
+        about: "keys and tokens: asked for reading, denied when they leave the machine",
+        default: Switch::On,
+        toml: include_str!("secrets.toml"),
+    },
+    Pack {
+        name: "readonly",
+        about: "commands that only look",
+        default: Switch::On,
+        toml: include_str!("readonly.toml"),
+    },
+    Pack {
+        name: "cloud",
+        about: "deleting what runs and lies in clouds",
+        default: Switch::Off,
+        toml: include_str!("cloud.toml"),
+    },
+    Pack {
+        name: "iac",
+        about: "destroying and applying infrastructure",
+        default: Switch::Off,
+        toml: include_str!("iac.toml"),
+    },
+    Pack {
+        name: "database",
+        about: "dropping and emptying databases and queues",
+        default: Switch::Off,
+        toml: include_str!("database.toml"),
+    },
+    Pack {
+        name: "containers",
+        about: "removing containers, images, volumes and what runs in clusters",
+        default: Switch::Off,
+        toml: include_str!("containers.toml"),
+    },
+    Pack {
+        name: "packages",
+        about: "publishing and unpublishing packages",
+        default: Switch::Off,
+        toml: include_str!("packages.toml"),
+    },
+    Pack {
+        name: "ci",
+        about: "deleting pipelines, repositories, releases and their settings",
+        default: Switch::Off,
+        toml: include_str!("ci.toml"),
+    },
+];

@@ -1,0 +1,354 @@
+//! Where a command stands: which directory an operand names, and whether losing that directory
+//! would be a disaster. Only texts are compared; links are a matter of facts.
+
+use sprag_shell::{Place, Word};
+
+use crate::pattern::word_glob::{Fit, Glob, Letter, Sign};
+
+/// The places that paths are measured against, each absolute.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ground {
+    /// Where the shell was started.
+    pub start: String,
+    /// The root of the worktree.
+    pub repo: String,
+    pub home: String,
+}
+
+/// No system has a longer path: what is longer leads nowhere that is known.
+const LONGEST: usize = 4096;
+
+/// Names that no real place has: what is not told stays apart from everything that is.
+const UNKNOWN_REPO: &str = "/\u{F0000}/\u{F0000}repo";
+const UNKNOWN_HOME: &str = "/\u{F0000}home";
+
+impl Default for Ground {
+    fn default() -> Ground {
+        Ground::new(None, None)
+    }
+}
+
+/// Directories that belong to the system together with what is directly in them.
+const SYSTEM: &[&str] = &[
+    "/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/proc", "/sbin", "/sys", "/usr",
+    "/System",
+];
+
+/// Directories whose loss is a disaster, while what is in them may be anybody's.
+const SHARED: &[&str] = &[
+    "/",
+    "/Applications",
+    "/Library",
+    "/Users",
+    "/Volumes",
+    "/data",
+    "/home",
+    "/media",
+    "/mnt",
+    "/nix",
+    "/opt",
+    "/private",
+    "/private/etc",
+    "/private/tmp",
+    "/private/var",
+    "/root",
+    "/run",
+    "/snap",
+    "/srv",
+    "/tmp",
+    "/usr/local",
+    "/usr/local/bin",
+    "/usr/local/etc",
+    "/usr/local/include",
+    "/usr/local/lib",
+    "/usr/local/sbin",
+    "/usr/local/share",
+    "/usr/src",
+    "/var",
+];
+
+/// What is kept directly in these is the state of the system.
+const STATE: &[&str] = &["/var", "/var/lib", "/nix/var", "/boot/efi"];
+
+const TEMPORARY: &[&str] =
+    &["/tmp", "/var/tmp", "/private/tmp", "/private/var/folders", "/var/folders", "/dev/shm"];
+
+/// Parts of a home that cannot be had back.
+const PERSONAL: &[&str] = &[
+    ".aws",
+    ".config",
+    ".gnupg",
+    ".kube",
+    ".local",
+    ".local/share",
+    ".password-store",
+    ".ssh",
+    "Desktop",
+    "Documents",
+    "Library",
+    "Pictures",
+];
+
+impl Ground {
+    pub fn new(start: Option<&str>, home: Option<&str>) -> Ground {
+        let place = |path: Option<&str>, unknown: &str| match path {
+            Some(path) if path.starts_with('/') => normal(path),
+            _ => unknown.to_owned(),
+        };
+        let start = place(start, UNKNOWN_REPO);
+        Ground { repo: start.clone(), home: place(home, UNKNOWN_HOME), start }
+    }
+
+    /// The same, in a worktree whose root is known.
+    pub fn in_repo(self, root: &str) -> Ground {
+        if root.starts_with('/') { Ground { repo: normal(root), ..self } } else { self }
+    }
+
+    /// The absolute path of a word as letters. What is relative to an unknown place starts with
+    /// a hole.
+    pub fn resolve(&self, word: &Word, cwd: &Place) -> Vec<Letter> {
+        if length(word) > LONGEST {
+            return vec![Letter::Hole];
+        }
+        let mut path = match word {
+            Word::Known(text) => globbed(text),
+            Word::Partly(parts) => globbed_parts(parts),
+            Word::Many => vec![Letter::Hole],
+        };
+        match path.first() {
+            Some(Letter::Char('/')) => {}
+            Some(Letter::Hole) if !matches!(word, Word::Known(_)) => {}
+            Some(Letter::Char('~')) => {
+                let own = matches!(path.get(1), None | Some(Letter::Char('/')));
+                path.splice(0..1, chars(if own { &self.home } else { "/home/" }));
+            }
+            _ => {
+                path.insert(0, Letter::Char('/'));
+                path.splice(0..0, self.place(cwd));
+            }
+        }
+        normal_letters(&path)
+    }
+
+    fn place(&self, cwd: &Place) -> Vec<Letter> {
+        match cwd {
+            Place::Unknown => vec![Letter::Hole],
+            Place::At(path) if path.starts_with('/') => chars(path).collect(),
+            Place::At(path) if path == "~" || path.starts_with("~/") => {
+                chars(&self.home).chain(chars(&path[1..])).collect()
+            }
+            Place::At(path) => chars(&self.start).chain([Letter::Char('/')]).chain(chars(path)).collect(),
+        }
+    }
+
+    /// Whether an operand is a root: `/`, a directory of the system, a home or what cannot be had
+    /// back in it, the worktree or what contains it, its `.git`; or would be one if its unknown
+    /// parts were empty, which is how roots are lost.
+    pub fn root(&self, word: &Word, cwd: &Place) -> Fit {
+        if matches!(word, Word::Known(text) if text.is_empty()) {
+            return Fit::No;
+        }
+        let path = self.resolve(word, cwd);
+        let holes = path.contains(&Letter::Hole);
+        if path.first() == Some(&Letter::Hole) {
+            // Nothing is known of where it starts: it is a root if the known rest is one.
+            return match text(&path) {
+                rest if rest.is_empty() || rest == "/" => Fit::Maybe,
+                rest if SYSTEM.contains(&rest.as_str()) || SHARED.contains(&rest.as_str()) => Fit::Maybe,
+                rest if rest.split('/').any(|part| part == ".git") => Fit::Maybe,
+                _ => Fit::No,
+            };
+        }
+        let whole = text(&path);
+        // `/tmp/*` is what is in it.
+        if holes && TEMPORARY.contains(&whole.trim_end_matches('/')) && path.last() == Some(&Letter::Hole) {
+            return Fit::No;
+        }
+        if self.is_root(&normal(&whole)) {
+            return Fit::Yes;
+        }
+        match word {
+            _ if !holes || !self.finds_root(&path) => Fit::No,
+            // A shell looks for what is there, and these are.
+            Word::Known(_) => Fit::Yes,
+            Word::Partly(_) | Word::Many => Fit::Maybe,
+        }
+    }
+
+    /// The same, with the worktree left out: who owns it is nobody's loss.
+    pub fn system(&self, word: &Word, cwd: &Place) -> Fit {
+        let path = self.resolve(word, cwd);
+        let whole = normal(&text(&path));
+        if path.first() != Some(&Letter::Hole) && below(&whole, &self.repo).is_some() {
+            return Fit::No;
+        }
+        self.root(word, cwd)
+    }
+
+    /// Whether some root has a name like this.
+    fn finds_root(&self, path: &[Letter]) -> bool {
+        let signs = |path: &[Letter]| {
+            let sign = |letter: &Letter| match letter {
+                Letter::Char(c) => Sign::Char(*c),
+                Letter::Hole => Sign::Star,
+            };
+            Glob::Signs(path.iter().map(sign).collect())
+        };
+        // A directory of which nothing is known may as well be none: `find . -name '.g*'`.
+        let mut parts: Vec<&[Letter]> = path.split(|letter| *letter == Letter::Char('/')).collect();
+        parts.retain(|part| *part != [Letter::Hole]);
+        let joined = parts.join(&Letter::Char('/'));
+        // What is known of the start tells most places apart.
+        let start =
+            |path: &[Letter]| text(path.split(|letter| *letter == Letter::Hole).next().unwrap_or_default());
+        let globs = [(start(path), signs(path)), (start(&joined), signs(&joined))];
+        let found =
+            |place: &str| globs.iter().any(|(start, glob)| place.starts_with(start) && glob.fits(place));
+        let above = |place: &str| {
+            let ends = place.char_indices().filter(|(at, c)| *c == '/' && *at > 0).map(|(at, _)| at);
+            ends.chain([place.len()]).any(|end| found(&place[..end]))
+        };
+        SYSTEM.iter().chain(SHARED).any(|place| found(place))
+            || above(&self.repo)
+            || above(&self.home)
+            || found(&format!("{}/.git", self.repo))
+            || PERSONAL.iter().any(|inner| found(&format!("{}/{inner}", self.home)))
+    }
+
+    fn is_root(&self, path: &str) -> bool {
+        if contains(path, &self.repo) || contains(path, &self.home) {
+            return true;
+        }
+        if let Some(inner) = below(path, &self.repo)
+            && (inner == ".git" || inner.starts_with(".git/"))
+        {
+            return true;
+        }
+        if TEMPORARY.iter().any(|place| below(path, place).is_some_and(|inner| !inner.is_empty())) {
+            return false;
+        }
+        if below(path, &self.repo).is_some() {
+            return false;
+        }
+        if let Some(inner) = below(path, &self.home) {
+            return PERSONAL.contains(&inner) || inner.split('/').any(|part| part == ".git");
+        }
+        let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let home = matches!(parent, "/home" | "/Users");
+        let system = SYSTEM.iter().any(|place| below(path, place).is_some());
+        let local = below(path, "/usr/local").is_some() || below(path, "/usr/src").is_some();
+        name == ".git" || home || SHARED.contains(&path) || STATE.contains(&parent) || (system && !local)
+    }
+
+    /// Whether nothing is known of an operand, or nothing but that it is relative to a place of
+    /// which nothing is known.
+    pub fn unknown(&self, word: &Word, cwd: &Place) -> Fit {
+        if matches!(word, Word::Many) {
+            return Fit::Yes;
+        }
+        let path = self.resolve(word, cwd);
+        (path.first() == Some(&Letter::Hole) && text(&path).chars().all(|c| matches!(c, '/' | '.'))).into()
+    }
+}
+
+fn length(word: &Word) -> usize {
+    match word {
+        Word::Known(text) => text.len(),
+        Word::Partly(parts) => parts.iter().flatten().map(String::len).sum(),
+        Word::Many => 0,
+    }
+}
+
+/// What a shell would put in place of `*`, `?` and `[…]` is not known.
+fn globbed(text: &str) -> Vec<Letter> {
+    let mut letters = Vec::with_capacity(text.len());
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
+        let glob = match c {
+            '*' | '?' => true,
+            '[' => rest.as_str().contains(']') && rest.any(|c| c == ']'),
+            _ => false,
+        };
+        match glob {
+            true if letters.last() == Some(&Letter::Hole) => {}
+            true => letters.push(Letter::Hole),
+            false => letters.push(Letter::Char(c)),
+        }
+    }
+    letters
+}
+
+/// The same, in what is known of a word.
+fn globbed_parts(parts: &[Option<String>]) -> Vec<Letter> {
+    let mut letters = Vec::new();
+    for part in parts {
+        match part {
+            Some(text) => letters.extend(globbed(text)),
+            None => letters.push(Letter::Hole),
+        }
+    }
+    letters
+}
+
+fn chars(text: &str) -> impl Iterator<Item = Letter> {
+    text.chars().map(Letter::Char)
+}
+
+/// The known letters alone.
+pub fn text(path: &[Letter]) -> String {
+    path.iter()
+        .filter_map(|letter| match letter {
+            Letter::Char(c) => Some(*c),
+            Letter::Hole => None,
+        })
+        .collect()
+}
+
+/// Whether `inner` is `outer` or lies in it.
+fn contains(outer: &str, inner: &str) -> bool {
+    below(inner, outer).is_some()
+}
+
+/// The path from `place` to `path`, if `path` is `place` or lies in it.
+fn below<'a>(path: &'a str, place: &str) -> Option<&'a str> {
+    let rest = path.strip_prefix(place.trim_end_matches('/'))?;
+    if rest.is_empty() { Some(rest) } else { rest.strip_prefix('/') }
+}
+
+fn normal(path: &str) -> String {
+    text(&normal_letters(&chars(path).collect::<Vec<_>>()))
+}
+
+/// `.`, `..` and doubled slashes are gone. A path that starts with a hole keeps it.
+fn normal_letters(path: &[Letter]) -> Vec<Letter> {
+    let mut parts: Vec<&[Letter]> = Vec::new();
+    for part in path.split(|letter| *letter == Letter::Char('/')) {
+        match part {
+            [] | [Letter::Char('.')] => {}
+            [Letter::Char('.'), Letter::Char('.')] => {
+                // Above an unknown place is an unknown place.
+                if parts.last() != Some(&&[Letter::Hole][..]) || parts.len() > 1 {
+                    parts.pop();
+                }
+            }
+            part => parts.push(part),
+        }
+    }
+    let mut whole = Vec::with_capacity(path.len() + 1);
+    for part in &parts {
+        let leads =
+            whole.is_empty() && part.first() == Some(&Letter::Hole) && path.first() == Some(&Letter::Hole);
+        if !leads {
+            whole.push(Letter::Char('/'));
+        }
+        whole.extend_from_slice(part);
+    }
+    if parts.is_empty() {
+        whole.push(Letter::Char('/'));
+    }
+    whole
+}
+
+#[cfg(test)]
+#[path = "location_tests.rs"]
+mod tests;

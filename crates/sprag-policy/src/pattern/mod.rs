@@ -1,0 +1,425 @@
+//! The language of patterns: what a rule says it is about.
+//!
+//! ```text
+//! Bash:gh issue close*        words of a command, in order; last `*`: and whatever follows
+//! Bash:git push ** +*         `**` any words between, `*` in a word anything
+//! Bash:{rm,unlink} !-i *      alternatives; not this
+//! Bash:git push --force *     options stand anywhere; clusters, `--force=…`, `--forc` count
+//! Bash:sort ?{-n,-r,--key} *  no options but these
+//! Bash:curl -X=DELETE *       an option with this value: `-X DELETE`, `-XDELETE`, `-X=DELETE`
+//! Bash:git checkout -- *      after `--` there are no options
+//! Bash:rm -r ** <root> *      a word of a class, see [`Class`]
+//! Bash:<fed> *                a command that gets its code from elsewhere at run time
+//! Bash:<again> *              a function that calls itself
+//! Via:timeout *               what a command was unwrapped from, as written
+//! Write:src/** Read:~/.ssh/** paths written or read, by tools, redirections and programs
+//! mcp__*__close_issue Task    names of tools
+//! Task(subagent_type=review*) with a member of their input
+//! ```
+//!
+//! A brace or a space that is part of a word is written `\{` or `\ `.
+pub(crate) mod command;
+pub(crate) mod location;
+mod options;
+pub(crate) mod subject;
+pub(crate) mod word_glob;
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::pattern::word_glob::Glob;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Pattern {
+    Shell(Tokens),
+    Via(Tokens),
+    Path(PathPattern),
+    Tool(ToolPattern),
+}
+
+/// A command, by its words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tokens {
+    /// In order, the program first.
+    pub slots: Vec<Slot>,
+    /// In any order.
+    pub flags: Vec<FlagTest>,
+    /// If there is a list, no others.
+    pub only: Option<Vec<Flag>>,
+    pub traits: Vec<Trait>,
+    pub rest: Rest,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Slot {
+    /// `**`
+    Gap,
+    /// `--`
+    End,
+    Word {
+        any: Vec<Glob>,
+        sense: Sense,
+    },
+    Class {
+        class: Class,
+        sense: Sense,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Sense {
+    Is,
+    /// `!`
+    IsNot,
+}
+
+/// What no text can say about an operand, because it depends on where the command stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Class {
+    /// A directory whose loss is a disaster: `Ground::root`.
+    Root,
+    /// An operand nobody can tell: `Ground::unknown`.
+    Unknown,
+    /// A root that is not the worktree: `Ground::system`.
+    System,
+}
+
+/// What no word can say about a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Trait {
+    /// A known program gets its code from elsewhere at run time (`curl … | sh`).
+    Fed,
+    /// A function calls itself.
+    Again,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FlagTest {
+    pub any: Vec<Flag>,
+    pub sense: Sense,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Flag {
+    /// With its dashes.
+    pub name: Glob,
+    /// The name as written, if it has no `*`: for clusters and abbreviations.
+    pub text: Option<String>,
+    pub value: Option<Glob>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Rest {
+    /// Nothing may follow.
+    Nothing,
+    Anything,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PathPattern {
+    pub access: Access,
+    pub any: Vec<(Anchor, Glob)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Access {
+    Read,
+    Write,
+}
+
+/// What a path pattern is relative to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Anchor {
+    /// The whole path, from `/` or, after `**/`, from anywhere.
+    Whole,
+    Repo,
+    Home,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolPattern {
+    pub name: Vec<Glob>,
+    pub members: Vec<(String, Vec<Glob>)>,
+}
+
+/// A pattern that means nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadPattern {
+    pub pattern: String,
+    pub why: &'static str,
+}
+
+impl fmt::Display for BadPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "bad pattern `{}`: {}", self.pattern, self.why)
+    }
+}
+
+impl std::error::Error for BadPattern {}
+
+/// Alternatives of one pattern, after `{a,b}{c,d}` is written out.
+const MOST_ALTERNATIVES: usize = 512;
+/// What a person still reads.
+const LONGEST: usize = 4096;
+
+/// Braces and spaces that are meant as such, while a pattern is taken apart.
+const OPEN: &str = "\u{F0000}";
+const CLOSE: &str = "\u{F0001}";
+const SPACE: &str = "\u{F0002}";
+
+type Parsed<T> = Result<T, &'static str>;
+
+impl Pattern {
+    pub fn parse(pattern: &str) -> Result<Pattern, BadPattern> {
+        let parsed = if pattern.len() > LONGEST {
+            Err("it is too long")
+        } else if let Some(tokens) = pattern.strip_prefix("Bash:") {
+            Tokens::read(tokens).and_then(Tokens::with_a_program).map(Pattern::Shell)
+        } else if let Some(tokens) = pattern.strip_prefix("Via:") {
+            Tokens::read(tokens).and_then(Tokens::with_a_program).map(Pattern::Via)
+        } else if let Some(path) = pattern.strip_prefix("Write:") {
+            PathPattern::read(Access::Write, path).map(Pattern::Path)
+        } else if let Some(path) = pattern.strip_prefix("Read:") {
+            PathPattern::read(Access::Read, path).map(Pattern::Path)
+        } else {
+            ToolPattern::read(pattern).map(Pattern::Tool)
+        };
+        parsed.map_err(|why| BadPattern { pattern: pattern.chars().take(200).collect(), why })
+    }
+
+    /// Words that exempt a command a rule has found: an `unless`.
+    pub fn parse_exemption(pattern: &str) -> Result<Tokens, BadPattern> {
+        let mut parsed = if pattern.len() > LONGEST { Err("it is too long") } else { Tokens::read(pattern) };
+        if let Ok(tokens) = &mut parsed {
+            // Its words may stand anywhere behind the program.
+            let words = std::mem::take(&mut tokens.slots);
+            tokens.slots.push(Slot::Word { any: vec![Glob::Any], sense: Sense::Is });
+            for word in words {
+                tokens.slots.extend([Slot::Gap, word]);
+            }
+            tokens.rest = Rest::Anything;
+        }
+        parsed.map_err(|why| BadPattern { pattern: pattern.chars().take(200).collect(), why })
+    }
+}
+
+impl Tokens {
+    fn read(text: &str) -> Parsed<Tokens> {
+        let mut tokens = Tokens {
+            slots: Vec::new(),
+            flags: Vec::new(),
+            only: None,
+            traits: Vec::new(),
+            rest: Rest::Nothing,
+        };
+        let mut options = true;
+        let text = text.replace("\\ ", SPACE);
+        let mut words = text.split_whitespace().peekable();
+        if words.peek().is_none() {
+            return Err("it names no command");
+        }
+        while let Some(token) = words.next() {
+            let last = words.peek().is_none();
+            if last && token.ends_with('*') {
+                tokens.rest = Rest::Anything;
+            }
+            match token {
+                "*" | "**" if last => {}
+                "**" => tokens.slots.push(Slot::Gap),
+                "--" if options => {
+                    options = false;
+                    tokens.slots.push(Slot::End);
+                }
+                _ => tokens.token(token, options)?,
+            }
+        }
+        Ok(tokens)
+    }
+
+    fn token(&mut self, token: &str, options: bool) -> Parsed<()> {
+        let (sense, text) = match token.strip_prefix('!') {
+            // `!` alone is a word of `find` and `test`.
+            Some(text) if !text.is_empty() => (Sense::IsNot, text),
+            _ => (Sense::Is, token),
+        };
+        if let Some(name) = text.strip_prefix('<').and_then(|text| text.strip_suffix('>')) {
+            match (name, sense) {
+                ("root", _) => self.slots.push(Slot::Class { class: Class::Root, sense }),
+                ("system", _) => self.slots.push(Slot::Class { class: Class::System, sense }),
+                ("unknown", _) => self.slots.push(Slot::Class { class: Class::Unknown, sense }),
+                ("fed", Sense::Is) => self.traits.push(Trait::Fed),
+                ("again", Sense::Is) => self.traits.push(Trait::Again),
+                _ => return Err("there is no such class; there are <root>, <unknown>, <fed> and <again>"),
+            }
+            return Ok(());
+        }
+        if let Some(text) = text.strip_prefix('?').filter(|text| text.starts_with(['-', '{'])) {
+            let any = alternatives(text)?;
+            if !any.iter().all(|text| text.starts_with('-')) {
+                return Err("`?` names options");
+            }
+            self.only.get_or_insert_default().extend(any.iter().map(|text| Flag::read(text)));
+            return Ok(());
+        }
+        let any = alternatives(text)?;
+        let flags = any.iter().filter(|text| options && text.len() > 1 && text.starts_with('-')).count();
+        if flags == 0 {
+            self.slots.push(Slot::Word { any: any.iter().map(|text| Glob::token(text)).collect(), sense });
+        } else if flags == any.len() {
+            self.flags.push(FlagTest { any: any.iter().map(|text| Flag::read(text)).collect(), sense });
+        } else {
+            return Err("alternatives are either all options or all words");
+        }
+        Ok(())
+    }
+
+    fn with_a_program(self) -> Parsed<Tokens> {
+        match self.slots.first() {
+            None if !self.flags.is_empty() || self.only.is_some() => {
+                Err("an option needs a command before it")
+            }
+            Some(Slot::Class { .. } | Slot::End) => Err("it starts with no program"),
+            Some(Slot::Word { .. } | Slot::Gap) | None => Ok(self),
+        }
+    }
+
+    /// The programs it can be about, if it names them.
+    pub fn programs(&self) -> Option<impl Iterator<Item = &str>> {
+        let Some(Slot::Word { any, sense: Sense::Is }) = self.slots.first() else {
+            return None;
+        };
+        let exact = |glob: &Glob| matches!(glob, Glob::Exact(_));
+        any.iter().all(exact).then(|| {
+            any.iter().filter_map(|glob| match glob {
+                Glob::Exact(text) => Some(text.as_str()),
+                Glob::Any | Glob::Signs(_) => None,
+            })
+        })
+    }
+}
+
+impl Flag {
+    fn read(text: &str) -> Flag {
+        let (name, value) = match text.split_once('=') {
+            Some((name, value)) => (name, Some(Glob::token(value))),
+            None => (text, None),
+        };
+        Flag { name: Glob::token(name), text: (!name.contains('*')).then(|| name.to_owned()), value }
+    }
+}
+
+impl PathPattern {
+    fn read(access: Access, text: &str) -> Parsed<PathPattern> {
+        if text.trim().is_empty() {
+            return Err("it names no path");
+        }
+        let mut any = Vec::new();
+        for path in alternatives(text.trim())? {
+            let (anchor, path) = match path.as_str() {
+                "~" => (Anchor::Home, ""),
+                path if path.starts_with('/') || path.starts_with("**") => (Anchor::Whole, path),
+                path => match path.strip_prefix("~/") {
+                    Some(inner) => (Anchor::Home, inner),
+                    None => (Anchor::Repo, path.strip_prefix("./").unwrap_or(path)),
+                },
+            };
+            any.push((anchor, Glob::path(path)));
+            // A directory is part of what is in it: who replaces `a` replaces `a/**`.
+            if let Some(directory) = path.strip_suffix("/**")
+                && !directory.is_empty()
+            {
+                any.push((anchor, Glob::path(directory)));
+            }
+        }
+        Ok(PathPattern { access, any })
+    }
+}
+
+impl ToolPattern {
+    fn read(text: &str) -> Parsed<ToolPattern> {
+        let text = text.trim();
+        let (name, members) = match text.split_once('(') {
+            None => (text, None),
+            Some((name, rest)) => match rest.strip_suffix(')') {
+                Some(members) => (name, Some(members)),
+                None => return Err("the `)` is missing"),
+            },
+        };
+        if name.is_empty() || name.contains(|c: char| c.is_whitespace() || ":)".contains(c)) {
+            return Err("it is neither `Bash:…`, `Via:…`, `Write:…`, `Read:…` nor the name of a tool");
+        }
+        let globs = |text: &str| -> Parsed<Vec<Glob>> {
+            Ok(alternatives(text)?.iter().map(|text| Glob::token(text)).collect())
+        };
+        let mut read = Vec::new();
+        for member in split_outside_braces(members.unwrap_or_default()) {
+            let Some((key, value)) = member.split_once('=') else {
+                return Err("a member is written `key=value`");
+            };
+            if key.trim().is_empty() {
+                return Err("a member is written `key=value`");
+            }
+            read.push((key.trim().to_owned(), globs(value.trim())?));
+        }
+        Ok(ToolPattern { name: globs(name)?, members: read })
+    }
+}
+
+fn split_outside_braces(text: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let (mut depth, mut from) = (0_usize, 0);
+    for (at, c) in text.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            ',' if depth == 0 => {
+                parts.push(&text[from..at]);
+                from = at + 1;
+            }
+            _ => {}
+        }
+    }
+    if !text.is_empty() {
+        parts.push(&text[from..]);
+    }
+    parts
+}
+
+/// Writes `{a,b}` out. Braces do not nest: who needs that writes two patterns.
+fn alternatives(text: &str) -> Parsed<Vec<String>> {
+    if text.find('[').is_some_and(|open| text[open + 1..].contains(']')) {
+        return Err("`[…]` is no class of characters here; write `{a,b}`");
+    }
+    let text = text.replace("\\{", OPEN).replace("\\}", CLOSE);
+    let mut all = vec![String::new()];
+    let mut rest = text.as_str();
+    while let Some((before, after)) = rest.split_once('{') {
+        let Some((inner, after)) = after.split_once('}') else {
+            return Err("the `}` is missing");
+        };
+        if inner.contains('{') {
+            return Err("braces do not nest");
+        }
+        if before.contains('}') {
+            return Err("the `{` is missing");
+        }
+        let choices: Vec<&str> = inner.split(',').collect();
+        if all.len() * choices.len() > MOST_ALTERNATIVES {
+            return Err("it has too many alternatives");
+        }
+        all = all
+            .iter()
+            .flat_map(|start| choices.iter().map(move |choice| format!("{start}{before}{choice}")))
+            .collect();
+        rest = after;
+    }
+    if rest.contains('}') {
+        return Err("the `{` is missing");
+    }
+    for one in &mut all {
+        one.push_str(rest);
+        *one = one.replace(OPEN, "{").replace(CLOSE, "}").replace(SPACE, " ");
+    }
+    Ok(all)
+}

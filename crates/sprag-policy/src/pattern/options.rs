@@ -1,0 +1,353 @@
+//! Options: where they stand, how they are spelled, and which of them a pattern asks for.
+
+use sprag_shell::Word;
+
+use crate::pattern::command::{Item, Kind, Line, Look, Program, in_sense};
+use crate::pattern::word_glob::Fit;
+use crate::pattern::{Flag, FlagTest, Sense, Tokens};
+
+/// Which spellings of an option count.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Spelling {
+    /// Whatever could be short for it: `--open-files-in` for `--open-files-in-pager`.
+    Start,
+    /// Also `--forc`, also deep in a cluster.
+    Any,
+    Full,
+    /// The same, in clusters of any length.
+    Written,
+}
+
+/// Options that take no value, in any program that a rule exempts something of.
+const LONE: &[&str] = &[
+    "--all",
+    "--amend",
+    "--archive",
+    "--atomic",
+    "--branches",
+    "--cached",
+    "--del",
+    "--delete",
+    "--delete-after",
+    "--delete-before",
+    "--delete-during",
+    "--delete-excluded",
+    "--detach",
+    "--discard-changes",
+    "--dry-run",
+    "--follow-tags",
+    "--force",
+    "--force-if-includes",
+    "--force-with-lease",
+    "--hard",
+    "--help",
+    "--interactive",
+    "--list",
+    "--merge",
+    "--mirror",
+    "--porcelain",
+    "--progress",
+    "--prune",
+    "--quiet",
+    "--recursive",
+    "--set-upstream",
+    "--staged",
+    "--tags",
+    "--verbose",
+    "--version",
+    "--worktree",
+    "--yes",
+];
+
+/// The same, as letters.
+const LETTERS: &str = "adfhinpqruvxzADRSWX46";
+
+/// Programs that on some systems look for options only in front of their operands.
+const FIRST: &[&str] = &["rm", "grm", "chmod", "chown", "chgrp", "mv", "shred", "srm", "setfacl"];
+
+impl Line<'_> {
+    /// Whether the pattern asks for this option.
+    pub(super) fn named(&self, word: &Word, tokens: &Tokens) -> bool {
+        let asked = tokens.flags.iter().filter(|test| test.sense == Sense::Is).flat_map(|test| &test.any);
+        let wanted = asked.chain(tokens.only.iter().flatten());
+        let Word::Known(text) = word else {
+            return false;
+        };
+        wanted.into_iter().any(|flag| self.is(flag, text, Spelling::Full) != Fit::No)
+    }
+
+    pub(super) fn flag_test(&self, test: &FlagTest, look: Look) -> Fit {
+        // To miss an option that forbids is worse than to see one too many; with one that permits it
+        // is the other way round.
+        let spelling = match (look, test.sense) {
+            (Look::Cover, Sense::IsNot) => Spelling::Start,
+            (Look::Find, _) => Spelling::Any,
+            (Look::Cover, Sense::Is) => Spelling::Full,
+            // What may be a value has been left out already.
+            (Look::Exempt, _) => Spelling::Written,
+        };
+        // `--dry-run --no-dry-run` is no dry run.
+        let from = match look {
+            Look::Exempt => test.any.iter().filter_map(|flag| self.taken_back(flag)).max().unwrap_or(0),
+            Look::Find | Look::Cover => 0,
+        };
+        let fit = test.any.iter().map(|flag| self.flag(flag, look, spelling, from)).max();
+        in_sense(test.sense, fit.unwrap_or(Fit::No))
+    }
+
+    fn flag(&self, flag: &Flag, look: Look, spelling: Spelling, from: usize) -> Fit {
+        // A pattern of several letters is a word or a cluster that is spread over several words.
+        if self.clusters
+            && flag.value.is_none()
+            && let Some(letters) = flag.text.as_deref().and_then(short)
+            && letters.chars().count() > 1
+            && letters.chars().all(|letter| self.has_letter(letter))
+        {
+            return Fit::Yes;
+        }
+        let mut best = Fit::No;
+        for (j, item) in self.items.iter().enumerate().skip(from) {
+            if look == Look::Exempt && !self.is_option(flag, j) {
+                continue;
+            }
+            let fit = match (item.kind, item.word) {
+                (Kind::Flag, Word::Known(text)) => match self.is(flag, text, spelling) {
+                    Fit::No => Fit::No,
+                    _ => self.value(flag, text, j),
+                },
+                (Kind::Flag, Word::Partly(parts)) => self.partly(flag, parts),
+                // What follows a remote is a branch.
+                (Kind::Operand, Word::Many) if look == Look::Find && self.is_branch(j) => Fit::No,
+                (Kind::Operand, Word::Many) if j > 0 && self.options_at(j) => Fit::Maybe,
+                // A quoted variable is hardly ever an option, but it can be.
+                (Kind::Operand, Word::Partly(parts))
+                    if j > 0 && matches!(parts.first(), Some(None)) && self.options_at(j) =>
+                {
+                    match look {
+                        Look::Find | Look::Exempt => Fit::No,
+                        Look::Cover => Fit::Maybe,
+                    }
+                }
+                _ => Fit::No,
+            };
+            best = best.max(fit);
+        }
+        best
+    }
+
+    /// Where the opposite of an option stands last.
+    fn taken_back(&self, flag: &Flag) -> Option<usize> {
+        let name = flag.text.as_deref()?.strip_prefix("--")?;
+        let opposite = |item: &Item<'_>| match item.word {
+            Word::Known(text) if item.kind == Kind::Flag => {
+                let taken = text.split_once('=').map_or(text.as_str(), |(name, _)| name);
+                taken.strip_prefix("--no-").is_some_and(|taken| name.starts_with(taken))
+            }
+            Word::Known(_) | Word::Partly(_) | Word::Many => false,
+        };
+        self.items.iter().rposition(opposite)
+    }
+
+    /// Whether a word is an option beyond doubt, and not the value of the one before it, in a cluster
+    /// or by itself, or an operand that only looks like one.
+    fn is_option(&self, flag: &Flag, at: usize) -> bool {
+        let Word::Known(text) = self.items[at].word else {
+            return false;
+        };
+        if let (Some(wanted), Some(cluster)) = (flag.text.as_deref().and_then(short), short(text))
+            && self.clusters
+            && let Some((before, _)) = cluster.split_once(wanted)
+            && !self.takes_no_value(before)
+        {
+            return false;
+        }
+        let before = &self.items[1.min(at)..at];
+        let behind = match before.last() {
+            Some(Item { kind: Kind::Flag, word: Word::Known(text) }) => match short(text) {
+                Some(cluster) => self.clusters && self.takes_no_value(cluster),
+                None => text.contains('=') || text.starts_with("--no-") || LONE.contains(&text.as_str()),
+            },
+            Some(Item { kind: Kind::Flag, .. }) => false,
+            Some(_) | None => true,
+        };
+        // Not every program looks for options behind its operands.
+        let strict = self.command.assigns.iter().any(|(name, _)| name == "POSIXLY_CORRECT")
+            || matches!(self.program(), Program::Named { base, .. } if FIRST.contains(base));
+        behind && !(strict && before.iter().any(|item| item.kind == Kind::Operand))
+    }
+
+    /// Whether a word stands where `git push REMOTE` has its branch.
+    fn is_branch(&self, at: usize) -> bool {
+        let operands = |item: &&Item<'_>| item.kind == Kind::Operand;
+        let mut before = self.items[..at].iter().filter(operands).skip(1);
+        let mut known = || match before.next().map(|item| item.word) {
+            Some(Word::Known(text)) => Some(text.as_str()),
+            Some(Word::Partly(_) | Word::Many) | None => None,
+        };
+        matches!(self.program(), Program::Named { base: "git", .. })
+            && known() == Some("push")
+            && known().is_some()
+    }
+
+    /// Whether none of these letters can be followed by a value.
+    fn takes_no_value(&self, letters: &str) -> bool {
+        let values = match self.program() {
+            Program::Named { base: "rsync", .. } => "f",
+            Program::Named { .. } | Program::Unnamed | Program::None => "",
+        };
+        letters.chars().all(|letter| LETTERS.contains(letter) && !values.contains(letter))
+    }
+
+    /// Whether all options are among these or asked for anyway.
+    pub(super) fn only(&self, allowed: &[Flag], tokens: &Tokens, look: Look) -> Fit {
+        let known = |text: &str| {
+            let wanted =
+                tokens.flags.iter().filter(|test| test.sense == Sense::Is).flat_map(|test| &test.any);
+            let all = allowed.iter().chain(wanted);
+            let whole = all.clone().any(|flag| {
+                let name = text.split_once('=').map_or(text, |(name, _)| name);
+                flag.name.fits(name)
+                    && (flag.value.is_none() || self.is(flag, text, Spelling::Full) == Fit::Yes)
+            });
+            // In a cluster every letter counts, and what follows must look like no further letter.
+            whole
+                || (self.clusters
+                    && short(text).is_some_and(|cluster| {
+                        let letters = letters(cluster);
+                        let value = &cluster[letters.len()..];
+                        let mut named = |letter: char| {
+                            all.clone().any(|flag| {
+                                flag.text.as_deref().and_then(short).is_some_and(|name| {
+                                    name.len() == letter.len_utf8() && name.starts_with(letter)
+                                })
+                            })
+                        };
+                        !letters.is_empty()
+                            && letters.chars().all(&mut named)
+                            && !value.contains(char::is_alphabetic)
+                    }))
+        };
+        let mut fit = Fit::Yes;
+        for (j, item) in self.items.iter().enumerate().skip(1) {
+            let one = match (item.kind, item.word) {
+                (Kind::Flag, Word::Known(text)) => known(text).into(),
+                (Kind::Flag, Word::Partly(parts)) => match parts.first() {
+                    Some(Some(start)) if start.contains('=') && known(start) => Fit::Yes,
+                    _ => Fit::Maybe,
+                },
+                (Kind::Operand, Word::Many) if self.options_at(j) => Fit::Maybe,
+                (Kind::Operand, Word::Partly(parts))
+                    if matches!(parts.first(), Some(None)) && look == Look::Cover && self.options_at(j) =>
+                {
+                    Fit::Maybe
+                }
+                _ => Fit::Yes,
+            };
+            fit = fit.min(one);
+        }
+        fit
+    }
+
+    /// Whether a word can be an option where it stands.
+    fn options_at(&self, at: usize) -> bool {
+        !self.items.iter().take(at).any(|item| item.kind == Kind::End)
+    }
+
+    fn has_letter(&self, letter: char) -> bool {
+        let known = self.items.iter().filter(|item| item.kind == Kind::Flag);
+        known
+            .filter_map(|item| if let Word::Known(text) = item.word { short(text) } else { None })
+            .any(|cluster| letters(cluster).contains(letter))
+    }
+
+    /// Whether a word of the command is this option, whatever its value.
+    fn is(&self, flag: &Flag, text: &str, spelling: Spelling) -> Fit {
+        let name = text.split_once('=').map_or(text, |(name, _)| name);
+        if flag.name.fits(name) {
+            return Fit::Yes;
+        }
+        let Some(wanted) = flag.text.as_deref() else {
+            return Fit::No;
+        };
+        match (wanted.strip_prefix("--"), name.strip_prefix("--")) {
+            (Some(wanted), Some(name)) if !name.is_empty() && spelling == Spelling::Start => {
+                wanted.starts_with(name).into()
+            }
+            // `--forc` is `--force`, but `--force` is not `--force-with-lease`.
+            (Some(wanted), Some(name)) if !name.is_empty() && spelling == Spelling::Any => {
+                wanted.strip_prefix(name).is_some_and(|rest| !rest.starts_with('-')).into()
+            }
+            (None, None) if self.clusters => match (short(wanted), short(text)) {
+                // What is long may be a value: `-enode_modules`.
+                (Some(_), Some(cluster)) if spelling == Spelling::Full && cluster.len() > 4 => Fit::No,
+                (Some(wanted), Some(cluster)) if wanted.chars().count() == 1 => {
+                    letters(cluster).contains(wanted).into()
+                }
+                _ => Fit::No,
+            },
+            _ => Fit::No,
+        }
+    }
+
+    /// An option that was found, with the value that is asked for.
+    fn value(&self, flag: &Flag, text: &str, at: usize) -> Fit {
+        let Some(wanted) = &flag.value else {
+            return Fit::Yes;
+        };
+        if let Some((_, value)) = text.split_once('=')
+            && wanted.fits(value)
+        {
+            return Fit::Yes;
+        }
+        if let (Some(letter), Some(cluster)) = (flag.text.as_deref().and_then(short), short(text))
+            && let Some((_, value)) = cluster.split_once(letter)
+            && !value.is_empty()
+        {
+            return wanted.fits(value).into();
+        }
+        match self.items.get(at + 1) {
+            Some(next) if !text.contains('=') => wanted.fit_word(next.word),
+            _ => Fit::No,
+        }
+    }
+
+    fn partly(&self, flag: &Flag, parts: &[Option<String>]) -> Fit {
+        let word = Word::Partly(parts.to_vec());
+        let Some(Some(start)) = parts.first() else {
+            return Fit::No;
+        };
+        // `--output=$X` is known up to its value.
+        if let Some((name, value)) = start.split_once('=') {
+            return match &flag.value {
+                _ if self.is(flag, name, Spelling::Any) == Fit::No => Fit::No,
+                None => Fit::Yes,
+                Some(wanted) => {
+                    let mut rest = parts.to_vec();
+                    rest[0] = Some(value.to_owned());
+                    wanted.fit_word(&Word::Partly(rest))
+                }
+            };
+        }
+        if self.is(flag, start, Spelling::Any) == Fit::Yes && self.clusters && short(start).is_some() {
+            return if flag.value.is_none() { Fit::Yes } else { Fit::Maybe };
+        }
+        let single =
+            flag.text.as_deref().and_then(short).is_some() && short(start).is_some() && self.clusters;
+        if single { Fit::Maybe } else { Fit::Maybe.min(flag.name.fit_word(&word)) }
+    }
+}
+
+/// What stands behind a single dash.
+fn short(text: &str) -> Option<&str> {
+    text.strip_prefix('-').filter(|rest| !rest.is_empty() && !rest.starts_with('-'))
+}
+
+/// The letters of a cluster, up to what can only be a value. A number is one option.
+fn letters(cluster: &str) -> &str {
+    if cluster.bytes().all(|byte| byte.is_ascii_digit()) {
+        return if cluster.len() == 1 { cluster } else { "" };
+    }
+    // `-4` and `-6` are letters like others.
+    let end = cluster.find(|c: char| !(c.is_ascii_alphabetic() || matches!(c, '4' | '6')));
+    &cluster[..end.unwrap_or(cluster.len())]
+}

@@ -1,0 +1,427 @@
+//! What a set of rules is about, in few words. Most calls concern no rule at all, and a hook that
+//! can tell so from this does not have to load the rules; of the rest, most concern only a few.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use sprag_shell::{Carrier, Command, DoubtKind, PathUse, Place, Script, Word};
+
+use crate::call::{Effect, ToolCall};
+use crate::pattern::command::folded;
+use crate::pattern::word_glob::{Glob, Sign};
+use crate::pattern::{Access, PathPattern, Pattern, Sense, Slot, Tokens};
+use crate::rule::{Decision, OnDoubt, Ready};
+
+/// Shards of rules that are about no command.
+pub(crate) const READS: &str = "<read>";
+pub(crate) const WRITES: &str = "<write>";
+pub(crate) const TOOLS: &str = "<tool>";
+/// And of those about programs by a part of their name.
+pub(super) const LIKE: &str = "<like>";
+/// In front of the shards about carriers.
+const VIA: &str = "<via> ";
+
+/// Which rules have to be asked about a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Concern {
+    None,
+    /// Those of these shards.
+    Some(BTreeSet<String>),
+    Every,
+}
+
+/// Never leaves out a rule that would say something.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Watch {
+    /// The shards of commands: a program, or a program and its first word, one a line.
+    commands: Lines,
+    /// Programs by a part of their name.
+    like: Vec<Glob>,
+    /// Some pattern fits commands of any program.
+    every_program: bool,
+    /// Names of tools.
+    tools: Vec<Glob>,
+    reads: Pieces,
+    writes: Pieces,
+    /// Some rule speaks where a file is run that nobody looks into.
+    opaque: bool,
+}
+
+/// Texts of which one stands in every path that a pattern can fit.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Pieces {
+    lines: Lines,
+    /// Some pattern fits paths without any such text.
+    every: bool,
+}
+
+/// Texts in one: read in one go, and searched as they are.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+struct Lines(String);
+
+impl Watch {
+    pub(super) fn new(rules: &[Ready], is_strict: bool) -> Watch {
+        let mut watch = Watch::default();
+        let (mut commands, mut reads, mut writes) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        for rule in rules.iter().filter(|rule| rule.decision != Decision::Allow) {
+            watch.opaque |= is_strict || rule.on_opaque != OnDoubt::None;
+            for pattern in &rule.any {
+                match pattern {
+                    Pattern::Tool(pattern) => watch.tools.extend(pattern.name.iter().cloned()),
+                    Pattern::Path(pattern) if pattern.access == Access::Read => {
+                        watch.reads.every |= !add_pieces(pattern, &mut reads);
+                    }
+                    Pattern::Path(pattern) => watch.writes.every |= !add_pieces(pattern, &mut writes),
+                    Pattern::Shell(tokens) | Pattern::Via(tokens) => match command_keys(pattern) {
+                        Some(keys) if keys == [LIKE] => watch.like.extend(program_globs(tokens).cloned()),
+                        Some(keys) => commands.extend(keys),
+                        // What such a pattern asks of a command shows in the script: a doubt, or a
+                        // function.
+                        None if !tokens.traits.is_empty() => {}
+                        None => watch.every_program = true,
+                    },
+                }
+            }
+        }
+        watch.commands = Lines::new(&commands);
+        watch.reads.lines = Lines::new(&reads);
+        watch.writes.lines = Lines::new(&writes);
+        watch
+    }
+
+    /// Which rules have to be asked about a call; `script` is its command line, read.
+    pub fn concern(&self, call: &ToolCall, script: Option<&Script>, cwd: &str) -> Concern {
+        let mut keys = BTreeSet::new();
+        let named = |pieces: &Pieces| call.paths.iter().any(|path| pieces.within(&[path, cwd]));
+        match call.effect {
+            Effect::Read if named(&self.reads) => keys.insert(READS.to_owned()),
+            Effect::Write | Effect::Exec if named(&self.writes) => keys.insert(WRITES.to_owned()),
+            Effect::Read | Effect::Delegate | Effect::Write | Effect::Exec | Effect::Net => false,
+        };
+        if self.tools.iter().any(|tool| tool.fits(call.name.as_str())) {
+            keys.insert(TOOLS.to_owned());
+        }
+        if let Some(script) = script {
+            let speaks = |kind: DoubtKind| self.opaque || kind != DoubtKind::Opaque;
+            if self.every_program || script.doubts.iter().any(|doubt| speaks(doubt.kind)) {
+                return Concern::Every;
+            }
+            let commands = script.commands.iter().map(|command| (command, ""));
+            let wrappers = script.wrappers.iter().flat_map(|command| [(command, ""), (command, VIA)]);
+            for (command, via) in commands.chain(wrappers) {
+                if !self.add_keys(command, via, &mut keys) {
+                    return Concern::Every;
+                }
+            }
+            if script.reads.iter().any(|used| self.reads.within_use(used, cwd)) {
+                keys.insert(READS.to_owned());
+            }
+            if script.writes.iter().any(|used| self.writes.within_use(used, cwd)) {
+                keys.insert(WRITES.to_owned());
+            }
+        }
+        if keys.is_empty() { Concern::None } else { Concern::Some(keys) }
+    }
+
+    /// Adds the shards a command concerns; `false` if it may be any program.
+    fn add_keys(&self, command: &Command, via: &str, keys: &mut BTreeSet<String>) -> bool {
+        let is_function = |via: &Carrier| matches!(via, Carrier::Function(_));
+        let Some(Word::Known(written)) = command.argv.first() else {
+            return command.argv.is_empty();
+        };
+        let base = written.rsplit('/').next().unwrap_or_default();
+        let folded = folded(base);
+        let names = [
+            Some(base),
+            folded.as_deref(),
+            base.strip_suffix(".exe"),
+            written.contains('/').then_some(written),
+        ];
+        for name in names.into_iter().flatten() {
+            if self.like.iter().any(|like| like.fits(name)) {
+                keys.insert(LIKE.to_owned());
+            }
+            let key = format!("{via}{name}");
+            match command.argv.get(1) {
+                None => {}
+                // The first word is the verb. After an option it may be the option's value.
+                Some(Word::Known(verb)) if !verb.starts_with('-') => {
+                    let fits = |known: &str| match known.strip_suffix('*') {
+                        Some(start) => verb.starts_with(start),
+                        None => verb == known,
+                    };
+                    keys.extend(self.commands.of(&key, fits));
+                }
+                Some(_) => keys.extend(self.commands.of(&key, |_| true)),
+            }
+            if self.commands.has(&key) {
+                keys.insert(key);
+            }
+        }
+        !command.via.iter().any(is_function)
+    }
+}
+
+fn program_globs(tokens: &Tokens) -> impl Iterator<Item = &Glob> {
+    let named = match tokens.slots.first() {
+        Some(Slot::Word { any, sense: Sense::Is }) => any.as_slice(),
+        _ => &[],
+    };
+    named.iter()
+}
+
+/// The shards of a pattern of commands; `None` if it names no program.
+pub(crate) fn command_keys(pattern: &Pattern) -> Option<Vec<String>> {
+    let (tokens, via) = match pattern {
+        Pattern::Shell(tokens) => (tokens, ""),
+        Pattern::Via(tokens) => (tokens, VIA),
+        Pattern::Path(_) | Pattern::Tool(_) => return None,
+    };
+    let mut globs = program_globs(tokens).peekable();
+    if globs.peek().is_none() || globs.any(|glob| *glob == Glob::Any) {
+        return None;
+    }
+    if tokens.programs().is_none() {
+        return Some(vec![LIKE.to_owned()]);
+    }
+    let verbs: Option<Vec<String>> = match tokens.slots.get(1) {
+        Some(Slot::Word { any, sense: Sense::Is }) => any.iter().map(verb).collect(),
+        _ => None,
+    };
+    let key = |program: &str| match &verbs {
+        Some(verbs) => verbs.iter().map(|verb| format!("{via}{program} {verb}")).collect(),
+        None => vec![format!("{via}{program}")],
+    };
+    tokens.programs().map(|programs| programs.flat_map(key).collect())
+}
+
+/// A first word, or the start of one and `*`.
+fn verb(glob: &Glob) -> Option<String> {
+    let word = match glob {
+        Glob::Exact(word) => word.clone(),
+        Glob::Any => return None,
+        Glob::Signs(signs) => {
+            let start: String = signs
+                .iter()
+                .map_while(|sign| match sign {
+                    Sign::Char(c) => Some(*c),
+                    Sign::Star | Sign::Stars => None,
+                })
+                .collect();
+            start + "*"
+        }
+    };
+    let is_word =
+        word.len() > 1 && !word.contains(char::is_whitespace) && !word[..word.len() - 1].contains('*');
+    is_word.then_some(word)
+}
+
+/// Adds the texts of which one stands in every path that fits; `false` if there are none.
+fn add_pieces(pattern: &PathPattern, pieces: &mut BTreeSet<String>) -> bool {
+    let mut all = true;
+    for (_, glob) in &pattern.any {
+        match piece(glob) {
+            Some(piece) => {
+                pieces.insert(piece);
+            }
+            None => all = false,
+        }
+    }
+    all
+}
+
+impl Pieces {
+    fn within(&self, texts: &[&str]) -> bool {
+        self.every || texts.iter().any(|text| self.lines.any_within(text))
+    }
+
+    fn within_use(&self, used: &PathUse, cwd: &str) -> bool {
+        let Place::At(place) = &used.cwd else {
+            return true;
+        };
+        match &used.path {
+            Word::Known(path) if path.bytes().any(|byte| b"*?[\\{".contains(&byte)) => true,
+            Word::Known(path) if place == cwd => self.within(&[path, cwd]),
+            Word::Known(path) => self.within(&[path, place, cwd]),
+            // What stands around a hole may form such a text with what is in it.
+            Word::Partly(_) | Word::Many => true,
+        }
+    }
+}
+
+impl Lines {
+    fn new(lines: &BTreeSet<String>) -> Lines {
+        Lines(lines.iter().map(|line| format!("{line}\n")).collect())
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.split_terminator('\n')
+    }
+
+    fn has(&self, line: &str) -> bool {
+        let from = self.first_from(line);
+        self.0[from..].strip_prefix(line).is_some_and(|rest| rest.starts_with('\n'))
+    }
+
+    /// Lines of this word and another that fits.
+    fn of(&self, word: &str, fits: impl Fn(&str) -> bool) -> Vec<String> {
+        let start = format!("{word} ");
+        let from = self.first_from(&start);
+        let lines = self.0[from..].split_terminator('\n');
+        let lines = lines.take_while(|line| line.starts_with(&start));
+        lines.filter(|line| fits(&line[start.len()..])).map(str::to_owned).collect()
+    }
+
+    /// Where the first line that is not before this one begins.
+    fn first_from(&self, line: &str) -> usize {
+        let bytes = self.0.as_bytes();
+        let (mut low, mut high) = (0, bytes.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let start =
+                bytes[low..middle].iter().rposition(|&byte| byte == b'\n').map_or(low, |at| low + at + 1);
+            let length = bytes[start..].iter().position(|&byte| byte == b'\n').unwrap_or(bytes.len() - start);
+            match bytes[start..start + length] < *line.as_bytes() {
+                true => low = start + length + 1,
+                false => high = start,
+            }
+        }
+        low
+    }
+
+    /// Whether one of the lines stands somewhere in the text.
+    fn any_within(&self, text: &str) -> bool {
+        // By a line's first byte, which second ones there are, eight in a bit each: few places of a text
+        // pass for a start of anything.
+        let mut firsts = [0u8; 256];
+        let bit = |byte: u8| 1u8 << (byte & 7);
+        for line in self.iter().map(str::as_bytes) {
+            firsts[usize::from(line[0])] |= line.get(1).map_or(u8::MAX, |&second| bit(second));
+        }
+        let bytes = text.as_bytes();
+        let may_start = |at: &usize| {
+            let seconds = firsts[usize::from(bytes[*at])];
+            seconds == u8::MAX || bytes.get(at + 1).is_some_and(|&second| seconds & bit(second) != 0)
+        };
+        (0..bytes.len()).filter(may_start).any(|at| self.starts(&bytes[at..]))
+    }
+
+    /// Whether one of the lines is the start of the text.
+    fn starts(&self, text: &[u8]) -> bool {
+        let first = [text[0]];
+        let from = std::str::from_utf8(&first).map_or(0, |first| self.first_from(first));
+        let lines = self.0.as_bytes()[from..].split(|&byte| byte == b'\n');
+        let mut lines = lines.take_while(|line| line.first() == Some(&text[0]) || from == 0);
+        lines.any(|line| !line.is_empty() && text.starts_with(line))
+    }
+}
+
+/// The longest text without `*` or `/` in a glob: a path may be put together from several texts, but
+/// never from within a name.
+fn piece(glob: &Glob) -> Option<String> {
+    let literal: String = match glob {
+        Glob::Any => return None,
+        Glob::Exact(text) => text.clone(),
+        Glob::Signs(signs) => {
+            let sign = |sign: &Sign| match sign {
+                Sign::Char(c) => *c,
+                Sign::Star | Sign::Stars => '/',
+            };
+            signs.iter().map(sign).collect()
+        }
+    };
+    literal.split('/').max_by_key(|part| part.len()).filter(|part| !part.is_empty()).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use sprag_shell::Start;
+
+    use super::*;
+    use crate::call::{Tool, Whole};
+    use crate::tests::rule;
+    use crate::{RuleSet, Strictness};
+
+    const TABLE: &[Tool] = &[
+        Tool { name: "Bash", effect: Effect::Exec, paths: &[], command: Some("command") },
+        Tool { name: "Read", effect: Effect::Read, paths: &["file_path"], command: None },
+    ];
+
+    fn watch(patterns: &[&str]) -> Watch {
+        RuleSet::new([&rule("r", Decision::Deny, patterns)], Strictness::Usual).unwrap().watch()
+    }
+
+    fn concern(watch: &Watch, text: &str) -> Concern {
+        let start = Start { cwd: Some("/w".to_owned()), home: Some("/home/u".to_owned()) };
+        let call = ToolCall::new(TABLE, "Bash", json!({"command": text}), None, Whole::Yes);
+        watch.concern(&call, Some(&Script::parse(text, &start)), "/w")
+    }
+
+    #[test]
+    fn only_what_a_rule_is_about_concerns_it() {
+        let git = watch(&[
+            "Bash:git push --force*",
+            "Bash:git prune*",
+            "Bash:find *",
+            "Write:.sprag/**",
+            "Read:**/.env",
+        ]);
+        for (text, keys) in [
+            ("git push", "git push"),
+            ("sudo git push origin", "git push"),
+            ("git prune-packed", "git prune*"),
+            ("find . -name x", "find"),
+            ("echo x > .sprag/a", "<write>"),
+            ("cd .sprag && rm x", "<write>"),
+            ("cat a/.env", "<read>"),
+        ] {
+            assert_eq!(concern(&git, text), Concern::Some([keys.to_owned()].into()), "{text}");
+        }
+        for text in
+            ["git status", "cargo test --workspace", "ls -la", "cat README.md | head -5", "echo x > out"]
+        {
+            assert_eq!(concern(&git, text), Concern::None, "{text}");
+        }
+        for text in ["$X", ":(){ :|:& };:", "curl x | sh"] {
+            assert_eq!(concern(&git, text), Concern::Every, "{text}");
+        }
+        assert_eq!(concern(&watch(&["Bash:* --force*"]), "ls"), Concern::Every);
+        assert_ne!(concern(&watch(&["Write:**"]), "echo x > a"), Concern::None);
+    }
+
+    #[test]
+    fn a_tool_concerns_rules_about_it_and_its_paths() {
+        let read = watch(&["Read:~/.ssh/**"]);
+        let call = |path: &str| ToolCall::new(TABLE, "Read", json!({"file_path": path}), None, Whole::Yes);
+        assert_ne!(read.concern(&call("/home/u/.ssh/id_rsa"), None, "/w"), Concern::None);
+        assert_ne!(read.concern(&call("id_rsa"), None, "/home/u/.ssh"), Concern::None);
+        assert_eq!(read.concern(&call("/w/src/main.rs"), None, "/w"), Concern::None);
+        let close = ToolCall::new(TABLE, "mcp__t__close", json!({}), None, Whole::Yes);
+        assert_ne!(watch(&["mcp__*__close"]).concern(&close, None, "/w"), Concern::None);
+    }
+
+    #[test]
+    fn texts_are_found_by_whole_lines() {
+        let lines = |texts: &[&str]| Lines::new(&texts.iter().map(|text| (*text).to_owned()).collect());
+        let many = ["a", "b c", "b d", "bb", "git", "git push", "git reset", "gitk a", "rm", "rmdir", "z"];
+        for text in many {
+            assert!(lines(&many).has(text), "{text}");
+        }
+        for text in ["", "aa", "b", "gi", "git pus", "git pushy", "zz", "0", "rmd"] {
+            assert!(!lines(&many).has(text), "{text}");
+        }
+        assert_eq!(lines(&many).of("git", |_| true), ["git push", "git reset"]);
+        assert_eq!(lines(&many).of("git", |verb| verb == "push"), ["git push"]);
+        assert_eq!(lines(&many).of("rm", |_| true), [] as [&str; 0]);
+        let pieces = lines(&[".env", ".ssh", "id_rsa", "é"]);
+        assert!(
+            ["/w/.env", ".env", "a/.ssh/x", "id_rsa", "caf\u{e9}"].iter().all(|text| pieces.any_within(text))
+        );
+        assert!(!["", "/w/env", ".en", "ssh", "caf\u{ea}"].iter().any(|text| pieces.any_within(text)));
+        assert!(!Lines::default().has("x") && !Lines::default().any_within("x"));
+    }
+}

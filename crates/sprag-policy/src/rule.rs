@@ -1,0 +1,184 @@
+//! A rule as it is written in a file, and as it is used.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::pattern::{BadPattern, Pattern, Tokens};
+
+/// What a rule file holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RuleFile {
+    #[serde(default, rename = "rule")]
+    pub rules: Vec<Rule>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rule {
+    pub id: String,
+    /// It fires if one of these does.
+    pub any: Vec<String>,
+    /// And, where this is given, one of these in the same call: what two commands do together.
+    #[serde(default)]
+    pub with: Vec<String>,
+    pub decision: Decision,
+    #[serde(default = "OnDoubt::ask")]
+    pub on_uncertain: OnDoubt,
+    #[serde(default)]
+    pub on_opaque: OnDoubt,
+    /// Options and operands that exempt the command which was found.
+    #[serde(default)]
+    pub unless: Vec<String>,
+    /// No person's approval of a single call gets past it.
+    #[serde(default, rename = "final")]
+    pub is_final: bool,
+    pub reason: String,
+    #[serde(default)]
+    pub next: String,
+    /// Examples: commands, or `@Tool {…}` for a call of another tool.
+    #[serde(default, rename = "match")]
+    pub matching: Vec<String>,
+    #[serde(default)]
+    pub not_match: Vec<String>,
+}
+
+/// From loose to strict; the strictest rule that fires decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Decision {
+    Allow,
+    Ask,
+    Review,
+    Deny,
+}
+
+impl Decision {
+    pub fn name(self) -> &'static str {
+        match self {
+            Decision::Allow => "allow",
+            Decision::Ask => "ask",
+            Decision::Review => "review",
+            Decision::Deny => "deny",
+        }
+    }
+}
+
+/// What a rule says where it cannot tell whether it is meant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OnDoubt {
+    #[default]
+    None,
+    Ask,
+    Deny,
+}
+
+impl OnDoubt {
+    fn ask() -> OnDoubt {
+        OnDoubt::Ask
+    }
+
+    pub fn decision(self) -> Option<Decision> {
+        match self {
+            OnDoubt::None => None,
+            OnDoubt::Ask => Some(Decision::Ask),
+            OnDoubt::Deny => Some(Decision::Deny),
+        }
+    }
+}
+
+/// A rule that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadRule {
+    pub id: String,
+    pub why: String,
+}
+
+impl fmt::Display for BadRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "rule `{}`: {}", self.id, self.why)
+    }
+}
+
+impl std::error::Error for BadRule {}
+
+/// A rule with its patterns read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ready {
+    pub id: String,
+    pub any: Vec<Pattern>,
+    pub with: Vec<Pattern>,
+    pub unless: Vec<Tokens>,
+    pub decision: Decision,
+    pub on_uncertain: OnDoubt,
+    pub on_opaque: OnDoubt,
+    pub is_final: bool,
+    pub reason: String,
+    pub next: String,
+}
+
+impl Rule {
+    /// The review gate of one pattern, as `sprag policy check` asks for it.
+    pub fn gate(pattern: &str) -> Rule {
+        Rule {
+            id: "pattern".to_owned(),
+            any: vec![pattern.to_owned()],
+            with: Vec::new(),
+            decision: Decision::Review,
+            on_uncertain: OnDoubt::Ask,
+            on_opaque: OnDoubt::None,
+            unless: Vec::new(),
+            is_final: false,
+            reason: format!("`{pattern}` needs a review"),
+            next: String::new(),
+            matching: Vec::new(),
+            not_match: Vec::new(),
+        }
+    }
+
+    pub fn ready(&self) -> Result<Ready, BadRule> {
+        let bad = |why: String| BadRule { id: self.id.clone(), why };
+        if self.id.trim().is_empty() {
+            return Err(bad("it has no id".to_owned()));
+        }
+        if self.any.is_empty() {
+            return Err(bad("`any` is empty".to_owned()));
+        }
+        // What an allow rule may cover is decided per command; there is no "together".
+        if self.decision == Decision::Allow && !self.with.is_empty() {
+            return Err(bad("an allow rule has no `with`".to_owned()));
+        }
+        let read = |patterns: &[String]| {
+            let read = patterns.iter().map(|pattern| Pattern::parse(pattern));
+            read.collect::<Result<Vec<Pattern>, BadPattern>>().map_err(|e| bad(e.to_string()))
+        };
+        let unless = self.unless.iter().map(|words| Pattern::parse_exemption(words));
+        Ok(Ready {
+            id: self.id.clone(),
+            any: read(&self.any)?,
+            with: read(&self.with)?,
+            unless: unless.collect::<Result<_, _>>().map_err(|e| bad(e.to_string()))?,
+            decision: self.decision,
+            on_uncertain: self.on_uncertain,
+            on_opaque: self.on_opaque,
+            is_final: self.is_final,
+            reason: self.reason.clone(),
+            next: self.next.clone(),
+        })
+    }
+
+    /// What a project that nobody has trusted yet may not say.
+    pub fn loosens(&self) -> Option<&'static str> {
+        if self.decision == Decision::Allow {
+            Some("decision = \"allow\"")
+        } else if !self.unless.is_empty() {
+            Some("unless")
+        } else if self.on_uncertain == OnDoubt::None {
+            Some("on_uncertain = \"none\"")
+        } else {
+            None
+        }
+    }
+}

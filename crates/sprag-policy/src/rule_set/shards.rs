@@ -1,0 +1,74 @@
+//! A set of rules in pieces: each holds what has to be asked about one kind of call. A hook loads
+//! those its call concerns, and the answer is the same as that of all rules.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::pattern::{Access, Pattern};
+use crate::prefilter::{READS, TOOLS, WRITES, command_keys};
+use crate::rule::{Decision, Ready};
+use crate::rule_set::{RuleSet, Strictness};
+
+/// Some rules, or all of them, as they are kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shard {
+    rules: Vec<(u32, Ready)>,
+    strictness: Strictness,
+}
+
+impl RuleSet {
+    pub fn whole(&self) -> Shard {
+        let rules = self.rules().iter().cloned().enumerate();
+        Shard { rules: rules.map(|(at, rule)| (place(at), rule)).collect(), strictness: self.strictness() }
+    }
+
+    /// The rules that restrict, by what they are about. A rule in a shard has no patterns but those
+    /// that can fit there.
+    pub fn shards(&self) -> BTreeMap<String, Shard> {
+        let mut shards: BTreeMap<String, Shard> = BTreeMap::new();
+        for (at, rule) in self.rules().iter().enumerate() {
+            if rule.decision == Decision::Allow {
+                continue;
+            }
+            let mut by_key: BTreeMap<String, Vec<Pattern>> = BTreeMap::new();
+            for pattern in &rule.any {
+                for key in keys(pattern) {
+                    by_key.entry(key).or_default().push(pattern.clone());
+                }
+            }
+            for (key, any) in by_key {
+                let empty = || Shard { rules: Vec::new(), strictness: self.strictness() };
+                let shard = shards.entry(key).or_insert_with(empty);
+                shard.rules.push((place(at), Ready { any, ..rule.clone() }));
+            }
+        }
+        shards
+    }
+
+    /// Puts shards together again, in the order of the set they come from.
+    pub fn join(shards: impl IntoIterator<Item = Shard>) -> RuleSet {
+        let mut strictness = Strictness::Usual;
+        let mut rules: Vec<(u32, Ready)> = Vec::new();
+        for shard in shards {
+            strictness = shard.strictness;
+            rules.extend(shard.rules);
+        }
+        rules.sort_by_key(|(place, _)| *place);
+        RuleSet::of_ready(rules.into_iter().map(|(_, rule)| rule).collect(), strictness)
+    }
+}
+
+fn place(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(u32::MAX)
+}
+
+/// Where a pattern is looked for. One without a key is looked for only where all rules are.
+fn keys(pattern: &Pattern) -> Vec<String> {
+    match pattern {
+        Pattern::Tool(_) => vec![TOOLS.to_owned()],
+        Pattern::Path(pattern) if pattern.access == Access::Read => vec![READS.to_owned()],
+        Pattern::Path(_) => vec![WRITES.to_owned()],
+        Pattern::Shell(_) | Pattern::Via(_) => command_keys(pattern).unwrap_or_default(),
+    }
+}

@@ -1,0 +1,96 @@
+//! Blocks of a file whose bytes are those of a block in a record, wherever they stand now.
+
+use std::collections::{BTreeSet, HashMap};
+
+use sprag_base::sha256::Sum;
+
+use super::distinctive;
+
+/// A block that a record knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// How many lines it has.
+    pub len: usize,
+    pub sum: Sum,
+    /// Whose it is, as whoever asks numbers them.
+    pub owner: usize,
+}
+
+/// A block that was found, and whose it may be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Window {
+    pub start: usize,
+    pub len: usize,
+    pub owners: Vec<usize>,
+}
+
+/// Bytes that are hashed in all.
+const WORK: usize = 256 * 1024 * 1024;
+
+/// Finds blocks that have at least so many telling lines, and an open one. `None`: there is too much to look
+/// at, and whoever knows only some of them knows nothing of the others.
+pub fn windows(lines: &[&[u8]], open: &[bool], wanted: &[Wanted], least: usize) -> Option<Vec<Window>> {
+    let lengths: BTreeSet<usize> =
+        wanted.iter().map(|it| it.len).filter(|&len| len > 0 && len <= lines.len()).collect();
+    let mut owners: HashMap<(usize, Sum), Vec<usize>> = HashMap::new();
+    for it in wanted {
+        owners.entry((it.len, it.sum)).or_default().push(it.owner);
+    }
+    let sums = |count: &dyn Fn(usize) -> usize| -> Vec<usize> {
+        let mut sum = 0;
+        std::iter::once(0)
+            .chain((0..lines.len()).map(|at| {
+                sum += count(at);
+                sum
+            }))
+            .collect()
+    };
+    let tells = sums(&|at| usize::from(distinctive::is_telling(lines[at])));
+    let opens = sums(&|at| usize::from(open[at]));
+    let bytes = sums(&|at| lines[at].len());
+    let text = lines.concat();
+    let mut found = Vec::new();
+    let mut work = 0;
+    for len in lengths {
+        for start in 0..=lines.len() - len {
+            let end = start + len;
+            if tells[end] - tells[start] < least || opens[end] == opens[start] {
+                continue;
+            }
+            let block = &text[bytes[start]..bytes[end]];
+            work += block.len();
+            if work > WORK {
+                return None;
+            }
+            if let Some(owners) = owners.get(&(len, Sum::of(block))) {
+                found.push(Window { start, len, owners: owners.clone() });
+            }
+        }
+    }
+    Some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::blocks::lines;
+
+    #[test]
+    fn a_block_is_found_where_it_went_if_it_tells_enough() {
+        let text = b"zero\n}\nline1\nline2\nline3\n}\n";
+        let here = lines(text);
+        let block = |text: &[u8], owner| Wanted { len: lines(text).len(), sum: Sum::of(text), owner };
+        let wanted = [block(b"line1\nline2\nline3\n", 7), block(b"line2\n", 8), block(b"line9\nline1\n", 9)];
+        let found = windows(&here, &[true; 6], &wanted, 3);
+        assert_eq!(found, Some(vec![Window { start: 2, len: 3, owners: vec![7] }]));
+        assert_eq!(windows(&here, &[false; 6], &wanted, 3), Some(Vec::new()));
+        assert_eq!(windows(&here, &[true; 6], &wanted, 1).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn all_who_wrote_such_a_block_are_told() {
+        let text = b"line1\nline2\nline3\n";
+        let wanted = [1, 2].map(|owner| Wanted { len: 3, sum: Sum::of(text), owner });
+        assert_eq!(windows(&lines(text), &[true; 3], &wanted, 3).unwrap()[0].owners, [1, 2]);
+    }
+}

@@ -1,0 +1,263 @@
+//! What records say of lines: every block and unit of every record, by the commit, the bytes and the file they
+//! are known by.
+//!
+//! A record of another clone counts for less: it is read from a file that anybody may have written, so it never
+//! speaks against a record of our own, and no record counts for lines that do not have the bytes it names.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use sprag_base::sha256::Sum;
+use sprag_base::text::Text;
+
+use super::block_search::Wanted;
+use super::distinctive;
+use crate::{Range, Served, Stage, Trace, Unit, Who};
+
+/// One block that a record names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Anchor {
+    /// Which of the records it is of.
+    pub source: usize,
+    pub path: String,
+    pub range: Range,
+}
+
+/// A function or type that a record wrote all of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnitAnchor {
+    pub source: usize,
+    pub hash: Text<80>,
+    pub is_whole: bool,
+}
+
+/// The record that a anchor is of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Source {
+    pub record: Text<64>,
+    pub origin: Origin,
+    pub trace: Trace,
+}
+
+/// Who wrote the record down.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Origin {
+    Own,
+    Clone(Text<64>),
+}
+
+/// Who a line is said to be of: two anchors that say the same do not contradict each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Writer<'a> {
+    Intent(&'a str),
+    Nobody(Who),
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Anchors {
+    pub sources: Vec<Source>,
+    pub all: Vec<Anchor>,
+    pub units: Vec<UnitAnchor>,
+    at: HashMap<(String, String), Vec<usize>>,
+    revisions: BTreeSet<String>,
+}
+
+impl Anchors {
+    /// Of records in the order in which they were written.
+    pub fn of(records: impl IntoIterator<Item = Source>) -> Anchors {
+        let sources: Vec<Source> = records.into_iter().collect();
+        let replaced = replaced(&sources);
+        let mut anchors = Anchors::default();
+        for (source, it) in sources.iter().enumerate() {
+            let revision = it.trace.stage.revision();
+            anchors.revisions.extend(revision.map(str::to_owned));
+            for file in &it.trace.files {
+                if replaced.contains(&(it.record.as_str(), file.path.as_str())) {
+                    continue;
+                }
+                for range in file.ranges.iter().filter(|range| range.start > 0 && range.start <= range.end) {
+                    if let Some(revision) = revision {
+                        let place = (revision.to_owned(), file.path.clone());
+                        anchors.at.entry(place).or_default().push(anchors.all.len());
+                    }
+                    anchors.all.push(Anchor { source, path: file.path.clone(), range: range.clone() });
+                }
+                anchors.units.extend(file.units.iter().map(|unit| UnitAnchor {
+                    source,
+                    hash: unit.hash.clone(),
+                    is_whole: covers(&file.ranges, unit),
+                }));
+            }
+        }
+        anchors.sources = sources;
+        anchors
+    }
+
+    /// Commits that records name.
+    pub fn revisions(&self) -> impl Iterator<Item = &str> {
+        self.revisions.iter().map(String::as_str)
+    }
+
+    pub fn has_revision(&self, revision: &str) -> bool {
+        self.revisions.contains(revision)
+    }
+
+    /// Files that records of this commit are about.
+    pub fn paths_at<'a>(&'a self, revision: &'a str) -> impl Iterator<Item = &'a str> {
+        let of = self.sources.iter().filter(move |it| it.trace.stage.revision() == Some(revision));
+        of.flat_map(|it| &it.trace.files).map(|file| file.path.as_str())
+    }
+
+    pub fn source(&self, anchor: usize) -> &Source {
+        &self.sources[self.all[anchor].source]
+    }
+
+    pub fn writer(&self, anchor: usize) -> Writer<'_> {
+        writer(self.source(anchor), self.all[anchor].range.contributor.as_ref().map(|it| it.kind))
+    }
+
+    pub fn writer_of(&self, source: usize) -> Writer<'_> {
+        writer(&self.sources[source], None)
+    }
+
+    /// The intent that the lines of a anchor served.
+    pub fn served(&self, anchor: usize) -> Option<&Served> {
+        let is_served = matches!(self.writer(anchor), Writer::Intent(_));
+        self.source(anchor).trace.intent.as_ref().filter(|_| is_served)
+    }
+
+    /// A anchor of this record on this file.
+    pub fn of_record(&self, record: &str, path: &str) -> Option<usize> {
+        self.all.iter().position(|it| it.path == path && self.sources[it.source].record.as_str() == record)
+    }
+
+    /// Anchors on files that had exactly these bytes.
+    pub fn with_after(&self, sum: Sum) -> Vec<(&str, &str)> {
+        let mut found = Vec::new();
+        for source in &self.sources {
+            let Some(revision) = source.trace.stage.revision() else { continue };
+            let files = source.trace.files.iter().filter(|file| file.after == Some(sum));
+            found.extend(files.map(|file| (revision, file.path.as_str())));
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// For each line of this file in this commit, who says to have written it. Blocks whose bytes are not
+    /// those of the record are of no record.
+    pub fn lines_at(&self, revision: &str, path: &str, lines: &[&[u8]]) -> Vec<Said> {
+        let mut said = vec![Said::Nothing; lines.len()];
+        let place = (revision.to_owned(), path.to_owned());
+        for &anchor in self.at.get(&place).into_iter().flatten() {
+            let Range { start, end, content_hash, .. } = &self.all[anchor].range;
+            let Some(block) = lines.get(*start as usize - 1..*end as usize) else { continue };
+            if Sum::of(&block.concat()) != *content_hash {
+                continue;
+            }
+            for line in &mut said[*start as usize - 1..*end as usize] {
+                *line = self.with(*line, anchor);
+            }
+        }
+        said
+    }
+
+    /// What two anchors for one line come to.
+    fn with(&self, said: Said, anchor: usize) -> Said {
+        let is_own = |anchor: usize| self.source(anchor).origin == Origin::Own;
+        match said {
+            Said::Nothing => Said::By(anchor),
+            Said::By(other) if is_own(anchor) != is_own(other) => {
+                Said::By(if is_own(anchor) { anchor } else { other })
+            }
+            Said::By(other) if self.writer(other) == self.writer(anchor) => Said::By(anchor),
+            // Own anchors that disagree stay so, whatever others say.
+            Said::By(other) => Said::Disputed { by_own: is_own(other) },
+            Said::Disputed { by_own: false } if is_own(anchor) => Said::By(anchor),
+            Said::Disputed { by_own } => Said::Disputed { by_own },
+        }
+    }
+
+    /// Blocks that may be looked for by their bytes alone.
+    pub fn wanted(&self) -> Vec<Wanted> {
+        self.wanted_of(|_| true)
+    }
+
+    pub fn wanted_of(&self, fits: impl Fn(&Anchor) -> bool) -> Vec<Wanted> {
+        let anchors = self.all.iter().enumerate().filter(|(_, anchor)| fits(anchor));
+        anchors
+            .map(|(owner, anchor)| Wanted {
+                len: (anchor.range.end - anchor.range.start + 1) as usize,
+                sum: anchor.range.content_hash,
+                owner,
+            })
+            .collect()
+    }
+
+    /// The one anchor that all of these say the same as; our own where there is one.
+    pub fn agreed(&self, anchors: &[usize]) -> Option<usize> {
+        let own = |anchor: &&usize| self.source(**anchor).origin == Origin::Own;
+        let first = *anchors.iter().find(own).or(anchors.first())?;
+        anchors.iter().all(|&anchor| self.writer(anchor) == self.writer(first)).then_some(first)
+    }
+}
+
+/// What is said of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Said {
+    Nothing,
+    By(usize),
+    Disputed { by_own: bool },
+}
+
+/// What nobody saw being written is not the intent's, whatever it stands beside.
+fn writer(source: &Source, who: Option<Who>) -> Writer<'_> {
+    match (&source.trace.intent, who) {
+        (_, Some(who @ (Who::Human | Who::Unknown))) => Writer::Nobody(who),
+        (Some(intent), _) => Writer::Intent(intent.id.as_str()),
+        (None, who) => Writer::Nobody(who.unwrap_or(source.trace.contributor.kind)),
+    }
+}
+
+/// Provisional records, by file, that a later one took the place of. What a commit has, it has for good:
+/// a rewritten commit is still what its record says, for those who have it. No clone replaces what
+/// another wrote.
+fn replaced(sources: &[Source]) -> HashSet<(&str, &str)> {
+    let of: HashMap<&str, &Source> = sources.iter().map(|it| (it.record.as_str(), it)).collect();
+    let mut replaced = HashSet::new();
+    for source in sources {
+        for file in &source.trace.files {
+            for id in &file.supersedes {
+                let Some(old) = of.get(id.as_str()).filter(|old| old.origin == source.origin) else {
+                    continue;
+                };
+                if !matches!(old.trace.stage, Stage::Provisional { .. }) {
+                    continue;
+                }
+                let names = [Some(&file.path), file.from.as_ref()].into_iter().flatten();
+                replaced.extend(names.map(|path| (old.record.as_str(), path.as_str())));
+            }
+        }
+    }
+    replaced
+}
+
+/// Whether a record wrote every line of a unit.
+fn covers(ranges: &[Range], unit: &Unit) -> bool {
+    let mut next = unit.start;
+    let mut sorted: Vec<&Range> = ranges.iter().collect();
+    sorted.sort();
+    for range in sorted {
+        if range.start <= next && range.end >= next {
+            next = range.end.saturating_add(1);
+        }
+    }
+    next > unit.end
+}
+
+/// The least that a block must tell to be known by its bytes alone.
+pub const LEAST: usize = 3;
+
+/// Whether a block may be known by its bytes alone.
+pub fn is_enough(lines: &[&[u8]]) -> bool {
+    distinctive::count(lines) >= LEAST
+}

@@ -1,0 +1,367 @@
+//! Which lines no commit has yet, and who wrote them: a fold of the records alone. Each of them says which
+//! lines of a file went and which came, so that the lines of all earlier ones are followed without having
+//! their text.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use sprag_base::ids::SessionId;
+use sprag_base::record::{Projection, Record};
+use sprag_base::sha256::Sum;
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+use sprag_intent::Class;
+
+use super::{Contributor, FINAL, File, JUDGED, KIND, Range, SEEN, Served, Stage, Trace};
+
+/// Files that are followed in one worktree, and records of one file.
+const PATHS: usize = 5_000;
+const RECORDS: usize = 1_000;
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Open {
+    /// By worktree and path.
+    places: BTreeMap<String, BTreeMap<String, Pending>>,
+}
+
+/// A file that is not as any commit has it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Pending {
+    /// All of it as it was last seen; `None`: it was gone.
+    pub after: Option<Sum>,
+    /// What was checked out when the first of these records was written.
+    pub base: Option<Text<64>>,
+    /// Whoever wrote into it since, oldest first.
+    pub writers: Vec<Writer>,
+    /// In the order of their lines, which are those of `after`.
+    pub owned: Vec<Owned>,
+    /// Records of stops that have judged it, which take the place of those before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub judged: Vec<Writer>,
+    /// Commits that have a part of it, which is written down.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commits: Vec<Text<64>>,
+}
+
+/// One record, and for whom it speaks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Writer {
+    pub record: Text<64>,
+    pub at: Timestamp,
+    #[serde(flatten)]
+    pub author: Author,
+}
+
+/// What tells one author's lines from another's.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Author {
+    pub session: Option<SessionId>,
+    pub intent: Option<Served>,
+    pub declared: Option<Declared>,
+    pub contributor: Contributor,
+}
+
+/// [`Class`] has no order, and authors need one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Declared {
+    Refactor,
+    Evolution,
+}
+
+impl From<Class> for Declared {
+    fn from(class: Class) -> Declared {
+        match class {
+            Class::Refactor => Declared::Refactor,
+            Class::Evolution => Declared::Evolution,
+        }
+    }
+}
+
+impl From<Declared> for Class {
+    fn from(declared: Declared) -> Class {
+        match declared {
+            Declared::Refactor => Class::Refactor,
+            Declared::Evolution => Class::Evolution,
+        }
+    }
+}
+
+/// Lines from `start` up to but not including `end`, from zero on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Owned {
+    pub start: usize,
+    pub end: usize,
+    /// Among the writers of the file.
+    pub by: usize,
+}
+
+impl Open {
+    /// The files of one worktree.
+    pub fn of(&self, place: &str) -> impl Iterator<Item = (&str, &Pending)> {
+        self.places.get(place).into_iter().flatten().map(|(path, pending)| (path.as_str(), pending))
+    }
+
+    pub fn get(&self, place: &str, path: &str) -> Option<&Pending> {
+        self.places.get(place)?.get(path)
+    }
+
+    fn see(&mut self, record: &Record, trace: &Trace) {
+        let Stage::Provisional { base } = &trace.stage else {
+            return;
+        };
+        let writer = Writer::of(record, trace);
+        let place = trace.place.as_ref().map(Text::to_string).unwrap_or_default();
+        let files = self.places.entry(place).or_default();
+        for file in &trace.files {
+            // Somebody has told of this state already: it may have been written twice around a crash.
+            if file.after.is_some() && files.get(&file.path).is_some_and(|known| known.after == file.after) {
+                continue;
+            }
+            let known = file.from.as_ref().and_then(|from| files.remove(from));
+            let known = known.or_else(|| files.remove(&file.path));
+            let pending = known.filter(|known| known.writers.len() < RECORDS).unwrap_or_else(|| Pending {
+                after: file.before,
+                base: base.clone(),
+                writers: Vec::new(),
+                owned: Vec::new(),
+                judged: Vec::new(),
+                commits: Vec::new(),
+            });
+            if files.len() < PATHS {
+                files.insert(file.path.clone(), pending.with(writer.clone(), file, trace.is_cut));
+            }
+        }
+    }
+
+    fn judge(&mut self, record: &Record, trace: &Trace) {
+        let place = trace.place.as_ref().map(Text::as_str).unwrap_or_default();
+        let Some(files) = self.places.get_mut(place) else {
+            return;
+        };
+        for file in &trace.files {
+            if let Some(pending) = files.get_mut(&file.path).filter(|it| it.judged.len() < RECORDS) {
+                pending.judged.push(Writer::of(record, trace));
+            }
+        }
+    }
+
+    /// A file that is as a commit has it is not followed any longer.
+    fn settle(&mut self, trace: &Trace) {
+        let place = trace.place.as_ref().map(Text::as_str).unwrap_or_default();
+        let Some(files) = self.places.get_mut(place) else {
+            return;
+        };
+        for file in &trace.files {
+            let is_it = |path: &String| *path == file.path || file.from.as_ref() == Some(path);
+            files.retain(|path, pending| !is_it(path) || pending.after != file.after);
+            for (_, pending) in files.iter_mut().filter(|(path, _)| is_it(path)) {
+                let revision = trace.stage.revision().map(Text::from);
+                pending.commits.extend(revision.filter(|it| !pending.commits.contains(it)));
+                let excess = pending.commits.len().saturating_sub(RECORDS);
+                pending.commits.drain(..excess);
+            }
+        }
+        if files.is_empty() {
+            self.places.remove(place);
+        }
+    }
+}
+
+impl Projection for Open {
+    const NAME: &'static str = "trace-open";
+    const VERSION: u32 = 1;
+    const KINDS: &'static [&'static str] = &[KIND];
+
+    fn apply(&mut self, record: &Record) {
+        match (record.kind.as_str(), Trace::of(record)) {
+            (SEEN, Some(trace)) => self.see(record, &trace),
+            (JUDGED, Some(trace)) => self.judge(record, &trace),
+            (FINAL, Some(trace)) => self.settle(&trace),
+            _ => {}
+        }
+    }
+}
+
+impl Writer {
+    fn of(record: &Record, trace: &Trace) -> Writer {
+        let author = Author {
+            session: trace.session(record).cloned(),
+            intent: trace.intent.clone(),
+            declared: trace.declared.map(Declared::from),
+            contributor: trace.contributor.clone(),
+        };
+        Writer { record: Text::from(record.id.as_str()), at: record.at, author }
+    }
+}
+
+impl Pending {
+    fn with(mut self, writer: Writer, file: &File, is_cut: bool) -> Pending {
+        let by = self.writers.len();
+        // What happened in between was not seen: whose the other lines are is not known any more.
+        if self.after != file.before || is_cut {
+            self.owned.clear();
+        }
+        self.owned = moved(&self.owned, &spans(&file.deleted), &spans(&file.ranges), by);
+        self.writers.push(writer);
+        self.after = file.after;
+        self
+    }
+
+    /// Whose a line is, from zero on.
+    pub fn owner(&self, line: usize) -> Option<&Writer> {
+        let at = self.owned.partition_point(|owned| owned.end <= line);
+        let owned = self.owned.get(at).filter(|owned| owned.start <= line)?;
+        self.writers.get(owned.by)
+    }
+
+    /// The records that speak for an author, those of stops too.
+    pub fn records_of<'a>(&'a self, author: &'a Author) -> impl Iterator<Item = &'a Text<64>> {
+        let all = self.writers.iter().chain(&self.judged);
+        all.filter(move |writer| writer.author == *author).map(|writer| &writer.record)
+    }
+
+    /// The one author of all of it.
+    pub fn only_author(&self) -> Option<&Author> {
+        let first = &self.writers.first()?.author;
+        self.writers.iter().all(|writer| writer.author == *first).then_some(first)
+    }
+}
+
+fn spans(ranges: &[Range]) -> Vec<(usize, usize)> {
+    let mut spans: Vec<(usize, usize)> = ranges
+        .iter()
+        .map(|range| ((range.start as usize).saturating_sub(1), range.end as usize))
+        .filter(|(start, end)| start < end)
+        .collect();
+    spans.sort_unstable();
+    spans
+}
+
+/// Where lines are once some have gone and others have come, which are `by`'s.
+fn moved(owned: &[Owned], gone: &[(usize, usize)], came: &[(usize, usize)], by: usize) -> Vec<Owned> {
+    let mut kept: Vec<Owned> = Vec::new();
+    let (mut at, mut before) = (0, 0);
+    for owned in owned {
+        let mut start = owned.start;
+        while start < owned.end {
+            while gone.get(at).is_some_and(|span| span.1 <= start) {
+                before += gone[at].1 - gone[at].0;
+                at += 1;
+            }
+            let next = gone.get(at).copied().unwrap_or((usize::MAX, usize::MAX));
+            if next.0 <= start {
+                start = next.1.min(owned.end);
+                continue;
+            }
+            let end = owned.end.min(next.0);
+            // Saturating: what a damaged record says must not end the program.
+            let shifted = |line: usize| line.saturating_sub(before);
+            kept.push(Owned { start: shifted(start), end: shifted(end), by: owned.by });
+            start = end;
+        }
+    }
+    let mut out: Vec<Owned> = Vec::new();
+    let (mut next, mut shift) = (0, 0);
+    for owned in kept {
+        let mut start = owned.start;
+        while start < owned.end {
+            while came.get(next).is_some_and(|span| span.0 <= start + shift) {
+                let span = came[next];
+                out.push(Owned { start: span.0, end: span.1, by });
+                shift += span.1 - span.0;
+                next += 1;
+            }
+            let room = came.get(next).map_or(usize::MAX, |span| span.0.saturating_sub(shift)).max(start + 1);
+            let end = owned.end.min(room);
+            out.push(Owned { start: start + shift, end: end + shift, by: owned.by });
+            start = end;
+        }
+    }
+    out.extend(came[next..].iter().map(|span| Owned { start: span.0, end: span.1, by }));
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+    use crate::{Source, Verdict, blocks};
+
+    fn seen(id: &str, before: Option<&str>, after: Option<&str>) -> Record {
+        let found =
+            blocks::between(before.unwrap_or_default().as_bytes(), after.unwrap_or_default().as_bytes());
+        let file = File {
+            path: "a".to_owned(),
+            before: before.map(|text| Sum::of(text.as_bytes())),
+            after: after.map(|text| Sum::of(text.as_bytes())),
+            ranges: found.ranges,
+            deleted: found.deleted,
+            ..File::default()
+        };
+        let trace = Trace {
+            stage: Stage::Provisional { base: None },
+            source: Source::Found,
+            place: None,
+            session: None,
+            intent: Some(Served { id: Text::from(id), fingerprint: Text::default() }),
+            declared: None,
+            contributor: Contributor::ai(None),
+            verdict: Verdict::unproven("language"),
+            files: vec![file],
+            is_cut: false,
+            prev: None,
+        };
+        let mut record = Record::new(SEEN, Timestamp::from_millis(0), json!(trace));
+        record.id = id.to_owned();
+        record
+    }
+
+    fn told(open: &Open, count: usize) -> String {
+        let pending = open.get("", "a").unwrap();
+        let name = |line| pending.owner(line).map_or("-", |writer| writer.record.as_str());
+        (0..count).map(name).collect()
+    }
+
+    #[test]
+    fn lines_are_followed_through_later_changes() {
+        let mut open = Open::default();
+        open.apply(&seen("1", Some("x\ny\n"), Some("x\na\nb\nc\ny\n")));
+        assert_eq!(told(&open, 5), "-111-");
+        open.apply(&seen("2", Some("x\na\nb\nc\ny\n"), Some("new\nx\na\nB\nc\ny\n")));
+        assert_eq!(told(&open, 6), "2-121-");
+        open.apply(&seen("3", Some("new\nx\na\nB\nc\ny\n"), Some("c\ny\n")));
+        assert_eq!(told(&open, 2), "1-");
+    }
+
+    #[test]
+    fn what_nobody_saw_is_nobodys() {
+        let mut open = Open::default();
+        open.apply(&seen("1", Some(""), Some("a\nb\n")));
+        open.apply(&seen("2", Some("b\na\n"), Some("b\na\nc\n")));
+        assert_eq!(told(&open, 3), "--2");
+    }
+
+    proptest! {
+        /// Every line is of whoever wrote it last, whatever came before and after it.
+        #[test]
+        fn a_unique_line_is_its_writers(edits in prop::collection::vec((any::<u16>(), any::<u16>(), 0_usize..4), 1..20)) {
+            let mut lines: Vec<(String, String)> = Vec::new();
+            let mut open = Open::default();
+            let mut text = String::new();
+            for (n, (from, to, count)) in edits.into_iter().enumerate() {
+                let id = char::from(b'a' + n as u8).to_string();
+                let (from, to) = (from as usize % (lines.len() + 1), to as usize % (lines.len() + 1));
+                let new = (0..count).map(|k| (format!("{id}{k}\n"), id.clone()));
+                lines.splice(from.min(to)..from.max(to), new);
+                let now: String = lines.iter().map(|(line, _)| line.as_str()).collect();
+                open.apply(&seen(&id, Some(&text), Some(&now)));
+                text = now;
+                let wanted: String = lines.iter().map(|(_, id)| id.as_str()).collect();
+                prop_assert_eq!(told(&open, lines.len()), wanted);
+            }
+        }
+    }
+}
