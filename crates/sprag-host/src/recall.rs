@@ -5,7 +5,7 @@ use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 use sprag_core::event::Input;
 use sprag_core::gates::Asked;
-use sprag_core::gates::recall::{Policy, Seen, Strategy};
+use sprag_core::gates::recall::{self, Policy, Seen, Strategy};
 use sprag_core::memory::evidence::State;
 use sprag_core::memory::fold::{Entry, Learnings};
 use sprag_core::memory::implicit::Terms;
@@ -65,7 +65,7 @@ pub fn about(world: &World<'_>, text: String, files: Vec<String>, now: Timestamp
 }
 
 fn question(world: &World<'_>, input: &Input, occasion: Occasion) -> Question {
-    let mut question = Question::of(input);
+    let mut question = recall::question(input);
     if occasion.looks_around() {
         let title = trackers::told(&world.places).map(|item| item.title.to_string());
         let branch = branch_words(&world.places);

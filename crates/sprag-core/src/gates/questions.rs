@@ -220,4 +220,18 @@ mod tests {
         story.told(Event::ToolFinished { call, outcome: Outcome::Ok }, &[]);
         assert_eq!((story.logged[0].kind, &story.logged[0].body["answer"]), (qa::ANSWERED, &json!("sqlite")));
     }
+
+    #[test]
+    fn what_the_user_answered_is_read_from_the_call() {
+        let asked = call(json!({
+            "questions": [{"question": ASKED, "options": []}, {"question": "May I drop it?"}, {"question": "Which port?"}],
+            "answers": {ASKED: "sqlite", "May I drop it?": "yes", "Which port?": ["80", "443"]},
+        }));
+        let told: Vec<(String, String)> =
+            qa::answers(&asked).iter().map(|it| (it.question.to_string(), it.answer.to_string())).collect();
+        let pair = |question: &str, answer: &str| (question.to_owned(), answer.to_owned());
+        assert_eq!(told, [pair(ASKED, "sqlite"), pair("Which port?", "80, 443")]);
+        assert_eq!(qa::answers(&call(json!({"questions": "odd", "answers": 3}))), []);
+        assert_eq!(qa::questions(&ToolCall::new(&[], "Bash", json!({"question": "x"}), None, Whole::Yes)), []);
+    }
 }

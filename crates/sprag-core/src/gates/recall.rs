@@ -17,7 +17,7 @@ use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 use sprag_policy::call::ToolCall;
 
-use crate::event::{Actor, Author, Errand, Event, Report, Source, Stop};
+use crate::event::{Actor, Author, Errand, Event, Input, Report, Source, Stop};
 use crate::fact::Needs;
 use crate::gates::{Asked, Cx, Gate};
 use crate::memory::implicit::{Terms, Trail, Words, cited};
@@ -281,7 +281,7 @@ impl Recall {
             return Vote::Pass;
         }
         let note = words::note(&lines, &notices, &cx.input.session);
-        let asked = Question::of(cx.input).text;
+        let asked = question(cx.input).text;
         for line in &lines {
             self.tokens = self.tokens.saturating_add(line.tokens);
             self.remember(line.found, &asked, now);
@@ -380,5 +380,14 @@ fn tell_each(kind: &'static str, seen: Vec<(Place, Text<64>)>, how: &str, cx: &m
     for place in [Place::Project, Place::Personal] {
         let ids = seen.iter().filter(|(home, _)| *home == place).map(|(_, id)| id.clone()).collect();
         tell(place, kind, ids, how, cx);
+    }
+}
+
+/// Returns the question that the event itself asks of the memory.
+pub fn question(input: &Input) -> Question {
+    match &input.event {
+        Event::Prompted { text, .. } => Question::from_prompt(text, &input.root),
+        Event::ToolRequested { call } => Question::from_paths(&call.paths, &input.root),
+        _ => Question::default(),
     }
 }

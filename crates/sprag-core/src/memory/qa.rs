@@ -205,7 +205,6 @@ fn plain(text: &str) -> String {
 mod tests {
     use serde_json::json;
 
-    use sprag_policy::call::Whole;
 
     use super::*;
 
@@ -258,24 +257,6 @@ mod tests {
             it.question = Text::from(question);
             assert_eq!(choose(question, &[it], day(1)), None, "{question}");
         }
-    }
-
-    fn call(input: Value) -> ToolCall {
-        ToolCall::new(&[], "AskUserQuestion", input, None, Whole::Yes)
-    }
-
-    #[test]
-    fn what_the_user_answered_is_read_from_the_call() {
-        let asked = call(json!({
-            "questions": [{"question": ASKED, "options": []}, {"question": "May I drop it?"}, {"question": "Which port?"}],
-            "answers": {ASKED: "sqlite", "May I drop it?": "yes", "Which port?": ["80", "443"]},
-        }));
-        let told: Vec<(String, String)> =
-            answers(&asked).iter().map(|it| (it.question.to_string(), it.answer.to_string())).collect();
-        let pair = |question: &str, answer: &str| (question.to_owned(), answer.to_owned());
-        assert_eq!(told, [pair(ASKED, "sqlite"), pair("Which port?", "80, 443")]);
-        assert_eq!(answers(&call(json!({"questions": "odd", "answers": 3}))), []);
-        assert_eq!(questions(&ToolCall::new(&[], "Bash", json!({"question": "x"}), None, Whole::Yes)), []);
     }
 
     #[test]

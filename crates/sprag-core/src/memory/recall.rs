@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 
-use crate::event::{Event, Input};
 use crate::memory::implicit::Terms;
 use crate::memory::learning::Category;
 
@@ -57,20 +56,17 @@ pub struct Question {
 }
 
 impl Question {
-    /// What the event itself asks. A tool's input names files and no topics.
-    pub fn of(input: &Input) -> Question {
-        match &input.event {
-            Event::Prompted { text, .. } => {
-                let end = (0..=TEXT.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
-                let text = &text[..end.unwrap_or(0)];
-                Question { text: text.to_owned(), files: files_in(text, &input.root) }
-            }
-            Event::ToolRequested { call } => {
-                let below = |path: &String| relative(path, &input.root);
-                Question { text: String::new(), files: call.paths.iter().filter_map(below).collect() }
-            }
-            _ => Question::default(),
-        }
+    /// Returns the question that a prompt asks: its first bytes, and the files that it names.
+    pub fn from_prompt(text: &str, root: &str) -> Question {
+        let end = (0..=TEXT.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+        let text = &text[..end.unwrap_or(0)];
+        Question { text: text.to_owned(), files: files_in(text, root) }
+    }
+
+    /// Returns the question about these paths. A tool's input names files and no topics.
+    pub fn from_paths(paths: &[String], root: &str) -> Question {
+        let below = |path: &String| relative(path, root);
+        Question { text: String::new(), files: paths.iter().filter_map(below).collect() }
     }
 
     pub fn is_empty(&self) -> bool {
