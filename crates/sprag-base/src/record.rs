@@ -94,6 +94,9 @@ pub trait Projection: Default + Serialize + DeserializeOwned {
     fn apply(&mut self, record: &Record);
 }
 
+/// Who a report comes from, in place of a client.
+pub const REPORTER: &str = "cli";
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,13 +3,13 @@
 
 use sprag_base::digest::Digest;
 use sprag_base::text::Text;
+use sprag_memory::destination::Place;
 use sprag_policy::call::{Effect as Does, Outcome, ToolCall};
 use sprag_shell::Script;
 
 use crate::event::{Actor, Author, Errand, Event, EventKind, Input, Stop, Waiting};
 use crate::fact::{Facts, Needs};
 use crate::gates::{self, Effect, OnFault};
-use crate::memory::routing::Place;
 use crate::obligation::{Cause, DEBT_OPENED, Debt, Obligation};
 use crate::policy::Policy;
 use crate::session::{About, Owed, Process, Released, Session};

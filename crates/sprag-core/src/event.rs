@@ -8,11 +8,10 @@ use sprag_base::redact;
 use sprag_base::text::{ContextNote, Text};
 use sprag_base::time::Timestamp;
 use sprag_intent::Class;
+use sprag_memory::write_gate::Resolution;
 use sprag_policy::Ground;
 use sprag_policy::call::{Outcome, ToolCall};
 use sprag_shell::Start;
-
-use crate::memory::propose::Resolution;
 
 /// One event with what is known around it.
 #[derive(Clone, Debug, PartialEq)]

@@ -9,15 +9,15 @@ use sprag_base::digest::Digest;
 use sprag_base::text::Text;
 use sprag_check::Results;
 use sprag_intent::Intents;
+use sprag_memory::answers::Match;
+use sprag_memory::episode::Patterns;
+use sprag_memory::recall::Recalled;
+use sprag_memory::write_gate::Around;
 use sprag_policy::RuleSet;
 use sprag_trace::finding::Changed;
 
 use crate::gates::stale::look::Seen;
 use crate::judge::Judgement;
-use crate::memory::episode::Patterns;
-use crate::memory::propose::Around;
-use crate::memory::qa::Match;
-use crate::memory::recall::Recalled;
 use crate::obligation::OpenDebt;
 use crate::trackers::{Item, Ticket};
 

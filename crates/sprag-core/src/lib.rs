@@ -4,14 +4,12 @@
 //! Start at [`decide`]: the two functions there are the whole governor.
 
 pub mod approval;
-pub mod backends;
 pub mod breaker;
 pub mod decide;
 pub mod event;
 pub mod fact;
 pub mod gates;
 pub mod judge;
-pub mod memory;
 pub mod notify;
 pub mod obligation;
 pub mod plan;

@@ -5,22 +5,23 @@
 use serde::{Deserialize, Serialize};
 
 use sprag_base::settings::{Key, Section, Tighten, lean};
+use sprag_memory::lifecycle::decay;
+use sprag_memory::{mirror, settings};
 
 use crate::breaker::{self, Limits};
 use crate::gates::{self, Policies};
-use crate::memory::{decay, judge};
-use crate::{backends, notify, terminal};
+use crate::{notify, terminal};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Policy {
     pub circuit_breaker: Limits,
     pub retention: Retention,
     #[serde(with = "lean")]
-    pub backends: backends::Policy,
+    pub backends: mirror::Policy,
     #[serde(with = "lean")]
     pub decay: decay::Policy,
     #[serde(with = "lean")]
-    pub memory: judge::Policy,
+    pub memory: settings::Policy,
     pub gates: Policies,
     #[serde(with = "lean")]
     pub terminal: terminal::Policy,
@@ -52,11 +53,11 @@ journal_events = 500
 
 /// Every section there is, in the order of the reference.
 pub fn sections() -> impl Iterator<Item = &'static Section> {
-    [&breaker::SECTION, &RETENTION, &judge::SECTION, &decay::SECTION]
+    [&breaker::SECTION, &RETENTION, &settings::SECTION, &decay::SECTION]
         .into_iter()
         .chain(decay::MORE)
-        .chain([&backends::SECTION])
-        .chain(backends::MORE)
+        .chain([&mirror::SECTION])
+        .chain(mirror::MORE)
         .chain([&terminal::SECTION, &notify::SECTION])
         .chain(gates::ALL.iter().flat_map(|gate| std::iter::once(gate.section).chain(gate.more)))
 }

@@ -4,14 +4,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use sprag_base::ids::SessionId;
-use sprag_base::record::{Projection, Record};
+use sprag_base::record::{Projection, REPORTER, Record};
 use sprag_base::text::{Text, one_line};
 use sprag_base::time::Timestamp;
 
 use crate::obligation::OpenDebt;
-
-/// Who a report comes from, in place of a client.
-pub const REPORTER: &str = "cli";
 
 /// `sprag status`.
 #[derive(Clone, Debug, PartialEq, Serialize)]

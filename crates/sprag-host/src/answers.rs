@@ -4,9 +4,9 @@ use std::io;
 
 use sprag_base::text::Text;
 use sprag_core::event::{Event, Input};
-use sprag_core::memory::qa::{self, Answers, Kept, Match, SAME};
-use sprag_index::dedup;
-use sprag_index::table::{self, Table};
+use sprag_memory::answers::{Answers, Kept, Match, SAME};
+use sprag_memory::index::analysis::table::{self, Table};
+use sprag_memory::index::dedup;
 
 use crate::projections;
 use crate::walk::World;
@@ -19,7 +19,7 @@ pub fn find(world: &World<'_>, input: &Input) -> io::Result<Vec<Match>> {
     let table = table::built_in();
     let answers = projections::load::<Answers>(&world.store())?.state;
     let mut found = Vec::new();
-    for question in qa::questions(call) {
+    for question in sprag_core::gates::questions::questions(call) {
         let alike =
             answers.iter().map(|kept| compared(&question, kept, &table)).filter(|it| it.score >= SAME);
         found.extend(alike.take(MOST));

@@ -133,7 +133,7 @@ fn settle(
     session: &Session,
     now: Timestamp,
 ) -> io::Result<usize> {
-    let by = By { client: Text::from(sprag_core::view::REPORTER), agent: None, role: None };
+    let by = By { client: Text::from(sprag_base::record::REPORTER), agent: None, role: None };
     let debts: Vec<Record> = session
         .stops
         .owed

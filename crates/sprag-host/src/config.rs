@@ -14,9 +14,10 @@ use sprag_base::text::quoted;
 use sprag_core::breaker::Limits;
 use sprag_core::gates::Policies;
 use sprag_core::gates::review::template::Template;
-use sprag_core::memory::{decay, judge};
 use sprag_core::policy::{Policy, Retention, sections};
-use sprag_core::{backends, notify, terminal};
+use sprag_core::{notify, terminal};
+use sprag_memory::lifecycle::decay;
+use sprag_memory::{mirror, settings};
 
 use crate::disk::read_small;
 use crate::env::Env;
@@ -414,8 +415,8 @@ fn typed(settings: &BTreeMap<String, Setting>) -> Result<Policy, toml::de::Error
     Ok(Policy {
         circuit_breaker: Limits::deserialize(Value::Table(members("circuit_breaker")))?,
         retention: Retention::deserialize(Value::Table(members("retention")))?,
-        backends: backends::Policy::deserialize(section(&backends::SECTION, backends::MORE))?,
-        memory: judge::Policy::deserialize(section(&judge::SECTION, &[]))?,
+        backends: mirror::Policy::deserialize(section(&mirror::SECTION, mirror::MORE))?,
+        memory: settings::Policy::deserialize(section(&settings::SECTION, &[]))?,
         decay: decay::Policy::deserialize(section(&decay::SECTION, decay::MORE))?,
         terminal: terminal::Policy::deserialize(section(&terminal::SECTION, &[]))?,
         notify: notify::Policy::deserialize(section(&notify::SECTION, &[]))?,

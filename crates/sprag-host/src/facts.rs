@@ -14,9 +14,9 @@ use sprag_core::event::{Event, Input};
 use sprag_core::fact::{Changes, Closed, Conflict, Facts, Found, Mark, Needs, RoleMarks, Size};
 use sprag_core::gates::permission;
 use sprag_core::gates::protection::Restore;
-use sprag_core::memory::episode::Patterns;
 use sprag_core::obligation::{Debts, Duty, OpenDebt};
 use sprag_core::session::Session;
+use sprag_memory::episode::Patterns;
 use sprag_policy::Concern;
 
 use crate::clients::CLIENTS;

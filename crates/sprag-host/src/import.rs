@@ -11,15 +11,15 @@ use sprag_base::ids::SessionId;
 use sprag_base::record::{By, Record};
 use sprag_base::text::{Text, one_line};
 use sprag_base::time::Timestamp;
-use sprag_core::memory::import::{Draft, Fate, Importer, Read, Source, Use, Used};
-use sprag_core::memory::kinds;
-use sprag_core::memory::learning::{Learning, Origin, Scope};
-use sprag_core::memory::routing::{Place, place};
+use sprag_memory::destination::{Place, place};
+use sprag_memory::import::{Draft, Fate, Importer, Read, Source, Use, Used};
+use sprag_memory::learning::{Learning, Origin, Scope};
+use sprag_memory::records;
 
 use crate::disk::{self, read_small};
 use crate::store::Store;
 use crate::walk::World;
-use crate::{learnings, records};
+use crate::{learnings, records as new_record};
 
 /// Bytes of one file.
 const FILE: u64 = 16 * 1024 * 1024;
@@ -109,10 +109,10 @@ pub fn plan(world: &World<'_>, importer: &Importer, files: Vec<PathBuf>, now: Ti
         match learning(importer, draft, now) {
             Ok(learning) => {
                 let (id, place) = (learning.id.to_string(), place(learning.candidate.scope));
-                let kept = Record { idem: Some(idem.clone()), ..record(kinds::ACCEPTED, &learning, now) };
+                let kept = Record { idem: Some(idem.clone()), ..record(records::ACCEPTED, &learning, now) };
                 plan.records.push((place, kept));
                 if draft.fate == Fate::Archived {
-                    let archived = about(kinds::ARCHIVED, &id, "it was, where it comes from", now);
+                    let archived = about(records::ARCHIVED, &id, "it was, where it comes from", now);
                     plan.records.push((place, archived));
                 }
                 known.insert(idem);
@@ -155,14 +155,15 @@ fn learning(importer: &Importer, draft: &Draft, now: Timestamp) -> Result<Learni
         Scope::Ephemeral => return Err("it was for one session".to_owned()),
     }
     let at = draft.at.unwrap_or(now).min(now);
-    let mut learning = Learning::new(&records::new_id(now), candidate, &SessionId::new("import"), None, at);
+    let mut learning =
+        Learning::new(&new_record::new_id(now), candidate, &SessionId::new("import"), None, at);
     learning.origin = Origin { via: Text::new(format!("import {}", importer.name)), ..Origin::default() };
     Ok(learning)
 }
 
 fn record(kind: &str, body: &impl serde::Serialize, now: Timestamp) -> Record {
-    let by = By { client: Text::from(sprag_core::view::REPORTER), agent: None, role: None };
-    records::record(kind, now, None, Some(by), json!(body))
+    let by = By { client: Text::from(sprag_base::record::REPORTER), agent: None, role: None };
+    new_record::record(kind, now, None, Some(by), json!(body))
 }
 
 fn about(kind: &str, id: &str, how: &str, now: Timestamp) -> Record {
@@ -174,12 +175,12 @@ fn use_record(used: &Use, id: &str, now: Timestamp) -> Record {
     match used.what {
         Used::Surfaced => {
             let shown = json!([{"id": id, "score": 0.0}]);
-            record(kinds::SURFACED, &json!({"occasion": "imported", "shown": shown}), now)
+            record(records::SURFACED, &json!({"occasion": "imported", "shown": shown}), now)
         }
-        Used::Referred => about(kinds::REFERRED, id, &how, now),
-        Used::Dismissed => about(kinds::DISMISSED, id, &how, now),
-        Used::Archived => about(kinds::ARCHIVED, id, &how, now),
-        Used::Restored => about(kinds::RESTORED, id, &how, now),
+        Used::Referred => about(records::REFERRED, id, &how, now),
+        Used::Dismissed => about(records::DISMISSED, id, &how, now),
+        Used::Archived => about(records::ARCHIVED, id, &how, now),
+        Used::Restored => about(records::RESTORED, id, &how, now),
     }
 }
 

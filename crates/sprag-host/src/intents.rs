@@ -115,7 +115,7 @@ pub fn standings(world: &World<'_>) -> io::Result<Standings> {
 
 /// Writes down what a person has decided about an intent.
 pub fn record(world: &World<'_>, kind: &'static str, body: Value, now: Timestamp) -> io::Result<()> {
-    let by = By { client: Text::from(sprag_core::view::REPORTER), agent: None, role: None };
+    let by = By { client: Text::from(sprag_base::record::REPORTER), agent: None, role: None };
     world.store().log(world.disk, &[records::record(kind, now, None, Some(by), body)])
 }
 

@@ -15,8 +15,8 @@ use std::{fs, io};
 use sprag_base::digest::Digest;
 use sprag_base::record::Record;
 use sprag_base::time::Timestamp;
-use sprag_core::memory::fold::{Entry, Learnings};
-use sprag_core::memory::routing::{Place, place};
+use sprag_memory::destination::{Place, place};
+use sprag_memory::learnings::{Entry, Learnings};
 
 pub use crate::memory::ask::personal;
 use crate::places::Places;

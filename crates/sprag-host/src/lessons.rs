@@ -10,10 +10,10 @@ use std::{fs, io};
 use sprag_base::ids::SessionId;
 use sprag_base::record::Record;
 use sprag_base::text::Text;
-use sprag_core::memory::fold::Learnings;
-use sprag_core::memory::propose::Resolution;
-use sprag_core::memory::routing::is_for_all;
-use sprag_core::memory::{kinds, lesson, union};
+use sprag_memory::destination::is_for_all;
+use sprag_memory::learnings::Learnings;
+use sprag_memory::write_gate::Resolution;
+use sprag_memory::{lesson, records, shared_log};
 
 use crate::disk::{self, Disk, read_small};
 use crate::journal;
@@ -113,8 +113,8 @@ fn own_ids(store: &Store) -> io::Result<BTreeSet<String>> {
         each_line(&path, 0, |line| {
             if memchr::memmem::find(line, b"\"learning.accepted\"").is_some()
                 && let Ok(record) = Record::parse(line)
-                && record.kind == kinds::ACCEPTED
-                && !union::is_foreign(&record)
+                && record.kind == records::ACCEPTED
+                && !shared_log::is_foreign(&record)
             {
                 own.extend(record.body["id"].as_str().map(str::to_owned));
             }

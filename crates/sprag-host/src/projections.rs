@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use sprag_base::ids::SessionId;
 use sprag_base::record::{Projection, Record};
-use sprag_index::bytes::checksum;
+use sprag_memory::index::segment::bytes::checksum;
 
 use crate::disk::{self, Disk};
 use crate::journal;

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use sprag_base::ids::SessionId;
+pub use sprag_base::record::REPORTER as CLIENT;
 use sprag_base::record::Record;
 use sprag_base::time::Timestamp;
 use sprag_core::event::{Actor, Event, Input, Presence, Report};
 use sprag_core::verdict::{Reason, Ruling};
-pub use sprag_core::view::REPORTER as CLIENT;
 
 use crate::store::Store;
 use crate::walk::{self, World};

@@ -7,7 +7,7 @@ use std::io;
 use sprag_base::record::By;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_core::memory::fold::Learnings;
+use sprag_memory::learnings::Learnings;
 
 use crate::store::Store;
 use crate::walk::World;
@@ -139,5 +139,5 @@ fn kept(world: &World<'_>) -> io::Result<Vec<(Store, Learnings)>> {
 
 /// Whose doing these records are.
 fn by() -> By {
-    By { client: Text::from(sprag_core::view::REPORTER), agent: None, role: None }
+    By { client: Text::from(sprag_base::record::REPORTER), agent: None, role: None }
 }

@@ -17,14 +17,14 @@ use sprag_core::event::{Actor, Author, Event, EventKind, Input, Report};
 use sprag_core::fact::{Facts, Needs};
 use sprag_core::gates::Effect;
 use sprag_core::gates::review::case::Seat;
-use sprag_core::memory::episode::Patterns;
-use sprag_core::memory::qa::Answers;
-use sprag_core::memory::routing::Place;
-use sprag_core::memory::tiers::Summaries;
 use sprag_core::obligation::Debts;
 use sprag_core::session::{Process, Session};
 use sprag_core::verdict::{Ruling, Verdict};
 use sprag_intent::Standings;
+use sprag_memory::answers::Answers;
+use sprag_memory::destination::Place;
+use sprag_memory::episode::Patterns;
+use sprag_memory::lifecycle::tiers::Summaries;
 
 use crate::config::compiled::{self, Compiled};
 use crate::disk::Disk;
@@ -94,7 +94,7 @@ impl<'a> World<'a> {
 
     /// As the session of an event is written to: those of a stage begin in a folder of their own.
     fn store_of(&self, input: &Input) -> Store {
-        let is_report = input.client == sprag_core::view::REPORTER;
+        let is_report = input.client == sprag_base::record::REPORTER;
         let sessions = match &input.stage {
             Some(stage) => Sessions::OfStage(file_name(stage.as_str())),
             // A person may speak of any session.
@@ -114,7 +114,7 @@ fn file_name(stage: &str) -> String {
 pub fn walk(world: &World<'_>, input: &Input) -> io::Result<Walked> {
     let store = world.store_of(input);
     // Whoever runs a command can wait longer than a hook: what is reported must not be lost.
-    let wait = if input.client == sprag_core::view::REPORTER { REPORT_WAIT } else { LOCK_WAIT };
+    let wait = if input.client == sprag_base::record::REPORTER { REPORT_WAIT } else { LOCK_WAIT };
     let mut journal = Journal::open(&store, world.disk, &input.session, wait)?;
     let mut gathered;
     let needs = decide::needs(&journal.loaded.session, input, &world.config.policy);
@@ -141,8 +141,9 @@ pub fn walk(world: &World<'_>, input: &Input) -> io::Result<Walked> {
     }
     let client = seen_client(world, input, &session);
     // A report may be the first that is heard of a session; what counts is what its client says.
-    let is_first =
-        before.about.started.is_none() && journal.keeps_state() && input.client != sprag_core::view::REPORTER;
+    let is_first = before.about.started.is_none()
+        && journal.keeps_state()
+        && input.client != sprag_base::record::REPORTER;
     gathered.lost = is_first && seen::has_begun(&world.places, &input.session);
     if let Some(client) = client
         && let Some(user) = &world.places.user
@@ -323,7 +324,7 @@ fn is_for_runner(session: &Session, report: &Report) -> bool {
 /// The process of the client, if it is another one than before. Only a hook is called by it.
 fn seen_client(world: &World<'_>, input: &Input, session: &Session) -> Option<Process> {
     let known = session.about.client.map(|client| client.pid);
-    let is_hook = matches!(world.env, Env::Real) && input.client != sprag_core::view::REPORTER;
+    let is_hook = matches!(world.env, Env::Real) && input.client != sprag_base::record::REPORTER;
     if !is_hook || (known.is_some() && known == person::parent_id()) {
         return None;
     }

@@ -16,13 +16,13 @@ use serde_json::{Value, json};
 use sprag_base::glob::BadGlob;
 use sprag_base::ids::SessionId;
 use sprag_base::text::{quoted, shell_word};
-use sprag_core::memory::learning::{Faults, Unreadable};
 use sprag_core::verdict::Reason;
 use sprag_host::config::Problem;
 use sprag_host::consult::Unanswered;
 use sprag_host::learnings::NotFound;
 use sprag_host::policy::RulesError;
 use sprag_intent::{Bad, Intent};
+use sprag_memory::learning::{Faults, Unreadable};
 
 use crate::advice::{self, file_word};
 

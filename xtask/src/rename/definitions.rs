@@ -25,7 +25,12 @@ impl Change<'_> {
             };
             let Some(old) = self.modules.of_file.get(&file).map(|paths| paths[0].clone()) else { continue };
             let new = self.new_module(&old);
-            let Some(old_parent) = old.parent() else { continue };
+            let Some(old_parent) = old.parent() else {
+                if let Some(parent) = new.parent() {
+                    self.declared.entry(parent).or_default().push(format!("\u{1}mod {};", new.name()));
+                }
+                continue;
+            };
             let parent_module = &self.modules.modules[&old_parent];
             let declaration = parent_module
                 .items
@@ -72,6 +77,20 @@ impl Change<'_> {
             let before = tokens[item.visibility.start].bytes.start;
             let attributes = &source.text[tokens[item.tokens.start].bytes.start..before];
             self.declared.entry(parent).or_default().push(format!("{attributes}\u{1}mod {};", new.name()));
+        }
+    }
+
+    /// Files that only list modules are new, and are declared in turn.
+    pub(super) fn declare_lists(&mut self) {
+        let mut open: Vec<ModulePath> = self.declared.keys().cloned().collect();
+        while let Some(path) = open.pop() {
+            let Some(parent) = path.parent().filter(|_| !self.file_of.contains_key(&path)) else { continue };
+            let line = format!("\u{1}mod {};", path.name());
+            let lines = self.declared.entry(parent.clone()).or_default();
+            if !lines.contains(&line) {
+                lines.push(line);
+                open.push(parent);
+            }
         }
     }
 

@@ -179,6 +179,7 @@ impl<'a> Change<'a> {
         }
         self.change_definitions();
         self.change_declarations();
+        self.declare_lists();
         self.raise_visibility();
     }
 
@@ -257,6 +258,45 @@ impl<'a> Change<'a> {
         let mut parts = vec!["crate".to_owned()];
         parts.extend_from_slice(&target.0[1..]);
         parts
+    }
+
+    /// The last part of the new path of an import.
+    fn target_name(&self, path: &ModulePath, import: &Import) -> String {
+        let resolved = self.modules.resolve_import(path, import, &mut BTreeSet::new());
+        let last = import.segments.last().cloned().unwrap_or_default();
+        match resolved.steps.last() {
+            Some(Meaning::Item(module, item))
+                if resolved.steps.len() == import.segments.len() && *item == last =>
+            {
+                self.new_item(module, item).1
+            }
+            Some(Meaning::Module(module)) if resolved.steps.len() == import.segments.len() => {
+                self.new_module(module).name().to_owned()
+            }
+            _ => last,
+        }
+    }
+
+    /// Whether the new name of an import is taken, so that the old one stays as an alias.
+    fn keeps_old_name(&self, path: &ModulePath, import: &Import) -> bool {
+        let target = self.target_name(path, import);
+        if import.has_alias || import.name.is_none() || import.name.as_deref() == Some(target.as_str()) {
+            return false;
+        }
+        let others = self.modules.modules[path]
+            .imports
+            .iter()
+            .filter(|other| other.name.is_some() && other.name != import.name && other.scope == import.scope);
+        let local = |other: &Import| match &other.name {
+            Some(alias) if other.has_alias => alias.clone(),
+            _ => self.target_name(path, other),
+        };
+        let user = self.new_module(path);
+        let is_child = self.file_of.contains_key(&user.child(&target));
+        let is_item = self.modules.modules[path].items.iter().any(|item| {
+            item.kind != ItemKind::Module && self.new_item(path, &item.name) == (user.clone(), target.clone())
+        });
+        is_child || is_item || others.into_iter().any(|other| local(other) == target)
     }
 
     /// The new segments of an import; none if it names nothing of the workspace.
@@ -338,7 +378,11 @@ impl<'a> Change<'a> {
                 is_changed |= segments != import.segments;
                 let last = segments.last().cloned().unwrap_or_default();
                 let path_text = segments.join("::");
-                if segments.len() == 1 && last.starts_with("sprag_") && import.name.is_some() {
+                if segments.len() == 1
+                    && last.starts_with("sprag_")
+                    && import.name.is_some()
+                    && !import.has_alias
+                {
                     is_changed = true;
                     continue;
                 }
@@ -354,6 +398,10 @@ impl<'a> Change<'a> {
                 lines.push(match &import.name {
                     None => format!("{path_text}::*"),
                     Some(name) if import.has_alias && *name != last => format!("{path_text} as {name}"),
+                    Some(name) if self.keeps_old_name(path, import) => {
+                        self.warnings.insert(format!("{user}: `{path_text}` stays `{name}`"));
+                        format!("{path_text} as {name}")
+                    }
                     Some(_) => path_text,
                 });
             }

@@ -115,7 +115,7 @@ impl Change<'_> {
             .iter()
             .find(|import| import.name.as_deref() == Some(first) && import.scope.contains(&at));
         if let Some(import) = import {
-            if import.has_alias {
+            if import.has_alias || (new.0.len() > 1 && self.keeps_old_name(module, import)) {
                 return Some(first.to_owned());
             }
             return Some(new.name().to_owned());
@@ -232,7 +232,7 @@ impl Change<'_> {
                 self.added.entry(module.clone()).or_default().insert(line.join("::"));
             }
         }
-        if import.is_some_and(|import| import.has_alias) {
+        if import.is_some_and(|import| import.has_alias || self.keeps_old_name(module, import)) {
             return;
         }
         if *text != new_name && text == name {

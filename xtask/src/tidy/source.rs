@@ -92,7 +92,8 @@ impl Named {
 
 /// By name: where Cargo and we put tests.
 fn place_of(path: &str) -> Place {
-    let is_test = path.split('/').any(|part| matches!(part, "tests" | "tests.rs"));
+    let is_test =
+        path.split('/').any(|part| matches!(part, "tests" | "tests.rs") || part.ends_with("_tests.rs"));
     if is_test { Place::Test } else { Place::Product }
 }
 

@@ -9,13 +9,13 @@ use sprag_base::redact;
 use sprag_base::settings::{Key, Section, Tighten};
 use sprag_base::text::{Text, quoted, said, shell_word};
 use sprag_base::time::Timestamp;
+use sprag_memory::episode::{self, ALIKE, Class, EPISODE, Episode};
+use sprag_memory::lesson;
 use sprag_policy::call::{Effect, Outcome, ToolCall};
 
 use crate::event::Event;
 use crate::fact::Needs;
 use crate::gates::{Asked, Cx, Gate};
-use crate::memory::episode::{self, ALIKE, Class, EPISODE, Episode};
-use crate::memory::lesson;
 use crate::verdict::Vote;
 
 /// Failures that are followed at a time.
@@ -239,13 +239,13 @@ mod tests {
 
     use sprag_base::ids::SessionId;
     use sprag_base::record::{Projection as _, Record};
+    use sprag_memory::episode::Patterns;
     use sprag_policy::call::{Tool, Whole};
 
     use super::*;
     use crate::event::Input;
     use crate::fact::Facts;
     use crate::gates::Effect as Logged;
-    use crate::memory::episode::Patterns;
     use crate::session::About;
 
     const TOOLS: &[Tool] = &[

@@ -8,10 +8,10 @@ use serde_json::{Map, Value, json};
 use sprag_base::digest::Digest;
 use sprag_base::ids::SessionId;
 use sprag_base::settings::{Section, lean};
+use sprag_memory::destination::Place;
 
 use crate::event::{EventKind, Input};
 use crate::fact::{Facts, Needs};
-use crate::memory::routing::Place;
 use crate::obligation::Obligation;
 use crate::session::{About, part, take};
 use crate::verdict::Vote;

@@ -1,18 +1,17 @@
 //! A question that was answered before need not be asked again: the agent is told the answer beside it. What
 //! the user answers is kept. Leave to do something is never given from memory.
-
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use sprag_base::digest::Digest;
 use sprag_base::settings::{Key, Section, Tighten};
 use sprag_base::text::{Text, said};
-use sprag_policy::call::Outcome;
+use sprag_memory::answers::{self, Answered, Kept, QUESTIONS, TTL_DAYS, USERS_WORD, is_permission};
+use sprag_policy::call::{Outcome, ToolCall};
 
 use crate::event::{Actor, Event};
 use crate::fact::Needs;
 use crate::gates::{Asked, Cx, Gate};
-use crate::memory::qa::{self, Kept};
 use crate::verdict::{Reason, Vote};
 
 /// Questions a session was given an answer to.
@@ -68,12 +67,12 @@ auto = false
     fn step(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
         match &cx.input.event {
             Event::ToolRequested { call } if is_on(cx.policy) && call.asks_the_user() => {
-                let questions = qa::questions(call);
+                let questions = questions(call);
                 let found: Vec<(&Text<1000>, &Kept)> = questions
                     .iter()
                     .filter_map(|question| {
                         let matches = cx.facts.answers.as_deref().unwrap_or_default();
-                        Some((question, qa::choose(question.as_str(), matches, cx.input.at)?))
+                        Some((question, answers::choose(question.as_str(), matches, cx.input.at)?))
                     })
                     .collect();
                 self.answer(&questions, &found, cx.policy)
@@ -81,8 +80,8 @@ auto = false
             Event::ToolFinished { call, outcome: Outcome::Ok | Outcome::Unknown }
                 if call.asks_the_user() && cx.input.actor == Actor::Main =>
             {
-                let answers = qa::answers(call);
-                answers.iter().for_each(|answered| cx.log(qa::ANSWERED, json!(answered)));
+                let answers = answers(call);
+                answers.iter().for_each(|answered| cx.log(answers::ANSWERED, json!(answered)));
                 Vote::Pass
             }
             _ => Vote::Pass,
@@ -100,11 +99,11 @@ impl Questions {
             return Vote::Pass;
         }
         let told: Vec<String> = found.iter().map(|(question, kept)| told(question, kept)).collect();
-        let is_given = |question: &Text<1000>| self.given.contains(&qa::digest(question.as_str()));
+        let is_given = |question: &Text<1000>| self.given.contains(&answers::digest(question.as_str()));
         // Half an answer is none: the user is asked the whole.
         let is_whole = found.len() == asked.len() && !asked.iter().any(is_given);
         if policy.auto && is_whole && self.given.len() < GIVEN {
-            self.given.extend(asked.iter().map(|question| qa::digest(question.as_str())));
+            self.given.extend(asked.iter().map(|question| answers::digest(question.as_str())));
             return Vote::Hold(Reason::new(
                 "answered",
                 format!("this was answered before: {}", told.join("; ")),
@@ -130,19 +129,52 @@ fn told(question: &Text<1000>, kept: &Kept) -> String {
     format!("\"{short}\" was answered by {source} on {day} (`{}`): {answer}", kept.id)
 }
 
+/// The questions a call would put to the user.
+pub fn questions(call: &ToolCall) -> Vec<Text<1000>> {
+    if !call.asks_the_user() {
+        return Vec::new();
+    }
+    let list = call.input["questions"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let texts = list.iter().map(|it| it["question"].as_str().or(it.as_str()));
+    let single = ["question", "prompt"].iter().map(|name| call.input[*name].as_str());
+    texts.chain(single).flatten().take(QUESTIONS).map(Text::from).collect()
+}
+
+/// The questions of a call with what the user answered, where the client tells.
+pub fn answers(call: &ToolCall) -> Vec<Answered> {
+    let Some(given) = call.input["answers"].as_object() else { return Vec::new() };
+    let answer = |question: &Text<1000>| {
+        let answer = match given.get(question.as_str())? {
+            Value::String(text) => text.clone(),
+            Value::Array(items) => items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", "),
+            _ => return None,
+        };
+        let is_answer = !answer.trim().is_empty() && !is_permission(question.as_str());
+        is_answer.then(|| Answered {
+            question: question.clone(),
+            answer: Text::new(answer),
+            source: Text::from("user"),
+            confidence: USERS_WORD,
+            ttl_days: TTL_DAYS,
+            evidence: Vec::new(),
+        })
+    };
+    questions(call).iter().filter_map(answer).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
 
     use sprag_base::ids::SessionId;
     use sprag_base::time::Timestamp;
+    use sprag_memory::answers::{self, Match};
     use sprag_policy::call::{ToolCall, Whole};
 
     use super::*;
     use crate::event::Input;
     use crate::fact::Facts;
     use crate::gates::Effect;
-    use crate::memory::qa::Match;
     use crate::session::About;
 
     const ASKED: &str = "Which database do the tests use?";
@@ -218,7 +250,10 @@ mod tests {
         let mut story = Story::default();
         let call = call(json!({"questions": [{"question": ASKED}], "answers": {ASKED: "sqlite"}}));
         story.told(Event::ToolFinished { call, outcome: Outcome::Ok }, &[]);
-        assert_eq!((story.logged[0].kind, &story.logged[0].body["answer"]), (qa::ANSWERED, &json!("sqlite")));
+        assert_eq!(
+            (story.logged[0].kind, &story.logged[0].body["answer"]),
+            (answers::ANSWERED, &json!("sqlite"))
+        );
     }
 
     #[test]
@@ -227,11 +262,22 @@ mod tests {
             "questions": [{"question": ASKED, "options": []}, {"question": "May I drop it?"}, {"question": "Which port?"}],
             "answers": {ASKED: "sqlite", "May I drop it?": "yes", "Which port?": ["80", "443"]},
         }));
-        let told: Vec<(String, String)> =
-            qa::answers(&asked).iter().map(|it| (it.question.to_string(), it.answer.to_string())).collect();
+        let told: Vec<(String, String)> = crate::gates::questions::answers(&asked)
+            .iter()
+            .map(|it| (it.question.to_string(), it.answer.to_string()))
+            .collect();
         let pair = |question: &str, answer: &str| (question.to_owned(), answer.to_owned());
         assert_eq!(told, [pair(ASKED, "sqlite"), pair("Which port?", "80, 443")]);
-        assert_eq!(qa::answers(&call(json!({"questions": "odd", "answers": 3}))), []);
-        assert_eq!(qa::questions(&ToolCall::new(&[], "Bash", json!({"question": "x"}), None, Whole::Yes)), []);
+        assert_eq!(crate::gates::questions::answers(&call(json!({"questions": "odd", "answers": 3}))), []);
+        assert_eq!(
+            crate::gates::questions::questions(&ToolCall::new(
+                &[],
+                "Bash",
+                json!({"question": "x"}),
+                None,
+                Whole::Yes
+            )),
+            []
+        );
     }
 }

@@ -15,15 +15,15 @@ use serde_json::{Value, json};
 use sprag_base::settings::Section;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
+use sprag_memory::destination::Place;
+use sprag_memory::recall::implicit_use::{Terms, Trail, Words, cited};
+use sprag_memory::recall::{Became, Found, Notice, Occasion, Question, SESSION_TOKENS};
+use sprag_memory::records::{self, About as AboutLearnings, Shown, Surfaced};
 use sprag_policy::call::ToolCall;
 
 use crate::event::{Actor, Author, Errand, Event, Input, Report, Source, Stop};
 use crate::fact::Needs;
 use crate::gates::{Asked, Cx, Gate};
-use crate::memory::implicit::{Terms, Trail, Words, cited};
-use crate::memory::kinds::{self, About as AboutLearnings, Shown, Surfaced};
-use crate::memory::recall::{Became, Found, Notice, Occasion, Question, SESSION_TOKENS};
-use crate::memory::routing::Place;
 use crate::verdict::Vote;
 pub use policy::{Policy, Strategy};
 use words::Line;
@@ -206,7 +206,7 @@ impl Recall {
                 implied.push((seen.home(), seen.id.clone()));
             }
         }
-        tell_each(kinds::IMPLIED, implied, "its words were in what was said or done", cx);
+        tell_each(records::IMPLIED, implied, "its words were in what was said or done", cx);
     }
 
     fn cited_in(&mut self, text: &str, how: &str, cx: &mut Cx<'_, Policy>) {
@@ -221,7 +221,7 @@ impl Recall {
                 referred.push((seen.home(), seen.id.clone()));
             }
         }
-        tell_each(kinds::REFERRED, referred, how, cx);
+        tell_each(records::REFERRED, referred, how, cx);
     }
 
     /// A learning is dismissed once for a session, however often it ends: it may be resumed, with all that
@@ -235,7 +235,7 @@ impl Recall {
             seen.fate = Fate::Dismissed;
             in_vain.push((seen.home(), seen.id.clone()));
         }
-        tell_each(kinds::DISMISSED, in_vain, "shown and of no use", cx);
+        tell_each(records::DISMISSED, in_vain, "shown and of no use", cx);
     }
 
     fn reported(&mut self, report: &Report, cx: &mut Cx<'_, Policy>) {
@@ -244,7 +244,7 @@ impl Recall {
                 let is_new = |id: &&Text<64>| !self.has_referred(id.as_str());
                 let new: BTreeSet<Text<64>> = ids.iter().filter(is_new).cloned().collect();
                 if !new.is_empty() {
-                    cx.log(kinds::REFERRED, json!({"ids": new, "how": how}));
+                    cx.log(records::REFERRED, json!({"ids": new, "how": how}));
                 }
                 self.referred.extend(new);
                 let extra = self.referred.len().saturating_sub(REMEMBERED);
@@ -342,7 +342,7 @@ impl Recall {
 
 /// A beginning of some length names an id.
 fn names(prefix: &str, id: &str) -> bool {
-    prefix.len() >= crate::memory::implicit::PREFIX && id.starts_with(prefix)
+    prefix.len() >= sprag_memory::recall::implicit_use::PREFIX && id.starts_with(prefix)
 }
 
 fn home(is_personal: bool) -> Place {
@@ -364,9 +364,9 @@ fn surfaced(place: Place, occasion: Occasion, lines: &[&Line<'_>], cx: &mut Cx<'
     let changed: Vec<Text<64>> = changed.collect();
     if !shown.is_empty() {
         let told = Surfaced { occasion: Text::from(occasion.name()), shown };
-        cx.keep(place, kinds::SURFACED, json!(told));
+        cx.keep(place, records::SURFACED, json!(told));
     }
-    tell(place, kinds::WENT_STALE, changed, "what it rests on has changed", cx);
+    tell(place, records::WENT_STALE, changed, "what it rests on has changed", cx);
 }
 
 fn tell(place: Place, kind: &'static str, ids: Vec<Text<64>>, how: &str, cx: &mut Cx<'_, Policy>) {

@@ -15,12 +15,13 @@ use sprag_base::ids::SessionId;
 use sprag_base::settings::Section;
 use sprag_base::text::{Text, quoted, shell_word};
 use sprag_base::time::Timestamp;
+use sprag_memory::records;
+use sprag_memory::write_gate::plausibility;
 use sprag_policy::call::{Outcome, ToolCall};
 
 use crate::event::{Actor, Author, Decider, Event, Input, Report, Stop};
 use crate::fact::{Needs, Size};
 use crate::gates::{Asked, Cx, Gate, is_zero};
-use crate::memory::{kinds, plausible};
 use crate::obligation::{Duty, Obligation};
 use crate::trackers::{self, Item, Ticket};
 use crate::verdict::{Reason, Vote};
@@ -38,7 +39,6 @@ const OBSERVERS: usize = 64;
 
 /// Kept of a session that was silent, so that its agents' work is not lost.
 pub const OBSERVED: &str = "observed";
-pub const SKIPPED: &str = "reflection.skipped";
 
 /// Where the session stands, and what is still open around it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -135,7 +135,7 @@ impl Gate for Reflection {
         self.look_up(cx);
         match &cx.input.event {
             Event::Prompted { author: Author::User, text } if is_main => {
-                self.was_asked_for |= plausible::asks_to_remember(text);
+                self.was_asked_for |= plausibility::asks_to_remember(text);
                 // A call of an earlier turn that was never heard of again did not take place.
                 self.closing.retain(|closing| closing.ended);
                 Vote::Pass
@@ -153,11 +153,11 @@ impl Gate for Reflection {
             }
             Event::Reported(Report::Skipped { reason, decider }) => self.skipped(reason, *decider, cx),
             Event::Reported(Report::Went { ids, is_success, what }) => {
-                cx.log(kinds::OUTCOME, json!({"ids": ids, "is_success": is_success, "what": what}));
+                cx.log(records::OUTCOME, json!({"ids": ids, "is_success": is_success, "what": what}));
                 Vote::Pass
             }
             Event::Reported(Report::Answered(answered)) => {
-                cx.log(kinds::ANSWERED, json!(answered));
+                cx.log(records::ANSWERED, json!(answered));
                 Vote::Pass
             }
             _ => Vote::Pass,

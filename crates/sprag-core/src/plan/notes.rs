@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use sprag_base::redact;
 use sprag_base::text::{Text, one_line, plain};
 use sprag_base::time::Timestamp;
+use sprag_memory::learning::{CANDIDATES, SUMMARY_LEAST, SUMMARY_MOST};
 
 use super::stage::{Commit, StageId};
-use crate::memory::learning::{CANDIDATES, SUMMARY_LEAST, SUMMARY_MOST};
 
 /// Notes that a brief recites.
 pub const RECITED: usize = 10;
@@ -151,8 +151,9 @@ fn first_sentence(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use sprag_memory::learning;
+
     use super::*;
-    use crate::memory::learning;
 
     fn note(id: &str, said: Said) -> Note {
         let at = Timestamp::from_millis(0);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::rc::Rc;
 
-use sprag_core::memory::learning::Learning;
+use sprag_memory::learning::Learning;
 
 use super::{Hit, Mirror};
 

@@ -4,9 +4,9 @@
 use std::io;
 use std::path::PathBuf;
 
-use sprag_core::backends::is_shared;
-use sprag_core::memory::fold::Learnings;
-use sprag_core::memory::learning::Learning;
+use sprag_memory::learning::Learning;
+use sprag_memory::learnings::Learnings;
+use sprag_memory::mirror::is_shared;
 
 use super::{Backend, Hit, Mirror, Site};
 use crate::projections;

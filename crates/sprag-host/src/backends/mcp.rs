@@ -16,7 +16,7 @@ use tokio::net::unix::pipe;
 use tokio::runtime::Runtime;
 
 use sprag_base::text::{Text, one_line};
-use sprag_core::memory::learning::Learning;
+use sprag_memory::learning::Learning;
 
 use super::{Backend, Hit, Mirror, Site};
 use crate::exec::{self, Server};

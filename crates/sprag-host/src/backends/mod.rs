@@ -14,18 +14,18 @@ use sprag_base::digest::Digest;
 use sprag_base::record::Record;
 use sprag_base::text::{Text, one_line};
 use sprag_base::time::Timestamp;
-use sprag_core::backends::{ACKED, Acked, Mirrored, Policy, is_shared};
-use sprag_core::memory::document::Loaded;
-use sprag_core::memory::fold::{Entry as FoldEntry, Learnings};
-use sprag_core::memory::kinds::{self, About, Superseded};
-use sprag_core::memory::learning::{Learning, Status};
+use sprag_memory::document::Loaded;
+use sprag_memory::learning::{Learning, Status};
+use sprag_memory::learnings::{Entry as FoldEntry, Learnings};
+use sprag_memory::mirror::{ACKED, Acked, Mirrored, Policy, is_shared};
+use sprag_memory::records::{self, About, Superseded};
 
 use crate::disk::Disk;
 use crate::env::Env;
 use crate::outbox::{self, Entry};
 use crate::store::Store;
 use crate::walk::World;
-use crate::{projections, records};
+use crate::{projections, records as new_record};
 
 backends! {
     total_recall,
@@ -157,18 +157,18 @@ fn orders(records: &[Record], learnings: impl Fn(&str) -> Option<Learning>) -> V
     let is_kept = |id: &str| learnings(id).is_some_and(|learning| is_shared(&learning));
     for record in records {
         match record.kind.as_str() {
-            kinds::ACCEPTED | kinds::CORRECTED => {
+            records::ACCEPTED | records::CORRECTED => {
                 let learning = serde_json::from_value::<Learning>(record.body.clone()).ok();
                 orders.extend(learning.filter(is_shared).map(|learning| Order::Write(Box::new(learning))));
             }
-            kinds::SUPERSEDED => {
+            records::SUPERSEDED => {
                 let superseded = serde_json::from_value::<Superseded>(record.body.clone()).ok();
                 let id = superseded.map(|it| it.id.to_string()).filter(|id| is_kept(id));
                 orders.extend(id.map(Order::Archive));
             }
-            kinds::ARCHIVED | kinds::RESTORED => {
+            records::ARCHIVED | records::RESTORED => {
                 let about = serde_json::from_value::<About>(record.body.clone()).unwrap_or_default();
-                let order = if record.kind == kinds::ARCHIVED { Order::Archive } else { Order::Restore };
+                let order = if record.kind == records::ARCHIVED { Order::Archive } else { Order::Restore };
                 let ids = about.ids.iter().map(ToString::to_string).filter(|id| is_kept(id));
                 orders.extend(ids.map(order));
             }
@@ -180,7 +180,7 @@ fn orders(records: &[Record], learnings: impl Fn(&str) -> Option<Learning>) -> V
 
 /// Whether a record is one that backends want to hear of.
 pub fn concerns(record: &Record) -> bool {
-    [kinds::ACCEPTED, kinds::CORRECTED, kinds::SUPERSEDED, kinds::ARCHIVED, kinds::RESTORED]
+    [records::ACCEPTED, records::CORRECTED, records::SUPERSEDED, records::ARCHIVED, records::RESTORED]
         .contains(&record.kind.as_str())
 }
 
@@ -191,7 +191,7 @@ pub fn enqueue(world: &World<'_>, records: &[Record], now: Timestamp) -> io::Res
     if backends.is_empty() || !records.iter().any(concerns) {
         return Ok(false);
     }
-    let is_text = |record: &Record| matches!(record.kind.as_str(), kinds::ACCEPTED | kinds::CORRECTED);
+    let is_text = |record: &Record| matches!(record.kind.as_str(), records::ACCEPTED | records::CORRECTED);
     // Only what is said of older ones needs them.
     let known = match records.iter().filter(|record| concerns(record)).all(is_text) {
         true => Learnings::default(),
@@ -209,7 +209,7 @@ pub fn put_all(world: &World<'_>, backends: &[&Backend], orders: &[Order], now: 
         for backend in backends {
             let payload = serde_json::to_value(order).map_err(io::Error::other)?;
             // The newest word on a learning goes last: ids sort by time, and within it as they are made.
-            let id = format!("{}-{}", records::new_id(now), backend.name);
+            let id = format!("{}-{}", new_record::new_id(now), backend.name);
             let entry = Entry { id, to: backend.name.to_owned(), payload, tries: 0, next_at: now };
             outbox::put(&store, world.disk, &entry)?;
         }
@@ -256,7 +256,7 @@ pub fn deliver(world: &World<'_>, name: &str, entries: &[Entry], now: Timestamp)
     });
     if !took.is_empty() {
         let body = json!(Acked { backend: Text::from(name), took });
-        let acked = records::record(ACKED, now, None, None, body);
+        let acked = new_record::record(ACKED, now, None, None, body);
         // Without it a synchronisation does once more what is done already.
         site.store.log(site.disk, &[acked]).unwrap_or_default();
     }
@@ -314,7 +314,7 @@ pub fn foreign(
                         tags: hit.tags,
                         ..Loaded::default()
                     };
-                    records.push(records::record(kinds::LOADED, now, None, None, json!(loaded)));
+                    records.push(new_record::record(records::LOADED, now, None, None, json!(loaded)));
                 }
             }
             Err(error) => warnings.push(format!("backend `{}`: {error}", backend.name)),

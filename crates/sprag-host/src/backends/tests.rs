@@ -8,12 +8,13 @@ use serde_json::{Value, json};
 
 use sprag_base::ids::SessionId;
 use sprag_base::text::Text;
-use sprag_core::memory::learning::Candidate;
+use sprag_memory::learning::Candidate;
 
 use super::in_memory::Shelf;
 use super::*;
 use crate::disk::RealDisk;
 use crate::places::{Places, UserPlaces};
+use crate::records as new_record;
 
 mod stand_in;
 
@@ -82,7 +83,7 @@ impl Bench {
     }
 
     fn log(&self, kind: &str, body: Value) -> Record {
-        let record = records::record(kind, at(0), None, None, body);
+        let record = new_record::record(kind, at(0), None, None, body);
         self.site().store.log(&RealDisk, std::slice::from_ref(&record)).unwrap();
         record
     }
@@ -101,7 +102,7 @@ fn conforms(bench: &Bench, open: &dyn Fn() -> Box<dyn Mirror>) {
     mirror.ping().unwrap();
     assert_eq!(ids(&mut mirror, "needs lexer"), Vec::<String>::new());
     for learning in [&one, &two, &one] {
-        bench.log(kinds::ACCEPTED, json!(learning));
+        bench.log(sprag_memory::records::ACCEPTED, json!(learning));
         mirror.write(learning).unwrap();
     }
     assert_eq!(ids(&mut mirror, "lexer drops"), ["0192aaaa-one", "0192bbbb-two"]);
@@ -120,7 +121,7 @@ fn conforms(bench: &Bench, open: &dyn Fn() -> Box<dyn Mirror>) {
     assert_eq!(hit.tags, ["lexer", "io"]);
 
     let corrected = learning("0192aaaa-one", "The scanner wants a trailing feed", "project");
-    bench.log(kinds::CORRECTED, json!(corrected));
+    bench.log(sprag_memory::records::CORRECTED, json!(corrected));
     mirror.write(&corrected).unwrap();
     assert_eq!(ids(&mut mirror, "scanner trailing"), ["0192aaaa-one"]);
     assert_eq!(
@@ -129,12 +130,12 @@ fn conforms(bench: &Bench, open: &dyn Fn() -> Box<dyn Mirror>) {
     );
 
     for _ in 0..2 {
-        bench.log(kinds::ARCHIVED, json!({"ids": ["0192aaaa-one"]}));
+        bench.log(sprag_memory::records::ARCHIVED, json!({"ids": ["0192aaaa-one"]}));
         mirror.archive("0192aaaa-one").unwrap();
         assert_eq!(ids(&mut mirror, "lexer drops"), ["0192bbbb-two"]);
     }
     for _ in 0..2 {
-        bench.log(kinds::RESTORED, json!({"ids": ["0192aaaa-one"]}));
+        bench.log(sprag_memory::records::RESTORED, json!({"ids": ["0192aaaa-one"]}));
         mirror.restore("0192aaaa-one").unwrap();
         assert_eq!(ids(&mut mirror, "lexer drops"), ["0192aaaa-one", "0192bbbb-two"]);
     }
@@ -143,8 +144,8 @@ fn conforms(bench: &Bench, open: &dyn Fn() -> Box<dyn Mirror>) {
 
     let mut newer = learning("0192cccc-new", "The lexer was written anew", "project");
     newer.supersedes = vec![Text::from("0192bbbb-two")];
-    bench.log(kinds::ACCEPTED, json!(newer));
-    bench.log(kinds::SUPERSEDED, json!({"id": "0192bbbb-two", "by": "0192cccc-new"}));
+    bench.log(sprag_memory::records::ACCEPTED, json!(newer));
+    bench.log(sprag_memory::records::SUPERSEDED, json!({"id": "0192bbbb-two", "by": "0192cccc-new"}));
     mirror.write(&newer).unwrap();
     mirror.archive("0192bbbb-two").unwrap();
     assert_eq!(ids(&mut mirror, "lexer"), ["0192aaaa-one", "0192cccc-new"]);
@@ -256,8 +257,11 @@ fn what_is_personal_or_a_sessions_own_goes_nowhere() {
     let bench = Bench::new();
     let world = bench.world();
     for scope in ["personal", "ephemeral"] {
-        let kept = bench.log(kinds::ACCEPTED, json!(learning("0192dddd-mine", "I like short lines", scope)));
-        let archived = bench.log(kinds::ARCHIVED, json!({"ids": ["0192dddd-mine"]}));
+        let kept = bench.log(
+            sprag_memory::records::ACCEPTED,
+            json!(learning("0192dddd-mine", "I like short lines", scope)),
+        );
+        let archived = bench.log(sprag_memory::records::ARCHIVED, json!({"ids": ["0192dddd-mine"]}));
         assert_eq!(mirror(&world, &[kept, archived], at(1)), Vec::<String>::new());
     }
     assert_eq!(waiting(&bench), 0);
@@ -271,10 +275,14 @@ fn what_a_backend_does_not_take_waits_and_is_tried_again() {
     // A file where its folder should be: nothing can be written there.
     fs::write(bench.worktree().join("memory/daily"), "in the way").unwrap();
     let world = bench.world();
-    let one =
-        bench.log(kinds::ACCEPTED, json!(learning("0192aaaa-one", "The lexer needs a newline", "project")));
-    let two =
-        bench.log(kinds::ACCEPTED, json!(learning("0192bbbb-two", "The parser needs a rest", "project")));
+    let one = bench.log(
+        sprag_memory::records::ACCEPTED,
+        json!(learning("0192aaaa-one", "The lexer needs a newline", "project")),
+    );
+    let two = bench.log(
+        sprag_memory::records::ACCEPTED,
+        json!(learning("0192bbbb-two", "The parser needs a rest", "project")),
+    );
     let warned = mirror(&world, &[one, two], at(1));
     assert!(
         warned.len() == 1 && warned[0].contains("`total-recall`") && warned[0].contains("2 wait"),
@@ -307,7 +315,7 @@ fn a_hook_takes_eight_at_most() {
         .map(|n| {
             json!(learning(&format!("0192aaaa-{n:04}"), &format!("The lexer needs {n} lines"), "project"))
         })
-        .map(|body| bench.log(kinds::ACCEPTED, body))
+        .map(|body| bench.log(sprag_memory::records::ACCEPTED, body))
         .collect();
     enqueue(&world, &records, at(1)).unwrap();
     assert_eq!(outbox::replay(&world, at(2), outbox::PER_HOOK).unwrap().delivered, 8);
@@ -356,12 +364,15 @@ fn a_backend_that_comes_late_is_told_everything_once() {
     let world = bench.world();
     for n in 0..3 {
         bench.log(
-            kinds::ACCEPTED,
+            sprag_memory::records::ACCEPTED,
             json!(learning(&format!("0192aaaa-{n:04}"), &format!("The lexer needs {n} lines"), "project")),
         );
     }
-    bench.log(kinds::ACCEPTED, json!(learning("0192dddd-mine", "I like short lines", "personal")));
-    bench.log(kinds::ARCHIVED, json!({"ids": ["0192aaaa-0001"]}));
+    bench.log(
+        sprag_memory::records::ACCEPTED,
+        json!(learning("0192dddd-mine", "I like short lines", "personal")),
+    );
+    bench.log(sprag_memory::records::ARCHIVED, json!({"ids": ["0192aaaa-0001"]}));
     let count =
         |world: &World<'_>| missing(world).unwrap().iter().map(|(_, orders)| orders.len()).sum::<usize>();
     assert_eq!(count(&world), 3);
@@ -372,6 +383,6 @@ fn a_backend_that_comes_late_is_told_everything_once() {
     assert_eq!(count(&world), 0);
     let mut mirror = (total_recall::BACKEND.open)(&bench.site()).unwrap();
     assert_eq!(mirror.search("lexer needs", 10).unwrap().len(), 2);
-    bench.log(kinds::RESTORED, json!({"ids": ["0192aaaa-0001"]}));
+    bench.log(sprag_memory::records::RESTORED, json!({"ids": ["0192aaaa-0001"]}));
     assert_eq!(count(&world), 1);
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use sprag_base::text::{one_line, plain};
 use sprag_base::time::Timestamp;
-use sprag_core::memory::learning::Learning;
+use sprag_memory::learning::Learning;
 
 use super::{Backend, Hit, Mirror, Site};
 use crate::disk::{self, Disk, RealDisk, read_small};

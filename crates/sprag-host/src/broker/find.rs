@@ -2,9 +2,9 @@
 
 use std::io;
 
-use sprag_core::memory::learning::{Category, Learning};
-use sprag_index::fuse::Widths;
-use sprag_index::query::{FLOOR, Filter, Question};
+use sprag_memory::index::query::fuse::Widths;
+use sprag_memory::index::query::{FLOOR, Filter, Question};
+use sprag_memory::learning::{Category, Learning};
 
 use super::Desk;
 use crate::memory::{Memory, Reach, Shown};

@@ -10,7 +10,7 @@ use sprag_base::record::Record;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 use sprag_core::event::Actor;
-use sprag_core::memory::learning::{Learning, Readers, Scope};
+use sprag_memory::learning::{Learning, Readers, Scope};
 
 use crate::broker::token;
 use crate::walk::World;
@@ -207,7 +207,7 @@ mod tests {
     use serde_json::json;
 
     use sprag_base::record::By;
-    use sprag_core::memory::learning::Candidate;
+    use sprag_memory::learning::Candidate;
 
     use super::*;
 

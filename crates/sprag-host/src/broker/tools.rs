@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 
 use sprag_base::text::Text;
 use sprag_core::event::{Answered, Report};
-use sprag_core::memory::learning::{self, Category};
 use sprag_intent::Class;
+use sprag_memory::learning::{self, Category};
 
 use super::role::{Right, Role};
 use super::{Desk, Said, find, words};

@@ -8,17 +8,16 @@ use sprag_base::ids::SessionId;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 use sprag_core::event::{Event, Input, Report};
-use sprag_core::memory::kinds::Rejection;
-use sprag_core::memory::learning::{Candidate, Learning, Status};
-use sprag_core::memory::propose::{Alike, Around, Asked, Fate, Likeness, Stage, To, judge};
-use sprag_core::memory::rejected::Rejected;
-use sprag_core::memory::routing::{Place, place};
-use sprag_core::memory::specific;
 use sprag_core::session::Session;
-use sprag_index::dedup::Statement;
-use sprag_index::fuse::Widths;
-use sprag_index::query::Question;
-use sprag_index::table;
+use sprag_memory::destination::{Place, place};
+use sprag_memory::index::analysis::table;
+use sprag_memory::index::dedup::Statement;
+use sprag_memory::index::query::Question;
+use sprag_memory::index::query::fuse::Widths;
+use sprag_memory::learning::{Candidate, Learning, Status};
+use sprag_memory::records::Rejection;
+use sprag_memory::write_gate::rejected::Rejected;
+use sprag_memory::write_gate::{Alike, Around, Asked, Fate, Likeness, Stage, To, judge, specificity};
 
 use crate::disk::open_regular;
 use crate::exec::read_capped;
@@ -102,7 +101,7 @@ pub fn paths_here(world: &World<'_>, candidate: &Candidate) -> Vec<String> {
 /// Of what the candidates name, what is there.
 pub fn known(worktree: &Path, candidates: &[(usize, Candidate)]) -> BTreeSet<String> {
     let names: BTreeSet<String> =
-        candidates.iter().flat_map(|(_, candidate)| specific::names(candidate)).collect();
+        candidates.iter().flat_map(|(_, candidate)| specificity::names(candidate)).collect();
     let mut known = BTreeSet::new();
     let mut note = |name: &str| {
         let name = name.to_lowercase();

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use sprag_core::memory::evidence::{self, Cited, State};
-use sprag_core::memory::learning::{Candidate, Evidence, Learning};
+use sprag_memory::learning::{Candidate, Evidence, Learning};
+use sprag_memory::write_gate::evidence::{self, Cited, State};
 
 use crate::disk::open_regular;
 use crate::exec::read_capped;

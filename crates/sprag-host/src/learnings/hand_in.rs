@@ -12,13 +12,13 @@ use sprag_base::redact;
 use sprag_base::text::{Text, one_line};
 use sprag_base::time::Timestamp;
 use sprag_core::event::{Actor, Report};
-use sprag_core::memory::kinds::{self, Done, Rejection, Resembles};
-use sprag_core::memory::learning::{self, Submission, Unreadable};
-use sprag_core::memory::propose::Resolution;
+use sprag_memory::learning::{self, Submission, Unreadable};
+use sprag_memory::records::{self, Done, Rejection, Resembles};
+use sprag_memory::write_gate::Resolution;
 
 use crate::reports::{self, Delivery, ReportError, Told};
 use crate::walk::World;
-use crate::{learnings, records};
+use crate::{learnings, records as new_record};
 
 /// Who hands in, where and when.
 pub struct Hand<'a> {
@@ -69,7 +69,7 @@ pub fn hand_in(
         false => learning::submission(text).map_err(HandInError::Unreadable)?,
     };
     let count = submission.accepted.len() + submission.rejected.len();
-    let ids: Vec<Text<64>> = (0..count).map(|_| Text::new(records::new_id(hand.now))).collect();
+    let ids: Vec<Text<64>> = (0..count).map(|_| Text::new(new_record::new_id(hand.now))).collect();
     let report = Report::Reflected { submission: cleaned(text, &submission), ids: ids.clone(), resolution };
     let told = reports::tell(world, hand.session, hand.actor, report, hand.cwd, hand.now)
         .map_err(HandInError::Report)?;
@@ -121,16 +121,16 @@ impl HandedIn {
     fn take(&mut self, record: &Record, submission: &Submission) {
         let text = |name: &str| record.body[name].as_str().unwrap_or_default();
         match record.kind.as_str() {
-            kinds::ACCEPTED | kinds::CORRECTED => {
+            records::ACCEPTED | records::CORRECTED => {
                 self.accepted.push(Kept { id: Text::from(text("id")), summary: Text::from(text("summary")) });
             }
-            kinds::REJECTED => {
+            records::REJECTED => {
                 if let Ok(it) = serde_json::from_value::<Rejection>(record.body.clone()) {
                     let index = it.index.unwrap_or_default();
                     self.rejected.push(NotKept { index, stage: it.stage, reason: it.reason });
                 }
             }
-            kinds::REFLECTED => {
+            records::REFLECTED => {
                 let Ok(done) = serde_json::from_value::<Done>(record.body.clone()) else { return };
                 self.similar.extend(done.similar);
                 // What this session has handed in before keeps its name.

@@ -11,15 +11,15 @@ use sprag_base::digest::Digest;
 use sprag_base::record::Record;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_core::memory::fold::{Entry, Learnings};
-use sprag_core::memory::kinds;
-use sprag_core::memory::learning::{Candidate, Category, Kind, Learning, Status};
-use sprag_core::memory::markdown::{self, Edited};
-use sprag_core::memory::routing::is_for_all;
+use sprag_memory::destination::is_for_all;
+use sprag_memory::learning::{Candidate, Category, Kind, Learning, Status};
+use sprag_memory::learnings::{Entry, Learnings};
+use sprag_memory::markdown::{self, Edited};
+use sprag_memory::records;
 
 use crate::disk::{self, Disk, read_small};
 use crate::learnings::evidence;
-use crate::records;
+use crate::records as new_record;
 
 /// Lines of a category's summary and of a topic.
 const SUMMARY_LINES: usize = 250;
@@ -85,7 +85,7 @@ pub fn edits(
         match said {
             Ok(said) => corrected.extend(correction(entry, said, worktree).map(|learning| {
                 let by = sprag_base::record::By { client: Text::from("hand"), agent: None, role: None };
-                records::record(kinds::CORRECTED, now, None, Some(by), json!(learning))
+                new_record::record(records::CORRECTED, now, None, Some(by), json!(learning))
             })),
             Err(what) => problems.push(format!("`{id}` in `{}`: {what}", dir.join("learnings.md").display())),
         }

@@ -11,16 +11,16 @@ use serde_json::json;
 
 use sprag_base::record::{self, Record};
 use sprag_base::time::Timestamp;
-use sprag_core::memory::kinds;
-use sprag_core::memory::learning::Learning;
-use sprag_core::memory::routing::{is_content, is_for_all, is_shareable};
-use sprag_core::memory::union::{self, FROM, SETTLED};
+use sprag_memory::destination::{is_content, is_for_all, is_shareable};
+use sprag_memory::learning::Learning;
+use sprag_memory::records;
+use sprag_memory::shared_log::{self, FROM, SETTLED};
 
 use crate::disk::{self, Disk, open_regular, random};
 use crate::exec::read_capped;
 use crate::journal::lines_of;
 use crate::projections::each_line;
-use crate::records;
+use crate::records as new_record;
 use crate::store::{LOCK_WAIT, Lines, Store, files_with_ending, lock_within};
 
 /// Files of others that are read, and how much of each.
@@ -81,8 +81,11 @@ pub fn publish(store: &Store, project: &Path, disk: &dyn Disk) -> io::Result<usi
     let own = content(store)?;
     let shared: BTreeSet<&str> =
         own.iter().filter(|record| is_shareable(record)).filter_map(learning_id).collect();
-    let mut wanted: Vec<Record> =
-        own.iter().filter(|record| !union::is_foreign(record)).filter_map(|it| public(it, &shared)).collect();
+    let mut wanted: Vec<Record> = own
+        .iter()
+        .filter(|record| !shared_log::is_foreign(record))
+        .filter_map(|it| public(it, &shared))
+        .collect();
     if wanted.is_empty() {
         return Ok(0);
     }
@@ -130,7 +133,7 @@ pub fn take_in(store: &Store, project: &Path, disk: &dyn Disk, now: Timestamp) -
         let records = lines_of(&bytes).filter_map(|line| Record::parse(line).ok());
         new.extend(
             records
-                .filter_map(|record| union::taken(&record, &clone, now))
+                .filter_map(|record| shared_log::taken(&record, &clone, now))
                 .filter(|record| ids.insert(record.id.clone())),
         );
     }
@@ -138,14 +141,14 @@ pub fn take_in(store: &Store, project: &Path, disk: &dyn Disk, now: Timestamp) -
         return Ok(0);
     }
     new.sort_by(|a, b| (a.at, &a.id).cmp(&(b.at, &b.id)));
-    union::retain_honest(&known, &mut new);
+    shared_log::retain_honest(&known, &mut new);
     if new.is_empty() {
         return Ok(0);
     }
-    let about = new.iter().flat_map(union::ids).collect();
+    let about = new.iter().flat_map(shared_log::ids).collect();
     known.extend(new.iter().cloned());
-    let settling = union::settling(&known, &about).into_iter().map(|(kind, body)| {
-        let mut record = records::record(kind, now, None, None, body);
+    let settling = shared_log::settling(&known, &about).into_iter().map(|(kind, body)| {
+        let mut record = new_record::record(kind, now, None, None, body);
         record.rest.insert(FROM.to_owned(), json!(SETTLED));
         record
     });
@@ -172,7 +175,7 @@ fn content(store: &Store) -> io::Result<Vec<Record>> {
 }
 
 fn learning_id(record: &Record) -> Option<&str> {
-    let is_text = matches!(record.kind.as_str(), kinds::ACCEPTED | kinds::CORRECTED);
+    let is_text = matches!(record.kind.as_str(), records::ACCEPTED | records::CORRECTED);
     record.body["id"].as_str().filter(|_| is_text)
 }
 
@@ -180,14 +183,14 @@ fn learning_id(record: &Record) -> Option<&str> {
 fn public(record: &Record, shared: &BTreeSet<&str>) -> Option<Record> {
     let mut public = Record { set: None, ..record.clone() };
     match record.kind.as_str() {
-        kinds::ACCEPTED | kinds::CORRECTED => {
+        records::ACCEPTED | records::CORRECTED => {
             let learning = serde_json::from_value::<Learning>(record.body.clone()).ok()?;
             is_for_all(&learning).then_some(public)
         }
-        kinds::SUPERSEDED => shared.contains(record.body["id"].as_str()?).then_some(public),
+        records::SUPERSEDED => shared.contains(record.body["id"].as_str()?).then_some(public),
         _ => {
             let ids: Vec<String> =
-                union::ids(record).into_iter().filter(|id| shared.contains(id.as_str())).collect();
+                shared_log::ids(record).into_iter().filter(|id| shared.contains(id.as_str())).collect();
             public.body["ids"] = json!(ids);
             (!ids.is_empty()).then_some(public)
         }

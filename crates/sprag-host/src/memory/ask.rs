@@ -4,13 +4,13 @@
 use std::io;
 
 use sprag_base::time::Timestamp;
-use sprag_core::memory::document::{Document, Label};
-use sprag_core::memory::learning::{Learning, Status};
-use sprag_core::memory::usage::Uses;
-use sprag_index::fuse::{self, Widths};
-use sprag_index::query::{self, Corpus, Hit, Question, Signals, WEIGHTS, Weights};
-use sprag_index::segment::Card;
-use sprag_index::table;
+use sprag_memory::document::{Document, Label};
+use sprag_memory::index::analysis::table;
+use sprag_memory::index::query::fuse::{self, Widths};
+use sprag_memory::index::query::{self, Corpus, Hit, Question, Signals, WEIGHTS, Weights};
+use sprag_memory::index::segment::Card;
+use sprag_memory::learning::{Learning, Status};
+use sprag_memory::usage::Uses;
 
 use super::library::Place;
 use super::{Library, Reach, Shown};

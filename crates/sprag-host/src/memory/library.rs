@@ -8,13 +8,13 @@ use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
 
 use sprag_base::record::Record;
-use sprag_core::memory::learning::Status;
-use sprag_core::memory::usage::{ROW, Uses};
-use sprag_index::bits::Bits;
-use sprag_index::columns::{Row, View};
-use sprag_index::query::{self, Corpus, Shelf};
-use sprag_index::segment::{Card, SECTIONS, Section, Segment};
-use sprag_index::{build, table};
+use sprag_memory::index::analysis::table;
+use sprag_memory::index::query::{self, Corpus, Shelf};
+use sprag_memory::index::segment::bits::Bits;
+use sprag_memory::index::segment::columns::{Row, View};
+use sprag_memory::index::segment::{Card, SECTIONS, Section, Segment, build};
+use sprag_memory::learning::Status;
+use sprag_memory::usage::{ROW, Uses};
 
 use super::manifest::{self, Manifest};
 use super::mapped::Mapped;

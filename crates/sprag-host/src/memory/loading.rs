@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 use sprag_base::record::{self, Record};
 use sprag_base::redact;
 use sprag_base::time::Timestamp;
-use sprag_core::memory::document::{self, Loaded};
-use sprag_core::memory::kinds;
-use sprag_index::build;
+use sprag_memory::document::{self, Loaded};
+use sprag_memory::index::segment::build;
+use sprag_memory::records;
 
 use super::maintain::{self, Work};
 use super::pools;
 use crate::disk::Disk;
-use crate::records;
+use crate::records as new_record;
 use crate::store::{self, Store};
 
 /// Bytes of an id at most.
@@ -182,7 +182,7 @@ fn read(line: &[u8], now: Timestamp) -> Result<Read, Bad> {
         Some(Value::Number(pool)) => Some(pool.to_string()),
         Some(_) => return Err(bad("`pool` is no string")),
     };
-    Ok(Read { pool, record: records::record(kinds::LOADED, now, None, None, json!(loaded)) })
+    Ok(Read { pool, record: new_record::record(records::LOADED, now, None, None, json!(loaded)) })
 }
 
 /// A time, a day, or seconds since 1970.

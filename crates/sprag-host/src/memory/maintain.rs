@@ -7,11 +7,11 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use sprag_core::memory::usage::Uses;
-use sprag_index::bytes::checksum;
-use sprag_index::columns::{Columns, Row, View};
-use sprag_index::segment::Segment;
-use sprag_index::{merge, table};
+use sprag_memory::index::analysis::table;
+use sprag_memory::index::segment::bytes::checksum;
+use sprag_memory::index::segment::columns::{Columns, Row, View};
+use sprag_memory::index::segment::{Segment, merge};
+use sprag_memory::usage::Uses;
 
 use super::library::{Behind, Index};
 use super::manifest::{self, Manifest, Piece};

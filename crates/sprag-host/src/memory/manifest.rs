@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use sprag_index::{segment, table};
+use sprag_memory::index::analysis::table;
+use sprag_memory::index::segment;
 
 use super::sources::Covered;
 use crate::disk::{self, Disk, read_small};

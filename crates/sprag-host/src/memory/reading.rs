@@ -5,9 +5,9 @@ use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 use std::{io, thread};
 
-use sprag_index::build::{self, Draft};
-use sprag_index::segment::Segment;
-use sprag_index::{merge, table};
+use sprag_memory::index::analysis::table;
+use sprag_memory::index::segment::build::{self, Draft};
+use sprag_memory::index::segment::{Segment, merge};
 
 use super::library::Index;
 use super::sources::{self, Covered, Event, Said, Source};

@@ -13,12 +13,12 @@ use serde_json::value::RawValue;
 
 use sprag_base::record::Record;
 use sprag_base::time::Timestamp;
-use sprag_core::memory::document::{Document, Loaded};
-use sprag_core::memory::kinds;
-use sprag_core::memory::usage::{self, Change};
-use sprag_index::build::Draft;
-use sprag_index::bytes::checksum;
-use sprag_index::segment::Origin;
+use sprag_memory::document::{Document, Loaded};
+use sprag_memory::index::segment::Origin;
+use sprag_memory::index::segment::build::Draft;
+use sprag_memory::index::segment::bytes::checksum;
+use sprag_memory::records;
+use sprag_memory::usage::{self, Change};
 
 use crate::disk;
 use crate::store::Store;
@@ -180,7 +180,7 @@ fn take(line: &[u8], number: u16, offset: u64, said: &mut Said) {
     };
     // Most of what is loaded is loaded at once; a value in between would cost as much again.
     if let Ok(known) = serde_json::from_slice::<Line<'_>>(line)
-        && known.kind == kinds::LOADED
+        && known.kind == records::LOADED
     {
         if let Ok(loaded) = serde_json::from_str::<Loaded>(known.body.get())
             && !loaded.id.is_empty()
@@ -202,7 +202,7 @@ fn take(line: &[u8], number: u16, offset: u64, said: &mut Said) {
 /// Looks at the kind without parsing. Lines written otherwise are parsed to be sure.
 fn concerns(line: &[u8]) -> bool {
     match line.strip_prefix(br#"{"v":1,"kind":""#) {
-        Some(kind) => kinds::PREFIXES.iter().any(|prefix| kind.starts_with(prefix.as_bytes())),
+        Some(kind) => records::PREFIXES.iter().any(|prefix| kind.starts_with(prefix.as_bytes())),
         None => !line.is_empty(),
     }
 }

@@ -7,24 +7,24 @@ use serde_json::json;
 
 use sprag_base::record::{self, Record};
 use sprag_base::time::Timestamp;
-use sprag_core::memory::kinds;
-use sprag_index::query::{self, Question, WEIGHTS};
-use sprag_index::table;
+use sprag_memory::index::analysis::table;
+use sprag_memory::index::query::{self, Question, WEIGHTS};
+use sprag_memory::records;
 
 use super::maintain::{Work, renew};
 use super::{Library, Reach, Shown, manifest};
 use crate::disk::RealDisk;
-use crate::records;
+use crate::records as new_record;
 use crate::store::Store;
 
 fn loaded(id: &str, text: &str, second: i64) -> Record {
     let at = Timestamp::from_millis(1_794_733_261_000 + second * 1000);
-    records::record(kinds::LOADED, at, None, None, json!({"id": id, "detail": text}))
+    new_record::record(records::LOADED, at, None, None, json!({"id": id, "detail": text}))
 }
 
 fn about(kind: &str, id: &str, second: i64) -> Record {
     let at = Timestamp::from_millis(1_794_733_261_000 + second * 1000);
-    records::record(kind, at, None, None, json!({"ids": [id]}))
+    new_record::record(kind, at, None, None, json!({"ids": [id]}))
 }
 
 struct Place {
@@ -83,12 +83,12 @@ fn an_answer_is_as_new_as_the_log_with_and_without_an_index() {
         step(&place);
         assert_eq!(place.found("parser"), ["a: the parser waits", "b: the parser hurries"]);
     }
-    place.log(&[loaded("a", "the parser sleeps", 3), about(kinds::ARCHIVED, "b", 4)]);
+    place.log(&[loaded("a", "the parser sleeps", 3), about(records::ARCHIVED, "b", 4)]);
     for step in steps {
         step(&place);
         assert_eq!(place.found("parser"), ["a: the parser sleeps"]);
     }
-    place.log(&[about(kinds::RESTORED, "b", 5)]);
+    place.log(&[about(records::RESTORED, "b", 5)]);
     for step in steps {
         step(&place);
         assert_eq!(place.found("parser"), ["a: the parser sleeps", "b: the parser hurries"]);
@@ -101,7 +101,7 @@ fn an_answer_is_as_new_as_the_log_with_and_without_an_index() {
 #[test]
 fn what_is_said_before_its_text_comes_is_not_forgotten() {
     let place = Place::new();
-    place.log(&[about(kinds::ARCHIVED, "late", 1)]);
+    place.log(&[about(records::ARCHIVED, "late", 1)]);
     place.renew(Work::Hook);
     place.log(&[loaded("late", "the parser waits", 2)]);
     assert_eq!(place.found("parser"), [""; 0]);
@@ -164,7 +164,8 @@ fn an_index_that_is_not_whole_counts_for_nothing() {
 fn many_small_segments_become_few_and_the_same_as_a_rebuild() {
     let place = Place::new();
     for turn in 0..10i64 {
-        let other = records::record("noted", Timestamp::from_millis(0), None, None, json!({"x": "parser"}));
+        let other =
+            new_record::record("noted", Timestamp::from_millis(0), None, None, json!({"x": "parser"}));
         place.log(&[
             loaded(&format!("doc-{turn}"), &format!("parser number {turn}"), turn),
             other,

@@ -6,10 +6,11 @@ use serde_json::json;
 
 use sprag_base::text::one_line;
 use sprag_base::time::Timestamp;
-use sprag_core::memory::{decay, kinds};
+use sprag_memory::lifecycle::decay;
+use sprag_memory::records;
 
 use super::{Done, Mode, Step, When, by, kept};
-use crate::records;
+use crate::records as new_record;
 use crate::walk::World;
 
 pub const STEP: Step = Step { name: "decay", about: "learnings archived", when: When::Daily, run };
@@ -26,7 +27,7 @@ fn run(world: &World<'_>, mode: Mode, now: Timestamp) -> io::Result<Done> {
         for due in found.archive.iter().take(most) {
             done.add(format!("`{}` {}: {}", due.id, one_line(due.summary.as_str()), due.why));
             let body = json!({"ids": [due.id], "how": format!("decay: {}", due.why)});
-            let mut record = records::record(kinds::ARCHIVED, now, None, Some(by()), body);
+            let mut record = new_record::record(records::ARCHIVED, now, None, Some(by()), body);
             record.idem = Some(format!("decay {} {}", due.id, &now.to_string()[..10]));
             archived.push(record);
         }

@@ -4,14 +4,14 @@ use std::io;
 
 use sprag_base::record::Projection;
 use sprag_base::time::Timestamp;
-use sprag_core::memory::episode::Patterns;
-use sprag_core::memory::exposure::Exposures;
-use sprag_core::memory::fold::Learnings;
-use sprag_core::memory::policy::{Feedback, Versions};
-use sprag_core::memory::qa::Answers;
-use sprag_core::memory::stats::Stats;
-use sprag_core::memory::tiers::Summaries;
 use sprag_core::obligation::Debts;
+use sprag_memory::answers::Answers;
+use sprag_memory::episode::Patterns;
+use sprag_memory::learnings::Learnings;
+use sprag_memory::lifecycle::tiers::Summaries;
+use sprag_memory::recall::exposure::Exposures;
+use sprag_memory::recall::floor::{Feedback, Versions};
+use sprag_memory::stats::Stats;
 
 use super::{Done, Mode, Step, When};
 use crate::projections;

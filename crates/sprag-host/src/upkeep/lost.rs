@@ -8,12 +8,12 @@ use sprag_base::record::Record;
 use sprag_base::text::one_line;
 use sprag_base::time::Timestamp;
 use sprag_core::event::EventKind;
-use sprag_core::memory::exposure::{Ending, Exposures, LOST_SECONDS};
-use sprag_core::memory::kinds;
+use sprag_memory::recall::exposure::{Ending, Exposures, LOST_SECONDS};
+use sprag_memory::records;
 
 use super::{Done, Mode, Step, When, by};
 use crate::walk::World;
-use crate::{disk, journal, projections, records};
+use crate::{disk, journal, projections, records as new_record};
 
 pub const STEP: Step =
     Step { name: "lost", about: "sessions settled whose end was lost", when: When::Daily, run };
@@ -45,7 +45,7 @@ fn run(world: &World<'_>, mode: Mode, now: Timestamp) -> io::Result<Done> {
         ));
         if mode != Mode::Rehearsal {
             let body = json!({"ids": ids, "how": "the end of the session was lost"});
-            let mut record = records::record(kinds::DISMISSED, now, Some(session), Some(by()), body);
+            let mut record = new_record::record(records::DISMISSED, now, Some(session), Some(by()), body);
             record.idem = Some(format!("lost {}", session.as_str()));
             store.log(world.disk, &[record])?;
         }

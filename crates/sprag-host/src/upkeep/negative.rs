@@ -7,12 +7,12 @@ use serde_json::json;
 
 use sprag_base::text::one_line;
 use sprag_base::time::Timestamp;
-use sprag_core::memory::kinds;
-use sprag_core::memory::learning::Status;
-use sprag_core::memory::negative::{self, Standing, caveat};
+use sprag_memory::learning::Status;
+use sprag_memory::lifecycle::negative::{self, Standing, caveat};
+use sprag_memory::records;
 
 use super::{Done, Mode, Step, When, by, kept};
-use crate::records;
+use crate::records as new_record;
 use crate::walk::World;
 
 pub const STEP: Step =
@@ -28,12 +28,12 @@ fn run(world: &World<'_>, mode: Mode, now: Timestamp) -> io::Result<Done> {
         let mut found = Vec::new();
         for entry in learnings.in_use() {
             let kind = match negative::standing(entry, now) {
-                Some(Standing::Refuted) => kinds::ARCHIVED,
-                Some(Standing::Recheck) if entry.status() == Status::Active => kinds::WENT_STALE,
+                Some(Standing::Refuted) => records::ARCHIVED,
+                Some(Standing::Recheck) if entry.status() == Status::Active => records::WENT_STALE,
                 Some(Standing::Recheck | Standing::Holds) | None => continue,
             };
             let how = match kind {
-                kinds::ARCHIVED => caveat(Standing::Refuted),
+                records::ARCHIVED => caveat(Standing::Refuted),
                 _ => caveat(Standing::Recheck),
             };
             if done.count >= most {
@@ -41,7 +41,7 @@ fn run(world: &World<'_>, mode: Mode, now: Timestamp) -> io::Result<Done> {
             }
             let learning = &entry.learning;
             done.add(format!("`{}` {}: {how}", learning.id, one_line(learning.candidate.summary.as_str())));
-            found.push(records::record(
+            found.push(new_record::record(
                 kind,
                 now,
                 None,

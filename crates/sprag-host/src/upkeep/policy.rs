@@ -5,7 +5,7 @@ use std::io;
 use serde_json::json;
 
 use sprag_base::time::Timestamp;
-use sprag_core::memory::policy::{Feedback, POLICY, Version, Versions};
+use sprag_memory::recall::floor::{Feedback, POLICY, Version, Versions};
 
 use super::{Done, Mode, Step, When, by};
 use crate::walk::World;

@@ -9,7 +9,7 @@ use serde_json::json;
 use sprag_base::record::Record;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_core::memory::tiers::{Cursor, HOT_DAYS, SUMMARY, Summaries, Summary, day};
+use sprag_memory::lifecycle::tiers::{Cursor, HOT_DAYS, SUMMARY, Summaries, Summary, day};
 
 use super::{Done, Mode, Step, When, by};
 use crate::projections::{self, each_line, id_of};

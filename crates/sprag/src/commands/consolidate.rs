@@ -6,16 +6,17 @@ use sprag_base::ids::SessionId;
 use sprag_base::record::By;
 use sprag_base::text::{Text, one_line};
 use sprag_core::event::Actor;
-use sprag_core::memory::fold::Entry;
-use sprag_core::memory::propose::Resolution;
-use sprag_core::memory::routing::place;
-use sprag_core::memory::{consolidate, kinds, learning};
 use sprag_host::consult::consult;
 use sprag_host::learnings::hand_in::{Hand, hand_in};
 use sprag_host::walk::World;
-use sprag_host::{learnings, records};
-use sprag_index::dedup::{SIMILAR, Statement};
-use sprag_index::table;
+use sprag_host::{learnings, records as new_record};
+use sprag_memory::destination::place;
+use sprag_memory::index::analysis::table;
+use sprag_memory::index::dedup::{SIMILAR, Statement};
+use sprag_memory::learnings::Entry;
+use sprag_memory::lifecycle::consolidate;
+use sprag_memory::write_gate::Resolution;
+use sprag_memory::{learning, records};
 
 use super::{Cx, Ending, Outcome, check_person, show};
 use crate::failure::Failure;
@@ -131,10 +132,10 @@ fn put(world: &World<'_>, group: &[&Entry], candidate: &Value, cx: &Cx) -> Resul
         came.lines("refused").iter().for_each(output::line);
         return Ok(false);
     };
-    let by = By { client: Text::from(sprag_core::view::REPORTER), agent: None, role: None };
+    let by = By { client: Text::from(sprag_base::record::REPORTER), agent: None, role: None };
     for entry in group.iter().skip(1) {
         let body = json!({"id": entry.learning.id, "by": kept.id, "why": "consolidated"});
-        let record = records::record(kinds::SUPERSEDED, cx.now, Some(&session), Some(by.clone()), body);
+        let record = new_record::record(records::SUPERSEDED, cx.now, Some(&session), Some(by.clone()), body);
         learnings::write(world, place(entry.learning.candidate.scope), &[record], cx.now)?;
     }
     Ok(true)

@@ -6,7 +6,7 @@ use sprag_base::record::By;
 use sprag_base::text::{Text, shell_word};
 use sprag_core::obligation::{DEBT_CLEARED, Debt, Debts, Duty};
 use sprag_host::disk::RealDisk;
-use sprag_host::{projections, records};
+use sprag_host::{projections, records as new_record};
 
 use super::{Cx, Ending, Outcome, check_person, show};
 use crate::failure::Failure;
@@ -114,8 +114,8 @@ fn clear(id: &str, reason: &str, json: bool, cx: &Cx) -> Outcome {
         check_person(&world.places)?;
     }
     let body = json!({"ids": [id], "reason": Text::<1000>::from(reason)});
-    let by = By { client: Text::from(sprag_core::view::REPORTER), agent: None, role: None };
-    store.log(&RealDisk, &[records::record(DEBT_CLEARED, cx.now, Some(&debt.session), Some(by), body)])?;
+    let by = By { client: Text::from(sprag_base::record::REPORTER), agent: None, role: None };
+    store.log(&RealDisk, &[new_record::record(DEBT_CLEARED, cx.now, Some(&debt.session), Some(by), body)])?;
     show(json, || json!({ "cleared": [id] }), || output::line(format!("cleared `{id}`")))?;
     Ok(Ending::Done)
 }

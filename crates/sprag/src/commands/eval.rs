@@ -10,10 +10,11 @@ use sprag_base::time::Timestamp;
 use sprag_host::disk::RealDisk;
 use sprag_host::memory::loading::Loader;
 use sprag_host::memory::{Library, Memory, Owner, Reach, Shown, pools};
-use sprag_index::fuse::Widths;
-use sprag_index::measure::{Rank, Separation, at_threshold, interval, mean};
-use sprag_index::query::{FLOOR, Question, WEIGHTS, Weights};
-use sprag_index::{dedup, table};
+use sprag_memory::index::analysis::table;
+use sprag_memory::index::dedup;
+use sprag_memory::index::measure::{Rank, Separation, at_threshold, interval, mean};
+use sprag_memory::index::query::fuse::Widths;
+use sprag_memory::index::query::{FLOOR, Question, WEIGHTS, Weights};
 
 use super::{Cx, Outcome, show};
 use crate::failure::Failure;

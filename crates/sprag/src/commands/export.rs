@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use sprag_core::memory::fold::Entry;
-use sprag_core::memory::learning::{Learning, Scope, Status};
 use sprag_host::learnings;
+use sprag_memory::learning::{Learning, Scope, Status};
+use sprag_memory::learnings::Entry;
 
 use super::{Cx, Ending, Outcome};
 use crate::output;

@@ -10,13 +10,13 @@ use serde_json::{Value, json};
 
 use sprag_base::record::{By, Record};
 use sprag_base::text::Text;
-use sprag_core::memory::fold::Entry;
-use sprag_core::memory::learning::{Category, Scope, Status};
-use sprag_core::memory::promote::Asker;
-use sprag_core::memory::routing::Place;
 use sprag_host::learnings::{self, All};
-use sprag_host::records;
+use sprag_host::records as new_record;
 use sprag_host::walk::World;
+use sprag_memory::destination::Place;
+use sprag_memory::learning::{Category, Scope, Status};
+use sprag_memory::learnings::Entry;
+use sprag_memory::lifecycle::promote::Asker;
 
 use super::{Cx, Outcome, check_person, show};
 use crate::failure::Failure;
@@ -212,9 +212,12 @@ impl<'a> Desk<'a> {
             Asker::Person => "person",
             Asker::Agent => "agent",
         };
-        let by =
-            By { client: Text::from(sprag_core::view::REPORTER), agent: None, role: Some(Text::from(role)) };
-        records::record(kind, self.cx.now, None, Some(by), body)
+        let by = By {
+            client: Text::from(sprag_base::record::REPORTER),
+            agent: None,
+            role: Some(Text::from(role)),
+        };
+        new_record::record(kind, self.cx.now, None, Some(by), body)
     }
 
     /// Writes where the learning they are about is kept.

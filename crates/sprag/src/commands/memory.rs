@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 
 use sprag_host::disk::RealDisk;
 use sprag_host::memory::loading::{self, Loader};
-use sprag_index::table::{self, Table};
-use sprag_index::{build, dedup};
+use sprag_memory::index::analysis::table::{self, Table};
+use sprag_memory::index::dedup;
+use sprag_memory::index::segment::build;
 
 use super::{Cx, Ending, Outcome};
 use crate::input::{Line, next_line};

@@ -5,10 +5,10 @@ use std::io::{self, IsTerminal as _, Read as _};
 use serde_json::json;
 
 use sprag_core::event::Actor;
-use sprag_core::memory::learning;
-use sprag_core::memory::propose::Resolution;
 use sprag_host::learnings::hand_in::{Hand, hand_in};
 use sprag_host::reports;
+use sprag_memory::learning;
+use sprag_memory::write_gate::Resolution;
 
 use super::{Cx, Ending, Outcome, delivered, show, words};
 use crate::failure::Failure;

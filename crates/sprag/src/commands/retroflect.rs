@@ -9,15 +9,15 @@ use sprag_base::digest::Digest;
 use sprag_base::ids::SessionId;
 use sprag_base::text::{Text, one_line};
 use sprag_core::event::Actor;
-use sprag_core::memory::learning;
-use sprag_core::memory::retroflect::{self, Read, TURNS, Turn};
 use sprag_host::consult::consult;
 use sprag_host::disk::{RealDisk, read_small};
 use sprag_host::learnings::hand_in::{Hand, hand_in};
 use sprag_host::projections::each_line;
 use sprag_host::store::{Store, files_with_ending};
 use sprag_host::walk::World;
-use sprag_host::{places, records};
+use sprag_host::{places, records as new_record};
+use sprag_memory::backfill::{self, Read, TURNS, Turn};
+use sprag_memory::learning;
 
 use super::{Cx, Outcome, check_not_agent, show};
 use crate::failure::Failure;
@@ -120,7 +120,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
 /// Asks about one session and hands in what it comes to, with a record that it was read.
 fn ask(world: &World<'_>, past: &Past, cx: &Cx) -> Result<Value, Failure> {
     let answer = consult(world, &past.question).map_err(|why| Failure::unanswered(&why))?;
-    let (came, count) = match retroflect::submission(&answer) {
+    let (came, count) = match backfill::submission(&answer) {
         Err(what) => (format!("the answer is not in form: {what}"), 0),
         Ok(submission) if submission["candidates"].as_array().is_some_and(Vec::is_empty) => {
             ("nothing".to_owned(), 0)
@@ -144,7 +144,7 @@ fn ask(world: &World<'_>, past: &Past, cx: &Cx) -> Result<Value, Failure> {
         }
     };
     let body = Read { transcript: past.key.clone(), candidates: u32::try_from(count).unwrap_or(u32::MAX) };
-    let record = records::record(retroflect::RETROFLECT, cx.now, Some(&past.session), None, json!(body));
+    let record = new_record::record(backfill::RETROFLECT, cx.now, Some(&past.session), None, json!(body));
     world.store().log(&RealDisk, &[record])?;
     Ok(json!({"session": past.session, "transcript": past.path, "came": came, "kept": count}))
 }
@@ -152,13 +152,13 @@ fn ask(world: &World<'_>, past: &Past, cx: &Cx) -> Result<Value, Failure> {
 /// `None`: there is too little in it, or it is no transcript.
 fn look(path: &Path) -> Option<Past> {
     let text = read_small(path, BYTES).ok()?;
-    let turns = retroflect::turns(&text);
-    if retroflect::user_turns(&turns) < TURNS {
+    let turns = backfill::turns(&text);
+    if backfill::user_turns(&turns) < TURNS {
         return None;
     }
     let name = path.file_stem()?.to_string_lossy().into_owned();
     let key = Digest::of([name.as_bytes(), text.len().to_string().as_bytes()]);
-    let question = retroflect::question(&turns);
+    let question = backfill::question(&turns);
     Some(Past {
         path: path.to_owned(),
         session: SessionId::new(name),

@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 
 use sprag_base::text::{one_line, quoted};
 use sprag_base::time::Timestamp;
-use sprag_core::memory::learning::{Category, Scope, Status};
 use sprag_host::backends;
 use sprag_host::disk::RealDisk;
 use sprag_host::memory::maintain::{self, Work};
 use sprag_host::memory::{Answer, Library, Memory, Owner, Reach, Shown, ask, pools};
 use sprag_host::store::Store;
-use sprag_index::fuse::Widths;
-use sprag_index::query::{FLOOR, Filter, Question};
+use sprag_memory::index::query::fuse::Widths;
+use sprag_memory::index::query::{FLOOR, Filter, Question};
+use sprag_memory::learning::{Category, Scope, Status};
 
 use super::{Cx, Ending, Outcome, seconds, show};
 use crate::failure::Failure;

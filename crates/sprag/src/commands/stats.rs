@@ -6,17 +6,17 @@ use serde_json::{Value, json};
 
 use sprag_base::record::By;
 use sprag_base::text::Text;
-use sprag_core::memory::episode::{Pattern, Patterns};
-use sprag_core::memory::fold::Learnings;
-use sprag_core::memory::insight::{self, Insight, Now, Setting};
-use sprag_core::memory::learning::{Category, Status};
-use sprag_core::memory::policy::{self, Version, Versions, Whom};
-use sprag_core::memory::stats::{Stats, Week};
-use sprag_core::memory::usage::Uses;
 use sprag_host::config::{self, Layer, Resolved};
 use sprag_host::disk::RealDisk;
 use sprag_host::walk::World;
-use sprag_host::{projections, records};
+use sprag_host::{projections, records as new_record};
+use sprag_memory::episode::{Pattern, Patterns};
+use sprag_memory::learning::{Category, Status};
+use sprag_memory::learnings::Learnings;
+use sprag_memory::recall::floor::{self, Version, Versions, Whom};
+use sprag_memory::stats::insight::{self, Insight, Now, Setting};
+use sprag_memory::stats::{Stats, Week};
+use sprag_memory::usage::Uses;
 
 use super::{Cx, Ending, Outcome, check_not_agent, check_person, show, warn};
 use crate::failure::Failure;
@@ -177,9 +177,9 @@ fn revert(world: &World<'_>, json: bool, cx: &Cx) -> Outcome {
     if reverted.is_empty() {
         return Err(Failure::nothing_to_revert());
     }
-    let by = By { client: Text::from(sprag_core::view::REPORTER), agent: None, role: None };
+    let by = By { client: Text::from(sprag_base::record::REPORTER), agent: None, role: None };
     let record =
-        |version: &Version| records::record(policy::POLICY, cx.now, None, Some(by.clone()), json!(version));
+        |version: &Version| new_record::record(floor::POLICY, cx.now, None, Some(by.clone()), json!(version));
     store.log(&RealDisk, &reverted.iter().map(record).collect::<Vec<_>>())?;
     projections::refresh::<Versions>(&store, &RealDisk)?;
     show(

@@ -10,14 +10,14 @@ use serde_json::{Value, json};
 
 use sprag_base::record::Record;
 use sprag_base::time::Timestamp;
-use sprag_core::memory::kinds;
 use sprag_host::disk::RealDisk;
 use sprag_host::memory::maintain::{Work, renew};
 use sprag_host::memory::{Library, Reach, Shown, manifest};
-use sprag_host::records;
+use sprag_host::records as new_record;
 use sprag_host::store::Store;
-use sprag_index::query::{self, Question, WEIGHTS};
-use sprag_index::table;
+use sprag_memory::index::analysis::table;
+use sprag_memory::index::query::{self, Question, WEIGHTS};
+use sprag_memory::records;
 
 use crate::killed::{Dying, Torn};
 use crate::support::{SPRAG, Sandbox};
@@ -99,7 +99,7 @@ fn a_person_is_told_what_is_known_and_when_nothing_is() {
 
 fn loaded(id: &str, text: &str, second: i64) -> Record {
     let at = Timestamp::from_millis(1_794_733_261_000 + second * 1000);
-    records::record(kinds::LOADED, at, None, None, json!({"id": id, "detail": text}))
+    new_record::record(records::LOADED, at, None, None, json!({"id": id, "detail": text}))
 }
 
 /// Ids and texts of everything that is found.
@@ -125,11 +125,11 @@ fn copied(from: &Path, to: &Path) {
 fn turns() -> Vec<Vec<Record>> {
     let about = |kind: &str, id: &str| {
         let at = Timestamp::from_millis(1_794_733_299_000);
-        records::record(kind, at, None, None, json!({"ids": [id]}))
+        new_record::record(kind, at, None, None, json!({"ids": [id]}))
     };
     vec![
         vec![loaded("new", "a parser that is new", 20)],
-        vec![loaded("doc-1", "a parser said otherwise", 21), about(kinds::ARCHIVED, "doc-2")],
+        vec![loaded("doc-1", "a parser said otherwise", 21), about(records::ARCHIVED, "doc-2")],
     ]
 }
 

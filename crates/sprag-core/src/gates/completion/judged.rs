@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 use sprag_base::digest::Digest;
 use sprag_base::text::{Text, quoted};
 use sprag_check::{Profile, Results};
+use sprag_memory::episode::{self, Class, EPISODE, Episode, Outcome};
+use sprag_memory::lesson;
 
 use super::{BuiltIn, Completion, Failing, Occasion, Policy, Standing, Unmet};
 use crate::gates::Cx;
-use crate::memory::episode::{self, Class, EPISODE, Episode, Outcome};
-use crate::memory::lesson;
 use crate::obligation::{DEBT_MET, Debt, Duty};
 use crate::verdict::Vote;
 

@@ -1,12 +1,13 @@
 use serde_json::Value;
 
 use sprag_base::ids::SessionId;
+use sprag_memory::recall::{Became, Recalled};
+use sprag_memory::records;
 
 use super::*;
 use crate::event::Input;
 use crate::fact::Facts;
 use crate::gates::Effect;
-use crate::memory::recall::{Became, Recalled};
 use crate::session::About;
 
 const ID: &str = "0193ab12-3c4d-7abc-8def-0123456789ab";
@@ -67,7 +68,7 @@ fn found(id: &str, summary: &str) -> Found {
         caveat: None,
         terms: Terms::new(
             "upload worker chunks backpressure retry_budget",
-            crate::memory::implicit::plain_idf,
+            sprag_memory::recall::implicit_use::plain_idf,
         ),
     }
 }
@@ -97,10 +98,10 @@ fn what_is_cited_counts_once_and_what_is_not_is_dismissed_once() {
     let other = "0193ab13-0000-7abc-8def-0123456789ab";
     story.prompt("hello", &[found(ID, "uploads stall"), found(other, "tests need a database")]);
     let told = story.stop("Done, see 0193ab12-3c4d.");
-    assert_eq!((told[0].kind, ids(&told[0])), (kinds::REFERRED, vec![ID]));
+    assert_eq!((told[0].kind, ids(&told[0])), (records::REFERRED, vec![ID]));
     assert!(story.stop("As 0193ab12-3c4d says.").is_empty(), "said again, it counts no more");
     let told = story.end();
-    assert_eq!((told[0].kind, ids(&told[0])), (kinds::DISMISSED, vec![other]));
+    assert_eq!((told[0].kind, ids(&told[0])), (records::DISMISSED, vec![other]));
     assert!(story.end().is_empty());
 }
 
@@ -109,7 +110,7 @@ fn words_of_a_learning_in_the_answer_are_a_sign_of_use_unless_the_user_said_them
     let mut story = Story::new();
     story.prompt("uploads hang", &[found(ID, "uploads stall")]);
     let told = story.stop("I raised the retry_budget, since backpressure made the worker give up.");
-    assert_eq!((told[0].kind, ids(&told[0])), (kinds::IMPLIED, vec![ID]));
+    assert_eq!((told[0].kind, ids(&told[0])), (records::IMPLIED, vec![ID]));
     let mut story = Story::new();
     story.prompt(
         "raise the retry_budget, backpressure makes the worker give up",

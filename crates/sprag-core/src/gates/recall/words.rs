@@ -3,8 +3,7 @@
 
 use sprag_base::ids::SessionId;
 use sprag_base::text::{ContextNote, Text, quoted, shell_word, strip_tags};
-
-use crate::memory::recall::{Became, Found, Notice};
+use sprag_memory::recall::{Became, Found, Notice};
 
 /// Those whose detail is told too.
 const DETAILED: usize = 2;

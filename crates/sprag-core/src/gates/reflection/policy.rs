@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use sprag_base::settings::{Key, Name, Section, Tighten};
-
-use crate::memory::propose::{self, WriteGate};
+use sprag_memory::write_gate::{self, WriteGate};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Policy {
@@ -163,5 +162,5 @@ decider = \"agent\"
             Key { name: "decider", tighten: Tighten::Ranked(&["always", "agent", "never"]) },
         ],
     },
-    propose::SECTION,
+    write_gate::SECTION,
 ];

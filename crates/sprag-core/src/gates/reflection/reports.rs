@@ -6,20 +6,20 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use sprag_base::digest::Digest;
+use sprag_base::record::REPORTER;
 use sprag_base::text::{Text, shell_word};
-
-use super::{Policy, Reflection, SKIPPED, Standing};
-use crate::event::{Actor, Decider};
-use crate::gates::Cx;
-use crate::memory::kinds::{self, Done, Miss, Rejection, Resembles, Superseded};
-use crate::memory::learning::{
+use sprag_memory::destination::{Place, place};
+use sprag_memory::learning::{
     self, Candidate, Evidence, Learning, Origin, Rejected, Status, Submission, Unreadable,
 };
-use crate::memory::propose::{self, Around, Fate, Judged, Resolution, Stage, Twin};
-use crate::memory::routing::{Place, place};
+use sprag_memory::records::{self, Done, Miss, Rejection, Resembles, SKIPPED, Superseded};
+use sprag_memory::write_gate::{self, Around, Fate, Judged, Resolution, Stage, Twin};
+
+use super::{Policy, Reflection, Standing};
+use crate::event::{Actor, Decider};
+use crate::gates::Cx;
 use crate::obligation::{DEBT_MET, Duty};
 use crate::verdict::{Reason, Vote};
-use crate::view::REPORTER;
 
 /// Contents remembered as accepted; a session that learned more may store one of them twice.
 const KNOWN: usize = 200;
@@ -100,19 +100,19 @@ impl Reflection {
             sieved.done.repeated.push(Resembles { index: number(index), id, score: 1.0 });
             sieved.is_met = true;
         }
-        let asked = propose::Asked {
+        let asked = write_gate::Asked {
             policy: cx.policy.write_gate,
             was_asked_for: self.was_asked_for,
             resolution,
             around,
         };
-        for judged in propose::judge(new, &asked) {
+        for judged in write_gate::judge(new, &asked) {
             let id = if is_parked { parked.get(judged.index) } else { ids.get(judged.index) };
             let Some(id) = id else { continue };
             self.conclude(judged, id, around, &mut sieved, cx);
         }
         let Sieved { done, told, warnings, is_met } = sieved;
-        cx.log(kinds::REFLECTED, json!(done));
+        cx.log(records::REFLECTED, json!(done));
         if !is_met {
             let (code, what) = match is_any_in_form {
                 true => ("not_kept", "no candidate is worth keeping as it is"),
@@ -155,21 +155,21 @@ impl Reflection {
                     origin: origin(cx),
                     ..new
                 };
-                cx.keep(to, kinds::ACCEPTED, json!(learning));
+                cx.keep(to, records::ACCEPTED, json!(learning));
                 if let Some(old) = supersedes {
                     let why = Text::from("replaced in a reflection");
-                    cx.keep(to, kinds::SUPERSEDED, json!(Superseded { id: old, by: id.clone(), why }));
+                    cx.keep(to, records::SUPERSEDED, json!(Superseded { id: old, by: id.clone(), why }));
                 }
             }
             Fate::Merged { into } => {
                 self.remember(candidate.digest(), &into.id);
                 sieved.kept(&into.id, &candidate);
                 let seen = merged_evidence(&into.seen, around.seen.get(&index));
-                cx.keep(to, kinds::CORRECTED, json!(Learning { seen, ..*into }));
+                cx.keep(to, records::CORRECTED, json!(Learning { seen, ..*into }));
             }
             Fate::Duplicate { of, reason } => {
                 if let Twin::Learning { id, status, place } = of {
-                    let kind = if status == Status::Archived { kinds::RESTORED } else { kinds::VERIFIED };
+                    let kind = if status == Status::Archived { records::RESTORED } else { records::VERIFIED };
                     cx.keep(place, kind, json!({"ids": [&id], "how": "said again in a reflection"}));
                     sieved.done.repeated.push(Resembles { index: number(index), id, score: 1.0 });
                 }
@@ -289,7 +289,7 @@ impl Sieved {
             index: Some(number(index)),
             session: Some(cx.input.session.clone()),
         };
-        cx.keep(place(candidate.scope), kinds::REJECTED, json!(rejection));
+        cx.keep(place(candidate.scope), records::REJECTED, json!(rejection));
     }
 
     fn out_of_form(&mut self, rejected: &Rejected, cx: &mut Cx<'_, Policy>) {
@@ -304,7 +304,7 @@ impl Sieved {
             session: Some(cx.input.session.clone()),
         };
         let to = rejected.scope.map_or(Place::Project, place);
-        cx.keep(to, kinds::REJECTED, json!(rejection));
+        cx.keep(to, records::REJECTED, json!(rejection));
     }
 }
 

@@ -3,10 +3,10 @@
 use serde_json::json;
 
 use sprag_base::text::Text;
-use sprag_core::memory::kinds::{self, About, Rated, Superseded};
-use sprag_core::memory::learning::{Learning, Status};
-use sprag_core::memory::routing::Place;
 use sprag_host::learnings::evidence;
+use sprag_memory::destination::Place;
+use sprag_memory::learning::{Learning, Status};
+use sprag_memory::records::{self, About, Rated, Superseded};
 
 use super::{Cx, Desk, OneArgs, Outcome, RateArgs, SomeArgs, SupersedeArgs, show};
 use crate::commands::words;
@@ -29,11 +29,10 @@ pub fn verify(args: &OneArgs, cx: &Cx) -> Outcome {
         .map(ToString::to_string)
         .collect();
     let record = match seen == old.seen {
-        true => {
-            desk.record(kinds::VERIFIED, json!(about(std::slice::from_ref(&old.id), "verified by a command")))
-        }
+        true => desk
+            .record(records::VERIFIED, json!(about(std::slice::from_ref(&old.id), "verified by a command"))),
         // What it rests on reads otherwise now, and that is fine.
-        false => desk.record(kinds::CORRECTED, json!(Learning { seen, ..old.clone() })),
+        false => desk.record(records::CORRECTED, json!(Learning { seen, ..old.clone() })),
     };
     desk.write(place, &[record])?;
     show(
@@ -52,7 +51,7 @@ pub fn rate(args: &RateArgs, cx: &Cx) -> Outcome {
     let (place, entry) = desk.find(&args.id)?;
     let id = entry.learning.id.clone();
     let rated = Rated { id: id.clone(), is_useful: args.useful, why: why(args.why.as_deref())? };
-    desk.write(place, &[desk.record(kinds::RATED, json!(rated))])?;
+    desk.write(place, &[desk.record(records::RATED, json!(rated))])?;
     show(
         args.json,
         || json!({"rated": [id], "is_useful": args.useful}),
@@ -61,11 +60,11 @@ pub fn rate(args: &RateArgs, cx: &Cx) -> Outcome {
 }
 
 pub fn archive(args: &SomeArgs, cx: &Cx) -> Outcome {
-    change(args, cx, kinds::ARCHIVED, "archived", &[Status::Active, Status::Stale])
+    change(args, cx, records::ARCHIVED, "archived", &[Status::Active, Status::Stale])
 }
 
 pub fn restore(args: &SomeArgs, cx: &Cx) -> Outcome {
-    change(args, cx, kinds::RESTORED, "restored", &[Status::Archived])
+    change(args, cx, records::RESTORED, "restored", &[Status::Archived])
 }
 
 /// All of them or none: a list with one bad name changes nothing.
@@ -115,7 +114,7 @@ pub fn supersede(args: &SupersedeArgs, cx: &Cx) -> Outcome {
         return Err(Failure::other_scope(old_id.as_str(), new_id.as_str()));
     }
     let superseded = Superseded { id: old_id.clone(), by: new_id.clone(), why };
-    desk.write(place, &[desk.record(kinds::SUPERSEDED, json!(superseded))])?;
+    desk.write(place, &[desk.record(records::SUPERSEDED, json!(superseded))])?;
     show(
         args.json,
         || json!({"superseded": [old_id], "by": new_id}),

@@ -4,10 +4,10 @@ use std::io::{self, IsTerminal as _, Read as _, Write as _};
 
 use serde_json::{Value, json};
 
-use sprag_core::memory::kinds;
-use sprag_core::memory::learning::{self, Candidate};
 use sprag_host::exec;
 use sprag_host::learnings::render;
+use sprag_memory::learning::{self, Candidate};
+use sprag_memory::records;
 
 use super::{Cx, Desk, OneArgs, Outcome, show};
 use crate::failure::Failure;
@@ -26,7 +26,7 @@ pub fn run(args: &OneArgs, cx: &Cx) -> Outcome {
     let id = &entry.learning.id;
     let corrected = render::correction(entry, said, &worktree);
     if let Some(learning) = &corrected {
-        desk.write(place, &[desk.record(kinds::CORRECTED, json!(learning))])?;
+        desk.write(place, &[desk.record(records::CORRECTED, json!(learning))])?;
     }
     let changed: Vec<_> = corrected.iter().map(|learning| learning.id.clone()).collect();
     show(

@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use sprag_base::text::one_line;
-use sprag_core::memory::evidence::State;
-use sprag_core::memory::fold::Entry;
-use sprag_core::memory::learning::Status;
 use sprag_host::learnings::evidence;
+use sprag_memory::learning::Status;
+use sprag_memory::learnings::Entry;
+use sprag_memory::write_gate::evidence::State;
 
 use super::{Cx, Desk, ListArgs, OneArgs, Outcome, category, scope, show, status};
 use crate::output;

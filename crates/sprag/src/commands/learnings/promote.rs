@@ -4,12 +4,12 @@ use serde_json::json;
 
 use sprag_base::ids::SessionId;
 use sprag_base::text::Text;
-use sprag_core::memory::kinds::{self, Superseded};
-use sprag_core::memory::learning::{Learning, Scope};
-use sprag_core::memory::promote;
-use sprag_core::memory::routing::place;
 use sprag_host::learnings::around::{self, Judgement};
-use sprag_host::records;
+use sprag_host::records as new_record;
+use sprag_memory::destination::place;
+use sprag_memory::learning::{Learning, Scope};
+use sprag_memory::lifecycle::promote;
+use sprag_memory::records::{self, Superseded};
 
 use super::{Cx, Desk, Outcome, PromoteArgs, scope, show};
 use crate::failure::Failure;
@@ -40,7 +40,7 @@ pub fn run(args: &PromoteArgs, cx: &Cx) -> Outcome {
         Judgement::Kept(said) => said,
         Judgement::Refused(why) => return Err(refused(why.as_str())),
     };
-    let id = records::new_id(cx.now);
+    let id = new_record::new_id(cx.now);
     let session = SessionId::new(old.session.as_str());
     let new = Learning {
         promoted_from: Some(old.id.clone()),
@@ -48,11 +48,11 @@ pub fn run(args: &PromoteArgs, cx: &Cx) -> Outcome {
         seen: if to == Scope::Personal { Vec::new() } else { old.seen.clone() },
         ..Learning::new(&id, *said, &session, old.ticket.clone(), cx.now)
     };
-    desk.write(place(to), &[desk.record(kinds::ACCEPTED, json!(new))])?;
+    desk.write(place(to), &[desk.record(records::ACCEPTED, json!(new))])?;
     // In the same place two that say the same would both be found.
     if from == place(to) {
         let superseded = Superseded { id: old.id.clone(), by: new.id.clone(), why: Text::from("promoted") };
-        desk.write(from, &[desk.record(kinds::SUPERSEDED, json!(superseded))])?;
+        desk.write(from, &[desk.record(records::SUPERSEDED, json!(superseded))])?;
     }
     show(
         args.json,

@@ -1,9 +1,9 @@
 //! The counts for people: plain text, readable in 80 columns and without colour.
 
 use sprag_base::text::{Text, one_line};
-use sprag_core::memory::decay::hit_rate;
-use sprag_core::memory::fold::Entry;
-use sprag_core::memory::stats::{Compared, Side, Week, sparkline, trend};
+use sprag_memory::learnings::Entry;
+use sprag_memory::lifecycle::decay::hit_rate;
+use sprag_memory::stats::{Compared, Side, Week, sparkline, trend};
 
 use super::Report;
 use crate::output;

@@ -9,7 +9,7 @@ use sprag_core::event::{Event, Input};
 use sprag_host::disk::RealDisk;
 use sprag_host::places::Places;
 use sprag_host::trace::anchor::{Known, renew};
-use sprag_host::{learnings, projections, records, trace};
+use sprag_host::{learnings, projections, records as new_record, trace};
 use sprag_trace::FINAL;
 use sprag_trace::uncommitted::Open;
 
@@ -29,12 +29,12 @@ pub fn run(args: &Args, cx: &Cx) -> Outcome {
     let world = cx.world()?;
     let store = world.store();
     projections::refresh::<Open>(&store, &RealDisk)?;
-    let input = Input::new(cx.now, SessionId::new(sprag_core::view::REPORTER), Event::Tick);
+    let input = Input::new(cx.now, SessionId::new(sprag_base::record::REPORTER), Event::Tick);
     let found = trace::commits(&world, &input).map(|changed| changed.traces).unwrap_or_default();
-    let by = By { client: Text::from(sprag_core::view::REPORTER), agent: None, role: None };
+    let by = By { client: Text::from(sprag_base::record::REPORTER), agent: None, role: None };
     let records: Vec<_> = found
         .iter()
-        .map(|(kind, trace)| records::record(kind, cx.now, None, Some(by.clone()), json!(trace)))
+        .map(|(kind, trace)| new_record::record(kind, cx.now, None, Some(by.clone()), json!(trace)))
         .collect();
     store.log(&RealDisk, &records)?;
     projections::refresh::<Open>(&store, &RealDisk)?;
@@ -65,6 +65,6 @@ fn renewed(places: &Places, cx: &Cx) -> Result<Vec<Record>, Failure> {
         bar.set_position(at as u64);
     });
     bar.finish_and_clear();
-    let by = By { client: Text::from(sprag_core::view::REPORTER), agent: None, role: None };
-    Ok(traces.iter().map(|it| records::record(FINAL, cx.now, None, Some(by.clone()), json!(it))).collect())
+    let by = By { client: Text::from(sprag_base::record::REPORTER), agent: None, role: None };
+    Ok(traces.iter().map(|it| new_record::record(FINAL, cx.now, None, Some(by.clone()), json!(it))).collect())
 }

@@ -1,0 +1,236 @@
+//! Questions that were answered before. An agent that is about to ask one again is told the answer, with its
+//! date and its source; the user still answers, unless they said that Sprag may.
+
+use serde::{Deserialize, Serialize};
+
+use sprag_base::digest::Digest;
+use sprag_base::record::{Projection, Record};
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+
+use crate::learning::Evidence;
+
+pub const ANSWERED: &str = "qa.answered";
+
+/// Two questions at least so alike are one.
+pub const SAME: f32 = 0.72;
+/// An answer at least so sure is told.
+const SURE: f32 = 0.85;
+pub const TTL_DAYS: u32 = 30;
+/// What a user answered. A person may be mistaken about their own code, too.
+pub const USERS_WORD: f32 = 0.9;
+/// Answers remembered, newest last.
+const ANSWERS: usize = 500;
+/// Questions of one call.
+pub const QUESTIONS: usize = 4;
+
+/// A question and what answers it, as it is written down.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Answered {
+    pub question: Text<1000>,
+    pub answer: Text<2000>,
+    /// Where the answer is from: `user`, a file, a command.
+    #[serde(default)]
+    pub source: Text<300>,
+    /// From 0 to 1.
+    pub confidence: f32,
+    #[serde(default = "ttl")]
+    pub ttl_days: u32,
+    /// What it rests on, and what that was like.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<Evidence>,
+}
+
+fn ttl() -> u32 {
+    TTL_DAYS
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Kept {
+    pub id: Text<64>,
+    pub at: Timestamp,
+    pub answered: Answered,
+}
+
+impl Kept {
+    pub fn is_fresh(&self, now: Timestamp) -> bool {
+        let days = now.seconds_since(self.at) / 86_400;
+        days < i64::from(self.answered.ttl_days.min(3650))
+    }
+}
+
+/// All answers there are; the last to one question counts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Answers {
+    kept: Vec<Kept>,
+}
+
+impl Answers {
+    pub fn iter(&self) -> impl Iterator<Item = &Kept> {
+        self.kept.iter()
+    }
+}
+
+impl Projection for Answers {
+    const NAME: &'static str = "answers";
+    const VERSION: u32 = 1;
+    const KINDS: &'static [&'static str] = &[ANSWERED];
+
+    fn apply(&mut self, record: &Record) {
+        let Ok(answered) = serde_json::from_value::<Answered>(record.body.clone()) else { return };
+        if record.kind != ANSWERED {
+            return;
+        }
+        let question = plain(answered.question.as_str());
+        self.kept.retain(|kept| plain(kept.answered.question.as_str()) != question);
+        if self.kept.len() >= ANSWERS {
+            self.kept.remove(0);
+        }
+        self.kept.push(Kept { id: Text::from(record.id.as_str()), at: record.at, answered });
+    }
+}
+
+/// An answer that may fit a question that is about to be asked, with what the host found of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Match {
+    pub question: Text<1000>,
+    pub kept: Kept,
+    /// How alike the questions are.
+    pub score: f32,
+    /// Numbers, names, negations or the like are not the same in both.
+    pub differs: bool,
+    /// What it rests on is as it was.
+    pub holds: bool,
+}
+
+/// The answer to give, if there is one that nobody can object to.
+pub fn choose<'a>(question: &str, matches: &'a [Match], now: Timestamp) -> Option<&'a Kept> {
+    if is_permission(question) {
+        return None;
+    }
+    let is_same = |it: &&Match| it.question.as_str() == question && it.score >= SAME && !it.differs;
+    let same: Vec<&Match> = matches.iter().filter(is_same).filter(|it| it.kept.is_fresh(now)).collect();
+    let best =
+        same.iter().copied().max_by(|a, b| a.score.total_cmp(&b.score).then(a.kept.at.cmp(&b.kept.at)))?;
+    // Two answers to one question are none.
+    let answer = plain(best.kept.answered.answer.as_str());
+    let is_contradicted = same.iter().any(|it| plain(it.kept.answered.answer.as_str()) != answer);
+    let is_sound = best.holds && best.kept.answered.confidence >= SURE && !is_contradicted;
+    is_sound.then_some(&best.kept)
+}
+
+/// Leave to do something is asked each time: yesterday's yes is none.
+pub fn is_permission(question: &str) -> bool {
+    let question = plain(question);
+    let starts = [
+        "may i",
+        "can i",
+        "could i",
+        "shall i",
+        "should i",
+        "do you want me to",
+        "is it ok",
+        "ok to",
+        "okay to",
+    ];
+    let names = [
+        "permission",
+        "permit",
+        "allow",
+        "approve",
+        "approval",
+        "authorize",
+        "authorise",
+        "go ahead",
+        "proceed",
+        "confirm",
+        "force push",
+        "delete",
+        "deploy",
+        "overwrite",
+        "credential",
+        "password",
+        "secret",
+        "token",
+    ];
+    starts.iter().any(|start| question.starts_with(start)) || names.iter().any(|name| question.contains(name))
+}
+
+/// Tells one question from another, whatever its capitals and spaces.
+pub fn digest(question: &str) -> Digest {
+    Digest::of([plain(question)])
+}
+
+fn plain(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ").trim_end_matches(['?', '.', '!']).to_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const ASKED: &str = "Which database do the tests use?";
+
+    fn day(days: i64) -> Timestamp {
+        Timestamp::from_millis(0).plus_seconds(days * 86_400)
+    }
+
+    fn found(answer: &str, score: f32) -> Match {
+        let body =
+            json!({"question": "which database is used by the tests", "answer": answer, "confidence": 0.9});
+        let answered = serde_json::from_value(body).unwrap();
+        let kept = Kept { id: Text::from("q1"), at: day(0), answered };
+        Match { question: Text::from(ASKED), kept, score, differs: false, holds: true }
+    }
+
+    fn says(matches: &[Match], days: i64) -> Option<String> {
+        choose(ASKED, matches, day(days)).map(|kept| kept.answered.answer.to_string())
+    }
+
+    #[test]
+    fn a_question_asked_again_has_its_answer_for_a_month() {
+        let matches = [found("sqlite", 0.8)];
+        assert_eq!(says(&matches, 29).as_deref(), Some("sqlite"));
+        assert_eq!(says(&matches, 30), None);
+    }
+
+    #[test]
+    fn any_doubt_leaves_it_to_the_user() {
+        assert_eq!(says(&[found("sqlite", 0.71)], 1), None, "another question");
+        assert_eq!(says(&[Match { differs: true, ..found("sqlite", 0.9) }], 1), None, "other numbers");
+        assert_eq!(
+            says(&[Match { holds: false, ..found("sqlite", 0.9) }], 1),
+            None,
+            "its ground has changed"
+        );
+        assert_eq!(says(&[found("sqlite", 0.9), found("postgres", 0.8)], 1), None, "a contradiction");
+        assert_eq!(says(&[found("sqlite", 0.9), found("SQLite.", 0.8)], 1).as_deref(), Some("sqlite"));
+        let mut unsure = found("sqlite", 0.9);
+        unsure.kept.answered.confidence = 0.8;
+        assert_eq!(says(&[unsure], 1), None);
+    }
+
+    #[test]
+    fn leave_is_never_given_from_memory() {
+        for question in ["May I push to main?", "Should I delete the old table?", "Do you approve the plan?"]
+        {
+            let mut it = found("yes", 1.0);
+            it.question = Text::from(question);
+            assert_eq!(choose(question, &[it], day(1)), None, "{question}");
+        }
+    }
+
+    #[test]
+    fn the_last_answer_counts() {
+        let mut answers = Answers::default();
+        for answer in ["sqlite", "postgres"] {
+            let body = json!({"question": ASKED, "answer": answer, "source": "user", "confidence": 0.9});
+            answers.apply(&Record::new(ANSWERED, day(0), body));
+        }
+        let kept: Vec<&str> = answers.iter().map(|kept| kept.answered.answer.as_str()).collect();
+        assert_eq!(kept, ["postgres"]);
+    }
+}

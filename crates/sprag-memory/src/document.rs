@@ -1,0 +1,138 @@
+//! What can be found: the text of a learning, or one that was loaded to be searched, as the index wants it.
+
+use serde::{Deserialize, Serialize};
+
+use sprag_base::record::Record;
+use sprag_base::time::Timestamp;
+
+use crate::learning::{Category, Kind, Learning, Readers, Scope};
+use crate::records;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Document {
+    pub id: String,
+    pub summary: String,
+    pub detail: String,
+    /// When it should come to mind.
+    pub when: String,
+    /// When it should not.
+    pub when_not: String,
+    pub tags: Vec<String>,
+    pub files: Vec<String>,
+    pub at: Timestamp,
+    /// Nothing of a text that was only loaded.
+    pub label: Option<Label>,
+}
+
+/// What a learning is, in a few bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Label {
+    pub category: Category,
+    pub scope: Scope,
+    pub kind: Kind,
+    pub readers: Readers,
+}
+
+/// A text to be found, as it is written down.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Loaded {
+    pub id: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub summary: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub detail: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created: Option<Timestamp>,
+}
+
+/// Words of a text that stand for its summary where it has none: what something is about is said first.
+const LEAD: usize = 20;
+
+/// A text without a summary as its beginning and the rest.
+pub fn split(text: &str) -> (&str, &str) {
+    let text = text.trim_start();
+    let mut words = 0;
+    let mut is_word = false;
+    for (at, c) in text.char_indices() {
+        if is_word && c.is_whitespace() {
+            words += 1;
+            if words == LEAD {
+                return text.split_at(at);
+            }
+        }
+        is_word = !c.is_whitespace();
+    }
+    (text, "")
+}
+
+impl Document {
+    /// The text a record brings, if it is one that does. A learning that has lost its form is none.
+    pub fn of(record: &Record) -> Option<Document> {
+        match record.kind.as_str() {
+            records::ACCEPTED | records::CORRECTED => {
+                serde_json::from_value::<Learning>(record.body.clone()).ok().map(Document::from)
+            }
+            records::LOADED => {
+                let loaded = serde_json::from_value::<Loaded>(record.body.clone()).ok()?;
+                Some(Document::loaded(loaded, record.at)).filter(|document| !document.id.is_empty())
+            }
+            _ => None,
+        }
+    }
+
+    pub fn loaded(loaded: Loaded, at: Timestamp) -> Document {
+        Document {
+            id: loaded.id,
+            summary: loaded.summary,
+            detail: loaded.detail,
+            tags: loaded.tags,
+            files: loaded.files,
+            at: loaded.created.unwrap_or(at),
+            ..Document::default()
+        }
+    }
+}
+
+impl From<Learning> for Document {
+    fn from(learning: Learning) -> Document {
+        let readers = learning.readers();
+        let candidate = learning.candidate;
+        let texts = |texts: &[sprag_base::text::Text<300>]| texts.iter().map(ToString::to_string).collect();
+        Document {
+            id: learning.id.to_string(),
+            summary: candidate.summary.to_string(),
+            detail: candidate.detail.to_string(),
+            when: candidate.trigger.when.to_string(),
+            when_not: candidate.trigger.when_not.to_string(),
+            tags: candidate.tags.iter().map(ToString::to_string).collect(),
+            files: texts(&candidate.context_files),
+            at: learning.at,
+            label: Some(Label {
+                category: candidate.category,
+                scope: candidate.scope,
+                kind: candidate.kind,
+                readers,
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_summed_up_by_its_beginning() {
+        assert_eq!(split("  short"), ("short", ""));
+        assert_eq!(split(""), ("", ""));
+        let text: String = (0..25).map(|word| format!("w{word} ")).collect();
+        let (lead, rest) = split(&text);
+        assert!(lead.ends_with("w19") && rest.trim_start().starts_with("w20"), "{lead} / {rest}");
+        assert_eq!(format!("{lead}{rest}"), text);
+    }
+}

@@ -1,0 +1,46 @@
+//! Loom: knowledge in Markdown files, a heading and a text each. The file says what sort of knowledge it is.
+
+use serde_json::json;
+
+use super::{DRAFTS, Draft, Importer, Read, Source, category_of, sections, stem, tag_of};
+use crate::learning::DETAIL_MOST;
+
+pub const IMPORTER: Importer = Importer {
+    name: "loom",
+    title: "Loom",
+    files: &["doc/loom/knowledge/*.md", "doc/loom/knowledge/*/*.md", "knowledge/*.md", "*.md"],
+    read,
+};
+
+fn read(source: &Source<'_>) -> Read {
+    let mut read = Read::default();
+    let stem = stem(source.name);
+    if matches!(stem, "INDEX" | "README") {
+        return read;
+    }
+    let mut above = "";
+    for section in sections(source.text).into_iter().take(DRAFTS) {
+        if section.level <= 2 {
+            above = if section.level == 2 { section.title } else { "" };
+        }
+        let text = section.lines.join("\n");
+        let text = text.trim();
+        if section.level < 2 || text.chars().count() < 20 {
+            continue;
+        }
+        if text.chars().count() > 2 * DETAIL_MOST {
+            read.passed.push((section.title.to_owned(), "it is a chapter and no statement".to_owned()));
+            continue;
+        }
+        let title = match section.level > 2 && !above.is_empty() {
+            true => format!("{above}: {}", section.title),
+            false => section.title.to_owned(),
+        };
+        let title = if title.chars().count() < 10 { format!("{stem}: {title}") } else { title };
+        let category = category_of(stem).or_else(|| category_of(&title)).unwrap_or("domain");
+        // The same heading may come again in another file.
+        let draft = Draft::new(format!("{stem}#{title}"), category, &title, text);
+        read.drafts.push(draft.with("tags", json!([tag_of(stem), tag_of(section.title)])));
+    }
+    read
+}

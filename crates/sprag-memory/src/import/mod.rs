@@ -1,0 +1,284 @@
+//! Memories of other programs, read as candidates of ours. A source is one file of one shape, an
+//! [`Importer`], and one line in the list below. What is read keeps where it came from, so that reading it
+//! again brings nothing twice; what is not in form is told with the reason.
+
+use serde_json::{Map, Value, json};
+
+use sprag_base::digest::Digest;
+use sprag_base::text::{Text, one_line, plain};
+use sprag_base::time::Timestamp;
+
+use crate::learning::{Candidate, DETAIL_LEAST, DETAIL_MOST, SUMMARY_LEAST, SUMMARY_MOST};
+
+importers! {
+    grove,
+    loom,
+    mcp,
+    claude_md,
+    total_recall,
+}
+
+#[cfg(test)]
+mod tests;
+
+/// A program whose memory can be taken over.
+pub struct Importer {
+    /// As in `sprag import NAME`.
+    pub name: &'static str,
+    pub title: &'static str,
+    /// Where its files are below a folder that is named instead of a file; `*` stands for any name.
+    pub files: &'static [&'static str],
+    pub read: fn(&Source<'_>) -> Read,
+}
+
+/// One text of it.
+pub struct Source<'a> {
+    /// The name of the file, without its folders.
+    pub name: &'a str,
+    pub text: &'a str,
+}
+
+/// What a text has.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Read {
+    pub drafts: Vec<Draft>,
+    pub uses: Vec<Use>,
+    /// What is there and is not taken over, with the reason.
+    pub passed: Vec<(String, String)>,
+}
+
+/// Something that may become a learning.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Draft {
+    /// What it is called there; the same name is the same learning.
+    pub origin: String,
+    /// In the form of a submission.
+    pub fields: Map<String, Value>,
+    pub at: Option<Timestamp>,
+    pub fate: Fate,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    Active,
+    Archived,
+}
+
+/// What became of one there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Use {
+    pub origin: String,
+    pub at: Option<Timestamp>,
+    pub what: Used,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Used {
+    Surfaced,
+    Referred,
+    Dismissed,
+    Archived,
+    Restored,
+}
+
+/// Of one text; more is no memory but a dump.
+pub const DRAFTS: usize = 5000;
+
+impl Draft {
+    /// A draft of what is known of it; what the form wants besides is as little as there can be.
+    pub fn new(origin: impl Into<String>, category: &str, summary: &str, detail: &str) -> Draft {
+        let fields = json!({
+            "category": category,
+            "summary": summary,
+            "detail": detail,
+            "tags": [],
+            "criteria_met": ["stable_fact"],
+            "confidence": "low",
+        });
+        let Value::Object(fields) = fields else {
+            unreachable!("the value above is an object");
+        };
+        Draft { origin: origin.into(), fields, at: None, fate: Fate::Active }
+    }
+
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Draft {
+        self.fields.insert(name.to_owned(), value.into());
+        self
+    }
+
+    /// What makes a second reading of it a no-op.
+    pub fn idem(&self, importer: &Importer) -> String {
+        format!("import:{}:{}", importer.name, Digest::of([self.origin.as_str()]))
+    }
+
+    /// In form, or what is wrong with it. Texts that are too short or too long for the form are made to fit
+    /// first: nobody is there to say them anew.
+    pub fn candidate(&self, importer: &Importer) -> Result<Candidate, String> {
+        let mut fields = self.fields.clone();
+        let text =
+            |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default().trim().to_owned();
+        let (summary, mut detail) = (one_line(&text("summary")), plain(&text("detail")));
+        if detail.chars().count() < DETAIL_LEAST || detail == summary {
+            let more = if detail == summary { String::new() } else { detail };
+            detail = format!("From {}: {summary} {more}", importer.title).trim_end().to_owned();
+        }
+        if summary.chars().count() < SUMMARY_LEAST {
+            return Err(format!("`{summary}` says too little"));
+        }
+        fields.insert("summary".to_owned(), json!(Text::<SUMMARY_MOST>::new(summary)));
+        fields.insert("detail".to_owned(), json!(Text::<DETAIL_MOST>::new(detail)));
+        let tags = fields.get("tags").and_then(Value::as_array).cloned().unwrap_or_default();
+        let mut tags: Vec<Value> = tags.into_iter().filter(|tag| tag.as_str().is_some_and(is_tag)).collect();
+        tags.truncate(crate::learning::TAGS_MOST);
+        if tags.is_empty() {
+            tags.push(json!(importer.name));
+        }
+        fields.insert("tags".to_owned(), Value::Array(tags));
+        Candidate::read(&Value::Object(fields)).map_err(|faults| faults.to_string())
+    }
+}
+
+fn is_tag(tag: &str) -> bool {
+    (1..=crate::learning::TAG_MOST).contains(&tag.trim().chars().count())
+}
+
+pub fn find(name: &str) -> Option<&'static Importer> {
+    IMPORTERS.iter().find(|importer| importer.name == name).copied()
+}
+
+/// A heading and what stands below it, up to the next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Section<'a> {
+    /// How many marks it has; none for what stands above the first.
+    level: usize,
+    title: &'a str,
+    lines: Vec<&'a str>,
+}
+
+/// The sections of a Markdown text. A mark within a block of code is no heading.
+fn sections(text: &str) -> Vec<Section<'_>> {
+    let mut sections = vec![Section { level: 0, title: "", lines: Vec::new() }];
+    let mut fence: Option<&str> = None;
+    for line in text.lines() {
+        let start = line.trim_start();
+        let mark = ["```", "~~~"].into_iter().find(|mark| start.starts_with(mark));
+        match (fence, mark) {
+            (None, Some(_)) => fence = mark,
+            (Some(open), Some(mark)) if open == mark => fence = None,
+            _ => {}
+        }
+        let level = line.bytes().take_while(|&byte| byte == b'#').count();
+        let title = line.get(level..).and_then(|rest| rest.strip_prefix(' '));
+        match title.filter(|_| fence.is_none() && (1..=6).contains(&level)) {
+            Some(title) => {
+                sections.push(Section {
+                    level,
+                    title: title.trim().trim_end_matches('#').trim(),
+                    lines: Vec::new(),
+                });
+            }
+            None => {
+                if let Some(section) = sections.last_mut() {
+                    section.lines.push(line);
+                }
+            }
+        }
+    }
+    sections
+}
+
+/// The points of a list, each with the lines that go on with it.
+fn bullets(lines: &[&str]) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let mut is_open = false;
+    for line in lines {
+        let text = line.trim();
+        let point =
+            ["- ", "* ", "+ "].iter().find_map(|mark| text.strip_prefix(mark)).or_else(|| numbered(text));
+        match point {
+            Some(point) => {
+                found.push(point.trim().to_owned());
+                is_open = true;
+            }
+            None if text.is_empty() => is_open = false,
+            None if is_open && line.starts_with([' ', '\t']) => {
+                if let Some(last) = found.last_mut() {
+                    last.push(' ');
+                    last.push_str(text);
+                }
+            }
+            None => is_open = false,
+        }
+    }
+    found
+}
+
+fn numbered(text: &str) -> Option<&str> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = text.get(digits..).filter(|_| (1..=3).contains(&digits))?;
+    rest.strip_prefix(". ").or_else(|| rest.strip_prefix(") "))
+}
+
+/// The first sentence of a text, as far as a summary goes.
+fn first_sentence(text: &str) -> String {
+    let text = one_line(text).replace("**", "");
+    let end = text.find(". ").map_or(text.len(), |at| at + 1);
+    let sentence = text[..end].trim();
+    let sentence = if sentence.chars().count() < SUMMARY_LEAST { text.trim() } else { sentence };
+    Text::<SUMMARY_MOST>::new(sentence).to_string()
+}
+
+/// The category that a word in a heading or a file's name stands for.
+fn category_of(words: &str) -> Option<&'static str> {
+    const WORDS: &[(&str, &str)] = &[
+        ("mistake", "pitfall"),
+        ("pitfall", "pitfall"),
+        ("gotcha", "pitfall"),
+        ("avoid", "pitfall"),
+        ("lesson", "pitfall"),
+        ("debug", "debugging"),
+        ("troubleshoot", "debugging"),
+        ("convention", "convention"),
+        ("style", "convention"),
+        ("rule", "convention"),
+        ("preference", "convention"),
+        ("stack", "dependency"),
+        ("depend", "dependency"),
+        ("process", "process"),
+        ("workflow", "process"),
+        ("decision", "process"),
+        ("pattern", "pattern"),
+        ("architecture", "domain"),
+        ("entry", "domain"),
+        ("concern", "pitfall"),
+    ];
+    let words = words.to_lowercase();
+    WORDS.iter().find(|(word, _)| words.contains(word)).map(|(_, category)| *category)
+}
+
+/// A heading as a tag.
+fn tag_of(heading: &str) -> String {
+    let words: Vec<String> = heading
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .take(4)
+        .map(str::to_lowercase)
+        .collect();
+    words.join("-")
+}
+
+/// A file's name without its ending.
+fn stem(name: &str) -> &str {
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
+}
+
+/// The one registration of a source.
+macro_rules! importers {
+    ($($name:ident),+ $(,)?) => {
+        $(mod $name;)+
+
+        /// Every source, in the order in which they are shown.
+        pub const IMPORTERS: &[&Importer] = &[$(&$name::IMPORTER),+];
+    };
+}
+use importers;

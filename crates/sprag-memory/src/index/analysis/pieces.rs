@@ -1,0 +1,90 @@
+//! Text as pieces of words, the way the table was trained: identifiers taken apart, lower case, no accents,
+//! then the longest known piece from the left again and again.
+
+use unicode_normalization::UnicodeNormalization as _;
+use unicode_normalization::char::is_combining_mark;
+
+use crate::index::analysis::table::Table;
+use crate::index::analysis::unicode::{is_format, is_punctuation};
+
+/// Letters of a word at most, as in training.
+const LONGEST: usize = 100;
+
+/// Gives the number of every piece, in order. A word that has a part nobody knows is passed over.
+pub fn each(text: &str, table: &Table<'_>, mut take: impl FnMut(u32)) {
+    let mut word = String::new();
+    let mut known = Vec::new();
+    each_word(text, &mut word, |word| {
+        of_word(word, table, &mut known);
+        known.iter().for_each(|piece| take(*piece));
+    });
+}
+
+fn of_word(word: &str, table: &Table<'_>, known: &mut Vec<u32>) {
+    known.clear();
+    if word.chars().count() > LONGEST || !take_apart(word, table, known) {
+        known.clear();
+    }
+}
+
+fn take_apart(word: &str, table: &Table<'_>, known: &mut Vec<u32>) -> bool {
+    let mut from = 0;
+    while from < word.len() {
+        let ends = (from + 1..=word.len()).rev().filter(|end| word.is_char_boundary(*end));
+        let longest =
+            ends.filter_map(|end| Some((end, table.find(from > 0, &word.as_bytes()[from..end])?))).next();
+        let Some((end, piece)) = longest else {
+            return false;
+        };
+        known.push(piece);
+        from = end;
+    }
+    true
+}
+
+/// Gives every word in lower case without accents. `word` is room to work in.
+fn each_word(text: &str, word: &mut String, mut take: impl FnMut(&str)) {
+    word.clear();
+    let mut before = ' ';
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let next = chars.peek().copied().unwrap_or(' ');
+        if is_boundary(before, c, next) {
+            give(word, &mut take);
+        }
+        before = c;
+        match c {
+            c if c.is_ascii_alphanumeric() => word.push(c.to_ascii_lowercase()),
+            '\0' => {}
+            c if c.is_ascii_control() && !c.is_ascii_whitespace() => {}
+            c if c.is_ascii() || c.is_whitespace() || is_punctuation(c) => give(word, &mut take),
+            c if is_format(c) || c.is_control() || c == '\u{fffd}' => {}
+            c if is_ideograph(c) => {
+                give(word, &mut take);
+                word.push(c);
+                give(word, &mut take);
+            }
+            c => word.extend(c.nfd().filter(|c| !is_combining_mark(*c)).flat_map(char::to_lowercase)),
+        }
+    }
+    give(word, &mut take);
+}
+
+fn give(word: &mut String, take: &mut impl FnMut(&str)) {
+    if !word.is_empty() {
+        take(word);
+        word.clear();
+    }
+}
+
+/// `camelCase` and `HTTPServer` are two words each.
+fn is_boundary(before: char, c: char, next: char) -> bool {
+    let rises = (before.is_ascii_lowercase() || before.is_ascii_digit()) && c.is_ascii_uppercase();
+    rises || (before.is_ascii_uppercase() && c.is_ascii_uppercase() && next.is_ascii_lowercase())
+}
+
+/// Characters that are words by themselves.
+fn is_ideograph(c: char) -> bool {
+    matches!(c,
+        '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{2fa1f}')
+}

@@ -1,0 +1,159 @@
+//! Words with what they come to, close together: what costs most is to wait for memory. So several words are
+//! looked for at once before the first of them is wanted, and waiting for one is waiting for all.
+
+use crate::index::analysis::hasher::Mix;
+use crate::index::analysis::word_ids::short;
+
+/// Words that are remembered at most.
+const MOST: usize = 200_000;
+/// Words that are waited for together.
+const AT_ONCE: usize = 32;
+/// Places there are at first.
+const FIRST: usize = 4096;
+
+/// What a word comes to.
+#[derive(Clone, Copy, Debug)]
+pub struct Meaning<'m> {
+    pub terms: &'m [u32],
+    /// Keys of the names in it.
+    pub names: &'m [u32],
+    pub pieces: &'m [u32],
+}
+
+/// A word with the number it is known by, unless it is too long.
+#[derive(Clone, Copy, Debug)]
+pub struct Word<'w> {
+    pub text: &'w str,
+    short: Option<u128>,
+}
+
+impl<'w> Word<'w> {
+    pub fn new(text: &'w str) -> Word<'w> {
+        Word { text, short: short(text.as_bytes()) }
+    }
+}
+
+#[derive(Debug, Default)]
+pub struct Known {
+    /// A power of two of them, half of them free at least. A word stands at its place or behind it, with no
+    /// free one between.
+    places: Vec<Place>,
+    count: usize,
+    numbers: Vec<u32>,
+}
+
+/// Where the numbers of a word begin, and how many there are of each kind.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    /// Nothing: it is free.
+    word: u128,
+    from: u32,
+    terms: u8,
+    names: u8,
+    pieces: u8,
+}
+
+impl Known {
+    /// Makes sure that these words are at hand when they are asked for.
+    pub fn expect(&self, words: &[Word<'_>]) {
+        if self.places.is_empty() {
+            return;
+        }
+        for words in words.chunks(AT_ONCE) {
+            let mut homes = [0; AT_ONCE];
+            for (home, word) in homes.iter_mut().zip(words) {
+                *home = word.short.map_or(0, |word| self.home(word));
+            }
+            // The numbers mean nothing; that they were looked at, with nothing else to do in between, does.
+            std::hint::black_box(homes.map(|home| self.places[home].from));
+        }
+    }
+
+    pub fn get(&self, word: Word<'_>) -> Option<Meaning<'_>> {
+        let word = word.short.filter(|word| *word != 0)?;
+        let place = self.places.get(self.find(word)?).filter(|place| place.word == word)?;
+        let numbers = &self.numbers[place.from as usize..];
+        let (terms, rest) = numbers.split_at(place.terms.into());
+        let (names, rest) = rest.split_at(place.names.into());
+        Some(Meaning { terms, names, pieces: &rest[..place.pieces.into()] })
+    }
+
+    /// What is too long, or comes to too much, is looked at again each time.
+    pub fn keep(&mut self, word: Word<'_>, meaning: Meaning<'_>) {
+        let size = |numbers: &[u32]| u8::try_from(numbers.len()).ok();
+        let sizes = (size(meaning.terms), size(meaning.names), size(meaning.pieces));
+        let (Some(word), (Some(terms), Some(names), Some(pieces)), Ok(from)) =
+            (word.short.filter(|word| *word != 0), sizes, u32::try_from(self.numbers.len()))
+        else {
+            return;
+        };
+        if self.count >= MOST {
+            return;
+        }
+        if self.count * 2 >= self.places.len() {
+            self.grow();
+        }
+        self.put(Place { word, from, terms, names, pieces });
+        self.count += 1;
+        for numbers in [meaning.terms, meaning.names, meaning.pieces] {
+            self.numbers.extend_from_slice(numbers);
+        }
+    }
+
+    fn grow(&mut self) {
+        let more = (self.places.len() * 2).max(FIRST);
+        let before = std::mem::replace(&mut self.places, vec![Place::default(); more]);
+        before.into_iter().filter(|place| place.word != 0).for_each(|place| self.put(place));
+    }
+
+    fn put(&mut self, place: Place) {
+        if let Some(at) = self.find(place.word) {
+            self.places[at] = place;
+        }
+    }
+
+    /// Where a word stands, or would.
+    fn find(&self, word: u128) -> Option<usize> {
+        if self.places.is_empty() {
+            return None;
+        }
+        let mut at = self.home(word);
+        while self.places[at].word != 0 && self.places[at].word != word {
+            at = (at + 1) & (self.places.len() - 1);
+        }
+        Some(at)
+    }
+
+    fn home(&self, word: u128) -> usize {
+        Mix::of(word) as usize & (self.places.len() - 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn what_was_kept_comes_back(words in proptest::collection::vec("[a-d]{0,7}", 0..4000)) {
+            let (mut known, mut wanted) = (Known::default(), HashMap::new());
+            for (word, number) in words.iter().zip(0u32..) {
+                if known.get(Word::new(word)).is_none() {
+                    known.keep(Word::new(word), Meaning { terms: &[number], names: &[], pieces: &[number, 7] });
+                    wanted.insert(word, number);
+                }
+            }
+            known.expect(&words.iter().map(|word| Word::new(word)).collect::<Vec<_>>());
+            for (word, number) in wanted {
+                let found = known.get(Word::new(word)).map(|found| (found.terms.to_vec(), found.names.to_vec(), found.pieces.to_vec()));
+                let kept = (!word.is_empty()).then(|| (vec![number], vec![], vec![number, 7]));
+                prop_assert_eq!(found, kept, "{}", word);
+            }
+            prop_assert!(known.get(Word::new("never")).is_none());
+        }
+    }
+}

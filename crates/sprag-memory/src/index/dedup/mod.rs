@@ -1,0 +1,111 @@
+//! Whether two statements say the same. The score is the mean of three views of them: meaning by the table,
+//! shared stems, shared triples of letters. None of the three sees a changed number or a `not`, so what must
+//! not be overlooked is looked for by itself: where it differs, nothing is thrown away without asking.
+
+mod guards;
+
+use std::collections::HashSet;
+
+use crate::index::analysis::table::{Table, Vector, cosine};
+use crate::index::analysis::tokens;
+pub use guards::Differs;
+
+/// From here on the second is not worth keeping.
+pub const REJECT: f32 = 0.72;
+/// From here on somebody has to say what becomes of the two.
+pub const SIMILAR: f32 = 0.49;
+
+/// What is left of the score of two statements that differ in what may not.
+const APART: f32 = 0.95;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Reject,
+    Similar,
+    Distinct,
+}
+
+impl Verdict {
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Reject => "reject",
+            Verdict::Similar => "similar",
+            Verdict::Distinct => "distinct",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Similarity {
+    pub score: f32,
+    pub verdict: Verdict,
+    /// What keeps two statements apart that would count as the same.
+    pub differs: Option<Differs>,
+}
+
+/// A statement made ready to be compared with many.
+pub struct Statement {
+    vector: Option<Vector>,
+    stems: HashSet<String>,
+    triples: HashSet<[char; 3]>,
+    guards: guards::Marks,
+}
+
+impl Statement {
+    pub fn new(text: &str, table: &Table<'_>) -> Statement {
+        let mut stems = HashSet::new();
+        tokens::terms(text, |term| {
+            stems.insert(term.to_owned());
+        });
+        Statement {
+            vector: table.embed(text),
+            stems,
+            triples: triples(text),
+            guards: guards::Marks::of(text),
+        }
+    }
+
+    pub fn compare(&self, other: &Statement, table: &Table<'_>) -> Similarity {
+        let meaning = match (&self.vector, &other.vector) {
+            (Some(a), Some(b)) => table.calibrated(cosine(a, b)),
+            (None, None) => 1.0,
+            _ => 0.0,
+        };
+        let views = meaning + shared(&self.stems, &other.stems) + shared(&self.triples, &other.triples);
+        let differs = self.guards.differ(&other.guards);
+        let score = views / 3.0 * if differs.is_some() { APART } else { 1.0 };
+        let verdict = match score {
+            score if score >= REJECT && differs.is_none() => Verdict::Reject,
+            score if score >= SIMILAR => Verdict::Similar,
+            _ => Verdict::Distinct,
+        };
+        Similarity { score, verdict, differs }
+    }
+}
+
+pub fn similar(a: &str, b: &str, table: &Table<'_>) -> Similarity {
+    Statement::new(a, table).compare(&Statement::new(b, table), table)
+}
+
+/// What two sets have in common of all they have. Two empty ones are the same.
+fn shared<T: Eq + std::hash::Hash>(a: &HashSet<T>, b: &HashSet<T>) -> f32 {
+    let both = a.intersection(b).count();
+    let all = a.len() + b.len() - both;
+    if all == 0 { 1.0 } else { both as f32 / all as f32 }
+}
+
+/// Three neighbouring letters, in words of lower case with single spaces around them.
+fn triples(text: &str) -> HashSet<[char; 3]> {
+    let mut line = vec![' '];
+    for c in tokens::folded(text).chars() {
+        match c.is_alphanumeric() {
+            true => line.push(c),
+            false if line.last() != Some(&' ') => line.push(' '),
+            false => {}
+        }
+    }
+    if line.last() != Some(&' ') {
+        line.push(' ');
+    }
+    line.windows(3).map(|triple| [triple[0], triple[1], triple[2]]).collect()
+}

@@ -1,0 +1,268 @@
+//! Words in common: BM25F, where a word counts by how rare it is, by the fields it is in and by how long
+//! those are. The frequent words of a long question say little and cost most; they are only looked up
+//! for documents that are candidates anyway.
+
+use super::top::Best;
+use super::{Corpus, Shelf, Weights};
+use crate::index::segment::Section;
+use crate::index::segment::assembly::length_of;
+use crate::index::segment::bits::Bits;
+use crate::index::segment::postings::{FIELDS, Iter, Postings, SHAPES, Times};
+
+/// Documents that are thought of beside those there are. In a small store every word is rare, and one that
+/// nobody has used yet would count as much as all others together.
+const OTHERS: u64 = 200;
+/// Documents from which on it says something that a word is in none.
+const ENOUGH: f32 = 100.0;
+
+pub struct Lexical<'a> {
+    terms: Vec<Term<'a>>,
+    /// Terms before this one are read in full.
+    in_full: usize,
+    /// What a field of a length adds to a term's weight.
+    norms: Box<Norms>,
+    k1: f32,
+    best: f32,
+    count: u64,
+}
+
+struct Term<'a> {
+    /// How rare it is, as often as the question says it.
+    worth: f32,
+    /// In each segment.
+    postings: Vec<Option<Postings<'a>>>,
+    /// What it adds where it is in one field, by shape and by length of the field. Only where it is frequent:
+    /// then to look it up takes less than to work it out.
+    alone: Option<Box<Alone>>,
+}
+
+type Alone = [[f32; 256]; SHAPES.len()];
+
+/// Documents that have a term from which on it is frequent.
+const FREQUENT: u64 = 4096;
+/// Documents that are gone through at once: what is known of them stays at hand.
+const BLOCK: usize = 16 * 1024;
+
+/// What is known of documents that follow one another.
+#[derive(Default)]
+struct Block {
+    lengths: Vec<u8>,
+    scores: Vec<f32>,
+}
+
+/// A document with what it has of the question.
+pub type Scored = (u32, f32);
+
+impl<'a> Lexical<'a> {
+    pub fn new(corpus: &Corpus<'a>, words: &[(String, u32)], weights: &Weights) -> Lexical<'a> {
+        let count: u64 = corpus.shelves.iter().map(|shelf| u64::from(shelf.segment.count())).sum();
+        let mut terms: Vec<(u64, &String, Term<'a>)> = Vec::with_capacity(words.len());
+        for (word, said) in words {
+            let postings: Vec<_> = corpus.shelves.iter().map(|shelf| shelf.segment.term(word)).collect();
+            let docs = postings.iter().flatten().map(|list| u64::from(list.count)).sum();
+            let worth = idf(count + OTHERS, docs) * *said as f32;
+            terms.push((docs, word, Term { worth, postings, alone: None }));
+        }
+        // The rarest first, and by themselves where they are equally rare.
+        terms.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)));
+        terms.truncate(weights.terms);
+        let mut read = 0;
+        let in_full = terms.iter().take_while(|(docs, ..)| {
+            let is_first = read == 0;
+            read += docs;
+            is_first || read <= weights.postings
+        });
+        let in_full = in_full.count();
+        let norms = norms(corpus, weights);
+        for (_, _, term) in terms[..in_full].iter_mut().filter(|(docs, ..)| *docs >= FREQUENT) {
+            term.alone = Some(alone(term.worth, &norms, weights.k1));
+        }
+        let terms: Vec<Term<'a>> = terms.into_iter().map(|(_, _, term)| term).collect();
+        let best = terms.iter().map(|term| term.worth).sum();
+        Lexical { in_full, norms, k1: weights.k1, best, count, terms }
+    }
+
+    /// Documents that are known to be candidates and the best of all others, as far as terms are read in full:
+    /// for each segment, in order.
+    pub fn scored(
+        &self,
+        corpus: &Corpus<'_>,
+        filtered: &[Bits],
+        known: Vec<Vec<u32>>,
+        most: usize,
+    ) -> Vec<Vec<Scored>> {
+        let mut best = Best::new(most);
+        let mut scored = Vec::with_capacity(known.len());
+        let mut block = Block::default();
+        for (shelf, mut docs) in known.into_iter().enumerate() {
+            docs.sort_unstable();
+            docs.dedup();
+            let mut docs: Vec<Scored> = docs.into_iter().map(|doc| (doc, 0.0)).collect();
+            self.read(&corpus.shelves[shelf], shelf, &mut block, &mut docs, |first, scores| {
+                best.look(scores, &filtered[shelf], shelf, first);
+            });
+            scored.push(docs);
+        }
+        for (shelf, doc, score) in best.chosen(corpus) {
+            scored[shelf].push((doc, score));
+        }
+        for docs in &mut scored {
+            docs.sort_unstable_by_key(|(doc, _)| *doc);
+            docs.dedup_by_key(|(doc, _)| *doc);
+        }
+        scored
+    }
+
+    /// Scores all documents of a segment, block by block, those that are known among them.
+    fn read(
+        &self,
+        shelf: &Shelf<'_>,
+        number: usize,
+        block: &mut Block,
+        known: &mut [Scored],
+        mut look: impl FnMut(u32, &[f32]),
+    ) {
+        let in_full = self.terms[..self.in_full].iter();
+        let mut lists: Vec<(&Term<'_>, Iter<'_>)> =
+            in_full.filter_map(|term| Some((term, term.postings[number].as_ref()?.iter()))).collect();
+        if lists.is_empty() {
+            return;
+        }
+        let mut known = known.iter_mut().peekable();
+        for (mapped, first) in shelf.segment.section(Section::Lengths).chunks(BLOCK * FIELDS).zip(0..) {
+            let first = first * BLOCK;
+            block.lengths.resize(mapped.len(), 0);
+            let is_read = shelf.read(Section::Lengths, first * FIELDS, &mut block.lengths);
+            let (lengths, _) = if is_read { &block.lengths } else { mapped }.as_chunks::<FIELDS>();
+            block.scores.clear();
+            block.scores.resize(lengths.len(), 0.0);
+            let scores = &mut block.scores;
+            let (first, end) = (first as u32, (first + lengths.len()) as u32);
+            for (term, list) in &mut lists {
+                list.below(end, |doc, times| {
+                    let at = (doc - first) as usize;
+                    scores[at] += self.added(term, times, lengths[at]);
+                });
+            }
+            while let Some((doc, score)) = known.next_if(|(doc, _)| *doc < end) {
+                *score = scores[(*doc - first) as usize];
+            }
+            look(first, scores);
+        }
+    }
+
+    /// Adds what candidates have of the other terms; they are in order.
+    pub fn complete(&self, corpus: &Corpus<'_>, shelf: usize, docs: &mut [Scored]) {
+        let segment = &corpus.shelves[shelf].segment;
+        for term in &self.terms[self.in_full..] {
+            let Some(postings) = &term.postings[shelf] else { continue };
+            let numbers: Vec<u32> = docs.iter().map(|(doc, _)| *doc).collect();
+            postings.among(numbers, |at, tf| {
+                let (doc, score) = &mut docs[at];
+                *score += weight(term.worth, tf, segment.lengths(*doc), &self.norms, self.k1);
+            });
+        }
+    }
+
+    #[inline(always)]
+    fn added(&self, term: &Term<'_>, times: Times, lengths: [u8; FIELDS]) -> f32 {
+        if let (Times::Shape(shape), Some(alone)) = (times, &term.alone)
+            && let Some(field) = ONLY_FIELD[usize::from(shape)]
+        {
+            return alone[usize::from(shape)][usize::from(lengths[field])];
+        }
+        weight(term.worth, times.tf(), lengths, &self.norms, self.k1)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.terms.is_empty()
+    }
+
+    /// Share of the question in words that no document has.
+    pub fn unknown(&self) -> f32 {
+        let is_unknown = |term: &&Term<'_>| term.postings.iter().all(Option::is_none);
+        let unknown: f32 = self.terms.iter().filter(is_unknown).map(|term| term.worth).sum();
+        if self.best > 0.0 { unknown / self.best * (1.0 - self.few()) } else { 0.0 }
+    }
+
+    /// Near 1 where there are few documents, near 0 where there are many.
+    pub fn few(&self) -> f32 {
+        ENOUGH / (self.count as f32 + ENOUGH)
+    }
+
+    /// Of the best score the question could get.
+    pub fn coverage(&self, score: f32) -> f32 {
+        if self.best > 0.0 { score / self.best } else { 0.0 }
+    }
+}
+
+type Norms = [[f32; 256]; FIELDS];
+
+#[inline]
+fn weight(worth: f32, tf: [u8; FIELDS], lengths: [u8; FIELDS], norms: &Norms, k1: f32) -> f32 {
+    let mut sum = 0.0;
+    for field in 0..FIELDS {
+        sum += f32::from(tf[field]) * norms[field][usize::from(lengths[field])];
+    }
+    worth * sum / (k1 + sum)
+}
+
+/// The field a shape is about, if it is about one.
+const ONLY_FIELD: [Option<usize>; SHAPES.len()] = {
+    let mut only = [None; SHAPES.len()];
+    let mut shape = 0;
+    while shape < SHAPES.len() {
+        let (mut field, mut fields) = (0, 0);
+        while field < FIELDS {
+            if SHAPES[shape][field] > 0 {
+                only[shape] = Some(field);
+                fields += 1;
+            }
+            field += 1;
+        }
+        if fields > 1 {
+            only[shape] = None;
+        }
+        shape += 1;
+    }
+    only
+};
+
+fn alone(worth: f32, norms: &Norms, k1: f32) -> Box<Alone> {
+    let mut alone = Box::new([[0.0; 256]; SHAPES.len()]);
+    for (shape, known) in alone.iter_mut().enumerate() {
+        let Some(field) = ONLY_FIELD[shape] else { continue };
+        for (length, known) in (0..=255).zip(known) {
+            // Other fields add nothing, however long they are.
+            let mut lengths = [0; FIELDS];
+            lengths[field] = length;
+            *known = weight(worth, SHAPES[shape], lengths, norms, k1);
+        }
+    }
+    alone
+}
+
+pub fn idf(count: u64, docs: u64) -> f32 {
+    let (count, docs) = (count as f64, docs.min(count) as f64);
+    (1.0 + (count - docs + 0.5) / (docs + 0.5)).ln() as f32
+}
+
+fn norms(corpus: &Corpus<'_>, weights: &Weights) -> Box<Norms> {
+    let mut totals = [(0u64, 0u64); FIELDS];
+    for shelf in &corpus.shelves {
+        for (total, (length, filled)) in totals.iter_mut().zip(shelf.segment.totals()) {
+            total.0 = total.0.saturating_add(length);
+            total.1 += u64::from(filled);
+        }
+    }
+    let mut norms = Box::new([[0f32; 256]; FIELDS]);
+    for (field, norm) in norms.iter_mut().enumerate() {
+        let (length, filled) = totals[field];
+        let average = (length as f64 / filled.max(1) as f64).max(1.0) as f32;
+        for (quantised, norm) in (0..=255).zip(norm.iter_mut()) {
+            let share = length_of(quantised) as f32 / average;
+            *norm = weights.fields[field] / (1.0 - weights.b + weights.b * share);
+        }
+    }
+    norms
+}

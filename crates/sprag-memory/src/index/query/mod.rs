@@ -1,0 +1,330 @@
+//! Looking for documents: what speaks for each, over several segments as if they were one. Statistics
+//! are those of all segments together, so that where a document happens to be stored changes nothing.
+
+use std::cmp::Ordering;
+
+use sprag_base::time::Timestamp;
+
+use crate::index::analysis::table::{DIMS, Table, Vector};
+use crate::index::analysis::tokens;
+use crate::index::analysis::vectors::{self, SIGNS};
+use crate::index::query::fuse::Around;
+use crate::index::segment::bits::Bits;
+use crate::index::segment::{Card, Section, Segment, build};
+use crate::learning::{Category, Scope};
+
+mod files;
+pub mod fuse;
+mod lexical;
+mod names;
+mod nearest;
+pub mod select;
+mod top;
+
+/// What is looked through.
+#[derive(Clone, Debug, Default)]
+pub struct Corpus<'a> {
+    pub shelves: Vec<Shelf<'a>>,
+}
+
+/// A segment, and which of its documents may be found.
+#[derive(Clone, Debug)]
+pub struct Shelf<'a> {
+    pub segment: Segment<'a>,
+    pub open: Bits,
+    /// Another way to the bytes of the segment.
+    pub rows: Option<&'a dyn Rows>,
+    /// Shelves of one owner never hold two texts of one id open: that was seen to before.
+    pub owner: Option<usize>,
+}
+
+/// Reads rows of a segment that is mapped, without looking at them there. What is looked at where it is mapped
+/// brings its neighbourhood into memory and stays: that is dear where single rows are wanted from all over the
+/// place, and large where all rows are wanted once.
+pub trait Rows: std::fmt::Debug {
+    /// Fills `into` with the bytes of a section from `from` on; no: they have to be looked at where they are.
+    fn read(&self, section: Section, from: usize, into: &mut [u8]) -> bool;
+}
+
+impl<'a> Shelf<'a> {
+    /// All documents may be found.
+    pub fn new(segment: Segment<'a>) -> Shelf<'a> {
+        Shelf { open: Bits::all(segment.count()), segment, rows: None, owner: None }
+    }
+
+    fn cosine(&self, question: &Vector, doc: u32) -> f32 {
+        let mut vector = [0; DIMS];
+        match self.read(Section::Vectors, doc as usize * DIMS, &mut vector) {
+            true => vectors::cosine(question, &vector),
+            false => vectors::cosine(question, self.segment.vector(doc)),
+        }
+    }
+
+    fn read(&self, section: Section, from: usize, into: &mut [u8]) -> bool {
+        self.rows.is_some_and(|rows| rows.read(section, from, into))
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Question {
+    pub text: String,
+    /// Paths relative to the repository.
+    pub files: Vec<String>,
+    /// Words that describe the work at hand.
+    pub tags: Vec<String>,
+    pub filter: Filter,
+    /// How many hits are wanted at most.
+    pub limit: usize,
+}
+
+/// What a hit has to be in any case.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    pub scope: Option<Scope>,
+    pub category: Option<Category>,
+    pub tag: Option<String>,
+    pub since: Option<Timestamp>,
+}
+
+/// Numbers that were tuned, not derived.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Weights {
+    /// Summary, tags, when it should come to mind, detail.
+    pub fields: [f32; 4],
+    pub k1: f32,
+    pub b: f32,
+    /// A file of the same directory, where the same file is 1.
+    pub same_directory: f32,
+    /// Terms of a question that are looked up, the rarest first.
+    pub terms: usize,
+    /// Postings that are read in full; those of more frequent terms are only looked up for candidates.
+    pub postings: u64,
+    /// Candidates by words, and as many by meaning.
+    pub candidates: usize,
+    pub fusion: fuse::Weights,
+}
+
+pub const WEIGHTS: Weights = Weights {
+    fields: [2.0, 2.0, 1.5, 1.0],
+    k1: 1.5,
+    b: 0.75,
+    same_directory: 0.3,
+    terms: 64,
+    postings: 400_000,
+    candidates: 300,
+    fusion: fuse::WEIGHTS,
+};
+
+/// Below this nothing is shown to somebody who did not ask for everything.
+pub const FLOOR: f32 = 0.40;
+
+/// What speaks for a document.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Signals {
+    /// Share of the best score the question could get.
+    pub coverage: f32,
+    /// How alike question and document are in meaning.
+    pub cosine: f32,
+    pub files: f32,
+    /// Share of the question's names that the document has; `None` where it has none.
+    pub names: Option<f32>,
+}
+
+impl Signals {
+    /// In a few words.
+    pub fn told(&self) -> String {
+        let mut told = format!("words {:.2}, meaning {:.2}", self.coverage, self.cosine);
+        if self.files > 0.0 {
+            told.push_str(&format!(", files {:.2}", self.files));
+        }
+        if let Some(names) = self.names {
+            told.push_str(&format!(", names {names:.2}"));
+        }
+        told
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hit<'a> {
+    pub shelf: usize,
+    pub doc: u32,
+    pub card: Card<'a>,
+    pub signals: Signals,
+    /// Log-odds of being what was asked for.
+    pub score: f32,
+    pub probability: f32,
+}
+
+/// The best hits first.
+pub fn search<'a>(
+    corpus: &Corpus<'a>,
+    question: &Question,
+    table: &Table<'_>,
+    weights: &Weights,
+) -> Vec<Hit<'a>> {
+    let filtered: Vec<Bits> = corpus.shelves.iter().map(|shelf| filtered(shelf, &question.filter)).collect();
+    let lexical = lexical::Lexical::new(corpus, &terms(question), weights);
+    let names = names::Names::new(corpus, &question.text);
+    let files = files::Files::new(corpus, &question.files, weights);
+    let vector = table.embed(build::cut(&question.text, build::FIELD));
+
+    let mut candidates: Vec<Vec<u32>> = vec![Vec::new(); corpus.shelves.len()];
+    if let Some(vector) = &vector {
+        for (shelf, doc) in nearest::nearest(corpus, vector, &filtered, weights.candidates) {
+            candidates[shelf].push(doc);
+        }
+    }
+    for (shelf, doc) in files.candidates(corpus, &filtered, weights.candidates) {
+        candidates[shelf].push(doc);
+    }
+
+    let mut found = Vec::new();
+    let scored = lexical.scored(corpus, &filtered, candidates, weights.candidates);
+    for (number, mut docs) in scored.into_iter().enumerate() {
+        lexical.complete(corpus, number, &mut docs);
+        let shelf = &corpus.shelves[number];
+        for (doc, score) in docs {
+            let cosine = vector.as_ref().map_or(0.0, |vector| shelf.cosine(vector, doc));
+            let signals = Signals {
+                coverage: lexical.coverage(score),
+                cosine,
+                files: files.signal(number, doc),
+                names: names.signal(number, doc),
+            };
+            found.push(Found { shelf: number, doc, signals, score: 0.0 });
+        }
+    }
+    let around = Around {
+        crowd: crowd(&found),
+        unknown: lexical.unknown(),
+        few: lexical.few(),
+        is_wordless: lexical.is_empty() && vector.is_none(),
+    };
+    found.iter_mut().for_each(|found| found.score = weights.fusion.score(&found.signals, &around));
+    ranked(corpus, found, question.limit)
+}
+
+/// Coverage of the tenth best.
+fn crowd(found: &[Found]) -> f32 {
+    const TENTH: usize = 9;
+    let mut coverage: Vec<f32> = found.iter().map(|found| found.signals.coverage).collect();
+    if coverage.len() <= TENTH {
+        return 0.0;
+    }
+    *coverage.select_nth_unstable_by(TENTH, |a, b| b.total_cmp(a)).1
+}
+
+struct Found {
+    shelf: usize,
+    doc: u32,
+    signals: Signals,
+    score: f32,
+}
+
+/// Each id once, with its latest text, as many as are wanted.
+fn ranked<'a>(corpus: &Corpus<'a>, mut found: Vec<Found>, limit: usize) -> Vec<Hit<'a>> {
+    let card = |found: &Found| corpus.shelves[found.shelf].segment.card(found.doc);
+    found.sort_unstable_by(|a, b| {
+        b.score.total_cmp(&a.score).then_with(|| match (card(a), card(b)) {
+            (Some(a), Some(b)) => b.at.cmp(&a.at).then_with(|| a.id.as_str().cmp(b.id.as_str())),
+            _ => Ordering::Equal,
+        })
+    });
+    let mut hits: Vec<Hit<'a>> = Vec::new();
+    for found in found {
+        if hits.len() >= limit {
+            break;
+        }
+        let Some(card) = card(&found) else { continue };
+        if !is_replaced(corpus, found.shelf, &card) {
+            let Found { shelf, doc, signals, score } = found;
+            hits.push(Hit { shelf, doc, card, signals, score, probability: fuse::probability(score) });
+        }
+    }
+    hits
+}
+
+/// Whether another segment has a later text of the same id.
+fn is_replaced(corpus: &Corpus<'_>, shelf: usize, card: &Card<'_>) -> bool {
+    let owner = corpus.shelves[shelf].owner;
+    let is_other = |other: &Shelf<'_>| owner.is_none() || other.owner != owner;
+    let others =
+        corpus.shelves.iter().enumerate().filter(|(number, other)| *number != shelf && is_other(other));
+    others.into_iter().any(|(number, other)| {
+        let doc = other.segment.by_id(card.id.as_str()).filter(|&doc| other.open.has(doc));
+        let rank = doc.and_then(|doc| other.segment.card(doc)).map(|card| card.origin.rank());
+        rank.is_some_and(|rank| (rank, number) > (card.origin.rank(), shelf))
+    })
+}
+
+fn terms(question: &Question) -> Vec<(String, u32)> {
+    let mut terms = tokens::query_terms(build::cut(&question.text, build::FIELD));
+    for term in question.tags.iter().flat_map(|tag| tokens::query_terms(tag)) {
+        if !terms.iter().any(|(known, _)| *known == term.0) {
+            terms.push(term);
+        }
+    }
+    terms
+}
+
+/// What may be found and is wanted.
+fn filtered(shelf: &Shelf<'_>, filter: &Filter) -> Bits {
+    let mut bits = shelf.open.clone();
+    let segment = &shelf.segment;
+    if filter.scope.is_some() || filter.category.is_some() {
+        bits.keep(|doc| {
+            segment.label(doc).is_some_and(|label| {
+                filter.scope.is_none_or(|scope| scope == label.scope)
+                    && filter.category.is_none_or(|category| category == label.category)
+            })
+        });
+    }
+    if let Some(since) = filter.since {
+        let since = (since.millis() / 1000).clamp(0, i64::from(u32::MAX)) as u32;
+        bits.keep(|doc| segment.seconds(doc) >= since);
+    }
+    if let Some(tag) = &filter.tag {
+        let mut key = Vec::new();
+        build::tag_key(tag, &mut key);
+        let mut tagged = Bits::none(segment.count());
+        for posting in segment.key(&key).iter().flat_map(|postings| postings.iter()) {
+            tagged.set(posting.doc, true);
+        }
+        bits.keep(|doc| tagged.has(doc));
+    }
+    bits
+}
+
+/// A place with what is said there, by its signs.
+type Saying = ([u8; SIGNS], (usize, u32));
+
+/// So many of them, chosen by what they say if there are more: where they are stored must not matter. Ids
+/// decide only between equal ones, since to read an id is to bring a card into memory.
+fn chosen(corpus: &Corpus<'_>, mut places: Vec<Saying>, most: usize) -> Vec<(usize, u32)> {
+    if places.len() > most {
+        let id = |(shelf, doc): (usize, u32)| {
+            let id = corpus.shelves[shelf].segment.id(doc);
+            id.map(|id| id.as_str().to_owned())
+        };
+        places.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| id(a.1).cmp(&id(b.1))));
+        places.truncate(most);
+    }
+    places.into_iter().map(|(_, place)| place).collect()
+}
+
+/// The same for places of which nothing is known yet.
+fn chosen_places(corpus: &Corpus<'_>, places: Vec<(usize, u32)>, most: usize) -> Vec<(usize, u32)> {
+    if places.len() <= most {
+        return places;
+    }
+    let saying = |(shelf, doc): (usize, u32)| {
+        let mut signs = [0; SIGNS];
+        let shelf_of = &corpus.shelves[shelf];
+        if !shelf_of.read(Section::Signs, doc as usize * SIGNS, &mut signs) {
+            let row = shelf_of.segment.row(Section::Signs, SIGNS, doc);
+            signs = row.and_then(|row| row.try_into().ok()).unwrap_or(signs);
+        }
+        (signs, (shelf, doc))
+    };
+    chosen(corpus, places.into_iter().map(saying).collect(), most)
+}

@@ -1,0 +1,57 @@
+//! Names in common: whoever asks for `retry_budget` means just that, whatever its words mean.
+
+use super::Corpus;
+use super::lexical::idf;
+use crate::index::analysis::tokens;
+use crate::index::segment::build;
+
+pub struct Names {
+    names: Vec<Name>,
+    worth: f32,
+}
+
+struct Name {
+    worth: f32,
+    /// Documents in order, for each segment.
+    docs: Vec<Vec<u32>>,
+}
+
+/// Names of one question that are looked up.
+const MOST: usize = 32;
+
+impl Names {
+    pub fn new(corpus: &Corpus<'_>, text: &str) -> Names {
+        let mut asked: Vec<String> = Vec::new();
+        tokens::names(build::cut(text, build::FIELD), |name| {
+            if asked.len() < MOST && !asked.iter().any(|known| known == name) {
+                asked.push(name.to_owned());
+            }
+        });
+        let count: u64 = corpus.shelves.iter().map(|shelf| u64::from(shelf.segment.count())).sum();
+        let mut key = Vec::new();
+        let mut names = Vec::with_capacity(asked.len());
+        for name in &asked {
+            build::name_key(name, &mut key);
+            let docs: Vec<Vec<u32>> = corpus
+                .shelves
+                .iter()
+                .map(|shelf| {
+                    let postings = shelf.segment.key(&key);
+                    postings.iter().flat_map(|postings| postings.iter()).map(|posting| posting.doc).collect()
+                })
+                .collect();
+            let known: usize = docs.iter().map(Vec::len).sum();
+            names.push(Name { worth: idf(count, known as u64), docs });
+        }
+        Names { worth: names.iter().map(|name| name.worth).sum(), names }
+    }
+
+    /// By weight; `None` where nothing was asked for by name.
+    pub fn signal(&self, shelf: usize, doc: u32) -> Option<f32> {
+        if self.names.is_empty() {
+            return None;
+        }
+        let has = |name: &&Name| name.docs[shelf].binary_search(&doc).is_ok();
+        Some(self.names.iter().filter(has).map(|name| name.worth).sum::<f32>() / self.worth)
+    }
+}

@@ -1,0 +1,138 @@
+//! The documents that point most nearly the same way as a question, by signs alone. All of them are looked at,
+//! a run at a time, and only those that are still among the nearest are remembered: what is far away leaves no
+//! trace in memory.
+
+use std::cmp::Ordering;
+
+use super::{Corpus, chosen};
+use crate::index::analysis::simd::Breadth;
+use crate::index::analysis::table::Vector;
+use crate::index::analysis::vectors::{self, SIGNS};
+use crate::index::segment::Section;
+use crate::index::segment::bits::Bits;
+
+/// Nobody comes that far.
+const FAR: u8 = 255;
+/// Bytes of signs from which on it pays to ask the processor what it can do.
+const MANY: usize = 512 * 1024;
+/// Documents whose distances are known at once.
+const RUN: usize = 2048;
+/// To see that none of so many is near takes a moment.
+const GROUP: usize = 64;
+
+pub fn nearest(corpus: &Corpus<'_>, vector: &Vector, filtered: &[Bits], most: usize) -> Vec<(usize, u32)> {
+    let question = vectors::signs(vector);
+    let signs = |shelf: usize| corpus.shelves[shelf].segment.section(Section::Signs);
+    let bytes: usize = (0..corpus.shelves.len()).map(|shelf| signs(shelf).len()).sum();
+    let breadth = if bytes >= MANY { Breadth::known() } else { Breadth::default() };
+    let mut near = Near { most, last: FAR - 1, within: 0, counts: [0; 256], found: Vec::new() };
+    let (mut distances, mut read) = ([0; RUN], Vec::new());
+    for (shelf, bits) in filtered.iter().enumerate() {
+        for (run, first) in signs(shelf).chunks(RUN * SIGNS).zip((0..).step_by(RUN)) {
+            read.resize(run.len(), 0);
+            let is_read = corpus.shelves[shelf].read(Section::Signs, first * SIGNS, &mut read);
+            let run = if is_read { &read } else { run };
+            let distances = &mut distances[..run.len() / SIGNS];
+            breadth.distances(&question, run, distances);
+            near.look(distances, run, bits, (shelf, first as u32));
+        }
+    }
+    near.chosen(corpus)
+}
+
+/// The nearest so far, with all that are equally far as the last of them.
+struct Near {
+    most: usize,
+    /// The least distance within which there are enough.
+    last: u8,
+    /// How many are, and how many of each distance.
+    within: usize,
+    counts: [usize; 256],
+    /// Also some that were near enough once.
+    found: Vec<Found>,
+}
+
+struct Found {
+    distance: u8,
+    place: (usize, u32),
+    signs: [u8; SIGNS],
+}
+
+impl Near {
+    /// Documents that follow one another, from the first of them on.
+    fn look(&mut self, distances: &[u8], rows: &[u8], bits: &Bits, (shelf, first): (usize, u32)) {
+        let (rows, _) = rows.as_chunks::<SIGNS>();
+        for (group, (distances, rows)) in
+            (first..).step_by(GROUP).zip(distances.chunks(GROUP).zip(rows.chunks(GROUP)))
+        {
+            if distances.iter().fold(FAR, |least, distance| least.min(*distance)) > self.last {
+                continue;
+            }
+            for (doc, (&distance, &signs)) in (group..).zip(distances.iter().zip(rows)) {
+                if distance <= self.last && bits.has(doc) {
+                    self.take(Found { distance, place: (shelf, doc), signs });
+                }
+            }
+        }
+    }
+
+    fn take(&mut self, found: Found) {
+        self.counts[usize::from(found.distance)] += 1;
+        self.found.push(found);
+        self.within += 1;
+        while self.last > 0 && self.within - self.counts[usize::from(self.last)] >= self.most {
+            self.within -= self.counts[usize::from(self.last)];
+            self.last -= 1;
+        }
+    }
+
+    fn chosen(self, corpus: &Corpus<'_>) -> Vec<(usize, u32)> {
+        let (mut near, mut equal) = (Vec::new(), Vec::new());
+        for found in self.found {
+            match found.distance.cmp(&self.last) {
+                Ordering::Less => near.push(found.place),
+                Ordering::Equal => equal.push((found.signs, found.place)),
+                Ordering::Greater => {}
+            }
+        }
+        let room = self.most.saturating_sub(near.len());
+        near.extend(chosen(corpus, equal, room));
+        near
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn they_are_the_nearest_of_all_and_among_equals_the_first_by_what_they_say(
+            distances in proptest::collection::vec(any::<u8>(), 1..900), most in 0usize..60, size in 1usize..300, step in 1u32..5
+        ) {
+            let mut bits = Bits::all(distances.len() as u32);
+            bits.keep(|doc| step == 1 || doc % step != 0);
+            // No two say the same, and what they say has nothing to do with where they are.
+            let signs = |doc: u32| {
+                let mut signs = [0; SIGNS];
+                signs[..4].copy_from_slice(&doc.wrapping_mul(2_654_435_761).to_le_bytes());
+                signs
+            };
+            let rows: Vec<u8> = (0..distances.len() as u32).flat_map(signs).collect();
+            let mut near = Near { most, last: FAR - 1, within: 0, counts: [0; 256], found: Vec::new() };
+            for (at, (run, rows)) in distances.chunks(size).zip(rows.chunks(size * SIGNS)).enumerate() {
+                near.look(run, rows, &bits, (3, (at * size) as u32));
+            }
+            let mut found = near.chosen(&Corpus::default());
+            found.sort_unstable();
+            let mut wanted: Vec<_> = distances.iter().zip(0..).map(|(distance, doc)| (*distance, signs(doc), doc)).collect();
+            wanted.retain(|(distance, _, doc)| *distance < FAR && bits.has(*doc));
+            wanted.sort_unstable();
+            let mut wanted: Vec<(usize, u32)> = wanted.iter().take(most).map(|(_, _, doc)| (3, *doc)).collect();
+            wanted.sort_unstable();
+            prop_assert_eq!(found, wanted);
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! The best of very many scores, where the same score may be given often. What cannot be among them any more
+//! is not kept: most documents that have a word of a question have no more than that.
+
+use super::{Corpus, chosen_places};
+use crate::index::segment::bits::Bits;
+
+pub struct Best {
+    most: usize,
+    /// Nothing below this is among the best.
+    floor: f32,
+    found: Vec<(f32, usize, u32)>,
+    /// How many are kept before it is looked who stays.
+    room: usize,
+}
+
+/// Places kept for each that is wanted: to look who stays must not be all that is done.
+const SPARE: usize = 8;
+/// Most documents have nothing of the question; to see that for so many at once is quick.
+const GROUP: usize = 32;
+
+impl Best {
+    pub fn new(most: usize) -> Best {
+        Best { most, floor: 0.0, found: Vec::new(), room: most.saturating_mul(SPARE) }
+    }
+
+    /// Takes what is good enough of documents that follow one another.
+    pub fn look(&mut self, scores: &[f32], bits: &Bits, shelf: usize, first: u32) {
+        if self.most == 0 {
+            return;
+        }
+        for (group, scores) in (first..).step_by(GROUP).zip(scores.chunks(GROUP)) {
+            let highest = scores.iter().fold(0.0, |high, &score| if score > high { score } else { high });
+            if highest <= 0.0 || highest < self.floor {
+                continue;
+            }
+            for (doc, &score) in (group..).zip(scores) {
+                if score > 0.0 && score >= self.floor && bits.has(doc) {
+                    self.found.push((score, shelf, doc));
+                }
+            }
+            if self.found.len() > self.room {
+                self.sift();
+            }
+        }
+    }
+
+    fn sift(&mut self) {
+        if self.found.len() > self.most {
+            let (_, last, _) = self.found.select_nth_unstable_by(self.most - 1, |a, b| b.0.total_cmp(&a.0));
+            self.floor = last.0;
+            self.found.retain(|found| found.0 >= self.floor);
+        }
+        // Equal ones all stay; were there many, each new one would be a reason to look again.
+        self.room = self.room.max(self.found.len().saturating_mul(2));
+    }
+
+    /// With their scores. Of the last ones, where they are equal, those that are chosen by what they say.
+    pub fn chosen(mut self, corpus: &Corpus<'_>) -> Vec<(usize, u32, f32)> {
+        self.sift();
+        let floor = self.floor;
+        let is_kept = |found: &&(f32, usize, u32)| self.found.len() <= self.most || found.0 > floor;
+        let mut best: Vec<(usize, u32, f32)> =
+            self.found.iter().filter(is_kept).map(|&(score, shelf, doc)| (shelf, doc, score)).collect();
+        if best.len() < self.found.len() {
+            let equal = self.found.iter().filter(|found| found.0 == floor);
+            let equal: Vec<(usize, u32)> = equal.map(|&(_, shelf, doc)| (shelf, doc)).collect();
+            let equal = chosen_places(corpus, equal, self.most - best.len());
+            best.extend(equal.into_iter().map(|(shelf, doc)| (shelf, doc, floor)));
+        }
+        best
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn they_are_the_best_of_all_however_many_there_are(
+            scores in Just((0u16..900).collect::<Vec<_>>()).prop_shuffle(), most in 0usize..40, size in 1usize..300, step in 1u32..5
+        ) {
+            // Every so many documents may not be found, and some have nothing at all.
+            let scores: Vec<f32> = scores.iter().map(|score| f32::from(score.saturating_sub(50))).collect();
+            let mut bits = Bits::all(scores.len() as u32);
+            bits.keep(|doc| step == 1 || doc % step != 0);
+            let mut best = Best::new(most);
+            for (at, block) in scores.chunks(size).enumerate() {
+                best.look(block, &bits, 7, (at * size) as u32);
+            }
+            let mut found = best.chosen(&Corpus::default());
+            found.sort_unstable_by(|a, b| b.2.total_cmp(&a.2));
+            let mut wanted: Vec<(usize, u32, f32)> = scores.iter().zip(0..).map(|(score, doc)| (7, doc, *score)).collect();
+            wanted.retain(|(_, doc, score)| *score > 0.0 && bits.has(*doc));
+            wanted.sort_unstable_by(|a, b| b.2.total_cmp(&a.2));
+            wanted.truncate(most);
+            prop_assert_eq!(found, wanted);
+        }
+    }
+}

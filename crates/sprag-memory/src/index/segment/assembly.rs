@@ -1,0 +1,181 @@
+//! Puts a segment together. Building and merging both end here, which is why a merge gives the bytes
+//! that a build of the same documents gives.
+
+use crate::index::segment::bytes::checksum;
+use crate::index::segment::postings::{self, FIELDS, Posting};
+use crate::index::segment::{FORMAT, HEAD, MAGIC, META, SECTIONS, Section, Segment, dictionary};
+
+#[derive(Default)]
+pub struct Assembly {
+    terms: Lists,
+    keys: Lists,
+    count: u32,
+    totals: [(u64, u32); FIELDS],
+    lengths: Vec<u8>,
+    metas: Vec<u8>,
+    card_starts: Vec<u8>,
+    cards: Vec<u8>,
+    signs: Vec<u8>,
+    vectors: Vec<u8>,
+    ids: Vec<([u8; START], u32)>,
+}
+
+#[derive(Default)]
+struct Lists {
+    words: dictionary::Writer,
+    postings: Vec<u8>,
+}
+
+/// What a document takes of the parts that have rows.
+pub struct Row<'a> {
+    pub lengths: [u8; FIELDS],
+    pub meta: [u8; META],
+    pub card: &'a [u8],
+    pub id: &'a str,
+    pub signs: &'a [u8],
+    pub vector: &'a [u8],
+}
+
+impl Lists {
+    fn add(&mut self, word: &[u8], list: &[Posting]) {
+        let before = self.postings.len();
+        postings::write(&mut self.postings, list);
+        let docs = u32::try_from(list.len()).unwrap_or(u32::MAX);
+        self.words.add(word, docs, (self.postings.len() - before) as u64);
+    }
+}
+
+impl Assembly {
+    /// Terms come in order.
+    pub fn term(&mut self, term: &[u8], list: &[Posting]) {
+        self.terms.add(term, list);
+    }
+
+    /// Keys come in order.
+    pub fn key(&mut self, key: &[u8], list: &[Posting]) {
+        self.keys.add(key, list);
+    }
+
+    /// Documents come in order of where they are written.
+    pub fn document(&mut self, row: &Row<'_>) {
+        for (total, length) in self.totals.iter_mut().zip(row.lengths) {
+            total.0 += u64::from(length_of(length));
+            total.1 += u32::from(length > 0);
+        }
+        self.lengths.extend(row.lengths);
+        self.metas.extend(row.meta);
+        self.card_starts.extend(u32::try_from(self.cards.len()).unwrap_or(u32::MAX).to_le_bytes());
+        self.cards.extend_from_slice(row.card);
+        self.signs.extend_from_slice(row.signs);
+        self.vectors.extend_from_slice(row.vector);
+        self.ids.push((first_bytes(row.id), self.count));
+        self.count += 1;
+    }
+
+    pub fn finish(self, table: [u8; 16]) -> Vec<u8> {
+        let (term_starts, terms) = self.terms.words.finish();
+        let (key_starts, keys) = self.keys.words.finish();
+        let parts: [&[u8]; SECTIONS] = [
+            &term_starts,
+            &terms,
+            &self.terms.postings,
+            &key_starts,
+            &keys,
+            &self.keys.postings,
+            &self.lengths,
+            &self.metas,
+            &self.card_starts,
+            &self.cards,
+            // Filled in below, where the cards can be read.
+            &vec![0; self.ids.len() * 4],
+            &self.signs,
+            &self.vectors,
+        ];
+        let size = parts.iter().fold(HEAD, |size, part| (size + part.len()).next_multiple_of(ALIGN));
+        let mut bytes = Vec::with_capacity(size + ALIGN);
+        bytes.resize(HEAD, 0);
+        bytes[..8].copy_from_slice(MAGIC);
+        bytes[8..12].copy_from_slice(&FORMAT.to_le_bytes());
+        bytes[12..16].copy_from_slice(&self.count.to_le_bytes());
+        bytes[16..32].copy_from_slice(&table);
+        for (field, (total, filled)) in self.totals.iter().enumerate() {
+            bytes[32 + 8 * field..][..8].copy_from_slice(&total.to_le_bytes());
+            bytes[32 + 8 * FIELDS + 4 * field..][..4].copy_from_slice(&filled.to_le_bytes());
+        }
+        for (part, content) in parts.iter().enumerate() {
+            bytes.resize(bytes.len().next_multiple_of(ALIGN), 0);
+            let at = 32 + 12 * FIELDS + 16 * part;
+            let from = bytes.len() as u64;
+            bytes[at..at + 8].copy_from_slice(&from.to_le_bytes());
+            bytes[at + 8..at + 16].copy_from_slice(&(content.len() as u64).to_le_bytes());
+            bytes.extend_from_slice(content);
+        }
+        seal(&mut bytes);
+        let ids = sorted(self.ids, &Segment::open(&bytes).expect("what was just put together is a segment"));
+        let at = 32 + 12 * FIELDS + 16 * Section::Ids as usize;
+        let from = u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes")) as usize;
+        bytes[from..from + ids.len()].copy_from_slice(&ids);
+        seal(&mut bytes);
+        bytes
+    }
+}
+
+const ALIGN: usize = 64;
+
+fn seal(bytes: &mut [u8]) {
+    let body = checksum(&bytes[HEAD..]);
+    bytes[HEAD - 16..HEAD - 8].copy_from_slice(&body.to_le_bytes());
+    let head = checksum(&bytes[..HEAD - 8]);
+    bytes[HEAD - 8..HEAD].copy_from_slice(&head.to_le_bytes());
+}
+
+/// Numbers of documents in the order of their ids. Few have more than their first bytes.
+fn sorted(mut ids: Vec<([u8; START], u32)>, segment: &Segment<'_>) -> Vec<u8> {
+    let text = |doc: u32| segment.id(doc).map(|id| id.as_str().to_owned()).unwrap_or_default();
+    ids.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| text(a.1).cmp(&text(b.1))));
+    ids.iter().flat_map(|(_, doc)| doc.to_le_bytes()).collect()
+}
+
+/// As long as a UUID is written.
+const START: usize = 36;
+
+fn first_bytes(id: &str) -> [u8; START] {
+    let mut bytes = [0; START];
+    bytes.iter_mut().zip(id.bytes()).for_each(|(byte, known)| *byte = known);
+    bytes
+}
+
+/// Lengths as one byte: exact while they are small, by steps of a twenty-fourth after that.
+const LENGTHS: [u32; 256] = {
+    let mut lengths = [0u32; 256];
+    let mut at = 1;
+    while at < 256 {
+        let step = lengths[at - 1] / 24;
+        lengths[at] = lengths[at - 1] + if step > 1 { step } else { 1 };
+        at += 1;
+    }
+    lengths
+};
+
+pub fn length_of(quantised: u8) -> u32 {
+    LENGTHS[usize::from(quantised)]
+}
+
+/// The largest step that is not above the length, except that something is never nothing.
+pub fn quantised(length: u32) -> u8 {
+    u8::try_from(LENGTHS.partition_point(|&known| known <= length).saturating_sub(1)).unwrap_or(u8::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_length_is_kept_within_a_twentieth() {
+        for length in (0..50).chain([100, 1000, 10_000, 100_000]) {
+            let kept = length_of(quantised(length));
+            assert!(kept <= length && length - kept <= length / 20, "{length} {kept}");
+        }
+        assert_eq!(quantised(u32::MAX), 255);
+    }
+}

@@ -1,0 +1,123 @@
+//! All learnings with what became of them: a fold of the log, for commands. Hooks ask the index, which
+//! does not have to read everything.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use sprag_base::record::{Projection, Record};
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+
+use crate::learning::{Learning, Status};
+use crate::records::{self, Rejection, Superseded};
+use crate::usage::{self, Uses};
+
+/// Rejections remembered, newest last.
+const REJECTIONS: usize = 500;
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Learnings {
+    entries: BTreeMap<String, Entry>,
+    #[serde(default)]
+    rejections: Vec<(Timestamp, Rejection)>,
+    /// Said of learnings that were not there yet: files of other clones come in any order.
+    #[serde(default)]
+    early: BTreeMap<String, Uses>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    pub learning: Learning,
+    pub uses: Uses,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub superseded_by: Option<Text<64>>,
+}
+
+impl Entry {
+    pub fn status(&self) -> Status {
+        self.uses.status
+    }
+}
+
+impl Learnings {
+    /// Oldest first.
+    pub fn all(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.values()
+    }
+
+    /// Those that may be shown.
+    pub fn in_use(&self) -> impl Iterator<Item = &Entry> {
+        self.all().filter(|entry| matches!(entry.status(), Status::Active | Status::Stale))
+    }
+
+    pub fn get(&self, id: &str) -> Option<&Entry> {
+        self.entries.get(id)
+    }
+
+    /// Those whose id begins so.
+    pub fn by_prefix<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = &'a Entry> {
+        self.entries
+            .range(prefix.to_owned()..)
+            .map(|(_, entry)| entry)
+            .take_while(move |entry| entry.learning.id.as_str().starts_with(prefix))
+    }
+
+    pub fn rejections(&self) -> &[(Timestamp, Rejection)] {
+        &self.rejections
+    }
+
+    fn keep(&mut self, learning: Learning) {
+        let id = learning.id.to_string();
+        let uses = self.early.remove(&id).unwrap_or_default();
+        self.entries.entry(id).or_insert(Entry { learning, uses, superseded_by: None });
+    }
+
+    fn correct(&mut self, learning: Learning) {
+        match self.entries.get_mut(learning.id.as_str()) {
+            Some(entry) => entry.learning = learning,
+            None => self.keep(learning),
+        }
+    }
+}
+
+impl Projection for Learnings {
+    const NAME: &'static str = "learnings";
+    const VERSION: u32 = 1;
+    const KINDS: &'static [&'static str] = &["learning."];
+
+    fn apply(&mut self, record: &Record) {
+        match record.kind.as_str() {
+            records::ACCEPTED => {
+                if let Ok(learning) = serde_json::from_value(record.body.clone()) {
+                    self.keep(learning);
+                }
+            }
+            records::CORRECTED => {
+                if let Ok(learning) = serde_json::from_value(record.body.clone()) {
+                    self.correct(learning);
+                }
+            }
+            records::REJECTED => {
+                if let Ok(rejection) = serde_json::from_value(record.body.clone()) {
+                    self.rejections.push((record.at, rejection));
+                    let extra = self.rejections.len().saturating_sub(REJECTIONS);
+                    self.rejections.drain(..extra);
+                }
+            }
+            _ => {}
+        }
+        for (id, change) in usage::changes(record) {
+            match self.entries.get_mut(&id) {
+                Some(entry) => entry.uses.apply(change, record.at),
+                None => self.early.entry(id).or_default().apply(change, record.at),
+            }
+        }
+        if record.kind == records::SUPERSEDED
+            && let Ok(superseded) = serde_json::from_value::<Superseded>(record.body.clone())
+            && let Some(entry) = self.entries.get_mut(superseded.id.as_str())
+        {
+            entry.superseded_by = Some(superseded.by);
+        }
+    }
+}

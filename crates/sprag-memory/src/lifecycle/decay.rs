@@ -1,0 +1,197 @@
+//! Learnings that are of no use any more leave by themselves: not referred to for long and passed over
+//! when they were shown. Being shown keeps nothing alive, being of use does.
+
+use serde::{Deserialize, Serialize};
+
+use sprag_base::settings::{Key, Section, Tighten};
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+
+use crate::learning::{Category, Criterion, Status};
+use crate::learnings::Entry;
+use crate::usage::{Uses, minutes};
+
+/// Sessions that passed it over before age alone counts.
+const DISMISSALS: u16 = 3;
+/// Shown so often and never of use: it need not wait so long.
+const SHOWN: u16 = 5;
+const FAST_DAYS: u32 = 30;
+/// Days before the end in which it is said.
+pub const SOON_DAYS: u32 = 7;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Policy {
+    pub passive_duration_days: u32,
+    pub immunity_hit_rate: Immunity,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Immunity {
+    pub pattern: f32,
+    pub pitfall: f32,
+    pub convention: f32,
+    pub dependency: f32,
+    pub process: f32,
+    pub domain: f32,
+    pub debugging: f32,
+}
+
+impl Default for Policy {
+    fn default() -> Policy {
+        Policy { passive_duration_days: 90, immunity_hit_rate: Immunity::default() }
+    }
+}
+
+impl Default for Immunity {
+    fn default() -> Immunity {
+        Immunity {
+            pattern: 0.4,
+            pitfall: 0.4,
+            convention: 0.3,
+            dependency: 0.2,
+            process: 0.2,
+            domain: 0.3,
+            debugging: 0.2,
+        }
+    }
+}
+
+impl Immunity {
+    pub fn of(&self, category: Category) -> f32 {
+        match category {
+            Category::Pattern => self.pattern,
+            Category::Pitfall => self.pitfall,
+            Category::Convention => self.convention,
+            Category::Dependency => self.dependency,
+            Category::Process => self.process,
+            Category::Domain => self.domain,
+            Category::Debugging => self.debugging,
+        }
+    }
+}
+
+pub const SECTION: Section = Section {
+    name: "decay",
+    defaults: "\
+# Learnings that nobody uses are archived; `sprag learnings restore` brings one back.
+[decay]
+# Days without use or verification after which one that was passed over leaves.
+passive_duration_days = 90
+",
+    keys: &[Key { name: "passive_duration_days", tighten: Tighten::Never }],
+};
+
+pub const MORE: &[Section] = &[Section {
+    name: "decay.immunity_hit_rate",
+    defaults: "\
+# How often a learning has to be of use to stay whatever its age, by category.
+[decay.immunity_hit_rate]
+pattern = 0.4
+pitfall = 0.4
+convention = 0.3
+dependency = 0.2
+process = 0.2
+domain = 0.3
+debugging = 0.2
+",
+    keys: &[
+        Key { name: "pattern", tighten: Tighten::Never },
+        Key { name: "pitfall", tighten: Tighten::Never },
+        Key { name: "convention", tighten: Tighten::Never },
+        Key { name: "dependency", tighten: Tighten::Never },
+        Key { name: "process", tighten: Tighten::Never },
+        Key { name: "domain", tighten: Tighten::Never },
+        Key { name: "debugging", tighten: Tighten::Never },
+    ],
+}];
+
+/// What age and use come to, oldest first.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Decay {
+    pub archive: Vec<Due>,
+    /// Within [`SOON_DAYS`].
+    pub soon: Vec<Due>,
+    /// Due, but a user asked for them: only a user lets them go.
+    pub flagged: Vec<Due>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Due {
+    pub id: Text<64>,
+    pub summary: Text<200>,
+    pub why: Text<200>,
+    /// Days that are left; none once it is due.
+    pub days_left: u32,
+}
+
+pub fn decay<'a>(entries: impl IntoIterator<Item = &'a Entry>, policy: &Policy, now: Timestamp) -> Decay {
+    let mut decay = Decay::default();
+    for entry in entries {
+        let Some(due) = due(entry, policy, now) else { continue };
+        let is_requested = entry.learning.candidate.criteria_met.contains(&Criterion::ExplicitRequest);
+        match due.days_left {
+            0 if is_requested => decay.flagged.push(due),
+            0 => decay.archive.push(due),
+            _ if !is_requested => decay.soon.push(due),
+            _ => {}
+        }
+    }
+    decay
+}
+
+/// `None`: it stays, as far as can be seen.
+fn due(entry: &Entry, policy: &Policy, now: Timestamp) -> Option<Due> {
+    let uses = &entry.uses;
+    let candidate = &entry.learning.candidate;
+    if !matches!(uses.status, Status::Active | Status::Stale) || is_immune(uses, candidate.category, policy) {
+        return None;
+    }
+    let idle = idle_days(entry, now);
+    let slow = (uses.dismissed >= DISMISSALS).then_some(policy.passive_duration_days);
+    let fast = (uses.surfaced >= SHOWN && is_unused(uses)).then_some(FAST_DAYS);
+    let after = slow.into_iter().chain(fast).min()?;
+    let days_left = after.saturating_sub(idle);
+    if days_left > SOON_DAYS {
+        return None;
+    }
+    let told = match is_unused(uses) {
+        true => "never of use".to_owned(),
+        false => format!("of use {} times", u32::from(uses.referred) + u32::from(uses.implied)),
+    };
+    let why = format!(
+        "{idle} days without use; shown {} times, passed over {} times, {told}",
+        uses.surfaced, uses.dismissed
+    );
+    Some(Due {
+        id: entry.learning.id.clone(),
+        summary: candidate.summary.clone(),
+        why: Text::new(why),
+        days_left,
+    })
+}
+
+fn is_immune(uses: &Uses, category: Category, policy: &Policy) -> bool {
+    !is_unused(uses) && hit_rate(uses) >= policy.immunity_hit_rate.of(category)
+}
+
+pub fn is_unused(uses: &Uses) -> bool {
+    uses.referred == 0 && uses.implied == 0 && uses.rated_up == 0
+}
+
+/// How likely it is of use when it is shown: the mean of a Beta(1, 3) after what was seen. What only looks
+/// like use counts half.
+pub fn hit_rate(uses: &Uses) -> f32 {
+    let [referred, implied, up, down, dismissed] =
+        [uses.referred, uses.implied, uses.rated_up, uses.rated_down, uses.dismissed].map(f32::from);
+    (1.0 + referred + up + 0.5 * implied) / (4.0 + referred + up + implied + down + dismissed)
+}
+
+/// Days since it was kept, used or verified, whichever was last. Being shown does not count.
+pub fn idle_days(entry: &Entry, now: Timestamp) -> u32 {
+    let last = minutes(entry.learning.at).max(entry.uses.last_used).max(entry.uses.last_verified);
+    minutes(now).saturating_sub(last) / (24 * 60)
+}
+
+#[cfg(test)]
+#[path = "decay_tests.rs"]
+mod tests;

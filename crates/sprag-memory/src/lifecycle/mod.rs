@@ -1,0 +1,8 @@
+//! What becomes of learnings with time: decay, promotion, consolidation, tiers.
+
+pub mod consolidate;
+pub mod decay;
+mod importance;
+pub mod negative;
+pub mod promote;
+pub mod tiers;

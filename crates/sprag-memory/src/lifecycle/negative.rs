@@ -1,0 +1,98 @@
+//! What was tried and did not work. It holds for a time and for the conditions it was tried under; then it is
+//! worth another try, and a success ends it.
+
+use sprag_base::time::Timestamp;
+
+use crate::learning::{Kind, Status};
+use crate::learnings::Entry;
+use crate::lifecycle::decay::idle_days;
+
+/// Days after which a failure is old news.
+pub const VALID_DAYS: u32 = 60;
+
+/// How a negative learning stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    Holds,
+    /// It failed then; it may be worth another try.
+    Recheck,
+    /// It has worked since.
+    Refuted,
+}
+
+/// `None`: it is no negative learning, or none that is in use.
+pub fn standing(entry: &Entry, now: Timestamp) -> Option<Standing> {
+    let uses = &entry.uses;
+    let is_in_use = matches!(uses.status, Status::Active | Status::Stale);
+    if entry.learning.candidate.kind != Kind::Negative || !is_in_use {
+        return None;
+    }
+    Some(match () {
+        () if uses.succeeded > uses.failed => Standing::Refuted,
+        () if uses.status == Status::Stale || idle_days(entry, now) >= VALID_DAYS => Standing::Recheck,
+        () => Standing::Holds,
+    })
+}
+
+/// What is said with it when it is shown.
+pub fn caveat(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Holds => "tried and failed",
+        Standing::Recheck => "failed then; conditions differ",
+        Standing::Refuted => "failed once, and has worked since",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use sprag_base::record::{Projection as _, Record};
+
+    use super::*;
+    use crate::learnings::Learnings;
+    use crate::records;
+
+    fn day(days: i64) -> Timestamp {
+        Timestamp::from_millis(1_794_733_261_000).plus_seconds(days * 86_400)
+    }
+
+    fn story(kind: &str, happened: &[(i64, &str, Value)]) -> Learnings {
+        let mut learnings = Learnings::default();
+        let body = json!({
+            "id": "0190f3c1", "schema_version": 2, "session": "s", "at": day(0), "category": "debugging", "kind": kind,
+            "summary": "linking with mold breaks the tests", "detail": "tried with mold 2.3: symbols are missing",
+            "tags": ["linker"], "criteria_met": ["stable_fact"], "scope": "project", "confidence": "medium",
+        });
+        learnings.apply(&Record::new(records::ACCEPTED, day(0), body));
+        for (at, kind, body) in happened {
+            learnings.apply(&Record::new(kind, day(*at), body.clone()));
+        }
+        learnings
+    }
+
+    fn at(learnings: &Learnings, days: i64) -> Option<Standing> {
+        standing(learnings.get("0190f3c1").unwrap(), day(days))
+    }
+
+    #[test]
+    fn a_failure_holds_for_sixty_days_or_until_its_ground_moves() {
+        let plain = story("negative", &[]);
+        assert_eq!((at(&plain, 59), at(&plain, 60)), (Some(Standing::Holds), Some(Standing::Recheck)));
+        let about = || json!({"ids": ["0190f3c1"]});
+        assert_eq!(at(&story("negative", &[(1, records::WENT_STALE, about())]), 2), Some(Standing::Recheck));
+        assert_eq!(at(&story("negative", &[(50, records::VERIFIED, about())]), 100), Some(Standing::Holds));
+        assert_eq!(at(&story("fact", &[]), 100), None);
+        assert_eq!(at(&story("negative", &[(1, records::ARCHIVED, about())]), 2), None);
+    }
+
+    #[test]
+    fn a_success_ends_it() {
+        let went = |is_success: bool| json!({"ids": ["0190f3c1"], "is_success": is_success});
+        let worked = story("negative", &[(1, records::OUTCOME, went(true))]);
+        assert_eq!(at(&worked, 2), Some(Standing::Refuted));
+        let again =
+            story("negative", &[(1, records::OUTCOME, went(true)), (2, records::OUTCOME, went(false))]);
+        assert_eq!(at(&again, 3), Some(Standing::Holds));
+    }
+}

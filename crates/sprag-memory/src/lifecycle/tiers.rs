@@ -1,0 +1,274 @@
+//! What becomes of the many small records in time: hot for a week, warm for a month, cold after that. Warm
+//! ones are told together by the day, cold ones by the week and the month; what matters is kept whole.
+//! Summaries are added to the log and take nothing out of it. Learnings are none of this file's matter.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use sprag_base::ids::SessionId;
+use sprag_base::record::{Projection, Record};
+use sprag_base::text::{Text, one_line};
+use sprag_base::time::Timestamp;
+
+use crate::episode::EPISODE;
+pub use crate::lifecycle::importance::importance;
+
+pub const SUMMARY: &str = "summary";
+
+/// Days in which nothing is touched.
+pub const HOT_DAYS: i64 = 7;
+/// Days after which a day is told within its week.
+pub const WARM_DAYS: i64 = 30;
+/// From here on something is kept whole.
+const KEPT: f32 = 0.6;
+/// Things one summary keeps whole.
+const WHOLE: usize = 20;
+/// Tools it counts by name.
+const TOOLS: usize = 40;
+const SESSIONS: usize = 200;
+const DAY: i64 = 86_400_000;
+
+/// Records of one span of time, told together. Parts of one span add up, in any order.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Summary {
+    pub span: Span,
+    /// Its first day.
+    pub of: Text<10>,
+    pub records: u64,
+    /// By kind.
+    pub kinds: BTreeMap<Text<64>, u64>,
+    /// Calls and failures by tool.
+    pub tools: BTreeMap<Text<64>, (u64, u64)>,
+    pub sessions: Vec<SessionId>,
+    pub kept: Vec<Whole>,
+    /// Where in the log it ends, if it was read from there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<Cursor>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Span {
+    #[default]
+    Day,
+    Week,
+    Month,
+}
+
+/// A record that a summary keeps.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Whole {
+    pub id: Text<64>,
+    pub at: Timestamp,
+    pub kind: Text<64>,
+    pub text: Text<500>,
+    pub importance: f32,
+}
+
+/// How far a file of the log has been read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cursor {
+    pub month: Text<7>,
+    /// Bytes from its start.
+    pub to: u64,
+    /// The last record before that: a log that was replayed is another one.
+    pub last: Text<64>,
+}
+
+/// Whether a kind is one of those that are told together.
+pub fn is_tiered(kind: &str) -> bool {
+    let prefixes = ["tool.", "permission.", "stop.", "subagent.", "session."];
+    let kinds = ["prompted", "observed", "noticed", "compacting", "warned", "task.completing", EPISODE];
+    kinds.contains(&kind) || prefixes.iter().any(|prefix| kind.starts_with(prefix))
+}
+
+impl Summary {
+    pub fn of_day(at: Timestamp) -> Summary {
+        Summary { of: day(at), ..Summary::default() }
+    }
+
+    pub fn add(&mut self, record: &Record) {
+        if !is_tiered(&record.kind) {
+            return;
+        }
+        self.records += 1;
+        *self.kinds.entry(Text::from(record.kind.as_str())).or_default() += 1;
+        if let Some(session) = record.session.as_ref().filter(|it| !self.sessions.contains(it)) {
+            self.sessions.push(session.clone());
+        }
+        if record.kind == "tool.finished" {
+            let (calls, failures) =
+                self.tools.entry(Text::from(record.body["tool"].as_str().unwrap_or("?"))).or_default();
+            *calls += 1;
+            *failures += u64::from(record.body["outcome"] == "failed");
+        }
+        let importance = importance(record);
+        if importance >= KEPT {
+            self.kept.push(Whole {
+                id: Text::from(record.id.as_str()),
+                at: record.at,
+                kind: Text::from(record.kind.as_str()),
+                text: Text::new(one_line(&told(record))),
+                importance,
+            });
+        }
+        self.bound();
+    }
+
+    /// Takes in another part of the same time, or of a shorter time within it.
+    pub fn merge(&mut self, other: &Summary) {
+        self.records += other.records;
+        for (kind, count) in &other.kinds {
+            *self.kinds.entry(kind.clone()).or_default() += count;
+        }
+        for (tool, (calls, failures)) in &other.tools {
+            let here = self.tools.entry(tool.clone()).or_default();
+            (here.0, here.1) = (here.0 + calls, here.1 + failures);
+        }
+        for session in other.sessions.iter() {
+            if !self.sessions.contains(session) {
+                self.sessions.push(session.clone());
+            }
+        }
+        for whole in &other.kept {
+            if !self.kept.iter().any(|kept| kept.id == whole.id) {
+                self.kept.push(whole.clone());
+            }
+        }
+        self.bound();
+    }
+
+    /// The most important stay, whatever the order in which they came; and of two that say the same, one.
+    fn bound(&mut self) {
+        self.sessions.sort();
+        self.sessions.truncate(SESSIONS);
+        self.kept.sort_by(|a, b| {
+            b.importance.total_cmp(&a.importance).then_with(|| (b.at, &b.id).cmp(&(a.at, &a.id)))
+        });
+        let mut seen: Vec<Text<500>> = Vec::new();
+        self.kept.retain(|whole| {
+            let is_new = !seen.contains(&whole.text);
+            seen.push(whole.text.clone());
+            is_new
+        });
+        self.kept.truncate(WHOLE);
+        while self.tools.len() > TOOLS {
+            let fewest = self.tools.iter().min_by_key(|(tool, (calls, _))| (*calls, tool.to_string()));
+            let Some(fewest) = fewest.map(|(tool, _)| tool.clone()) else { break };
+            self.tools.remove(&fewest);
+        }
+    }
+}
+
+fn told(record: &Record) -> String {
+    let body = &record.body;
+    let text = |name: &str| body[name].as_str().unwrap_or_default();
+    match record.kind.as_str() {
+        "observed" => text("note").to_owned(),
+        EPISODE => format!("{}: {} -> {}", text("command"), text("error"), text("fix")),
+        "prompted" => text("text").to_owned(),
+        "tool.finished" => format!("{} {}: {}", text("tool"), text("input"), text("error")),
+        _ => record.kind.clone(),
+    }
+}
+
+/// All summaries, and how far the log has been read for them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Summaries {
+    days: BTreeMap<Text<10>, Summary>,
+    weeks: BTreeMap<Text<10>, Summary>,
+    months: BTreeMap<Text<10>, Summary>,
+    cursors: BTreeMap<Text<7>, Cursor>,
+}
+
+impl Summaries {
+    pub fn cursor(&self, month: &str) -> Option<&Cursor> {
+        self.cursors.get(&Text::from(month))
+    }
+
+    /// Those of one span, oldest first.
+    pub fn of(&self, span: Span) -> impl Iterator<Item = &Summary> {
+        match span {
+            Span::Day => self.days.values(),
+            Span::Week => self.weeks.values(),
+            Span::Month => self.months.values(),
+        }
+    }
+
+    /// Weeks and months that are over, and of which nothing is told yet. What comes in late is told of its day.
+    pub fn due(&self, now: Timestamp) -> Vec<Summary> {
+        let mut due: BTreeMap<(Span, Text<10>), Summary> = BTreeMap::new();
+        for (of, summary) in &self.days {
+            let Some(first) = Timestamp::parse(&format!("{of}T00:00:00Z")) else { continue };
+            let spans = [
+                (Span::Week, monday(first), 7, &self.weeks),
+                (Span::Month, first_of(first), 31, &self.months),
+            ];
+            for (span, start, days, told) in spans {
+                let is_over = now.seconds_since(start) >= (days + WARM_DAYS) * 86_400;
+                let of = day(start);
+                if is_over && !told.contains_key(&of) {
+                    let longer = due.entry((span, of.clone())).or_insert_with(|| Summary {
+                        span,
+                        of,
+                        ..Summary::default()
+                    });
+                    longer.merge(summary);
+                }
+            }
+        }
+        due.into_values().collect()
+    }
+}
+
+impl Projection for Summaries {
+    const NAME: &'static str = "summaries";
+    const VERSION: u32 = 1;
+    const KINDS: &'static [&'static str] = &[SUMMARY];
+
+    fn apply(&mut self, record: &Record) {
+        let Ok(summary) = serde_json::from_value::<Summary>(record.body.clone()) else { return };
+        if record.kind != SUMMARY {
+            return;
+        }
+        if let Some(cursor) = &summary.cursor {
+            // Two that began at the same place told the same: the first counts.
+            let before = self.cursors.get(&cursor.month).map_or(0, |known| known.to);
+            if cursor.to <= before {
+                return;
+            }
+            self.cursors.insert(cursor.month.clone(), cursor.clone());
+        }
+        let known = match summary.span {
+            Span::Day => &mut self.days,
+            Span::Week => &mut self.weeks,
+            Span::Month => &mut self.months,
+        };
+        match known.get_mut(&summary.of) {
+            Some(known) if summary.span == Span::Day => known.merge(&summary),
+            Some(_) => {}
+            None => {
+                known.insert(summary.of.clone(), Summary { cursor: None, ..summary });
+            }
+        }
+    }
+}
+
+pub fn day(at: Timestamp) -> Text<10> {
+    Text::new(at.to_string().chars().take(10).collect::<String>())
+}
+
+fn monday(at: Timestamp) -> Timestamp {
+    let days = at.millis().div_euclid(DAY);
+    Timestamp::from_millis((days - (days + 3).rem_euclid(7)) * DAY)
+}
+
+fn first_of(at: Timestamp) -> Timestamp {
+    Timestamp::parse(&format!("{}-01T00:00:00Z", at.month())).unwrap_or(at)
+}
+
+#[cfg(test)]
+#[path = "tiers_tests.rs"]
+mod tests;

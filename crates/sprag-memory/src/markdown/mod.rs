@@ -1,0 +1,346 @@
+//! Learnings as a document that people read, and may edit: a block for each, with all it says, and the hash
+//! of the block behind it. A block whose hash does not fit was edited by hand. The text of learnings is
+//! hostile: it stands in quotations and lists, escaped, and cannot begin a block or a heading of its own.
+
+use serde_json::{Value, json};
+
+use sprag_base::digest::Digest;
+use sprag_base::text::{Text, one_line, quoted};
+
+use crate::learning::{Candidate, Learning, Status};
+use crate::learnings::Entry;
+
+/// How many characters of an id a heading has.
+const SHORT: usize = 13;
+const HEADING: &str = "## ";
+const END: &str = "<!-- sprag ";
+
+const TITLE: &str = "# Learnings";
+const INTRO: &str = "What was learned here, one block each.";
+const STALE: &str = "# Stale";
+const STALE_INTRO: &str = "What these rest on has changed:";
+const NOTES: &str = "# Notes";
+const NOTES_INTRO: &str = "Not written by `sprag`, and kept as it is.";
+
+/// All learnings in use, in the order of their ids, and behind them what somebody wrote beside them. The same
+/// learnings and notes are the same text.
+pub fn document<'a>(entries: impl IntoIterator<Item = &'a Entry>, notes: &str) -> String {
+    let (mut active, mut stale) = (String::new(), String::new());
+    for entry in entries {
+        match entry.status() {
+            Status::Active => active.push_str(&block(&entry.learning)),
+            Status::Stale => stale.push_str(&block(&entry.learning)),
+            Status::Archived | Status::Superseded => {}
+        }
+    }
+    let mut text = format!(
+        "{TITLE}\n\n{INTRO} Written by `sprag`; what you change in a block, but for the line that ends it, is taken \
+         over. After a merge conflict take either side: `sprag learnings render` writes it anew.\n\n",
+    );
+    text.push_str(&active);
+    if !stale.is_empty() {
+        text.push_str(&format!(
+            "{STALE}\n\n{STALE_INTRO} `sprag learnings verify ID` if they are still true.\n\n"
+        ));
+        text.push_str(&stale);
+    }
+    if !notes.is_empty() {
+        text.push_str(&format!("{NOTES}\n\n{NOTES_INTRO}\n\n{notes}\n"));
+    }
+    text
+}
+
+/// What a document says beside its blocks and what we put around them, and blocks of statements that nobody
+/// knows and nobody here wrote. Of a document with the marks of a merge conflict there is none.
+pub fn notes(text: &str, is_known: impl Fn(&str) -> bool) -> String {
+    let text = text.replace("\r\n", "\n");
+    if has_conflict(&text) {
+        return String::new();
+    }
+    let mut kept: Vec<String> = Vec::new();
+    let mut at = 0;
+    for block in blocks(&text) {
+        kept.push(beside(&text[at..block.from]));
+        let is_written = Digest::of([block.body]).to_string() == block.hash;
+        if !is_written && !is_known(block.id) {
+            kept.push(text[block.from..block.to].to_owned());
+        }
+        at = block.to;
+    }
+    kept.push(beside(&text[at..]));
+    let kept: Vec<&str> =
+        kept.iter().map(|text| text.trim_matches('\n')).filter(|it| !it.is_empty()).collect();
+    kept.join("\n\n")
+}
+
+/// Text between blocks without what we put there.
+fn beside(text: &str) -> String {
+    let is_ours = |line: &str| {
+        [TITLE, STALE, NOTES, NOTES_INTRO].contains(&line.trim_end())
+            || line.starts_with(INTRO)
+            || line.starts_with(STALE_INTRO)
+    };
+    text.split_inclusive('\n').filter(|line| !is_ours(line)).collect()
+}
+
+fn block(learning: &Learning) -> String {
+    let body = body(learning);
+    format!("{body}{END}{} {} -->\n\n", learning.id, Digest::of([&body]))
+}
+
+fn body(learning: &Learning) -> String {
+    let it = &learning.candidate;
+    let short: String = learning.id.as_str().chars().take(SHORT).collect();
+    let mut text = format!("{HEADING}{} {}\n\n", word(&short), inline(it.summary.as_str()));
+    let mut field = |name: &str, value: String| {
+        if !value.is_empty() {
+            text.push_str(&format!("- {name}: {value}\n"));
+        }
+    };
+    let list = |words: Vec<&str>| words.into_iter().map(word).collect::<Vec<_>>().join(", ");
+    field("category", it.category.name().to_owned());
+    field("kind", it.kind.name().to_owned());
+    field("scope", it.scope.name().to_owned());
+    field("confidence", it.confidence.name().to_owned());
+    field("criteria", list(it.criteria_met.iter().map(|criterion| criterion.name()).collect()));
+    field("tags", list(it.tags.iter().map(Text::as_str).collect()));
+    field("files", list(it.context_files.iter().map(Text::as_str).collect()));
+    field("evidence", list(it.evidence.iter().map(Text::as_str).collect()));
+    field("when", inline(it.trigger.when.as_str()));
+    field("when not", inline(it.trigger.when_not.as_str()));
+    field(
+        "ticket",
+        learning.ticket.as_ref().map(|ticket| word(&one_line(ticket.as_str()))).unwrap_or_default(),
+    );
+    field("supersedes", list(learning.supersedes.iter().map(Text::as_str).collect()));
+    field("learned", learning.at.to_string());
+    text.push('\n');
+    for line in it.detail.as_str().split('\n') {
+        let line = inline(line);
+        text.push_str(if line.is_empty() { ">" } else { "> " });
+        text.push_str(&guarded(&line));
+        text.push('\n');
+    }
+    text.push('\n');
+    text
+}
+
+/// A block that is not as it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edited {
+    pub id: Text<64>,
+    /// What it says now, or why that cannot be read.
+    pub said: Result<Candidate, Text<500>>,
+}
+
+/// The blocks of a document that were edited by hand. One with the marks of a merge conflict has none: it is
+/// nobody's text.
+pub fn edited(text: &str) -> Vec<Edited> {
+    let text = text.replace("\r\n", "\n");
+    if has_conflict(&text) {
+        return Vec::new();
+    }
+    blocks(&text)
+        .filter(|block| Digest::of([block.body]).to_string() != block.hash)
+        .map(|block| Edited { id: Text::from(block.id), said: read(block.body) })
+        .collect()
+}
+
+/// All statements of a document, by id.
+pub fn statements(text: &str) -> Vec<(String, Result<Candidate, Text<500>>)> {
+    blocks(text).map(|block| (block.id.to_owned(), read(block.body))).collect()
+}
+
+pub fn has_conflict(text: &str) -> bool {
+    text.lines().any(|line| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> "))
+}
+
+struct Block<'a> {
+    /// Where it begins, and where what follows it does.
+    from: usize,
+    to: usize,
+    body: &'a str,
+    id: &'a str,
+    hash: &'a str,
+}
+
+/// A block goes from a heading to the line that ends it. Escaping keeps a statement from having either.
+fn blocks(text: &str) -> impl Iterator<Item = Block<'_>> {
+    let mut start = None;
+    let mut at = 0;
+    text.split_inclusive('\n').filter_map(move |line| {
+        let from = at;
+        at += line.len();
+        if line.starts_with(HEADING) {
+            start = Some(from);
+        }
+        let (id, hash) = line.strip_prefix(END)?.trim_end().strip_suffix(" -->")?.split_once(' ')?;
+        let start = start.take()?;
+        Some(Block { from: start, to: at, body: &text[start..from], id, hash })
+    })
+}
+
+fn read(body: &str) -> Result<Candidate, Text<500>> {
+    let mut lines = body.lines();
+    let heading = lines.next().unwrap_or_default().trim_start_matches(HEADING);
+    // The name in the heading is for people; who removes it means nothing by that.
+    let summary =
+        heading.split_once(' ').filter(|(name, _)| name.len() == SHORT).map_or(heading, |(_, rest)| rest);
+    let mut members = json!({ "summary": plain(summary) });
+    let mut detail: Vec<String> = Vec::new();
+    for line in lines {
+        let field =
+            line.strip_prefix("- ").filter(|_| detail.is_empty()).and_then(|field| field.split_once(':'));
+        match field {
+            Some((name, value)) => set(&mut members, name, value.trim()),
+            None if line.trim().is_empty() && detail.is_empty() => {}
+            None => {
+                detail.push(plain(line.strip_prefix("> ").or_else(|| line.strip_prefix('>')).unwrap_or(line)))
+            }
+        }
+    }
+    members["detail"] = json!(detail.join("\n"));
+    Candidate::read(&members).map_err(|faults| Text::new(faults.to_string()))
+}
+
+fn set(members: &mut Value, name: &str, value: &str) {
+    match name.trim() {
+        name @ ("category" | "kind" | "scope" | "confidence") => members[name] = json!(value),
+        "criteria" => members["criteria_met"] = json!(words(value)),
+        "tags" => members["tags"] = json!(words(value)),
+        "files" => members["context_files"] = json!(words(value)),
+        "evidence" => members["evidence"] = json!(words(value)),
+        "when" => members["trigger"]["when"] = json!(plain(value)),
+        "when not" => members["trigger"]["when_not"] = json!(plain(value)),
+        // What is not the statement's own cannot be edited.
+        _ => {}
+    }
+}
+
+/// What would begin something else than text: a tag, a link, an entity.
+const MARKS: &[char] = &['\\', '<', '[', ']', '&', '*', '_', '!'];
+
+/// A line of text with what marks it up taken for itself. Quotations of code within the line stay.
+pub fn inline(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        if c == '`' {
+            let ticks = rest.len() - rest.trim_start_matches('`').len();
+            match closing(&rest[ticks..], ticks) {
+                Some(end) => {
+                    out.push_str(&rest[..ticks + end]);
+                    rest = &rest[ticks + end..];
+                }
+                None => {
+                    out.push_str(&"\\`".repeat(ticks));
+                    rest = &rest[ticks..];
+                }
+            }
+            continue;
+        }
+        if MARKS.contains(&c) {
+            out.push('\\');
+        }
+        out.push(c);
+        rest = &rest[c.len_utf8()..];
+    }
+    out
+}
+
+/// Where a run of exactly so many ticks ends. Three and more are a fence, and quote nothing here.
+fn closing(text: &str, ticks: usize) -> Option<usize> {
+    if ticks > 2 {
+        return None;
+    }
+    let mut at = 0;
+    while let Some(found) = text[at..].find('`') {
+        let from = at + found;
+        let run = text[from..].len() - text[from..].trim_start_matches('`').len();
+        if run == ticks {
+            return Some(from + run);
+        }
+        at = from + run;
+    }
+    None
+}
+
+/// The text that [`inline`] was given.
+fn plain(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        if c == '`' {
+            let ticks = rest.len() - rest.trim_start_matches('`').len();
+            let end = ticks + closing(&rest[ticks..], ticks).unwrap_or(0);
+            out.push_str(&rest[..end]);
+            rest = &rest[end..];
+            continue;
+        }
+        rest = &rest[c.len_utf8()..];
+        match (c, rest.chars().next()) {
+            ('\\', Some(next)) if next.is_ascii_punctuation() => {
+                out.push(next);
+                rest = &rest[next.len_utf8()..];
+            }
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+/// A line of a quotation that would be a heading, a rule, a list or a fence is none.
+fn guarded(line: &str) -> String {
+    let first = line.trim_start_matches([' ', '\t']);
+    let is_rule = !first.is_empty() && first.chars().all(|c| c == '-' || c == ' ');
+    match first.starts_with(['#', '>', '=', '~', '|', '+']) || is_rule {
+        true => format!("{}\\{first}", &line[..line.len() - first.len()]),
+        false => line.to_owned(),
+    }
+}
+
+/// A word of a list: nothing in it means anything.
+fn word(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_ascii_punctuation() && !"-./:@".contains(c) {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// The words that were joined by commas.
+fn words(text: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        let last = words.last_mut().expect("there is always one");
+        match c {
+            '\\' => last.extend(chars.next()),
+            ',' => words.push(String::new()),
+            c => last.push(c),
+        }
+    }
+    words.into_iter().map(|word| word.trim().to_owned()).filter(|word| !word.is_empty()).collect()
+}
+
+/// A learning in one line, for summaries.
+pub fn line(learning: &Learning) -> String {
+    let short: String = learning.id.as_str().chars().take(SHORT).collect();
+    format!("- `{}` {}", quoted(&short), inline(learning.candidate.summary.as_str()))
+}
+
+/// A learning with its detail, for topics.
+pub fn section(learning: &Learning) -> String {
+    let mut text = format!("{}\n\n", line(learning));
+    for part in learning.candidate.detail.as_str().split('\n') {
+        text.push_str(&format!("  > {}\n", guarded(&inline(part))));
+    }
+    text.push('\n');
+    text
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,173 @@
+//! Which learnings a session was shown, and what it made of them: a fold of the log, so that a session whose
+//! end nobody saw can still be settled.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use sprag_base::ids::SessionId;
+use sprag_base::record::{Projection, Record};
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+
+use crate::records;
+use crate::usage::{self, Change};
+
+/// A session that was silent for so long has ended, whoever did not tell.
+pub const LOST_SECONDS: i64 = 24 * 60 * 60;
+/// Sessions remembered; those before were settled long ago or never will be.
+const SESSIONS: usize = 2000;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Exposures {
+    sessions: BTreeMap<SessionId, Exposure>,
+}
+
+/// What one session was shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Exposure {
+    pub shown: Vec<Shown>,
+    /// It said that there was nothing to learn from it. What it was shown proves nothing then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_skipped: bool,
+    pub last: Timestamp,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shown {
+    pub id: Text<64>,
+    pub fate: Fate,
+}
+
+/// What a session made of a learning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Fate {
+    Open,
+    Used,
+    Dismissed,
+}
+
+/// How a session came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Its client said so, or it was silent for a day after a stop.
+    Done,
+    /// In the middle of a turn: nobody knows what would have come of it.
+    Crashed,
+}
+
+impl Exposures {
+    pub fn get(&self, session: &SessionId) -> Option<&Exposure> {
+        self.sessions.get(session)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&SessionId, &Exposure)> {
+        self.sessions.iter()
+    }
+}
+
+impl Exposure {
+    /// What was shown in vain, each once for each session: the record of it closes the matter.
+    pub fn dismissals(&self, ending: Ending) -> Vec<Text<64>> {
+        if self.has_skipped || ending == Ending::Crashed {
+            return Vec::new();
+        }
+        self.shown.iter().filter(|shown| shown.fate == Fate::Open).map(|shown| shown.id.clone()).collect()
+    }
+
+    fn take(&mut self, id: &str, change: Change) {
+        let at = self.shown.iter().position(|shown| shown.id.as_str() == id);
+        match (change, at) {
+            (Change::Surfaced, None) => self.shown.push(Shown { id: Text::from(id), fate: Fate::Open }),
+            (Change::Referred | Change::Implied | Change::Rated { is_useful: true }, Some(at)) => {
+                self.shown[at].fate = Fate::Used;
+            }
+            (Change::Dismissed, Some(at)) if self.shown[at].fate == Fate::Open => {
+                self.shown[at].fate = Fate::Dismissed;
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Projection for Exposures {
+    const NAME: &'static str = "exposures";
+    const VERSION: u32 = 1;
+    const KINDS: &'static [&'static str] = &["learning.", crate::records::SKIPPED];
+
+    fn apply(&mut self, record: &Record) {
+        let Some(session) = &record.session else { return };
+        let changes = usage::changes(record);
+        let is_shown = record.kind == records::SURFACED && !changes.is_empty();
+        if is_shown && !self.sessions.contains_key(session) && self.sessions.len() >= SESSIONS {
+            let oldest = self.sessions.iter().min_by_key(|(_, exposure)| exposure.last);
+            if let Some(oldest) = oldest.map(|(session, _)| session.clone()) {
+                self.sessions.remove(&oldest);
+            }
+        }
+        let exposure = match is_shown {
+            true => self.sessions.entry(session.clone()).or_default(),
+            false => match self.sessions.get_mut(session) {
+                Some(exposure) => exposure,
+                None => return,
+            },
+        };
+        exposure.last = exposure.last.max(record.at);
+        exposure.has_skipped |= record.kind == crate::records::SKIPPED;
+        changes.iter().for_each(|(id, change)| exposure.take(id, *change));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn told(kind: &str, session: &str, body: Value) -> Record {
+        let mut record = Record::new(kind, Timestamp::from_millis(0), body);
+        record.session = Some(SessionId::new(session));
+        record
+    }
+
+    fn shown(session: &str, ids: &[&str]) -> Record {
+        let shown: Vec<Value> = ids.iter().map(|id| json!({"id": id, "score": 0.5})).collect();
+        told(records::SURFACED, session, json!({"occasion": "start", "shown": shown}))
+    }
+
+    fn about(kind: &str, session: &str, id: &str) -> Record {
+        told(kind, session, json!({ "ids": [id] }))
+    }
+
+    fn left(records: &[Record], session: &str, ending: Ending) -> Vec<String> {
+        let mut exposures = Exposures::default();
+        records.iter().for_each(|record| exposures.apply(record));
+        let exposure = exposures.get(&SessionId::new(session)).cloned().unwrap_or_default();
+        exposure.dismissals(ending).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn what_was_neither_named_nor_used_is_dismissed_once() {
+        let mut records = vec![shown("s", &["a", "b", "c"]), shown("s", &["a"]), shown("t", &["a"])];
+        records.push(about(records::REFERRED, "s", "b"));
+        records.push(about(records::IMPLIED, "s", "c"));
+        assert_eq!(left(&records, "s", Ending::Done), ["a"]);
+        records.push(about(records::DISMISSED, "s", "a"));
+        assert_eq!(left(&records, "s", Ending::Done), [""; 0], "told twice, it counts once");
+        assert_eq!(left(&records, "t", Ending::Done), ["a"]);
+    }
+
+    #[test]
+    fn a_session_that_skipped_or_crashed_proves_nothing() {
+        let mut records = vec![shown("s", &["a"])];
+        assert_eq!(left(&records, "s", Ending::Crashed), [""; 0]);
+        records.push(told(crate::records::SKIPPED, "s", json!({"why": "a typo"})));
+        assert_eq!(left(&records, "s", Ending::Done), [""; 0]);
+    }
+
+    #[test]
+    fn what_was_never_shown_is_no_exposure() {
+        assert_eq!(left(&[about(records::REFERRED, "s", "a")], "s", Ending::Done), [""; 0]);
+    }
+}

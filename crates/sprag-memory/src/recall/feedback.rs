@@ -1,0 +1,94 @@
+//! What was judged of what was shown since the last version: a fold of the log.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use sprag_base::record::{Projection, Record};
+use sprag_base::text::Text;
+
+use super::floor::{Basis, POLICY, Version, Whom};
+use crate::learning::Scope;
+use crate::records;
+use crate::usage::{self, Change};
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Feedback {
+    scopes: BTreeMap<String, Scope>,
+    judged: Vec<(Whom, Basis)>,
+}
+
+impl Feedback {
+    pub fn iter(&self) -> impl Iterator<Item = &(Whom, Basis)> {
+        self.judged.iter()
+    }
+
+    fn basis(&mut self, whom: Whom) -> &mut Basis {
+        let at = self.judged.iter().position(|(known, _)| *known == whom).unwrap_or_else(|| {
+            self.judged.push((whom, Basis::default()));
+            self.judged.len() - 1
+        });
+        &mut self.judged[at].1
+    }
+}
+
+impl Projection for Feedback {
+    const NAME: &'static str = "feedback";
+    const VERSION: u32 = 1;
+    const KINDS: &'static [&'static str] = &["learning.", POLICY];
+
+    fn apply(&mut self, record: &Record) {
+        if record.kind == POLICY {
+            if let Ok(version) = serde_json::from_value::<Version>(record.body.clone()) {
+                *self.basis(version.whom) = Basis::default();
+            }
+            return;
+        }
+        if record.kind == records::ACCEPTED {
+            let scope = record.body["scope"].as_str().and_then(Scope::read);
+            if let (Some(id), Some(scope)) = (record.body["id"].as_str(), scope) {
+                self.scopes.insert(id.to_owned(), scope);
+            }
+            return;
+        }
+        let role = record.actor.as_ref().and_then(|actor| actor.role.as_ref());
+        let role: Text<64> = Text::from(role.map_or("main", Text::as_str));
+        for (id, change) in usage::changes(record) {
+            let hit = match change {
+                Change::Referred | Change::Rated { is_useful: true } => 1.0,
+                Change::Implied => 0.5,
+                Change::Dismissed | Change::Rated { is_useful: false } => 0.0,
+                _ => continue,
+            };
+            let scope = self.scopes.get(&id).copied().unwrap_or(Scope::Project);
+            let basis = self.basis(Whom { role: role.clone(), scope: Text::from(scope.name()) });
+            basis.judged = basis.judged.saturating_add(1);
+            basis.hits += hit;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use sprag_base::time::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn each_version_begins_to_count_anew() {
+        let mut feedback = Feedback::default();
+        let mut told = |kind: &str, body| feedback.apply(&Record::new(kind, Timestamp::from_millis(0), body));
+        told(records::ACCEPTED, json!({"id": "a", "scope": "team"}));
+        told(records::REFERRED, json!({"ids": ["a", "b"]}));
+        told(records::IMPLIED, json!({"ids": ["b"]}));
+        told(records::DISMISSED, json!({"ids": ["b"]}));
+        let whom = |scope: &str| Whom { role: Text::from("main"), scope: Text::from(scope) };
+        let version = json!({"whom": whom("team"), "version": 1, "floor": 1.1, "basis": {"judged": 1, "hits": 1.0}, "why": "x"});
+        told(POLICY, version);
+        let all: Vec<(Whom, Basis)> = feedback.iter().cloned().collect();
+        let project = Basis { judged: 3, hits: 1.5 };
+        assert_eq!(all, [(whom("team"), Basis::default()), (whom("project"), project)]);
+    }
+}

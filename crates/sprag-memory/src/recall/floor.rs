@@ -1,0 +1,259 @@
+//! What was judged of what was shown moves how much is shown: a floor for each role and scope, in versions that
+//! say what they rest on and can be taken back. Small steps, and only on enough.
+
+use serde::{Deserialize, Serialize};
+
+use sprag_base::record::{Projection, Record};
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+
+pub use crate::recall::feedback::Feedback;
+
+pub const POLICY: &str = "policy";
+
+/// Judged injections below which nothing moves.
+const ENOUGH: u32 = 50;
+/// The share by which a floor moves at most.
+const STEP: f32 = 0.1;
+/// What a floor stays within: never so low that everything is shown, never so high that nothing is.
+const LOWEST: f32 = 0.15;
+const HIGHEST: f32 = 0.85;
+/// Of what is shown, so much is of use where all is well.
+const LEAST: f32 = 0.25;
+const MOST: f32 = 0.6;
+/// Versions remembered of one role and scope.
+const VERSIONS: usize = 50;
+/// A pattern that helped less often than this of `TRIED` times is shown no more, until it helps again.
+const EXCLUDED: f32 = 0.2;
+const READMITTED: f32 = 0.7;
+const TRIED: u32 = 10;
+
+/// Whom a version is for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Whom {
+    /// Of the agent: `main`, or what kind of sub-agent.
+    pub role: Text<64>,
+    /// Of the learnings.
+    pub scope: Text<16>,
+}
+
+/// One version, as it is written down.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Version {
+    pub whom: Whom,
+    pub version: u32,
+    /// The one before; none for the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<u32>,
+    /// What the usual floor is multiplied by.
+    pub floor: f32,
+    pub basis: Basis,
+    pub why: Text<200>,
+}
+
+/// What a version rests on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Basis {
+    pub judged: u32,
+    /// What only looked like use counts half.
+    pub hits: f32,
+}
+
+impl Basis {
+    pub fn rate(&self) -> f32 {
+        if self.judged == 0 { 0.0 } else { self.hits / self.judged as f32 }
+    }
+}
+
+/// All versions, and which are in force.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Versions {
+    kept: Vec<(Timestamp, Version)>,
+}
+
+impl Versions {
+    pub fn current(&self, whom: &Whom) -> Option<&Version> {
+        self.kept.iter().rev().map(|(_, version)| version).find(|version| version.whom == *whom)
+    }
+
+    /// What the usual floor is multiplied by.
+    pub fn floor(&self, whom: &Whom) -> f32 {
+        self.current(whom).map_or(1.0, |version| version.floor)
+    }
+
+    pub fn all(&self) -> impl Iterator<Item = &(Timestamp, Version)> {
+        self.kept.iter()
+    }
+
+    /// The version that takes the current one back: a new one with what its parent said.
+    pub fn reverted(&self, whom: &Whom) -> Option<Version> {
+        let current =
+            self.current(whom).filter(|version| version.floor != 1.0 || version.parent.is_some())?;
+        let known = |number: u32| {
+            self.kept.iter().map(|(_, version)| version).find(|it| it.whom == *whom && it.version == number)
+        };
+        let before = current.parent.and_then(known);
+        Some(Version {
+            whom: whom.clone(),
+            version: current.version + 1,
+            // What is taken back is not the ground to go back to.
+            parent: before.and_then(|version| version.parent),
+            floor: before.map_or(1.0, |version| version.floor),
+            basis: Basis::default(),
+            why: Text::new(format!("version {} is taken back", current.version)),
+        })
+    }
+
+    /// The next version, if what was judged since the last asks for one. `usual` is the floor as configured.
+    pub fn next(&self, whom: &Whom, basis: Basis, usual: f32) -> Option<Version> {
+        if basis.judged < ENOUGH || !(usual > 0.0 && usual.is_finite()) {
+            return None;
+        }
+        let current = self.current(whom);
+        let before = self.floor(whom);
+        let wanted = match basis.rate() {
+            rate if rate < LEAST => before * (1.0 + STEP),
+            rate if rate > MOST => before * (1.0 - STEP),
+            _ => return None,
+        };
+        let floor = (wanted * usual).clamp(LOWEST, HIGHEST) / usual;
+        // At its bound it stays as it is.
+        if (floor - before).abs() < 0.001 {
+            return None;
+        }
+        let told = if floor > before { "shown less" } else { "shown more" };
+        Some(Version {
+            whom: whom.clone(),
+            version: current.map_or(1, |version| version.version + 1),
+            parent: current.map(|version| version.version),
+            floor,
+            basis,
+            why: Text::new(format!(
+                "{:.0} % of {} were of use; {told} from now on",
+                basis.rate() * 100.0,
+                basis.judged
+            )),
+        })
+    }
+}
+
+impl Projection for Versions {
+    const NAME: &'static str = "policy";
+    const VERSION: u32 = 1;
+    const KINDS: &'static [&'static str] = &[POLICY];
+
+    fn apply(&mut self, record: &Record) {
+        let Ok(version) = serde_json::from_value::<Version>(record.body.clone()) else { return };
+        // Two processes may come to the same version; the first counts.
+        let is_next = self.current(&version.whom).map_or(0, |current| current.version) < version.version;
+        let is_sane = version.floor.is_finite() && (0.1..=10.0).contains(&version.floor);
+        if record.kind == POLICY && is_next && is_sane {
+            let of = |kept: &(Timestamp, Version)| kept.1.whom == version.whom;
+            if self.kept.iter().filter(|kept| of(kept)).count() >= VERSIONS
+                && let Some(oldest) = self.kept.iter().position(of)
+            {
+                self.kept.remove(oldest);
+            }
+            self.kept.push((record.at, version));
+        }
+    }
+}
+
+/// Whether something that helped so often of so many times may be shown. What is out has to do better to come
+/// back than it had to do to stay.
+pub fn is_admitted(is_out: bool, helped: f32, tried: u32) -> bool {
+    if tried < TRIED {
+        return !is_out;
+    }
+    let rate = helped / tried as f32;
+    if is_out { rate >= READMITTED } else { rate >= EXCLUDED }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn whom() -> Whom {
+        Whom { role: Text::from("main"), scope: Text::from("project") }
+    }
+
+    fn took(versions: &mut Versions, version: &Version) {
+        versions.apply(&Record::new(POLICY, Timestamp::from_millis(0), json!(version)));
+    }
+
+    fn basis(judged: u32, hits: f32) -> Basis {
+        Basis { judged, hits }
+    }
+
+    #[test]
+    fn a_floor_rises_where_little_helps_and_falls_where_all_does() {
+        let versions = Versions::default();
+        assert_eq!(versions.next(&whom(), basis(49, 0.0), 0.4), None, "not enough");
+        assert_eq!(versions.next(&whom(), basis(50, 20.0), 0.4), None, "all is well");
+        let up = versions.next(&whom(), basis(50, 5.0), 0.4).unwrap();
+        assert_eq!(
+            (up.version, up.parent, up.why.as_str()),
+            (1, None, "10 % of 50 were of use; shown less from now on")
+        );
+        assert!((up.floor - 1.1).abs() < 1e-6);
+        assert!((versions.next(&whom(), basis(50, 40.0), 0.4).unwrap().floor - 0.9).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_version_is_taken_back_to_its_parent() {
+        let mut versions = Versions::default();
+        assert_eq!(versions.reverted(&whom()), None);
+        for _ in 0..2 {
+            let next = versions.next(&whom(), basis(60, 0.0), 0.4).unwrap();
+            took(&mut versions, &next);
+        }
+        let second = versions.floor(&whom());
+        let back = versions.reverted(&whom()).unwrap();
+        took(&mut versions, &back);
+        assert!(versions.floor(&whom()) < second && versions.floor(&whom()) > 1.0);
+        let back = versions.reverted(&whom()).unwrap();
+        took(&mut versions, &back);
+        assert_eq!(versions.floor(&whom()), 1.0);
+        assert_eq!(versions.reverted(&whom()), None, "there is nothing left to take back");
+        assert_eq!(versions.current(&whom()).unwrap().version, 4);
+    }
+
+    #[test]
+    fn the_same_version_counts_once() {
+        let mut versions = Versions::default();
+        let next = versions.next(&whom(), basis(60, 0.0), 0.4).unwrap();
+        (0..2).for_each(|_| took(&mut versions, &next));
+        assert_eq!(versions.all().count(), 1);
+        took(&mut versions, &Version { version: 9, floor: f32::NAN, ..next.clone() });
+        took(&mut versions, &Version { version: 9, floor: 1e9, ..next });
+        assert_eq!(versions.all().count(), 1, "a forged one counts for nothing");
+    }
+
+    #[test]
+    fn what_hardly_helps_goes_and_comes_back_only_when_it_helps_well() {
+        assert!(is_admitted(false, 0.0, 9) && !is_admitted(true, 9.0, 9));
+        assert!(!is_admitted(false, 1.9, 10) && is_admitted(false, 2.0, 10));
+        assert!(!is_admitted(true, 6.9, 10) && is_admitted(true, 7.0, 10));
+    }
+
+    proptest! {
+        #[test]
+        fn no_step_is_larger_than_a_tenth_and_no_floor_leaves_its_bounds(
+            judgements in prop::collection::vec((0..200u32, 0.0..1.0f32), 0..60), usual in 0.2..0.7f32,
+        ) {
+            let mut versions = Versions::default();
+            for (judged, share) in judgements {
+                let before = versions.floor(&whom());
+                if let Some(next) = versions.next(&whom(), basis(judged, judged as f32 * share), usual) {
+                    prop_assert!((next.floor / before - 1.0).abs() <= STEP + 1e-4);
+                    took(&mut versions, &next);
+                }
+                let floor = versions.floor(&whom()) * usual;
+                prop_assert!((LOWEST - 0.01..=HIGHEST + 0.01).contains(&floor), "{floor}");
+            }
+        }
+    }
+}

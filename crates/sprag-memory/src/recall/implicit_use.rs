@@ -1,0 +1,335 @@
+//! Whether a learning that was shown was of use, where nobody says so: its rare words turn up in what the
+//! agent answers and does, and the user had not said them. An id that is cited is a plain word of use.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use serde::{Deserialize, Serialize};
+
+use sprag_base::text::Text;
+
+use crate::learning::Learning;
+
+/// The part of a learning's weight that has to turn up.
+const SHARE: f32 = 0.15;
+/// And so many rare words.
+const RARE_WORDS: u32 = 2;
+/// From this weight on a word is rare.
+const RARE: f32 = 2.0;
+/// Words kept of a learning, the rarest. One bit each says whether it has turned up.
+const TERMS: usize = 32;
+/// Bytes of a text that are looked at; a dump of a file proves nothing.
+const BYTES: usize = 64 * 1024;
+/// Below so many learnings how often a word is used among them says little.
+const STORE: usize = 50;
+/// Characters of an id that name one learning.
+pub const PREFIX: usize = 6;
+
+/// The words of a learning by which its use is known, rarest first.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Terms(Vec<Term>);
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Term {
+    #[serde(rename = "t")]
+    stem: Text<32>,
+    #[serde(rename = "w")]
+    weight: f32,
+}
+
+impl Terms {
+    /// `idf` weighs a stem: [`idf`] from counts, or [`plain_idf`] where nobody counts.
+    pub fn new(text: &str, idf: impl Fn(&str) -> f32) -> Terms {
+        let mut terms: Vec<Term> = Words::of([text])
+            .0
+            .into_iter()
+            .map(|stem| Term { weight: idf(&stem).clamp(0.0, 20.0), stem: Text::new(stem) })
+            .filter(|term| term.weight > 0.0)
+            .collect();
+        terms.sort_by(|a, b| b.weight.total_cmp(&a.weight).then_with(|| a.stem.cmp(&b.stem)));
+        terms.truncate(TERMS);
+        Terms(terms)
+    }
+
+    pub fn of(learning: &Learning) -> Terms {
+        let it = &learning.candidate;
+        let tags: Vec<&str> = it.tags.iter().map(Text::as_str).collect();
+        Terms::new(&format!("{} {} {}", it.summary, it.detail, tags.join(" ")), plain_idf)
+    }
+
+    fn bits(&self, words: &Words) -> u32 {
+        let held = self.0.iter().enumerate().filter(|(_, term)| words.0.contains(term.stem.as_str()));
+        held.fold(0, |bits, (at, _)| bits | 1 << at)
+    }
+}
+
+/// What has turned up of one learning in the turn that runs: a few bytes, kept from event to event.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Trail {
+    /// Said by the user, and so no sign of anything.
+    #[serde(skip_serializing_if = "is_nothing")]
+    asked: u32,
+    /// Said or done by the agent.
+    #[serde(skip_serializing_if = "is_nothing")]
+    met: u32,
+}
+
+fn is_nothing(bits: &u32) -> bool {
+    *bits == 0
+}
+
+impl Trail {
+    /// A new turn, with what the user said in it.
+    pub fn begin(terms: &Terms, prompt: &Words) -> Trail {
+        Trail { asked: terms.bits(prompt), met: 0 }
+    }
+
+    /// The agent answered, ran or wrote this.
+    pub fn note(&mut self, terms: &Terms, words: &Words) {
+        self.met |= terms.bits(words);
+    }
+
+    pub fn is_implied(self, terms: &Terms) -> bool {
+        let met = self.met & !self.asked;
+        let all: f32 = terms.0.iter().map(|term| term.weight).sum();
+        let held = || terms.0.iter().enumerate().filter(|(at, _)| met & (1 << at) != 0).map(|(_, term)| term);
+        let rare = held().filter(|term| term.weight >= RARE).count();
+        let mass: f32 = held().map(|term| term.weight).sum();
+        rare >= RARE_WORDS as usize && mass >= SHARE * all
+    }
+}
+
+/// Which of the shown learnings one turn made use of, by their place: what the agent said, ran and wrote
+/// is in `done`.
+pub fn usage_of_turn(shown: &[Terms], done: &[&str], prompt: &str) -> Vec<usize> {
+    let (prompt, words) = (Words::of([prompt]), Words::of(done.iter().copied()));
+    let is_used = |terms: &&Terms| {
+        let mut trail = Trail::begin(terms, &prompt);
+        trail.note(terms, &words);
+        trail.is_implied(terms)
+    };
+    shown.iter().enumerate().filter(|(_, terms)| is_used(terms)).map(|(at, _)| at).collect()
+}
+
+/// Those of the shown ids that a text names, by their beginning. A beginning that several share names none.
+pub fn cited<'a>(text: &str, ids: &[&'a str]) -> Vec<&'a str> {
+    let mut found: Vec<&'a str> = Vec::new();
+    let is_part = |c: char| c.is_ascii_hexdigit() || c == '-';
+    let words =
+        cut(text).split(|c: char| !(c.is_alphanumeric() || c == '-')).map(|word| word.trim_matches('-'));
+    for word in words.filter(|word| word.len() >= PREFIX && word.chars().all(is_part)) {
+        let word = word.to_ascii_lowercase();
+        let mut named = ids.iter().copied().filter(|id| id.starts_with(&word));
+        if let (Some(id), None) = (named.next(), named.next())
+            && !found.contains(&id)
+        {
+            found.push(id);
+        }
+    }
+    found
+}
+
+/// How much a stem says that `holders` of `count` learnings have. In a small store the word itself tells more.
+pub fn idf(stem: &str, holders: usize, count: usize) -> f32 {
+    if count < STORE || is_common(stem) {
+        return plain_idf(stem);
+    }
+    let (holders, count) = (holders.min(count) as f32, count as f32);
+    (1.0 + (count - holders + 0.5) / (holders + 0.5)).ln()
+}
+
+/// The same where nobody has counted: long words and names are rare, words of the trade are not.
+pub fn plain_idf(stem: &str) -> f32 {
+    match stem.chars().count() {
+        _ if is_common(stem) => 0.5,
+        0..=2 => 0.0,
+        _ if stem.contains(|c: char| c == '_' || c.is_ascii_digit()) => 4.0,
+        3 => 1.5,
+        length => 2.0 + length.min(12) as f32 / 6.0,
+    }
+}
+
+fn is_common(stem: &str) -> bool {
+    COMMON_STEMS.contains(stem)
+}
+
+/// The stems of some texts, each once. Identifiers count whole and in their parts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Words(HashSet<String>);
+
+impl Words {
+    pub fn of<'a>(texts: impl IntoIterator<Item = &'a str>) -> Words {
+        let mut words = Words::default();
+        texts.into_iter().for_each(|text| words.add(text));
+        words
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The share of their words that two texts have in common.
+    pub fn overlap(&self, other: &Words) -> f32 {
+        let common = self.0.intersection(&other.0).count();
+        let all = self.0.len() + other.0.len() - common;
+        if all == 0 { 0.0 } else { common as f32 / all as f32 }
+    }
+
+    fn add(&mut self, text: &str) {
+        let names = cut(text).split(|c: char| !(c.is_alphanumeric() || c == '_'));
+        for name in names.map(|name| name.trim_matches('_')).filter(|name| !name.is_empty()) {
+            let parts = parts(name);
+            if parts.len() > 1 {
+                self.0.insert(name.to_lowercase());
+            }
+            self.0.extend(parts.into_iter().map(|part| stem(&part.to_lowercase())));
+        }
+    }
+}
+
+fn cut(text: &str) -> &str {
+    &text[..text.floor_char_boundary(BYTES)]
+}
+
+/// `retry_count` and `retryCount` have two parts, `HTTPServer` has too.
+fn parts(name: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let mut from = 0;
+    let chars: Vec<(usize, char)> = name.char_indices().collect();
+    for (at, &(offset, c)) in chars.iter().enumerate().skip(1) {
+        let (before, after) = (chars[at - 1].1, chars.get(at + 1).map(|&(_, c)| c));
+        let starts = c.is_uppercase()
+            && (before.is_lowercase() || (before.is_uppercase() && after.is_some_and(char::is_lowercase)));
+        if starts || c == '_' {
+            parts.push(&name[from..offset]);
+            from = if c == '_' { offset + 1 } else { offset };
+        }
+    }
+    parts.push(&name[from..]);
+    parts.retain(|part| !part.is_empty());
+    parts
+}
+
+/// A word without the ending that changes with its place in a sentence. Crude, and the same on both sides.
+fn stem(word: &str) -> String {
+    let strip = |ending: &str, least: usize| {
+        word.strip_suffix(ending).filter(|rest| rest.len() >= least && rest.is_ascii())
+    };
+    let rest = strip("ies", 2)
+        .map(|rest| format!("{rest}y"))
+        .or_else(|| strip("ing", 3).map(str::to_owned))
+        .or_else(|| strip("ed", 3).map(str::to_owned))
+        .or_else(|| strip("es", 3).filter(|rest| rest.ends_with(['s', 'x', 'h'])).map(str::to_owned))
+        .or_else(|| strip("s", 3).filter(|rest| !rest.ends_with(['s', 'u', 'i'])).map(str::to_owned))
+        .unwrap_or_else(|| word.to_owned());
+    // `caching`, `cached` and `cache` are one word.
+    rest.strip_suffix('e').filter(|rest| rest.len() >= 3).map(str::to_owned).unwrap_or(rest)
+}
+
+/// Words that say nothing about what a text is about, in any repository.
+const COMMON: &str = "\
+a about above add after again all allow already also always an and any are as at avoid back be because been before \
+behavior below best between both branch bug build but by call can cannot case cause change check class clean code \
+command commit compile config contain copy correct could create current data default define delete detail did differ \
+different dir directory do does done down each edit either else empty end ensure error every example exist expect \
+fail failure false file first fix follow for found from full function get git give given go had handle has have here how \
+if implement import in include information input inside install instead into is issue it its itself json just keep kind \
+know last learn least let library like line list log look main make may mean method might miss mode module more most must \
+name need never new next no not note nothing now number of off on once one only open option or order other our out \
+output over own package parse part pass path pattern place point possible print problem process project provide put raise \
+read reason remove replace report require resolve result return right root rule run same say schema see set should \
+show since single so some source start state step still stop store string such sure system take tell test than that the \
+their them then there these they thing this those through time to too tool true try turn two type under until up \
+update use user using value variable version very via want was way we well were what when where whether which while \
+who why will with within without word work would write written wrong yes yet you your";
+
+static COMMON_STEMS: LazyLock<HashSet<String>> =
+    LazyLock::new(|| COMMON.split_ascii_whitespace().map(stem).collect());
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const CACHE: &str = "the parser cache is keyed by path alone: call invalidate_cache after a rename, or stale \
+                         bytecode is served by the resolver";
+
+    fn is_used(done: &[&str], prompt: &str) -> bool {
+        !usage_of_turn(&[Terms::new(CACHE, plain_idf)], done, prompt).is_empty()
+    }
+
+    #[test]
+    fn rare_words_in_what_was_done_are_use() {
+        assert!(is_used(&["I renamed it and invalidated the resolver's bytecode"], "rename the module"));
+        assert!(is_used(&["cargo test", "grep -rn invalidate_cache src && vim resolver.rs"], "fix the test"));
+        assert!(is_used(&["let resolver = Resolver::new(); self.bytecodeCache.clear()"], ""));
+    }
+
+    #[test]
+    fn what_the_user_said_and_what_everybody_says_is_none() {
+        let prompt =
+            "why does the resolver serve stale bytecode after a rename? is a parser cache invalidated?";
+        assert!(!is_used(
+            &["the resolver serves stale bytecode because the cache is not invalidated"],
+            prompt
+        ));
+        assert!(!is_used(&["I will call the function with the path and check the file"], ""));
+        assert!(!is_used(&["the bytecode is fine"], ""), "one rare word may be chance");
+        assert!(!is_used(&[], "") && !is_used(&[""], CACHE));
+    }
+
+    #[test]
+    fn a_turn_may_come_in_pieces() {
+        let terms = Terms::new(CACHE, plain_idf);
+        let mut trail = Trail::begin(&terms, &Words::of(["fix the resolver"]));
+        trail.note(&terms, &Words::of(["vim resolver.rs"]));
+        trail.note(&terms, &Words::of(["invalidate_cache()"]));
+        assert!(trail.is_implied(&terms), "{trail:?}");
+        assert!(!Trail::begin(&terms, &Words::default()).is_implied(&terms));
+        let kept = serde_json::to_string(&(trail, &terms)).unwrap();
+        assert_eq!(serde_json::from_str::<(Trail, Terms)>(&kept).unwrap(), (trail, terms));
+    }
+
+    #[test]
+    fn a_word_of_many_learnings_is_not_rare() {
+        let common = |stem: &str| idf(stem, if stem == "resolver" { 90 } else { 1 }, 100);
+        assert!(common("resolver") < RARE && common("bytecod") > RARE);
+        assert!(idf("resolver", 9, 10) > RARE, "ten learnings are too few to tell");
+    }
+
+    #[test]
+    fn a_cited_id_is_one_of_those_shown() {
+        let ids =
+            ["0190f3c1-1111-7000-8000-000000000001", "0190f3c1-2222-7000-8000-000000000002", "0a44beef"];
+        assert_eq!(cited("as `0190f3c1-2222` says, and 0A44BEEF", &ids), [ids[1], ids[2]]);
+        assert_eq!(cited("0190f3c1", &ids), Vec::<&str>::new(), "two begin so");
+        assert_eq!(cited("0a44b is too short, 0a44beefff too long, xyz0a44beef another word", &ids), [""; 0]);
+        assert_eq!(cited(&format!("({}), again {}", ids[0], ids[0]), &ids), [ids[0]]);
+    }
+
+    #[test]
+    fn forms_of_a_word_are_one() {
+        for (one, other) in
+            [("caches", "cached"), ("retries", "retry"), ("parsing", "parsed"), ("boxes", "box")]
+        {
+            assert_eq!(Words::of([one]), Words::of([other]));
+        }
+        assert_eq!(
+            Words::of(["HTTPServer retryCount"]),
+            Words::of(["httpserver retrycount HTTP server retry count"])
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_looked_at(text in "\\PC{0,300}", done in "\\PC{0,300}") {
+            let terms = Terms::new(&text, plain_idf);
+            let _used_or_not = usage_of_turn(std::slice::from_ref(&terms), &[&done], &text);
+            prop_assert!(usage_of_turn(&[terms], &[&done], &done).is_empty(), "nothing is left of it");
+            let _named_or_not = cited(&text, &[&done]);
+        }
+    }
+}

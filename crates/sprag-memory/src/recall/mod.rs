@@ -1,0 +1,187 @@
+//! What is asked of the memory on an occasion, and what it answers. The question is put together here, from
+//! what the event says; the host adds what it alone can see, and finds.
+pub mod exposure;
+mod feedback;
+pub mod floor;
+pub mod implicit_use;
+
+use serde::{Deserialize, Serialize};
+
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+
+use crate::learning::Category;
+use crate::recall::implicit_use::Terms;
+
+/// When a session may be shown something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Occasion {
+    Start,
+    Prompt,
+    Tool,
+}
+
+impl Occasion {
+    pub fn name(self) -> &'static str {
+        match self {
+            Occasion::Start => "start",
+            Occasion::Prompt => "prompt",
+            Occasion::Tool => "tool",
+        }
+    }
+
+    /// Tokens it may cost.
+    pub fn tokens(self) -> u32 {
+        match self {
+            Occasion::Start => 1200,
+            Occasion::Prompt => 600,
+            Occasion::Tool => 400,
+        }
+    }
+
+    /// Whether the host may add what it sees of the worktree: a prompt speaks for itself.
+    pub fn looks_around(self) -> bool {
+        self == Occasion::Start
+    }
+}
+
+/// Tokens one session may cost in all.
+pub const SESSION_TOKENS: u32 = 4000;
+
+/// Bytes of a prompt that are asked about: the rest of a long one is data.
+const TEXT: usize = 4000;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Question {
+    pub text: String,
+    /// Relative to the worktree.
+    pub files: Vec<String>,
+}
+
+impl Question {
+    /// Returns the question that a prompt asks: its first bytes, and the files that it names.
+    pub fn from_prompt(text: &str, root: &str) -> Question {
+        let end = (0..=TEXT.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+        let text = &text[..end.unwrap_or(0)];
+        Question { text: text.to_owned(), files: files_in(text, root) }
+    }
+
+    /// Returns the question about these paths. A tool's input names files and no topics.
+    pub fn from_paths(paths: &[String], root: &str) -> Question {
+        let below = |path: &String| relative(path, root);
+        Question { text: String::new(), files: paths.iter().filter_map(below).collect() }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.text.trim().is_empty() && self.files.is_empty()
+    }
+}
+
+fn relative(path: &str, root: &str) -> Option<String> {
+    let below = match path.strip_prefix('/') {
+        Some(_) => path.strip_prefix(root).filter(|_| !root.is_empty())?.strip_prefix('/')?,
+        None => path.strip_prefix("./").unwrap_or(path),
+    };
+    let is_plain = !below.is_empty() && !below.split('/').any(|part| part == "..");
+    is_plain.then(|| below.to_owned())
+}
+
+/// Words that are paths: with a slash, or with a name and an ending.
+fn files_in(text: &str, root: &str) -> Vec<String> {
+    const MOST: usize = 8;
+    let is_mark =
+        |c: char| c.is_whitespace() || matches!(c, '`' | '"' | '\'' | '(' | ')' | ',' | ';' | '<' | '>');
+    let words = text.split(is_mark).map(|word| word.trim_end_matches(['.', ':', '?', '!']));
+    words.filter(|word| is_path(word)).filter_map(|word| relative(word, root)).take(MOST).collect()
+}
+
+fn is_path(word: &str) -> bool {
+    let name = word.rsplit('/').next().unwrap_or(word);
+    let has_ending = name.rsplit_once('.').is_some_and(|(stem, ending)| {
+        let is_short = (1..=5).contains(&ending.len());
+        (stem.len() > 1 || word.contains('/'))
+            && is_short
+            && ending.chars().all(|c| c.is_ascii_alphanumeric())
+    });
+    let is_plain = word.chars().all(|c| c.is_alphanumeric() || "/._-@+[]".contains(c));
+    is_plain && has_ending && word.chars().any(char::is_alphabetic) && word.len() <= 300
+}
+
+/// What was found, best first, and what has become of what was shown before.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Recalled {
+    pub found: Vec<Found>,
+    pub notices: Vec<Notice>,
+    /// Whether there is anything at all that could be found.
+    pub is_any: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    pub id: Text<64>,
+    pub summary: Text<200>,
+    pub detail: Text<2000>,
+    pub category: Option<Category>,
+    /// How likely it is of use.
+    pub score: f32,
+    /// The signals that spoke for it.
+    pub why: Text<200>,
+    /// What it rests on has changed since.
+    pub is_stale: bool,
+    /// Which nobody had noticed yet.
+    pub has_changed: bool,
+    pub is_personal: bool,
+    /// How far what was tried once still holds.
+    pub caveat: Option<&'static str>,
+    /// The words by which its use is known.
+    pub terms: Terms,
+}
+
+/// A learning that was shown is not what it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notice {
+    pub id: Text<64>,
+    pub what: Became,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Became {
+    /// With what it says since when.
+    Corrected {
+        summary: Text<200>,
+        at: Timestamp,
+    },
+    Superseded {
+        by: Option<Text<64>>,
+        summary: Option<Text<200>>,
+    },
+    Archived,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prompt_names_files() {
+        for (text, files) in [
+            ("fix `src/cache.rs` and ./a/b.py, please.", &["src/cache.rs", "a/b.py"][..]),
+            ("see README.md:", &["README.md"]),
+            ("what is /w/src/a.rs?", &["src/a.rs"]),
+            ("e.g. version 1.2 of node.js or ../x.rs and /etc/passwd.txt", &["node.js"]),
+            ("nothing here", &[]),
+        ] {
+            assert_eq!(files_in(text, "/w"), files, "{text}");
+        }
+    }
+
+    #[test]
+    fn paths_are_told_from_the_worktree() {
+        assert_eq!(relative("/w/src/a.rs", "/w").as_deref(), Some("src/a.rs"));
+        assert_eq!(relative("/elsewhere/a.rs", "/w"), None);
+        assert_eq!(relative("/wide/a.rs", "/w"), None);
+        assert_eq!(relative("./a.rs", "/w").as_deref(), Some("a.rs"));
+        assert_eq!(relative("a/../../b", "/w"), None);
+    }
+}

@@ -1,0 +1,164 @@
+//! How sessions went, with learnings and without: the only honest test of a memory.
+
+use serde::{Deserialize, Serialize};
+
+use sprag_base::record::Record;
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+
+use crate::records;
+
+/// One session, as far as its records tell.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Run {
+    pub started: Timestamp,
+    /// It was shown a learning.
+    pub is_informed: bool,
+    pub calls: u32,
+    pub failures: u32,
+    /// Calls of a tool again, right after it failed.
+    pub retries: u32,
+    pub prompts: u32,
+    pub corrections: u32,
+    pub debts: u32,
+    /// What the checks said at last.
+    pub passed: Option<bool>,
+    /// The tool that failed last, until another one is used.
+    failed: Option<Text<64>>,
+}
+
+/// Sessions that were shown learnings beside those that were not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Compared {
+    pub with: Side,
+    pub without: Side,
+}
+
+/// Means over sessions that did something.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Side {
+    pub sessions: u32,
+    pub calls: f32,
+    pub failures: f32,
+    pub retries: f32,
+    pub corrections: f32,
+    /// Of the sessions with checks, those where they passed at last.
+    pub passed: Option<f32>,
+    /// Sessions that left something unmet.
+    pub indebted: f32,
+}
+
+impl Run {
+    pub(super) fn begun(at: Timestamp) -> Run {
+        Run { started: at, ..Run::default() }
+    }
+
+    pub(super) fn take(&mut self, record: &Record) {
+        let body = &record.body;
+        match record.kind.as_str() {
+            records::SURFACED => self.is_informed = true,
+            "tool.finished" => {
+                let tool = Text::from(body["tool"].as_str().unwrap_or_default());
+                self.calls += 1;
+                self.retries += u32::from(self.failed.as_ref() == Some(&tool));
+                let has_failed = body["outcome"] == "failed";
+                self.failures += u32::from(has_failed);
+                self.failed = has_failed.then_some(tool);
+            }
+            "prompted" if body["author"] == "user" => {
+                let text = body["text"].as_str().unwrap_or_default();
+                self.corrections += u32::from(self.prompts > 0 && is_correction(text));
+                self.prompts += 1;
+            }
+            "verified" => self.passed = Some(body["status"] == "passed"),
+            "debt.opened" => self.debts += 1,
+            _ => {}
+        }
+    }
+}
+
+impl Compared {
+    pub(super) fn of<'a>(runs: impl Iterator<Item = &'a Run>) -> Compared {
+        let (with, without): (Vec<&Run>, Vec<&Run>) =
+            runs.filter(|run| run.calls > 0).partition(|run| run.is_informed);
+        Compared { with: Side::of(&with), without: Side::of(&without) }
+    }
+}
+
+impl Side {
+    fn of(runs: &[&Run]) -> Side {
+        let count = runs.len().max(1) as f32;
+        let mean = |of: &dyn Fn(&Run) -> u32| runs.iter().map(|run| of(run)).sum::<u32>() as f32 / count;
+        let checked: Vec<bool> = runs.iter().filter_map(|run| run.passed).collect();
+        let passed = checked.iter().filter(|passed| **passed).count() as f32;
+        Side {
+            sessions: runs.len() as u32,
+            calls: mean(&|run| run.calls),
+            failures: mean(&|run| run.failures),
+            retries: mean(&|run| run.retries),
+            corrections: mean(&|run| run.corrections),
+            passed: (!checked.is_empty()).then(|| passed / checked.len() as f32),
+            indebted: mean(&|run| u32::from(run.debts > 0)),
+        }
+    }
+}
+
+/// How people begin when they did not get what they wanted.
+const CORRECTIONS: &[&str] = &[
+    "no",
+    "nope",
+    "not",
+    "wrong",
+    "don't",
+    "dont",
+    "do not",
+    "stop",
+    "undo",
+    "revert",
+    "actually",
+    "instead",
+    "that's not",
+    "thats not",
+    "that is not",
+    "this is not",
+    "you forgot",
+    "you missed",
+    "i said",
+    "i meant",
+    "i told you",
+    "again",
+    "still",
+    "why did you",
+    "that's wrong",
+    "it's wrong",
+];
+
+fn is_correction(prompt: &str) -> bool {
+    let start: String = prompt.trim_start().chars().take(40).collect::<String>().to_lowercase();
+    let ends_there = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '\'');
+    CORRECTIONS.iter().any(|word| start.strip_prefix(word).is_some_and(ends_there))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_correction_is_known_by_its_beginning() {
+        for text in [
+            "No, the other file",
+            "  wrong: it is red",
+            "don't touch main",
+            "Actually, use sqlite",
+            "still red",
+        ] {
+            assert!(is_correction(text), "{text}");
+        }
+        for text in
+            ["now add a test", "nothing else", "notes go there", "stopwatch please", "add no more", ""]
+        {
+            assert!(!is_correction(text), "{text}");
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! What became of a learning since it was kept: whether it still counts, how often it was shown and how
+//! often that was of use. A fold of records, small enough to stand beside an index as a row of bytes.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use sprag_base::record::Record;
+use sprag_base::time::Timestamp;
+
+use crate::learning::Status;
+use crate::records::{self, About, Rated, Superseded, Surfaced, Went};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Uses {
+    pub status: Status,
+    /// Sessions it was shown to.
+    pub surfaced: u16,
+    /// Times somebody said that it was of use.
+    pub referred: u16,
+    /// Times it looked as if it had been.
+    pub implied: u16,
+    pub dismissed: u16,
+    pub rated_up: u16,
+    pub rated_down: u16,
+    pub succeeded: u16,
+    pub failed: u16,
+    /// Minutes since 1970; nothing is 0.
+    pub last_used: u32,
+    pub last_shown: u32,
+    pub last_verified: u32,
+}
+
+impl Default for Uses {
+    fn default() -> Self {
+        Uses {
+            status: Status::Active,
+            surfaced: 0,
+            referred: 0,
+            implied: 0,
+            dismissed: 0,
+            rated_up: 0,
+            rated_down: 0,
+            succeeded: 0,
+            failed: 0,
+            last_used: 0,
+            last_shown: 0,
+            last_verified: 0,
+        }
+    }
+}
+
+/// One thing that happened to one learning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    Stale,
+    Archived,
+    Restored,
+    Superseded,
+    Verified,
+    Surfaced,
+    Referred,
+    Implied,
+    Dismissed,
+    Rated {
+        is_useful: bool,
+    },
+    Outcome {
+        is_success: bool,
+    },
+    /// Said otherwise: it counts again, and its text is another one.
+    Corrected,
+}
+
+/// Bytes of a row.
+pub const ROW: usize = 32;
+
+impl Uses {
+    pub fn apply(&mut self, change: Change, at: Timestamp) {
+        let now = minutes(at);
+        let more = |count: &mut u16| *count = count.saturating_add(1);
+        // Superseded is final: a later word about it changes no more than its counts.
+        let is_final = self.status == Status::Superseded;
+        match change {
+            Change::Superseded => self.status = Status::Superseded,
+            Change::Stale if self.status == Status::Active => self.status = Status::Stale,
+            Change::Archived if !is_final => self.status = Status::Archived,
+            Change::Restored | Change::Corrected if !is_final => {
+                self.status = Status::Active;
+                self.last_verified = now;
+            }
+            Change::Verified => {
+                self.last_verified = now;
+                if self.status == Status::Stale {
+                    self.status = Status::Active;
+                }
+            }
+            Change::Stale | Change::Archived | Change::Restored | Change::Corrected => {}
+            Change::Surfaced => {
+                more(&mut self.surfaced);
+                self.last_shown = now;
+            }
+            Change::Referred => {
+                more(&mut self.referred);
+                self.last_used = now;
+            }
+            Change::Implied => {
+                more(&mut self.implied);
+                self.last_used = now;
+            }
+            Change::Dismissed => more(&mut self.dismissed),
+            Change::Rated { is_useful: true } => {
+                more(&mut self.rated_up);
+                self.last_used = now;
+            }
+            Change::Rated { is_useful: false } => more(&mut self.rated_down),
+            Change::Outcome { is_success: true } => more(&mut self.succeeded),
+            Change::Outcome { is_success: false } => more(&mut self.failed),
+        }
+    }
+
+    pub fn row(&self) -> [u8; ROW] {
+        let mut row = [0; ROW];
+        let status = Status::ALL.iter().position(|status| *status == self.status).unwrap_or(0);
+        row[0] = u8::try_from(status).unwrap_or(0);
+        let counts = [
+            self.surfaced,
+            self.referred,
+            self.implied,
+            self.dismissed,
+            self.rated_up,
+            self.rated_down,
+            self.succeeded,
+            self.failed,
+        ];
+        for (at, count) in counts.iter().enumerate() {
+            row[2 + 2 * at..4 + 2 * at].copy_from_slice(&count.to_le_bytes());
+        }
+        for (at, moment) in [self.last_used, self.last_shown, self.last_verified].iter().enumerate() {
+            row[20 + 4 * at..24 + 4 * at].copy_from_slice(&moment.to_le_bytes());
+        }
+        row
+    }
+
+    pub fn from_row(row: &[u8; ROW]) -> Uses {
+        let count = |at: usize| u16::from_le_bytes([row[2 + 2 * at], row[3 + 2 * at]]);
+        let moment = |at: usize| {
+            u32::from_le_bytes([row[20 + 4 * at], row[21 + 4 * at], row[22 + 4 * at], row[23 + 4 * at]])
+        };
+        Uses {
+            status: Status::ALL.get(usize::from(row[0])).copied().unwrap_or(Status::Archived),
+            surfaced: count(0),
+            referred: count(1),
+            implied: count(2),
+            dismissed: count(3),
+            rated_up: count(4),
+            rated_down: count(5),
+            succeeded: count(6),
+            failed: count(7),
+            last_used: moment(0),
+            last_shown: moment(1),
+            last_verified: moment(2),
+        }
+    }
+}
+
+pub fn minutes(at: Timestamp) -> u32 {
+    u32::try_from(at.millis() / 60_000).unwrap_or(0)
+}
+
+/// Whom a record is about, and what it says of them. Records that keep or correct a learning are the
+/// reader's own matter; they count here as far as they touch an older one.
+pub fn changes(record: &Record) -> Vec<(String, Change)> {
+    match record.kind.as_str() {
+        records::CORRECTED => {
+            let id = record.body["id"].as_str();
+            id.map(|id| (id.to_owned(), Change::Corrected)).into_iter().collect()
+        }
+        records::SUPERSEDED => {
+            body::<Superseded>(record).map(|it| (it.id.to_string(), Change::Superseded)).into_iter().collect()
+        }
+        records::ARCHIVED => about(record, Change::Archived),
+        records::RESTORED => about(record, Change::Restored),
+        records::VERIFIED => about(record, Change::Verified),
+        records::WENT_STALE => about(record, Change::Stale),
+        records::REFERRED => about(record, Change::Referred),
+        records::IMPLIED => about(record, Change::Implied),
+        records::DISMISSED => about(record, Change::Dismissed),
+        records::SURFACED => {
+            let shown = body::<Surfaced>(record).map(|it| it.shown).unwrap_or_default();
+            shown.into_iter().map(|shown| (shown.id.to_string(), Change::Surfaced)).collect()
+        }
+        records::RATED => body::<Rated>(record)
+            .map(|it| (it.id.to_string(), Change::Rated { is_useful: it.is_useful }))
+            .into_iter()
+            .collect(),
+        records::OUTCOME => {
+            let went = body::<Went>(record);
+            let change = |is_success| Change::Outcome { is_success };
+            went.map(|it| it.ids.iter().map(|id| (id.to_string(), change(it.is_success))).collect())
+                .unwrap_or_default()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn about(record: &Record, change: Change) -> Vec<(String, Change)> {
+    let about = body::<About>(record).unwrap_or_default();
+    about.ids.into_iter().map(|id| (id.to_string(), change)).collect()
+}
+
+fn body<T: DeserializeOwned>(record: &Record) -> Option<T> {
+    serde_json::from_value(record.body.clone()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_keeps_everything() {
+        let mut uses = Uses::default();
+        let at = Timestamp::from_millis(1_794_733_261_000);
+        for change in [
+            Change::Surfaced,
+            Change::Referred,
+            Change::Implied,
+            Change::Dismissed,
+            Change::Rated { is_useful: true },
+            Change::Rated { is_useful: false },
+            Change::Outcome { is_success: true },
+            Change::Outcome { is_success: false },
+            Change::Verified,
+            Change::Stale,
+        ] {
+            uses.apply(change, at);
+            assert_eq!(Uses::from_row(&uses.row()), uses);
+        }
+        assert_eq!((uses.status, uses.surfaced, uses.last_used), (Status::Stale, 1, minutes(at)));
+    }
+
+    #[test]
+    fn superseded_is_final_and_archived_is_not() {
+        let at = Timestamp::from_millis(0);
+        let after = |changes: &[Change]| {
+            let mut uses = Uses::default();
+            changes.iter().for_each(|change| uses.apply(*change, at));
+            uses.status
+        };
+        assert_eq!(after(&[Change::Archived, Change::Restored]), Status::Active);
+        assert_eq!(after(&[Change::Superseded, Change::Restored, Change::Corrected]), Status::Superseded);
+        assert_eq!(after(&[Change::Archived, Change::Stale]), Status::Archived);
+        assert_eq!(after(&[Change::Stale, Change::Verified]), Status::Active);
+    }
+}

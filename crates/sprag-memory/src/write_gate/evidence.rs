@@ -1,0 +1,168 @@
+//! What a learning rests on, and whether that is still so. A block of lines that only moved within its file
+//! is the same evidence; one that reads otherwise is none any more.
+
+use sprag_base::digest::Digest;
+use sprag_base::text::Text;
+
+use crate::learning::Evidence;
+
+/// How evidence is, from good to bad.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum State {
+    Fresh,
+    /// The same lines, elsewhere in the file.
+    Moved,
+    Changed,
+    Gone,
+}
+
+impl State {
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Fresh => "fresh",
+            State::Moved => "moved",
+            State::Changed => "changed",
+            State::Gone => "gone",
+        }
+    }
+
+    /// Whether the learning can still be believed.
+    pub fn holds(self) -> bool {
+        matches!(self, State::Fresh | State::Moved)
+    }
+}
+
+/// A piece of evidence as a candidate names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cited {
+    Commit(String),
+    /// A file, or some of its lines, counted from one.
+    File {
+        path: String,
+        lines: Option<(u32, u32)>,
+    },
+}
+
+impl Cited {
+    /// `path`, `path:10`, `path:10-20`, `commit HASH`.
+    pub fn read(place: &str) -> Cited {
+        if let Some(hash) = place.strip_prefix("commit ") {
+            return Cited::Commit(hash.trim().to_owned());
+        }
+        let whole = || Cited::File { path: place.to_owned(), lines: None };
+        let Some((path, lines)) = place.rsplit_once(':') else {
+            return whole();
+        };
+        let (from, to) = lines.split_once('-').unwrap_or((lines, lines));
+        let number = |text: &str| text.trim_start_matches('L').parse::<u32>().ok().filter(|&line| line > 0);
+        match (number(from), number(to)) {
+            (Some(from), Some(to)) if from <= to && !path.is_empty() => {
+                Cited::File { path: path.to_owned(), lines: Some((from, to)) }
+            }
+            _ => whole(),
+        }
+    }
+}
+
+/// What a cited place is like now. `content` is that of the file; `None`: there is nothing to be seen.
+pub fn see(place: &str, content: Option<&[u8]>) -> Option<Evidence> {
+    let kept = |digest, lines, first| Evidence { place: Text::from(place), digest, lines, first };
+    match Cited::read(place) {
+        Cited::Commit(hash) => Some(kept(Digest::of(["commit", &hash]), None, None)),
+        Cited::File { lines: None, .. } => Some(kept(Digest::of([content?]), None, None)),
+        Cited::File { lines: Some((from, to)), .. } => {
+            let all = lines(content?);
+            let block = all.get(from as usize - 1..(to as usize).min(all.len()))?;
+            let first = block.first()?;
+            Some(kept(digest(block), u32::try_from(block.len()).ok(), Some(Digest::of([first]))))
+        }
+    }
+}
+
+/// How a piece of evidence is now.
+pub fn state(evidence: &Evidence, content: Option<&[u8]>) -> State {
+    let Cited::File { lines: cited, .. } = Cited::read(evidence.place.as_str()) else {
+        // A commit says for ever what it said.
+        return State::Fresh;
+    };
+    let Some(content) = content else {
+        return State::Gone;
+    };
+    let (Some((from, _)), Some(count)) = (cited, evidence.lines) else {
+        let is_same = Digest::of([content]) == evidence.digest;
+        return if is_same { State::Fresh } else { State::Changed };
+    };
+    let (all, count) = (lines(content), count as usize);
+    let is_at = |at: usize| all.get(at..at + count).is_some_and(|block| digest(block) == evidence.digest);
+    if is_at(from as usize - 1) {
+        return State::Fresh;
+    }
+    // Only where its first line stands the block can be: others need not be hashed whole.
+    let may_start = |at: &usize| evidence.first.is_none_or(|first| Digest::of([all[*at]]) == first);
+    match (0..all.len()).filter(may_start).take(WINDOWS).any(is_at) {
+        true => State::Moved,
+        false => State::Changed,
+    }
+}
+
+/// Places a moved block is looked for: a first line such as `}` stands everywhere.
+const WINDOWS: usize = 2000;
+
+/// All of a learning's evidence is as bad as the worst of it.
+pub fn worst(states: impl IntoIterator<Item = State>) -> State {
+    states.into_iter().max().unwrap_or(State::Fresh)
+}
+
+fn lines(content: &[u8]) -> Vec<&[u8]> {
+    let content = content.strip_suffix(b"\n").unwrap_or(content);
+    content.split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)).collect()
+}
+
+fn digest(block: &[&[u8]]) -> Digest {
+    Digest::of(block)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &[u8] = b"one\ntwo\nthree\nfour\nfive\n";
+
+    #[test]
+    fn places_are_read() {
+        let file = |path: &str, lines| Cited::File { path: path.to_owned(), lines };
+        for (place, cited) in [
+            ("src/a.rs", file("src/a.rs", None)),
+            ("src/a.rs:3", file("src/a.rs", Some((3, 3)))),
+            ("src/a.rs:3-5", file("src/a.rs", Some((3, 5)))),
+            ("src/a.rs:L3-L5", file("src/a.rs", Some((3, 5)))),
+            ("src/a.rs:5-3", file("src/a.rs:5-3", None)),
+            ("c:\\x", file("c:\\x", None)),
+            ("a:0", file("a:0", None)),
+            ("commit abc123", Cited::Commit("abc123".to_owned())),
+        ] {
+            assert_eq!(Cited::read(place), cited, "{place}");
+        }
+    }
+
+    #[test]
+    fn a_block_may_move_and_may_not_change() {
+        let seen = see("f:2-3", Some(FILE)).unwrap();
+        assert_eq!(state(&seen, Some(FILE)), State::Fresh);
+        assert_eq!(state(&seen, Some(b"one\r\ntwo\r\nthree\r\n")), State::Fresh);
+        assert_eq!(state(&seen, Some(b"zero\none\ntwo\nthree\n")), State::Moved);
+        assert_eq!(state(&seen, Some(b"one\ntwo\n3\n")), State::Changed);
+        assert_eq!(state(&seen, Some(b"")), State::Changed);
+        assert_eq!(state(&seen, None), State::Gone);
+        assert!(see("f:9-12", Some(FILE)).is_none() && see("f", None).is_none());
+    }
+
+    #[test]
+    fn a_whole_file_is_its_content() {
+        let seen = see("f", Some(FILE)).unwrap();
+        assert_eq!(state(&seen, Some(FILE)), State::Fresh);
+        assert_eq!(state(&seen, Some(b"one\n")), State::Changed);
+        assert_eq!(worst([State::Fresh, State::Changed, State::Moved]), State::Changed);
+        assert_eq!(worst([]), State::Fresh);
+    }
+}

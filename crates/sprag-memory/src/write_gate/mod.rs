@@ -1,0 +1,444 @@
+//! The write gate: what becomes of a candidate that has the form of a learning. Whether the reasons given
+//! for keeping it are borne out, whether it is about this project, and whether it is known already; in this
+//! order, and told so that it can be handed in again. Everything that has to be looked up comes in.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use sprag_base::settings::{Key, Section, Tighten};
+use sprag_base::text::{Text, quoted};
+
+use crate::destination::{Place, place};
+use crate::learning::{Candidate, Confidence, Criterion, Evidence, Kind, Learning, Status};
+use crate::write_gate::plausibility::plausibility;
+use crate::write_gate::specificity::specificity;
+
+/// What the sieve can be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WriteGate {
+    pub mode: Mode,
+    pub quality_check: QualityCheck,
+}
+
+/// What becomes of a candidate none of whose reasons is borne out. From loose to strict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    Disabled,
+    /// It is kept, with low confidence.
+    Lenient,
+    Strict,
+}
+
+/// What becomes of one that could be said of any project. From loose to strict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum QualityCheck {
+    Disabled,
+    /// It is kept, with less confidence, and that is told.
+    Warn,
+    Enforce,
+}
+
+impl Default for WriteGate {
+    fn default() -> WriteGate {
+        WriteGate { mode: Mode::Strict, quality_check: QualityCheck::Enforce }
+    }
+}
+
+pub const SECTION: Section = Section {
+    name: "gate.write_gate",
+    defaults: "\
+# What is kept of what a reflection hands in.
+[gate.write_gate]
+# A candidate whose claimed criteria its text does not bear out: `strict` rejects it, `lenient` keeps it with
+# low confidence, `disabled` does not look.
+mode = \"strict\"
+# A candidate that could be said of any project: `enforce` rejects it, `warn` keeps it and says so, `disabled`
+# does not look.
+quality_check = \"enforce\"
+",
+    keys: &[
+        Key { name: "mode", tighten: Tighten::Ranked(&["disabled", "lenient", "strict"]) },
+        Key { name: "quality_check", tighten: Tighten::Ranked(&["disabled", "warn", "enforce"]) },
+    ],
+};
+
+/// From here on two statements are the same one, or similar enough to ask.
+pub const SAME: f32 = 0.72;
+pub const SIMILAR: f32 = 0.49;
+
+/// What has to be known of the world to judge candidates.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Around {
+    /// Of what the candidates name, what is there.
+    pub known: BTreeSet<String>,
+    pub alike: Vec<Alike>,
+    /// What the evidence of a candidate is like now.
+    pub seen: BTreeMap<usize, Vec<Evidence>>,
+    /// The learning a [`Resolution`] names.
+    pub named: Option<Learning>,
+    /// There is a place for what is personal.
+    pub has_home: bool,
+}
+
+/// A candidate, and something it resembles.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Alike {
+    pub candidate: usize,
+    pub to: To,
+    pub summary: Text<200>,
+    pub score: f32,
+    pub likeness: Likeness,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum To {
+    Learning {
+        id: Text<64>,
+        status: Status,
+        place: Place,
+    },
+    /// An earlier one of the same submission.
+    Candidate(usize),
+    /// What was not kept before, in another session.
+    Rejection {
+        stage: Text<32>,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Likeness {
+    Same,
+    Similar,
+    /// As alike as that, but a number, a name, a path or a `not` differs.
+    Guarded,
+}
+
+impl Likeness {
+    /// `None`: nothing to speak of.
+    pub fn of(score: f32, do_guards_differ: bool) -> Option<Likeness> {
+        match score {
+            score if score < SIMILAR => None,
+            _ if do_guards_differ => Some(Likeness::Guarded),
+            score if score < SAME => Some(Likeness::Similar),
+            _ => Some(Likeness::Same),
+        }
+    }
+}
+
+/// What is to become of candidates that resemble something known.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Resolution {
+    /// It says the same as this one, and says it better.
+    Merge(Text<64>),
+    /// It takes the place of this one.
+    Supersede(Text<64>),
+    /// It says something else, and this is what.
+    Distinct(Text<500>),
+}
+
+impl Resolution {
+    /// The learning it names.
+    pub fn names(&self) -> Option<&str> {
+        match self {
+            Resolution::Merge(id) | Resolution::Supersede(id) => Some(id.as_str()),
+            Resolution::Distinct(_) => None,
+        }
+    }
+}
+
+/// What was asked for, and by whom.
+pub struct Asked<'a> {
+    pub policy: WriteGate,
+    /// The user of this session has asked to remember something.
+    pub was_asked_for: bool,
+    pub resolution: Option<&'a Resolution>,
+    pub around: &'a Around,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judged {
+    pub index: usize,
+    /// With the confidence it is worth.
+    pub candidate: Candidate,
+    pub fate: Fate,
+    /// What was let pass, and still should be known.
+    pub warning: Option<Text<500>>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Fate {
+    Kept {
+        /// Stages that rejected something like it before.
+        misses: Vec<(Text<32>, f32)>,
+        supersedes: Option<Text<64>>,
+    },
+    /// Its words become those of a learning that is there.
+    Merged {
+        into: Box<Learning>,
+    },
+    /// Said already.
+    Duplicate {
+        of: Twin,
+        reason: Text<1000>,
+    },
+    /// Perhaps said already: whoever handed it in has to tell.
+    Similar {
+        to: Vec<(Text<64>, f32)>,
+        reason: Text<1000>,
+    },
+    Rejected {
+        stage: Stage,
+        reason: Text<1000>,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Twin {
+    Learning { id: Text<64>, status: Status, place: Place },
+    Candidate(usize),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stage {
+    Schema,
+    Plausibility,
+    Specificity,
+    Scope,
+    Duplicate,
+    Similar,
+}
+
+impl Stage {
+    pub fn name(self) -> &'static str {
+        match self {
+            Stage::Schema => "schema",
+            Stage::Plausibility => "plausibility",
+            Stage::Specificity => "specificity",
+            Stage::Scope => "scope",
+            Stage::Duplicate => "duplicate",
+            Stage::Similar => "similar",
+        }
+    }
+}
+
+/// Judges candidates in their order: what is kept of the first ones counts for those after them.
+pub fn judge(candidates: Vec<(usize, Candidate)>, asked: &Asked<'_>) -> Vec<Judged> {
+    let is_alone = candidates.len() == 1;
+    let mut judged: Vec<Judged> = Vec::with_capacity(candidates.len());
+    for (index, candidate) in candidates {
+        let mut one = Judged { index, candidate, fate: kept(), warning: None };
+        one.fate = one
+            .place(asked)
+            .or_else(|| one.plausible(asked))
+            .or_else(|| one.specific(asked))
+            .unwrap_or_else(|| one.compare(asked, &judged, is_alone));
+        judged.push(one);
+    }
+    judged
+}
+
+fn kept() -> Fate {
+    Fate::Kept { misses: Vec::new(), supersedes: None }
+}
+
+impl Judged {
+    fn place(&self, asked: &Asked<'_>) -> Option<Fate> {
+        let is_homeless = place(self.candidate.scope) == Place::Personal && !asked.around.has_home;
+        let reason = "there is no home directory to keep what is personal in: give another scope";
+        is_homeless.then(|| Fate::Rejected { stage: Stage::Scope, reason: Text::from(reason) })
+    }
+
+    fn plausible(&mut self, asked: &Asked<'_>) -> Option<Fate> {
+        if asked.policy.mode == Mode::Disabled {
+            return None;
+        }
+        let found = plausibility(&self.candidate, asked.was_asked_for);
+        let most = match (found.borne_out.is_empty(), found.doubtful.is_empty()) {
+            (_, true) => Confidence::High,
+            (false, false) => Confidence::Medium,
+            (true, false) if asked.policy.mode == Mode::Strict => {
+                let wanted: Vec<String> = found.doubtful.iter().map(|&criterion| told(criterion)).collect();
+                let reason = format!("its text does not bear out what it claims: {}", wanted.join("; "));
+                return Some(Fate::Rejected { stage: Stage::Plausibility, reason: Text::new(reason) });
+            }
+            (true, false) => Confidence::Low,
+        };
+        self.candidate.confidence = at_most(self.candidate.confidence, most);
+        None
+    }
+
+    fn specific(&mut self, asked: &Asked<'_>) -> Option<Fate> {
+        if asked.policy.quality_check == QualityCheck::Disabled || self.is_users_own(asked) {
+            return None;
+        }
+        let score = specificity(&self.candidate, &asked.around.known);
+        let reason = format!(
+            "it could be said of any project (specificity {score:.1}, {:.1} is the least): name the files, identifiers, \
+             versions or numbers it is about",
+            specificity::REJECTED
+        );
+        if score < specificity::REJECTED {
+            if asked.policy.quality_check == QualityCheck::Enforce {
+                return Some(Fate::Rejected { stage: Stage::Specificity, reason: Text::new(reason) });
+            }
+            self.warning = Some(Text::new(reason));
+        }
+        if score < specificity::LOWERED {
+            self.candidate.confidence = lower(self.candidate.confidence);
+        }
+        None
+    }
+
+    /// What a user prefers, or has asked to remember, need not be about the project.
+    fn is_users_own(&self, asked: &Asked<'_>) -> bool {
+        let is_request = self.candidate.criteria_met.contains(&Criterion::ExplicitRequest);
+        self.candidate.kind == Kind::Preference || (is_request && asked.was_asked_for)
+    }
+
+    fn compare(&self, asked: &Asked<'_>, before: &[Judged], is_alone: bool) -> Fate {
+        let mine: Vec<&Alike> = asked
+            .around
+            .alike
+            .iter()
+            .filter(|alike| alike.candidate == self.index && alike.counts(before))
+            .collect();
+        if let Some(fate) = self.resolve(asked, &mine, is_alone) {
+            return fate;
+        }
+        let known = || mine.iter().filter(|alike| !matches!(alike.to, To::Rejection { .. }));
+        let best = |likeness| {
+            known().filter(|alike| alike.likeness == likeness).max_by(|a, b| a.score.total_cmp(&b.score))
+        };
+        if let Some(same) = best(Likeness::Same) {
+            let of = match &same.to {
+                To::Learning { id, status, place } => {
+                    Twin::Learning { id: id.clone(), status: *status, place: *place }
+                }
+                To::Candidate(index) => Twin::Candidate(*index),
+                To::Rejection { .. } => return kept(),
+            };
+            let name = match &of {
+                Twin::Learning { id, .. } => format!("learning `{}`", quoted(id.as_str())),
+                Twin::Candidate(index) => format!("candidate {index}"),
+            };
+            let reason = format!("it is known as {name}: {}", quoted(same.summary.as_str()));
+            return Fate::Duplicate { of, reason: Text::new(reason) };
+        }
+        let is_distinct = matches!(asked.resolution, Some(Resolution::Distinct(_)));
+        let mut similar: Vec<&&Alike> =
+            known().filter(|alike| matches!(alike.to, To::Learning { .. }) && !is_distinct).collect();
+        similar.sort_by(|a, b| b.score.total_cmp(&a.score));
+        let to: Vec<(Text<64>, f32)> =
+            similar.iter().filter_map(|alike| Some((alike.learning()?.clone(), alike.score))).collect();
+        if to.is_empty() {
+            return Fate::Kept { misses: misses(&mine), supersedes: None };
+        }
+        let names: Vec<String> = similar
+            .iter()
+            .take(3)
+            .filter_map(|alike| {
+                Some(format!("`{}` ({})", quoted(alike.learning()?.as_str()), quoted(alike.summary.as_str())))
+            })
+            .collect();
+        Fate::Similar { to, reason: Text::new(format!("it resembles {}", names.join(", "))) }
+    }
+
+    /// What the one who handed it in wants done with it.
+    fn resolve(&self, asked: &Asked<'_>, mine: &[&Alike], is_alone: bool) -> Option<Fate> {
+        let resolution = asked.resolution?;
+        let named = asked.around.named.as_ref().filter(|_| resolution.names().is_some())?;
+        // Who hands in a single statement means that one, however it is worded.
+        let is_meant = is_alone || mine.iter().any(|alike| alike.learning() == Some(&named.id));
+        if !is_meant {
+            return None;
+        }
+        if place(named.candidate.scope) != place(self.candidate.scope) {
+            let reason =
+                format!("`{}` has another scope: what is kept elsewhere cannot take its place", named.id);
+            return Some(Fate::Rejected { stage: Stage::Scope, reason: Text::new(reason) });
+        }
+        Some(match resolution {
+            Resolution::Merge(_) => Fate::Merged { into: Box::new(merged(named, &self.candidate)) },
+            Resolution::Supersede(_) => {
+                Fate::Kept { misses: misses(mine), supersedes: Some(named.id.clone()) }
+            }
+            Resolution::Distinct(_) => return None,
+        })
+    }
+}
+
+impl Alike {
+    fn learning(&self) -> Option<&Text<64>> {
+        match &self.to {
+            To::Learning { id, .. } => Some(id),
+            To::Candidate(_) | To::Rejection { .. } => None,
+        }
+    }
+
+    /// A candidate that was not kept is nobody's twin.
+    fn counts(&self, before: &[Judged]) -> bool {
+        match self.to {
+            To::Candidate(index) => before.iter().any(|judged| {
+                judged.index == index && matches!(judged.fate, Fate::Kept { .. } | Fate::Merged { .. })
+            }),
+            To::Learning { .. } | To::Rejection { .. } => true,
+        }
+    }
+}
+
+fn misses(mine: &[&Alike]) -> Vec<(Text<32>, f32)> {
+    let stage = |alike: &&Alike| match &alike.to {
+        To::Rejection { stage } => Some((stage.clone(), alike.score)),
+        To::Learning { .. } | To::Candidate(_) => None,
+    };
+    mine.iter().filter_map(stage).collect()
+}
+
+/// The old learning in the new words, with what both had to say around them.
+fn merged(old: &Learning, new: &Candidate) -> Learning {
+    let mut merged = old.clone();
+    let old = &old.candidate;
+    let mut candidate = Candidate { scope: old.scope, ..new.clone() };
+    extend(&mut candidate.tags, &old.tags, crate::learning::TAGS_MOST);
+    extend(&mut candidate.context_files, &old.context_files, crate::learning::FILES_MOST);
+    extend(&mut candidate.evidence, &old.evidence, crate::learning::EVIDENCE_MOST);
+    extend(&mut candidate.criteria_met, &old.criteria_met, Criterion::ALL.len());
+    candidate.confidence = if old.confidence < new.confidence { old.confidence } else { new.confidence };
+    merged.candidate = candidate;
+    merged
+}
+
+fn extend<T: Clone + PartialEq>(items: &mut Vec<T>, more: &[T], most: usize) {
+    for item in more {
+        if items.len() < most && !items.contains(item) {
+            items.push(item.clone());
+        }
+    }
+}
+
+fn told(criterion: Criterion) -> String {
+    format!("`{}`: {}", criterion.name(), plausibility::wanted(criterion))
+}
+
+/// The less sure of the two. High comes first in the list of names.
+fn at_most(given: Confidence, most: Confidence) -> Confidence {
+    given.max(most)
+}
+
+fn lower(given: Confidence) -> Confidence {
+    match given {
+        Confidence::High => Confidence::Medium,
+        Confidence::Medium | Confidence::Low => Confidence::Low,
+    }
+}
+
+pub mod evidence;
+pub mod plausibility;
+pub mod rejected;
+pub mod specificity;
+#[cfg(test)]
+mod tests;

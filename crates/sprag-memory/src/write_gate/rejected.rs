@@ -1,0 +1,37 @@
+//! What was not kept, newest last: small enough to be folded whenever something is handed in.
+
+use serde::{Deserialize, Serialize};
+
+use sprag_base::record::{Projection, Record};
+
+use crate::records::{self, Rejection};
+
+/// Rejections remembered.
+const MOST: usize = 500;
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Rejected {
+    all: Vec<Rejection>,
+}
+
+impl Rejected {
+    pub fn all(&self) -> &[Rejection] {
+        &self.all
+    }
+}
+
+impl Projection for Rejected {
+    const NAME: &'static str = "rejected";
+    const VERSION: u32 = 1;
+    const KINDS: &'static [&'static str] = &[records::REJECTED];
+
+    fn apply(&mut self, record: &Record) {
+        if record.kind == records::REJECTED
+            && let Ok(rejection) = serde_json::from_value(record.body.clone())
+        {
+            self.all.push(rejection);
+            let extra = self.all.len().saturating_sub(MOST);
+            self.all.drain(..extra);
+        }
+    }
+}
