@@ -1,63 +1,12 @@
-//! Configuration as the gates see it: typed and merged. Each part of the program declares its own
-//! section, with a commented default that is also its documentation, and says for each key
-//! whether a project that nobody has trusted yet may change it.
+//! Settings of the gates and of the circuit breaker.
 
 use serde::{Deserialize, Serialize};
 
-use sprag_base::settings::{Key, Section, Tighten, lean};
-use sprag_memory::lifecycle::decay;
-use sprag_memory::{mirror, settings};
-
-use crate::breaker::{self, Limits};
-use crate::gates::{self, Policies};
-use crate::{notify, terminal};
+use crate::breaker::Limits;
+use crate::gates::Policies;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Policy {
     pub circuit_breaker: Limits,
-    pub retention: Retention,
-    #[serde(with = "lean")]
-    pub backends: mirror::Policy,
-    #[serde(with = "lean")]
-    pub decay: decay::Policy,
-    #[serde(with = "lean")]
-    pub memory: settings::Policy,
     pub gates: Policies,
-    #[serde(with = "lean")]
-    pub terminal: terminal::Policy,
-    #[serde(with = "lean")]
-    pub notify: notify::Policy,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Retention {
-    pub journal_events: u32,
-}
-
-impl Default for Retention {
-    fn default() -> Self {
-        Retention { journal_events: 500 }
-    }
-}
-
-const RETENTION: Section = Section {
-    name: "retention",
-    defaults: "\
-# How long things stay where they are. Records are never dropped, only moved.
-[retention]
-# Events of a session after which its journal moves into the log.
-journal_events = 500
-",
-    keys: &[Key { name: "journal_events", tighten: Tighten::Never }],
-};
-
-/// Every section there is, in the order of the reference.
-pub fn sections() -> impl Iterator<Item = &'static Section> {
-    [&breaker::SECTION, &RETENTION, &settings::SECTION, &decay::SECTION]
-        .into_iter()
-        .chain(decay::MORE)
-        .chain([&mirror::SECTION])
-        .chain(mirror::MORE)
-        .chain([&terminal::SECTION, &notify::SECTION])
-        .chain(gates::ALL.iter().flat_map(|gate| std::iter::once(gate.section).chain(gate.more)))
 }

@@ -14,16 +14,17 @@ use sprag_base::text::quoted;
 use sprag_core::breaker::Limits;
 use sprag_core::gates::Policies;
 use sprag_core::gates::review::template::Template;
-use sprag_core::policy::{Policy, Retention, sections};
+use sprag_core::policy::Policy;
 use sprag_core::{notify, terminal};
 use sprag_memory::lifecycle::decay;
-use sprag_memory::{mirror, settings};
+use sprag_memory::{mirror, settings as memory_settings};
 
 use crate::disk::read_small;
 use crate::env::Env;
 use crate::places::Places;
 use crate::policy::Sourced;
 pub use keys::nearest;
+pub use self::settings::{Retention, Settings, sections};
 use keys::{guards, leaves, line_of, names, tighten_rule, tightens};
 
 #[cfg(test)]
@@ -34,6 +35,7 @@ pub mod edit;
 mod kept;
 mod keys;
 pub mod rules;
+pub mod settings;
 pub mod switch;
 pub mod templates;
 
@@ -75,7 +77,7 @@ pub struct Setting {
 pub struct Resolved {
     /// By dotted key.
     pub settings: BTreeMap<String, Setting>,
-    pub policy: Policy,
+    pub typed: Settings,
     /// What is wrong with a layer. Such a layer is not used at all.
     pub problems: Vec<Problem>,
     /// What an untrusted project may not say.
@@ -188,8 +190,8 @@ pub fn load_with(places: &Places, env: &Env, last_good: &Good) -> Resolved {
     let texts = merge.templates(places);
     merge.environment(env);
     let mut resolved = merge.finish();
-    resolved.policy.gates.review.texts = texts;
-    resolved.problems.extend(templates::unknown(&resolved.policy.gates.review));
+    resolved.typed.govern.gates.review.texts = texts;
+    resolved.problems.extend(templates::unknown(&resolved.typed.govern.gates.review));
     resolved
 }
 
@@ -376,13 +378,13 @@ impl Merge {
     }
 
     fn finish(self) -> Resolved {
-        let policy = typed(&self.settings).expect("every value was checked when it came in");
-        let permission = &policy.gates.permission;
-        let gated = rules::gated(&policy.gates.review.gates.tools);
+        let typed = typed(&self.settings).expect("every value was checked when it came in");
+        let permission = &typed.govern.gates.permission;
+        let gated = rules::gated(&typed.govern.gates.review.gates.tools);
         let rules = rules::in_force(&permission.packs, &permission.off, gated.chain(self.rules));
         Resolved {
             settings: self.settings,
-            policy,
+            typed,
             problems: self.problems,
             ignored: self.ignored,
             rules,
@@ -396,7 +398,7 @@ pub fn settings_in(env: &Env) -> Vec<(String, String)> {
     env.starting_with("SPRAG_").into_iter().filter(|(name, _)| name.contains("__")).collect()
 }
 
-fn typed(settings: &BTreeMap<String, Setting>) -> Result<Policy, toml::de::Error> {
+fn typed(settings: &BTreeMap<String, Setting>) -> Result<Settings, toml::de::Error> {
     let members = |name: &str| -> Table {
         let members = settings.iter().filter_map(|(key, setting)| {
             let (section, member) = key.rsplit_once('.')?;
@@ -412,14 +414,16 @@ fn typed(settings: &BTreeMap<String, Setting>) -> Result<Policy, toml::de::Error
         }
         Value::Table(table)
     };
-    Ok(Policy {
-        circuit_breaker: Limits::deserialize(Value::Table(members("circuit_breaker")))?,
+    Ok(Settings {
+        govern: Policy {
+            circuit_breaker: Limits::deserialize(Value::Table(members("circuit_breaker")))?,
+            gates: Policies::read(section)?,
+        },
         retention: Retention::deserialize(Value::Table(members("retention")))?,
         backends: mirror::Policy::deserialize(section(&mirror::SECTION, mirror::MORE))?,
-        memory: settings::Policy::deserialize(section(&settings::SECTION, &[]))?,
+        memory: memory_settings::Policy::deserialize(section(&memory_settings::SECTION, &[]))?,
         decay: decay::Policy::deserialize(section(&decay::SECTION, decay::MORE))?,
         terminal: terminal::Policy::deserialize(section(&terminal::SECTION, &[]))?,
         notify: notify::Policy::deserialize(section(&notify::SECTION, &[]))?,
-        gates: Policies::read(section)?,
     })
 }

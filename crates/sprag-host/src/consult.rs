@@ -26,7 +26,7 @@ impl From<io::Error> for Unanswered {
 }
 
 pub fn consult(world: &World<'_>, question: &[u8]) -> Result<Vec<u8>, Unanswered> {
-    let policy = &world.config.policy.memory;
+    let policy = &world.config.settings.memory;
     let (Some((program, args)), Some(user)) = (policy.judge.split_first(), &world.places.user) else {
         return Err(Unanswered::Nobody);
     };

@@ -108,7 +108,7 @@ fn look(needs: Needs, world: &World<'_>, input: &Input, session: &Session) -> Fa
         facts.judgement = Some(judge::ask(world, input));
     }
     if needs.has(Needs::STAGED) {
-        facts.staged = Some(staged::look(input, &world.config.policy.gates.commit));
+        facts.staged = Some(staged::look(input, &world.config.settings.govern.gates.commit));
     }
     if needs.has(Needs::OURS) {
         let ours = guarded::ours(places);
@@ -119,7 +119,7 @@ fn look(needs: Needs, world: &World<'_>, input: &Input, session: &Session) -> Fa
     if needs.has(Needs::OURS) || needs.has(Needs::WRITTEN) {
         facts.written = guarded::written(input);
     }
-    if needs.has(Needs::KEEP) && world.config.policy.gates.protection.restore == Restore::On {
+    if needs.has(Needs::KEEP) && world.config.settings.govern.gates.protection.restore == Restore::On {
         keep::before(world, input);
     }
     if needs.has(Needs::DAMAGE) {
@@ -192,7 +192,7 @@ fn look(needs: Needs, world: &World<'_>, input: &Input, session: &Session) -> Fa
             // The session's start was not seen: what git tells of now has to do.
             None => changed_somehow(places, session),
         };
-        let policy = &world.config.policy.gates.integrity;
+        let policy = &world.config.settings.govern.gates.integrity;
         facts.conflicts = paths.and_then(|paths| {
             conflicts(worktree, started, paths.into_iter().filter(|path| !policy.ignores(path)))
         });
@@ -212,7 +212,7 @@ fn look(needs: Needs, world: &World<'_>, input: &Input, session: &Session) -> Fa
 fn concern(world: &World<'_>, input: &Input) -> Concern {
     match &input.event {
         Event::ToolRequested { call } | Event::PermissionAsked { call } => {
-            permission::concern(&world.config.policy.gates.permission, input, call)
+            permission::concern(&world.config.settings.govern.gates.permission, input, call)
         }
         _ => Concern::None,
     }
@@ -330,7 +330,7 @@ fn uncommitted(world: &World<'_>, facts: &Facts) -> Option<Vec<String>> {
 
 /// Which tracker is used here.
 pub fn tracker(world: &World<'_>) -> Found {
-    let policy = &world.config.policy.gates.reflection;
+    let policy = &world.config.settings.govern.gates.reflection;
     let order = &policy.ticketing.discovery;
     let worktree = world.places.worktree.as_ref();
     let found = worktree.and_then(|root| trackers::found(root, order, |name| policy.overrides.is_on(name)));

@@ -52,7 +52,7 @@ enum Asked {
 }
 
 fn asked(world: &World<'_>, input: &Input) -> io::Result<Asked> {
-    let policy = &world.config.policy.gates.permission;
+    let policy = &world.config.settings.govern.gates.permission;
     let (Event::PermissionAsked { call }, Some((program, args)), Some(user)) =
         (&input.event, policy.judge.split_first(), &world.places.user)
     else {

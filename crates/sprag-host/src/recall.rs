@@ -38,7 +38,7 @@ const NOT_FOR: f32 = 0.6;
 /// `None`: nobody asks, or the memory cannot be read.
 pub fn look(world: &World<'_>, input: &Input, session: &Session) -> Option<Recalled> {
     let gate = &session.gates.recall;
-    let policy = &world.config.policy.gates.recall;
+    let policy = &world.config.settings.govern.gates.recall;
     let occasion = gate.occasion_of(&Asked { about: &session.about, input, policy })?;
     let question = question(world, input, occasion);
     let shown: Vec<&Seen> = gate.shown().collect();
@@ -59,7 +59,7 @@ pub fn about(world: &World<'_>, text: String, files: Vec<String>, now: Timestamp
     let question = Question { text, files };
     match Memory::open(&world.places, Reach::Last(READ)) {
         Ok(memory) if !memory.is_empty() && !question.is_empty() => {
-            found(world, &memory, &question, &[], &world.config.policy.gates.recall, now)
+            found(world, &memory, &question, &[], &world.config.settings.govern.gates.recall, now)
         }
         Ok(_) | Err(_) => Vec::new(),
     }

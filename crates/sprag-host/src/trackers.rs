@@ -57,7 +57,7 @@ pub fn is_here(tracker: &Tracker) -> bool {
 
 /// Asks what is being worked on and keeps the answer for the next event: for after a reply.
 pub fn ask_active(world: &World<'_>) -> io::Result<()> {
-    let policy = &world.config.policy.gates.reflection;
+    let policy = &world.config.settings.govern.gates.reflection;
     let order = &policy.ticketing.discovery;
     let Some(worktree) = &world.places.worktree else {
         return Ok(());

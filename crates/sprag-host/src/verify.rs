@@ -20,7 +20,7 @@ use crate::{checks, facts, journal, runs, tree};
 /// Runs what is planned in the worktree, or outside git in this directory. There the tree has no name, and
 /// nothing that was found out is kept.
 pub fn run(world: &World<'_>, dir: &Path, plan: Plan, watch: &dyn Fn(&Check)) -> io::Result<Results> {
-    let checks = &world.config.policy.gates.completion.check;
+    let checks = &world.config.settings.govern.gates.completion.check;
     run_these(world, dir, checks, plan.profile, plan.budget_seconds, watch)
 }
 
@@ -56,7 +56,7 @@ pub(crate) fn asked(
     session: &Session,
     changes: Option<&Changes>,
 ) -> Option<Results> {
-    let policy = &world.config.policy.gates.completion;
+    let policy = &world.config.settings.govern.gates.completion;
     let plan = session.gates.completion.plan(&session.about, input, policy, changes)?;
     let dir = if session.about.cwd.is_empty() { &input.cwd } else { &session.about.cwd };
     run(world, Path::new(dir), plan, &|_| ()).ok()
@@ -69,7 +69,7 @@ pub fn plan(world: &World<'_>, id: &SessionId, now: Timestamp) -> Option<Plan> {
     let input = Input::new(now, id.clone(), Event::Reported(Report::Verified));
     let input = Input { root: root.unwrap_or_default(), ..input };
     let found = facts::gather(Needs::CHANGES, world, &input, &loaded.session);
-    let policy = &world.config.policy.gates.completion;
+    let policy = &world.config.settings.govern.gates.completion;
     loaded.session.gates.completion.plan(&loaded.session.about, &input, policy, found.changes.as_ref())
 }
 

@@ -117,7 +117,7 @@ pub fn walk(world: &World<'_>, input: &Input) -> io::Result<Walked> {
     let wait = if input.client == sprag_base::record::REPORTER { REPORT_WAIT } else { LOCK_WAIT };
     let mut journal = Journal::open(&store, world.disk, &input.session, wait)?;
     let mut gathered;
-    let needs = decide::needs(&journal.loaded.session, input, &world.config.policy);
+    let needs = decide::needs(&journal.loaded.session, input, &world.config.settings.govern);
     if needs.is_slow() {
         let session = journal.loaded.session.clone();
         journal.unlock()?;
@@ -151,7 +151,7 @@ pub fn walk(world: &World<'_>, input: &Input) -> io::Result<Walked> {
         // Without it a person's command is still refused where there is no terminal.
         person::remember(user, world.disk, client).unwrap_or_default();
     }
-    let step = decide::decide(session, input, &gathered, &world.config.policy, client);
+    let step = decide::decide(session, input, &gathered, &world.config.settings.govern, client);
     if let Some(taken) =
         gathered.start.as_ref().filter(|taken| step.session.about.start.as_ref() != Some(taken))
     {
@@ -172,7 +172,7 @@ pub fn walk(world: &World<'_>, input: &Input) -> io::Result<Walked> {
     journal.loaded.session = before;
     walked.chores = Chores {
         moves_journal: step.session.about.ended
-            || journal.loaded.events >= u64::from(world.config.policy.retention.journal_events),
+            || journal.loaded.events >= u64::from(world.config.settings.retention.journal_events),
         asks_tracker: asks_tracker(input, &step.session, &gathered),
         looks_around: matches!(
             input.event,
@@ -198,9 +198,9 @@ pub fn rehearse(world: &World<'_>, input: &Input) -> Walked {
     let path = journal::path(&world.store(), &input.session);
     let mut session = journal::read(&path).map(|(loaded, _)| loaded.session).unwrap_or_default();
     session.gates.forget_single_use();
-    let needs = decide::needs(&session, input, &world.config.policy);
+    let needs = decide::needs(&session, input, &world.config.settings.govern);
     let gathered = facts::gather(needs, world, input, &session);
-    let step = decide::decide(session, input, &gathered, &world.config.policy, None);
+    let step = decide::decide(session, input, &gathered, &world.config.settings.govern, None);
     Walked { verdict: step.verdict, ..Walked::default() }
 }
 
@@ -302,9 +302,9 @@ fn take_in(
                 actor: Actor::Main,
                 ..input.clone()
             };
-            let needs = decide::needs(session, &report, &world.config.policy);
+            let needs = decide::needs(session, &report, &world.config.settings.govern);
             let facts = facts::gather(needs, world, &report, session);
-            let step = decide::decide(std::mem::take(session), &report, &facts, &world.config.policy, None);
+            let step = decide::decide(std::mem::take(session), &report, &facts, &world.config.settings.govern, None);
             *session = step.session;
             steps.records.push(Record { id: drop.id, ..event::record(&report, &step.verdict) });
             steps.effects.extend(step.effects);
@@ -348,7 +348,7 @@ fn bound_without_count(world: &World<'_>, input: &Input, walked: &mut Walked) ->
     let bounded = [EventKind::StopRequested, EventKind::SubagentStopped, EventKind::TaskCompleting];
     let is_bounded = |record: &&Record| bounded.iter().any(|kind| record.kind == kind.name());
     let holds = turn.filter(is_bounded).filter(|record| record.body["verdict"] == "hold").count();
-    if holds >= world.config.policy.circuit_breaker.per_turn() as usize {
+    if holds >= world.config.settings.govern.circuit_breaker.per_turn() as usize {
         walked.verdict.ruling = Ruling::Pass;
         walked.warnings.push("the stop was let go: its holds cannot be counted".to_owned());
     }

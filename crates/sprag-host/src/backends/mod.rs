@@ -124,7 +124,7 @@ impl<'a> Site<'a> {
             store: world.store(),
             disk: world.disk,
             env: world.env,
-            policy: &world.config.policy.backends,
+            policy: &world.config.settings.backends,
         }
     }
 }

@@ -78,7 +78,7 @@ impl Bench {
         let user = self.temp.path().join("user");
         places.user = Some(UserPlaces { config: user.clone(), state: user });
         let mut world = World::new(&self.env, &RealDisk, places);
-        world.config.policy.backends = self.policy.clone();
+        world.config.settings.backends = self.policy.clone();
         world
     }
 

@@ -36,7 +36,7 @@ pub fn guard(world: &World<'_>, session: &Session, input: &Input) -> Guard {
     if root.is_some_and(|root| INTENTS.iter().any(|name| fs::symlink_metadata(root.join(name)).is_ok())) {
         return Guard::Intents;
     }
-    let is_always = world.config.policy.gates.stale.mode == Mode::Always;
+    let is_always = world.config.settings.govern.gates.stale.mode == Mode::Always;
     // Stages work beside each other by design, in worktrees of one clone.
     let is_stage = input.stage.is_some() || session.about.stage.is_some();
     let is_guarded = is_always || is_stage || is_other_live(&world.places.store, &input.session, input.at);

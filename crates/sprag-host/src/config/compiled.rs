@@ -11,12 +11,11 @@ use std::rc::Rc;
 use serde::{Deserialize, Serialize};
 
 use sprag_core::gates::scope::Found;
-use sprag_core::policy::Policy;
 use sprag_policy::packs::PACKS;
 use sprag_policy::{Concern, Decision, RuleSet, Strictness, Watch};
 
 use crate::config::kept::{Kept, Sorted};
-use crate::config::{self, Good, rules, switch, templates};
+use crate::config::{self, Good, Settings, rules, switch, templates};
 use crate::disk::{self, Disk};
 use crate::env::Env;
 use crate::intents;
@@ -35,7 +34,7 @@ pub struct Compiled {
     /// Bytes of the built-in rules: they change more often than the version does.
     packs: usize,
     made_from: Vec<(PathBuf, Option<Stamp>)>,
-    pub policy: Policy,
+    pub settings: Settings,
     pub off: switch::Off,
     /// What `sprag status` and the user should know of the layers.
     pub warnings: Vec<String>,
@@ -119,11 +118,11 @@ fn compile(places: &Places, env: &Env, last_good: &Good, rules: PathBuf) -> Comp
             .iter()
             .map(|ignored| format!("`{}` in `{}` is ignored", ignored.key, ignored.path.display())),
     );
-    let mut policy = resolved.policy;
-    policy.gates.review.watch = review_watch(&resolved.rules);
-    let fresh = match Sorted::new(&resolved.rules, policy.gates.permission.strict) {
+    let mut settings = resolved.typed;
+    settings.govern.gates.review.watch = review_watch(&resolved.rules);
+    let fresh = match Sorted::new(&resolved.rules, settings.govern.gates.permission.strict) {
         Ok(sorted) => {
-            policy.gates.permission.watch = sorted.restricting.watch();
+            settings.govern.gates.permission.watch = sorted.restricting.watch();
             Kept::new(&sorted, &resolved.good).ok().map(Rc::new)
         }
         // Each was checked when it was read.
@@ -135,14 +134,14 @@ fn compile(places: &Places, env: &Env, last_good: &Good, rules: PathBuf) -> Comp
     let off = places.user.as_ref().map(switch::read_off).unwrap_or_default();
     let fresh_intents = places.worktree.as_deref().and_then(intents::load);
     if let Some(loaded) = &fresh_intents {
-        policy.gates.scope.found = Found::Intents;
+        settings.govern.gates.scope.found = Found::Intents;
         warnings.extend(loaded.warnings.iter().take(SHOWN).map(ToString::to_string));
     }
     Compiled {
         build: BUILD.to_owned(),
         packs: packs_size(),
         made_from,
-        policy,
+        settings,
         off,
         warnings,
         intents: fresh_intents.as_ref().map(|_| rules.with_extension("intents")),

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use toml::{Table, Value};
 
 use sprag_base::settings::Tighten;
-use sprag_core::policy::sections;
 
 use super::Setting;
+use crate::config::sections;
 
 /// The key that was probably meant.
 pub fn nearest(settings: &BTreeMap<String, Setting>, key: &str) -> Option<String> {

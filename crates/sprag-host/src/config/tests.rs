@@ -12,7 +12,7 @@ fn merged(layers: &[(Layer, &str, bool)]) -> Resolved {
 
 #[test]
 fn the_reference_says_what_the_code_does() {
-    assert_eq!(merged(&[]).policy, Policy::default());
+    assert_eq!(merged(&[]).typed, Settings::default());
     let known: Vec<String> = merged(&[]).settings.into_keys().collect();
     let mut ruled: Vec<String> = sections()
         .flat_map(|section| section.keys.iter().map(|key| format!("{}.{}", section.name, key.name)))
@@ -25,7 +25,7 @@ fn the_reference_says_what_the_code_does() {
 fn a_higher_layer_wins_and_is_named() {
     let resolved = merged(&[(Layer::User, "[circuit_breaker]\nmax_blocks = 2\n", false)]);
     let setting = &resolved.settings["circuit_breaker.max_blocks"];
-    assert_eq!((setting.layer, resolved.policy.circuit_breaker.max_blocks), (Layer::User, 2));
+    assert_eq!((setting.layer, resolved.typed.govern.circuit_breaker.max_blocks), (Layer::User, 2));
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn mistakes_are_named_with_their_line() {
         let resolved = merged(&[(Layer::User, text, false)]);
         let told = resolved.problems[0].to_string();
         assert!(told.starts_with(says), "{told}");
-        assert_eq!(resolved.policy, Policy::default());
+        assert_eq!(resolved.typed, Settings::default());
     }
 }
 
@@ -54,11 +54,11 @@ fn mistakes_are_named_with_their_line() {
 fn a_project_tightens_until_it_is_trusted() {
     let looser = "[circuit_breaker]\nmax_blocks = 1\n[notes]\ndebts = false\n";
     let resolved = merged(&[(Layer::Project, looser, false)]);
-    assert_eq!(resolved.policy, Policy::default());
+    assert_eq!(resolved.typed, Settings::default());
     assert_eq!(resolved.ignored.len(), 2);
-    assert_eq!(merged(&[(Layer::Project, looser, true)]).policy.circuit_breaker.max_blocks, 1);
+    assert_eq!(merged(&[(Layer::Project, looser, true)]).typed.govern.circuit_breaker.max_blocks, 1);
     let tighter = "[circuit_breaker]\nmax_blocks = 5\n";
-    assert_eq!(merged(&[(Layer::Project, tighter, false)]).policy.circuit_breaker.max_blocks, 5);
+    assert_eq!(merged(&[(Layer::Project, tighter, false)]).typed.govern.circuit_breaker.max_blocks, 5);
 }
 
 #[test]
@@ -73,5 +73,5 @@ fn the_environment_is_a_layer() {
     merge.environment(&env("SPRAG_CIRCUIT_BRAKER__MAX_BLOCKS", "2"));
     let resolved = merge.finish();
     assert_eq!(resolved.problems.len(), 2);
-    assert_eq!(resolved.policy, Policy::default());
+    assert_eq!(resolved.typed, Settings::default());
 }

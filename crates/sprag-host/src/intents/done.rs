@@ -74,7 +74,7 @@ fn forbids(world: &World<'_>, command: &str, dir: &Path, now: Timestamp) -> Opti
     let call = ToolCall::new(SHELL, "Bash", serde_json::json!({ "command": command }), None, Whole::Yes);
     let input = Input::new(now, SessionId::new("intent"), Event::ToolRequested { call: call.clone() })
         .within(&dir.to_string_lossy());
-    let concern = permission::concern(&world.config.policy.gates.permission, &input, &call);
+    let concern = permission::concern(&world.config.settings.govern.gates.permission, &input, &call);
     let rules = world.config.restricting(&concern)?;
     permission::objection(&rules, &input, &call)
 }

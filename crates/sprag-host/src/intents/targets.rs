@@ -22,7 +22,7 @@ const PATCH: u64 = 1024 * 1024;
 /// What the call of this event would change, and what does not tell.
 pub fn targets(world: &World<'_>, input: &Input) -> (Vec<Target>, Vec<Text<120>>) {
     let Event::ToolRequested { call } = &input.event else { return Default::default() };
-    let wanted = wanted(call, input, &world.config.policy.gates.scope).unwrap_or_default();
+    let wanted = wanted(call, input, &world.config.settings.govern.gates.scope).unwrap_or_default();
     let (wanted, unknown) = with_patches(wanted, input);
     let mut followed = Followed::default();
     let mut targets: Vec<Target> = Vec::new();

@@ -73,7 +73,7 @@ pub fn judge_alone(world: &World<'_>, candidate: Candidate, from: &str) -> Judge
         has_home: world.places.user.is_some(),
         ..Around::default()
     };
-    let policy = world.config.policy.gates.reflection.write_gate;
+    let policy = world.config.settings.govern.gates.reflection.write_gate;
     // It was asked for when it was first kept; what is asked now is whether it says something elsewhere.
     let asked = Asked { policy, was_asked_for: true, resolution: None, around: &around };
     let Some(judged) = judge(candidates, &asked).into_iter().next() else {

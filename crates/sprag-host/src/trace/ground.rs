@@ -46,7 +46,7 @@ impl Change {
 impl<'a> Ground<'a> {
     /// `None`: nothing is written down here.
     pub fn of(world: &'a World<'a>, input: &'a Input, session: &'a Session) -> Option<Ground<'a>> {
-        let is_on = match world.config.policy.gates.trace.mode {
+        let is_on = match world.config.settings.govern.gates.trace.mode {
             Mode::Off => false,
             Mode::Always => true,
             Mode::Auto => session.about.intent.is_some() || is_marked(root(world, session)?),
@@ -76,7 +76,7 @@ impl<'a> Ground<'a> {
     }
 
     pub fn policy(&self) -> &Policy {
-        &self.world.config.policy.gates.trace
+        &self.world.config.settings.govern.gates.trace
     }
 
     pub fn place(&self) -> &str {

@@ -21,7 +21,7 @@ const PER_HOOK: usize = 64;
 fn run(world: &World<'_>, mode: Mode, now: Timestamp) -> io::Result<Done> {
     let mut done = Done::default();
     for (store, learnings) in kept(world)? {
-        let found = decay::decay(learnings.in_use(), &world.config.policy.decay, now);
+        let found = decay::decay(learnings.in_use(), &world.config.settings.decay, now);
         let most = if mode == Mode::Bounded { PER_HOOK } else { usize::MAX };
         let mut archived = Vec::new();
         for due in found.archive.iter().take(most) {

@@ -18,7 +18,7 @@ fn run(world: &World<'_>, mode: Mode, now: Timestamp) -> io::Result<Done> {
     let store = world.store();
     let feedback = projections::load::<Feedback>(&store)?.state;
     let versions = projections::load::<Versions>(&store)?.state;
-    let usual = world.config.policy.gates.recall.strategy.floor();
+    let usual = world.config.settings.govern.gates.recall.strategy.floor();
     let next: Vec<Version> =
         feedback.iter().filter_map(|(whom, basis)| versions.next(whom, *basis, usual)).collect();
     let mut done = Done::default();

@@ -55,7 +55,7 @@ pub fn attach(shown: &Shown, stage: &str, cx: &Cx) -> Outcome {
 
 fn open(shown: &Shown, stage: &str, cx: &Cx) -> Outcome {
     let world = cx.world()?;
-    let mut argv = world.config.policy.terminal.command.clone();
+    let mut argv = world.config.settings.terminal.command.clone();
     if argv.is_empty() {
         argv = known(cx).ok_or_else(|| Failure::no_window(stage))?;
     }

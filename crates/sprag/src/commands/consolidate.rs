@@ -96,7 +96,7 @@ fn line(entry: &Entry) -> String {
 
 fn apply(world: &World<'_>, groups: &[Vec<&Entry>], cx: &Cx) -> Outcome {
     check_person(&world.places)?;
-    if world.config.policy.memory.judge.is_empty() {
+    if world.config.settings.memory.judge.is_empty() {
         return Err(Failure::no_memory_judge());
     }
     let mut merged = 0;

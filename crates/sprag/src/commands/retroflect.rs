@@ -94,7 +94,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
         );
     }
     check_not_agent(&world.places)?;
-    if world.config.policy.memory.judge.is_empty() {
+    if world.config.settings.memory.judge.is_empty() {
         return Err(Failure::no_memory_judge());
     }
     output::note(format!("sprag: {} questions, about {tokens} tokens", past.len()));

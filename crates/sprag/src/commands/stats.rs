@@ -82,7 +82,7 @@ fn gather(world: &World<'_>, resolved: &Resolved, weeks: u8, cx: &Cx) -> Result<
     let store = world.store();
     let learnings = projections::load::<Learnings>(&store)?.state;
     let stats: Stats = projections::load_all(&store)?;
-    let insights = insight::insights(&learnings, &stats, &resolved.policy.decay, &settings(resolved), cx.now);
+    let insights = insight::insights(&learnings, &stats, &resolved.typed.decay, &settings(resolved), cx.now);
     let patterns = projections::load::<Patterns>(&store)?.state;
     let episodes = patterns.candidates().into_iter().take(EPISODES).cloned().collect();
     Ok(Report { weeks: stats.weeks(i64::from(weeks), cx.now), learnings, stats, insights, episodes })

@@ -55,7 +55,7 @@ impl From<Depth> for Profile {
 pub fn run(args: Args, cx: &Cx) -> Outcome {
     let world = cx.world()?;
     warn(&world);
-    let policy = &world.config.policy.gates.completion;
+    let policy = &world.config.settings.govern.gates.completion;
     if policy.check.is_empty() {
         return Err(Failure::nothing_to_verify());
     }
@@ -83,7 +83,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
 }
 
 fn with_progress(world: &World<'_>, cx: &Cx, profile: Profile) -> Result<Results, Failure> {
-    let checks = &world.config.policy.gates.completion.check;
+    let checks = &world.config.settings.govern.gates.completion.check;
     let count = checks.iter().filter(|check| check.profile <= profile).count();
     let bar = output::progress(count as u64, "checking");
     let watch = |check: &sprag_check::Check| {

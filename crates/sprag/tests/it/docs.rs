@@ -9,7 +9,7 @@ use sprag_core::event::EventKind;
 use sprag_core::gates::{self, OnFault};
 use sprag_core::plan::fields::{self, Field};
 use sprag_core::plan::problem::{Code, Weight};
-use sprag_core::policy::sections;
+use sprag_host::config::sections;
 use sprag_host::clients::{CLIENTS, Client};
 
 use crate::support::Sandbox;

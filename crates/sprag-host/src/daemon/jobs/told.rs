@@ -61,7 +61,7 @@ impl Job {
     fn tell_person(&self, stage: &StageId, text: &str, disk: &dyn Disk) -> Result<(), String> {
         let env = Env::Real;
         let places = Places::find(&self.ground.root, &env).map_err(|_| "there is no home".to_owned())?;
-        let command = World::new(&env, disk, places).config.policy.notify.command;
+        let command = World::new(&env, disk, places).config.settings.notify.command;
         let Some((program, args)) = command.split_first() else { return Ok(()) };
         let text = format!("sprag: plan `{}`: {text}", self.ground.plan);
         let mut args: Vec<&OsStr> = args.iter().map(OsStr::new).collect();
