@@ -19,12 +19,12 @@ use sprag_core::{notify, terminal};
 use sprag_memory::lifecycle::decay;
 use sprag_memory::{mirror, settings as memory_settings};
 
+pub use self::settings::{Retention, Settings, sections};
 use crate::disk::read_small;
 use crate::env::Env;
 use crate::places::Places;
 use crate::policy::Sourced;
 pub use keys::nearest;
-pub use self::settings::{Retention, Settings, sections};
 use keys::{guards, leaves, line_of, names, tighten_rule, tightens};
 
 #[cfg(test)]

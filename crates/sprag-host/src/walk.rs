@@ -304,7 +304,8 @@ fn take_in(
             };
             let needs = decide::needs(session, &report, &world.config.settings.govern);
             let facts = facts::gather(needs, world, &report, session);
-            let step = decide::decide(std::mem::take(session), &report, &facts, &world.config.settings.govern, None);
+            let step =
+                decide::decide(std::mem::take(session), &report, &facts, &world.config.settings.govern, None);
             *session = step.session;
             steps.records.push(Record { id: drop.id, ..event::record(&report, &step.verdict) });
             steps.effects.extend(step.effects);

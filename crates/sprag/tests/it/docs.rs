@@ -9,8 +9,8 @@ use sprag_core::event::EventKind;
 use sprag_core::gates::{self, OnFault};
 use sprag_core::plan::fields::{self, Field};
 use sprag_core::plan::problem::{Code, Weight};
-use sprag_host::config::sections;
 use sprag_host::clients::{CLIENTS, Client};
+use sprag_host::config::sections;
 
 use crate::support::Sandbox;
 

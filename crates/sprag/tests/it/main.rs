@@ -45,6 +45,7 @@ mod players;
 mod policy;
 mod policy_import;
 mod recall;
+mod records;
 mod reflection;
 mod review;
 mod reviewers;

@@ -1,0 +1,446 @@
+//! Lines of every kind that version 0.1 leaves on a disk, as it wrote them. Every later version reads them and
+//! writes them again byte for byte. Nobody changes a line of these files; a new kind or a new field adds lines.
+
+mod variants;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use sprag_base::record as log;
+use sprag_base::record::{Projection, Record};
+use sprag_core::event::EventKind;
+use sprag_core::gates::review::history::{Reviews, Told};
+use sprag_core::gates::{self, completion, reflection};
+use sprag_core::judge::Reliability;
+use sprag_core::obligation::{Debt, Debts};
+use sprag_core::plan::notes::Note;
+use sprag_core::plan::record::Recorded;
+use sprag_core::plan::run::Run;
+use sprag_core::session::{Session, Unreadable};
+use sprag_core::view::{self, Sessions};
+use sprag_host::places::Places;
+use sprag_host::trace::anchor::rewrites;
+use sprag_host::{daemon, journal};
+use sprag_intent::{Standings, Status};
+use sprag_memory::answers::Answers;
+use sprag_memory::backfill::{RETROFLECT, Read};
+use sprag_memory::document::{Document, Loaded};
+use sprag_memory::episode::{EPISODE, Episode, Patterns};
+use sprag_memory::learning::Learning;
+use sprag_memory::learnings::Learnings;
+use sprag_memory::lifecycle::tiers::{SUMMARY, Summaries, Summary};
+use sprag_memory::mirror::{Acked, Mirrored};
+use sprag_memory::recall::floor::{Feedback, POLICY, Version, Versions};
+use sprag_memory::records::{About, Done, Rated, Rejection, Superseded, Surfaced, Went};
+use sprag_memory::stats::Stats;
+use sprag_memory::write_gate::rejected::Rejected;
+use sprag_memory::{answers as qa, shared_log as union};
+use sprag_trace::Trace;
+use sprag_trace::chain::Walk;
+use sprag_trace::uncommitted::Open;
+use {sprag_intent as intent, sprag_trace as trace};
+
+const MEMORY: &str = include_str!("memory.jsonl");
+const INTENT: &str = include_str!("intent.jsonl");
+const TRACE: &str = include_str!("trace.jsonl");
+const GOVERN: &str = include_str!("govern.jsonl");
+const JOURNAL: &str = include_str!("journal.jsonl");
+const RUN: &str = include_str!("run.jsonl");
+/// Two runs from their start to their end, in the order of their files.
+const RUNS: &str = include_str!("runs.jsonl");
+const NOTES: &str = include_str!("notes.jsonl");
+const FLOATS: &str = include_str!("floats.jsonl");
+
+/// Files of the log of a clone, and of a user.
+const LOG: [&str; 4] = [MEMORY, INTENT, TRACE, GOVERN];
+
+fn parsed(text: &str) -> Vec<Record> {
+    let parse = |line: &str| Record::parse(line.as_bytes()).unwrap_or_else(|error| panic!("{error}: {line}"));
+    text.lines().map(parse).collect()
+}
+
+fn logged() -> Vec<Record> {
+    LOG.into_iter().flat_map(parsed).collect()
+}
+
+fn kinds_of(records: &[Record]) -> BTreeSet<&str> {
+    records.iter().map(|record| record.kind.as_str()).collect()
+}
+
+#[test]
+fn every_record_of_version_0_1_reads_and_writes_the_same_bytes() {
+    for text in LOG.into_iter().chain([JOURNAL, RUN, RUNS]) {
+        for (line, record) in text.lines().zip(parsed(text)) {
+            assert_eq!(String::from_utf8(record.line()).unwrap(), format!("{line}\n"));
+            assert_eq!(record.v, log::VERSION, "{line}");
+            assert!(record.rest.keys().all(|name| name == union::FROM), "no field is unknown: {line}");
+        }
+        assert_eq!(log::lines(&parsed(text)), text.as_bytes());
+    }
+}
+
+#[test]
+fn every_note_of_version_0_1_reads_and_writes_the_same_bytes() {
+    for line in NOTES.lines() {
+        let note: Note = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        assert_eq!(serde_json::to_string(&note).unwrap(), line);
+    }
+}
+
+#[test]
+fn every_record_of_a_run_reads_as_its_type_and_writes_the_same_bytes() {
+    for (line, record) in [RUN, RUNS].into_iter().flat_map(|text| text.lines().zip(parsed(text))) {
+        let recorded: Recorded = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        assert_eq!(Recorded::read(&record).as_ref(), Some(&recorded), "{line}");
+        assert_eq!(String::from_utf8(recorded.record(record.at).line()).unwrap(), format!("{line}\n"));
+    }
+}
+
+#[test]
+fn every_record_of_a_whole_run_moves_it_and_the_run_ends_settled() {
+    let temp = tempfile::tempdir().unwrap();
+    let lines: Vec<&str> = RUNS.lines().collect();
+    let starts = |line: &&str| line.contains(r#""kind":"plan.started""#);
+    let runs: Vec<&[&str]> = lines.chunk_by(|_, next| !starts(next)).collect();
+    assert_eq!(runs.len(), 2);
+    for (at, lines) in runs.into_iter().enumerate() {
+        let records: Vec<Recorded> = lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let mut run = Run::fold(records.first()).unwrap();
+        for (record, line) in records.iter().zip(lines).skip(1) {
+            let before = run.clone();
+            run.apply(record);
+            assert_ne!(run, before, "it changes nothing: {line}");
+        }
+        assert!(run.is_over() && run.is_settled());
+        let path = temp.path().join(format!("{at}.jsonl"));
+        fs::write(&path, format!("{}\n", lines.join("\n"))).unwrap();
+        assert_eq!(daemon::log::read(&path).unwrap(), Some(run), "the host reads the same run");
+    }
+}
+
+/// The state that the host reads from a journal of this one line.
+fn state_of(line: &str, path: &Path) -> Session {
+    fs::write(path, format!("{line}\n")).unwrap();
+    let (loaded, records) = journal::read(path).unwrap();
+    assert_eq!((loaded.damage, loaded.is_newer, records.len()), (Vec::new(), false, 1), "{line}");
+    loaded.session
+}
+
+#[test]
+fn every_part_of_the_state_of_a_session_reads_and_writes_the_same_bytes() {
+    let temp = tempfile::tempdir().unwrap();
+    let own = ["about", "breaker", "stops"].map(str::to_owned);
+    let gates = gates::ALL.iter().map(|gate| format!("gate.{}", gate.name));
+    let known: BTreeSet<String> = own.into_iter().chain(gates).collect();
+    let mut found = BTreeSet::new();
+    for (line, record) in JOURNAL.lines().zip(parsed(JOURNAL)) {
+        let loaded = state_of(line, &temp.path().join("s.jsonl"));
+        let set = record.set.unwrap_or_default();
+        let mut session = Session::default();
+        assert_eq!(session.apply(set.clone()), Unreadable::default(), "{line}");
+        assert_eq!(loaded, session, "the host reads the same state: {line}");
+        let whole = session.whole();
+        for (name, value) in set {
+            assert!(known.contains(&name), "`{name}` is no part of the state: {line}");
+            // A session leaves out a part that is as it began.
+            if let Some(written) = whole.get(&name) {
+                assert_eq!(written.to_string(), value.to_string(), "{line}");
+                found.insert(name);
+            }
+        }
+    }
+    let missing: Vec<&String> = known.difference(&found).collect();
+    assert_eq!(missing, ["gate.notes", "gate.protection"], "all other gates have a state");
+}
+
+#[test]
+fn every_event_of_a_session_has_a_line_and_counts_for_its_session() {
+    let records = parsed(JOURNAL);
+    let events: BTreeSet<&str> = EventKind::ALL
+        .into_iter()
+        // A report writes a kind of its own. Sprag writes no tick.
+        .filter(|kind| !matches!(kind, EventKind::Reported | EventKind::Tick))
+        .map(EventKind::name)
+        .chain(variants::REPORTS.iter().copied())
+        // A session keeps what it learned for itself alone.
+        .chain(["snapshot", "warned", "learning.accepted", "learning.rejected"])
+        .collect();
+    assert_eq!(kinds_of(&records), events);
+    for record in records.iter().filter(|record| record.kind != "snapshot") {
+        assert!(changes::<Sessions>(&[], record), "{record:?}");
+        // `sprag explain` knows these two by their names alone.
+        let told = view::sentence(record).unwrap();
+        let is_known = !told.starts_with(&format!("`{}`", record.kind));
+        assert!(is_known || ["answered", "went"].contains(&record.kind.as_str()), "{told}");
+    }
+}
+
+/// Constants of the sources that may be kinds: one word, a dot and another word.
+fn constants(dir: &Path, found: &mut BTreeSet<String>) {
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            constants(&path, found);
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            let text = fs::read_to_string(&path).unwrap();
+            let values = text.lines().filter_map(|line| {
+                let (name, value) = line.trim().split_once(": &str = \"")?;
+                name.contains("const ").then_some(value.strip_suffix("\";")?)
+            });
+            let is_word = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase());
+            let is_kind = |value: &&str| value.split_once('.').is_some_and(|(a, b)| is_word(a) && is_word(b));
+            found.extend(values.filter(is_kind).map(str::to_owned));
+        }
+    }
+}
+
+#[test]
+fn every_kind_of_record_that_the_sources_name_has_a_line() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut named = BTreeSet::new();
+    for entry in fs::read_dir(&crates).unwrap() {
+        constants(&entry.unwrap().path().join("src"), &mut named);
+    }
+    // Our part of an exported trace, and a file of the demonstration.
+    for other in ["dev.sprag", "greetings.txt"] {
+        assert!(named.remove(other), "`{other}` is gone");
+    }
+    let words = [EPISODE, POLICY, RETROFLECT, SUMMARY, completion::VERIFIED, reflection::OBSERVED, "warned"];
+    named.extend(words.map(str::to_owned));
+    let logged = logged();
+    assert_eq!(kinds_of(&logged), named.iter().map(String::as_str).collect());
+}
+
+fn reads<T: DeserializeOwned>(body: &Value) -> Option<T> {
+    serde_json::from_value(body.clone()).ok()
+}
+
+/// Whether a body reads as its type and is written by it as it was.
+fn is_same<T: DeserializeOwned + Serialize>(body: &Value) -> bool {
+    reads::<T>(body).is_some_and(|read| serde_json::to_value(read).unwrap() == *body)
+}
+
+#[test]
+fn every_body_of_the_log_reads_as_its_type() {
+    for record in logged() {
+        let body = &record.body;
+        let is_read = match record.kind.as_str() {
+            "learning.accepted" | "learning.corrected" => is_same::<Learning>(body),
+            "learning.rejected" => is_same::<Rejection>(body),
+            "learning.superseded" => is_same::<Superseded>(body),
+            "learning.archived" | "learning.restored" | "learning.verified" | "learning.stale"
+            | "learning.referred" | "learning.implied" | "learning.dismissed" => is_same::<About>(body),
+            // These types fill in members that some writers leave out.
+            "learning.surfaced" => reads::<Surfaced>(body).is_some_and(|it| !it.shown.is_empty()),
+            "qa.answered" => reads::<qa::Answered>(body).is_some_and(|it| it.ttl_days > 0),
+            "learning.rated" => is_same::<Rated>(body),
+            "learning.outcome" => is_same::<Went>(body),
+            "reflection.done" => is_same::<Done>(body),
+            "document.loaded" => is_same::<Loaded>(body) && Document::of(&record).is_some(),
+            "episode" => is_same::<Episode>(body),
+            "policy" => is_same::<Version>(body),
+            "retroflect" => is_same::<Read>(body),
+            "summary" => is_same::<Summary>(body),
+            "backend.acked" => is_same::<Acked>(body),
+            "debt.opened" => is_same::<Debt>(body),
+            "trace.seen" | "trace.judged" | "trace.final" => {
+                is_same::<Trace>(body) && Trace::of(&record).is_some()
+            }
+            "trace.rewritten" => reads::<Vec<(String, String)>>(&body["pairs"]).is_some(),
+            "review.decided" => reads::<Told>(body).is_some(),
+            "debt.shown" | "debt.met" | "debt.cleared" => reads::<Vec<String>>(&body["ids"]).is_some(),
+            // Folds read single members of the others, and people read them as sentences.
+            _ => view::sentence(&record).is_none_or(|told| !told.contains("`?`")),
+        };
+        assert!(is_read, "{record:?}");
+    }
+}
+
+/// Whether a record changes a fold of those before it. A fold reads only the kinds that it names.
+fn changes<P: Projection>(before: &[Record], record: &Record) -> bool {
+    if !P::KINDS.iter().any(|prefix| record.kind.starts_with(prefix)) {
+        return false;
+    }
+    let mut state = P::default();
+    before.iter().for_each(|record| state.apply(record));
+    let old = serde_json::to_value(&state).unwrap();
+    state.apply(record);
+    serde_json::to_value(&state).unwrap() != old
+}
+
+/// Folds that a record changes, by their names.
+fn changed(before: &[Record], record: &Record) -> BTreeSet<&'static str> {
+    macro_rules! folds {
+        ($($fold:ty),+ $(,)?) => {
+            [$((<$fold>::NAME, changes::<$fold>(before, record))),+]
+        };
+    }
+    let folds = folds![
+        Answers,
+        Debts,
+        Feedback,
+        Learnings,
+        Mirrored,
+        Open,
+        Patterns,
+        Rejected,
+        Reliability,
+        Reviews,
+        Stats,
+        Summaries,
+        Versions,
+    ];
+    folds.into_iter().filter(|(_, is_changed)| *is_changed).map(|(name, _)| name).collect()
+}
+
+/// Folds that every record of a kind changes, and the kind that comes before it.
+const FOLDED: &[(&str, &str, &[&str])] = &[
+    ("backend.acked", "", &["mirrored"]),
+    ("debt.cleared", "debt.opened", &["debts"]),
+    ("debt.met", "debt.opened", &["debts"]),
+    ("debt.opened", "", &["debts"]),
+    ("debt.shown", "debt.opened", &["debts"]),
+    ("episode", "", &["episodes"]),
+    ("judge.answered", "judge.failed", &["judge"]),
+    ("judge.failed", "", &["judge"]),
+    ("learning.accepted", "", &["feedback", "learnings", "stats"]),
+    ("learning.archived", "", &["learnings", "stats"]),
+    ("learning.corrected", "", &["learnings", "stats"]),
+    ("learning.dismissed", "", &["feedback", "learnings", "stats"]),
+    ("learning.implied", "", &["feedback", "learnings", "stats"]),
+    ("learning.outcome", "", &["learnings", "stats"]),
+    ("learning.rated", "", &["feedback", "learnings", "stats"]),
+    ("learning.referred", "", &["feedback", "learnings", "stats"]),
+    ("learning.rejected", "", &["learnings", "rejected", "stats"]),
+    ("learning.restored", "", &["learnings", "stats"]),
+    ("learning.stale", "", &["learnings", "stats"]),
+    ("learning.superseded", "", &["learnings", "stats"]),
+    ("learning.surfaced", "", &["learnings", "stats"]),
+    ("learning.verified", "", &["learnings", "stats"]),
+    ("policy", "", &["feedback", "policy"]),
+    ("qa.answered", "", &["answers"]),
+    ("reflection.skipped", "", &["stats"]),
+    ("review.attempt", "", &["reviews"]),
+    ("review.decided", "", &["reviews"]),
+    ("summary", "", &["summaries"]),
+    ("trace.final", "trace.seen", &["trace-open"]),
+    ("trace.judged", "trace.seen", &["trace-open"]),
+    ("trace.seen", "", &["trace-open"]),
+];
+
+/// Kinds that no fold takes as a whole: people read them, or another test reads them here.
+const UNFOLDED: &[&str] = &[
+    "document.loaded",
+    "intent.accepted",
+    "intent.done",
+    "intent.expanded",
+    "intent.reopened",
+    "intent.selected",
+    "intent.strayed",
+    "observed",
+    "protection.damaged",
+    "reflection.done",
+    "retroflect",
+    "review.used",
+    "trace.rewritten",
+    "verified",
+    "warned",
+];
+
+#[test]
+fn every_record_changes_the_folds_that_it_is_for() {
+    let all = logged();
+    let told = FOLDED.iter().map(|(kind, _, _)| *kind).chain(UNFOLDED.iter().copied());
+    assert_eq!(kinds_of(&all), told.collect());
+    for (kind, first, folds) in FOLDED {
+        let before: Vec<Record> = all.iter().filter(|record| record.kind == *first).cloned().collect();
+        // One story has all its lines here. Of the others the lines before are missing.
+        let is_later = [trace::JUDGED, trace::FINAL].contains(kind);
+        let records = all.iter().filter(|record| record.kind == *kind && (!is_later || is_of_story(record)));
+        // A check that passes by itself teaches nothing, and the fold leaves it out.
+        for record in records.filter(|record| *kind != EPISODE || record.body["outcome"] != "passed") {
+            let changed = changed(&before, record);
+            assert!(
+                folds.iter().all(|fold| changed.contains(fold)),
+                "{changed:?}, not {folds:?}: {record:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn every_record_of_an_intent_tells_what_became_of_it() {
+    for record in parsed(INTENT) {
+        let mut standings = Standings::default();
+        standings.apply(&record);
+        let (body, standings) = (&record.body, serde_json::to_value(&standings).unwrap());
+        let standing = &standings["of"][body["id"].as_str().unwrap()];
+        let now = body["fingerprint"].as_str().unwrap_or_default();
+        match record.kind.as_str() {
+            intent::SELECTED => assert_eq!(standing["seen"], json!([now])),
+            intent::DONE => assert_eq!(standing["status"], json!(Status::Done)),
+            intent::REOPENED => assert_eq!(standing["status"], json!(Status::InProgress)),
+            intent::ACCEPTED => {
+                assert_eq!((&standing["accepted"], &standing["met"]), (&json!([now]), &body["met"]));
+            }
+            intent::EXPANDED => {
+                let before = body["before"].as_str().unwrap();
+                assert_eq!(standing["carried"], json!({ before: now }));
+            }
+            kind => assert_eq!(kind, intent::STRAYED, "only the names of files are in it"),
+        }
+    }
+}
+
+/// `serde_json` reads some numbers with another last digit, and an untyped record writes that digit. The types
+/// hold shorter numbers and write the same ones.
+#[test]
+fn every_number_of_a_record_reads_as_it_was_written() {
+    let [surfaced, policy] = &parsed(FLOATS)[..] else { panic!("{FLOATS}") };
+    let lines: Vec<&str> = FLOATS.lines().collect();
+    let told = json!(reads::<Surfaced>(&surfaced.body).unwrap());
+    assert!(lines[0].contains(&format!("\"body\":{told}")), "{told}");
+    let told = json!(reads::<Version>(&policy.body).unwrap());
+    assert!(lines[1].contains(&format!("\"body\":{told}")), "{told}");
+}
+
+fn is_of_story(record: &Record) -> bool {
+    record.session.as_ref().is_some_and(|session| session.as_str() == "story")
+}
+
+#[test]
+fn the_chain_of_a_trace_holds_over_its_lines() {
+    let mut story: Vec<(Record, &str)> = parsed(TRACE).into_iter().zip(TRACE.lines()).collect();
+    story.retain(|(record, _)| is_of_story(record));
+    story.sort_by_key(|(record, _)| record.at);
+    assert_eq!(story.len(), 8);
+    let mut walk = Walk::default();
+    for (_, line) in &story {
+        assert_eq!(walk.take(line.as_bytes()), Ok(()), "{line}");
+    }
+    let mut changed = Walk::default();
+    let mut taken = story.iter().map(|(_, line)| changed.take(line.replace("call-1", "call-2").as_bytes()));
+    assert!(taken.any(|taken| taken.is_err()), "every byte counts");
+}
+
+#[test]
+fn a_rewritten_commit_is_followed_to_the_one_it_was() {
+    let temp = tempfile::tempdir().unwrap();
+    let store = temp.path().join("sprag");
+    fs::create_dir_all(store.join("log")).unwrap();
+    fs::write(store.join("log/2026-11.jsonl"), TRACE).unwrap();
+    let places = Places { worktree: None, git_dir: None, common: None, store, user: None };
+    let told = rewrites::Told::load(&places).unwrap();
+    let records = parsed(TRACE);
+    let pairs =
+        records.iter().filter(|record| record.kind == rewrites::REWRITTEN).map(|it| &it.body["pairs"]);
+    for pair in pairs.flat_map(|pairs| pairs.as_array().unwrap()) {
+        let [old, new] = [&pair[0], &pair[1]].map(|name| name.as_str().unwrap());
+        assert_eq!(told.sources_of(new), [old]);
+    }
+}

@@ -1,0 +1,198 @@
+//! Variants of written records, by the names they have on a disk. A new variant does not compile before this file
+//! lists it, and does not pass before a line shows it.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use sprag_core::event::Report;
+use sprag_core::plan::notes::{Note, Said as Noted};
+use sprag_core::plan::record::{
+    About, Because, Brief, Checking, Effect, Ended, Outcome, Purse, Recorded, Sought, TargetHeld,
+};
+use sprag_core::plan::said::Said;
+use sprag_core::plan::stage::{Case, Cause, Failure, Happened, Word};
+
+use super::{NOTES, RUN, parsed};
+
+macro_rules! variants {
+    ($($list:ident, $name_of:ident: $type:ident { $($variant:ident $name:literal),+ $(,)? })+) => {
+        $(
+            pub const $list: &[&str] = &[$($name),+];
+
+            fn $name_of(of: &$type) -> &'static str {
+                match of {
+                    $($type::$variant { .. } => $name,)+
+                }
+            }
+        )+
+    };
+}
+
+variants! {
+    RECORDS, record: Recorded {
+        Started "plan.started", Amended "plan.amended", Happened "stage.happened", Ended "session.ended",
+        Intent "effect.intent", Outcome "effect.outcome", WorktreeLost "worktree.lost", Foreign "target.foreign",
+        TargetHeld "target.held", Nearly "budget.nearly", Said "stage.said",
+    }
+    EFFECTS, effect: Effect {
+        AddWorktree "add_worktree", Setup "setup", Check "check", Review "review", WriteBrief "write_brief",
+        Spawn "spawn", Nudge "nudge", Interrupt "interrupt", Kill "kill", Salvage "salvage", Candidate "candidate",
+        Gate "gate", Land "land", Restore "restore", Promote "promote", RemoveWorktree "remove_worktree",
+        Notify "notify", Discard "discard",
+    }
+    OUTCOMES, outcome: Outcome {
+        Done "done", Worktree "worktree", Green "green", Reviewable "reviewable", Unreviewed "unreviewed", Red "red",
+        Unchanged "unchanged", Spawned "spawned", Salvaged "salvaged", Made "made", Conflicted "conflicted",
+        Elsewhere "elsewhere", Failed "failed",
+    }
+    ENDS, ended: Ended {
+        Well "well", Failed "failed", RateLimited "rate_limited", ContextFull "context_full", Stopped "stopped",
+    }
+    HAPPENINGS, happened: Happened {
+        Freed "freed", Started "started", Asked "asked", Answered "answered", Claimed "claimed", WentOn "went_on",
+        Red "red", SentBack "sent_back", Green "green", ContextFull "context_full", HandedOff "handed_off",
+        Failed "failed", Paused "paused", Conflicted "conflicted", ResolverStarted "resolver_started",
+        ResolverFailed "resolver_failed", MergeRed "merge_red", Landed "landed", Queued "queued", Raised "raised",
+        Overtaken "overtaken", Told "told",
+    }
+    WORDS, word: Word {
+        Hold "hold", Release "release", Retry "retry", Block "block", Skip "skip", GoOn "go_on", Merge "merge",
+        Verify "verify", Reset "reset",
+    }
+    SAYINGS, said: Said {
+        Complete "complete", Block "block", Ask "ask", Task "task", Output "output", Dispute "dispute", Hold "hold",
+        Release "release", Skip "skip", Retry "retry", Reset "reset", Resume "resume", Merge "merge",
+        Verify "verify", Accept "accept", Reject "reject", Bypass "bypass",
+    }
+    HELD, held: TargetHeld { Rewritten "rewritten", Gone "gone", Conflicted "conflicted", Red "red" }
+    PURSES, purse: Purse { Run "run", Stage "stage" }
+    FAILURES, failure: Failure {
+        Crash "crash", Timeout "timeout", Overload "overload", Wedged "wedged", Auth "auth", Sandbox "sandbox",
+        Setup "setup", Budget "budget", Conflict "conflict", Context "context", Told "told", Unknown "unknown",
+    }
+    CASES, case: Case {
+        Merge "merge", Checks "checks", Disputed "disputed", NoChange "no_change", Protected "protected",
+        Conflict "conflict", Red "red", Held "held", Unreviewed "unreviewed",
+    }
+    CAUSES, cause: Cause { Red "red", Pair "pair" }
+    BRIEFS, brief: Brief {
+        Stage "stage", Knowledge "knowledge", Recovery "recovery", Merge "merge", MergeConflict "merge-conflict",
+        BaseConflict "base-conflict",
+    }
+    NUDGES, nudge: About { Report "report", Answer "answer", Notes "notes", Handoff "handoff" }
+    KILLS, kill: Because { Over "over", Wedged "wedged" }
+    CHECKS, check: Checking { Before "before", Claim "claim" }
+    REVIEWS, review: Sought { Any "any", Another "another" }
+    NOTED, noted: Noted { Note "note", Decision "decision", Question "question" }
+    REPORTS, report: Report {
+        Observed "observed", Approved "approved", Rejected "rejected", IntentSelected "selected", IntentDone "done",
+        Reflected "reflected", Skipped "skipped", Referred "referred", Went "went", Answered "answered",
+        Verified "verification.asked", Decided "decided", Misdirected "misdirected",
+        ReviewerStarted "reviewer.started", ReviewerEnded "reviewer.ended",
+    }
+}
+
+/// A record does not hold the report that it is about. The compiler alone tells that no report is missing.
+const _: fn(&Report) -> &'static str = report;
+
+/// Variants that lines show.
+#[derive(Default)]
+struct Shown(BTreeSet<(&'static str, &'static str)>);
+
+impl Shown {
+    /// The line has the name at `written`, as a text or as the name of a member.
+    fn add(&mut self, list: &'static str, name: &'static str, written: &Value) {
+        let is_written = written == name || written.get(name).is_some();
+        assert!(is_written, "`{name}` of {list} is not what is written: {written}");
+        self.0.insert((list, name));
+    }
+
+    fn add_recorded(&mut self, recorded: &Recorded, body: &Value) {
+        match recorded {
+            Recorded::Happened { what, .. } => {
+                let written = &body["what"];
+                self.add("happenings", happened(what), &written["happened"]);
+                match what {
+                    Happened::Told(it) => self.add("words", word(it), written),
+                    Happened::Failed { failure: it, .. } => {
+                        self.add("failures", failure(it), &written["failure"])
+                    }
+                    Happened::Raised { case: it } => self.add("cases", case(it), &written["case"]),
+                    Happened::MergeRed { cause: it } => self.add("causes", cause(it), &written["cause"]),
+                    _ => {}
+                }
+            }
+            Recorded::Intent { effect: it, .. } => {
+                let written = &body["effect"];
+                self.add("effects", effect(it), &written["effect"]);
+                match it {
+                    Effect::WriteBrief { brief: it, .. } => self.add("briefs", brief(it), &written["brief"]),
+                    Effect::Nudge { about: it, .. } => self.add("nudges", nudge(it), &written["about"]),
+                    Effect::Kill { because: it, .. } => self.add("kills", kill(it), &written["because"]),
+                    Effect::Check { of: it, .. } => self.add("checks", check(it), &written["of"]),
+                    Effect::Review { sought: it, .. } => self.add("reviews", review(it), &written["sought"]),
+                    _ => {}
+                }
+            }
+            Recorded::Outcome { outcome: it, .. } => {
+                let written = &body["outcome"];
+                self.add("outcomes", outcome(it), &written["outcome"]);
+                if let Outcome::Failed { failure: it, .. } = it {
+                    self.add("failures", failure(it), &written["failure"]);
+                }
+            }
+            Recorded::Ended { ended: it, .. } => {
+                let written = &body["ended"];
+                self.add("ends", ended(it), &written["ended"]);
+                if let Ended::Failed { failure: it, .. } = it {
+                    self.add("failures", failure(it), &written["failure"]);
+                }
+            }
+            Recorded::Said { said: it, .. } => self.add("sayings", said(it), &body["said"]["say"]),
+            Recorded::TargetHeld { why } => self.add("held", held(why), &body["why"]["why"]),
+            Recorded::Nearly { of } => self.add("purses", purse(of), &body["of"]),
+            Recorded::Started { .. }
+            | Recorded::Amended { .. }
+            | Recorded::WorktreeLost { .. }
+            | Recorded::Foreign { .. } => {}
+        }
+    }
+}
+
+#[test]
+fn every_variant_of_a_written_record_has_a_line() {
+    let mut shown = Shown::default();
+    for it in parsed(RUN) {
+        let recorded = Recorded::read(&it).unwrap();
+        shown.add("records", record(&recorded), &Value::from(it.kind));
+        shown.add_recorded(&recorded, &it.body);
+    }
+    for line in NOTES.lines() {
+        let (note, written): (Note, Value) =
+            (serde_json::from_str(line).unwrap(), serde_json::from_str(line).unwrap());
+        shown.add("noted", noted(&note.said), &written["kind"]);
+    }
+    let lists = [
+        ("records", RECORDS),
+        ("effects", EFFECTS),
+        ("outcomes", OUTCOMES),
+        ("ends", ENDS),
+        ("happenings", HAPPENINGS),
+        ("words", WORDS),
+        ("sayings", SAYINGS),
+        ("held", HELD),
+        ("purses", PURSES),
+        ("failures", FAILURES),
+        ("cases", CASES),
+        ("causes", CAUSES),
+        ("briefs", BRIEFS),
+        ("nudges", NUDGES),
+        ("kills", KILLS),
+        ("checks", CHECKS),
+        ("reviews", REVIEWS),
+        ("noted", NOTED),
+    ];
+    let known = lists.iter().flat_map(|(list, names)| names.iter().map(|name| (*list, *name)));
+    assert_eq!(shown.0, known.collect());
+}
