@@ -15,9 +15,9 @@ use sprag_core::breaker::Limits;
 use sprag_core::gates::Policies;
 use sprag_core::gates::review::template::Template;
 use sprag_core::policy::Policy;
-use sprag_core::{notify, terminal};
 use sprag_memory::lifecycle::decay;
 use sprag_memory::{mirror, settings as memory_settings};
+use sprag_plan::settings::{notify, terminal};
 
 pub use self::settings::{Retention, Settings, sections};
 use crate::disk::read_small;

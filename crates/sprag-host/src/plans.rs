@@ -6,9 +6,9 @@ use std::io;
 use std::path::Path;
 
 use sprag_base::document::At;
-use sprag_core::plan::problem::{Code, Found, Problem};
-use sprag_core::plan::validate::{Around, Intents, PlanDraft, Validated, validate};
 use sprag_intent::{IntentSet, Read};
+use sprag_plan::spec::problem::{Code, Found, Problem};
+use sprag_plan::spec::validate::{Around, Intents, PlanDraft, Validated, validate};
 
 use crate::disk::{self, open_regular};
 use crate::walk::World;

@@ -12,8 +12,8 @@ use sprag_base::time::Timestamp;
 use sprag_core::event::{Decided, Report};
 use sprag_core::gates::review::Review;
 use sprag_core::gates::review::history::{Reviews, Verdict};
-use sprag_core::plan::spec::StageSpec;
 use sprag_core::verdict::Reason;
+use sprag_plan::spec::StageSpec;
 
 use crate::clients::{Client, PROMPT};
 use crate::disk::{self, Disk};

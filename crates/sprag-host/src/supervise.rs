@@ -22,9 +22,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, set_child_subreaper, setsid};
 
 use sprag_base::text::Text;
-use sprag_core::plan::exit::{By, Ended, Exit};
-use sprag_core::plan::sandbox::Wall;
-use sprag_core::plan::seen::{Seen, Trouble};
+use sprag_plan::agent::activity::{Seen, Trouble};
+use sprag_plan::agent::exit::{By, Ended, Exit};
+use sprag_plan::sandbox::Wall;
 
 use crate::daemon::seam::{Caps, Lease, Local, Queue as _, Tenure};
 use crate::disk::Disk;

@@ -11,9 +11,9 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use sprag_base::time::Timestamp;
-use sprag_core::plan::seen::Seen;
-use sprag_core::plan::stage::{Key, StageId};
-use sprag_core::plan::view::{Board, Tone, View};
+use sprag_plan::agent::activity::Seen;
+use sprag_plan::ids::{Key, StageId};
+use sprag_plan::view::{Board, Tone, View};
 
 use crate::cursor::{Cursor, Step};
 use crate::keys::{Meaning, meaning};

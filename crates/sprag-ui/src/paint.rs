@@ -2,7 +2,7 @@
 
 use ratatui::style::{Color, Modifier, Style};
 
-use sprag_core::plan::view::Tone;
+use sprag_plan::view::Tone;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Paint {

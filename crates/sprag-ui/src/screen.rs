@@ -10,8 +10,8 @@ use ratatui::text::{Line as Words, Span};
 use ratatui::widgets::{Block, Borders, Cell, Gauge, Paragraph, Row, Table, Wrap};
 
 use sprag_base::text::one_line;
-use sprag_core::plan::view::words::{cost, elapsed, percent};
-use sprag_core::plan::view::{Attention, Line, Tone, View};
+use sprag_plan::view::numbers::{cost, elapsed, percent};
+use sprag_plan::view::{Attention, Line, Tone, View};
 
 use crate::cursor::Cursor;
 use crate::paint::Paint;

@@ -80,6 +80,17 @@ impl Change<'_> {
         }
     }
 
+    /// Files that items move to may be new.
+    pub(super) fn declare_targets(&mut self) {
+        let targets: std::collections::BTreeSet<ModulePath> =
+            self.items.values().map(|(target, _)| target.clone()).collect();
+        for target in targets {
+            let is_old = self.new_modules.values().any(|known| *known == target);
+            let Some(parent) = target.parent().filter(|_| !is_old) else { continue };
+            self.declared.entry(parent).or_default().push(format!("\u{1}mod {};", target.name()));
+        }
+    }
+
     /// Files that only list modules are new, and are declared in turn.
     pub(super) fn declare_lists(&mut self) {
         let mut open: Vec<ModulePath> = self.declared.keys().cloned().collect();

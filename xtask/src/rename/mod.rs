@@ -181,6 +181,7 @@ impl<'a> Change<'a> {
         }
         self.change_definitions();
         self.change_declarations();
+        self.declare_targets();
         self.declare_lists();
         self.raise_visibility();
     }

@@ -5,9 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use sprag_base::settings::{Key, Section, Tighten, lean};
 use sprag_core::policy::Policy;
-use sprag_core::{breaker, gates, notify, terminal};
+use sprag_core::{breaker, gates};
 use sprag_memory::lifecycle::decay;
 use sprag_memory::{mirror, settings};
+use sprag_plan::settings::{notify, terminal};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Settings {

@@ -3,8 +3,8 @@
 use std::io;
 use std::path::Path;
 
-use sprag_core::plan::run::Run;
-use sprag_core::plan::stage::StageId;
+use sprag_plan::ids::StageId;
+use sprag_plan::run::Run;
 
 use super::{begin, log};
 

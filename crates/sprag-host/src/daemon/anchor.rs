@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use sprag_base::sha256::Sum;
 use sprag_base::text::{ContextNote, Text, quoted};
 use sprag_core::event::{Event, Source};
-use sprag_core::plan::brief::{self, Told, Written};
-use sprag_core::plan::record::Brief;
-use sprag_core::plan::stage::StageId;
+use sprag_plan::brief::{self, Told, Written};
+use sprag_plan::ids::StageId;
+use sprag_plan::run::record::Brief;
 
 use super::{active, handoffs, notes, nudges};
 use crate::disk::{self, Disk};

@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use sprag_base::text::Text;
-use sprag_core::plan::base;
-use sprag_core::plan::record::Recorded;
-use sprag_core::plan::run::Run;
-use sprag_core::plan::spec::Plan;
-use sprag_core::plan::stage::{Commit, StageId};
-use sprag_core::plan::values::Branch;
+use sprag_plan::ids::{Commit, StageId};
+use sprag_plan::run::record::Recorded;
+use sprag_plan::run::{Run, target_stage};
+use sprag_plan::spec::Plan;
+use sprag_plan::spec::values::Branch;
 
 use super::jobs::Ground;
 use super::log::{self, Log};
@@ -248,7 +247,7 @@ fn put_branches_away(ground: &Ground, plan: &Plan, run: &str) -> Result<(), Refu
     let left: BTreeMap<String, String> =
         landing::references(&ground.root, "refs/heads/sprag/")?.into_iter().collect();
     let of_runs = left.keys().filter_map(|name| StageId::of_branch(name.strip_prefix("refs/heads/")?));
-    let ours: Vec<StageId> = of_runs.filter(|id| base::is_base_of(id, &ground.plan)).collect();
+    let ours: Vec<StageId> = of_runs.filter(|id| target_stage::is_base_of(id, &ground.plan)).collect();
     for id in plan.stages().iter().map(|spec| &spec.id).chain(&ours) {
         let branch = format!("refs/heads/{}", id.branch());
         if let Some(head) = left.get(&branch) {

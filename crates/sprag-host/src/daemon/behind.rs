@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fs, io};
 
-use sprag_core::plan::checks::Walls;
-use sprag_core::plan::sandbox::{Bench, Choice, Confined, Reach, Wall, choose, choose_for_check};
-use sprag_core::plan::spec::{Cached, Client, Known, Sandbox};
-use sprag_core::plan::stage::Key;
+use sprag_plan::ids::Key;
+use sprag_plan::sandbox::{Bench, Choice, Confined, Reach, Wall, choose, choose_for_check};
+use sprag_plan::spec::checks::Walls;
+use sprag_plan::spec::client::{Client, Known};
+use sprag_plan::spec::{Cached, Sandbox};
 
 use super::clients::environment;
 use super::jobs::Ground;

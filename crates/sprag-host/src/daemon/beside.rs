@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use sprag_core::plan::stage::Commit;
-use sprag_core::plan::view::Board;
+use sprag_plan::ids::Commit;
+use sprag_plan::view::Board;
 
 use super::{begin, reign};
 use crate::git::landing;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use sprag_core::plan::run::Run;
+use sprag_plan::run::Run;
 
 use super::runner::Rest;
 

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use sprag_base::time::Timestamp;
-use sprag_core::plan::run::Run;
-use sprag_core::plan::stage::StageId;
-use sprag_core::plan::timed::Timed;
-use sprag_core::plan::values::Branch;
+use sprag_plan::ids::StageId;
+use sprag_plan::run::Run;
+use sprag_plan::run::timed::Timed;
+use sprag_plan::spec::values::Branch;
 
 use super::repair::NotRepaired;
 use super::{begin, kept, log, reign, tmux};

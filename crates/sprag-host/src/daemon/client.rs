@@ -5,7 +5,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-use sprag_core::plan::said::Role;
+use sprag_plan::run::command::Role;
 
 use super::server::{door, through};
 use super::tokens;

@@ -4,9 +4,10 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use sprag_core::plan::sandbox::{Access, Choice, Confined, Grounds, Rule, Wall, choose, home_of};
-use sprag_core::plan::spec::{Cached, Caching, Client, Kind, Known, Plan, StageSpec};
-use sprag_core::plan::stage::StageId;
+use sprag_plan::ids::StageId;
+use sprag_plan::sandbox::{Access, Choice, Confined, Grounds, Rule, Wall, choose, home_of};
+use sprag_plan::spec::client::{Client, Known};
+use sprag_plan::spec::{Cached, Caching, Kind, Plan, StageSpec};
 
 use super::jobs::Ground;
 use super::server::DOOR;
@@ -269,7 +270,7 @@ pub fn forget(ground: &Ground, stage: &StageId, disk: &dyn Disk) {
 mod tests {
     use std::os::unix::fs::symlink;
 
-    use sprag_core::plan::sandbox::Reach;
+    use sprag_plan::sandbox::Reach;
 
     use super::*;
 

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use sprag_core::plan::durations::Durations;
-use sprag_core::plan::timed::Timed;
+use sprag_plan::reconcile::durations::Durations;
+use sprag_plan::run::timed::Timed;
 
 use super::log;
 use crate::store::files_with_ending;

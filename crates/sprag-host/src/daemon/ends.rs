@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use sprag_core::plan::record::{Ended, Progress, Recorded};
-use sprag_core::plan::run::Run;
-use sprag_core::plan::settle;
-use sprag_core::plan::stage::{Failure, Key};
-use sprag_core::plan::world::{Alive, Session};
+use sprag_plan::ids::Key;
+use sprag_plan::reconcile::observed::{Alive, Session};
+use sprag_plan::reconcile::settle;
+use sprag_plan::run::Run;
+use sprag_plan::run::record::{Ended, Progress, Recorded};
+use sprag_plan::stage::Failure;
 
 use super::jobs::{site_of, worktree_of};
 use super::log::Log;

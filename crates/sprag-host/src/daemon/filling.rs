@@ -4,11 +4,12 @@
 use std::collections::BTreeMap;
 
 use sprag_base::time::Timestamp;
-use sprag_core::plan::record::About;
-use sprag_core::plan::seen::Seen;
-use sprag_core::plan::spec::{Client, StageSpec};
-use sprag_core::plan::stage::Key;
-use sprag_core::plan::world::Alive;
+use sprag_plan::agent::activity::Seen;
+use sprag_plan::ids::Key;
+use sprag_plan::reconcile::observed::Alive;
+use sprag_plan::run::record::About;
+use sprag_plan::spec::StageSpec;
+use sprag_plan::spec::client::Client;
 
 use super::clients::{self, Governed};
 use crate::supervise::watch::is_near;
@@ -68,8 +69,8 @@ impl Filling {
 #[cfg(test)]
 mod tests {
     use sprag_base::text::Text;
-    use sprag_core::plan::seen::Context;
-    use sprag_core::plan::spec::Known;
+    use sprag_plan::agent::activity::Context;
+    use sprag_plan::spec::client::Known;
 
     use super::*;
 

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use sprag_base::time::Timestamp;
-use sprag_core::plan::seen::Seen;
-use sprag_core::plan::stage::Key;
-use sprag_core::plan::telling;
-use sprag_core::plan::timed::Timed;
-use sprag_core::plan::view::Board;
+use sprag_plan::agent::activity::Seen;
+use sprag_plan::ids::Key;
+use sprag_plan::run::timed::Timed;
+use sprag_plan::sentences;
+use sprag_plan::view::Board;
 
 use super::jobs::site_of;
 use super::log;
@@ -59,7 +59,7 @@ impl Follow {
                 return;
             }
             let Some(timed) = timed else { return };
-            let (stage, text) = telling::record(timed.run(), &record);
+            let (stage, text) = sentences::record(timed.run(), &record);
             let whose = stage.map(|id| format!("{}: ", id.as_str())).unwrap_or_default();
             if told.len() == TOLD {
                 told.pop_front();

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use sprag_base::text::Text;
-use sprag_core::plan::stage::Commit;
-use sprag_core::plan::world::Target;
+use sprag_plan::ids::Commit;
+use sprag_plan::reconcile::observed::Target;
 
 use super::jobs::Ground;
 use super::look;

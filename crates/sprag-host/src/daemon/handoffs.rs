@@ -7,10 +7,10 @@ use std::{fs, io};
 
 use sprag_base::ids::SessionId;
 use sprag_base::text::Text;
-use sprag_core::plan::brief::Told;
-use sprag_core::plan::handoff::{self, BYTES, Completed, Decided, Handoff};
-use sprag_core::plan::notes::{Note, Said};
-use sprag_core::plan::stage::StageId;
+use sprag_plan::brief::Told;
+use sprag_plan::handoff::{self, BYTES, Completed, Decided, Handoff};
+use sprag_plan::ids::StageId;
+use sprag_plan::notes::{Note, Said};
 
 use crate::disk::{self, Disk};
 use crate::git::{self, landing};

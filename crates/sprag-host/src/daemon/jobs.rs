@@ -15,15 +15,16 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sprag_base::text::Text;
-use sprag_core::plan::brief::Told;
-use sprag_core::plan::checks::Walls;
-use sprag_core::plan::probe::Found;
-use sprag_core::plan::record::{Effect, Outcome};
-use sprag_core::plan::run::Run;
-use sprag_core::plan::spec::{Sandbox, StageSpec};
-use sprag_core::plan::stage::{Commit, Failure, Key, Stage, StageId};
-use sprag_core::plan::stuck::{self, Stuck};
-use sprag_core::plan::why::stage_of;
+use sprag_plan::brief::Told;
+use sprag_plan::ids::{Commit, Key, StageId};
+use sprag_plan::reconcile::recovery::Found;
+use sprag_plan::run::Run;
+use sprag_plan::run::effect::stage_of;
+use sprag_plan::run::record::{Effect, Outcome};
+use sprag_plan::run::stuck_ref::{self, Stuck};
+use sprag_plan::spec::checks::Walls;
+use sprag_plan::spec::{Sandbox, StageSpec};
+use sprag_plan::stage::{Failure, Stage};
 
 use super::behind::{Behind, Of, Order};
 use super::seam::{Local, Queue as _};
@@ -105,7 +106,7 @@ pub struct Job {
     spec: Option<StageSpec>,
     stage: Option<Stage>,
     base: Option<Commit>,
-    gates: Vec<sprag_core::plan::checks::Check>,
+    gates: Vec<sprag_plan::spec::checks::Check>,
     /// What the run knows for whoever is told of the stage.
     told: Option<Told>,
     /// What others put on the target and the stage is there to merge, if it is.
@@ -119,7 +120,7 @@ pub struct Job {
     /// Before it may be tried again.
     patience: Duration,
     /// Of the whole run.
-    budget: sprag_core::plan::spec::Budget,
+    budget: sprag_plan::spec::Budget,
     /// Of the plan: its gates are no stage's.
     sandbox: Sandbox,
 }
@@ -160,7 +161,7 @@ impl Job {
     pub fn run(&self, disk: &dyn Disk) -> Outcome {
         self.attempt(disk).unwrap_or_else(|wrong| match wrong {
             Wrong::Git(Refused(why)) => {
-                if stuck::moves(&self.effect) {
+                if stuck_ref::moves(&self.effect) {
                     // They are tried until they are done: a lock that somebody left is not looked at all the time.
                     #[expect(clippy::disallowed_methods, reason = "on a thread of its own")]
                     std::thread::sleep(self.patience);

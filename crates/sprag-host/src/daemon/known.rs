@@ -7,9 +7,9 @@ use std::path::Path;
 use sprag_base::document::{Node, What};
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_core::plan::brief::{Known, Remembered, Skill};
-use sprag_core::plan::handoff;
-use sprag_core::plan::spec::StageSpec;
+use sprag_plan::brief::{Known, Remembered, Skill};
+use sprag_plan::handoff;
+use sprag_plan::spec::StageSpec;
 
 use crate::disk::{self, Disk};
 use crate::env::Env;

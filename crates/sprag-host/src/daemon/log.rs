@@ -7,9 +7,9 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use sprag_base::time::Timestamp;
-use sprag_core::plan::record::Recorded;
-use sprag_core::plan::run::Run;
-use sprag_core::plan::timed::Timed;
+use sprag_plan::run::Run;
+use sprag_plan::run::record::Recorded;
+use sprag_plan::run::timed::Timed;
 
 use super::seam::{self, NotAppended, Seq};
 use crate::disk::{self, Disk, ReadOnly};

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use sprag_base::text::Text;
-use sprag_core::plan::probe::{Found, Has};
-use sprag_core::plan::record::Effect;
-use sprag_core::plan::run::Run;
-use sprag_core::plan::stage::{Commit, Key, Stage, StageId};
-use sprag_core::plan::world::Target;
+use sprag_plan::ids::{Commit, Key, StageId};
+use sprag_plan::reconcile::observed::Target;
+use sprag_plan::reconcile::recovery::{Found, Has};
+use sprag_plan::run::Run;
+use sprag_plan::run::record::Effect;
+use sprag_plan::stage::Stage;
 
 use super::jobs::Ground;
 use super::seam::Queue as _;

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_core::plan::notes::{Note, PER_STAGE, Said};
-use sprag_core::plan::stage::StageId;
+use sprag_plan::ids::StageId;
+use sprag_plan::notes::{Note, PER_STAGE, Said};
 
 use crate::disk::{self, Disk};
 use crate::records;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::{fs, io};
 
 use sprag_base::text::{ContextNote, Text};
-use sprag_core::plan::stage::Key;
+use sprag_plan::ids::Key;
 
 use crate::disk::{self, Disk};
 use crate::journal;

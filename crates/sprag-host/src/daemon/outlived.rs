@@ -7,8 +7,8 @@ use std::path::Path;
 use rustix::process::Signal;
 
 use sprag_base::text::Text;
-use sprag_core::plan::record::{Because, Effect, Outcome, Recorded};
-use sprag_core::plan::stage::{Key, StageId};
+use sprag_plan::ids::{Key, StageId};
+use sprag_plan::run::record::{Because, Effect, Outcome, Recorded};
 
 use super::jobs::site_of;
 use super::log::{self, Log};

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use sprag_base::text::quoted;
-use sprag_core::plan::spec::Kind;
+use sprag_plan::spec::Kind;
 
 use crate::git::landing::Refused;
 use crate::git::marks::{self, Touched};

@@ -10,15 +10,15 @@ use std::{io, thread};
 use rustix::process::Signal;
 
 use sprag_base::time::Timestamp;
-use sprag_core::plan::liveness::Liveness;
-use sprag_core::plan::probe::Found;
-use sprag_core::plan::reconcile::{Action, reconcile};
-use sprag_core::plan::record::{Effect, Outcome, Purse, Recorded};
-use sprag_core::plan::run::Run;
-use sprag_core::plan::said::Speaker;
-use sprag_core::plan::seen::Spent;
-use sprag_core::plan::stage::{Key, StageId};
-use sprag_core::plan::world::{Alive, Mood, Session, World};
+use sprag_plan::agent::activity::Spent;
+use sprag_plan::agent::liveness::Liveness;
+use sprag_plan::ids::{Key, StageId};
+use sprag_plan::reconcile::observed::{Alive, Mood, Session, World};
+use sprag_plan::reconcile::recovery::Found;
+use sprag_plan::reconcile::{Action, reconcile};
+use sprag_plan::run::Run;
+use sprag_plan::run::command::Speaker;
+use sprag_plan::run::record::{Effect, Outcome, Purse, Recorded};
 
 use super::board::Board;
 use super::durations::Lengths;

@@ -12,8 +12,8 @@ mod tests;
 use std::io;
 
 use sprag_base::time::Timestamp;
-use sprag_core::plan::exit::Exit;
-use sprag_core::plan::record::Recorded;
+use sprag_plan::agent::exit::Exit;
+use sprag_plan::run::record::Recorded;
 
 use crate::supervise::site::{Probe, Spawn};
 pub use local::{Held, Local};

@@ -17,9 +17,9 @@ use std::time::{Duration, Instant};
 use rustix::fs::{Mode, OFlags};
 
 use sprag_base::text::Text;
-use sprag_core::plan::said::{Role, Said, Speaker};
-use sprag_core::plan::spec::Plan;
-use sprag_core::plan::stage::{Key, StageId};
+use sprag_plan::ids::{Key, StageId};
+use sprag_plan::run::command::{Role, Said, Speaker};
+use sprag_plan::spec::Plan;
 
 use super::board::{self, Board};
 use super::jobs::Ground;

@@ -9,10 +9,11 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 
-use sprag_core::plan::sandbox::Choice;
-use sprag_core::plan::spec::StageSpec;
-use sprag_core::plan::stage::{Failure, StageId};
-use sprag_core::plan::values::RelPath;
+use sprag_plan::ids::StageId;
+use sprag_plan::sandbox::Choice;
+use sprag_plan::spec::StageSpec;
+use sprag_plan::spec::values::RelPath;
+use sprag_plan::stage::Failure;
 
 use super::confine;
 use super::jobs::Ground;

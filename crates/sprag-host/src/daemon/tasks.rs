@@ -5,11 +5,11 @@ use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use sprag_base::text::Text;
-use sprag_core::plan::checks::{Cache, Check};
-use sprag_core::plan::run::Run;
-use sprag_core::plan::stage::{Key, StageId};
-use sprag_core::plan::values::Slug;
-use sprag_core::plan::verify::{self, What};
+use sprag_plan::accept::{self, What};
+use sprag_plan::ids::{Key, StageId};
+use sprag_plan::run::Run;
+use sprag_plan::spec::checks::{Cache, Check};
+use sprag_plan::spec::values::Slug;
 
 use super::behind::{Behind, Of};
 use super::jobs::Ground;
@@ -41,7 +41,7 @@ pub fn check(ground: &Ground, stage: &StageId, task: &Slug, disk: &dyn Disk) -> 
         sandbox: &spec.sandbox,
     };
     let red = verification::commands(&place, What::Acceptance, &[check]);
-    Ok((!red.is_empty()).then(|| verify::report(&red).to_string()))
+    Ok((!red.is_empty()).then(|| accept::report(&red).to_string()))
 }
 
 /// Stages of which a task is being checked: one at a time, or an agent that asks often enough would have the machine to
@@ -78,7 +78,7 @@ fn wanted<'a>(
     run: &'a Run,
     stage: &StageId,
     task: &Slug,
-) -> Option<(&'a sprag_core::plan::spec::StageSpec, &'a Check)> {
+) -> Option<(&'a sprag_plan::spec::StageSpec, &'a Check)> {
     let spec = run.plan().find(stage.as_str())?;
     let task = spec.tasks.iter().find(|it| it.id == *task)?;
     Some((spec, task.check.as_ref()?))

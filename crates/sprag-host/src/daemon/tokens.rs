@@ -4,7 +4,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use sprag_core::plan::said::Role;
+use sprag_plan::run::command::Role;
 
 use super::wire::Token;
 use crate::disk::{self, Disk};

@@ -10,12 +10,12 @@ use std::time::Duration;
 use sprag_base::digest::Digest;
 use sprag_base::glob::Folding;
 use sprag_base::text::Text;
-use sprag_core::plan::checks::{Cache, Check, Checks, DeadCode, Walls};
-use sprag_core::plan::spec::Sandbox;
-use sprag_core::plan::stage::StageId;
-use sprag_core::plan::stub::stub;
-use sprag_core::plan::values::{Command, FileGlob, RelPath, Seconds};
-use sprag_core::plan::verify::{self, Artifact, End, Heard, Red, What};
+use sprag_plan::accept::stub::stub;
+use sprag_plan::accept::{self, Artifact, End, Heard, Red, What};
+use sprag_plan::ids::StageId;
+use sprag_plan::spec::Sandbox;
+use sprag_plan::spec::checks::{Cache, Check, Checks, DeadCode, Walls};
+use sprag_plan::spec::values::{Command, FileGlob, RelPath, Seconds};
 
 use super::behind::{Behind, Order};
 use crate::checks;
@@ -68,13 +68,13 @@ pub fn all(place: &Place<'_>, wanted: &Checks) -> Vec<Red> {
     }
     red.extend(artifacts(place, &wanted.artifacts));
     for wiring in &wanted.wiring {
-        red.extend(verify::wiring(wiring, place.text(&wiring.source).as_deref()));
+        red.extend(accept::wiring(wiring, place.text(&wiring.source).as_deref()));
     }
     red.extend(commands(place, What::WiringTest, &wanted.wiring_tests));
     red.extend(commands(place, What::Truth, &wanted.truths));
     red.extend(wanted.dead_code_check.iter().filter_map(|check| dead_code(place, check)));
     if let Some(test) = &wanted.regression_test {
-        red.extend(verify::regression(test, place.text(&test.file).as_deref()));
+        red.extend(accept::regression(test, place.text(&test.file).as_deref()));
     }
     red
 }
@@ -101,7 +101,7 @@ fn command(place: &Place<'_>, what: What, check: &Check) -> Option<Red> {
     if pass.as_ref().is_some_and(|pass| place.is_kept(pass)) {
         return None;
     }
-    let red = verify::command(what, check, &place.hear(&check.command, check.timeout, check.walls));
+    let red = accept::command(what, check, &place.hear(&check.command, check.timeout, check.walls));
     if let (None, Some(pass)) = (&red, pass) {
         // One that cannot be kept costs time, nothing else.
         place.keep(&pass).unwrap_or_default();
@@ -110,7 +110,7 @@ fn command(place: &Place<'_>, what: What, check: &Check) -> Option<Red> {
 }
 
 fn dead_code(place: &Place<'_>, check: &DeadCode) -> Option<Red> {
-    verify::dead_code(check, &place.hear(&check.command, check.timeout, Walls::Up))
+    accept::dead_code(check, &place.hear(&check.command, check.timeout, Walls::Up))
 }
 
 fn artifacts(place: &Place<'_>, globs: &[FileGlob]) -> Vec<Red> {
@@ -121,7 +121,7 @@ fn artifacts(place: &Place<'_>, globs: &[FileGlob]) -> Vec<Red> {
     let paths = git::tracked_paths(place.worktree).unwrap_or_default();
     globs
         .iter()
-        .filter_map(|glob| Some(verify::artifact(glob.as_str(), &lacking(place, glob, &paths)?)))
+        .filter_map(|glob| Some(accept::artifact(glob.as_str(), &lacking(place, glob, &paths)?)))
         .collect()
 }
 
@@ -224,8 +224,8 @@ mod tests {
 
     use serde_json::{Value, json};
 
-    use sprag_core::plan::spec::{Confine, Network};
-    use sprag_core::plan::stage::Key;
+    use sprag_plan::ids::Key;
+    use sprag_plan::spec::{Confine, Network};
 
     use super::*;
     use crate::daemon::behind::Of;

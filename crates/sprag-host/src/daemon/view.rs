@@ -9,10 +9,10 @@ use std::time::Duration;
 use std::{fs, io};
 
 use sprag_base::time::Timestamp;
-use sprag_core::plan::seen::Seen;
-use sprag_core::plan::stage::Key;
-use sprag_core::plan::view::Board;
 use sprag_core::session::Process;
+use sprag_plan::agent::activity::Seen;
+use sprag_plan::ids::Key;
+use sprag_plan::view::Board;
 
 use super::jobs::site_of;
 use super::kept as board;

@@ -6,9 +6,9 @@ use std::fs;
 use std::path::Path;
 
 use sprag_base::time::Timestamp;
-use sprag_core::plan::liveness::{Liveness, SILENCE, Signs, Tells, Watch};
-use sprag_core::plan::seen::Seen;
-use sprag_core::plan::stage::Key;
+use sprag_plan::agent::activity::Seen;
+use sprag_plan::agent::liveness::{Liveness, SILENCE, Signs, Tells, Watch};
+use sprag_plan::ids::Key;
 
 use crate::supervise::site::Site;
 use crate::supervise::watch::Screen;
@@ -130,8 +130,9 @@ mod tests {
 
     #[test]
     fn who_prints_what_it_waits_for_can_be_wedged_and_nobody_else() {
-        use sprag_core::plan::seen::{On, Wait};
-        use sprag_core::plan::spec::Stream;
+        use sprag_plan::agent::activity::On;
+        use sprag_plan::agent::activity::Wait;
+        use sprag_plan::spec::client::Stream;
         let watch = |stream, screen| supervise::watch::Watch { stream, screen, ..Default::default() };
         let claude = Some(Stream::Claude);
         let found = silent(watch(claude, Screen::Pipes), Seen::default());

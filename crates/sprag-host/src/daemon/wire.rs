@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use sprag_core::plan::said::{Role, Said};
+use sprag_plan::run::command::{Role, Said};
 
 /// The largest message; none of ours comes near it.
 pub const CAP: usize = 10 * 1024 * 1024;

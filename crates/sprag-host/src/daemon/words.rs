@@ -5,12 +5,13 @@ use std::io;
 use std::path::Path;
 use std::sync::mpsc::SyncSender;
 
-use sprag_core::plan::amend::{NotAmended, amend};
-use sprag_core::plan::record::Recorded;
-use sprag_core::plan::run::Run;
-use sprag_core::plan::said::{Role, Said, Speaker, Unmeant, hear};
-use sprag_core::plan::spec::Plan;
-use sprag_core::plan::stage::{Case, Phase, Stage, StageId};
+use sprag_plan::ids::StageId;
+use sprag_plan::run::Run;
+use sprag_plan::run::amend::{NotAmended, amend};
+use sprag_plan::run::command::{Role, Said, Speaker, Unmeant, hear};
+use sprag_plan::run::record::Recorded;
+use sprag_plan::spec::Plan;
+use sprag_plan::stage::{Case, Phase, Stage};
 
 use super::log::Log;
 use super::wire::{Reply, Stopping, Verdict};

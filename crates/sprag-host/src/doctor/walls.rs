@@ -1,6 +1,6 @@
 //! Whether agents of plans can be confined on this machine, found out by confining something.
 
-use sprag_core::plan::sandbox::Can;
+use sprag_plan::sandbox::Can;
 
 use super::{Finding, good, warning};
 use crate::env::Env;

@@ -2,13 +2,14 @@
 
 use proptest::prelude::*;
 
-use sprag_core::plan::checks::{Cache, Stderr};
-use sprag_core::plan::problem::{Code, Weight};
-use sprag_core::plan::spec::{Client, Confine, Kind, Known, Merging, Mode, Network, Plan};
-use sprag_core::plan::stage::StageId;
-use sprag_core::plan::template::template;
-use sprag_core::plan::values::{Readable as _, Slug};
 use sprag_intent::{IntentSet, Origin};
+use sprag_plan::ids::StageId;
+use sprag_plan::spec::checks::{Cache, Stderr};
+use sprag_plan::spec::client::{Client, Known};
+use sprag_plan::spec::problem::{Code, Weight};
+use sprag_plan::spec::template::template;
+use sprag_plan::spec::values::{Readable as _, Slug};
+use sprag_plan::spec::{Confine, Kind, Merging, Mode, Network, Plan};
 
 use super::*;
 

@@ -9,7 +9,7 @@ use std::process::Child;
 use rustix::process::{Pid, Signal, getpgrp, getpid, getppid, set_parent_process_death_signal};
 use rustix::termios::{tcgetpgrp, tcsetpgrp};
 
-use sprag_core::plan::sandbox::Reach;
+use sprag_plan::sandbox::Reach;
 
 use super::site::{Site, Spawn};
 use super::watch::Screen;

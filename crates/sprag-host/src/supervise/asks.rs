@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use sprag_base::record::Record;
 use sprag_base::text::Text;
-use sprag_core::plan::prompt;
+use sprag_core::session::open_prompt;
 
 use super::site::Site;
 use super::talk;
@@ -70,5 +70,5 @@ fn asked(path: &Path, length: u64) -> Option<Text<1000>> {
     let bytes = talk::since(path, length.saturating_sub(TAIL));
     let lines = bytes.rsplit(|byte| *byte == b'\n');
     let records: Vec<Record> = lines.filter_map(|line| serde_json::from_slice(line).ok()).collect();
-    prompt::asked(&records)
+    open_prompt::asked(&records)
 }

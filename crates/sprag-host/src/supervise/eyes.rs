@@ -3,8 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-use sprag_core::plan::seen::{Seen, Spent, Trouble};
-use sprag_core::plan::stream::{Reader, Source};
+use sprag_plan::agent::activity::{Seen, Spent, Trouble};
+use sprag_plan::agent::stream::{Reader, Source};
 
 use super::asks::Asks;
 use super::site::Site;

@@ -5,7 +5,7 @@ use std::io;
 
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process_group, wait, waitpid};
 
-use sprag_core::plan::exit::Ended;
+use sprag_plan::agent::exit::Ended;
 
 use super::VARIABLE;
 use crate::processes;

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sprag_base::text::one_line;
-use sprag_core::plan::sandbox::{Can, Confined, Offer, Reach, Wall};
+use sprag_plan::sandbox::{Can, Confined, Offer, Reach, Wall};
 
 use super::site::{Site, Spawn};
 use crate::env::Env;
@@ -114,4 +114,4 @@ fn kind_of(path: &Path) -> Option<std::fs::FileType> {
 }
 
 /// What a rule is about on this machine.
-type Placed = (PathBuf, sprag_core::plan::sandbox::Access);
+type Placed = (PathBuf, sprag_plan::sandbox::Access);

@@ -12,10 +12,10 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use sprag_core::plan::exit::Exit;
-use sprag_core::plan::sandbox::Confined;
-use sprag_core::plan::seen::Seen;
 use sprag_core::session::Process;
+use sprag_plan::agent::activity::Seen;
+use sprag_plan::agent::exit::Exit;
+use sprag_plan::sandbox::Confined;
 
 use super::watch::Watch;
 use crate::daemon::reign;

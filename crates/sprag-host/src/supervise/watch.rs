@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use sprag_base::text::Text;
-use sprag_core::plan::budget::Left;
-use sprag_core::plan::seen::{Context, Seen, Spent};
-use sprag_core::plan::spec::Stream;
+use sprag_plan::agent::activity::{Context, Seen, Spent};
+use sprag_plan::reconcile::budget::Left;
+use sprag_plan::spec::client::Stream;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -101,7 +101,7 @@ pub fn is_near(percent: u8, budget: u8) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use sprag_core::plan::seen::Used;
+    use sprag_plan::agent::activity::Used;
 
     use super::*;
 

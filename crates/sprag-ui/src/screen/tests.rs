@@ -6,10 +6,10 @@ use ratatui::backend::TestBackend;
 
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_core::plan::seen::{Context, Seen, Used};
-use sprag_core::plan::stage::{Commit, Key, StageId};
-use sprag_core::plan::telling::Because;
-use sprag_core::plan::view::{Agent, Board, Past, Rest, Row as Stage, State};
+use sprag_plan::agent::activity::{Context, Seen, Used};
+use sprag_plan::ids::{Commit, Key, StageId};
+use sprag_plan::sentences::Because;
+use sprag_plan::view::{Agent, Board, Past, Rest, Row as Stage, State};
 
 use super::*;
 use crate::cursor::Step;

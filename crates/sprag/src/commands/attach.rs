@@ -1,9 +1,9 @@
 //! `sprag attach`: being where an agent is.
 
-use sprag_core::terminal::KNOWN;
 use sprag_host::daemon::jobs::site_of;
 use sprag_host::exec;
 use sprag_host::supervise::site::Probe;
+use sprag_plan::settings::terminal::KNOWN;
 
 use super::shown::{self, Shown};
 use super::{Cx, Ending, Outcome, check_not_agent, logs};

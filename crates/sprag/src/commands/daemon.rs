@@ -1,11 +1,11 @@
 //! `sprag daemon`: the process that runs a plan. `sprag run` and `sprag resume` start it.
 
-use sprag_core::plan::record::{Outcome, Recorded};
-use sprag_core::plan::run::Run;
 use sprag_host::daemon::begin::{self, Cannot};
 use sprag_host::daemon::diary::Diary;
 use sprag_host::daemon::runner::{Change, Manner, Runner, Until};
 use sprag_host::disk::RealDisk;
+use sprag_plan::run::Run;
+use sprag_plan::run::record::{Outcome, Recorded};
 
 use super::run::background::READY;
 use super::run::target;

@@ -1,7 +1,7 @@
 //! `sprag decision`: an agent writes down what it chose, and why.
 
 use sprag_base::text::Text;
-use sprag_core::plan::notes::Said;
+use sprag_plan::notes::Said;
 
 use super::{Cx, Outcome, note, words};
 

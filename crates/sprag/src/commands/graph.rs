@@ -2,11 +2,10 @@
 
 use serde_json::json;
 
-use sprag_core::plan::drawing;
-use sprag_core::plan::run::Run;
-use sprag_core::plan::spec::StageSpec;
-use sprag_core::plan::view::State;
 use sprag_host::daemon::{beside, log};
+use sprag_plan::run::Run;
+use sprag_plan::spec::StageSpec;
+use sprag_plan::view::{State, drawing};
 
 use super::{Cx, Outcome, show, shown};
 use crate::failure::Failure;

@@ -6,14 +6,14 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use sprag_base::text::{Text, plain};
-use sprag_core::plan::brief::Told;
-use sprag_core::plan::handoff::{BYTES, Completed, Decided, Handoff};
-use sprag_core::plan::notes::Note;
 use sprag_host::daemon::jobs::worktree_of;
 use sprag_host::daemon::{handoffs, notes};
 use sprag_host::disk::RealDisk;
 use sprag_host::supervise;
 use sprag_host::supervise::site::Site;
+use sprag_plan::brief::Told;
+use sprag_plan::handoff::{BYTES, Completed, Decided, Handoff};
+use sprag_plan::notes::Note;
 
 use super::note::stage_of;
 use super::{Cx, Outcome, show};

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use sprag_base::text::shell_word;
-use sprag_core::plan::values::Branch;
 use sprag_host::daemon::begin::{self, Cannot};
 use sprag_host::daemon::land::{self, Because, Landed};
 use sprag_host::daemon::log;
 use sprag_host::person;
+use sprag_plan::spec::values::Branch;
 
 use super::{Cx, Ending, Outcome};
 use crate::failure::Failure;

@@ -4,13 +4,13 @@ mod telling;
 
 use std::time::Duration;
 
-use sprag_core::plan::stage::Key;
-use sprag_core::plan::view::Row;
 use sprag_host::daemon::beside;
 use sprag_host::daemon::jobs::site_of;
 use sprag_host::daemon::printed::Printed;
 use sprag_host::daemon::watch::Watch;
 use sprag_host::supervise::site::{Probe, Site};
+use sprag_plan::ids::Key;
+use sprag_plan::view::Row;
 
 use super::shown::{self, Shown};
 use super::{Cx, Ending, Outcome};

@@ -3,12 +3,12 @@
 
 use std::path::PathBuf;
 
-use sprag_core::plan::notes::Said;
-use sprag_core::plan::run::Run;
-use sprag_core::plan::stage::StageId;
 use sprag_host::daemon::{active, notes};
 use sprag_host::disk::RealDisk;
 use sprag_host::supervise;
+use sprag_plan::ids::StageId;
+use sprag_plan::notes::Said;
+use sprag_plan::run::Run;
 
 use super::{Cx, Outcome, show, words};
 use crate::failure::Failure;

@@ -8,9 +8,9 @@ pub(crate) mod show;
 
 use std::path::Path;
 
-use sprag_core::plan::spec::Plan;
-use sprag_core::plan::validate::Validated;
 use sprag_host::plans;
+use sprag_plan::spec::Plan;
+use sprag_plan::spec::validate::Validated;
 
 use super::{Cx, Outcome};
 use crate::failure::Failure;

@@ -1,6 +1,6 @@
 //! `sprag question`: an agent writes down what is open, and goes on.
 
-use sprag_core::plan::notes::Said;
+use sprag_plan::notes::Said;
 
 use super::{Cx, Outcome, note, words};
 

@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use sprag_core::plan::run::Run;
-use sprag_core::plan::spec::Plan;
-use sprag_core::plan::validate::Validated;
-use sprag_core::plan::values::Branch;
 use sprag_host::daemon::{begin, log, view};
 use sprag_host::disk::RealDisk;
 use sprag_host::{person, plans};
+use sprag_plan::run::Run;
+use sprag_plan::spec::Plan;
+use sprag_plan::spec::validate::Validated;
+use sprag_plan::spec::values::Branch;
 
 use super::run::rested::counted;
 use super::{Cx, Ending, Outcome, land, run};

@@ -5,13 +5,13 @@ use serde_json::json;
 
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_core::plan::stage::{Key, StageId};
-use sprag_core::plan::timed::Timed;
 use sprag_core::view::Sessions;
 use sprag_host::daemon::jobs::site_of;
 use sprag_host::daemon::{log, view};
 use sprag_host::projections;
 use sprag_host::supervise::site::{Probe, Site};
+use sprag_plan::ids::{Key, StageId};
+use sprag_plan::run::timed::Timed;
 
 use super::{Cx, Outcome, show, shown};
 use crate::failure::Failure;

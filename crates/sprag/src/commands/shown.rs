@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use sprag_base::text::{quoted, shell_word};
 use sprag_base::time::Timestamp;
-use sprag_core::plan::seen::Seen;
-use sprag_core::plan::stage::Key;
-use sprag_core::plan::view::{Board, Row, View};
 use sprag_host::daemon::beside::Runner;
 use sprag_host::daemon::view::{self, Listed, Want};
+use sprag_plan::agent::activity::Seen;
+use sprag_plan::ids::Key;
+use sprag_plan::view::{Board, Row, View};
 
 use super::Cx;
 use crate::failure::Failure;

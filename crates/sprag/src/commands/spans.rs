@@ -1,12 +1,12 @@
 //! `sprag spans`: a run for programs that draw traces.
 
 use sprag_base::ids::SessionId;
-use sprag_core::plan::seen::Seen;
-use sprag_core::plan::spans::Spans;
-use sprag_core::plan::stage::Key;
 use sprag_host::daemon::jobs::site_of;
 use sprag_host::daemon::log;
 use sprag_host::projections;
+use sprag_plan::agent::activity::Seen;
+use sprag_plan::ids::Key;
+use sprag_plan::otel::Spans;
 
 use super::{Cx, Ending, Outcome, shown};
 use crate::failure::Failure;

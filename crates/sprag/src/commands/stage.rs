@@ -3,8 +3,8 @@
 mod review;
 pub(crate) mod speak;
 
-use sprag_core::plan::said::{Role, Said};
-use sprag_core::plan::values::{Readable as _, Slug};
+use sprag_plan::run::command::{Role, Said};
+use sprag_plan::spec::values::{Readable as _, Slug};
 
 use super::{Cx, Outcome, words};
 use crate::failure::Failure;

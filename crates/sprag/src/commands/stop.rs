@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use sprag_core::plan::said::Role;
 use sprag_host::daemon::client::{self, Client, NotConnected};
 use sprag_host::daemon::outlived::{self, Outlived};
 use sprag_host::daemon::wire::{Reply, Request, STOPPED, Stopping};
@@ -10,6 +9,7 @@ use sprag_host::daemon::{reign, view};
 use sprag_host::disk::RealDisk;
 use sprag_host::person;
 use sprag_host::places::Places;
+use sprag_plan::run::command::Role;
 
 use super::{Cx, Ending, Outcome};
 use crate::failure::Failure;

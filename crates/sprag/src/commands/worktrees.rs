@@ -4,10 +4,10 @@ use std::path::Path;
 
 use serde_json::json;
 
-use sprag_core::plan::stage::StageId;
 use sprag_host::daemon::begin::Cannot;
 use sprag_host::git::proof;
 use sprag_host::git::worktrees::{self, Listed};
+use sprag_plan::ids::StageId;
 
 use super::{Cx, Outcome, show, shown};
 use crate::output;

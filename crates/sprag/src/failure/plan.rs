@@ -4,9 +4,9 @@ use std::io;
 use std::path::Path;
 
 use sprag_base::text::{quoted, shell_word};
-use sprag_core::plan::problem::{Found, Weight, Wrong};
 use sprag_host::daemon::clients::Unfit;
 use sprag_host::daemon::handoffs::Unreadable;
+use sprag_plan::spec::problem::{Found, Weight, Wrong};
 
 use super::{Failure, Kind};
 use crate::advice::file_word;

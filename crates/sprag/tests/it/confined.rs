@@ -12,9 +12,9 @@ use std::os::unix::fs::symlink;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use sprag_core::plan::exit::{By, Ended};
 use sprag_core::session::Process;
 use sprag_host::supervise::site::{Probe, Word};
+use sprag_plan::agent::exit::{By, Ended};
 
 use crate::support::SPRAG;
 use desk::{Desk, WALLS, is_there, lives};

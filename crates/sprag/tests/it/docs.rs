@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use sprag_core::event::EventKind;
 use sprag_core::gates::{self, OnFault};
-use sprag_core::plan::fields::{self, Field};
-use sprag_core::plan::problem::{Code, Weight};
 use sprag_host::clients::{CLIENTS, Client};
 use sprag_host::config::sections;
+use sprag_plan::spec::fields::{self, Field};
+use sprag_plan::spec::problem::{Code, Weight};
 
 use crate::support::Sandbox;
 

@@ -12,12 +12,13 @@ use insta::assert_snapshot;
 
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_core::plan::record::Recorded;
-use sprag_core::plan::seen::{Context, Seen, Used};
-use sprag_core::plan::stage::{Case, Happened, Key, StageId, Word};
 use sprag_host::daemon::watch::{Heard, Watch};
 use sprag_host::disk::RealDisk;
 use sprag_host::supervise::site::Window;
+use sprag_plan::agent::activity::{Context, Seen, Used};
+use sprag_plan::ids::{Key, StageId};
+use sprag_plan::run::record::Recorded;
+use sprag_plan::stage::{Case, Happened, Word};
 
 use crate::support::{SPRAG, Sandbox};
 use pane::Pane;

@@ -12,12 +12,12 @@ use sprag_check::{Outcome as Passed, Profile, Ran, Results};
 use sprag_core::event::{Actor, Author, Decided, Decider, Event, Input, Report, ReviewWord, Stop, Waiting};
 use sprag_core::fact::{Changes, Conflict, Facts, Found, Size};
 use sprag_core::gates::commit::Mode;
-use sprag_core::plan::stage::moves::{Move, moves, names};
 use sprag_core::policy::Policy;
 use sprag_core::session::Session;
 use sprag_core::trackers::{Item, Ticket};
 use sprag_core::verdict::Ruling;
 use sprag_core::{decide, gates};
+use sprag_plan::stage::transition_table::{Move, moves, names};
 use sprag_policy::RuleSet;
 use sprag_policy::call::{Effect, Outcome, Tool, ToolCall, Whole};
 

@@ -7,11 +7,11 @@ use std::process::{Child, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use sprag_core::plan::exit::{By, Ended};
 use sprag_host::disk::RealDisk;
 use sprag_host::supervise::site::{Probe, Site, Spawn, Word};
 use sprag_host::supervise::sweep;
 use sprag_host::supervise::watch::Watch;
+use sprag_plan::agent::exit::{By, Ended};
 
 use crate::support::Sandbox;
 

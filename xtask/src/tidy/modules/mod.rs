@@ -237,7 +237,10 @@ impl<'a> Modules<'a> {
         if here.items.iter().any(|item| is_item(&item)) {
             found.push(Meaning::Item(module.clone(), name.to_owned()));
         }
-        if !found.iter().any(|meaning| matches!(meaning, Meaning::Item(..))) {
+        // A function leaves the name free for a module.
+        let is_type = |item: &&Item| matches!(item.kind, ItemKind::Type | ItemKind::Module);
+        let has_type = here.items.iter().any(|item| is_item(&item) && is_type(&item));
+        if !has_type {
             let named = here
                 .imports
                 .iter()

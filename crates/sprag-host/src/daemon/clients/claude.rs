@@ -3,7 +3,8 @@
 
 use std::path::PathBuf;
 
-use sprag_core::plan::spec::{Known, Mode, Stream};
+use sprag_plan::spec::Mode;
+use sprag_plan::spec::client::{Known, Stream};
 
 use super::{Governed, Launcher, Order, Prompt, words};
 use crate::env::Env;

@@ -3,7 +3,8 @@
 
 use std::path::PathBuf;
 
-use sprag_core::plan::spec::{Effort, Known, Mode, Stream};
+use sprag_plan::spec::client::{Known, Stream};
+use sprag_plan::spec::{Effort, Mode};
 
 use super::{Governed, Launcher, Order, Prompt, Walls, words};
 use crate::env::Env;

@@ -1,6 +1,7 @@
 //! Copilot CLI. A worktree is a folder it has never seen, and the user's trust in the plan covers it.
 
-use sprag_core::plan::spec::{Known, Mode};
+use sprag_plan::spec::Mode;
+use sprag_plan::spec::client::Known;
 
 use super::{Governed, Launcher, Order, Prompt, words};
 

@@ -1,6 +1,7 @@
 //! Cursor's agent: in a terminal only, where a person answers what it asks.
 
-use sprag_core::plan::spec::{Known, Mode};
+use sprag_plan::spec::Mode;
+use sprag_plan::spec::client::Known;
 
 use super::{Governed, Launcher, Order, Prompt, words};
 

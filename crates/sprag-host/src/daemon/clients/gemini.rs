@@ -1,7 +1,8 @@
 //! Gemini CLI. It asks a question headless by hanging, so it is told to ask none; what it does is seen by nobody but the
 //! sandbox it has to be in, and by the checks of its stage.
 
-use sprag_core::plan::spec::{Known, Mode};
+use sprag_plan::spec::Mode;
+use sprag_plan::spec::client::Known;
 
 use super::{Governed, Launcher, Order, Prompt, words};
 

@@ -3,7 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use sprag_core::plan::spec::{Agent, Client, Confine, Effort, Kind, Known, Mode, Plan, StageSpec, Stream};
+use sprag_plan::spec::client::{Client, Known, Stream};
+use sprag_plan::spec::{Agent, Confine, Effort, Kind, Mode, Plan, StageSpec};
 
 use crate::env::Env;
 use crate::exec;

@@ -1,6 +1,7 @@
 //! OpenCode. It has no stop hook, so that its work is judged after it has ended.
 
-use sprag_core::plan::spec::{Known, Mode};
+use sprag_plan::spec::Mode;
+use sprag_plan::spec::client::Known;
 
 use super::{Governed, Launcher, Order, Prompt, words};
 

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
-use sprag_core::plan::values::Readable as _;
+use sprag_plan::spec::values::Readable as _;
 
 use super::*;
 

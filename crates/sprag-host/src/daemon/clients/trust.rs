@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use sprag_core::plan::spec::Known;
+use sprag_plan::spec::client::Known;
 
 use super::find;
 use crate::doctor::{self, Trust};

@@ -2,9 +2,10 @@
 
 use std::io;
 
-use sprag_core::plan::brief::{self, Written};
-use sprag_core::plan::record::Brief;
-use sprag_core::plan::stage::{Stage, StageId};
+use sprag_plan::brief::{self, Written};
+use sprag_plan::ids::StageId;
+use sprag_plan::run::record::Brief;
+use sprag_plan::stage::Stage;
 
 use super::Job;
 use crate::daemon::{confine, handoffs, known, notes};

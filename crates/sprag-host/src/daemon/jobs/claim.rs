@@ -4,12 +4,13 @@ use std::path::Path;
 
 use sprag_base::text::{Text, quoted};
 use sprag_check::Risk;
-use sprag_core::plan::record::{Checking, Effect, Outcome};
-use sprag_core::plan::review::{self, Reviewer};
-use sprag_core::plan::spec::{Cached, Empty, Sandbox, StageSpec};
-use sprag_core::plan::stage::{Commit, Failure, Stage, StageId};
-use sprag_core::plan::values::RelPath;
-use sprag_core::plan::verify::{self, What};
+use sprag_plan::accept::reviewer::{self, Reviewer};
+use sprag_plan::accept::{self, What};
+use sprag_plan::ids::{Commit, StageId};
+use sprag_plan::run::record::{Checking, Effect, Outcome};
+use sprag_plan::spec::values::RelPath;
+use sprag_plan::spec::{Cached, Empty, Sandbox, StageSpec};
+use sprag_plan::stage::{Failure, Stage};
 
 use super::{Job, Wrong, failed};
 use crate::daemon::behind::{Behind, Of};
@@ -61,7 +62,7 @@ impl Job {
             verification::verify(place, &spec.checks)
         });
         if !red.is_empty() {
-            return Ok(Outcome::Red { report: verify::report(&red) });
+            return Ok(Outcome::Red { report: accept::report(&red) });
         }
         let reviewer = self.reviewer(&worktree, spec, &head)?;
         let (head, tree) = (Commit(Text::new(head)), Commit(Text::new(tree)));
@@ -80,13 +81,13 @@ impl Job {
 
     /// Who else has to look at what was found good. Only where somebody may have to, the change is measured.
     fn reviewer(&self, worktree: &Path, spec: &StageSpec, head: &str) -> Result<Option<Reviewer>, Wrong> {
-        if review::reviewer(spec).is_none() {
+        if reviewer::reviewer(spec).is_none() {
             return Ok(None);
         }
         let trunk = self.ground.trunk();
         let paths = landing::changed(worktree, &trunk, head)?;
         let lines = landing::changed_lines(worktree, &trunk, head)?;
-        Ok(review::wanted(spec, &Risk::of(paths.iter().map(String::as_str), lines, 0)))
+        Ok(reviewer::wanted(spec, &Risk::of(paths.iter().map(String::as_str), lines, 0)))
     }
 
     /// What no check of the plan asks for, and every stage owes.

@@ -3,14 +3,17 @@
 use std::fs;
 
 use sprag_base::text::Text;
-use sprag_core::plan::budget::{self, Left};
-use sprag_core::plan::exit::Exit;
-use sprag_core::plan::record::Outcome;
-use sprag_core::plan::sandbox::Choice;
-use sprag_core::plan::spec::{Budget, Client, Kind, Known, Mode, StageSpec, Stream};
-use sprag_core::plan::stage::{Failure, StageId};
-use sprag_core::plan::values::Label;
-use sprag_core::plan::{spans, stream};
+use sprag_plan::agent::exit::Exit;
+use sprag_plan::agent::stream;
+use sprag_plan::ids::StageId;
+use sprag_plan::otel;
+use sprag_plan::reconcile::budget::{self, Left};
+use sprag_plan::run::record::Outcome;
+use sprag_plan::sandbox::Choice;
+use sprag_plan::spec::client::{Client, Known, Stream};
+use sprag_plan::spec::values::Label;
+use sprag_plan::spec::{Budget, Kind, Mode, StageSpec};
+use sprag_plan::stage::Failure;
 
 use super::{Job, Wrong, failed};
 use crate::daemon::clients::{Governed, Order, Prompt, Walls, environment, hooks, trust};
@@ -93,7 +96,7 @@ impl Job {
         let mut env = program.env;
         env.push(("SPRAG_STAGE".to_owned(), stage.as_str().to_owned()));
         env.push(("SPRAG_BRIEF".to_owned(), brief.display().to_string()));
-        env.push(("TRACEPARENT".to_owned(), spans::traceparent(&self.key)));
+        env.push(("TRACEPARENT".to_owned(), otel::traceparent(&self.key)));
         let screen = match spec.agent.mode {
             Mode::Headless => Screen::Pipes,
             Mode::Tmux => Screen::Terminal,

@@ -4,11 +4,11 @@ use std::fs;
 use std::path::Path;
 
 use sprag_base::text::{Text, quoted};
-use sprag_core::plan::record::Outcome;
-use sprag_core::plan::stage::Commit;
-use sprag_core::plan::values::RelPath;
-use sprag_core::plan::verify::{self, What};
-use sprag_core::plan::world::Target;
+use sprag_plan::accept::{self, What};
+use sprag_plan::ids::Commit;
+use sprag_plan::reconcile::observed::Target;
+use sprag_plan::run::record::Outcome;
+use sprag_plan::spec::values::RelPath;
 
 use super::claim::Whose;
 use super::{Ground, Job, Wrong};
@@ -86,7 +86,7 @@ impl Job {
         }
         red.extend(self.looking(&path, plan, tree, disk, verification::changed));
         clear(root, &path)?;
-        Ok(if red.is_empty() { Outcome::Done } else { Outcome::Red { report: verify::report(&red) } })
+        Ok(if red.is_empty() { Outcome::Done } else { Outcome::Red { report: accept::report(&red) } })
     }
 }
 

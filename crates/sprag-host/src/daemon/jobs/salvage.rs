@@ -2,8 +2,9 @@
 //! it noted for everybody, once its work is merged.
 
 use sprag_base::text::Text;
-use sprag_core::plan::record::Outcome;
-use sprag_core::plan::stage::{Stage, StageId, Work};
+use sprag_plan::ids::StageId;
+use sprag_plan::run::record::Outcome;
+use sprag_plan::stage::{Stage, Work};
 
 use super::{Job, Wrong};
 use crate::daemon::{distill, handoffs, notes};

@@ -4,8 +4,8 @@ use std::ffi::OsStr;
 use std::io;
 use std::time::Duration;
 
-use sprag_core::plan::record::{About, Outcome};
-use sprag_core::plan::stage::{Key, StageId};
+use sprag_plan::ids::{Key, StageId};
+use sprag_plan::run::record::{About, Outcome};
 
 use super::Job;
 use crate::daemon::diary::Diary;

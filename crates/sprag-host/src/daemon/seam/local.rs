@@ -4,7 +4,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use sprag_core::plan::exit::Exit;
+use sprag_plan::agent::exit::Exit;
 
 use super::{Caps, Lease, Offered, Queue, Tenure};
 use crate::disk::Disk;

@@ -8,8 +8,8 @@ use std::path::{Component, Path, PathBuf};
 
 use rustix::io::Errno;
 
-use sprag_core::plan::spec::{Cached, Caching};
-use sprag_core::plan::values::RelPath;
+use sprag_plan::spec::values::RelPath;
+use sprag_plan::spec::{Cached, Caching};
 
 use super::is_straight;
 use crate::disk;

@@ -4,10 +4,10 @@ use std::io::Write as _;
 use serde_json::{Value, json};
 
 use sprag_base::text::Text;
-use sprag_core::plan::record::{Effect, Outcome, Recorded, key};
-use sprag_core::plan::seen::Used;
-use sprag_core::plan::stage::{Commit, StageId};
-use sprag_core::plan::view::{State, View};
+use sprag_plan::agent::activity::Used;
+use sprag_plan::ids::{Commit, StageId};
+use sprag_plan::run::record::{Effect, Outcome, Recorded, key};
+use sprag_plan::view::{State, View};
 
 use super::*;
 
@@ -37,7 +37,7 @@ fn started(run: &str, stages: usize) -> Recorded {
         "name": "p", "target": null, "gates": [], "slots": 4, "budget": {"on_exceed": "pause"},
         "sandbox": {"confine": "auto", "network": "open"}, "overview": "", "stages": stages,
     });
-    let plan: sprag_core::plan::spec::Plan = serde_json::from_value(plan).unwrap();
+    let plan: sprag_plan::spec::Plan = serde_json::from_value(plan).unwrap();
     let digest = plan.digest();
     Recorded::Started { run: Text::new(run), plan: Box::new(plan), digest, trunk: Commit(Text::new("t")) }
 }

@@ -7,7 +7,7 @@ use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use sprag_core::plan::sandbox::{Access, Can, Confined, Reach};
+use sprag_plan::sandbox::{Access, Can, Confined, Reach};
 
 use super::{PATIENCE, kind_of, last_words};
 use crate::env::Env;
@@ -94,7 +94,7 @@ pub fn args(confined: &Confined, dir: &Path) -> io::Result<Vec<OsString>> {
 
 #[cfg(test)]
 mod tests {
-    use sprag_core::plan::sandbox::{Rule, Wall};
+    use sprag_plan::sandbox::{Rule, Wall};
 
     use super::*;
 

@@ -10,7 +10,7 @@ use landlock::{
 };
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
 
-use sprag_core::plan::sandbox::{Access, Can, Confined, Rule};
+use sprag_plan::sandbox::{Access, Can, Confined, Rule};
 
 use super::{Placed, kind_of};
 
@@ -180,7 +180,7 @@ fn entries(path: &Path) -> Vec<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use sprag_core::plan::sandbox::{Reach, Wall};
+    use sprag_plan::sandbox::{Reach, Wall};
 
     use super::*;
 

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use sprag_core::plan::sandbox::is_among;
+use sprag_plan::sandbox::is_among;
 
 /// Connections at once.
 const MOST: usize = 128;

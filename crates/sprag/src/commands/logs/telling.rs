@@ -7,15 +7,15 @@ use serde_json::{Value, json};
 
 use sprag_base::text::{one_line, shell_word, without_escapes};
 use sprag_base::time::Timestamp;
-use sprag_core::plan::record::Recorded;
-use sprag_core::plan::run::Standing;
-use sprag_core::plan::stage::{Key, StageId};
-use sprag_core::plan::telling;
-use sprag_core::plan::timed::Timed;
-use sprag_core::plan::view::Row;
 use sprag_host::daemon::jobs::site_of;
 use sprag_host::daemon::log;
 use sprag_host::daemon::printed::{Printed, Stream};
+use sprag_plan::ids::{Key, StageId};
+use sprag_plan::run::Standing;
+use sprag_plan::run::record::Recorded;
+use sprag_plan::run::timed::Timed;
+use sprag_plan::sentences;
+use sprag_plan::view::Row;
 
 use crate::commands::shown::Shown;
 use crate::output;
@@ -104,12 +104,12 @@ impl<'a> Teller<'a> {
         let Some(timed) = &mut self.timed else {
             self.timed = Timed::begin(record, at);
             if let (None, Some(timed)) = (self.row, &self.timed) {
-                let (_, text) = telling::record(timed.run(), record);
+                let (_, text) = sentences::record(timed.run(), record);
                 self.line(Some(at), None, None, "record", &text);
             }
             return Ok(());
         };
-        let (stage, text) = telling::record(timed.run(), record);
+        let (stage, text) = sentences::record(timed.run(), record);
         timed.apply(record, at);
         let is_wanted = self.row.is_none_or(|row| stage.as_ref() == Some(&row.id));
         if !is_wanted {

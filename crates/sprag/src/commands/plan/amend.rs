@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use sprag_core::plan::said::Role;
 use sprag_host::daemon::begin::{self, Cannot};
 use sprag_host::daemon::client::{self, NotConnected};
 use sprag_host::daemon::wire::{Reply, Request};
 use sprag_host::daemon::words::{self, Ask, Unsaid};
 use sprag_host::disk::RealDisk;
 use sprag_host::person;
+use sprag_plan::run::command::Role;
 
 use super::{good, show};
 use crate::commands::stage::speak::myself;

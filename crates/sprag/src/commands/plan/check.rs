@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use sprag_core::plan::problem::{Problem, Weight};
-use sprag_core::plan::validate::Validated;
+use sprag_plan::spec::problem::{Problem, Weight};
+use sprag_plan::spec::validate::Validated;
 
 use super::looked_at;
 use crate::commands::{Cx, Ending, Outcome, show};

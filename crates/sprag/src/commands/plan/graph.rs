@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use sprag_core::plan::drawing;
+use sprag_plan::view::drawing;
 
 use super::good;
 use crate::commands::{Cx, Outcome, show};

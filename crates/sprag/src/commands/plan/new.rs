@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use sprag_core::plan::template::template;
-use sprag_core::plan::values::{Readable as _, Slug};
 use sprag_host::plans;
+use sprag_plan::spec::template::template;
+use sprag_plan::spec::values::{Readable as _, Slug};
 
 use crate::advice::file_word;
 use crate::commands::{Cx, Outcome, show};

@@ -4,11 +4,12 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use sprag_core::plan::checks::Walls;
-use sprag_core::plan::problem::nearest;
-use sprag_core::plan::review;
-use sprag_core::plan::spec::{Client, Plan, StageSpec};
-use sprag_core::plan::values::Command;
+use sprag_plan::accept::reviewer;
+use sprag_plan::spec::checks::Walls;
+use sprag_plan::spec::client::Client;
+use sprag_plan::spec::problem::nearest;
+use sprag_plan::spec::values::Command;
+use sprag_plan::spec::{Plan, StageSpec};
 
 use super::good;
 use crate::commands::{Cx, Outcome, show};
@@ -102,7 +103,7 @@ fn one(stage: &StageSpec) {
         ("context", format!("{} %", stage.context_budget)),
         ("sandbox", stage.sandbox.confine.name().to_owned()),
         ("retries", stage.retries.to_string()),
-        ("verify", review::told(stage)),
+        ("verify", reviewer::told(stage)),
     ];
     for (name, value) in facts.iter().filter(|(_, value)| !value.is_empty()) {
         output::line(format!("{name:<12} {value}"));

@@ -5,9 +5,6 @@ use std::ffi::OsStr;
 
 use serde_json::{Value, json};
 
-use sprag_core::plan::record::{Outcome, Recorded, TargetHeld};
-use sprag_core::plan::run::Run;
-use sprag_core::plan::said::Role;
 use sprag_host::daemon::begin::{self, Begun};
 use sprag_host::daemon::client::{self, NotConnected};
 use sprag_host::daemon::diary::Diary;
@@ -16,6 +13,9 @@ use sprag_host::daemon::log;
 use sprag_host::daemon::runner::{Change, Manner, Rest, Runner};
 use sprag_host::daemon::wire::{Reply, Request, Stopping, Topic};
 use sprag_host::exec;
+use sprag_plan::run::Run;
+use sprag_plan::run::command::Role;
+use sprag_plan::run::record::{Outcome, Recorded, TargetHeld};
 
 use super::rested::rested;
 use super::target;

@@ -2,13 +2,13 @@
 //! helps.
 
 use sprag_base::text::{one_line, shell_word};
-use sprag_core::plan::asked::asked;
-use sprag_core::plan::run::Run;
-use sprag_core::plan::stage::Stage;
 use sprag_host::daemon::begin::{self, Cannot};
 use sprag_host::daemon::jobs::Ground;
 use sprag_host::daemon::log;
 use sprag_host::daemon::runner::Rest;
+use sprag_plan::run::Run;
+use sprag_plan::stage::Stage;
+use sprag_plan::view::review_request::asked;
 
 use crate::commands::{Ending, Outcome, land};
 use crate::failure::Failure;

@@ -1,6 +1,6 @@
 //! Why merged work does not reach the target, for people.
 
-use sprag_core::plan::record::TargetHeld;
+use sprag_plan::run::record::TargetHeld;
 
 /// Why the target is not moved on, and what helps.
 pub fn told(why: &TargetHeld, branch: &str, trunk: &str) -> String {

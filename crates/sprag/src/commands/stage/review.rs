@@ -3,14 +3,15 @@
 use std::path::Path;
 
 use sprag_base::text::{one_line, shell_word};
-use sprag_core::plan::asked::{Look, asked};
-use sprag_core::plan::exit;
-use sprag_core::plan::run::Standing;
-use sprag_core::plan::said::Name;
-use sprag_core::plan::stage::{Stage, StageId};
 use sprag_host::daemon::jobs::{site_of, worktree_of};
 use sprag_host::daemon::{active, begin, ends, reign};
 use sprag_host::supervise::site::Probe;
+use sprag_plan::agent::exit;
+use sprag_plan::ids::StageId;
+use sprag_plan::run::Standing;
+use sprag_plan::run::command::Name;
+use sprag_plan::stage::Stage;
+use sprag_plan::view::review_request::{Look, asked};
 
 use crate::commands::note::known;
 use crate::commands::{Cx, Ending, Outcome};

@@ -3,14 +3,14 @@
 use std::io;
 
 use sprag_base::text::{Text, shell_word};
-use sprag_core::plan::said::{Role, Said, Speaker};
-use sprag_core::plan::stage::StageId;
 use sprag_host::daemon::client::{self, NotConnected};
 use sprag_host::daemon::wire::{Reply, Request, Verdict};
 use sprag_host::daemon::words::{self, Ask};
 use sprag_host::daemon::{begin, peers};
 use sprag_host::disk::RealDisk;
 use sprag_host::{person, supervise};
+use sprag_plan::ids::StageId;
+use sprag_plan::run::command::{Role, Said, Speaker};
 
 use crate::commands::{Cx, Ending, Outcome};
 use crate::failure::Failure;

@@ -4,8 +4,8 @@ use serde::ser::SerializeSeq as _;
 use serde::{Serialize, Serializer};
 
 use sprag_base::time::Timestamp;
-use sprag_core::plan::view::{self, Agent, Line, Progress, Row, View};
 use sprag_host::daemon::beside::Runner;
+use sprag_plan::view::{self, Agent, Line, Progress, Row, View};
 
 use super::Beside;
 

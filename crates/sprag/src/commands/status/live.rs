@@ -6,11 +6,11 @@ use std::thread;
 use std::time::Duration;
 
 use sprag_base::time::Timestamp;
-use sprag_core::plan::view::Board;
 use sprag_host::daemon::follow::Follow;
 use sprag_host::daemon::view;
 use sprag_host::daemon::watch::{Heard, Watch};
 use sprag_host::{env, exec};
+use sprag_plan::view::Board;
 use sprag_ui::live::{Bell, Left, Looked, live};
 use sprag_ui::screen::Colours;
 

@@ -1,8 +1,8 @@
 //! A run for people: one line, or a table of its stages.
 
 use sprag_base::text::{one_line, shell_word};
-use sprag_core::plan::view::words::{cost, elapsed, percent};
-use sprag_core::plan::view::{Line, Tone, View};
+use sprag_plan::view::numbers::{cost, elapsed, percent};
+use sprag_plan::view::{Line, Tone, View};
 
 use super::Reasons;
 use crate::output;

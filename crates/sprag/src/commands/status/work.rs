@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use sprag_base::text::one_line;
-use sprag_core::plan::view::words::elapsed;
-use sprag_core::plan::view::{Agent, Line, State, View};
+use sprag_plan::view::numbers::elapsed;
+use sprag_plan::view::{Agent, Line, State, View};
 
 use super::{Beside, Reasons};
 use crate::commands::land;

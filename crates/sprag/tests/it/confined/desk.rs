@@ -5,10 +5,10 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
 
-use sprag_core::plan::sandbox::Can;
 use sprag_host::env::Env;
 use sprag_host::supervise::sandbox::offer;
 use sprag_host::supervise::site::Site;
+use sprag_plan::sandbox::Can;
 
 use crate::support::{Ran, Sandbox};
 

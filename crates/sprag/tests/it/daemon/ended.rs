@@ -10,12 +10,12 @@ use std::{fs, thread};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 
-use sprag_core::plan::said::Role;
 use sprag_host::daemon::wire::{self, PROTOCOL, Reply, Request};
 use sprag_host::daemon::{outlived, reign};
 use sprag_host::disk::RealDisk;
 use sprag_host::processes;
 use sprag_host::supervise::site::Site;
+use sprag_plan::run::command::Role;
 
 use super::{House, waits};
 

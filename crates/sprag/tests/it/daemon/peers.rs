@@ -4,9 +4,9 @@ use std::io::{Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
 
-use sprag_core::plan::said::Role;
 use sprag_host::daemon::client;
 use sprag_host::daemon::wire::{self, PROTOCOL, Reply, Request, Token, Topic};
+use sprag_plan::run::command::Role;
 
 use super::{House, waits};
 

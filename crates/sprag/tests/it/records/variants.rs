@@ -6,12 +6,13 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use sprag_core::event::Report;
-use sprag_core::plan::notes::{Note, Said as Noted};
-use sprag_core::plan::record::{
+use sprag_plan::merge::Cause;
+use sprag_plan::notes::{Note, Said as Noted};
+use sprag_plan::run::command::Said;
+use sprag_plan::run::record::{
     About, Because, Brief, Checking, Effect, Ended, Outcome, Purse, Recorded, Sought, TargetHeld,
 };
-use sprag_core::plan::said::Said;
-use sprag_core::plan::stage::{Case, Cause, Failure, Happened, Word};
+use sprag_plan::stage::{Case, Failure, Happened, Word};
 
 use super::{NOTES, RUN, parsed};
 

@@ -6,8 +6,8 @@ use std::process::Stdio;
 
 use insta::assert_snapshot;
 
-use sprag_core::plan::record::{Ended, Progress};
-use sprag_core::plan::stage::Failure;
+use sprag_plan::run::record::{Ended, Progress};
+use sprag_plan::stage::Failure;
 
 use super::scene::Scene;
 use crate::support::SPRAG;

@@ -8,12 +8,14 @@ use serde_json::{Value, json};
 
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_core::plan::record::{Effect, Ended, Outcome, Recorded, key};
-use sprag_core::plan::seen::Seen;
-use sprag_core::plan::stage::{Commit, Happened, Key, StageId, Verified};
 use sprag_host::daemon::jobs::site_of;
 use sprag_host::disk::RealDisk;
 use sprag_host::supervise::site::Site;
+use sprag_plan::agent::activity::Seen;
+use sprag_plan::ids::{Commit, Key, StageId};
+use sprag_plan::merge::Verified;
+use sprag_plan::run::record::{Effect, Ended, Outcome, Recorded, key};
+use sprag_plan::stage::Happened;
 
 use crate::support::Sandbox;
 
@@ -52,7 +54,7 @@ impl Scene {
             "name": "p", "target": "main", "gates": [], "slots": 4, "budget": {"on_exceed": "pause"},
             "sandbox": {"confine": "auto", "network": "open"}, "overview": "", "stages": stages,
         });
-        let plan: sprag_core::plan::spec::Plan = serde_json::from_value(plan).unwrap();
+        let plan: sprag_plan::spec::Plan = serde_json::from_value(plan).unwrap();
         let digest = plan.digest();
         let mut scene = Scene { sandbox, seconds: 0 };
         scene.write(&Recorded::Started {

@@ -6,9 +6,9 @@ use std::thread;
 
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_core::plan::exit::{By, Ended, Exit};
-use sprag_core::plan::record::{Outcome, Recorded};
-use sprag_core::plan::stage::Key;
+use sprag_plan::agent::exit::{By, Ended, Exit};
+use sprag_plan::ids::Key;
+use sprag_plan::run::record::{Outcome, Recorded};
 
 use crate::daemon::seam::{Caps, Lease, Log, NotAppended, Offered, Queue, Seq, Tenure};
 use crate::supervise::site::{Probe, Spawn};

@@ -6,8 +6,8 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use sprag_base::time::Timestamp;
-use sprag_core::plan::exit::Exit;
-use sprag_core::plan::record::Recorded;
+use sprag_plan::agent::exit::Exit;
+use sprag_plan::run::record::Recorded;
 
 use super::conformance::{Fleet, Trouble};
 use crate::daemon::seam::{Caps, Lease, Log, NotAppended, Offered, Queue, Seq, Tenure};

@@ -1,0 +1,66 @@
+//! How the agent of a session ended, as its supervisor writes it down.
+
+use serde::{Deserialize, Serialize};
+
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+
+use super::activity::Seen;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Exit {
+    pub v: u32,
+    pub ended: Ended,
+    pub by: By,
+    pub at: Timestamp,
+    /// How long it ran.
+    pub millis: u64,
+    /// What was seen of it at last; a record of an earlier version has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen: Option<Box<Seen>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ended {
+    Code(i32),
+    Signal(i32),
+    /// It was never started.
+    Refused {
+        why: Text<500>,
+    },
+    /// It was never started either, for want of walls around it.
+    Unconfined {
+        why: Text<500>,
+    },
+}
+
+/// Who ended it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum By {
+    Itself,
+    /// It had no time left.
+    Deadline,
+    /// Somebody told the supervisor to.
+    Told,
+    /// It had used all that it might use.
+    Budget,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_record_reads_as_it_is_meant() {
+        let at = Timestamp::from_millis(0);
+        let exit = Exit { v: 1, ended: Ended::Code(0), by: By::Itself, at, millis: 5, seen: None };
+        let text = serde_json::to_string(&exit).unwrap();
+        assert_eq!(
+            text,
+            r#"{"v":1,"ended":{"code":0},"by":"itself","at":"1970-01-01T00:00:00.000Z","millis":5}"#
+        );
+        assert_eq!(serde_json::from_str::<Exit>(&text).unwrap(), exit);
+    }
+}

@@ -1,0 +1,149 @@
+//! Codex: `exec --json`, and the lines of its rollout. The former says what is done and what it has cost in the end; how
+//! full the context is, and why it failed, stand only in the latter.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+
+use super::limit;
+use crate::agent::activity::{Context, On, Seen, Trouble, Used, Wait};
+
+/// Seconds a request to the model, or a command, may take before that means anything.
+const PATIENCE: i64 = 600;
+/// Steps that are remembered as open.
+const OPEN: usize = 64;
+
+#[derive(Clone, Debug, Default)]
+pub struct Codex {
+    /// What was begun and is not over.
+    open: BTreeSet<String>,
+    /// Requests that were answered, as its file tells.
+    answers: u32,
+    /// When the limits of the account end that are nearest to being reached.
+    reset: Option<Timestamp>,
+}
+
+impl Codex {
+    pub fn read(&mut self, line: &Value, seen: &mut Seen, now: Timestamp) {
+        match line["type"].as_str() {
+            Some("thread.started") => seen.client_session = line["thread_id"].as_str().map(Text::new),
+            Some("turn.started") => self.wait(seen, now),
+            Some("item.started") => {
+                self.used(&line["item"], seen);
+                let id = line["item"]["id"].as_str().filter(|id| id.len() < 200 && self.open.len() < OPEN);
+                self.open.extend(id.map(str::to_owned));
+                self.wait(seen, now);
+            }
+            Some("item.completed") => {
+                self.used(&line["item"], seen);
+                self.open.remove(line["item"]["id"].as_str().unwrap_or_default());
+                self.wait(seen, now);
+            }
+            Some("turn.completed") => {
+                let usage = &line["usage"];
+                if usage["input_tokens"].is_u64() {
+                    total(usage, seen);
+                }
+                seen.turns = seen.turns.max(1);
+                self.is_over(seen);
+            }
+            Some("turn.failed") => self.is_over(seen),
+            Some("turn_context") => {
+                seen.model = line["payload"]["model"].as_str().map(Text::new).or(seen.model.take());
+            }
+            Some("event_msg") => self.event(&line["payload"], seen, now),
+            _ => {}
+        }
+    }
+
+    fn event(&mut self, event: &Value, seen: &mut Seen, now: Timestamp) {
+        match event["type"].as_str() {
+            Some("token_count") => {
+                self.limits(&event["rate_limits"], now);
+                let info = &event["info"];
+                let tokens = info["last_token_usage"]["total_tokens"].as_u64();
+                let window = info["model_context_window"].as_u64().filter(|window| *window > 0);
+                if let (Some(tokens), Some(window)) = (tokens, window) {
+                    seen.context = Some(Context { tokens, window });
+                }
+                if info["total_token_usage"]["input_tokens"].is_u64() {
+                    total(&info["total_token_usage"], seen);
+                    self.answers = self.answers.saturating_add(1);
+                    seen.turns = seen.turns.max(self.answers);
+                    seen.trouble = None;
+                }
+            }
+            Some("task_complete") => {
+                self.is_over(seen);
+                seen.trouble = self.trouble(&event["error"]["codex_error_info"]);
+            }
+            Some("error" | "stream_error") => {
+                seen.trouble = self.trouble(&event["codex_error_info"]).or(seen.trouble.take());
+            }
+            _ => {}
+        }
+    }
+
+    fn is_over(&mut self, seen: &mut Seen) {
+        self.open.clear();
+        seen.wait = None;
+    }
+
+    fn used(&self, item: &Value, seen: &mut Seen) {
+        let name = match item["type"].as_str() {
+            Some("mcp_tool_call") => item["tool"].as_str(),
+            Some(kind @ ("command_execution" | "file_change" | "web_search" | "collab_tool_call")) => {
+                Some(kind)
+            }
+            _ => None,
+        };
+        if let Some(name) = name {
+            seen.last_tool = Some(Text::new(name));
+        }
+    }
+
+    fn limits(&mut self, limits: &Value, now: Timestamp) {
+        let full = |limit: &&Value| limit["used_percent"].as_f64().is_some_and(|percent| percent >= 99.0);
+        let ends = |limit: &Value| {
+            limit::reset(&limit["resets_at"], now)
+                .or_else(|| limit::reset_in(&limit["resets_in_seconds"], now))
+        };
+        let both = [&limits["primary"], &limits["secondary"]];
+        self.reset = both.into_iter().filter(full).filter_map(ends).max().or(self.reset);
+    }
+
+    /// A word, or a word with what belongs to it.
+    fn trouble(&self, info: &Value) -> Option<Trouble> {
+        let limit = || Trouble::RateLimit { until: self.reset };
+        let (word, of) = match info {
+            Value::String(word) => (word.as_str(), &Value::Null),
+            Value::Object(members) => members.iter().next().map(|(word, of)| (word.as_str(), of))?,
+            _ => return None,
+        };
+        match (word, of["http_status_code"].as_u64()) {
+            ("usage_limit_exceeded", _) | (_, Some(429)) => Some(limit()),
+            ("unauthorized", _) | (_, Some(401..=403)) => Some(Trouble::Auth),
+            ("context_window_exceeded", _) => Some(Trouble::ContextFull),
+            ("server_overloaded" | "internal_server_error", _) | (_, Some(500..=599)) => {
+                Some(Trouble::Overload)
+            }
+            _ => None,
+        }
+    }
+
+    fn wait(&self, seen: &mut Seen, now: Timestamp) {
+        let on = if !self.open.is_empty() { On::Tool } else { On::Model };
+        seen.wait = Some(Wait { on, until: now.plus_seconds(PATIENCE) });
+    }
+}
+
+/// What came out of a cache is not counted again.
+fn total(usage: &Value, seen: &mut Seen) {
+    let of = |name: &str| usage[name].as_u64().unwrap_or(0);
+    let fresh = of("input_tokens").saturating_sub(of("cached_input_tokens"));
+    let used = seen.used.get_or_insert_with(Used::default);
+    used.tokens = used.tokens.max(fresh.saturating_add(of("output_tokens")));
+}

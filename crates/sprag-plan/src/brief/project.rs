@@ -1,0 +1,77 @@
+//! The second section: what is known of this project, and what the agent is confined to. The same for all sessions of
+//! a stage unless something was learned in between.
+
+use sprag_base::text::quoted;
+
+use super::section::{Part, fit, items, quote_agent};
+use super::{Remembered, SEMI_STABLE, Told};
+use crate::spec::{Confine, Network, Sandbox};
+
+/// Of a file of knowledge.
+const FILE: usize = 4 * 1024;
+/// Learnings whose detail is told, too.
+const DETAILED: usize = 5;
+const SKILLS: usize = 30;
+
+pub fn semi_stable(told: &Told) -> String {
+    let known = &told.known;
+    let part = |rank, most, head, body| Part { rank, most, head, body };
+    let parts = vec![
+        part(2, 7 * 1024, "## Knowledge of this project", knowledge(&known.knowledge)),
+        part(1, 5 * 1024, "## Learned earlier", learnings(&known.learnings)),
+        part(0, 2 * 1024, "## Sandbox", sandbox(&told.spec.sandbox, &known.sandbox)),
+        part(3, 3 * 1024, "## Skills", skills(told)),
+    ];
+    fit("# What is known here\n", parts, SEMI_STABLE)
+}
+
+fn knowledge(files: &[(String, String)]) -> String {
+    let told = files.iter().map(|(name, text)| {
+        format!("From `{}`:\n\n{}", quoted(name), super::section::cut(&quote_agent(text), FILE))
+    });
+    told.collect::<Vec<_>>().join("\n\n")
+}
+
+fn learnings(all: &[Remembered]) -> String {
+    let mut lines = Vec::new();
+    for (at, it) in all.iter().enumerate() {
+        let stale = if it.is_stale { " (what it rests on has changed since)" } else { "" };
+        lines.push(quote_agent(&format!("{} [{}]{stale}", it.summary, quoted(it.id.as_str()))));
+        if at < DETAILED {
+            lines.push(quote_agent(&format!("  {}", it.detail)));
+        }
+    }
+    if !lines.is_empty() {
+        lines.push("\nOne that was of use: `sprag ref ID`; more of one: `sprag show ID`.".to_owned());
+    }
+    lines.join("\n")
+}
+
+/// What the plan says of it, and what the machine adds.
+fn sandbox(sandbox: &Sandbox, more: &[String]) -> String {
+    let mut lines = Vec::new();
+    lines.extend(match sandbox.confine {
+        Confine::Off => None,
+        Confine::Auto => Some("You may be confined: only the worktree can be written to then.".to_owned()),
+        Confine::Required => Some("You are confined: only the worktree can be written to.".to_owned()),
+    });
+    lines.extend(match &sandbox.network {
+        Network::Open => None,
+        Network::None => Some("There is no network.".to_owned()),
+        Network::Hosts(hosts) => {
+            let hosts: Vec<String> =
+                hosts.iter().map(|host| format!("`{}`", quoted(host.as_str()))).collect();
+            Some(format!("The network is closed but for {}.", hosts.join(", ")))
+        }
+    });
+    lines.extend(more.iter().cloned());
+    items(lines.into_iter(), 20)
+}
+
+fn skills(told: &Told) -> String {
+    let line = |name: &str, about: &str| {
+        quote_agent(&format!("{}: {}", quoted(name), sprag_base::text::one_line(about)))
+    };
+    let skills = told.known.skills.iter().take(SKILLS);
+    skills.map(|skill| line(skill.name.as_str(), skill.description.as_str())).collect::<Vec<_>>().join("\n")
+}

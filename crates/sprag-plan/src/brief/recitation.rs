@@ -1,0 +1,59 @@
+//! The last section: what is open now. It is also what a session is told again when its context was made smaller.
+
+use sprag_base::text::quoted;
+
+use super::section::{Part, fit, items, quote_agent};
+use super::{RECITATION, Told};
+use crate::notes::RECITED;
+use crate::spec::{Budget, Kind};
+
+/// Tasks that are told.
+const TASKS: usize = 12;
+
+pub fn recitation(told: &Told) -> String {
+    let part = |rank, most, head, body| Part { rank, most, head, body };
+    let parts = vec![
+        part(0, 2 * 1024, "## Open tasks", tasks(told)),
+        part(1, 2 * 1024, "## Last notes", notes(told)),
+        part(2, 512, "## Budget", budget(&told.spec.budget, told.spec.context_budget)),
+        part(0, 512, "## The end", end(told.spec.kind)),
+    ];
+    fit("# Now\n", parts, RECITATION)
+}
+
+fn tasks(told: &Told) -> String {
+    let is_open = |id: &str| !told.ticked.iter().any(|ticked| ticked.as_str() == id);
+    let open: Vec<String> = told
+        .spec
+        .tasks
+        .iter()
+        .filter(|task| is_open(task.id.as_str()))
+        .map(|task| format!("`{}`: {}", task.id.as_str(), quoted(task.text.as_str())))
+        .collect();
+    items(open.into_iter(), TASKS)
+}
+
+fn notes(told: &Told) -> String {
+    let from = told.notes.len().saturating_sub(RECITED);
+    let lines: Vec<String> = told.notes[from..].iter().map(|note| quote_agent(&note.said.line())).collect();
+    lines.join("\n")
+}
+
+fn budget(budget: &Budget, context: u8) -> String {
+    let mut parts = vec![format!("{context} per cent of the context, then hand over")];
+    parts.extend(budget.tokens.map(|tokens| format!("{tokens} tokens")));
+    parts.extend(budget.cost.map(|cost| format!("a cost of {cost}")));
+    parts.extend(budget.time.map(|time| format!("{time} of time")));
+    items(parts.into_iter(), 10)
+}
+
+fn end(kind: Kind) -> String {
+    match kind {
+        Kind::Knowledge => "Note what you found, then `sprag stage complete`. Nothing is committed.",
+        Kind::Standard | Kind::IntegrationVerify | Kind::KnowledgeDistill => {
+            "Commit, run the checks, tick off the tasks, then `sprag stage complete`. A program that has no other way \
+             says so by exit code 0."
+        }
+    }
+    .to_owned()
+}

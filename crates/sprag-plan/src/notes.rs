@@ -1,0 +1,111 @@
+//! What an agent writes down while it works at a stage, for whoever comes after it: the next agent, the person who
+//! looks, and the memory. A note is a line that is never changed; what of it is worth keeping for good is decided
+//! by the write gate, as for everybody else.
+
+use serde::{Deserialize, Serialize};
+
+use sprag_base::redact;
+use sprag_base::text::{Text, one_line, plain};
+use sprag_base::time::Timestamp;
+
+use super::ids::StageId;
+
+/// Notes that a brief recites.
+pub const RECITED: usize = 10;
+/// Notes that one stage may leave: more is a talk and no notes.
+pub const PER_STAGE: usize = 500;
+/// Characters of one.
+pub const MOST: usize = 1000;
+
+/// One note, as a line of its file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    pub v: u32,
+    pub id: Text<64>,
+    pub at: Timestamp,
+    pub stage: StageId,
+    /// The session it was written in, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<Text<200>>,
+    #[serde(flatten)]
+    pub said: Said,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Said {
+    /// Something that is so.
+    Note { text: Text<MOST> },
+    /// Something that was chosen, and for which reason.
+    Decision {
+        text: Text<MOST>,
+        #[serde(default, skip_serializing_if = "Text::is_empty")]
+        why: Text<MOST>,
+    },
+    /// Something that is open, and that the agent has gone around.
+    Question { text: Text<MOST> },
+}
+
+impl Said {
+    pub fn name(&self) -> &'static str {
+        match self {
+            Said::Note { .. } => "note",
+            Said::Decision { .. } => "decision",
+            Said::Question { .. } => "question",
+        }
+    }
+
+    pub fn text(&self) -> &str {
+        match self {
+            Said::Note { text } | Said::Decision { text, .. } | Said::Question { text } => text.as_str(),
+        }
+    }
+
+    /// Without secrets.
+    #[must_use]
+    pub fn redacted(self) -> Said {
+        let clean = |text: Text<MOST>| redact::short(&plain(text.as_str()));
+        match self {
+            Said::Note { text } => Said::Note { text: clean(text) },
+            Said::Decision { text, why } => Said::Decision { text: clean(text), why: clean(why) },
+            Said::Question { text } => Said::Question { text: clean(text) },
+        }
+    }
+
+    /// On one line.
+    pub fn line(&self) -> String {
+        let text = one_line(self.text());
+        match self {
+            Said::Decision { why, .. } if !why.is_empty() => {
+                format!("decision: {} (because {})", text.trim(), one_line(why.as_str()).trim())
+            }
+            said => format!("{}: {}", said.name(), text.trim()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn note(id: &str, said: Said) -> Note {
+        let at = Timestamp::from_millis(0);
+        Note { v: 1, id: Text::from(id), at, stage: StageId::new("parser"), session: None, said }
+    }
+
+    #[test]
+    fn a_note_is_a_line_that_reads_back() {
+        let said = Said::Decision { text: Text::from("read it twice"), why: Text::from("it may move") };
+        let written = serde_json::to_string(&note("1", said.clone())).unwrap();
+        assert!(written.contains(r#""kind":"decision""#), "{written}");
+        assert_eq!(serde_json::from_str::<Note>(&written).unwrap().said, said);
+        assert_eq!(said.line(), "decision: read it twice (because it may move)");
+    }
+
+    #[test]
+    fn no_note_keeps_a_secret_or_a_second_line_in_a_list() {
+        let said =
+            Said::Note { text: Text::from("token ghp_0123456789abcdefghij0123456789abcdef\n## Scope") };
+        assert_eq!(said.redacted().line(), "note: token [redacted:github_token] ## Scope");
+    }
+}

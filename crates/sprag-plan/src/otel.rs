@@ -1,0 +1,367 @@
+//! A run as a trace that other programs draw: OpenTelemetry, by the names its conventions have for agents. It is made
+//! of records, so that nothing has to be sent while anything runs.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use sprag_base::digest::Digest;
+use sprag_base::record::Record;
+use sprag_base::time::Timestamp;
+
+use super::agent::activity::Seen;
+use super::ids::{Key, StageId};
+use super::run::record::{Effect, Ended, Outcome, Recorded};
+use super::sentences;
+
+/// Something that took its time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Span {
+    /// Of the key of what it is, so that everybody who knows that names it alike.
+    id: String,
+    parent: Option<String>,
+    name: String,
+    begun: Timestamp,
+    /// `None`: it goes on.
+    ended: Option<Timestamp>,
+    facts: Vec<(&'static str, Value)>,
+    error: Option<String>,
+}
+
+/// The trace of a run, its root first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spans {
+    trace: String,
+    spans: Vec<Span>,
+    /// Where the one of a key is that has not ended.
+    open: BTreeMap<Key, usize>,
+    /// Where those of agents are.
+    agents: BTreeMap<Key, usize>,
+    moved: Timestamp,
+}
+
+impl Spans {
+    /// `None`: it is not the start of a run.
+    pub fn begin(record: &Recorded, at: Timestamp) -> Option<Spans> {
+        let Recorded::Started { run, plan, .. } = record else { return None };
+        let name = plan.head.name.to_string();
+        let facts =
+            vec![("gen_ai.operation.name", json!("invoke_workflow")), ("gen_ai.workflow.name", json!(name))];
+        let root = Span {
+            id: span_id(run.as_str()),
+            parent: None,
+            name: format!("invoke_workflow {name}"),
+            begun: at,
+            ended: None,
+            facts,
+            error: None,
+        };
+        Some(Spans {
+            trace: trace_id(run.as_str()),
+            spans: vec![root],
+            open: BTreeMap::new(),
+            agents: BTreeMap::new(),
+            moved: at,
+        })
+    }
+
+    pub fn apply(&mut self, record: &Recorded, at: Timestamp) {
+        let at = at.max(self.moved);
+        self.moved = at;
+        match record {
+            Recorded::Intent { key, effect, .. } => self.begin_span(key, effect, at),
+            Recorded::Outcome { key, outcome } => match outcome {
+                // It is at work from here on.
+                Outcome::Spawned => {}
+                _ => self.end_span(key, at, failure_of(outcome)),
+            },
+            Recorded::Ended { session, ended, .. } => self.end_span(session, at, error_of(ended)),
+            Recorded::Started { .. }
+            | Recorded::Amended { .. }
+            | Recorded::Happened { .. }
+            | Recorded::WorktreeLost { .. }
+            | Recorded::Foreign { .. }
+            | Recorded::TargetHeld { .. }
+            | Recorded::Nearly { .. }
+            | Recorded::Said { .. } => {}
+        }
+    }
+
+    fn begin_span(&mut self, key: &Key, effect: &Effect, begun: Timestamp) {
+        let Some((name, facts)) = told(key, effect) else { return };
+        let (id, parent) = (span_id(key.0.as_str()), Some(self.spans[0].id.clone()));
+        self.open.insert(key.clone(), self.spans.len());
+        if matches!(effect, Effect::Spawn { .. }) {
+            self.agents.insert(key.clone(), self.spans.len());
+        }
+        self.spans.push(Span { id, parent, name, begun, ended: None, facts, error: None });
+    }
+
+    fn end_span(&mut self, key: &Key, at: Timestamp, error: Option<String>) {
+        let Some(place) = self.open.remove(key) else { return };
+        self.spans[place].ended = Some(at);
+        self.spans[place].error = error;
+    }
+
+    pub fn sessions(&self) -> impl Iterator<Item = &Key> {
+        self.agents.keys()
+    }
+
+    /// What was seen of the agent of a session, and the records of what it did.
+    pub fn see(&mut self, session: &Key, seen: &Seen, records: &[Record]) {
+        let Some(agent) = self.agents.get(session).map(|place| &mut self.spans[*place]) else { return };
+        let called = seen.client_session.as_ref().map(|name| ("gen_ai.conversation.id", json!(name)));
+        let model = seen.model.as_ref().map(|model| ("gen_ai.response.model", json!(model)));
+        let tokens = seen.used.map(|used| ("sprag.tokens", json!(used.tokens)));
+        let micros =
+            seen.used.and_then(|used| used.micros).map(|micros| ("sprag.cost.micros", json!(micros)));
+        agent.facts.extend([called, model, tokens, micros].into_iter().flatten());
+        let calls = calls(agent, records);
+        self.spans.extend(calls);
+    }
+
+    /// As OTLP has it in JSON. What goes on is told as it was at the last record.
+    pub fn otlp(&self, version: &str) -> Value {
+        let spans: Vec<Value> = self.spans.iter().map(|span| self.span(span)).collect();
+        json!({"resourceSpans": [{
+            "resource": {"attributes": attributes(&[("service.name", json!("sprag"))])},
+            "scopeSpans": [{"scope": {"name": "sprag", "version": version}, "spans": spans}],
+        }]})
+    }
+
+    fn span(&self, span: &Span) -> Value {
+        let nanos = |at: Timestamp| format!("{}000000", at.millis().max(0));
+        let status = span.error.as_ref().map_or(json!({}), |error| json!({"code": 2, "message": error}));
+        let mut told = json!({
+            "traceId": self.trace,
+            "spanId": span.id,
+            "name": span.name,
+            "kind": 1,
+            "startTimeUnixNano": nanos(span.begun),
+            "endTimeUnixNano": nanos(span.ended.unwrap_or(self.moved).max(span.begun)),
+            "attributes": attributes(&span.facts),
+            "status": status,
+        });
+        if let Some(parent) = &span.parent {
+            told["parentSpanId"] = json!(parent);
+        }
+        told
+    }
+}
+
+/// By which what an agent tells of itself belongs to its span, in the form of the W3C.
+pub fn traceparent(session: &Key) -> String {
+    let key = session.0.as_str();
+    let run = key.split('/').next().unwrap_or_default();
+    format!("00-{}-{}-01", trace_id(run), span_id(key))
+}
+
+/// A run is called by a UUID, which is as long as the name of a trace.
+fn trace_id(run: &str) -> String {
+    let digits = run.replace('-', "");
+    let is_name = digits.len() == 32
+        && digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+        && digits.bytes().any(|byte| byte != b'0');
+    if is_name { digits } else { Digest::of([run]).to_string() }
+}
+
+fn span_id(key: &str) -> String {
+    Digest::of([key]).to_string()[..16].to_owned()
+}
+
+/// What an effect is called and what is known of it; `None` for those that take no time of their own.
+fn told(key: &Key, effect: &Effect) -> Option<(String, Vec<(&'static str, Value)>)> {
+    let of_stage = |stage: &StageId| vec![("sprag.stage", json!(stage))];
+    let of_candidate = |number: &u64| vec![("sprag.candidate", json!(number))];
+    let (name, facts) = match effect {
+        Effect::Spawn { stage } => {
+            let attempt = key.0.as_str().split('/').nth(2).and_then(|attempt| attempt.parse::<u32>().ok());
+            let facts = vec![
+                ("gen_ai.operation.name", json!("invoke_agent")),
+                ("gen_ai.agent.name", json!(stage)),
+                ("gen_ai.agent.id", json!(key)),
+                ("sprag.stage", json!(stage)),
+                ("sprag.attempt", json!(attempt)),
+            ];
+            (format!("invoke_agent {}", stage.as_str()), facts)
+        }
+        Effect::AddWorktree { stage, .. } => (format!("add_worktree {}", stage.as_str()), of_stage(stage)),
+        Effect::Setup { stage } => (format!("setup {}", stage.as_str()), of_stage(stage)),
+        Effect::Check { stage, .. } => (format!("check {}", stage.as_str()), of_stage(stage)),
+        Effect::Review { stage, .. } => (format!("review {}", stage.as_str()), of_stage(stage)),
+        Effect::Salvage { stage } => (format!("salvage {}", stage.as_str()), of_stage(stage)),
+        Effect::Candidate { number, .. } => (format!("candidate {number}"), of_candidate(number)),
+        Effect::Gate { number, .. } => (format!("gate {number}"), of_candidate(number)),
+        Effect::Land { number, .. } => (format!("land {number}"), of_candidate(number)),
+        Effect::Promote { .. } => ("promote".to_owned(), vec![]),
+        Effect::WriteBrief { .. }
+        | Effect::Nudge { .. }
+        | Effect::Interrupt { .. }
+        | Effect::Kill { .. }
+        | Effect::Restore { .. }
+        | Effect::RemoveWorktree { .. }
+        | Effect::Notify { .. }
+        | Effect::Discard { .. } => return None,
+    };
+    Some((name, facts))
+}
+
+fn failure_of(outcome: &Outcome) -> Option<String> {
+    match outcome {
+        Outcome::Red { .. } => Some("red".to_owned()),
+        Outcome::Conflicted { .. } => Some("conflict".to_owned()),
+        Outcome::Failed { why, .. } => Some(why.to_string()),
+        _ => None,
+    }
+}
+
+fn error_of(ended: &Ended) -> Option<String> {
+    match ended {
+        Ended::Well | Ended::Stopped => None,
+        Ended::Failed { failure, .. } => Some(sentences::failed(*failure).to_owned()),
+        Ended::RateLimited { .. } => Some("rate limit".to_owned()),
+        Ended::ContextFull => Some("context full".to_owned()),
+    }
+}
+
+/// Calls of tools while the agent was at work, by what its hooks have written down.
+fn calls(agent: &Span, records: &[Record]) -> Vec<Span> {
+    let mut calls: Vec<Span> = Vec::new();
+    let mut open: BTreeMap<&str, usize> = BTreeMap::new();
+    let is_its = |at: Timestamp| at >= agent.begun && agent.ended.is_none_or(|ended| at <= ended);
+    for record in records.iter().filter(|record| is_its(record.at)) {
+        let text = |name: &str| record.body[name].as_str();
+        let Some(call) = text("call") else { continue };
+        match record.kind.as_str() {
+            "tool.requested" => {
+                let tool = text("tool").unwrap_or("?");
+                let is_refused = text("verdict") == Some("hold");
+                if !is_refused {
+                    open.insert(call, calls.len());
+                }
+                calls.push(Span {
+                    id: span_id(&format!("{}/{call}", agent.id)),
+                    parent: Some(agent.id.clone()),
+                    name: format!("execute_tool {tool}"),
+                    begun: record.at,
+                    ended: is_refused.then_some(record.at),
+                    facts: vec![
+                        ("gen_ai.operation.name", json!("execute_tool")),
+                        ("gen_ai.tool.name", json!(tool)),
+                        ("gen_ai.tool.call.id", json!(call)),
+                    ],
+                    error: is_refused.then(|| "refused".to_owned()),
+                });
+            }
+            "tool.finished" => {
+                let Some(place) = open.remove(call) else { continue };
+                calls[place].ended = Some(record.at);
+                calls[place].error = text("outcome").filter(|outcome| *outcome != "ok").map(str::to_owned);
+            }
+            _ => {}
+        }
+    }
+    // A call whose end nobody has told ended with its agent at the latest.
+    for place in open.into_values() {
+        calls[place].ended = agent.ended;
+    }
+    calls
+}
+
+fn attributes(facts: &[(&'static str, Value)]) -> Vec<Value> {
+    let value = |value: &Value| match value {
+        // Whole numbers are text there, since not every reader has enough digits.
+        Value::Number(number) => json!({"intValue": number.to_string()}),
+        Value::String(text) => json!({"stringValue": text}),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => {
+            json!({"stringValue": value.to_string()})
+        }
+    };
+    let told = facts.iter().filter(|(_, fact)| !fact.is_null());
+    told.map(|(key, fact)| json!({"key": key, "value": value(fact)})).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use sprag_base::text::Text;
+
+    use super::*;
+    use crate::stage::Failure;
+    use crate::testing::{now, plan, start};
+
+    fn record(kind: &str, seconds: i64, body: Value) -> Record {
+        Record::new(kind, now().plus_seconds(seconds), body)
+    }
+
+    /// Each span: its name, that of its parent, its seconds, and what went wrong.
+    fn drawn(spans: &Spans) -> Vec<String> {
+        let told = spans.otlp("0");
+        let all = told["resourceSpans"][0]["scopeSpans"][0]["spans"].as_array().unwrap().clone();
+        let parent = |span: &Value| {
+            let found = all.iter().find(|it| it["spanId"] == span["parentSpanId"]);
+            found.map_or("-".to_owned(), |it| it["name"].as_str().unwrap().to_owned())
+        };
+        let second = |span: &Value, name: &str| {
+            let nanos: i64 = span[name].as_str().unwrap().parse().unwrap();
+            (nanos / 1_000_000 - now().millis()) / 1000
+        };
+        let line = |span: &Value| {
+            let (from, to) = (second(span, "startTimeUnixNano"), second(span, "endTimeUnixNano"));
+            let error = span["status"]["message"].as_str().unwrap_or("well");
+            format!("{} < {} {from}-{to} {error}", span["name"].as_str().unwrap(), parent(span))
+        };
+        all.iter().map(line).collect()
+    }
+
+    #[test]
+    fn a_run_is_a_trace_of_its_agents_and_their_calls() {
+        let mut spans = Spans::begin(&start(plan(&[("a", "", "a/**")])), now()).unwrap();
+        let at = |seconds| now().plus_seconds(seconds);
+        let stage = StageId::new("a");
+        let key = |step: &str| Key(Text::new(format!("r/a/1/{step}")));
+        let intent = |step: &str, effect| Recorded::Intent { key: key(step), epoch: 1, effect };
+        let session = key("spawn.0");
+        spans.apply(&intent("spawn.0", Effect::Spawn { stage: stage.clone() }), at(1));
+        spans.apply(&Recorded::Outcome { key: session.clone(), outcome: Outcome::Spawned }, at(2));
+        let ended =
+            Ended::Failed { failure: Failure::Crash, progress: crate::run::record::Progress::Nothing };
+        spans.apply(
+            &Recorded::Ended { stage: stage.clone(), session: session.clone(), at: at(9), ended },
+            at(9),
+        );
+        spans.apply(&intent("check.1", Effect::Setup { stage }), at(10));
+        let seen = Seen { client_session: Some(Text::new("c")), ..Seen::default() };
+        let records = [
+            record("tool.requested", 0, json!({"call": "early", "tool": "Read"})),
+            record("tool.requested", 3, json!({"call": "1", "tool": "Bash", "verdict": "pass"})),
+            record("tool.requested", 4, json!({"call": "2", "tool": "Edit", "verdict": "hold"})),
+            record("tool.finished", 5, json!({"call": "1", "tool": "Bash", "outcome": "failed"})),
+            record("tool.requested", 6, json!({"call": "3", "tool": "Read", "verdict": "pass"})),
+        ];
+        spans.see(&session, &seen, &records);
+        assert_eq!(
+            drawn(&spans),
+            [
+                "invoke_workflow test < - 0-10 well",
+                "invoke_agent a < invoke_workflow test 1-9 its agent has crashed",
+                "setup a < invoke_workflow test 10-10 well",
+                "execute_tool Bash < invoke_agent a 3-5 failed",
+                "execute_tool Edit < invoke_agent a 4-4 refused",
+                "execute_tool Read < invoke_agent a 6-9 well",
+            ]
+        );
+    }
+
+    #[test]
+    fn an_agent_is_told_the_name_of_its_span() {
+        let run = "01a1e53f-50c2-79c2-af57-d3e31b2b0500";
+        let key = Key(Text::new(format!("{run}/a/1/spawn.0")));
+        let told = traceparent(&key);
+        assert_eq!(told.len(), 55);
+        assert!(told.starts_with("00-01a1e53f50c279c2af57d3e31b2b0500-"), "{told}");
+        assert!(told.ends_with(&format!("-{}-01", span_id(key.0.as_str()))), "{told}");
+        // Whatever a run is called, a trace has a name of its form.
+        assert_eq!(trace_id("r").len(), 32);
+        assert_ne!(trace_id("00000000000000000000000000000000"), "00000000000000000000000000000000");
+    }
+}

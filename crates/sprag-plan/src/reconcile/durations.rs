@@ -1,0 +1,94 @@
+//! How long stages take, as far as that was seen: in this run and in earlier ones of the plan. It is about who goes first,
+//! so that a guess does; what was seen last counts most.
+
+use std::collections::BTreeMap;
+
+use crate::ids::StageId;
+use crate::run::target_stage::is_base;
+use crate::run::timed::Timed;
+use crate::spec::{Kind, Plan, StageSpec};
+use crate::stage::Stage;
+
+/// Seconds that a stage takes of which nothing is known.
+pub const UNKNOWN: u64 = 600;
+/// Tenths by which the last one counts against all before it.
+const WEIGHT: u64 = 3;
+
+/// Seconds, by an average that forgets.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Durations {
+    kinds: BTreeMap<&'static str, u64>,
+    /// Of the very stage, which an earlier run may have had.
+    stages: BTreeMap<StageId, u64>,
+}
+
+impl Durations {
+    /// A stage was merged, so long after something was first done for it.
+    pub fn took(&mut self, spec: &StageSpec, seconds: u64) {
+        // Nobody can tell beforehand that others will put something on the target.
+        if is_base(&spec.id) {
+            return;
+        }
+        let kind = self.kinds.entry(name(spec.kind)).or_insert(seconds);
+        *kind = averaged(*kind, seconds);
+        let stage = self.stages.entry(spec.id.clone()).or_insert(seconds);
+        *stage = averaged(*stage, seconds);
+    }
+
+    /// All stages of a run that are merged, in the order of their ends.
+    pub fn saw(&mut self, run: &Timed) {
+        let merged = run.run().standings().filter(|(_, it)| matches!(it.stage, Stage::Done { .. }));
+        let mut ended: Vec<_> = merged.filter_map(|(id, _)| Some((run.span(id)?.ended?, id))).collect();
+        ended.sort();
+        ended.into_iter().for_each(|(_, id)| self.saw_stage(run, id));
+    }
+
+    /// The same of one of them.
+    pub fn saw_stage(&mut self, run: &Timed, id: &StageId) {
+        let Some(spec) = run.run().plan().find(id.as_str()) else { return };
+        if let Some((begun, ended)) = run.span(id).and_then(|span| Some((span.begun, span.ended?))) {
+            self.took(spec, u64::try_from(ended.seconds_since(begun)).unwrap_or(0));
+        }
+    }
+
+    /// What each stage of a plan is taken to take, in their order.
+    pub fn of(&self, plan: &Plan) -> Vec<u64> {
+        let of = |spec: &StageSpec| {
+            let known = self.stages.get(&spec.id).or_else(|| self.kinds.get(name(spec.kind)));
+            // Whatever takes no time at all is still before what builds on it.
+            known.copied().unwrap_or(UNKNOWN).max(1)
+        };
+        plan.stages().iter().map(of).collect()
+    }
+}
+
+fn averaged(before: u64, now: u64) -> u64 {
+    (before.saturating_mul(10 - WEIGHT).saturating_add(now.saturating_mul(WEIGHT))) / 10
+}
+
+fn name(kind: Kind) -> &'static str {
+    kind.name()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{plan, started};
+
+    #[test]
+    fn what_was_seen_last_counts_most_and_what_is_not_known_is_guessed() {
+        let mut stages = plan(&[("a", "", "a"), ("b", "", "b"), ("c", "", "c")]);
+        stages["stages"][2]["type"] = serde_json::json!("knowledge");
+        let run = started(stages);
+        let a = run.plan().find("a").unwrap();
+        let mut durations = Durations::default();
+        assert_eq!(durations.of(run.plan()), [UNKNOWN; 3]);
+        durations.took(a, 100);
+        assert_eq!(durations.of(run.plan()), [100, 100, UNKNOWN]);
+        durations.took(a, 200);
+        durations.took(run.plan().find("b").unwrap(), 0);
+        assert_eq!(durations.of(run.plan()), [130, 1, UNKNOWN], "its own before that of its kind");
+        (0..50).for_each(|_| durations.took(a, u64::MAX));
+        assert!(durations.of(run.plan())[0] > 1000);
+    }
+}

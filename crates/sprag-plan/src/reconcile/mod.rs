@@ -1,0 +1,409 @@
+//! What is to be done next, from the records and a look at the world. An action leaves no choice open; where all
+//! that should be under way is, there is none.
+
+pub mod budget;
+pub mod durations;
+pub mod observed;
+pub mod recovery;
+mod schedule;
+mod sessions;
+pub mod settle;
+#[cfg(test)]
+mod tests;
+pub mod waiting;
+
+use std::collections::BTreeSet;
+
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+
+use super::ids::{Key, StageId};
+use super::merge::Want;
+use super::reconcile::observed::{Mood, Target, World};
+use super::reconcile::recovery::{Resolution, resolve};
+use super::reconcile::schedule::{Schedule, schedule};
+use super::run::effect::stage_of;
+use super::run::record::{About, Brief, Checking, Effect, Outcome, Purse, Recorded, TargetHeld, key};
+use super::run::waiting::Held;
+use super::run::{Reviewable, Run, Standing, nearly_key, open_tasks};
+use super::sentences;
+use super::spec::{Kind, StageSpec};
+use super::stage::{Case, FIXES, Failure, Happened, Phase, Stage, TRIES};
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// To be written down as it is.
+    Record(Recorded),
+    /// An intent is written down under this key, the effect is done, and what came of it is written down.
+    Do { key: Key, effect: Effect },
+    /// Nothing happens before then by itself.
+    WakeAt(Timestamp),
+}
+
+pub fn reconcile(run: &Run, world: &World, now: Timestamp) -> Vec<Action> {
+    let mut next = Next { run, world, now, actions: Vec::new(), done: BTreeSet::new() };
+    if world.mood == Mood::Stopping {
+        next.send_home();
+        return next.actions;
+    }
+    next.resume();
+    next.sessions();
+    next.queue();
+    for spec in run.plan().stages() {
+        if let Some(standing) = run.standing(&spec.id) {
+            next.stage(spec, standing);
+        }
+    }
+    let schedule = schedule(run, world, now);
+    for id in &schedule.start {
+        next.prepare(id);
+    }
+    next.promote();
+    next.budgets();
+    next.stuck();
+    next.wake(&schedule);
+    next.actions
+}
+
+struct Next<'a> {
+    run: &'a Run,
+    world: &'a World,
+    now: Timestamp,
+    actions: Vec<Action>,
+    /// Keys of this round.
+    done: BTreeSet<Key>,
+}
+
+impl Next<'_> {
+    fn act(&mut self, key: Key, effect: Effect) {
+        // Begun already: whoever is at it, or a look at the world, says what became of it.
+        if !self.run.open().contains_key(&key) && self.done.insert(key.clone()) {
+            self.actions.push(Action::Do { key, effect });
+        }
+    }
+
+    fn happened(&mut self, stage: &StageId, what: Happened) {
+        self.actions.push(Action::Record(Recorded::Happened { stage: stage.clone(), what }));
+    }
+
+    fn key(&self, stage: &StageId, standing: &Standing, step: &str) -> Key {
+        key(&self.run.id, stage.as_str(), standing.stage.attempt(), step)
+    }
+
+    /// Effects that were begun and that nobody is at any more.
+    fn resume(&mut self) {
+        for (key, effect) in self.run.open() {
+            if self.world.busy.contains(key) {
+                continue;
+            }
+            let Some(found) = self.world.found.get(key) else { continue };
+            match resolve(effect, found) {
+                Resolution::Done(outcome) => {
+                    self.actions.push(Action::Record(Recorded::Outcome { key: key.clone(), outcome }));
+                }
+                // Nobody has begun it after all, and it is not wanted any more.
+                Resolution::Again if self.is_unwanted(key, effect) => {
+                    let why = Text::new("its stage was told something else before it was begun");
+                    let outcome = Outcome::Failed { failure: Failure::Told, why };
+                    self.actions.push(Action::Record(Recorded::Outcome { key: key.clone(), outcome }));
+                }
+                Resolution::Again => {
+                    self.actions.push(Action::Do { key: key.clone(), effect: effect.clone() });
+                }
+            }
+        }
+    }
+
+    fn is_unwanted(&self, key: &Key, effect: &Effect) -> bool {
+        self.run.is_outdated(key) || is_for_a_state(effect) && self.run.is_late(key, effect)
+    }
+
+    fn queue(&mut self) {
+        // While a landing is under way nobody can tell whose move it was.
+        let is_landing = self.is_landing();
+        let to = self.run.queue().trunk();
+        if !is_landing && self.world.trunk.as_ref().is_some_and(|trunk| trunk != to) {
+            let key = key(&self.run.id, "-", 0, &format!("restore.{}", self.run.restorations()));
+            return self.act(key, Effect::Restore { to: to.clone() });
+        }
+        for want in self.run.queue().wants() {
+            let (number, effect) = match want {
+                Want::Make { number, on, head } => (number, Effect::Candidate { number, on, head }),
+                Want::Check { number, commit, tree } => (number, Effect::Gate { number, commit, tree }),
+                Want::Land { number, from, to } => (number, Effect::Land { number, from, to }),
+            };
+            let Some(entry) = self.run.queue().find(number) else { continue };
+            let step = format!("queue.{number}.{}", self.run.tries(number));
+            let whose = entry.whose.stage().map_or("-", StageId::as_str);
+            let key = key(&self.run.id, whose, entry.verified.attempt, &step);
+            self.act(key, effect);
+        }
+    }
+
+    fn is_landing(&self) -> bool {
+        self.run.open().values().any(|effect| matches!(effect, Effect::Land { .. }))
+    }
+
+    fn stage(&mut self, spec: &StageSpec, standing: &Standing) {
+        let id = &spec.id;
+        if standing.worktree.is_some() && self.world.lost.contains(id) {
+            return self.lost(id, standing);
+        }
+        match &standing.stage {
+            Stage::Waiting { .. } | Stage::Merging { .. } => {}
+            Stage::Ready(_) if standing.is_resetting => self.prepare(id),
+            Stage::Ready(_) if standing.is_preparing => self.prepare(id),
+            Stage::Ready(_) => {}
+            Stage::Running(work) => match work.phase {
+                Phase::Work => self.at_work(spec, standing, &work.session),
+                Phase::Verify => self.verify(id, standing),
+            },
+            Stage::Asking { work, .. } => self.asking(spec, standing, &work.session),
+            Stage::HandingOff { work, .. } => match self.is_gone(&work.session) {
+                true => {
+                    let key = self.key(id, standing, &format!("handoff.{}", standing.spawns));
+                    self.act(key, Effect::Salvage { stage: id.clone() });
+                }
+                false => self.end(&work.session),
+            },
+            Stage::Failing { work, report } if work.fixes < FIXES => match self.is_gone(&work.session) {
+                true if standing.is_held => self.happened(id, Happened::Raised { case: Case::Held }),
+                // A limit of its account holds for the next one, too.
+                true if self.run.held(id).is_some_and(|until| until > self.now) => {}
+                true if standing.is_preparing => self.prepare(id),
+                // When there is a place for it.
+                true => {}
+                false => {
+                    let key =
+                        self.key(id, standing, &format!("nudge.{}.{}", standing.spawns, standing.claims));
+                    let (stage, session) = (id.clone(), work.session.clone());
+                    let (text, about) = (report.clone(), About::Report);
+                    self.act(key, Effect::Nudge { stage, session, text, about });
+                }
+            },
+            Stage::Failing { .. } => self.happened(id, Happened::Raised { case: Case::Checks }),
+            Stage::Conflicted { resolver: Some(session), .. } => self.resolving(id, standing, session),
+            Stage::Conflicted { resolver: None, .. } if standing.is_held => {
+                self.happened(id, Happened::Raised { case: Case::Held });
+            }
+            Stage::Conflicted { resolver: None, tries, .. } => match *tries < TRIES {
+                true if standing.is_preparing => self.prepare(id),
+                true => {}
+                false => self.happened(id, Happened::Raised { case: Case::Conflict }),
+            },
+            Stage::MergeHeld { verified, .. } => match verified.attempt <= u32::from(spec.retries) {
+                true => {
+                    let again = Some(self.now);
+                    self.happened(id, Happened::Failed { failure: Failure::Conflict, again });
+                }
+                false => self.happened(id, Happened::Raised { case: Case::Red }),
+            },
+            Stage::Review { .. } | Stage::Blocked { .. } => {}
+            Stage::Done { .. } | Stage::Skipped { .. } => self.clear_away(id, standing),
+        }
+        if standing.stage.is_a_persons() && standing.notified < standing.moves {
+            let key = self.key(id, standing, &format!("notify.{}", standing.moves));
+            let (id, name) = (id.as_str(), standing.stage.name());
+            let text = Text::new(format!("stage `{id}` is {name}: `sprag stage review {id}`"));
+            self.act(key, Effect::Notify { stage: spec.id.clone(), text });
+        }
+    }
+
+    /// The next step on the way to an agent at work.
+    fn prepare(&mut self, id: &StageId) {
+        let (Some(spec), Some(standing)) = (self.run.plan().find(id.as_str()), self.run.standing(id)) else {
+            return;
+        };
+        if self.is_under_way(id) {
+            return;
+        }
+        // Two agents in one worktree would be at each other's files.
+        if let Some(session) = standing.session.as_ref().filter(|session| !self.is_gone(session)) {
+            return self.end(session);
+        }
+        let (step, effect) = if standing.is_resetting {
+            let (stage, number) = (id.clone(), standing.worktrees);
+            (format!("discard.{number}"), Effect::Discard { stage, number })
+        } else if standing.worktree.is_none() {
+            let base = self.run.queue().trunk().clone();
+            (format!("worktree.{}", standing.worktrees), Effect::AddWorktree { stage: id.clone(), base })
+        } else if !standing.is_set_up && !spec.setup.is_empty() {
+            (format!("setup.{}", standing.worktrees), Effect::Setup { stage: id.clone() })
+        } else if !standing.is_looked_over && standing.spawns == 0 && !spec.before_stage.is_empty() {
+            (
+                format!("before.{}", standing.worktrees),
+                Effect::Check { stage: id.clone(), of: Checking::Before },
+            )
+        } else if !standing.is_briefed {
+            let brief = match (standing.brief, spec.kind) {
+                (Brief::Stage, _) if self.run.owed(id).is_some() => Brief::BaseConflict,
+                (Brief::Stage, Kind::Knowledge) => Brief::Knowledge,
+                (brief, _) => brief,
+            };
+            (format!("brief.{}", standing.briefs), Effect::WriteBrief { stage: id.clone(), brief })
+        } else {
+            (format!("spawn.{}", standing.spawns), Effect::Spawn { stage: id.clone() })
+        };
+        let key = self.key(id, standing, &step);
+        self.act(key, effect);
+    }
+
+    /// Something was begun in its worktree, perhaps for a state that is no more. What becomes of it is told first: an
+    /// agent may be about to be there, and nobody takes a worktree away from under it or sends another one.
+    fn is_under_way(&self, id: &StageId) -> bool {
+        self.run.open().values().any(|effect| match effect {
+            Effect::AddWorktree { stage, .. }
+            | Effect::Setup { stage }
+            | Effect::Check { stage, .. }
+            | Effect::Review { stage, .. }
+            | Effect::WriteBrief { stage, .. }
+            | Effect::Spawn { stage }
+            | Effect::Salvage { stage }
+            | Effect::RemoveWorktree { stage }
+            | Effect::Discard { stage, .. } => stage == id,
+            Effect::Nudge { .. }
+            | Effect::Interrupt { .. }
+            | Effect::Kill { .. }
+            | Effect::Candidate { .. }
+            | Effect::Gate { .. }
+            | Effect::Land { .. }
+            | Effect::Restore { .. }
+            | Effect::Promote { .. }
+            | Effect::Notify { .. } => false,
+        })
+    }
+
+    /// Nobody can work at what is not there: once its agent is gone, the worktree is made again.
+    fn lost(&mut self, id: &StageId, standing: &Standing) {
+        // What is begun is told first: an agent may be about to be known.
+        if self.run.open().values().any(|effect| stage_of(self.run, effect) == Some(id)) {
+            return;
+        }
+        match standing.session.as_ref().filter(|session| !self.is_gone(session)) {
+            Some(session) => self.end(session),
+            None => self.actions.push(Action::Record(Recorded::WorktreeLost { stage: id.clone() })),
+        }
+    }
+
+    fn verify(&mut self, id: &StageId, standing: &Standing) {
+        let open = open_tasks(self.run, id);
+        if !open.is_empty() && matches!(standing.stage, Stage::Running(_)) {
+            let names: Vec<String> = open.iter().map(|task| format!("`{task}`")).collect();
+            let report = format!(
+                "tasks are open: {}; do them, tick each with `sprag stage task ID`, and say again that it is done",
+                names.join(", ")
+            );
+            return self.happened(id, Happened::Red { report: Text::new(report) });
+        }
+        if self.is_under_way(id) {
+            return;
+        }
+        if let Some(Reviewable { head, tree, by }) = standing.reviewable.clone() {
+            let key = self.key(id, standing, &format!("review.{}", standing.claims));
+            let (stage, since, sought) = (id.clone(), self.now, standing.sought);
+            return self.act(key, Effect::Review { stage, head, tree, by, since, sought });
+        }
+        let key = self.key(id, standing, &format!("claim.{}", standing.claims));
+        self.act(key, Effect::Check { stage: id.clone(), of: Checking::Claim });
+    }
+
+    /// Once nobody is in it any more: what no commit has is kept, and the worktree goes.
+    fn clear_away(&mut self, id: &StageId, standing: &Standing) {
+        let is_in_use = standing.session.as_ref().is_some_and(|session| !self.is_gone(session));
+        if standing.worktree.is_none() || standing.is_left || is_in_use || self.is_under_way(id) {
+            return;
+        }
+        let (step, effect) = match standing.is_salvaged {
+            false => ("salvage", Effect::Salvage { stage: id.clone() }),
+            true => ("remove", Effect::RemoveWorktree { stage: id.clone() }),
+        };
+        let key = self.key(id, standing, &format!("{step}.{}", standing.worktrees));
+        self.act(key, effect);
+    }
+
+    fn promote(&mut self) {
+        let trunk = self.run.queue().trunk();
+        let held = |why: TargetHeld| {
+            let is_known = self.run.target_held() == Some(&why);
+            (!is_known).then_some(Action::Record(Recorded::TargetHeld { why }))
+        };
+        let action = match &self.world.target {
+            Some(Target::Behind(target)) if target != trunk => {
+                let key = key(&self.run.id, "-", 0, &format!("promote.{}", self.run.promotions()));
+                return self.act(key, Effect::Promote { to: trunk.clone() });
+            }
+            // What they put on it before may be landing, and is not taken out of the queue from under that.
+            Some(Target::Ahead(_)) if self.is_landing() => None,
+            Some(Target::Ahead(head)) if self.run.foreign() != Some(head) => {
+                Some(Action::Record(Recorded::Foreign { head: head.clone() }))
+            }
+            Some(Target::Rewritten(now)) => held(TargetHeld::Rewritten { now: now.clone() }),
+            Some(Target::Gone) => held(TargetHeld::Gone),
+            Some(Target::Behind(_) | Target::CheckedOut(_) | Target::Ahead(_)) | None => None,
+        };
+        self.actions.extend(action);
+    }
+
+    /// Once for each budget: it is written down, and somebody is told.
+    fn budgets(&mut self) {
+        let known = self.run.nearly();
+        for of in self.world.nearly.iter().filter(|of| !known.contains_key(of)) {
+            self.actions.push(Action::Record(Recorded::Nearly { of: of.clone() }));
+        }
+        for (of, _) in known.iter().filter(|(_, is_notified)| !**is_notified) {
+            let (stage, whose) = match of {
+                Purse::Run => (StageId::new("-"), String::new()),
+                Purse::Stage(stage) => (stage.clone(), format!("stage `{}`: ", stage.as_str())),
+            };
+            let text = Text::new(format!("{whose}{}", sentences::nearly(of)));
+            self.act(nearly_key(&self.run.id, of), Effect::Notify { stage, text });
+        }
+    }
+
+    /// What helps is somebody who takes the lock away, or lets us write there.
+    fn stuck(&mut self) {
+        if let Some(stuck) = self.run.stuck().filter(|stuck| !stuck.is_notified)
+            && let Some(told) = stuck.told()
+        {
+            let (key, text) = (stuck.key(&self.run.id), Text::new(told));
+            self.act(key, Effect::Notify { stage: StageId::new("-"), text });
+        }
+    }
+
+    fn wake(&mut self, schedule: &Schedule) {
+        let times = schedule.held.values().filter_map(|held| match held {
+            Held::Until(at) | Held::Account(at) | Held::Breaker(at) => Some(*at),
+            Held::Told | Held::Slots | Held::Group | Held::Exclusive => None,
+        });
+        let failing =
+            self.run.standings().filter(|(_, standing)| matches!(standing.stage, Stage::Failing { .. }));
+        let accounts = failing.filter_map(|(id, _)| self.run.held(id));
+        let next = times.chain(accounts).filter(|at| *at > self.now).min();
+        self.actions.extend(next.map(Action::WakeAt));
+    }
+}
+
+/// Whether an effect means something only in the state that it was begun in; the others are facts of a worktree.
+fn is_for_a_state(effect: &Effect) -> bool {
+    match effect {
+        Effect::Check { of: Checking::Claim, .. }
+        | Effect::Review { .. }
+        | Effect::WriteBrief { .. }
+        | Effect::Spawn { .. } => true,
+        Effect::AddWorktree { .. }
+        | Effect::Setup { .. }
+        | Effect::Check { of: Checking::Before, .. }
+        | Effect::Nudge { .. }
+        | Effect::Interrupt { .. }
+        | Effect::Kill { .. }
+        | Effect::Salvage { .. }
+        | Effect::Candidate { .. }
+        | Effect::Gate { .. }
+        | Effect::Land { .. }
+        | Effect::Restore { .. }
+        | Effect::Promote { .. }
+        | Effect::RemoveWorktree { .. }
+        | Effect::Notify { .. }
+        | Effect::Discard { .. } => false,
+    }
+}

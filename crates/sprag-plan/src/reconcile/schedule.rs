@@ -1,0 +1,197 @@
+//! Who starts next, and why somebody does not. The way that takes longest is begun first.
+
+use std::collections::BTreeMap;
+
+use sprag_base::time::Timestamp;
+use sprag_intent::Sharing;
+
+use super::durations::Durations;
+use super::observed::World;
+use crate::ids::StageId;
+use crate::run::retry::{Breaker, breaker};
+use crate::run::waiting::Held;
+use crate::run::{Run, Standing};
+use crate::spec::StageSpec;
+use crate::stage::{FIXES, Phase, Stage, TRIES};
+
+/// Stages to be begun now, in this order, and why the others are not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Schedule {
+    pub start: Vec<StageId>,
+    pub held: BTreeMap<StageId, Held>,
+}
+
+pub fn schedule(run: &Run, world: &World, now: Timestamp) -> Schedule {
+    let plan = run.plan();
+    let mut schedule = Schedule::default();
+    let mut active: Vec<&StageSpec> = plan.stages().iter().filter(|spec| has_place(run, spec)).collect();
+    let breaker = breaker(run.crashes(), plan.head.backoff, now);
+    let slots = match breaker {
+        Breaker::HalfOpen => 1,
+        Breaker::Closed | Breaker::Open { .. } => plan.head.slots.min(world.room),
+    };
+    for spec in by_rank(run, &world.durations, now) {
+        let held =
+            stopped(run, spec, breaker, now).or_else(|| crowded(run, spec, &active, usize::from(slots)));
+        match held {
+            Some(held) => {
+                schedule.held.insert(spec.id.clone(), held);
+            }
+            None => {
+                schedule.start.push(spec.id.clone());
+                active.push(spec);
+            }
+        }
+    }
+    schedule
+}
+
+/// Everybody who could start as far as it goes by itself, the most urgent first.
+fn by_rank<'a>(run: &'a Run, durations: &Durations, now: Timestamp) -> Vec<&'a StageSpec> {
+    let plan = run.plan();
+    let ranks = plan.graph().ranks(&durations.of(plan));
+    let active: Vec<usize> =
+        (0..plan.stages().len()).filter(|at| has_place(run, &plan.stages()[*at])).collect();
+    let may_start = |spec: &StageSpec| match standing(run, spec).map(|standing| (standing, &standing.stage)) {
+        Some((standing, Stage::Ready(_))) => !standing.is_preparing,
+        Some((standing, Stage::Conflicted { resolver: None, tries, .. })) => {
+            *tries < TRIES && !standing.is_preparing
+        }
+        Some((_, Stage::Failing { work, .. })) => work.fixes < FIXES && has_left(run, spec),
+        _ => false,
+    };
+    let mut found: Vec<(usize, &StageSpec)> =
+        plan.stages().iter().enumerate().filter(|(_, spec)| may_start(spec)).collect();
+    found.sort_by_cached_key(|(at, spec)| {
+        let is_late = stopped(run, spec, Breaker::Closed, now).is_some();
+        let is_near = active.iter().any(|other| run.are_near(*at, *other));
+        let out = plan.graph().wanted_by(*at).len();
+        // What is nearly done is done before anything new.
+        let is_new = matches!(standing(run, spec).map(|it| &it.stage), Some(Stage::Ready(_)));
+        (is_late, is_new, is_near, std::cmp::Reverse(ranks[*at]), std::cmp::Reverse(out), spec.id.clone())
+    });
+    found.into_iter().map(|(_, spec)| spec).collect()
+}
+
+fn standing<'a>(run: &'a Run, spec: &StageSpec) -> Option<&'a Standing> {
+    run.standing(&spec.id)
+}
+
+/// One of the places for agents is taken: one is at work for it, or about to be.
+fn has_place(run: &Run, spec: &StageSpec) -> bool {
+    standing(run, spec).is_some_and(Standing::is_active) && !has_left(run, spec)
+}
+
+/// Its agent is gone, and its work is looked at or was found wanting. Checks may take long, and nobody waits for a place
+/// that nobody has.
+fn has_left(run: &Run, spec: &StageSpec) -> bool {
+    standing(run, spec).is_some_and(|standing| match &standing.stage {
+        Stage::Running(work) => work.phase == Phase::Verify && run.ended(&work.session).is_some(),
+        Stage::Failing { work, .. } => !standing.is_preparing && run.ended(&work.session).is_some(),
+        _ => false,
+    })
+}
+
+/// What has nothing to do with the others.
+fn stopped(run: &Run, spec: &StageSpec, breaker: Breaker, now: Timestamp) -> Option<Held> {
+    if standing(run, spec).is_some_and(|standing| standing.is_held) {
+        return Some(Held::Told);
+    }
+    if let Some(Stage::Ready(turn)) = standing(run, spec).map(|standing| &standing.stage)
+        && let Some(until) = turn.not_before.filter(|until| *until > now)
+    {
+        return Some(Held::Until(until));
+    }
+    if let Some(until) = run.held(&spec.id).filter(|until| *until > now) {
+        return Some(Held::Account(until));
+    }
+    match breaker {
+        Breaker::Open { until } => Some(Held::Breaker(until)),
+        Breaker::Closed | Breaker::HalfOpen => None,
+    }
+}
+
+fn crowded(run: &Run, spec: &StageSpec, active: &[&StageSpec], slots: usize) -> Option<Held> {
+    let is_alone = |spec: &StageSpec| spec.sharing == Sharing::Exclusive;
+    if !active.is_empty() && (is_alone(spec) || active.iter().any(|other| is_alone(other))) {
+        return Some(Held::Exclusive);
+    }
+    if active.len() >= slots {
+        return Some(Held::Slots);
+    }
+    let group = spec.parallel_group.as_ref()?;
+    let is_of = |other: &&&StageSpec| other.parallel_group.as_ref().is_some_and(|of| of.name == group.name);
+    let count = active.iter().filter(is_of).count();
+    run.plan().group_max(&group.name).filter(|max| count >= usize::from(*max)).map(|_| Held::Group)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{begin, now, plan, started};
+
+    fn room(room: u16) -> World {
+        World { room, ..World::default() }
+    }
+
+    fn starts(stages: &[(&str, &str, &str)], slots: u16) -> Vec<String> {
+        let run = started(plan(stages));
+        schedule(&run, &room(slots), now()).start.iter().map(|id| id.as_str().to_owned()).collect()
+    }
+
+    #[test]
+    fn the_longest_way_is_begun_first_then_who_is_wanted_most() {
+        let stages = [
+            ("alone", "", "x/**"),
+            ("wanted", "", "y/**"),
+            ("long", "", "z/**"),
+            ("mid", "long", "a/**"),
+            ("end", "mid", "b/**"),
+            ("one", "wanted", "c/**"),
+            ("two", "wanted", "d/**"),
+            ("three", "alone", "e/**"),
+        ];
+        assert_eq!(starts(&stages, 4), ["long", "wanted", "alone"]);
+        assert_eq!(starts(&stages, 1), ["long"]);
+    }
+
+    #[test]
+    fn the_way_that_takes_longest_by_time_is_begun_first() {
+        let run = started(plan(&[
+            ("deep", "", "a"),
+            ("deeper", "deep", "b"),
+            ("deepest", "deeper", "c"),
+            ("slow", "", "d"),
+        ]));
+        let first = |world: &World| schedule(&run, world, now()).start[0].as_str().to_owned();
+        let mut world = room(1);
+        assert_eq!(first(&world), "deep", "of what is not known, more stages take longer");
+        for (id, seconds) in [("deep", 60), ("deeper", 60), ("deepest", 60), ("slow", 200)] {
+            world.durations.took(run.plan().find(id).unwrap(), seconds);
+        }
+        assert_eq!(first(&world), "slow");
+    }
+
+    #[test]
+    fn who_would_be_at_the_same_files_comes_last() {
+        let mut run = started(plan(&[("a", "", "x/**"), ("b", "", "x/y"), ("c", "", "z")]));
+        begin(&mut run, "a");
+        let found = schedule(&run, &room(2), now());
+        assert_eq!(found.start, [StageId::new("c")]);
+        assert_eq!(found.held.get(&StageId::new("b")), Some(&Held::Slots));
+    }
+
+    #[test]
+    fn groups_and_those_who_want_to_be_alone_wait() {
+        let mut stages = plan(&[("a", "", "x"), ("b", "", "y"), ("c", "", "z")]);
+        stages["stages"][0]["parallel_group"] = serde_json::json!({"name": "g", "max": 1});
+        stages["stages"][1]["parallel_group"] = serde_json::json!({"name": "g"});
+        let found = schedule(&started(stages.clone()), &room(4), now());
+        assert_eq!(found.start, [StageId::new("a"), StageId::new("c")]);
+        assert_eq!(found.held.get(&StageId::new("b")), Some(&Held::Group));
+        stages["stages"][2]["sharing"] = serde_json::json!("exclusive");
+        let found = schedule(&started(stages), &room(4), now());
+        assert_eq!(found.start, [StageId::new("a")]);
+        assert_eq!(found.held.get(&StageId::new("c")), Some(&Held::Exclusive));
+    }
+}

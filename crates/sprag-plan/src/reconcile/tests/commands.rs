@@ -1,0 +1,309 @@
+//! What people and agents say, and what follows from it.
+
+use serde_json::json;
+
+use super::*;
+use crate::reconcile::observed::Mood;
+use crate::run::command::{Name, Role, Said, Speaker, Unmeant, hear};
+use crate::run::record::Sought;
+use crate::spec::client::Known;
+use crate::spec::values::{Readable as _, Slug};
+use crate::view::review_request::asked;
+
+pub fn person() -> Speaker {
+    Speaker::Person { name: Text::new("ada"), role: Role::User }
+}
+
+fn admin() -> Speaker {
+    Speaker::Person { name: Text::new("ada"), role: Role::Admin }
+}
+
+pub fn agent(session: &str) -> Speaker {
+    Speaker::Agent { session: Key(Text::new(format!("r/{session}"))) }
+}
+
+impl Story {
+    pub fn say(&mut self, who: &Speaker, stage: &str, said: Said) -> Result<(), Unmeant> {
+        let record = hear(&self.run, who, &StageId::new(stage), &said)?;
+        self.write(record);
+        Ok(())
+    }
+
+    /// Its agent has claimed, and its checks were red until a person is asked.
+    fn up_to_review(&mut self) {
+        self.up_to_work("a");
+        for claim in 0..4 {
+            self.say(&agent("a/1/spawn.0"), "a", Said::Complete).unwrap();
+            self.next();
+            self.came_to(&format!("a/1/claim.{claim}"), Outcome::Red { report: Text::new("red") });
+            self.next();
+            if claim < 3 {
+                self.came_to(&format!("a/1/nudge.1.{}", claim + 1), Outcome::Done);
+            }
+        }
+        assert!(matches!(self.state("a"), Stage::Review { case: Case::Checks, .. }));
+    }
+
+    fn end(&mut self, session: &str, ended: Ended) {
+        self.world.busy.retain(|key| !key.0.as_str().ends_with("/kill"));
+        self.session(session, Session::Over(ended));
+        self.next();
+    }
+}
+
+fn slug(text: &str) -> Slug {
+    Slug::read(text).unwrap()
+}
+
+fn checked() -> Value {
+    let mut plan = one();
+    let check = |command: &str| json!({"command": command, "exit_code": 0, "stderr": "any", "timeout": "300s", "cache": "by_tree"});
+    plan["stages"][0]["acceptance"] = json!(["one", "two", "three", "four", "five"].map(check));
+    plan
+}
+
+#[test]
+fn a_claim_of_a_living_agent_is_looked_at_while_it_waits() {
+    let mut story = Story::new(one());
+    story.up_to_work("a");
+    story.say(&agent("a/1/spawn.0"), "a", Said::Complete).unwrap();
+    assert_eq!(story.next(), ["do r/a/1/claim.0"]);
+    story.came_to("a/1/claim.0", Outcome::Red { report: Text::new("red") });
+    assert_eq!(story.next(), ["do r/a/1/nudge.1.1"]);
+    story.came_to("a/1/nudge.1.1", Outcome::Done);
+    assert_eq!(story.next(), Vec::<String>::new(), "it goes on, and nobody else was started");
+    assert!(matches!(story.state("a"), Stage::Running(work) if work.fixes == 1));
+    // It is told at once, and may be back before the report was handed over.
+    story.say(&agent("a/1/spawn.0"), "a", Said::Complete).unwrap();
+    story.next();
+    story.came_to("a/1/claim.1", Outcome::Red { report: Text::new("red") });
+    story.next();
+    story.say(&agent("a/1/spawn.0"), "a", Said::Complete).unwrap();
+    story.came_to("a/1/nudge.1.2", Outcome::Done);
+    assert_eq!(story.next(), ["do r/a/1/claim.2"]);
+    assert!(matches!(story.state("a"), Stage::Running(work) if work.fixes == 2));
+}
+
+#[test]
+fn an_agent_speaks_of_its_own_stage_alone_and_only_while_it_is_at_it() {
+    let mut story = Story::new(plan(&[("a", "", "x"), ("b", "", "y")]));
+    story.up_to_work("a");
+    let mine = agent("a/1/spawn.0");
+    assert_eq!(story.say(&mine, "b", Said::Complete), Err(Unmeant::OtherSession));
+    assert_eq!(story.say(&agent("a/1/spawn.9"), "a", Said::Complete), Err(Unmeant::OtherSession));
+    assert_eq!(story.say(&mine, "a", Said::Reset), Err(Unmeant::NotYours { least: Role::User }));
+    let bypass = Said::Bypass { why: Text::new("w") };
+    assert_eq!(story.say(&person(), "a", bypass.clone()), Err(Unmeant::NotYours { least: Role::Admin }));
+    assert_eq!(story.say(&admin(), "a", bypass), Err(Unmeant::State { state: "running" }));
+    assert_eq!(story.say(&person(), "no", Said::Hold), Err(Unmeant::NoStage));
+    assert_eq!(story.say(&person(), "a", Said::Retry), Err(Unmeant::State { state: "running" }));
+}
+
+#[test]
+fn open_tasks_hold_the_end() {
+    let mut plan = one();
+    plan["stages"][0]["tasks"] = json!([{"id": "t1", "text": "x"}, {"id": "t2", "text": "y"}]);
+    let mut story = Story::new(plan);
+    story.up_to_work("a");
+    let mine = agent("a/1/spawn.0");
+    story.say(&mine, "a", Said::Task { id: slug("t1") }).unwrap();
+    assert_eq!(story.say(&mine, "a", Said::Task { id: slug("t3") }), Err(Unmeant::NoTask));
+    story.say(&mine, "a", Said::Complete).unwrap();
+    assert_eq!(story.next(), ["stage.happened"]);
+    assert!(
+        matches!(story.state("a"), Stage::Failing { report, .. } if report.as_str().starts_with("tasks are open: `t2`;"))
+    );
+    story.next();
+    story.came_to("a/1/nudge.1.0", Outcome::Done);
+    story.say(&mine, "a", Said::Task { id: slug("t2") }).unwrap();
+    story.say(&mine, "a", Said::Complete).unwrap();
+    assert_eq!(story.next(), ["do r/a/1/claim.0"]);
+}
+
+#[test]
+fn a_question_waits_and_its_answer_is_told_to_whoever_is_there() {
+    let mut story = Story::new(one());
+    story.up_to_work("a");
+    let ask = Said::Ask { question: Text::new("which?") };
+    story.say(&agent("a/1/spawn.0"), "a", ask.clone()).unwrap();
+    assert_eq!(story.next(), ["do r/a/1/notify.3"], "that its agent lives is no answer");
+    assert_eq!(story.say(&person(), "a", Said::Resume { answer: None }), Err(Unmeant::NoAnswer));
+    story.say(&person(), "a", Said::Resume { answer: Some(Text::new("this")) }).unwrap();
+    assert!(matches!(story.state("a"), Stage::Running(_)));
+    assert_eq!(story.next(), ["do r/a/1/spawn.0/answer.0"]);
+    story.came_to("a/1/spawn.0/answer.0", Outcome::Done);
+    assert_eq!(story.next(), Vec::<String>::new());
+    // One that goes home with its question is followed by one that is told.
+    story.say(&agent("a/1/spawn.0"), "a", ask).unwrap();
+    story.end("a/1/spawn.0", Ended::Well);
+    assert_eq!(story.next(), Vec::<String>::new());
+    story.say(&person(), "a", Said::Resume { answer: Some(Text::new("that")) }).unwrap();
+    assert_eq!(story.next(), ["do r/a/1/brief.1"]);
+    let standing = story.run.standing(&StageId::new("a")).unwrap();
+    assert_eq!((standing.stage.attempt(), standing.answers.len()), (1, 2));
+}
+
+#[test]
+fn a_dispute_is_a_persons_and_gives_up_one_check_of_one_stage() {
+    let mut story = Story::new(checked());
+    story.up_to_work("a");
+    let mine = agent("a/1/spawn.0");
+    let dispute =
+        |check: &str| Said::Dispute { check: Text::new(check), why: Text::new("it tests the clock") };
+    assert_eq!(story.say(&mine, "a", dispute("zero")), Err(Unmeant::NoCheck));
+    for (round, check) in ["one", "two", "three", "four"].into_iter().enumerate() {
+        story.say(&mine, "a", dispute(check)).unwrap();
+        assert!(matches!(story.state("a"), Stage::Review { case: Case::Disputed, .. }));
+        if round == 3 {
+            assert_eq!(story.say(&person(), "a", Said::Accept), Err(Unmeant::TooMany));
+            break;
+        }
+        story.say(&person(), "a", Said::Accept).unwrap();
+        assert_eq!(story.run.plan().find("a").unwrap().checks.acceptance.len(), 4 - round);
+        story.next();
+        story.came_to(&format!("a/1/claim.{round}"), Outcome::Red { report: Text::new("red") });
+    }
+    story.say(&person(), "a", Said::Reject).unwrap();
+    assert_eq!(story.run.plan().find("a").unwrap().checks.acceptance.len(), 2);
+    assert!(story.run.standing(&StageId::new("a")).unwrap().untold().unwrap().contains("`four` stays"));
+}
+
+#[test]
+fn a_bypass_takes_the_checks_of_the_stage_away_and_it_still_goes_through_the_queue() {
+    let mut story = Story::new(checked());
+    story.up_to_review();
+    assert_eq!(story.say(&person(), "a", Said::Merge), Err(Unmeant::NotGreen));
+    story.say(&admin(), "a", Said::Bypass { why: Text::new("known") }).unwrap();
+    assert!(story.run.plan().find("a").unwrap().checks.is_empty());
+    story.next();
+    story.came_to("a/1/claim.4", Outcome::Green { head: commit("h"), tree: commit("th") });
+    assert!(matches!(story.state("a"), Stage::Merging { .. }));
+    assert!(story.next().contains(&"do r/a/1/queue.1.0".to_owned()));
+    let Recorded::Started { plan, digest, .. } = start(checked()) else { panic!("it starts") };
+    story.write(Recorded::Amended { plan, digest, by: Text::new("p") });
+    assert!(story.run.plan().find("a").unwrap().checks.is_empty(), "a changed plan does not bring them back");
+}
+
+#[test]
+fn a_person_merges_what_was_found_good_and_nothing_else() {
+    let mut plan = one();
+    plan["stages"][0]["merge"] = json!("person");
+    let mut story = Story::new(plan);
+    story.up_to_work("a");
+    story.say(&agent("a/1/spawn.0"), "a", Said::Complete).unwrap();
+    assert_eq!(story.say(&person(), "a", Said::Merge), Err(Unmeant::State { state: "running" }));
+    story.next();
+    story.came_to("a/1/claim.0", Outcome::Green { head: commit("h"), tree: commit("th") });
+    assert!(matches!(story.state("a"), Stage::Review { case: Case::Merge, .. }));
+    story.say(&person(), "a", Said::Merge).unwrap();
+    assert!(matches!(story.state("a"), Stage::Merging { verified, .. } if verified.head == commit("h")));
+}
+
+#[test]
+fn a_reset_keeps_what_is_there_and_begins_anew() {
+    let mut story = Story::new(one());
+    story.up_to_review();
+    story.say(&person(), "a", Said::Reset).unwrap();
+    story.end("a/1/spawn.0", Ended::Stopped);
+    assert_eq!(story.next(), ["do r/a/1/discard.1"]);
+    assert_eq!(story.next(), Vec::<String>::new(), "nobody works where it is cleared away");
+    story.came_to("a/1/discard.1", Outcome::Done);
+    assert_eq!(story.next(), ["do r/a/1/worktree.1"]);
+    assert_eq!(story.state("a").attempt(), 1);
+}
+
+#[test]
+fn held_blocked_skipped_and_let_go() {
+    let mut story = Story::new(plan(&[("a", "", "x"), ("b", "a", "y")]));
+    story.say(&person(), "a", Said::Hold).unwrap();
+    assert_eq!(story.next(), ["do r/a/1/notify.2"]);
+    story.say(&person(), "a", Said::Release).unwrap();
+    assert_eq!(story.next(), ["do r/a/1/worktree.0"]);
+    story.say(&person(), "a", Said::Block { why: Text::new("no key") }).unwrap();
+    assert!(matches!(story.state("a"), Stage::Blocked { failure: Failure::Told, .. }));
+    story.say(&person(), "a", Said::Skip { why: Text::new("later") }).unwrap();
+    assert!(matches!(story.state("a"), Stage::Skipped { by, .. } if by.as_str() == "ada"));
+    assert_eq!(story.say(&person(), "a", Said::Reset), Err(Unmeant::State { state: "skipped" }));
+}
+
+#[test]
+fn who_stops_sends_everybody_home_and_begins_nothing() {
+    let mut story = Story::new(plan(&[("a", "", "x"), ("b", "", "y")]));
+    story.world.room = 1;
+    story.up_to_work("a");
+    (story.world.room, story.world.mood) = (4, Mood::Stopping);
+    assert_eq!(story.next(), ["do r/a/1/spawn.0/kill"]);
+    story.session("a/1/spawn.0", Session::Over(Ended::Stopped));
+    assert_eq!(story.next(), ["session.ended"]);
+    assert_eq!(story.next(), ["stage.happened"]);
+    assert_eq!(story.next(), Vec::<String>::new());
+    assert!(matches!(story.state("a"), Stage::Ready(_)), "nobody who looks finds it at work");
+    // Who comes back goes on with the same attempt.
+    story.world.mood = Mood::Going;
+    story.world.busy.clear();
+    assert!(story.next().contains(&"do r/a/1/brief.1".to_owned()));
+    assert_eq!(story.state("a").attempt(), 1);
+}
+
+#[test]
+fn a_changed_plan_drops_stages_that_nobody_has_begun() {
+    let mut story = Story::new(plan(&[("a", "", "x"), ("b", "a", "y"), ("c", "a", "z")]));
+    story.up_to_work("a");
+    let Recorded::Started { plan, digest, .. } = start(plan(&[("b", "", "y")])) else { panic!("it starts") };
+    story.write(Recorded::Amended { plan, digest, by: Text::new("p") });
+    let left: Vec<&str> = story.run.standings().map(|(id, _)| id.as_str()).collect();
+    assert_eq!(left, ["a", "b"], "what was begun is not forgotten");
+}
+
+#[test]
+fn a_person_who_asks_for_it_has_it_reviewed_again() {
+    let reviewable = || Outcome::Reviewable { head: commit("h"), tree: commit("th"), by: Known::Claude };
+    let mut story = Story::new(one());
+    story.up_to_work("a");
+    let mut sought = Vec::new();
+    for (claim, who, word) in [(0, agent("a/1/spawn.0"), Said::Complete), (1, person(), Said::Verify)] {
+        story.say(&who, "a", word).unwrap();
+        story.next();
+        story.came_to(&format!("a/1/claim.{claim}"), reviewable());
+        story.next();
+        sought.extend(story.run.open().values().filter_map(|effect| match effect {
+            Effect::Review { sought, .. } => Some(*sought),
+            _ => None,
+        }));
+        story.came_to(&format!("a/1/review.{}", claim + 1), Outcome::Red { report: Text::new("no") });
+        assert!(matches!(story.state("a"), Stage::Failing { .. }), "{:?}", story.state("a"));
+    }
+    assert_eq!(sought, [Sought::Any, Sought::Another]);
+}
+
+#[test]
+fn what_was_resolved_and_nobody_has_reviewed_may_be_verified_again() {
+    let mut story = Story::new(one());
+    story.up_to_work("a");
+    story.say(&agent("a/1/spawn.0"), "a", Said::Complete).unwrap();
+    story.next();
+    story.came_to("a/1/claim.0", Outcome::Green { head: commit("h"), tree: commit("th") });
+    story.next();
+    story.came_to("a/1/spawn.0/kill", Outcome::Done);
+    story.end("a/1/spawn.0", Ended::Stopped);
+    story.came_to("a/1/queue.1.0", Outcome::Conflicted { paths: vec![Text::new("x")] });
+    assert_eq!(story.next(), ["do r/a/1/brief.1"]);
+    story.came_to("a/1/brief.1", Outcome::Done);
+    story.next();
+    story.came_to("a/1/spawn.1", Outcome::Spawned);
+    story.session("a/1/spawn.1", Session::Alive(Alive::Claiming));
+    assert_eq!(story.next(), ["do r/a/1/claim.1"]);
+    let unreviewed =
+        || Outcome::Unreviewed { head: commit("r"), tree: commit("tr"), why: Text::new("nobody was there") };
+    story.came_to("a/1/claim.1", unreviewed());
+    assert!(matches!(story.state("a"), Stage::Review { case: Case::Unreviewed, .. }));
+    story.next();
+    story.came_to("a/1/spawn.1/kill", Outcome::Done);
+    story.end("a/1/spawn.1", Ended::Stopped);
+    let offered = asked(&story.run, &StageId::new("a")).unwrap().words;
+    assert!(offered.contains(&Name::Verify), "{offered:?}");
+    story.say(&person(), "a", Said::Verify).unwrap();
+    assert_eq!(story.next(), ["do r/a/1/claim.2"], "nobody else resolves it");
+    story.came_to("a/1/claim.2", Outcome::Green { head: commit("r"), tree: commit("tr") });
+    assert!(matches!(story.state("a"), Stage::Merging { verified, .. } if verified.head == commit("r")));
+}

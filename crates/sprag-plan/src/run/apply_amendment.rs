@@ -1,0 +1,71 @@
+//! Another plan in the place of the one that is run. What was found out by the one before counts as far as the new one asks
+//! the same; where it does not, work is looked at anew.
+
+use std::collections::BTreeSet;
+
+use sprag_base::digest::Digest;
+
+use super::Run;
+use crate::ids::{Key, StageId};
+use crate::run::record::Effect;
+use crate::spec::Plan;
+use crate::stage::{Happened, Stage, Word};
+
+impl Run {
+    pub(super) fn amend(&mut self, plan: &Plan, digest: &Digest) {
+        let before = std::mem::replace(&mut self.plan, plan.clone());
+        self.digest = *digest;
+        self.keep_bases();
+        self.drop_stages();
+        self.take_stages();
+        let changed = self.changed_since(&before);
+        self.look_anew(&changed);
+        let is_gated_as =
+            before.head.gates == self.plan.head.gates && before.head.sandbox == self.plan.head.sandbox;
+        let is_queued =
+            |stage: &StageId| self.queue.entries().iter().any(|entry| entry.whose.stage() == Some(stage));
+        if !is_gated_as || changed.iter().any(is_queued) {
+            self.gate_anew();
+        }
+    }
+
+    /// Stages whose work has to be something else than before.
+    fn changed_since(&self, before: &Plan) -> BTreeSet<StageId> {
+        let is_changed = |id: &&StageId| {
+            let both = before.find(id.as_str()).zip(self.plan.find(id.as_str()));
+            both.is_some_and(|(before, now)| !now.is_verified_as(before))
+        };
+        self.standings.keys().filter(is_changed).cloned().collect()
+    }
+
+    fn look_anew(&mut self, changed: &BTreeSet<StageId>) {
+        self.outdate(|effect| match effect {
+            Effect::Check { stage, .. } | Effect::Review { stage, .. } => changed.contains(stage),
+            _ => false,
+        });
+        for id in changed {
+            let Some(standing) = self.standings.get_mut(id) else { continue };
+            standing.reviewable = None;
+            if standing.verified.is_some() && matches!(standing.stage, Stage::Review { .. }) {
+                self.happen(id, &Happened::Told(Word::Verify));
+            }
+        }
+    }
+
+    /// All of the queue: those behind one that changed were tested together with it, and passes of what is asked as
+    /// before are kept.
+    fn gate_anew(&mut self) {
+        self.outdate(|effect| matches!(effect, Effect::Gate { .. }));
+        let landing = self.open.values().find_map(|effect| match effect {
+            Effect::Land { number, .. } => Some(*number),
+            _ => None,
+        });
+        self.queue.check_anew(landing);
+    }
+
+    fn outdate(&mut self, is_outdated: impl Fn(&Effect) -> bool) {
+        let keys = self.open.iter().filter(|(_, effect)| is_outdated(effect)).map(|(key, _)| key.clone());
+        let keys: Vec<Key> = keys.collect();
+        self.outdated.extend(keys);
+    }
+}

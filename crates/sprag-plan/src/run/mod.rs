@@ -1,0 +1,495 @@
+//! A run of a plan: the fold of its records, and nothing that cannot be folded again.
+
+mod allowed;
+pub mod amend;
+mod apply_amendment;
+mod apply_command;
+mod apply_outcome;
+pub mod command;
+pub mod effect;
+mod notices;
+pub mod record;
+pub(crate) mod retry;
+mod stage_entry;
+pub mod stuck_ref;
+mod target_commits;
+pub mod target_stage;
+pub mod timed;
+pub mod waiting;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sprag_base::digest::Digest;
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+
+use super::ids::{Commit, Key, StageId};
+use super::merge::{Left, Queue, Whose};
+use super::run::effect::stage_of;
+use super::run::record::{About, Because, Effect, Ended, Purse, Recorded, TargetHeld};
+use super::run::stuck_ref::Stuck;
+use super::run::target_stage::Base;
+use super::spec::client::Client;
+use super::spec::scope_overlap::{Compared, overlaps};
+use super::spec::{Merging, Plan};
+use super::stage::{Case, Happened, Stage, Stepped, Word, step};
+pub use apply_command::open_tasks;
+pub use notices::nearly_key;
+pub use stage_entry::{Answer, Dispute, Reviewable, Standing};
+
+/// Candidates that are made before the first has landed.
+const DEPTH: usize = 3;
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    pub id: Text<64>,
+    plan: Plan,
+    epoch: u64,
+    standings: BTreeMap<StageId, Standing>,
+    queue: Queue,
+    /// How many effects each entry of the queue has had.
+    tries: BTreeMap<u64, u32>,
+    /// Begun, and nobody has said what came of it.
+    open: BTreeMap<Key, Effect>,
+    /// After how many moves of its stage each of them was begun.
+    since: BTreeMap<Key, u32>,
+    /// Looks at work that were begun by a plan which asked for something else.
+    outdated: BTreeSet<Key>,
+    /// Whose each session is.
+    sessions: BTreeMap<Key, StageId>,
+    ended: BTreeMap<Key, (Ended, Timestamp)>,
+    interrupted: BTreeSet<Key>,
+    /// What sessions were told.
+    nudged: BTreeSet<(Key, About)>,
+    killed: BTreeMap<Key, Because>,
+    /// Clients whose account may not be used before then.
+    held: BTreeMap<String, Timestamp>,
+    /// Of all stages, since one has gone well.
+    crashes: Vec<Timestamp>,
+    promotions: u32,
+    /// How often the trunk was put back.
+    restorations: u32,
+    /// Where the target was when we last had to do with it.
+    target: Commit,
+    /// What others put on it and what is being merged.
+    foreign: Option<Commit>,
+    target_held: Option<TargetHeld>,
+    /// Stages of ours that merge what others put on it and what does not go by itself, the oldest first.
+    bases: Vec<Base>,
+    /// Stages that may change the same file and do not wait for each other, by their places in the plan; the
+    /// smaller first.
+    near: BTreeSet<(usize, usize)>,
+    /// Budgets of which most is used, and whether somebody was notified.
+    nearly: BTreeMap<Purse, bool>,
+    stuck: Option<Stuck>,
+    /// Of the plan as it was written, before checks of it were given up.
+    digest: Digest,
+}
+
+/// Pairs of those that are kept: it is about who goes first, so that a few may be forgotten.
+const NEAR: usize = 100_000;
+
+impl Run {
+    /// `None`: they do not begin with the start of a run.
+    pub fn fold<'a>(records: impl IntoIterator<Item = &'a Recorded>) -> Option<Run> {
+        let mut records = records.into_iter();
+        let mut run = Run::begin(records.next()?)?;
+        records.for_each(|record| run.apply(record));
+        Some(run)
+    }
+
+    fn begin(record: &Recorded) -> Option<Run> {
+        let Recorded::Started { run, plan, trunk, digest } = record else { return None };
+        let mut run = Run {
+            id: run.clone(),
+            plan: (**plan).clone(),
+            epoch: 0,
+            standings: BTreeMap::new(),
+            queue: Queue::new(trunk.clone(), DEPTH),
+            tries: BTreeMap::new(),
+            open: BTreeMap::new(),
+            since: BTreeMap::new(),
+            outdated: BTreeSet::new(),
+            sessions: BTreeMap::new(),
+            ended: BTreeMap::new(),
+            interrupted: BTreeSet::new(),
+            nudged: BTreeSet::new(),
+            killed: BTreeMap::new(),
+            held: BTreeMap::new(),
+            crashes: Vec::new(),
+            promotions: 0,
+            restorations: 0,
+            target: trunk.clone(),
+            foreign: None,
+            target_held: None,
+            bases: Vec::new(),
+            near: BTreeSet::new(),
+            nearly: BTreeMap::new(),
+            stuck: None,
+            digest: *digest,
+        };
+        run.take_stages();
+        Some(run)
+    }
+
+    /// Total: what means nothing here changes nothing.
+    pub fn apply(&mut self, record: &Recorded) {
+        match record {
+            Recorded::Started { .. } => {}
+            Recorded::Amended { plan, digest, .. } => self.amend(plan, digest),
+            Recorded::Happened { stage, what } => self.happen(stage, what),
+            Recorded::Ended { stage, session, at, ended } => self.end(stage, session, *at, ended),
+            Recorded::Intent { key, epoch, effect } => {
+                self.epoch = self.epoch.max(*epoch);
+                self.open.insert(key.clone(), effect.clone());
+                let standing = stage_of(self, effect).and_then(|stage| self.standings.get(stage));
+                if let Some(moves) = standing.map(|standing| standing.moves) {
+                    self.since.entry(key.clone()).or_insert(moves);
+                }
+                self.begun(key, effect);
+            }
+            Recorded::Outcome { key, outcome } => {
+                if let Some(effect) = self.open.remove(key) {
+                    apply_outcome::take(self, key, &effect, outcome);
+                    self.since.remove(key);
+                    self.outdated.remove(key);
+                }
+            }
+            Recorded::WorktreeLost { stage } => {
+                if let Some(standing) = self.standings.get_mut(stage) {
+                    standing.worktree = None;
+                }
+            }
+            Recorded::Foreign { head } => self.take_foreign(head),
+            Recorded::TargetHeld { why } => self.target_held = Some(why.clone()),
+            Recorded::Nearly { of } => {
+                self.nearly.entry(of.clone()).or_insert(false);
+            }
+            Recorded::Said { stage, by, said } => apply_command::take(self, stage, by, said),
+        }
+    }
+
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Of the plan as it was written.
+    pub fn digest(&self) -> &Digest {
+        &self.digest
+    }
+
+    pub fn queue(&self) -> &Queue {
+        &self.queue
+    }
+
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    pub fn standing(&self, stage: &StageId) -> Option<&Standing> {
+        self.standings.get(stage)
+    }
+
+    /// For tests that begin in the middle.
+    #[cfg(test)]
+    pub(crate) fn stand(&mut self, stage: &StageId, standing: Standing) {
+        self.standings.insert(stage.clone(), standing);
+    }
+
+    pub fn standings(&self) -> impl Iterator<Item = (&StageId, &Standing)> {
+        self.standings.iter()
+    }
+
+    pub fn open(&self) -> &BTreeMap<Key, Effect> {
+        &self.open
+    }
+
+    /// Its stage has moved since it was begun, or is looked at by another plan: it was begun for what is no more.
+    pub fn is_late(&self, key: &Key, effect: &Effect) -> bool {
+        let standing = stage_of(self, effect).and_then(|stage| self.standings.get(stage));
+        let has_moved = standing
+            .is_some_and(|standing| self.since.get(key).is_some_and(|moves| *moves != standing.moves));
+        has_moved || self.outdated.contains(key)
+    }
+
+    /// What comes of it is no answer to what the plan asks by now.
+    pub fn is_outdated(&self, key: &Key) -> bool {
+        self.outdated.contains(key)
+    }
+
+    pub fn tries(&self, number: u64) -> u32 {
+        self.tries.get(&number).copied().unwrap_or(0)
+    }
+
+    pub fn sessions(&self) -> &BTreeMap<Key, StageId> {
+        &self.sessions
+    }
+
+    pub fn ended(&self, session: &Key) -> Option<&(Ended, Timestamp)> {
+        self.ended.get(session)
+    }
+
+    /// Whether a session was told anything of that kind.
+    pub fn is_nudged(&self, session: &Key, about: About) -> bool {
+        self.nudged.contains(&(session.clone(), about))
+    }
+
+    pub fn is_interrupted(&self, session: &Key) -> bool {
+        self.interrupted.contains(session)
+    }
+
+    /// Why a session was ended by us, if it was.
+    pub fn killed(&self, session: &Key) -> Option<Because> {
+        self.killed.get(session).copied()
+    }
+
+    pub fn promotions(&self) -> u32 {
+        self.promotions
+    }
+
+    pub fn restorations(&self) -> u32 {
+        self.restorations
+    }
+
+    pub fn target(&self) -> &Commit {
+        &self.target
+    }
+
+    pub fn foreign(&self) -> Option<&Commit> {
+        self.foreign.as_ref()
+    }
+
+    pub fn target_held(&self) -> Option<&TargetHeld> {
+        self.target_held.as_ref()
+    }
+
+    /// What somebody put on the target and the work of a stage has to have, if it is there for that.
+    pub fn owed(&self, stage: &StageId) -> Option<&Commit> {
+        self.bases.iter().find(|base| base.spec.id == *stage).map(|base| &base.owed)
+    }
+
+    /// Budgets of which most is used, and whether somebody was notified.
+    /// A reference that git does not move.
+    pub fn stuck(&self) -> Option<&Stuck> {
+        self.stuck.as_ref()
+    }
+
+    pub fn nearly(&self) -> &BTreeMap<Purse, bool> {
+        &self.nearly
+    }
+
+    pub fn crashes(&self) -> &[Timestamp] {
+        &self.crashes
+    }
+
+    /// Whether two stages, by their places in the plan, may change the same file.
+    pub fn are_near(&self, one: usize, other: usize) -> bool {
+        self.near.contains(&(one.min(other), one.max(other)))
+    }
+
+    /// Until when the account of a stage's client may not be used.
+    pub fn held(&self, stage: &StageId) -> Option<Timestamp> {
+        self.held.get(&account(&self.plan.find(stage.as_str())?.agent.client)).copied()
+    }
+
+    /// Who says that a stage is merged.
+    fn merging(&self, stage: &StageId) -> Merging {
+        self.plan.find(stage.as_str()).map_or(Merging::Person, |spec| spec.merge)
+    }
+
+    /// Every stage is merged or skipped.
+    pub fn is_over(&self) -> bool {
+        self.standings.values().all(|standing| standing.stage.is_over())
+    }
+
+    /// Stages that are not in the plan any more, and checks that were given up.
+    fn drop_stages(&mut self) {
+        let plan = &self.plan;
+        self.standings.retain(|id, standing| plan.find(id.as_str()).is_some() || standing.is_begun());
+        let ids: Vec<StageId> = self.standings.keys().cloned().collect();
+        ids.iter().for_each(|id| apply_command::relax(self, id));
+    }
+
+    /// Stages that count as merged, and as which commit.
+    pub fn merged(&self) -> impl Iterator<Item = (&StageId, &Commit)> {
+        self.standings.iter().filter_map(|(id, standing)| match &standing.stage {
+            Stage::Done { merged } => Some((id, merged.commit())),
+            _ => None,
+        })
+    }
+
+    /// And nothing of it is left to be cleared away.
+    pub fn is_settled(&self) -> bool {
+        self.is_over()
+            && self.open.is_empty()
+            && self.standings.values().all(|standing| standing.worktree.is_none() || standing.is_left)
+    }
+
+    /// New stages of the plan, and who waits for whom by now.
+    fn take_stages(&mut self) {
+        for spec in self.plan.stages() {
+            let waiting = Stage::Waiting { on: spec.dependencies.clone() };
+            self.standings.entry(spec.id.clone()).or_insert_with(|| Standing::new(waiting));
+        }
+        let scopes: Vec<Compared> =
+            self.plan.stages().iter().map(|spec| Compared::new(&spec.scope)).collect();
+        let near = overlaps(&scopes, self.plan.graph(), NEAR).pairs;
+        self.near = near.into_iter().map(|overlap| (overlap.one, overlap.other)).collect();
+        let ids: Vec<StageId> = self.plan.stages().iter().map(|spec| spec.id.clone()).collect();
+        ids.iter().for_each(|id| self.free(id));
+    }
+
+    /// Looks again at what a stage waits for.
+    fn free(&mut self, id: &StageId) {
+        let Some(spec) = self.plan.find(id.as_str()) else { return };
+        let is_done = |need: &StageId| {
+            matches!(self.standings.get(need), Some(Standing { stage: Stage::Done { .. }, .. }))
+        };
+        let on: Vec<StageId> = spec.dependencies.iter().filter(|need| !is_done(need)).cloned().collect();
+        let Some(standing) = self.standings.get_mut(id) else { return };
+        if !matches!(standing.stage, Stage::Waiting { .. }) {
+            return;
+        }
+        if on.is_empty() {
+            self.happen(id, &Happened::Freed);
+        } else {
+            standing.stage = Stage::Waiting { on };
+        }
+    }
+
+    fn happen(&mut self, id: &StageId, what: &Happened) {
+        let merge = self.merging(id);
+        let Some(standing) = self.standings.get_mut(id) else { return };
+        standing.heed(what);
+        let what = match (what, &standing.stage, &standing.verified) {
+            // What was held back is let go, to where it would be if nobody had held it.
+            (Happened::Told(Word::Release), Stage::Review { case: Case::Held, .. }, Some(verified)) => {
+                match merge {
+                    Merging::Auto => &Happened::Told(Word::Merge { verified: verified.clone(), entry: 0 }),
+                    Merging::Person => &Happened::Raised { case: Case::Merge },
+                }
+            }
+            (what, _, _) => what,
+        };
+        // Only the queue knows its numbers: whoever wants to be merged gets the next one.
+        let what = match what {
+            Happened::Told(Word::Merge { verified, .. })
+                if matches!(standing.stage, Stage::Review { .. }) =>
+            {
+                let entry = self.queue.offer(Whose::Stage(id.clone()), verified.clone());
+                Happened::Told(Word::Merge { verified: verified.clone(), entry })
+            }
+            what => what.clone(),
+        };
+        let Stepped::To(to) = step(&standing.stage, &what) else { return };
+        let is_done = matches!(to, Stage::Done { .. });
+        let standing = self.standings.get_mut(id).expect("it was there above");
+        standing.enter(to, &what);
+        if is_done {
+            let place = self.plan.place(id.as_str());
+            let wanted: Vec<StageId> = place
+                .map(|place| self.plan.graph().wanted_by(place))
+                .unwrap_or_default()
+                .iter()
+                .map(|place| self.plan.stages()[*place].id.clone())
+                .collect();
+            wanted.iter().for_each(|id| self.free(id));
+        }
+    }
+
+    /// What became of entries of the queue.
+    fn left(&mut self, left: Vec<Left>) {
+        for left in left {
+            let (whose, what) = match left {
+                Left::Landed { whose, merged } => (whose, Happened::Landed { merged }),
+                Left::Conflicted { whose, against, paths } => {
+                    (whose, Happened::Conflicted { against, paths })
+                }
+                Left::Red { whose, cause } => (whose, Happened::MergeRed { cause }),
+            };
+            match whose {
+                Whose::Stage(stage) => {
+                    self.happen(&stage, &what);
+                    self.resolved(&stage);
+                }
+                Whose::Target => self.merged_foreign(what),
+            }
+        }
+    }
+
+    fn begun(&mut self, key: &Key, effect: &Effect) {
+        match effect {
+            Effect::AddWorktree { stage, .. }
+            | Effect::Setup { stage }
+            | Effect::WriteBrief { stage, .. }
+            | Effect::Spawn { stage } => {
+                if let Effect::Spawn { .. } = effect {
+                    self.sessions.insert(key.clone(), stage.clone());
+                }
+                if let Some(standing) = self.standings.get_mut(stage) {
+                    standing.is_preparing = true;
+                }
+            }
+            Effect::Kill { session, because } => {
+                self.killed.insert(session.clone(), *because);
+            }
+            Effect::Interrupt { session } => {
+                self.interrupted.insert(session.clone());
+            }
+            Effect::Nudge { session, about, .. } => {
+                self.nudged.insert((session.clone(), *about));
+            }
+            Effect::Notify { .. } if self.notified(key) => {}
+            Effect::Notify { stage, .. } => {
+                if let Some(standing) = self.standings.get_mut(stage) {
+                    standing.notified = standing.moves;
+                }
+            }
+            Effect::Check { .. }
+            | Effect::Review { .. }
+            | Effect::Salvage { .. }
+            | Effect::Candidate { .. }
+            | Effect::Gate { .. }
+            | Effect::Land { .. }
+            | Effect::Restore { .. }
+            | Effect::Promote { .. }
+            | Effect::RemoveWorktree { .. }
+            | Effect::Discard { .. } => {}
+        }
+    }
+
+    fn end(&mut self, stage: &StageId, session: &Key, at: Timestamp, ended: &Ended) {
+        if self.ended.contains_key(session) {
+            return;
+        }
+        self.ended.insert(session.clone(), (ended.clone(), at));
+        if let Some(standing) = self.standings.get_mut(stage) {
+            standing.crashes = retry::crashes(standing.crashes, ended);
+        }
+        match ended {
+            Ended::Well => self.crashes.clear(),
+            Ended::Failed { failure, .. } if retry::is_retried(*failure) => {
+                self.crashes.push(at);
+                // More than a storm of them says no more.
+                if self.crashes.len() > retry::STORM {
+                    self.crashes.remove(0);
+                }
+            }
+            Ended::RateLimited { until } => {
+                if let Some(spec) = self.plan.find(stage.as_str()) {
+                    let held = self.held.entry(account(&spec.agent.client)).or_insert(*until);
+                    *held = (*until).max(*held);
+                }
+            }
+            Ended::Failed { .. } | Ended::ContextFull | Ended::Stopped => {}
+        }
+    }
+}
+
+/// Whose limits a client runs into.
+fn account(client: &Client) -> String {
+    match client {
+        Client::Known(known) => known.name().to_owned(),
+        Client::Command { command, .. } => command.first().map(ToString::to_string).unwrap_or_default(),
+    }
+}

@@ -1,0 +1,33 @@
+//! What somebody is told of a run as a whole, once.
+
+use sprag_base::text::Text;
+
+use super::Run;
+use crate::ids::Key;
+use crate::run::record::{self, Purse};
+
+impl Run {
+    /// Takes notice that it was told; whether it was about the run, and not about where a stage stands.
+    pub(super) fn notified(&mut self, key: &Key) -> bool {
+        if let Some(of) = self.nearly.keys().find(|of| nearly_key(&self.id, of) == *key).cloned() {
+            self.nearly.insert(of, true);
+            return true;
+        }
+        match &mut self.stuck {
+            Some(stuck) if stuck.key(&self.id) == *key => {
+                stuck.is_notified = true;
+                true
+            }
+            Some(_) | None => false,
+        }
+    }
+}
+
+/// By which telling somebody of a budget is known again.
+pub fn nearly_key(run: &Text<64>, of: &Purse) -> Key {
+    let stage = match of {
+        Purse::Run => "-",
+        Purse::Stage(stage) => stage.as_str(),
+    };
+    record::key(run, stage, 0, "nearly")
+}

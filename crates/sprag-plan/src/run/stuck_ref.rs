@@ -1,0 +1,90 @@
+//! A reference that git does not move, because somebody left it locked or may not write there. It is tried again until it
+//! goes; who could help is told after a while.
+
+use sprag_base::text::Text;
+
+use super::record::{self, Effect, Outcome};
+use crate::ids::Key;
+
+/// Times that it goes wrong before it is told.
+const OFTEN: u32 = 3;
+/// Seconds before it is tried again, at most.
+const LONGEST: u64 = 15;
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stuck {
+    times: u32,
+    why: Text<300>,
+    /// The first effect that went wrong, by which telling of it is known again.
+    since: Key,
+    pub is_notified: bool,
+}
+
+impl Stuck {
+    /// What there is after an effect that moves a reference.
+    pub fn after(before: Option<Stuck>, key: &Key, outcome: &Outcome) -> Option<Stuck> {
+        let Outcome::Failed { why, .. } = outcome else { return None };
+        let first = || Stuck { times: 0, why: why.clone(), since: key.clone(), is_notified: false };
+        let stuck = before.unwrap_or_else(first);
+        Some(Stuck { times: stuck.times.saturating_add(1), why: why.clone(), ..stuck })
+    }
+
+    /// In words, once it has gone on for long enough to be told.
+    pub fn told(&self) -> Option<String> {
+        (self.times >= OFTEN).then(|| {
+            format!(
+                "a reference could not be moved {} times, and it is tried again: {}",
+                self.times, self.why
+            )
+        })
+    }
+
+    /// By which telling somebody is known.
+    pub fn key(&self, run: &Text<64>) -> Key {
+        record::key(
+            run,
+            "-",
+            0,
+            &format!("stuck.{}", sprag_base::digest::Digest::of([self.since.0.as_str()]).short()),
+        )
+    }
+
+    /// Seconds until it is worth another try.
+    pub fn patience(stuck: Option<&Stuck>) -> u64 {
+        let times = stuck.map_or(0, |stuck| stuck.times);
+        1u64.checked_shl(times).unwrap_or(LONGEST).min(LONGEST)
+    }
+}
+
+/// Whether an effect moves a reference that is everybody's.
+pub fn moves(effect: &Effect) -> bool {
+    matches!(effect, Effect::Land { .. } | Effect::Promote { .. } | Effect::Restore { .. })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stage::Failure;
+
+    #[test]
+    fn it_is_told_when_it_goes_on_and_forgotten_when_it_goes() {
+        let key = |name: &str| Key(Text::new(name));
+        let locked = Outcome::Failed { failure: Failure::Setup, why: Text::new("`x.lock` is there") };
+        let once = Stuck::after(None, &key("1"), &locked);
+        assert_eq!(
+            (once.as_ref().unwrap().told(), Stuck::patience(None), Stuck::patience(once.as_ref())),
+            (None, 1, 2)
+        );
+        let thrice =
+            Stuck::after(Stuck::after(once.clone(), &key("2"), &locked), &key("3"), &locked).unwrap();
+        assert!(thrice.told().unwrap().ends_with("`x.lock` is there"));
+        assert_eq!(
+            thrice.key(&Text::new("r")),
+            once.as_ref().unwrap().key(&Text::new("r")),
+            "it is told once"
+        );
+        let long = Stuck { times: u32::MAX, ..thrice.clone() };
+        assert_eq!(Stuck::patience(Some(&long)), LONGEST);
+        assert_eq!(Stuck::after(Some(thrice), &key("4"), &Outcome::Done), None);
+    }
+}

@@ -1,0 +1,136 @@
+//! A run with its times. What follows from records never asks when they were written, so that a run keeps no times;
+//! screens do ask.
+
+use std::collections::BTreeMap;
+
+use sprag_base::time::Timestamp;
+
+use super::Run;
+use super::effect::stage_of;
+use super::record::{Effect, Recorded};
+use crate::ids::{Key, StageId};
+
+/// A run, and when what a screen shows of it happened.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Timed {
+    run: Run,
+    pub began: Timestamp,
+    /// The last record.
+    pub moved: Timestamp,
+    stages: BTreeMap<StageId, Span>,
+    sessions: BTreeMap<Key, Timestamp>,
+}
+
+/// From the first thing done for a stage to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    pub begun: Timestamp,
+    pub ended: Option<Timestamp>,
+}
+
+impl Timed {
+    /// `None`: it is not the start of a run.
+    pub fn begin(record: &Recorded, at: Timestamp) -> Option<Timed> {
+        let run = Run::fold([record])?;
+        Some(Timed { run, began: at, moved: at, stages: BTreeMap::new(), sessions: BTreeMap::new() })
+    }
+
+    pub fn run(&self) -> &Run {
+        &self.run
+    }
+
+    pub fn into_run(self) -> Run {
+        self.run
+    }
+
+    pub fn span(&self, stage: &StageId) -> Option<Span> {
+        self.stages.get(stage).copied()
+    }
+
+    /// When the agent of a session was asked for.
+    pub fn session(&self, session: &Key) -> Option<Timestamp> {
+        self.sessions.get(session).copied()
+    }
+
+    pub fn apply(&mut self, record: &Recorded, at: Timestamp) {
+        // Looked up before: an outcome closes the effect that tells whose it is.
+        let stage = self.stage_of(record).cloned();
+        self.run.apply(record);
+        // A clock that was set back makes nothing older than what came before it.
+        let at = at.max(self.moved);
+        self.moved = at;
+        if let Recorded::Intent { key, effect: Effect::Spawn { .. }, .. } = record {
+            self.sessions.entry(key.clone()).or_insert(at);
+        }
+        let Some(stage) = stage else { return };
+        let is_over = self.run.standing(&stage).is_some_and(|standing| standing.stage.is_over());
+        let is_work = matches!(record, Recorded::Intent { effect, .. } if is_work(effect));
+        if is_work || is_over {
+            let span = self.stages.entry(stage).or_insert(Span { begun: at, ended: None });
+            match is_over {
+                true => span.ended = span.ended.or(Some(at)),
+                false => span.ended = None,
+            }
+        }
+    }
+
+    fn stage_of<'a>(&'a self, record: &'a Recorded) -> Option<&'a StageId> {
+        match record {
+            Recorded::Happened { stage, .. } | Recorded::Ended { stage, .. } => Some(stage),
+            Recorded::Intent { effect, .. } => stage_of(&self.run, effect),
+            Recorded::Outcome { key, .. } => stage_of(&self.run, self.run.open().get(key)?),
+            _ => None,
+        }
+    }
+}
+
+/// What a stage has begun with.
+fn is_work(effect: &Effect) -> bool {
+    matches!(effect, Effect::AddWorktree { .. } | Effect::Spawn { .. })
+}
+
+#[cfg(test)]
+mod tests {
+    use sprag_base::text::Text;
+
+    use super::*;
+    use crate::stage::{Happened, Word};
+    use crate::testing::{begin, commit, now, plan, start};
+
+    #[test]
+    fn a_stage_takes_from_what_is_first_done_for_it_to_its_end() {
+        let mut timed = Timed::begin(&start(plan(&[("a", "", "a/**"), ("b", "a", "b/**")])), now()).unwrap();
+        let a = StageId::new("a");
+        let at = |seconds| now().plus_seconds(seconds);
+        assert_eq!(timed.span(&a), None);
+        let effect = Effect::AddWorktree { stage: a.clone(), base: commit("t") };
+        let key = Key(Text::new("r/a/1/worktree.0"));
+        timed.apply(&Recorded::Intent { key, epoch: 1, effect }, at(5));
+        assert_eq!(timed.span(&a), Some(Span { begun: at(5), ended: None }));
+        let spawn = Effect::Spawn { stage: a.clone() };
+        let key = Key(Text::new("r/a/1/spawn.0"));
+        timed.apply(&Recorded::Intent { key: key.clone(), epoch: 1, effect: spawn }, at(9));
+        assert_eq!((timed.session(&key), timed.moved), (Some(at(9)), at(9)));
+        let failed = Happened::Failed { failure: crate::stage::Failure::Setup, again: None };
+        timed.apply(&Recorded::Happened { stage: a.clone(), what: failed }, at(10));
+        let skip = Word::Skip { by: Text::new("u"), why: Text::new("no need") };
+        timed.apply(&Recorded::Happened { stage: a.clone(), what: Happened::Told(skip) }, at(3));
+        assert_eq!(
+            timed.span(&a),
+            Some(Span { begun: at(5), ended: Some(at(10)) }),
+            "no clock runs backwards"
+        );
+    }
+
+    #[test]
+    fn the_run_within_is_the_run() {
+        let started = start(plan(&[("a", "", "a/**")]));
+        let mut run = Run::fold([&started]).unwrap();
+        begin(&mut run, "a");
+        let mut timed = Timed::begin(&started, now()).unwrap();
+        let effect = Effect::AddWorktree { stage: StageId::new("a"), base: commit("t") };
+        let key = crate::run::record::key(&run.id, "a", 1, "worktree.0");
+        timed.apply(&Recorded::Intent { key, epoch: 1, effect }, now());
+        assert_eq!(*timed.run(), run);
+    }
+}

@@ -1,0 +1,4 @@
+//! Sections of the configuration about runs.
+
+pub mod notify;
+pub mod terminal;

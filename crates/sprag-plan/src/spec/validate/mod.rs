@@ -1,0 +1,121 @@
+//! From a draft to a plan: everything that is wrong is found at once, and only what has no error becomes a plan.
+
+mod check;
+mod relations;
+mod setting;
+mod stage;
+
+use sprag_base::document::{At, Node};
+use sprag_base::text::Text;
+use sprag_intent::IntentSet;
+
+use super::problem::{Code, Found, Wrong};
+use super::reader::{Reader, shown};
+use super::values::{Readable as _, Slug};
+use super::{Head, Merging, Plan, STAGES, Sandbox, fields, usual_backoff};
+use crate::ids::StageId;
+
+/// A plan as it stands in its file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PlanDraft {
+    /// What is written around the fence.
+    pub overview: String,
+    /// Where the fence begins.
+    pub at: At,
+    /// What is in it; `None` if there is nothing.
+    pub root: Option<Node>,
+}
+
+/// What is known besides the file.
+#[derive(Clone, Copy, Debug)]
+pub struct Around<'a> {
+    pub intents: Intents<'a>,
+    /// Stages of plans that are running, each with the name of its plan.
+    pub taken: &'a [(StageId, Slug)],
+}
+
+/// The intents of the repository.
+#[derive(Clone, Copy, Debug)]
+pub enum Intents<'a> {
+    Known(&'a IntentSet),
+    /// Their files are broken: that is told elsewhere, and nothing is said of names here.
+    Unreadable,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Validated {
+    Good { plan: Box<Plan>, warnings: Found },
+    Bad { found: Found },
+}
+
+pub fn validate(draft: &PlanDraft, around: &Around<'_>) -> Validated {
+    let mut reader = Reader::default();
+    let plan = root(&mut reader, draft, around);
+    let has_errors = reader.problems.has_errors();
+    match plan.filter(|_| !has_errors) {
+        Some(plan) => Validated::Good { plan: Box::new(plan), warnings: reader.problems.sorted() },
+        None => {
+            if !has_errors {
+                reader.say(
+                    draft.at,
+                    Code::BadValue,
+                    "this is no plan",
+                    "begin anew with `sprag plan new NAME`",
+                );
+            }
+            Validated::Bad { found: reader.problems.sorted() }
+        }
+    }
+}
+
+fn root(reader: &mut Reader, draft: &PlanDraft, around: &Around<'_>) -> Option<Plan> {
+    let Some(root) = &draft.root else {
+        reader.say(draft.at, Code::MissingField, "the fence is empty", "begin with `version: 1`");
+        return None;
+    };
+    let fields = reader.fields(root, &fields::ROOT)?;
+    if let Some(node) = reader.required(&fields, "version")
+        && let Some(text) = reader.text(node, "version")
+        && text != "1"
+    {
+        let what = format!("this Sprag reads plans of version 1, not `{}`", shown(text));
+        reader.say(node.at, Code::BadValue, what, "write `version: 1`, or use a newer Sprag");
+    }
+    let name: Option<Slug> = reader.required(&fields, "name").and_then(|node| reader.value(node, "name"));
+    let head = Head {
+        // A plan without a good name is not made; until that is known all else is looked at, too.
+        name: name.unwrap_or_else(|| Slug::read("plan").expect("it is an id")),
+        target: reader.optional(&fields, "target"),
+        gates: check::checks(reader, &fields, "gates", check::USUAL),
+        slots: reader.number(&fields, "slots", (1, 64), 4),
+        backoff: reader.optional(&fields, "backoff").unwrap_or(usual_backoff()),
+        budget: setting::budget(reader, &fields),
+        sandbox: setting::sandbox(reader, &fields).unwrap_or(Sandbox::USUAL),
+        overview: Text::from(draft.overview.as_str()),
+    };
+    let usual = stage::Usual {
+        sandbox: &head.sandbox,
+        merge: match reader.flag(&fields, "auto_merge") {
+            Some(false) => Merging::Person,
+            Some(true) | None => Merging::Auto,
+        },
+        intents: around.intents,
+    };
+    let list = reader.required(&fields, "stages")?;
+    let items = reader.items_up_to(&fields, "stages", STAGES);
+    if items.is_empty() {
+        reader.say(list.at, Code::MissingField, "there are no stages", "write at least one");
+    }
+    let read: Vec<stage::Read> = items.iter().filter_map(|item| stage::stage(reader, item, &usual)).collect();
+    reader.whose.clear();
+    relations::look(reader, &read, around);
+    // Which ids and dependencies there are was looked at above.
+    Plan::new(head, read.into_iter().map(|read| read.spec).collect())
+}
+
+impl Wrong {
+    fn refused(code: Code, what: impl Into<String>, fix: impl Into<String>) -> Wrong {
+        Wrong { code, what: what.into(), fix: fix.into() }
+    }
+}

@@ -1,0 +1,137 @@
+//! What stages have to do with each other: names, order, groups, and files that two of them may change.
+
+use std::collections::BTreeMap;
+
+use sprag_base::document::At;
+
+use super::Around;
+use super::stage::Read;
+use crate::spec::graph::{Circle, Graph};
+use crate::spec::problem::{Code, did_you_mean};
+use crate::spec::reader::{Reader, shown};
+use crate::spec::values::Slug;
+use crate::spec::{Kind, scope_overlap};
+
+/// Pairs of stages that are told.
+const OVERLAPS: usize = 200;
+
+pub fn look(reader: &mut Reader, stages: &[Read], around: &Around<'_>) {
+    let places = names(reader, stages, around);
+    let needs = dependencies(reader, stages, &places);
+    groups(reader, stages);
+    match Graph::new(needs) {
+        Ok(graph) => overlaps(reader, stages, &graph),
+        Err(Circle(way)) => {
+            let first = way.first().copied().unwrap_or(0);
+            let name = |at: &usize| stages[*at].spec.id.as_str().to_owned();
+            let way: Vec<String> = way.iter().chain([&first]).map(name).collect();
+            let what = format!("stages wait for each other: {}", way.join(" -> "));
+            reader.say(stages[first].at, Code::Cycle, what, "take one of these dependencies away");
+        }
+    }
+}
+
+/// Where each id stands first.
+fn names<'a>(reader: &mut Reader, stages: &'a [Read], around: &Around<'_>) -> BTreeMap<&'a Slug, usize> {
+    let mut places: BTreeMap<&Slug, usize> = BTreeMap::new();
+    let taken: BTreeMap<&str, &Slug> = around.taken.iter().map(|(id, plan)| (id.as_str(), plan)).collect();
+    for (at, stage) in stages.iter().enumerate() {
+        let Some(id) = &stage.id else { continue };
+        if let Some(plan) = taken.get(id.as_str()) {
+            let what = format!("stage `{id}` belongs to plan `{plan}`, which is active");
+            reader.say(stage.at, Code::Twice, what, "give it another id");
+        }
+        match places.get(id) {
+            Some(first) => {
+                let what = format!("stage `{id}` stands in line {} already", stages[*first].at.line);
+                reader.say(stage.at, Code::Twice, what, "give it another id");
+            }
+            None => {
+                places.insert(id, at);
+            }
+        }
+    }
+    places
+}
+
+fn dependencies(reader: &mut Reader, stages: &[Read], places: &BTreeMap<&Slug, usize>) -> Vec<Vec<usize>> {
+    let known: Vec<&str> = places.keys().map(|id| id.as_str()).collect();
+    let mut needs = Vec::with_capacity(stages.len());
+    let mut unknown = 0;
+    for stage in stages {
+        let mut of = Vec::new();
+        for (at, id) in &stage.dependencies {
+            match places.get(id) {
+                Some(place) => of.push(*place),
+                None => {
+                    let what = format!(
+                        "stage `{}` depends on `{}`, which is no stage",
+                        stage.spec.id.as_str(),
+                        shown(id.as_str())
+                    );
+                    // One name against all is cheap, all against all is not.
+                    unknown += 1;
+                    let fix = match unknown {
+                        ..=20 => did_you_mean(id.as_str(), &known),
+                        _ => "name a stage of this plan".to_owned(),
+                    };
+                    reader.say(*at, Code::UnknownDependency, what, fix);
+                }
+            }
+        }
+        needs.push(of);
+    }
+    needs
+}
+
+fn groups(reader: &mut Reader, stages: &[Read]) {
+    let mut bounds: BTreeMap<&Slug, (u16, At)> = BTreeMap::new();
+    for stage in stages {
+        let Some((group, max)) =
+            stage.spec.parallel_group.as_ref().and_then(|group| Some((group, group.max?)))
+        else {
+            continue;
+        };
+        match bounds.get(&group.name) {
+            Some((other, at)) if *other != max => {
+                let what = format!("group `{}` has `max: {other}` in line {}", group.name, at.line);
+                reader.say(stage.group_at, Code::GroupMax, what, "give it once, or the same everywhere");
+            }
+            Some(_) => {}
+            None => {
+                bounds.insert(&group.name, (max, stage.group_at));
+            }
+        }
+    }
+}
+
+/// Files that two stages may change, neither of which waits for the other.
+fn overlaps(reader: &mut Reader, stages: &[Read], graph: &Graph) {
+    let writes = |stage: &Read| matches!(stage.spec.kind, Kind::Standard | Kind::IntegrationVerify);
+    let scopes: Vec<scope_overlap::Compared> = stages
+        .iter()
+        .map(|stage| {
+            if writes(stage) {
+                scope_overlap::Compared::new(&stage.spec.scope)
+            } else {
+                scope_overlap::Compared::default()
+            }
+        })
+        .collect();
+    let found = scope_overlap::overlaps(&scopes, graph, OVERLAPS);
+    for scope_overlap::Overlap { one, other, by } in found.pairs {
+        let what = format!(
+            "stages `{}` and `{}` may run at once and change the same files (`{}` and `{}`)",
+            stages[one].spec.id.as_str(),
+            stages[other].spec.id.as_str(),
+            shown(by.0.as_str()),
+            shown(by.1.as_str()),
+        );
+        let fix = "make one depend on the other, or narrow their scopes";
+        reader.say(stages[other].at, Code::Overlap, what, fix);
+    }
+    if let (scope_overlap::Extent::Some, Some(last)) = (found.extent, stages.last()) {
+        let what = "there are more scopes to compare, or more that overlap, than are told";
+        reader.say(last.at, Code::NotCompared, what, "write shorter lists of patterns");
+    }
+}

@@ -1,0 +1,387 @@
+//! Single values of a plan, each of a type that holds no wrong one: what cannot be read is told, not kept.
+
+use std::fmt;
+use std::num::NonZeroU32;
+
+use serde::{Deserialize, Serialize};
+
+use sprag_base::glob::{BadGlob, Glob};
+use sprag_base::text::{Text, quoted};
+use sprag_intent::Owned;
+
+use super::problem::{Code, Wrong, did_you_mean};
+use crate::ids::StageId;
+
+/// A value that is written as a text.
+pub trait Readable: Sized {
+    fn read(text: &str) -> Result<Self, Wrong>;
+}
+
+/// A type that is written as text in records, too, and read back by the same rule.
+macro_rules! as_text {
+    ($($type:ident),+) => {
+        $(impl TryFrom<String> for $type {
+            type Error = String;
+
+            fn try_from(text: String) -> Result<$type, String> {
+                <$type as Readable>::read(&text).map_err(|wrong| wrong.what)
+            }
+        }
+
+        impl From<$type> for String {
+            fn from(value: $type) -> String {
+                value.to_string()
+            }
+        })+
+    };
+}
+
+as_text! { Seconds, Cost }
+
+/// Texts of a kind: each knows its rule.
+macro_rules! texts {
+    ($($(#[$doc:meta])* $type:ident,)+) => {
+        $($(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $type(String);
+
+        impl $type {
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl AsRef<str> for $type {
+            fn as_ref(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        })+
+        as_text! { $($type),+ }
+    };
+}
+
+texts! {
+    /// A place in a worktree: relative, without `..`, as short as it can be said.
+    RelPath,
+    /// A pattern of files; one that starts with `!` takes away.
+    FileGlob,
+    /// A regular expression that says something: it does not fit the empty text.
+    Pattern,
+    /// A line for the shell. No `Text`: half a command is another one.
+    Command,
+    /// A branch, by its short name.
+    Branch,
+    /// A name of ours: part of branches, refs and directories, so it means nothing to any of them.
+    Slug,
+    /// A name of somebody else's, such as a model's: one word, and no option.
+    Label,
+}
+
+/// A choice between names.
+macro_rules! choices {
+    ($($(#[$doc:meta])* $type:ident { $($(#[$about:meta])* $variant:ident $name:literal,)+ })+) => {
+        $($(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+        pub enum $type { $($(#[$about])* #[serde(rename = $name)] $variant),+ }
+
+        impl $type {
+            pub const NAMES: &[&str] = &[$($name),+];
+
+            pub fn name(self) -> &'static str {
+                match self { $($type::$variant => $name),+ }
+            }
+        }
+
+        impl crate::spec::values::Readable for $type {
+            fn read(text: &str) -> Result<$type, crate::spec::problem::Wrong> {
+                match text {
+                    $($name => Ok($type::$variant),)+
+                    _ => Err(crate::spec::values::no_choice(text, $type::NAMES)),
+                }
+            }
+        })+
+    };
+}
+pub(super) use choices;
+
+pub(crate) fn no_choice(text: &str, known: &[&str]) -> Wrong {
+    Wrong::value(format!("`{}` is none of its values", quoted(text)), did_you_mean(text, known))
+}
+
+/// A length of time, in whole seconds and of at least one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Seconds(NonZeroU32);
+
+const UNITS: [(char, u32); 4] = [('d', 86_400), ('h', 3_600), ('m', 60), ('s', 1)];
+/// Seven days: whatever takes longer is a mistake.
+const LONGEST: u32 = 604_800;
+
+impl Seconds {
+    /// Nothing is rounded: of 0 there is one second, of too many there are seven days.
+    pub const fn new(seconds: u32) -> Seconds {
+        let bounded = if seconds > LONGEST { LONGEST } else { seconds };
+        match NonZeroU32::new(bounded) {
+            Some(seconds) => Seconds(seconds),
+            None => Seconds(NonZeroU32::MIN),
+        }
+    }
+
+    pub fn get(self) -> u32 {
+        self.0.get()
+    }
+}
+
+impl Readable for Seconds {
+    fn read(text: &str) -> Result<Seconds, Wrong> {
+        let wrong = || {
+            let what = format!("`{}` is no length of time from 1 second to 7 days", quoted(text));
+            Wrong::value(what, "write `300s`, `5m` or `1h30m`")
+        };
+        let (mut total, mut rest, mut units) = (0u32, text.trim(), UNITS.as_slice());
+        if let Ok(seconds) = rest.parse::<u32>() {
+            (total, rest) = (seconds, "");
+        }
+        while !rest.is_empty() {
+            let end = rest.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
+            let number: u32 = rest[..end].parse().map_err(|_| wrong())?;
+            let unit = rest[end..].chars().next().ok_or_else(wrong)?;
+            let at = units.iter().position(|(name, _)| *name == unit).ok_or_else(wrong)?;
+            total =
+                number.checked_mul(units[at].1).and_then(|more| total.checked_add(more)).ok_or_else(wrong)?;
+            units = &units[at + 1..];
+            rest = &rest[end + unit.len_utf8()..];
+        }
+        match total {
+            1..=LONGEST => Ok(Seconds::new(total)),
+            _ => Err(wrong()),
+        }
+    }
+}
+
+impl fmt::Display for Seconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut rest = self.get();
+        for (unit, seconds) in UNITS {
+            if rest >= seconds {
+                write!(f, "{}{unit}", rest / seconds)?;
+                rest %= seconds;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Money, in millionths: prices of tokens are small.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Cost(u64);
+
+impl Cost {
+    pub fn millionths(self) -> u64 {
+        self.0
+    }
+}
+
+impl Readable for Cost {
+    fn read(text: &str) -> Result<Cost, Wrong> {
+        let wrong = || {
+            let what = format!("`{}` is no amount between 0 and a million", quoted(text));
+            Wrong::value(what, "write `12.50`")
+        };
+        let (whole, part) = text.trim().split_once('.').unwrap_or((text.trim(), "0"));
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        if !is_number(whole) || !is_number(part) || whole.len() > 7 || part.len() > 6 {
+            return Err(wrong());
+        }
+        let whole: u64 = whole.parse().map_err(|_| wrong())?;
+        let part: u64 = format!("{part:0<6}").parse().map_err(|_| wrong())?;
+        match whole * 1_000_000 + part {
+            total @ 1..=1_000_000_000_000 => Ok(Cost(total)),
+            _ => Err(wrong()),
+        }
+    }
+}
+
+impl fmt::Display for Cost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let part = format!("{:06}", self.0 % 1_000_000);
+        let short = part.trim_end_matches('0');
+        write!(f, "{}.{short:0<2}", self.0 / 1_000_000)
+    }
+}
+
+impl RelPath {
+    /// The worktree itself.
+    pub fn root() -> RelPath {
+        RelPath(".".to_owned())
+    }
+}
+
+impl Readable for RelPath {
+    fn read(text: &str) -> Result<RelPath, Wrong> {
+        let shown = quoted(&Text::<80>::from(text).to_string());
+        if text.is_empty() || text.len() > 500 || text.contains(['\0', '\n']) {
+            return Err(Wrong::value(format!("`{shown}` is no path"), "write one of 1 to 500 bytes"));
+        }
+        let leaves = text.starts_with(['/', '~']) || text.split(['/', '\\']).any(|name| name == "..");
+        if leaves {
+            let what = format!("`{shown}` leads out of the worktree");
+            return Err(Wrong {
+                code: Code::Traversal,
+                what,
+                fix: "write it relative and without `..`".to_owned(),
+            });
+        }
+        let names: Vec<&str> = text.split('/').filter(|name| !name.is_empty() && *name != ".").collect();
+        match names.as_slice() {
+            [] => Ok(RelPath::root()),
+            names => Ok(RelPath(names.join("/"))),
+        }
+    }
+}
+
+impl Readable for FileGlob {
+    fn read(text: &str) -> Result<FileGlob, Wrong> {
+        match Owned::check(text) {
+            Ok(()) => Ok(FileGlob(text.to_owned())),
+            Err(bad) => {
+                let code = if bad == BadGlob::Outside { Code::Traversal } else { Code::BadPattern };
+                let what = format!("`{}`: {bad}", quoted(&Text::<80>::from(text).to_string()));
+                Err(Wrong { code, what, fix: "write it as in `src/**`".to_owned() })
+            }
+        }
+    }
+}
+
+impl FileGlob {
+    /// Whether it takes files away.
+    pub fn is_exclusion(&self) -> bool {
+        self.0.starts_with('!')
+    }
+
+    pub fn glob(&self) -> Glob {
+        Glob::parse(self.0.strip_prefix('!').unwrap_or(&self.0)).expect("it was parsed when it was read")
+    }
+}
+
+const PATTERN: usize = 500;
+
+impl Pattern {
+    /// Lines are matched one by one with `^` and `$`.
+    pub fn regex(&self) -> regex_lite::Regex {
+        compiled(&self.0).expect("it was compiled when it was read")
+    }
+}
+
+fn compiled(text: &str) -> Result<regex_lite::Regex, regex_lite::Error> {
+    regex_lite::RegexBuilder::new(text).multi_line(true).size_limit(1 << 20).nest_limit(50).build()
+}
+
+impl Readable for Pattern {
+    fn read(text: &str) -> Result<Pattern, Wrong> {
+        let shown = quoted(&Text::<80>::from(text).to_string());
+        if text.is_empty() || text.chars().count() > PATTERN {
+            let what = format!("`{shown}` is no pattern of 1 to {PATTERN} characters");
+            return Err(Wrong { code: Code::BadPattern, what, fix: "write a shorter one".to_owned() });
+        }
+        let regex = compiled(text).map_err(|error| Wrong {
+            code: Code::BadPattern,
+            what: format!("`{shown}` is no regular expression: {error}"),
+            fix: "put a `\\` before signs that mean themselves".to_owned(),
+        })?;
+        // Some that do not fit nothing itself fit it between two letters, as `\b` does.
+        if regex.is_match("") || regex.find_iter("a 0\n\n_-").any(|found| found.range().is_empty()) {
+            let what = format!("`{shown}` fits the empty text, and so any file");
+            return Err(Wrong { code: Code::WeakPattern, what, fix: "name what has to be there".to_owned() });
+        }
+        Ok(Pattern(text.to_owned()))
+    }
+}
+
+const COMMAND: usize = 4000;
+
+impl Readable for Command {
+    fn read(text: &str) -> Result<Command, Wrong> {
+        let is_good = !text.trim().is_empty() && !text.contains('\0') && text.chars().count() <= COMMAND;
+        match is_good {
+            true => Ok(Command(text.to_owned())),
+            false => Err(Wrong::value(
+                format!("`{}` is no command", quoted(&Text::<80>::from(text).to_string())),
+                format!("write a line for the shell of 1 to {COMMAND} characters"),
+            )),
+        }
+    }
+}
+
+impl Readable for Branch {
+    fn read(text: &str) -> Result<Branch, Wrong> {
+        // What git itself would refuse, and what could pass for an option.
+        let is_bad_char =
+            |c: char| c.is_control() || c.is_whitespace() || "~^:?*[\\`'\"$;|&<>(){}".contains(c);
+        let is_bad_part =
+            |part: &str| part.is_empty() || part.starts_with(['.', '-']) || part.ends_with(".lock");
+        let is_good = (1..=200).contains(&text.len())
+            && !text.contains(is_bad_char)
+            && !text.split('/').any(is_bad_part)
+            && !text.contains("..")
+            && !text.contains("@{")
+            && !text.ends_with('.')
+            && text != "@"
+            && text != "HEAD";
+        match is_good {
+            true => Ok(Branch(text.to_owned())),
+            false => Err(Wrong::value(
+                format!("`{}` is no branch", quoted(&Text::<80>::from(text).to_string())),
+                "write its short name, as in `main`",
+            )),
+        }
+    }
+}
+
+impl Slug {
+    pub fn stage(&self) -> StageId {
+        StageId::new(&self.0)
+    }
+}
+
+impl Readable for Slug {
+    fn read(text: &str) -> Result<Slug, Wrong> {
+        let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+        let is_good = (1..=63).contains(&text.len())
+            && text.bytes().all(|byte| is_plain(byte) || byte == b'-')
+            && text.bytes().next().is_some_and(is_plain);
+        if is_good {
+            return Ok(Slug(text.to_owned()));
+        }
+        let what = format!("`{}` is no id", quoted(&Text::<80>::from(text).to_string()));
+        let fix = "write 1 to 63 of `a-z`, `0-9` and `-`, the first no `-`".to_owned();
+        Err(Wrong { code: Code::BadId, what, fix })
+    }
+}
+
+impl Readable for Label {
+    fn read(text: &str) -> Result<Label, Wrong> {
+        let is_good = (1..=100).contains(&text.len())
+            && !text.starts_with('-')
+            && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._:/@+[]-".contains(&byte));
+        match is_good {
+            true => Ok(Label(text.to_owned())),
+            false => Err(Wrong::value(
+                format!("`{}` is no name", quoted(&Text::<80>::from(text).to_string())),
+                "write one word of letters, digits and `._:/@+-`",
+            )),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "values_tests.rs"]
+mod tests;

@@ -1,0 +1,318 @@
+//! What a stage of a plan is doing. Each state carries what belongs to it, and `step` is the one relation
+//! between them: total, so that what means nothing in a state leaves it as it is and says so.
+
+#[cfg(test)]
+mod tests;
+mod transition;
+pub mod transition_table;
+
+use serde::{Deserialize, Serialize};
+
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+
+use super::merge::merged_commit::MergedCommit;
+use crate::ids::{Commit, Key, StageId};
+use crate::merge::{Cause, Verified};
+pub use transition::{FIXES, Stepped, TRIES, step};
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum Stage {
+    /// Something it builds on is not merged yet.
+    Waiting {
+        on: Vec<StageId>,
+    },
+    Ready(Turn),
+    Running(Work),
+    /// Its agent has asked a person something.
+    Asking {
+        work: Work,
+        question: Text<1000>,
+    },
+    /// Its agent's context is full, and the next one is told where it was.
+    HandingOff {
+        work: Work,
+        why: Text<300>,
+    },
+    /// Its checks have failed, and its agent is to mend it.
+    Failing {
+        work: Work,
+        report: Text<4000>,
+    },
+    Merging {
+        verified: Verified,
+        entry: u64,
+    },
+    Conflicted {
+        verified: Verified,
+        against: Commit,
+        paths: Vec<Text<400>>,
+        resolver: Option<Key>,
+        tries: u8,
+    },
+    /// Merged with what is there it is red.
+    MergeHeld {
+        verified: Verified,
+        cause: Cause,
+    },
+    /// A person decides.
+    Review {
+        case: Case,
+        back: Box<Stage>,
+    },
+    Blocked {
+        attempt: u32,
+        failure: Failure,
+    },
+    Skipped {
+        by: Text<64>,
+        why: Text<300>,
+    },
+    Done {
+        merged: MergedCommit,
+    },
+}
+
+/// A stage that may start.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Turn {
+    /// From 1.
+    pub attempt: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_before: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_held: bool,
+    /// What the agent before left for this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub carry: Option<Text<64>>,
+}
+
+/// A stage that an agent works at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Work {
+    pub attempt: u32,
+    pub session: Key,
+    /// What it started from.
+    pub base: Commit,
+    pub phase: Phase,
+    /// How often checks have sent it back.
+    pub fixes: u8,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    Work,
+    /// The agent says that it is done, and Sprag looks.
+    Verify,
+}
+
+/// Why a person is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Case {
+    /// The plan says that a person merges.
+    Merge,
+    /// Sent back too often.
+    Checks,
+    /// A check is said to be wrong.
+    Disputed,
+    /// Nothing was changed, or something was left over.
+    NoChange,
+    /// Files nobody may touch were touched.
+    Protected,
+    Conflict,
+    Red,
+    /// A person holds what comes next.
+    Held,
+    /// Its checks are good, and nobody but its author has looked at it.
+    Unreviewed,
+}
+
+/// Why a stage cannot go on. Found from exit codes, streams and hooks, never from prose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Failure {
+    Crash,
+    Timeout,
+    Overload,
+    Wedged,
+    Auth,
+    Sandbox,
+    Setup,
+    Budget,
+    Conflict,
+    /// One agent after the other has filled its context.
+    Context,
+    /// A person said so.
+    Told,
+    Unknown,
+}
+
+/// Something that was found out or done, as the log has it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "happened", rename_all = "snake_case")]
+pub enum Happened {
+    /// All it builds on is merged.
+    Freed,
+    Started {
+        session: Key,
+        base: Commit,
+    },
+    Asked {
+        question: Text<1000>,
+    },
+    Answered,
+    /// The agent says that it is done.
+    Claimed,
+    /// It wants to change something more after all.
+    WentOn,
+    Red {
+        report: Text<4000>,
+    },
+    /// The report was handed to its agent, or to a new one.
+    SentBack {
+        session: Key,
+    },
+    Green {
+        verified: Verified,
+        entry: u64,
+    },
+    ContextFull {
+        why: Text<300>,
+    },
+    /// What the next agent is told was written down.
+    HandedOff {
+        carry: Text<64>,
+    },
+    /// The agent is gone; it may be tried again then.
+    Failed {
+        failure: Failure,
+        again: Option<Timestamp>,
+    },
+    /// The agent is gone for no fault of its own: this attempt goes on later.
+    Paused {
+        until: Option<Timestamp>,
+    },
+    Conflicted {
+        against: Commit,
+        paths: Vec<Text<400>>,
+    },
+    ResolverStarted {
+        session: Key,
+    },
+    ResolverFailed,
+    MergeRed {
+        cause: Cause,
+    },
+    Landed {
+        merged: MergedCommit,
+    },
+    /// Another place in the queue.
+    Queued {
+        verified: Verified,
+        entry: u64,
+    },
+    Raised {
+        case: Case,
+    },
+    /// What it was for is done by somebody else.
+    Overtaken,
+    Told(Word),
+}
+
+/// What a person says of a stage.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Word {
+    Hold,
+    Release,
+    Retry,
+    Block,
+    Skip {
+        by: Text<64>,
+        why: Text<300>,
+    },
+    /// What was asked in a review is answered by letting it go on as it was.
+    GoOn,
+    /// As it is.
+    Merge {
+        verified: Verified,
+        entry: u64,
+    },
+    /// Its checks are run on what is there.
+    Verify,
+    /// From the start.
+    Reset,
+}
+
+impl Stage {
+    /// How often it was tried, this time included.
+    pub fn attempt(&self) -> u32 {
+        match self {
+            Stage::Waiting { .. } | Stage::Skipped { .. } | Stage::Done { .. } => 0,
+            Stage::Ready(turn) => turn.attempt,
+            Stage::Running(work)
+            | Stage::Asking { work, .. }
+            | Stage::HandingOff { work, .. }
+            | Stage::Failing { work, .. } => work.attempt,
+            Stage::Merging { verified, .. }
+            | Stage::Conflicted { verified, .. }
+            | Stage::MergeHeld { verified, .. } => verified.attempt,
+            Stage::Review { back, .. } => back.attempt(),
+            Stage::Blocked { attempt, .. } => *attempt,
+        }
+    }
+
+    /// The agent at work, if one is.
+    pub fn session(&self) -> Option<&Key> {
+        match self {
+            Stage::Running(work)
+            | Stage::Asking { work, .. }
+            | Stage::HandingOff { work, .. }
+            | Stage::Failing { work, .. } => Some(&work.session),
+            Stage::Conflicted { resolver, .. } => resolver.as_ref(),
+            Stage::Review { back, .. } => back.session(),
+            Stage::Waiting { .. }
+            | Stage::Ready(_)
+            | Stage::Merging { .. }
+            | Stage::MergeHeld { .. }
+            | Stage::Blocked { .. }
+            | Stage::Skipped { .. }
+            | Stage::Done { .. } => None,
+        }
+    }
+
+    /// Nothing changes it any more.
+    pub fn is_over(&self) -> bool {
+        matches!(self, Stage::Skipped { .. } | Stage::Done { .. })
+    }
+
+    /// Nothing happens before a person says something.
+    pub fn is_a_persons(&self) -> bool {
+        match self {
+            Stage::Asking { .. } | Stage::Review { .. } | Stage::Blocked { .. } => true,
+            Stage::Ready(turn) => turn.is_held,
+            _ => false,
+        }
+    }
+
+    pub fn name(&self) -> &'static str {
+        match self {
+            Stage::Waiting { .. } => "waiting",
+            Stage::Ready(_) => "ready",
+            Stage::Running(_) => "running",
+            Stage::Asking { .. } => "asking",
+            Stage::HandingOff { .. } => "handing off",
+            Stage::Failing { .. } => "failing",
+            Stage::Merging { .. } => "merging",
+            Stage::Conflicted { .. } => "conflicted",
+            Stage::MergeHeld { .. } => "merge held",
+            Stage::Review { .. } => "review",
+            Stage::Blocked { .. } => "blocked",
+            Stage::Skipped { .. } => "skipped",
+            Stage::Done { .. } => "done",
+        }
+    }
+}

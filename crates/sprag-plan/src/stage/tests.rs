@@ -1,0 +1,64 @@
+//! All pairs of states and happenings.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::transition_table::{Move, happenings, moves, states, work};
+use super::*;
+
+#[test]
+fn these_moves_there_are_and_no_others() {
+    let mut found: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for Move { from, to, .. } in moves() {
+        found.entry(from).or_default().insert(to);
+    }
+    let told: Vec<String> = found
+        .into_iter()
+        .map(|(from, to)| format!("{from} > {}", to.into_iter().collect::<Vec<_>>().join(", ")))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "asking > blocked, handing off, ready, running, skipped",
+            "blocked > ready, skipped",
+            "conflicted > blocked, merging, ready, review, skipped",
+            "failing > blocked, ready, review, running, skipped",
+            "handing off > blocked, ready, skipped",
+            "merge held > merging, ready, review, skipped",
+            "merging > conflicted, done, merge held, ready, skipped",
+            "ready > blocked, running, skipped",
+            "review > blocked, failing, merging, ready, running, skipped",
+            "running > asking, blocked, failing, handing off, merging, ready, review, skipped",
+            "waiting > ready, skipped",
+        ]
+    );
+}
+
+#[test]
+fn every_state_is_come_to() {
+    let to: BTreeSet<&str> = moves().iter().map(|it| it.to).collect();
+    let never: Vec<&str> = states().iter().map(Stage::name).filter(|name| !to.contains(name)).collect();
+    assert_eq!(never, ["waiting"], "which is where it begins");
+}
+
+#[test]
+fn what_is_over_stays_so() {
+    let merged = MergedCommit::landed(Commit(Text::new("c")), Commit(Text::new("t")));
+    for stage in [Stage::Done { merged }, Stage::Skipped { by: Text::new("p"), why: Text::new("w") }] {
+        assert!(stage.is_over());
+        assert!(happenings().iter().all(|happened| step(&stage, happened) == Stepped::Ignored));
+    }
+}
+
+#[test]
+fn checks_send_back_three_times() {
+    let mut stage = Stage::Running(work(Phase::Verify));
+    let mut sent = 0;
+    while let Stepped::To(failing) = step(&stage, &Happened::Red { report: Text::new("red") }) {
+        let session = Key(Text::new("r/s/1/1"));
+        let Stepped::To(again) = step(&failing, &Happened::SentBack { session }) else { break };
+        let Stepped::To(claimed) = step(&again, &Happened::Claimed) else { break };
+        stage = claimed;
+        sent += 1;
+    }
+    assert_eq!(sent, FIXES);
+}

@@ -1,0 +1,57 @@
+//! Plans and runs for tests, in few words.
+
+use serde_json::{Value, json};
+
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+
+use super::ids::{Commit, StageId};
+use super::run::Run;
+use super::run::record::{Effect, Recorded, key};
+use super::spec::Plan;
+
+pub fn now() -> Timestamp {
+    Timestamp::from_millis(1_800_000_000_000)
+}
+
+pub fn commit(name: &str) -> Commit {
+    Commit(Text::new(name))
+}
+
+/// Stages by id, those they build on, and the pattern they change; as a record has them.
+pub fn plan(stages: &[(&str, &str, &str)]) -> Value {
+    let stages: Vec<Value> = stages.iter().map(|(id, needs, files)| stage(id, needs, files)).collect();
+    json!({
+        "name": "test", "target": null, "gates": [], "slots": 4, "budget": {"on_exceed": "pause"},
+        "sandbox": {"confine": "auto", "network": "open"}, "overview": "", "stages": stages,
+    })
+}
+
+fn stage(id: &str, needs: &str, files: &str) -> Value {
+    let needs: Vec<&str> = needs.split_whitespace().collect();
+    json!({
+        "id": id, "name": id, "description": "", "dependencies": needs, "parallel_group": null,
+        "type": "standard", "scope": {"intents": [], "files": [files], "globs": [files]},
+        "working_dir": ".", "setup": [], "before_stage": [], "acceptance": [], "after_stage": [],
+        "artifacts": [files.trim_end_matches("/**")], "wiring": [], "wiring_tests": [], "truths": [], "tasks": [],
+        "context_budget": 75, "client": "claude", "mode": "headless",
+        "sandbox": {"confine": "auto", "network": "open"}, "budget": {"on_exceed": "pause"}, "retries": 3,
+        "merge": "auto", "empty": "refused", "sharing": "shared", "outputs": [], "verify": "standard",
+    })
+}
+
+pub fn start(plan: Value) -> Recorded {
+    let plan: Plan = serde_json::from_value(plan).expect("a test writes a good plan");
+    let digest = plan.digest();
+    Recorded::Started { run: Text::new("r"), plan: Box::new(plan), digest, trunk: commit("t") }
+}
+
+pub fn started(plan: Value) -> Run {
+    Run::fold([&start(plan)]).expect("it begins with a start")
+}
+
+/// A stage was chosen.
+pub fn begin(run: &mut Run, stage: &str) {
+    let effect = Effect::AddWorktree { stage: StageId::new(stage), base: commit("t") };
+    run.apply(&Recorded::Intent { key: key(&run.id, stage, 1, "worktree.0"), epoch: 1, effect });
+}

@@ -1,0 +1,64 @@
+//! Numbers of a view as people read them. What is not known is `?`, never zero.
+
+use crate::agent::activity::Used;
+
+pub const UNKNOWN: &str = "?";
+
+pub fn percent(percent: Option<u8>) -> String {
+    percent.map_or(UNKNOWN.to_owned(), |percent| format!("{percent}%"))
+}
+
+/// Money where the client says so, else tokens.
+pub fn cost(used: Option<Used>) -> String {
+    match used {
+        None => UNKNOWN.to_owned(),
+        Some(Used { micros: Some(micros), .. }) => {
+            let cents = micros.saturating_add(5_000) / 10_000;
+            format!("${}.{:02}", cents / 100, cents % 100)
+        }
+        Some(Used { tokens, micros: None }) => format!("{} tokens", count(tokens)),
+    }
+}
+
+fn count(number: u64) -> String {
+    match number {
+        0..10_000 => number.to_string(),
+        10_000..10_000_000 => format!("{}k", number / 1000),
+        _ => format!("{}M", number / 1_000_000),
+    }
+}
+
+/// `-` where nothing has begun.
+pub fn elapsed(seconds: Option<u64>) -> String {
+    let Some(seconds) = seconds else { return "-".to_owned() };
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
+        3600..86_400 => format!("{}h{:02}m", seconds / 3600, seconds % 3600 / 60),
+        _ => format!("{}d{:02}h", seconds / 86_400, seconds % 86_400 / 3600),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short_and_unknown_ones_are_not_zero() {
+        let used = |tokens, micros| Some(Used { tokens, micros });
+        assert_eq!([percent(None), percent(Some(0)), percent(Some(75))], ["?", "0%", "75%"]);
+        assert_eq!(
+            [cost(None), cost(used(1, Some(0))), cost(used(1, Some(1_234_999))), cost(used(9_999, None))],
+            ["?", "$0.00", "$1.23", "9999 tokens"]
+        );
+        assert_eq!(
+            [cost(used(48_000, None)), cost(used(u64::MAX, None))],
+            ["48k tokens", "18446744073709M tokens"]
+        );
+        assert_eq!(
+            [0, 59, 61, 3_599, 3_660, 90_000].map(|seconds| elapsed(Some(seconds))),
+            ["0s", "59s", "1m01s", "59m59s", "1h01m", "1d01h"]
+        );
+        assert_eq!(elapsed(None), "-");
+    }
+}

@@ -1,0 +1,186 @@
+use serde_json::json;
+
+use super::*;
+use crate::agent::activity::Context;
+use crate::run::record::{Effect, Ended, Outcome, Recorded, key};
+use crate::stage::{Case, Failure, Happened, Word};
+use crate::testing::{commit, now, plan, start};
+
+struct Story {
+    timed: Timed,
+    seconds: i64,
+}
+
+impl Story {
+    fn new(stages: &[(&str, &str, &str)]) -> Story {
+        Story { timed: Timed::begin(&start(plan(stages)), now()).unwrap(), seconds: 0 }
+    }
+
+    fn then(&mut self, record: Recorded) -> &mut Story {
+        self.seconds += 10;
+        self.timed.apply(&record, now().plus_seconds(self.seconds));
+        self
+    }
+
+    fn happened(&mut self, stage: &str, what: Happened) -> &mut Story {
+        self.then(Recorded::Happened { stage: StageId::new(stage), what })
+    }
+
+    fn effect(&mut self, stage: &str, step: &str, effect: Effect, outcome: Outcome) -> Key {
+        let key = key(&self.timed.run().id, stage, 1, step);
+        self.then(Recorded::Intent { key: key.clone(), epoch: 1, effect });
+        self.then(Recorded::Outcome { key: key.clone(), outcome });
+        key
+    }
+
+    /// Its agent runs.
+    fn start(&mut self, stage: &str) -> Key {
+        let id = StageId::new(stage);
+        let base = commit("t");
+        self.effect(
+            stage,
+            "worktree.0",
+            Effect::AddWorktree { stage: id.clone(), base: base.clone() },
+            Outcome::Worktree { base },
+        );
+        self.effect(stage, "spawn.0", Effect::Spawn { stage: id }, Outcome::Spawned)
+    }
+
+    fn end(&mut self, stage: &str, session: &Key, ended: Ended) -> &mut Story {
+        let at = now().plus_seconds(self.seconds);
+        self.then(Recorded::Ended { stage: StageId::new(stage), session: session.clone(), at, ended })
+    }
+
+    fn board(&self, past: &BTreeMap<Key, Seen>) -> Board {
+        Board::of(&self.timed, |key| past.get(key).cloned(), now().plus_seconds(self.seconds))
+    }
+}
+
+fn seen(percent: u64, micros: u64) -> Seen {
+    Seen {
+        context: Some(Context { tokens: percent, window: 100 }),
+        used: Some(Used { tokens: 1000, micros: Some(micros) }),
+        last_tool: Some(Text::new("Bash")),
+        at: Some(now()),
+        ..Seen::default()
+    }
+}
+
+fn drawn(board: &Board, live: &BTreeMap<Key, Seen>, seconds: i64) -> Vec<String> {
+    let view = View::new(board, live, now().plus_seconds(seconds));
+    let line = |line: &Line<'_>| {
+        let context = line.context.map_or("?".to_owned(), |percent| percent.to_string());
+        let why = line.row.why.as_ref().map_or("", |why| why.text.as_str());
+        let state = line.row.state;
+        let elapsed = line.elapsed.map_or("-".to_owned(), |seconds| seconds.to_string());
+        let micros = line.used.and_then(|used| used.micros).map_or("-".to_owned(), |m| m.to_string());
+        format!(
+            "{} {} {} {} {context}% {micros} {elapsed} {why}",
+            state.icon(),
+            line.row.level,
+            line.row.id.as_str(),
+            state.name()
+        )
+    };
+    view.lines.iter().map(line).collect()
+}
+
+#[test]
+fn rows_stand_by_level_then_id_and_say_why_they_are_not_further() {
+    let mut story =
+        Story::new(&[("z", "", "z/**"), ("b", "a z", "b/**"), ("a", "", "a/**"), ("c", "b", "c/**")]);
+    let session = story.start("a");
+    let live = BTreeMap::from([(session, seen(42, 7))]);
+    assert_eq!(
+        drawn(&story.board(&BTreeMap::new()), &live, 100),
+        [
+            "● 0 a running 42% 7 90 its agent is at work",
+            "◎ 0 z ready ?% - - it is about to go on",
+            "○ 1 b waiting ?% - - waits for `a`, `z`",
+            "○ 2 c waiting ?% - - waits for `b`",
+        ]
+    );
+}
+
+#[test]
+fn what_agents_that_are_gone_have_used_is_not_forgotten() {
+    let mut story = Story::new(&[("a", "", "a/**")]);
+    let first = story.start("a");
+    let failed = Ended::Failed { failure: Failure::Crash, progress: crate::run::record::Progress::Committed };
+    story.end("a", &first, failed);
+    let again = Some(now().plus_seconds(60));
+    story.happened("a", Happened::Failed { failure: Failure::Crash, again });
+    let stage = StageId::new("a");
+    let second = story.effect("a", "spawn.1", Effect::Spawn { stage }, Outcome::Spawned);
+    let past = BTreeMap::from([(first, seen(90, 100))]);
+    let board = story.board(&past);
+    assert_eq!(drawn(&board, &BTreeMap::new(), 100), ["● 0 a running ?% 100 90 its agent is at work"]);
+    let live = BTreeMap::from([(second, seen(5, 11))]);
+    assert_eq!(drawn(&board, &live, 100), ["● 0 a running 5% 111 90 its agent is at work"]);
+    let view = View::new(&board, &live, now());
+    assert_eq!(view.used, Some(Used { tokens: 2000, micros: Some(111) }));
+}
+
+#[test]
+fn a_person_is_told_of_what_waits_for_them_the_worst_first() {
+    let mut story = Story::new(&[("a", "", "a/**"), ("b", "", "b/**"), ("c", "", "c/**"), ("d", "", "d/**")]);
+    story.happened("a", Happened::Told(Word::Hold));
+    story.start("b");
+    story.happened("b", Happened::Raised { case: Case::Protected });
+    story.happened("c", Happened::Failed { failure: Failure::Auth, again: None });
+    let session = story.start("d");
+    story.then(Recorded::TargetHeld { why: crate::run::record::TargetHeld::Gone });
+    let live = BTreeMap::from([(session, seen(80, 1))]);
+    let board = story.board(&BTreeMap::new());
+    let view = View::new(&board, &live, now());
+    let whose = |it: &Attention| it.stage.as_ref().map_or("-".to_owned(), |id| id.as_str().to_owned());
+    let told: Vec<String> =
+        view.attention.iter().map(|it| format!("{} {:?} {}", whose(it), it.tone, it.text)).collect();
+    assert_eq!(
+        told,
+        [
+            "b Blocked files nobody may touch were touched",
+            "c Blocked its client is not logged in",
+            "- Blocked the target is left alone: it is not there any more",
+            "a Warning a person holds it",
+            "d Warning its context is 80 % full",
+        ]
+    );
+    let progress = Progress { total: 4, active: 1, ready: 1, stuck: 2, ..Progress::default() };
+    assert_eq!((view.progress, view.progress.percent()), (progress, 0));
+}
+
+#[test]
+fn names_of_states_are_those_of_the_stages() {
+    let mut story = Story::new(&[("a", "", "a/**")]);
+    let name = |story: &Story| {
+        let standing = story.timed.run().standing(&StageId::new("a")).unwrap();
+        (standing.stage.name(), State::of(&standing.stage).name())
+    };
+    assert_eq!(name(&story), ("ready", "ready"));
+    story.happened("a", Happened::Told(Word::Hold));
+    assert_eq!(name(&story), ("ready", "held"), "one name more where it says more");
+    story.happened("a", Happened::Told(Word::Release));
+    story.start("a");
+    assert_eq!(name(&story), ("running", "running"));
+    story.happened("a", Happened::Claimed);
+    assert_eq!(name(&story), ("running", "verifying"));
+    let names: std::collections::BTreeSet<_> = State::ALL.iter().map(|state| state.name()).collect();
+    assert_eq!(names.len(), State::ALL.len());
+    assert!(!State::ALL.iter().any(|state| state.is_over() && state.is_a_persons()));
+}
+
+#[test]
+fn a_board_reads_back_as_it_was() {
+    let mut story = Story::new(&[("a", "", "a/**"), ("b", "a", "b/**")]);
+    story.start("a");
+    let board = story.board(&BTreeMap::new());
+    let read: Board = serde_json::from_value(json!(board)).unwrap();
+    assert_eq!(read, board);
+}
+
+#[test]
+fn nothing_at_all_is_all_done() {
+    assert_eq!(Progress::default().percent(), 100);
+    assert_eq!(Progress { total: 3, done: 1, skipped: 1, ..Progress::default() }.percent(), 66);
+}

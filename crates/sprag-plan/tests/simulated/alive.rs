@@ -1,0 +1,66 @@
+//! Agents that are alive, looked at for ten thousand hours: they think, compute, write, talk and wait for what they said
+//! they would wait for, with pauses as long as they may be. None of them is taken to be wedged.
+
+use sprag_base::time::Timestamp;
+use sprag_plan::agent::activity::{On, Wait};
+use sprag_plan::agent::liveness::{Liveness, SILENCE, Signs, Tells, Watch};
+
+use super::chance::Chance;
+
+const HOURS: i64 = 10_000;
+
+#[test]
+fn nobody_alive_is_ended_in_ten_thousand_hours() {
+    let start = Timestamp::from_millis(1_800_000_000_000);
+    let (mut seconds, mut looks, mut suspects) = (0, 0u64, 0u64);
+    let mut seed = 0;
+    while seconds < HOURS * 3600 {
+        seed += 1;
+        let mut chance = Chance::new(seed);
+        // One agent for a day, with habits of its own.
+        let every = 1 + chance.below(30) as i64;
+        let mut watch = Watch::new(start);
+        let mut signs = Signs { heard: None, cpu: 0, changed: None, tells: Tells::Waits(None) };
+        // The first look only says what to compare with.
+        watch.look(&signs, start);
+        let mut now = 0;
+        while now < 86_400 {
+            let (next, from) = match chance.below(8) {
+                // Something that takes long and shows nothing, announced.
+                0 => {
+                    let long = 60 + chance.below(3600) as i64;
+                    let on = if chance.once_in(2) { On::Tool } else { On::Model };
+                    let until = start.plus_seconds(now + long + 1);
+                    signs.heard = Some(start.plus_seconds(now));
+                    signs.tells = Tells::Waits(Some(Wait { on, until }));
+                    (now + long, now)
+                }
+                _ => (now + 1 + chance.below(SILENCE.unsigned_abs() - 2) as i64, now),
+            };
+            let mut looked = from;
+            while looked + every < next {
+                looked += every;
+                looks += 1;
+                match watch.look(&signs, start.plus_seconds(looked)) {
+                    Liveness::Working => {}
+                    Liveness::Suspect => suspects += 1,
+                    Liveness::Wedged => panic!("seed {seed}: it lives, and is ended after {looked} s"),
+                }
+            }
+            now = next;
+            // And then it shows that it lives, in one way or another; a moment before the next look.
+            signs.tells = Tells::Waits(None);
+            match chance.below(3) {
+                0 => signs.heard = Some(start.plus_seconds(now)),
+                1 => signs.changed = Some(start.plus_seconds(now)),
+                _ => {
+                    signs.cpu += 1000 * every.unsigned_abs();
+                    looks += 1;
+                    assert_ne!(watch.look(&signs, start.plus_seconds(now)), Liveness::Wedged, "seed {seed}");
+                }
+            }
+        }
+        seconds += now;
+    }
+    assert!(looks > 1_000_000 && suspects > 1000, "{looks} {suspects}");
+}

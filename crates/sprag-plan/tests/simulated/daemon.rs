@@ -1,0 +1,392 @@
+//! A daemon without a world of its own: it looks, writes down, acts, and dies whenever it likes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+use sprag_plan::ids::{Commit, Key, StageId};
+use sprag_plan::reconcile::durations::Durations;
+use sprag_plan::reconcile::observed::{Alive, Mood, Session, World};
+use sprag_plan::reconcile::recovery::Found;
+use sprag_plan::reconcile::waiting::why;
+use sprag_plan::reconcile::{Action, reconcile};
+use sprag_plan::run::Run;
+use sprag_plan::run::command::{Role, Said, Speaker, hear};
+use sprag_plan::run::record::{Effect, Ended, Outcome, Recorded};
+use sprag_plan::run::target_stage::is_base;
+use sprag_plan::run::waiting::Why;
+use sprag_plan::stage::{Happened, Stage, Word};
+
+use super::Ends;
+use super::chance::Chance;
+use super::truth::{Truth, is_at_work};
+
+/// Words out of the blue in one run: a run in which somebody resets for ever has no end.
+const ANYTHING: u32 = 30;
+
+pub struct Daemon {
+    pub steps: u64,
+    chance: Chance,
+    now: Timestamp,
+    truth: Truth,
+    /// What survives it.
+    records: Vec<Recorded>,
+    run: Run,
+    busy: BTreeMap<Key, Effect>,
+    found: BTreeMap<Key, Found>,
+    /// Keys of which an outcome was written down.
+    settled: BTreeSet<Key>,
+    words: u32,
+    /// Words that nobody was asked for.
+    anything: u32,
+    patience: u32,
+    deaths: u32,
+}
+
+impl Daemon {
+    pub fn new(seed: u64) -> Daemon {
+        let mut chance = Chance::new(seed);
+        let plan = chance.plan();
+        let patience = chance.below(20);
+        let truth = Truth::new(&mut chance, &plan);
+        let digest = plan.digest();
+        let started = Recorded::Started {
+            run: Text::new("r"),
+            plan: Box::new(plan),
+            digest,
+            trunk: truth.trunk.clone(),
+        };
+        let run = Run::fold([&started]).unwrap();
+        Daemon {
+            steps: 0,
+            chance,
+            now: Timestamp::from_millis(1_800_000_000_000),
+            truth,
+            records: vec![started],
+            run,
+            busy: BTreeMap::new(),
+            found: BTreeMap::new(),
+            settled: BTreeSet::new(),
+            words: 0,
+            anything: 0,
+            patience: u32::try_from(patience).unwrap(),
+            deaths: 0,
+        }
+    }
+
+    /// Plays until nothing can happen any more.
+    pub fn play(&mut self) {
+        loop {
+            self.steps += 1;
+            assert!(self.steps < 60_000, "it comes to an end: {:#?}", self.states());
+            let is_moved = self.decide();
+            if !is_moved && self.busy.is_empty() && !self.is_somebody_alive() && !self.wake() && !self.say() {
+                break;
+            }
+            match self.chance.below(100) {
+                0..=44 => self.finish_one(),
+                45..=84 => self.let_one_live(),
+                85..=88 => self.now = self.now.plus_seconds(self.chance.below(200) as i64),
+                89..=90 => {
+                    self.say();
+                }
+                95..=96 => self.say_anything(),
+                91 if self.chance.once_in(3) => self.die(),
+                98 if self.is_resolving() && self.chance.once_in(2) => self.truth.merge_by_hand(),
+                97 => self.truth.use_up(&mut self.chance, self.run.plan()),
+                92 if self.chance.once_in(20) => self.truth.disturb(),
+                94 if self.chance.once_in(20) => self.truth.delete_a_worktree(&mut self.chance),
+                93 if self.chance.once_in(4) => self.truth.foreign(&mut self.chance),
+                _ => {}
+            }
+        }
+        self.is_well_ended();
+    }
+
+    fn write(&mut self, record: Recorded) {
+        if let Recorded::Outcome { key, .. } = &record {
+            assert!(self.settled.insert(key.clone()), "`{key:?}` is settled twice");
+        }
+        self.run.apply(&record);
+        self.records.push(record);
+    }
+
+    fn world(&self) -> World {
+        World {
+            busy: self.busy.keys().cloned().collect(),
+            found: self.found.clone(),
+            sessions: self
+                .truth
+                .sessions
+                .iter()
+                .filter(|(key, _)| self.run.ended(key).is_none())
+                .map(|(key, session)| (key.clone(), session.clone()))
+                .collect(),
+            lost: self.truth.deleted.clone(),
+            room: 3,
+            trunk: Some(self.truth.trunk.clone()),
+            target: Some(self.truth.stands(self.run.queue().trunk())),
+            durations: Durations::default(),
+            nearly: self.truth.nearly.clone(),
+            mood: Mood::Going,
+        }
+    }
+
+    /// One round of looking and deciding; whether there was anything to do.
+    fn decide(&mut self) -> bool {
+        let world = self.world();
+        let actions = reconcile(&self.run, &world, self.now);
+        if actions.is_empty() || self.chance.once_in(6) {
+            self.has_reasons(&world, &actions);
+        }
+        let mut is_moved = false;
+        for action in actions {
+            match action {
+                Action::WakeAt(at) => assert!(at > self.now, "nobody is woken for nothing"),
+                Action::Record(record) => {
+                    is_moved = true;
+                    self.write(record);
+                }
+                Action::Do { key, effect } => {
+                    is_moved = true;
+                    self.found.remove(&key);
+                    assert!(!self.busy.contains_key(&key), "`{key:?}` is under way already");
+                    assert!(!self.settled.contains(&key), "`{key:?}` was done already");
+                    self.leaves_nobody_behind(&effect);
+                    self.write(Recorded::Intent { key: key.clone(), epoch: 1, effect: effect.clone() });
+                    self.busy.insert(key, effect);
+                }
+            }
+            // Any record may be its last.
+            if self.chance.once_in(150) {
+                self.die();
+                return true;
+            }
+        }
+        is_moved
+    }
+
+    /// A worktree goes only when nobody is in it and nobody is about to be.
+    fn leaves_nobody_behind(&self, effect: &Effect) {
+        let (Effect::Discard { stage, .. } | Effect::RemoveWorktree { stage } | Effect::Spawn { stage }) =
+            effect
+        else {
+            return;
+        };
+        let is_start = |known: &Effect| matches!(known, Effect::Spawn { stage: of } if of == stage);
+        assert!(!self.busy.values().any(is_start), "an agent of `{}` is being started", stage.as_str());
+        assert_eq!(self.truth.alive_of(stage), 0, "an agent of `{}` lives", stage.as_str());
+    }
+
+    /// Nothing waits without a reason, and nobody is at a stage twice.
+    fn has_reasons(&self, world: &World, actions: &[Action]) {
+        for (id, why) in why(&self.run, world, self.now) {
+            let why =
+                why.unwrap_or_else(|| panic!("`{}` waits for no reason: {:#?}", id.as_str(), self.states()));
+            let is_next = matches!(why, Why::Next);
+            assert!(!is_next || !actions.is_empty(), "`{}` is next and nothing comes", id.as_str());
+            assert!(self.truth.alive_of(&id) <= 1, "two agents at `{}`", id.as_str());
+        }
+    }
+
+    /// Somebody who was at an effect is done with it.
+    fn finish_one(&mut self) {
+        let keys: Vec<Key> = self.busy.keys().cloned().collect();
+        let Some(key) = self.chance.pick(&keys).cloned() else { return };
+        let effect = self.busy[&key].clone();
+        let outcome = self.truth.perform(&mut self.chance, &self.run, &key, &effect);
+        if self.chance.once_in(100) {
+            // It was done, and nobody could say so any more.
+            return self.die();
+        }
+        self.busy.remove(&key);
+        self.write(Recorded::Outcome { key, outcome });
+    }
+
+    fn let_one_live(&mut self) {
+        let keys: Vec<Key> = self.truth.sessions.keys().cloned().collect();
+        let live: Vec<Key> =
+            keys.into_iter().filter(|key| matches!(self.truth.sessions[key], Session::Alive(_))).collect();
+        if let Some(key) = self.chance.pick(&live).cloned() {
+            self.truth.live(&mut self.chance, &key, self.now);
+        }
+    }
+
+    fn is_somebody_alive(&self) -> bool {
+        self.truth.sessions.values().any(is_at_work)
+    }
+
+    fn is_resolving(&self) -> bool {
+        self.run.standings().any(|(id, standing)| is_base(id) && !standing.stage.is_over())
+    }
+
+    /// To the next time something happens by itself.
+    fn wake(&mut self) -> bool {
+        let next =
+            reconcile(&self.run, &self.world(), self.now).into_iter().find_map(|action| match action {
+                Action::WakeAt(at) => Some(at),
+                Action::Record(_) | Action::Do { .. } => None,
+            });
+        self.now = next.unwrap_or(self.now);
+        next.is_some()
+    }
+
+    /// `kill -9`: of what was under way some was done, and nobody knows which.
+    fn die(&mut self) {
+        self.deaths += 1;
+        for (key, effect) in std::mem::take(&mut self.busy) {
+            if self.chance.once_in(2) && !is_done_already(&self.truth, &key, &effect) {
+                let _lost: Outcome = self.truth.perform(&mut self.chance, &self.run, &key, &effect);
+            }
+        }
+        let folded = Run::fold(&self.records).unwrap();
+        assert!(folded == self.run, "the records tell another story");
+        // Written and read back, as from a file.
+        if self.deaths % 20 == 1 {
+            let lines: Vec<String> =
+                self.records.iter().map(|record| serde_json::to_string(record).unwrap()).collect();
+            let read: Vec<Recorded> = lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+            assert!(Run::fold(&read).unwrap() == folded, "what was written is not what is read");
+        }
+        self.run = folded;
+        let open = self.run.open().iter();
+        self.found = open.map(|(key, effect)| (key.clone(), self.truth.probe(key, effect))).collect();
+    }
+
+    /// A person says something about one of the stages that wait for one; at last they have enough.
+    fn say(&mut self) -> bool {
+        let waiting: Vec<StageId> = self
+            .run
+            .standings()
+            .filter(|(_, standing)| standing.stage.is_a_persons())
+            .map(|(id, _)| id.clone())
+            .collect();
+        let Some(id) = self.chance.pick(&waiting).cloned() else { return false };
+        self.words += 1;
+        let standing = self.run.standing(&id).unwrap().clone();
+        let skip = Word::Skip { by: Text::new("p"), why: Text::new("w") };
+        let word = match &standing.stage {
+            Stage::Asking { work, .. } => {
+                if let Some(session @ Session::Alive(Alive::Asking { .. })) =
+                    self.truth.sessions.get_mut(&work.session)
+                {
+                    *session = Session::Alive(Alive::Working);
+                }
+                return true;
+            }
+            _ if self.words > self.patience => return false,
+            Stage::Review { .. } => match (standing.verified, self.chance.below(5)) {
+                (Some(verified), 0..=2) => Word::Merge { verified, entry: 0 },
+                (_, 3) => Word::Retry,
+                (None, 0..=1) => Word::GoOn,
+                (_, _) => skip,
+            },
+            Stage::Ready(_) => Word::Release,
+            Stage::Blocked { .. } if self.chance.once_in(5) => skip,
+            Stage::Blocked { .. } if self.chance.once_in(4) => {
+                self.write(Recorded::Said { stage: id, by: Text::new("p"), said: Said::Reset });
+                return true;
+            }
+            _ => Word::Retry,
+        };
+        self.write(Recorded::Happened { stage: id, what: Happened::Told(word) });
+        true
+    }
+
+    /// A person says whatever comes to mind of any stage, whatever is being done for it just then.
+    fn say_anything(&mut self) {
+        let ids: Vec<StageId> = self.run.standings().map(|(id, _)| id.clone()).collect();
+        let id = self.chance.pick(&ids).unwrap().clone();
+        let words = [
+            Said::Reset,
+            Said::Reset,
+            Said::Hold,
+            Said::Release,
+            Said::Retry,
+            Said::Verify,
+            Said::Resume { answer: None },
+            Said::Block { why: Text::new("w") },
+            Said::Skip { why: Text::new("w") },
+        ];
+        let said = self.chance.pick(&words).unwrap().clone();
+        // Who ends things for good is rare.
+        if matches!(said, Said::Skip { .. } | Said::Block { .. }) && !self.chance.once_in(4) {
+            return;
+        }
+        if self.anything >= ANYTHING {
+            return;
+        }
+        let person = Speaker::Person { name: Text::new("p"), role: Role::User };
+        if let Ok(record) = hear(&self.run, &person, &id, &said) {
+            self.anything += 1;
+            self.write(record);
+        }
+    }
+
+    fn states(&self) -> Vec<(String, String)> {
+        self.run
+            .standings()
+            .map(|(id, standing)| (id.as_str().to_owned(), format!("{:?}", standing.stage)))
+            .collect()
+    }
+
+    /// Every stage is merged, skipped, a person's, or waits for one that is none of ours to move.
+    fn is_well_ended(&self) {
+        let mut merged: Vec<Commit> = Vec::new();
+        for (id, standing) in self.run.standings() {
+            match &standing.stage {
+                Stage::Done { merged: commit } => merged.push(commit.commit().clone()),
+                Stage::Skipped { .. } => {}
+                Stage::Waiting { on } => assert!(!on.is_empty()),
+                stage => {
+                    assert!(stage.is_a_persons(), "`{}` is left behind: {:#?}", id.as_str(), self.states())
+                }
+            }
+            let is_over = standing.stage.is_over();
+            assert!(!is_over || !self.truth.has_tree(id), "the worktree of `{}` is left over", id.as_str());
+            assert!(!is_over || self.truth.alive_of(id) == 0, "an agent of `{}` is left over", id.as_str());
+        }
+        let is_held = self.run.target_held().is_some();
+        assert!(is_held || self.truth.target == self.truth.trunk, "the target has all that was merged");
+        assert!(is_held || !self.truth.is_rewritten, "a target that was rewritten is a person's");
+        assert_eq!(*self.run.queue().trunk(), self.truth.trunk);
+        assert!(self.run.queue().entries().is_empty(), "nobody is left in the queue");
+        assert!(self.run.open().is_empty(), "nothing is left open");
+        self.truth.is_sound(&merged, &self.run);
+    }
+
+    pub fn ends(&self) -> Ends {
+        let count = |fits: &dyn Fn(&Stage) -> bool| {
+            u32::try_from(self.run.standings().filter(|(_, standing)| fits(&standing.stage)).count()).unwrap()
+        };
+        let of_records = |fits: &dyn Fn(&Recorded) -> bool| {
+            u32::try_from(self.records.iter().filter(|record| fits(record)).count()).unwrap()
+        };
+        let outcome = |fits: fn(&Outcome) -> bool| {
+            of_records(&|record| matches!(record, Recorded::Outcome { outcome, .. } if fits(outcome)))
+        };
+        let ended = |fits: fn(&Ended) -> bool| {
+            of_records(&|record| matches!(record, Recorded::Ended { ended, .. } if fits(ended)))
+        };
+        Ends {
+            merged: count(&|stage| matches!(stage, Stage::Done { .. })),
+            skipped: count(&|stage| matches!(stage, Stage::Skipped { .. })),
+            persons: count(&Stage::is_a_persons),
+            resets: of_records(&|record| matches!(record, Recorded::Said { said: Said::Reset, .. })),
+            deaths: self.deaths,
+            conflicts: outcome(|outcome| matches!(outcome, Outcome::Conflicted { .. })),
+            reds: outcome(|outcome| matches!(outcome, Outcome::Red { .. })),
+            limits: ended(|ended| matches!(ended, Ended::RateLimited { .. })),
+            crashes: ended(|ended| matches!(ended, Ended::Failed { .. })),
+            overtaken: count(&|stage| matches!(stage, Stage::Skipped { by, .. } if by.as_str() == "sprag")),
+            resolved: u32::try_from(self.run.merged().filter(|(id, _)| is_base(id)).count()).unwrap(),
+            foreign: of_records(&|record| matches!(record, Recorded::Foreign { .. })),
+            held: u32::from(self.run.target_held().is_some()),
+        }
+    }
+}
+
+/// Workers of one daemon do an effect once; a start that has happened is not repeated by the same worker.
+fn is_done_already(truth: &Truth, key: &Key, effect: &Effect) -> bool {
+    matches!(effect, Effect::Spawn { .. }) && truth.sessions.contains_key(key)
+}

@@ -1,0 +1,154 @@
+//! Accounts that reach their limits, again and again: nobody's attempt is burnt by that, nobody is started while the
+//! limit holds, and all go on when it ends.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+use sprag_plan::ids::{Commit, Key};
+use sprag_plan::reconcile::observed::{Alive, Session, Target, World};
+use sprag_plan::reconcile::{Action, reconcile};
+use sprag_plan::run::Run;
+use sprag_plan::run::record::{Checking, Effect, Ended, Outcome, Recorded};
+use sprag_plan::spec::Plan;
+use sprag_plan::stage::Stage;
+
+/// Seconds that a limit holds, that an agent runs into it after, and that one works where there is none.
+const HOLDS: i64 = 3 * 3600;
+const UNTIL_LIMITED: i64 = 40;
+const WORKS: i64 = 300;
+/// Windows of the account, one after the other, with an hour between them in which it may be used.
+const WINDOWS: i64 = 8;
+const PROMISED: i64 = 5;
+
+fn commit(name: &str) -> Commit {
+    Commit(Text::new(name))
+}
+
+fn plan(stages: usize) -> Plan {
+    let stage = |at: usize| {
+        let needs: Vec<String> = (at >= 4).then(|| format!("s{}", at - 4)).into_iter().collect();
+        let files = [format!("d{at}/**")];
+        json!({
+            "id": format!("s{at}"), "name": "", "description": "", "dependencies": needs,
+            "parallel_group": null, "type": "standard",
+            "scope": {"intents": [], "files": files, "globs": files}, "working_dir": ".", "setup": [],
+            "before_stage": [], "acceptance": [], "after_stage": [], "artifacts": [format!("d{at}")], "wiring": [],
+            "wiring_tests": [], "truths": [], "tasks": [], "context_budget": 75, "client": "claude",
+            "mode": "headless", "sandbox": {"confine": "auto", "network": "open"},
+            "budget": {"on_exceed": "pause"}, "retries": 0, "merge": "auto", "empty": "refused",
+            "sharing": "shared", "outputs": [], "verify": "standard",
+        })
+    };
+    let stages: Vec<_> = (0..stages).map(stage).collect();
+    serde_json::from_value(json!({
+        "name": "sim", "target": null, "gates": [], "slots": 4, "budget": {"on_exceed": "pause"},
+        "sandbox": {"confine": "auto", "network": "open"}, "overview": "", "stages": stages,
+    }))
+    .unwrap()
+}
+
+/// Until when the account may not be used, if it may not.
+fn limit(start: Timestamp, now: Timestamp) -> Option<Timestamp> {
+    let (window, within) =
+        (now.seconds_since(start) / (HOLDS + 3600), now.seconds_since(start) % (HOLDS + 3600));
+    (window < WINDOWS && within < HOLDS).then(|| start.plus_seconds(window * (HOLDS + 3600) + HOLDS))
+}
+
+/// Everything works at once but agents.
+fn perform(effect: &Effect) -> Outcome {
+    match effect {
+        Effect::AddWorktree { base, .. } => Outcome::Worktree { base: base.clone() },
+        Effect::Check { stage, of: Checking::Claim } => {
+            let head = commit(&format!("work of {}", stage.as_str()));
+            Outcome::Green { tree: head.clone(), head }
+        }
+        Effect::Spawn { .. } => Outcome::Spawned,
+        Effect::Salvage { .. } => Outcome::Salvaged { carry: Text::new("1") },
+        Effect::Candidate { number, .. } => {
+            let made = commit(&format!("candidate {number}"));
+            Outcome::Made { commit: made.clone(), tree: made }
+        }
+        _ => Outcome::Done,
+    }
+}
+
+#[test]
+fn a_limit_burns_no_attempt_and_all_go_on_when_it_ends() {
+    let start = Timestamp::from_millis(1_800_000_000_000);
+    let plan = plan(60);
+    let digest = plan.digest();
+    let started = Recorded::Started { run: Text::new("r"), plan: Box::new(plan), digest, trunk: commit("t") };
+    let mut run = Run::fold([&started]).unwrap();
+    let mut now = start;
+    // When each agent that is at work will end.
+    let mut ends: BTreeMap<Key, Timestamp> = BTreeMap::new();
+    let (mut limited, mut resumed, mut latest) = (0, 0, 0);
+    let mut held: Option<Timestamp> = None;
+    while !run.is_settled() {
+        assert!(now.seconds_since(start) < 30 * 86_400, "it comes to an end");
+        let over = |key: &Key, at: Timestamp| {
+            let ended = match limit(start, at) {
+                Some(until) => Ended::RateLimited { until },
+                None => Ended::Well,
+            };
+            (key.clone(), Session::Over(ended))
+        };
+        let sessions = ends
+            .iter()
+            .filter(|(key, _)| run.ended(key).is_none())
+            .map(
+                |(key, at)| {
+                    if *at <= now { over(key, *at) } else { (key.clone(), Session::Alive(Alive::Working)) }
+                },
+            )
+            .collect();
+        let trunk = run.queue().trunk().clone();
+        let world = World {
+            sessions,
+            room: 4,
+            trunk: Some(trunk.clone()),
+            target: Some(Target::Behind(trunk)),
+            ..World::default()
+        };
+        let (mut is_moved, mut wake) = (false, None);
+        for action in reconcile(&run, &world, now) {
+            match action {
+                Action::WakeAt(at) => wake = Some(at),
+                Action::Record(record) => {
+                    is_moved = true;
+                    if let Recorded::Ended { ended: Ended::RateLimited { until }, .. } = &record {
+                        limited += 1;
+                        held = Some(*until);
+                    }
+                    run.apply(&record);
+                }
+                Action::Do { key, effect } => {
+                    is_moved = true;
+                    if let Effect::Spawn { .. } = effect {
+                        if let Some(until) = held.take() {
+                            assert!(now >= until, "nobody is started while the limit holds");
+                            latest = latest.max(now.seconds_since(until));
+                            resumed += 1;
+                        }
+                        let lasts = if limit(start, now).is_some() { UNTIL_LIMITED } else { WORKS };
+                        ends.insert(key.clone(), now.plus_seconds(lasts));
+                    }
+                    run.apply(&Recorded::Intent { key: key.clone(), epoch: 1, effect: effect.clone() });
+                    run.apply(&Recorded::Outcome { key, outcome: perform(&effect) });
+                }
+            }
+        }
+        if !is_moved {
+            let next = ends.values().copied().filter(|at| *at > now).chain(wake).min();
+            now = next.unwrap_or_else(|| panic!("nothing happens any more: {run:#?}"));
+        }
+    }
+    assert!(run.standings().all(|(_, standing)| matches!(standing.stage, Stage::Done { .. })));
+    let attempt = |key: &Key| key.0.as_str().split('/').nth(2).map(str::to_owned);
+    assert!(run.sessions().keys().all(|key| attempt(key).as_deref() == Some("1")), "no attempt was burnt");
+    assert!(limited >= 8 && resumed >= 2, "there were limits: {limited} {resumed}");
+    assert!(latest <= PROMISED, "resumed {latest} s after the end of a limit");
+}

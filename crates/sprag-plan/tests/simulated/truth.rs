@@ -1,0 +1,498 @@
+//! The world that outlives a daemon: git, worktrees and agents as they really are. Effects change it; what must
+//! never be is looked for at every one of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+use sprag_plan::ids::{Commit, Key, StageId};
+use sprag_plan::reconcile::observed::{Alive, Session, Target};
+use sprag_plan::reconcile::recovery::{Found, Has};
+use sprag_plan::run::Run;
+use sprag_plan::run::record::{About, Because, Brief, Checking, Effect, Ended, Outcome, Progress, Purse};
+use sprag_plan::run::target_stage::is_base;
+use sprag_plan::spec::Plan;
+use sprag_plan::stage::Failure;
+
+use super::chance::Chance;
+use super::reviews;
+
+/// What others put on the target goes by this name.
+const FOREIGN: &str = "foreign";
+
+/// What a commit has of each stage: the last of its changes.
+type Contents = BTreeMap<String, Change>;
+
+#[derive(Clone, Debug, PartialEq)]
+struct Change {
+    number: u32,
+    quality: Quality,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Quality {
+    Good,
+    /// Its own checks see it.
+    Bad,
+    /// Only the gates see it.
+    BadForAll,
+    /// It knows of the others it has to go with.
+    Fitted,
+}
+
+struct Tree {
+    base: Commit,
+    head: Commit,
+}
+
+pub struct Truth {
+    commits: BTreeMap<Commit, Contents>,
+    next: u32,
+    pub trunk: Commit,
+    /// Every commit the trunk has been at.
+    pub history: Vec<Commit>,
+    tested: BTreeSet<Commit>,
+    made: BTreeMap<(Commit, Commit), Commit>,
+    trees: BTreeMap<StageId, Tree>,
+    /// Those whose folder somebody has deleted. Their branches are there.
+    pub deleted: BTreeSet<StageId>,
+    pub sessions: BTreeMap<Key, Session>,
+    /// Budgets of which most is used.
+    pub nearly: BTreeSet<Purse>,
+    whose: BTreeMap<Key, StageId>,
+    progress: BTreeSet<Key>,
+    briefs: BTreeMap<StageId, Brief>,
+    salvaged: BTreeSet<StageId>,
+    pub target: Commit,
+    /// Somebody took from the target what it had.
+    pub is_rewritten: bool,
+    landed: Contents,
+    /// Stages that change the same lines, and those that are red together.
+    conflicts: Vec<(String, String)>,
+    pairs: Vec<(String, String)>,
+}
+
+/// Somebody who goes on by itself.
+pub fn is_at_work(session: &Session) -> bool {
+    matches!(session, Session::Alive(Alive::Working | Alive::Filling { .. }))
+}
+
+impl Truth {
+    pub fn new(chance: &mut Chance, plan: &Plan) -> Truth {
+        let start = Commit(Text::new("c0"));
+        let stages = plan.stages().iter().map(|stage| stage.id.as_str().to_owned());
+        let ids: Vec<String> = stages.chain([FOREIGN.to_owned()]).collect();
+        let mut pairs = |times: u64| -> Vec<(String, String)> {
+            let mut found = Vec::new();
+            for one in &ids {
+                for other in &ids {
+                    // What others do is often where somebody of ours is.
+                    let times = if one == FOREIGN { times.div_ceil(2) } else { times };
+                    if one < other && chance.once_in(times) {
+                        found.push((one.clone(), other.clone()));
+                    }
+                }
+            }
+            found
+        };
+        Truth {
+            conflicts: pairs(5),
+            pairs: pairs(8),
+            commits: [(start.clone(), Contents::new())].into(),
+            next: 1,
+            trunk: start.clone(),
+            history: vec![start.clone()],
+            tested: [start.clone()].into(),
+            made: BTreeMap::new(),
+            trees: BTreeMap::new(),
+            deleted: BTreeSet::new(),
+            sessions: BTreeMap::new(),
+            nearly: BTreeSet::new(),
+            whose: BTreeMap::new(),
+            progress: BTreeSet::new(),
+            briefs: BTreeMap::new(),
+            salvaged: BTreeSet::new(),
+            target: start,
+            is_rewritten: false,
+            landed: Contents::new(),
+        }
+    }
+
+    fn commit(&mut self, contents: Contents) -> Commit {
+        let name = Commit(Text::new(format!("c{}", self.next)));
+        self.next += 1;
+        self.commits.insert(name.clone(), contents);
+        name
+    }
+
+    fn joined(&self, one: &Commit, other: &Commit) -> Contents {
+        let mut contents = self.commits[one].clone();
+        for (stage, change) in &self.commits[other] {
+            let known = contents.entry(stage.clone()).or_insert_with(|| change.clone());
+            if change.number > known.number {
+                *known = change.clone();
+            }
+        }
+        contents
+    }
+
+    fn is_green(&self, contents: &Contents) -> bool {
+        let is_fitted = |stage: &String| contents[stage].quality == Quality::Fitted;
+        let is_clash = |(one, other): &(String, String)| {
+            contents.contains_key(one) && contents.contains_key(other) && !is_fitted(one) && !is_fitted(other)
+        };
+        contents.values().all(|change| matches!(change.quality, Quality::Good | Quality::Fitted))
+            && !self.pairs.iter().any(is_clash)
+    }
+
+    fn conflict(&self, on: &Commit, head: &Commit) -> bool {
+        let (ours, theirs) = (&self.commits[on], &self.commits[head]);
+        // A line is changed on both sides, and neither side has seen the other's.
+        let is_new = |stage: &String, here: &Contents, there: &Contents| {
+            here.get(stage).is_some_and(|change| there.get(stage) != Some(change))
+        };
+        self.conflicts.iter().any(|(one, other)| {
+            is_new(one, ours, theirs) && is_new(other, theirs, ours)
+                || is_new(other, ours, theirs) && is_new(one, theirs, ours)
+        })
+    }
+
+    pub fn alive_of(&self, stage: &StageId) -> usize {
+        let is_alive = |(key, session): &(&Key, &Session)| {
+            self.whose[*key] == *stage && matches!(session, Session::Alive(_))
+        };
+        self.sessions.iter().filter(is_alive).count()
+    }
+
+    pub fn has_tree(&self, stage: &StageId) -> bool {
+        self.trees.contains_key(stage) && !self.deleted.contains(stage)
+    }
+
+    pub fn use_up(&mut self, chance: &mut Chance, plan: &Plan) {
+        let stage = chance.pick(plan.stages()).unwrap().id.clone();
+        self.nearly.insert(if chance.once_in(4) { Purse::Run } else { Purse::Stage(stage) });
+    }
+
+    pub fn delete_a_worktree(&mut self, chance: &mut Chance) {
+        let stages: Vec<StageId> = self.trees.keys().cloned().collect();
+        self.deleted.extend(chance.pick(&stages).cloned());
+    }
+
+    /// Does an effect, and says what came of it.
+    pub fn perform(&mut self, chance: &mut Chance, run: &Run, key: &Key, effect: &Effect) -> Outcome {
+        match effect {
+            Effect::AddWorktree { stage, base } => {
+                let spec = run.plan().find(stage.as_str()).unwrap();
+                let has = |need: &StageId| self.commits[base].contains_key(need.as_str());
+                assert!(
+                    spec.dependencies.iter().all(has),
+                    "`{}` starts without what it builds on",
+                    stage.as_str()
+                );
+                let (base, head) = (base.clone(), base.clone());
+                let tree = self.trees.entry(stage.clone()).or_insert(Tree { base, head });
+                self.salvaged.remove(stage);
+                self.deleted.remove(stage);
+                Outcome::Worktree { base: tree.base.clone() }
+            }
+            Effect::Setup { .. } | Effect::Check { of: Checking::Before, .. } => match chance.once_in(80) {
+                true => Outcome::Failed { failure: Failure::Setup, why: Text::new("no") },
+                false => Outcome::Done,
+            },
+            Effect::Check { stage, .. } | Effect::Salvage { stage } if self.deleted.contains(stage) => {
+                Outcome::Failed { failure: Failure::Setup, why: Text::new("there is no worktree") }
+            }
+            Effect::Check { stage, of: Checking::Claim } => {
+                let tree = &self.trees[stage];
+                let contents = &self.commits[&tree.head];
+                let has_owed = run.owed(stage).is_none_or(|owed| self.has(&tree.head, owed));
+                match contents.get(stage.as_str()) {
+                    None => Outcome::Unchanged,
+                    Some(_) if !has_owed => Outcome::Red { report: Text::new("theirs is not in it") },
+                    Some(change) if change.quality == Quality::Bad || chance.once_in(40) => {
+                        Outcome::Red { report: Text::new("red") }
+                    }
+                    Some(_) => reviews::claimed(chance, &tree.head),
+                }
+            }
+            Effect::Review { head, tree, .. } => reviews::reviewed(chance, head, tree),
+            Effect::WriteBrief { stage, brief } => {
+                self.briefs.insert(stage.clone(), *brief);
+                Outcome::Done
+            }
+            Effect::Spawn { stage } => {
+                assert!(!self.sessions.contains_key(key), "`{key:?}` is started twice");
+                assert_eq!(self.alive_of(stage), 0, "two agents in the worktree of `{}`", stage.as_str());
+                assert!(
+                    self.trees.contains_key(stage),
+                    "an agent of `{}` without a worktree",
+                    stage.as_str()
+                );
+                if chance.once_in(100) {
+                    return Outcome::Failed { failure: Failure::Sandbox, why: Text::new("no") };
+                }
+                self.whose.insert(key.clone(), stage.clone());
+                self.sessions.insert(key.clone(), Session::Alive(Alive::Working));
+                Outcome::Spawned
+            }
+            Effect::Nudge { session, .. } => match self.sessions.get_mut(session) {
+                Some(session @ Session::Alive(_)) => {
+                    *session = Session::Alive(Alive::Working);
+                    Outcome::Done
+                }
+                _ => Outcome::Failed { failure: Failure::Unknown, why: Text::new("it is gone") },
+            },
+            Effect::Interrupt { session } => {
+                let found = self.sessions.get_mut(session).unwrap();
+                if *found == Session::Alive(Alive::Wedged) && chance.once_in(2) {
+                    *found = Session::Alive(Alive::Working);
+                }
+                Outcome::Done
+            }
+            Effect::Kill { session, because } => {
+                let progress = self.progress_of(session);
+                let found = self.sessions.get_mut(session).unwrap();
+                if let Session::Alive(_) = found {
+                    *found = Session::Over(match because {
+                        Because::Over => Ended::Stopped,
+                        Because::Wedged => Ended::Failed { failure: Failure::Wedged, progress },
+                    });
+                }
+                Outcome::Done
+            }
+            Effect::Salvage { stage } => {
+                self.salvaged.insert(stage.clone());
+                Outcome::Salvaged { carry: Text::new("h") }
+            }
+            Effect::Candidate { on, head, .. } => {
+                if self.conflict(on, head) {
+                    return Outcome::Conflicted { paths: Vec::new() };
+                }
+                // All that makes its name is fixed beforehand.
+                let known = self.made.get(&(on.clone(), head.clone())).cloned();
+                let commit = known.unwrap_or_else(|| {
+                    let contents = self.joined(on, head);
+                    self.commit(contents)
+                });
+                self.made.insert((on.clone(), head.clone()), commit.clone());
+                Outcome::Made { tree: commit.clone(), commit }
+            }
+            Effect::Gate { commit, .. } => {
+                let contents = &self.commits[commit];
+                match self.is_green(contents) && !chance.once_in(25) {
+                    true => {
+                        self.tested.insert(commit.clone());
+                        Outcome::Done
+                    }
+                    false => Outcome::Red { report: Text::new("red") },
+                }
+            }
+            Effect::Land { from, to, .. } => self.land(from, to),
+            Effect::Restore { to } => {
+                assert_eq!(self.history.last(), Some(to), "the trunk is put back to where it was");
+                self.trunk = to.clone();
+                Outcome::Done
+            }
+            Effect::Promote { to } => {
+                assert!(self.tested.contains(to), "`{to:?}` reaches the target untested");
+                if !matches!(self.stands(to), Target::Behind(_)) {
+                    return Outcome::Elsewhere { trunk: self.target.clone() };
+                }
+                self.target = to.clone();
+                Outcome::Done
+            }
+            Effect::RemoveWorktree { stage } => {
+                assert_eq!(self.alive_of(stage), 0, "a worktree goes under a live agent");
+                assert!(self.salvaged.contains(stage), "a worktree goes with what nobody has kept");
+                self.trees.remove(stage);
+                Outcome::Done
+            }
+            Effect::Discard { stage, .. } => {
+                assert_eq!(self.alive_of(stage), 0, "a worktree goes under a live agent");
+                self.trees.remove(stage);
+                self.deleted.remove(stage);
+                Outcome::Done
+            }
+            Effect::Notify { .. } => Outcome::Done,
+        }
+    }
+
+    fn land(&mut self, from: &Commit, to: &Commit) -> Outcome {
+        if self.history.contains(to) {
+            return Outcome::Done;
+        }
+        if self.trunk != *from {
+            return Outcome::Elsewhere { trunk: self.trunk.clone() };
+        }
+        assert!(self.tested.contains(to), "`{to:?}` lands untested");
+        self.move_to(to.clone());
+        Outcome::Done
+    }
+
+    fn move_to(&mut self, to: Commit) {
+        for (stage, change) in &self.landed {
+            let now = self.commits[&to].get(stage).map_or(0, |now| now.number);
+            assert!(now >= change.number, "what `{stage}` has landed is lost");
+        }
+        self.landed = self.commits[&to].clone();
+        self.history.push(to.clone());
+        self.trunk = to;
+    }
+
+    /// Somebody else moves what they should leave alone: the trunk.
+    pub fn disturb(&mut self) {
+        self.trunk = self.commit(Contents::new());
+    }
+
+    /// Somebody else puts a commit on the target, or takes from it what it had.
+    pub fn foreign(&mut self, chance: &mut Chance) {
+        if chance.once_in(6) {
+            self.is_rewritten = true;
+            self.target = self.commit(Contents::new());
+            return;
+        }
+        let mut contents = self.commits[&self.target].clone();
+        let number = contents.get(FOREIGN).map_or(0, |change| change.number) + 1;
+        let quality = if chance.once_in(5) { Quality::BadForAll } else { Quality::Good };
+        contents.insert(FOREIGN.to_owned(), Change { number, quality });
+        self.target = self.commit(contents);
+    }
+
+    /// Somebody else merges by hand what we have landed, and what they put on the target.
+    pub fn merge_by_hand(&mut self) {
+        let mut contents = self.joined(&self.target, self.history.last().unwrap());
+        let number = contents.get(FOREIGN).map_or(0, |change| change.number) + 1;
+        contents.insert(FOREIGN.to_owned(), Change { number, quality: Quality::Fitted });
+        self.target = self.commit(contents);
+    }
+
+    /// Whether all that one commit has is in another.
+    fn has(&self, within: &Commit, commit: &Commit) -> bool {
+        let there = &self.commits[within];
+        let is_there = |(name, change): (&String, &Change)| {
+            there.get(name).is_some_and(|known| known.number >= change.number)
+        };
+        self.commits[commit].iter().all(is_there)
+    }
+
+    /// How the target stands to a commit of the trunk.
+    pub fn stands(&self, trunk: &Commit) -> Target {
+        let now = self.target.clone();
+        match (self.is_rewritten, self.has(trunk, &now)) {
+            (true, _) => Target::Rewritten(now),
+            (false, true) => Target::Behind(now),
+            (false, false) => Target::Ahead(now),
+        }
+    }
+
+    /// What a look at an effect shows of which nobody knows what became.
+    pub fn probe(&self, key: &Key, effect: &Effect) -> Found {
+        match effect {
+            Effect::AddWorktree { stage, .. } => match self.trees.get(stage) {
+                Some(_) if self.deleted.contains(stage) => Found::Nothing,
+                Some(tree) => Found::Worktree { base: tree.base.clone() },
+                None => Found::Nothing,
+            },
+            Effect::Spawn { .. } if self.sessions.contains_key(key) => Found::Session,
+            Effect::Salvage { stage } if self.salvaged.contains(stage) => {
+                Found::Salvaged { carry: Text::new("h") }
+            }
+            Effect::Kill { session, .. } => match self.sessions.get(session) {
+                Some(Session::Alive(_)) => Found::Nothing,
+                Some(Session::Over(_)) | None => Found::Gone,
+            },
+            Effect::RemoveWorktree { stage } if !self.has_tree(stage) => Found::Gone,
+            Effect::Land { to, .. } => {
+                let has = if self.history.contains(to) { Has::Candidate } else { Has::Not };
+                Found::Trunk { at: self.trunk.clone(), has }
+            }
+            Effect::Promote { to } => {
+                let has = if self.target == *to { Has::Candidate } else { Has::Not };
+                Found::Trunk { at: self.target.clone(), has }
+            }
+            _ => Found::Nothing,
+        }
+    }
+
+    fn progress_of(&self, session: &Key) -> Progress {
+        if self.progress.contains(session) { Progress::Committed } else { Progress::Nothing }
+    }
+
+    /// An agent does something: works, and ends in one of many ways.
+    pub fn live(&mut self, chance: &mut Chance, session: &Key, now: Timestamp) {
+        if !self.sessions.get(session).is_some_and(is_at_work) {
+            return;
+        }
+        let failed = |failure, progress| Session::Over(Ended::Failed { failure, progress });
+        let progress = self.progress_of(session);
+        let next = match chance.below(24) {
+            0..=9 => return self.work(chance, session),
+            10..=14 => Session::Alive(Alive::Claiming),
+            15..=16 => Session::Over(Ended::Well),
+            17 => failed(Failure::Crash, progress),
+            18 => failed(Failure::Timeout, progress),
+            19 => {
+                Session::Over(Ended::RateLimited { until: now.plus_seconds(1 + chance.below(4000) as i64) })
+            }
+            20 => Session::Alive(Alive::Asking { question: Text::new("?") }),
+            21 => Session::Alive(Alive::Wedged),
+            22 => match chance.below(4) {
+                0 => Session::Over(Ended::ContextFull),
+                1 => failed(Failure::Auth, progress),
+                2 => Session::Alive(Alive::Full),
+                _ => {
+                    let about = if chance.once_in(2) { About::Notes } else { About::Handoff };
+                    Session::Alive(Alive::Filling { about, percent: 70 })
+                }
+            },
+            _ => return,
+        };
+        self.sessions.insert(session.clone(), next);
+    }
+
+    fn work(&mut self, chance: &mut Chance, session: &Key) {
+        let stage = self.whose[session].clone();
+        if self.deleted.contains(&stage) {
+            let failed = Ended::Failed { failure: Failure::Crash, progress: self.progress_of(session) };
+            self.sessions.insert(session.clone(), Session::Over(failed));
+            return;
+        }
+        let brief = self.briefs.get(&stage).copied().unwrap_or(Brief::Stage);
+        let tree = &self.trees[&stage];
+        let is_merging = matches!(brief, Brief::Merge | Brief::MergeConflict | Brief::BaseConflict);
+        let mut contents = match brief {
+            Brief::Merge | Brief::MergeConflict => self.joined(&tree.head, self.history.last().unwrap()),
+            // Whatever is on it by now.
+            Brief::BaseConflict => self.joined(&tree.head, &self.target),
+            Brief::Stage | Brief::Knowledge | Brief::Recovery => self.commits[&tree.head].clone(),
+        };
+        let number = contents.get(stage.as_str()).map_or(0, |change| change.number) + 1;
+        let quality = match chance.below(10) {
+            0 => Quality::Bad,
+            1 => Quality::BadForAll,
+            _ if is_merging => Quality::Fitted,
+            _ => Quality::Good,
+        };
+        contents.insert(stage.as_str().to_owned(), Change { number, quality });
+        // Whoever brings both sides together mends theirs, too.
+        if let Some(theirs) = contents.get_mut(FOREIGN).filter(|_| is_base(&stage)) {
+            theirs.quality = if quality == Quality::Fitted { quality } else { theirs.quality };
+        }
+        let head = self.commit(contents);
+        self.trees.get_mut(&stage).unwrap().head = head;
+        self.progress.insert(session.clone());
+    }
+
+    /// What has to hold once all is over.
+    pub fn is_sound(&self, merged: &[Commit], run: &Run) {
+        for (stage, commit) in run.merged() {
+            let has_owed = run.owed(stage).is_none_or(|owed| self.has(commit, owed));
+            assert!(has_owed, "`{}` lands without what others put on the target", stage.as_str());
+        }
+        assert!(
+            self.history.iter().all(|commit| self.tested.contains(commit)),
+            "all of the trunk was tested"
+        );
+        assert!(merged.iter().all(|commit| self.history.contains(commit)), "what is merged is on the trunk");
+    }
+}
