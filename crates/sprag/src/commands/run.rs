@@ -69,7 +69,7 @@ pub fn run(args: Args, cx: &Cx) -> super::Outcome {
 }
 
 /// Lets a run go that may.
-pub(super) fn go(begun: begin::Begun<'_>, how: How) -> super::Outcome {
+pub(crate) fn go(begun: begin::Begun<'_>, how: How) -> super::Outcome {
     let slots = how.slots.unwrap_or(u16::MAX);
     if how.foreground {
         return background::stay(begun, Manner { slots, until: Until::Rest }, how.json);
@@ -91,7 +91,7 @@ pub(super) fn go(begun: begin::Begun<'_>, how: How) -> super::Outcome {
     }
 }
 
-pub(super) fn is_wanted(programs: &[String]) -> bool {
+pub(crate) fn is_wanted(programs: &[String]) -> bool {
     output::line("this plan starts:");
     programs.iter().for_each(|program| output::line(format!("  {program}")));
     output::confirm("run it?")

@@ -10,6 +10,7 @@ use sprag_plan::run::record::{Effect, Outcome, Recorded, key};
 use sprag_plan::view::{State, View};
 
 use super::*;
+use crate::daemon::kept;
 
 const NOW: i64 = 1_800_000_000_000;
 
@@ -100,7 +101,7 @@ fn a_short_log_is_folded_at_every_look() {
     assert_eq!(place.running(), 1);
     place.start(2);
     assert_eq!(place.running(), 2);
-    assert!(!board::path(&place.log).exists(), "there is nothing to be gained");
+    assert!(!kept::path(&place.log).exists(), "there is nothing to be gained");
 }
 
 #[test]
@@ -110,7 +111,7 @@ fn a_long_log_is_folded_once_and_again_when_it_grows() {
     assert_eq!(place.running(), 1);
     place.damage();
     assert_eq!(place.running(), 1, "what is kept counts as long as the log ends where it did");
-    fs::remove_file(board::path(&place.log)).unwrap();
+    fs::remove_file(kept::path(&place.log)).unwrap();
     assert_eq!(place.board(), None, "deleted, it is made from the log alone");
 }
 
@@ -144,12 +145,12 @@ fn a_daemon_keeps_it_up_and_may_be_a_moment_behind() {
     let mut keeper = Keeper::default();
     let at = |millis| Timestamp::from_millis(NOW + millis);
     assert_eq!(keeper.keep(&log, place.dir.path(), at(0)), None);
-    let first = board::load(&place.log, Want::All).unwrap();
+    let first = kept::load(&place.log, Want::All).unwrap();
     place.start(2);
     assert_eq!(keeper.keep(&log, place.dir.path(), at(400)), Some(Duration::from_millis(600)));
-    assert_eq!(board::load(&place.log, Want::All).unwrap().bytes, first.bytes, "not more often than that");
+    assert_eq!(kept::load(&place.log, Want::All).unwrap().bytes, first.bytes, "not more often than that");
     assert_eq!(keeper.keep(&log, place.dir.path(), at(1000)), None);
-    assert!(board::load(&place.log, Want::All).unwrap().bytes > first.bytes);
+    assert!(kept::load(&place.log, Want::All).unwrap().bytes > first.bytes);
     assert_eq!(first.by, processes::this_process());
     assert!(is_kept_up(Some(Duration::ZERO), first.by));
     assert!(!is_kept_up(Some(BEHIND), first.by), "whoever is stuck keeps nothing");
@@ -168,7 +169,7 @@ fn the_board_of_another_run_is_not_taken() {
     place.start(1);
     assert_eq!(fs::metadata(&place.log).unwrap().len(), length, "even if it is as long");
     assert_eq!(place.board().unwrap().run.as_str(), "q");
-    fs::write(board::path(&place.log), b"damaged").unwrap();
+    fs::write(kept::path(&place.log), b"damaged").unwrap();
     assert_eq!(place.board().unwrap().run.as_str(), "q");
 }
 

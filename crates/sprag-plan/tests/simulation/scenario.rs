@@ -1,13 +1,5 @@
 //! The parts of the simulation: chance, plans, the world that outlives a daemon, and the daemon.
 
-mod alive;
-pub mod chance;
-pub mod daemon;
-mod landing;
-mod limits;
-mod reviews;
-pub mod truth;
-
 /// What runs came to.
 #[derive(Clone, Debug, Default)]
 pub struct Ends {

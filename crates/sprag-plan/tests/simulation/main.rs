@@ -1,6 +1,6 @@
 //! Whole runs of random plans, with agents that do whatever agents do and a daemon that dies between any two records.
 //! Everything follows from a seed, which is printed when something does not hold:
-//! `SPRAG_SIM_SEED=7 cargo test -p sprag-core --test simulation` plays that one again.
+//! `SPRAG_SIM_SEED=7 cargo test -p sprag-plan --test simulation` plays that one again.
 
 #![expect(
     clippy::unwrap_used,
@@ -8,9 +8,16 @@
     reason = "a test that cannot go on fails, and its seed comes from the environment"
 )]
 
-mod simulated;
+mod alive;
+mod chance;
+mod daemon;
+mod landing;
+mod limits;
+mod reviews;
+mod scenario;
+mod truth;
 
-use simulated::daemon::Daemon;
+use daemon::Daemon;
 
 /// Steps that are played at least.
 const STEPS: u64 = 100_000;
@@ -22,7 +29,7 @@ fn nothing_is_lost_or_done_twice_whoever_dies() {
         daemon.play();
         return;
     }
-    let (mut steps, mut ends) = (0, simulated::Ends::default());
+    let (mut steps, mut ends) = (0, scenario::Ends::default());
     let mut seed = 1;
     while steps < STEPS {
         let played = std::panic::catch_unwind(|| {
@@ -36,7 +43,7 @@ fn nothing_is_lost_or_done_twice_whoever_dies() {
                 ends.add(&end);
             }
             Err(_) => {
-                panic!("seed {seed} fails: SPRAG_SIM_SEED={seed} cargo test -p sprag-core --test simulation")
+                panic!("seed {seed} fails: SPRAG_SIM_SEED={seed} cargo test -p sprag-plan --test simulation")
             }
         }
         seed += 1;

@@ -17,8 +17,8 @@ use sprag_plan::run::target_stage::is_base;
 use sprag_plan::run::waiting::Why;
 use sprag_plan::stage::{Happened, Stage, Word};
 
-use super::Ends;
 use super::chance::Chance;
+use super::scenario::Ends;
 use super::truth::{Truth, is_at_work};
 
 /// Words out of the blue in one run: a run in which somebody resets for ever has no end.
