@@ -3,7 +3,7 @@
 use std::io;
 
 use sprag_base::text::Text;
-use sprag_core::event::{Event, Input};
+use sprag_govern::event::{Event, Input};
 use sprag_memory::answers::{Answers, Kept, Match, SAME};
 use sprag_memory::index::analysis::table::{self, Table};
 use sprag_memory::index::dedup;
@@ -19,7 +19,7 @@ pub fn find(world: &World<'_>, input: &Input) -> io::Result<Vec<Match>> {
     let table = table::built_in();
     let answers = projections::load::<Answers>(&world.store())?.state;
     let mut found = Vec::new();
-    for question in sprag_core::gates::questions::questions(call) {
+    for question in sprag_govern::gates::questions::questions(call) {
         let alike =
             answers.iter().map(|kept| compared(&question, kept, &table)).filter(|it| it.score >= SAME);
         found.extend(alike.take(MOST));

@@ -8,14 +8,14 @@ use std::time::{Duration, SystemTime};
 
 use sprag_base::ids::SessionId;
 use sprag_base::time::Timestamp;
-use sprag_core::event::{Event, Input, Presence};
-use sprag_core::fact::Facts;
-use sprag_core::gates::stale::content::Content;
-use sprag_core::gates::stale::look::{Claim, File, Fit, Found, Guard, Own, Seen, Writer, Wrote};
-use sprag_core::gates::stale::touch::{self, How, Manner, Touch};
-use sprag_core::gates::stale::{call_id, edits};
-use sprag_core::session::Session;
-use sprag_core::verdict::Ruling;
+use sprag_govern::event::{Event, Input, Presence};
+use sprag_govern::gates::needs::Facts;
+use sprag_govern::gates::stale::content::Content;
+use sprag_govern::gates::stale::facts::{Claim, File, Fit, Found, Guard, Own, Seen, Writer, Wrote};
+use sprag_govern::gates::stale::file_access::{self, How, Manner, Touch};
+use sprag_govern::gates::stale::{call_id, edits};
+use sprag_govern::session::Session;
+use sprag_govern::verdict::Ruling;
 use sprag_policy::call::{Outcome, ToolCall};
 
 use crate::env::{self, Env};
@@ -66,7 +66,7 @@ pub fn look(world: &World<'_>, input: &Input, session: &Session) -> Option<Seen>
         _ => return None,
     };
     let guard = guard::guard(world, session, input);
-    let touches = touch::touches(call, input);
+    let touches = file_access::touches(call, input);
     let writes = touches.iter().any(|touch| matches!(touch.how, How::Writes(_)));
     // Where nobody else is, what a file is like before it is read is all the same.
     if !writes && guard == Guard::Off && outcome.is_none() {

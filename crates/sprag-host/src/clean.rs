@@ -10,8 +10,8 @@ use sprag_base::ids::SessionId;
 use sprag_base::record::{By, Record};
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_core::obligation::{Cause, DEBT_OPENED, Debt};
-use sprag_core::session::Session;
+use sprag_govern::obligation::{Cause, DEBT_OPENED, Debt};
+use sprag_govern::session::Session;
 
 use crate::disk::{self, Disk};
 use crate::journal::{self, Journal};

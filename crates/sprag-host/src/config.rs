@@ -11,10 +11,10 @@ use toml::{Table, Value};
 
 use sprag_base::settings::Section;
 use sprag_base::text::quoted;
-use sprag_core::breaker::Limits;
-use sprag_core::gates::Policies;
-use sprag_core::gates::review::template::Template;
-use sprag_core::policy::Policy;
+use sprag_govern::breaker::Limits;
+use sprag_govern::gates::Policies;
+use sprag_govern::gates::review::template::Template;
+use sprag_govern::settings::Policy;
 use sprag_memory::lifecycle::decay;
 use sprag_memory::{mirror, settings as memory_settings};
 use sprag_plan::settings::{notify, terminal};

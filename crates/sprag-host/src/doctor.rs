@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use sprag_base::time::Timestamp;
-use sprag_core::view::Sessions;
+use sprag_govern::history::Sessions;
 
 use crate::clients::{CLIENTS, Can, Client, Support};
 use crate::disk::{Disk, RealDisk};

@@ -10,12 +10,13 @@ use memchr::memmem;
 use sprag_base::digest::Digest;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_core::event::{Event, Input};
-use sprag_core::fact::{Changes, Closed, Conflict, Facts, Found, Mark, Needs, RoleMarks, Size};
-use sprag_core::gates::permission;
-use sprag_core::gates::protection::Restore;
-use sprag_core::obligation::{Debts, Duty, OpenDebt};
-use sprag_core::session::Session;
+use sprag_govern::event::{Event, Input};
+use sprag_govern::facts::{Changes, Closed, Conflict, Found, Mark, RoleMarks, Size};
+use sprag_govern::gates::needs::{Facts, Needs};
+use sprag_govern::gates::permission;
+use sprag_govern::gates::protection::Restore;
+use sprag_govern::obligation::{Debts, Duty, OpenDebt};
+use sprag_govern::session::Session;
 use sprag_memory::episode::Patterns;
 use sprag_policy::Concern;
 
@@ -351,7 +352,7 @@ fn closed(world: &World<'_>, input: &Input, session: &Session) -> Vec<Closed> {
             call: Text::from(call),
             ticket: ticket.clone(),
             is_closed: transcript::went_well(input, call).or_else(|| {
-                let tracker = sprag_core::trackers::find(ticket.tracker.as_str())?;
+                let tracker = sprag_govern::trackers::find(ticket.tracker.as_str())?;
                 trackers::is_closed(tracker, ticket.id.as_str(), world.places.worktree.as_ref()?, world.env)
             }),
         })

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use sprag_base::path::absolute;
-use sprag_core::event::{Event, Input};
-use sprag_core::fact::{How, Written};
+use sprag_govern::event::{Event, Input};
+use sprag_govern::facts::{How, Written};
 use sprag_shell::{Place, Word};
 
 use crate::places::Places;

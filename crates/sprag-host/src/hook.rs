@@ -14,9 +14,9 @@ use std::sync::{Mutex, mpsc};
 use std::time::Duration;
 
 use sprag_base::text::{Text, one_line};
-use sprag_core::decide;
-use sprag_core::event::{Errand, Event, EventKind, Input, Presence};
-use sprag_core::verdict::{Ruling, Verdict};
+use sprag_govern::decide;
+use sprag_govern::event::{Errand, Event, EventKind, Input, Presence};
+use sprag_govern::verdict::{Ruling, Verdict};
 use sprag_policy::call::Whole;
 
 use crate::clients::{self, Client, Parsed, Reply};

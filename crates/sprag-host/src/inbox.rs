@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use sprag_base::ids::SessionId;
 use sprag_base::time::Timestamp;
-use sprag_core::event::Report;
+use sprag_govern::report::Report;
 
 use crate::disk::{self, Disk};
 use crate::env::Env;

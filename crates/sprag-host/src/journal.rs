@@ -20,7 +20,7 @@ use sprag_base::digest::Digest;
 use sprag_base::ids::SessionId;
 use sprag_base::record::{self, Record};
 use sprag_base::time::Timestamp;
-use sprag_core::session::{Process, Session};
+use sprag_govern::session::{Process, Session};
 
 use crate::disk::{self, Disk};
 use crate::records;

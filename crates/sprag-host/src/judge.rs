@@ -6,8 +6,8 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use sprag_base::text::{Text, one_line};
-use sprag_core::event::{Event, Input};
-use sprag_core::judge::{Answer, Judgement, Reliability, question};
+use sprag_govern::event::{Event, Input};
+use sprag_govern::judge::{Answer, Judgement, Reliability, question};
 
 use crate::exec::{self, Ending, Ran};
 use crate::places::UserPlaces;

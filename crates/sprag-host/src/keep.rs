@@ -22,8 +22,8 @@ use serde_json::Value;
 
 use sprag_base::digest::Digest;
 use sprag_base::time::Timestamp;
-use sprag_core::event::{Event, Input};
-use sprag_core::fact::Damage;
+use sprag_govern::event::{Event, Input};
+use sprag_govern::facts::Damage;
 
 use crate::config::{hash_of, rules};
 use crate::disk::{self, open_regular};

@@ -5,7 +5,7 @@
 use std::fs;
 use std::io::IsTerminal as _;
 
-use sprag_core::session::Process;
+use sprag_govern::session::Process;
 
 use crate::disk::{self, Disk};
 use crate::places::UserPlaces;

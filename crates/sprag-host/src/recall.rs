@@ -3,10 +3,10 @@
 
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_core::event::Input;
-use sprag_core::gates::Asked;
-use sprag_core::gates::recall::{self, Policy, Seen, Strategy};
-use sprag_core::session::Session;
+use sprag_govern::event::Input;
+use sprag_govern::gates::Asked;
+use sprag_govern::gates::recall::{self, Policy, Seen, Strategy};
+use sprag_govern::session::Session;
 use sprag_memory::index::analysis::{table, tokens};
 use sprag_memory::index::dedup::{SIMILAR, Statement};
 use sprag_memory::index::query;

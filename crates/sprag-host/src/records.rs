@@ -7,7 +7,7 @@ use sprag_base::record::{By, Record};
 use sprag_base::redact;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_core::event::{Actor, Input};
+use sprag_govern::event::{Actor, Input};
 
 /// Whether a text from outside may stand where an id of ours stands: records and files are found by them.
 pub fn is_id(text: &str) -> bool {
@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn no_record_keeps_a_token() {
         let token = new_token().unwrap();
-        assert!(sprag_core::gates::review::case::is_token(&token));
+        assert!(sprag_govern::gates::review::case::is_token(&token));
         assert_ne!(Some(&token), new_token().as_ref());
         let body = serde_json::json!({"notes": [format!("decide with --token {token}\nor `{token}`")]});
         let record = record("x", Timestamp::from_millis(0), None, None, body);

@@ -10,8 +10,10 @@ use sprag_base::ids::SessionId;
 pub use sprag_base::record::REPORTER as CLIENT;
 use sprag_base::record::Record;
 use sprag_base::time::Timestamp;
-use sprag_core::event::{Actor, Event, Input, Presence, Report};
-use sprag_core::verdict::{Reason, Ruling};
+use sprag_govern::event::{Actor, Event, Input, Presence};
+use sprag_govern::reason::Reason;
+use sprag_govern::report::Report;
+use sprag_govern::verdict::Ruling;
 
 use crate::store::Store;
 use crate::walk::{self, World};
@@ -171,10 +173,11 @@ pub fn find_session(
 
 /// Any session of the store by the start of its id.
 pub fn by_prefix(store: &Store, prefix: &str) -> Result<SessionId, ReportError> {
-    let sessions: Vec<SessionId> = match crate::projections::load_all::<sprag_core::view::Sessions>(store) {
-        Ok(sessions) => sessions.rows().into_iter().map(|row| row.id.clone()).collect(),
-        Err(error) => return Err(error.into()),
-    };
+    let sessions: Vec<SessionId> =
+        match crate::projections::load_all::<sprag_govern::history::Sessions>(store) {
+            Ok(sessions) => sessions.rows().into_iter().map(|row| row.id.clone()).collect(),
+            Err(error) => return Err(error.into()),
+        };
     let mut found: Vec<SessionId> =
         sessions.iter().filter(|id| id.as_str().starts_with(prefix)).cloned().collect();
     if let Some(exact) = found.iter().find(|id| id.as_str() == prefix) {

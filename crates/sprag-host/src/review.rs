@@ -9,10 +9,10 @@ use std::time::Duration;
 use sprag_base::ids::SessionId;
 use sprag_base::text::{Text, ending};
 use sprag_base::time::Timestamp;
-use sprag_core::event::{Decided, Report};
-use sprag_core::gates::review::Review;
-use sprag_core::gates::review::history::{Reviews, Verdict};
-use sprag_core::verdict::Reason;
+use sprag_govern::gates::review::Review;
+use sprag_govern::gates::review::history::{Reviews, Verdict};
+use sprag_govern::reason::Reason;
+use sprag_govern::report::{Decided, Report};
 use sprag_plan::spec::StageSpec;
 
 use crate::clients::{Client, PROMPT};

@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 use sprag_base::digest::Digest;
 use sprag_base::ids::SessionId;
 use sprag_base::text::Text;
-use sprag_core::gates::review::case::hash_of;
-use sprag_core::session::Process;
+use sprag_govern::gates::review::case::hash_of;
+use sprag_govern::session::Process;
 
 use crate::disk::{self, Disk, read_small};
 use crate::env::Env;

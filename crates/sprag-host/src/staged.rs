@@ -4,10 +4,11 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use sprag_core::event::Input;
-use sprag_core::fact::{Facts, Finding, Needs, Staged};
-use sprag_core::gates::commit::git::{Kind, Look};
-use sprag_core::gates::commit::{self, Policy, staged};
+use sprag_govern::event::Input;
+use sprag_govern::facts::{Finding, Staged};
+use sprag_govern::gates::commit::git_writes::{Kind, Look};
+use sprag_govern::gates::commit::{self, Policy, added_lines};
+use sprag_govern::gates::needs::{Facts, Needs};
 
 use crate::exec::read_capped;
 use crate::git::{self, Against, Diff};
@@ -98,14 +99,14 @@ impl Eyes<'_> {
             let file = places::tidy(&dir.join(path));
             let name = file.strip_prefix(&self.input.root).unwrap_or(Path::new(path)).to_string_lossy();
             let text = read(&file).unwrap_or_default();
-            seen.is_whole &= (text.len() as u64) < FILE_BYTES || staged::is_binary(&text);
-            seen.found.extend(staged::in_file(&name, &text, &|found| self.minds(found)));
+            seen.is_whole &= (text.len() as u64) < FILE_BYTES || added_lines::is_binary(&text);
+            seen.found.extend(added_lines::in_file(&name, &text, &|found| self.minds(found)));
         }
         Some(seen)
     }
 
     fn diff(&self, diff: Diff) -> Staged {
-        let found = staged::in_diff(&diff.text, &|found| self.minds(found));
+        let found = added_lines::in_diff(&diff.text, &|found| self.minds(found));
         Staged { found, is_whole: diff.is_whole }
     }
 }

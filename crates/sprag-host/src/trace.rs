@@ -21,9 +21,9 @@ pub mod verify;
 use std::io;
 
 use sprag_base::time::Timestamp;
-use sprag_core::event::{Event, Input};
-use sprag_core::fact::Needs;
-use sprag_core::session::Session;
+use sprag_govern::event::{Event, Input};
+use sprag_govern::gates::needs::Needs;
+use sprag_govern::session::Session;
 use sprag_trace::finding::Changed;
 use sprag_trace::uncommitted::Open;
 

@@ -8,7 +8,7 @@ use std::{fs, io};
 
 use sprag_base::digest::Digest;
 use sprag_base::settings::Name;
-use sprag_core::trackers::{Item, Mark, Tracker, find, is_plain};
+use sprag_govern::trackers::{Item, Mark, Tracker, find, is_plain};
 
 use crate::disk::{self, read_small};
 use crate::env::Env;

@@ -5,7 +5,7 @@ use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 use sprag_base::text::Text;
-use sprag_core::event::Input;
+use sprag_govern::event::Input;
 use sprag_trace::export;
 
 use crate::clients::{self, Client};

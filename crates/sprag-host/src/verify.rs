@@ -9,10 +9,12 @@ use std::time::Duration;
 use sprag_base::ids::SessionId;
 use sprag_base::time::Timestamp;
 use sprag_check::{Check, Profile, Results};
-use sprag_core::event::{Event, Input, Report};
-use sprag_core::fact::{Changes, Needs};
-use sprag_core::gates::completion::Plan;
-use sprag_core::session::Session;
+use sprag_govern::event::{Event, Input};
+use sprag_govern::facts::Changes;
+use sprag_govern::gates::completion::Plan;
+use sprag_govern::gates::needs::Needs;
+use sprag_govern::report::Report;
+use sprag_govern::session::Session;
 
 use crate::walk::World;
 use crate::{checks, facts, journal, runs, tree};

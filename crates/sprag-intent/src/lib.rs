@@ -4,7 +4,7 @@ mod context;
 mod ignore;
 mod ownership;
 mod served;
-mod set;
+pub mod set;
 mod status;
 
 use serde::{Deserialize, Serialize};

@@ -10,7 +10,7 @@ pub mod packs;
 pub mod pattern;
 mod prefilter;
 mod rule;
-mod rule_set;
+pub mod rule_set;
 
 pub mod call;
 #[cfg(test)]

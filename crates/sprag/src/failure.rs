@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use sprag_base::glob::BadGlob;
 use sprag_base::ids::SessionId;
 use sprag_base::text::{quoted, shell_word};
-use sprag_core::verdict::Reason;
+use sprag_govern::reason::Reason;
 use sprag_host::config::Problem;
 use sprag_host::consult::Unanswered;
 use sprag_host::learnings::NotFound;

@@ -9,7 +9,7 @@ use sprag_base::ids::SessionId;
 use sprag_base::record::Record;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_core::event::Actor;
+use sprag_govern::event::Actor;
 use sprag_memory::learning::{Learning, Readers, Scope};
 
 use crate::broker::token;

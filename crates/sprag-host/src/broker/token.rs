@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use sprag_base::ids::SessionId;
 use sprag_base::time::Timestamp;
-use sprag_core::gates::review::case::{hash_of, is_token};
+use sprag_govern::gates::review::case::{hash_of, is_token};
 
 use crate::broker::role::Role;
 use crate::disk::{self, Disk, read_small};

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use sprag_base::text::Text;
-use sprag_core::event::{Answered, Report};
+use sprag_govern::report::{Answered, Report};
 use sprag_intent::Class;
 use sprag_memory::learning::{self, Category};
 

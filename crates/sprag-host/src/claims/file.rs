@@ -10,9 +10,9 @@ use sha2::{Digest as _, Sha256};
 
 use sprag_base::digest::Digest;
 use sprag_base::time::Timestamp;
-use sprag_core::gates::stale::LARGE;
-use sprag_core::gates::stale::content::{Content, Short};
-use sprag_core::gates::stale::look::{Found, Version};
+use sprag_govern::gates::stale::LARGE;
+use sprag_govern::gates::stale::content::{Content, Short};
+use sprag_govern::gates::stale::facts::{Found, Version};
 
 use crate::disk::open_regular;
 

@@ -13,10 +13,10 @@ use rustix::fs::{AtFlags, FileType, Mode as RawMode, OFlags};
 
 use sprag_base::ids::SessionId;
 use sprag_base::time::Timestamp;
-use sprag_core::event::Input;
-use sprag_core::gates::stale::Mode;
-use sprag_core::gates::stale::look::Guard;
-use sprag_core::session::Session;
+use sprag_govern::event::Input;
+use sprag_govern::gates::stale::Mode;
+use sprag_govern::gates::stale::facts::Guard;
+use sprag_govern::session::Session;
 
 use crate::journal;
 use crate::walk::World;

@@ -16,9 +16,9 @@ use sprag_base::digest::Digest;
 use sprag_base::ids::SessionId;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_core::gates::stale::content::{Content, Short};
-use sprag_core::gates::stale::look::Writer;
-use sprag_core::gates::stale::touch::Manner;
+use sprag_govern::gates::stale::content::{Content, Short};
+use sprag_govern::gates::stale::facts::Writer;
+use sprag_govern::gates::stale::file_access::Manner;
 
 use crate::disk::{self, Disk, open_regular};
 use crate::exec::read_capped;

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_core::fact::Needs;
+use sprag_govern::gates::needs::Needs;
 use sprag_policy::call::Whole;
 
 use super::*;
@@ -152,7 +152,7 @@ fn a_call_that_is_refused_lets_go_of_its_files() {
     let found = facts::gather(Needs::SEEN, &world, &input, &Session::default());
     release(&world, &input, &found, &Ruling::Pass);
     assert!(is_held(&desk.asks("two", "a", 1)));
-    let reason = sprag_core::verdict::Reason::new("x", "x", "x");
+    let reason = sprag_govern::reason::Reason::new("x", "x", "x");
     release(&world, &input, &found, &Ruling::Hold { gate: "scope", reason, also: Vec::new() });
     assert_eq!(desk.asks("two", "a", 1), Claim::Ours);
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use sprag_core::event::Presence;
+use sprag_govern::event::Presence;
 use sprag_policy::call::Effect::{Delegate, Exec, Net, Read, Write};
 use sprag_policy::call::Tool;
 

@@ -7,8 +7,9 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use sprag_core::event::{Event, Presence};
-use sprag_core::verdict::{Reason, Rewrite, Ruling, Verdict};
+use sprag_govern::event::{Event, Presence};
+use sprag_govern::reason::Reason;
+use sprag_govern::verdict::{Rewrite, Ruling, Verdict};
 use sprag_policy::call::Effect::{Delegate, Exec, Read, Write};
 use sprag_policy::call::{Tool, ToolCall};
 

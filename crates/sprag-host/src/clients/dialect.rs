@@ -10,8 +10,8 @@ use sprag_base::ids::SessionId;
 use sprag_base::redact;
 use sprag_base::text::{Text, ending};
 use sprag_base::time::Timestamp;
-use sprag_core::event::{Actor, Author, Errand, Event, EventKind, Input, Presence, Source, Stop, Waiting};
-use sprag_core::verdict::{Ruling, Verdict};
+use sprag_govern::event::{Actor, Author, Errand, Event, EventKind, Input, Presence, Source, Stop, Waiting};
+use sprag_govern::verdict::{Ruling, Verdict};
 use sprag_policy::call::{Outcome, Tool, ToolCall, Whole};
 
 use super::{Malformed, Parsed, Reply};

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use sprag_core::event::{EventKind, Input, Presence};
-use sprag_core::verdict::Verdict;
+use sprag_govern::event::{EventKind, Input, Presence};
+use sprag_govern::verdict::Verdict;
 
 use crate::env::Env;
 use crate::stdin::Payload;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use sprag_base::text::Text;
-use sprag_core::verdict::Rewrite;
+use sprag_govern::verdict::Rewrite;
 use sprag_policy::call::Whole;
 
 use super::*;
@@ -91,7 +91,8 @@ fn rewrite(input: Value) -> Rewrite {
 /// Every kind of verdict on every kind of event, as each client is told.
 #[test]
 fn verdicts_are_told_like_this() {
-    use sprag_core::verdict::{Reason, Ruling};
+    use sprag_govern::reason::Reason;
+    use sprag_govern::verdict::Ruling;
     let reason = || Reason::new("code", "why not", "the way out");
     let verdicts = [
         ("pass", Verdict::default()),

@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
-use sprag_core::gates::scope::Found;
+use sprag_govern::gates::scope::Found;
 use sprag_policy::packs::PACKS;
 use sprag_policy::{Concern, Decision, RuleSet, Strictness, Watch};
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use sprag_base::settings::Name;
-use sprag_core::gates::review::policy::GatePattern;
+use sprag_govern::gates::review::settings::GatePattern;
 use sprag_policy::packs::PACKS;
 use sprag_policy::{Rule, RuleFile, RuleSet, Strictness};
 

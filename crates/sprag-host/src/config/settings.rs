@@ -4,8 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 use sprag_base::settings::{Key, Section, Tighten, lean};
-use sprag_core::policy::Policy;
-use sprag_core::{breaker, gates};
+use sprag_govern::settings::Policy;
+use sprag_govern::{breaker, gates};
 use sprag_memory::lifecycle::decay;
 use sprag_memory::{mirror, settings};
 use sprag_plan::settings::{notify, terminal};

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use sprag_base::text::quoted;
-use sprag_core::gates::review::policy::Policy;
-use sprag_core::gates::review::template::{self, Template};
+use sprag_govern::gates::review::settings::Policy;
+use sprag_govern::gates::review::template::{self, Template};
 
 use super::{Layer, Problem};
 use crate::disk::read_small;

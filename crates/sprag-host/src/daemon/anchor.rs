@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use sprag_base::sha256::Sum;
 use sprag_base::text::{ContextNote, Text, quoted};
-use sprag_core::event::{Event, Source};
+use sprag_govern::event::{Event, Source};
 use sprag_plan::brief::{self, Told, Written};
 use sprag_plan::ids::StageId;
 use sprag_plan::run::record::Brief;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use sprag_base::ids::SessionId;
 use sprag_base::text::{Text, plain};
 use sprag_base::time::Timestamp;
-use sprag_core::event::Actor;
+use sprag_govern::event::Actor;
 use sprag_memory::learning::{CANDIDATES, SUMMARY_LEAST, SUMMARY_MOST};
 use sprag_plan::ids::{Commit, StageId};
 use sprag_plan::notes::{Note, Said};

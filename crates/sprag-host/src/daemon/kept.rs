@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use sprag_base::digest::Digest;
-use sprag_core::session::Process;
+use sprag_govern::session::Process;
 use sprag_plan::view::{Board, Row};
 
 use crate::disk::{self, Disk};

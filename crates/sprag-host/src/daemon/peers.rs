@@ -5,7 +5,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::{fs, io};
 
-use sprag_core::session::Process;
+use sprag_govern::session::Process;
 
 use crate::supervise::VARIABLE;
 use crate::{disk, processes};

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use sprag_core::session::Process;
+use sprag_govern::session::Process;
 
 use super::server::socket;
 use super::{begin, reign};

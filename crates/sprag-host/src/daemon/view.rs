@@ -9,7 +9,7 @@ use std::time::Duration;
 use std::{fs, io};
 
 use sprag_base::time::Timestamp;
-use sprag_core::session::Process;
+use sprag_govern::session::Process;
 use sprag_plan::agent::activity::Seen;
 use sprag_plan::ids::Key;
 use sprag_plan::view::Board;

@@ -8,7 +8,7 @@ use sprag_base::ids::SessionId;
 use sprag_base::record::Record;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_core::event::{Event, Input};
+use sprag_govern::event::{Event, Input};
 use sprag_intent::{Around, Context, Earlier, Intent, Reach, Read, context};
 use sprag_trace::{KIND, Trace};
 

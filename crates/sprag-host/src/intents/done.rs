@@ -7,8 +7,8 @@ use sprag_base::ids::SessionId;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 use sprag_check::{Check, Outcome, Profile, Results};
-use sprag_core::event::{Event, Input};
-use sprag_core::gates::permission;
+use sprag_govern::event::{Event, Input};
+use sprag_govern::gates::permission;
 use sprag_intent::{Intent, Proof};
 use sprag_policy::call::{Effect, Tool, ToolCall, Whole};
 

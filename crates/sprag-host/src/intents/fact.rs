@@ -7,10 +7,11 @@ use std::path::Path;
 use sprag_base::glob::Folding;
 use sprag_base::path::absolute;
 use sprag_base::time::Timestamp;
-use sprag_core::event::{Event, Input, Report};
-use sprag_core::fact::Changes;
-use sprag_core::gates::scope::Span;
-use sprag_core::session::Session;
+use sprag_govern::event::{Event, Input};
+use sprag_govern::facts::Changes;
+use sprag_govern::gates::scope::Span;
+use sprag_govern::report::Report;
+use sprag_govern::session::Session;
 use sprag_intent::{Holder, IntentSet, Intents, Read, Sharing, Standings};
 
 use super::Loaded;

@@ -8,8 +8,8 @@ use std::path::Path;
 use sprag_base::glob::{Folding, Glob};
 use sprag_base::path::absolute;
 use sprag_base::text::Text;
-use sprag_core::event::{Event, Input};
-use sprag_core::gates::scope::{Kind, Wanted, wanted};
+use sprag_govern::event::{Event, Input};
+use sprag_govern::gates::scope::{Kind, Wanted, wanted};
 use sprag_intent::{Reach, Target, WILD};
 
 use crate::disk::read_small;

@@ -9,9 +9,9 @@ use std::{fs, io};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 
 use sprag_base::time::Timestamp;
-use sprag_core::event::{Event, Input};
-use sprag_core::fact::Damage;
-use sprag_core::gates::scope;
+use sprag_govern::event::{Event, Input};
+use sprag_govern::facts::Damage;
+use sprag_govern::gates::scope;
 
 use super::{DirStamp, Guard, Kept, Stamp, locked, put_aside, read_bytes, write_in};
 use crate::config::hash_of;

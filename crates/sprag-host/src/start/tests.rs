@@ -10,7 +10,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 use sprag_base::ids::SessionId;
-use sprag_core::session::Session;
+use sprag_govern::session::Session;
 
 use super::*;
 use crate::clean::{self, Swept};

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use sprag_base::record::Record;
 use sprag_base::text::Text;
-use sprag_core::session::open_prompt;
+use sprag_govern::session::open_prompt;
 
 use super::site::Site;
 use super::talk;

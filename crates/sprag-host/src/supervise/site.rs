@@ -12,7 +12,7 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use sprag_core::session::Process;
+use sprag_govern::session::Process;
 use sprag_plan::agent::activity::Seen;
 use sprag_plan::agent::exit::Exit;
 use sprag_plan::sandbox::Confined;

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use sprag_base::digest::Digest;
 use sprag_base::text::Text;
-use sprag_core::event::Input;
-use sprag_core::gates::trace::{Mode, Policy};
-use sprag_core::session::Session;
+use sprag_govern::event::Input;
+use sprag_govern::gates::trace::{Mode, Policy};
+use sprag_govern::session::Session;
 use sprag_trace::{Contributor, Source, Stage, Trace, Verdict};
 
 use super::judge::{self, Around};

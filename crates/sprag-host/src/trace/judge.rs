@@ -5,7 +5,7 @@ use std::path::Path;
 
 use sprag_base::redact;
 use sprag_base::text::Text;
-use sprag_core::gates::trace::Policy;
+use sprag_govern::gates::trace::Policy;
 use sprag_syntax::{Budget, Change, Claims, Judgement, Lang};
 use sprag_trace::{File, Spot, UNITS, Unit, Verdict, Witness};
 

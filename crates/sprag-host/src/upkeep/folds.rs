@@ -4,7 +4,7 @@ use std::io;
 
 use sprag_base::record::Projection;
 use sprag_base::time::Timestamp;
-use sprag_core::obligation::Debts;
+use sprag_govern::obligation::Debts;
 use sprag_memory::answers::Answers;
 use sprag_memory::episode::Patterns;
 use sprag_memory::learnings::Learnings;

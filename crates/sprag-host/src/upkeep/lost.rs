@@ -7,7 +7,7 @@ use serde_json::json;
 use sprag_base::record::Record;
 use sprag_base::text::one_line;
 use sprag_base::time::Timestamp;
-use sprag_core::event::EventKind;
+use sprag_govern::event::EventKind;
 use sprag_memory::recall::exposure::{Ending, Exposures, LOST_SECONDS};
 use sprag_memory::records;
 

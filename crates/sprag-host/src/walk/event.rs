@@ -4,8 +4,9 @@ use serde_json::{Value, json};
 
 use sprag_base::record::Record;
 use sprag_base::redact;
-use sprag_core::event::{Author, Event, Input, Report, Source, Waiting};
-use sprag_core::verdict::{Ruling, Verdict};
+use sprag_govern::event::{Author, Event, Input, Source, Waiting};
+use sprag_govern::report::Report;
+use sprag_govern::verdict::{Ruling, Verdict};
 use sprag_policy::call::{Outcome, ToolCall};
 
 use crate::records;

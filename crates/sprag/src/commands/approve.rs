@@ -4,8 +4,8 @@ use serde_json::json;
 
 use sprag_base::ids::SessionId;
 use sprag_base::text::Text;
-use sprag_core::approval::Refused;
-use sprag_core::event::Report;
+use sprag_govern::approval::Refused;
+use sprag_govern::report::Report;
 use sprag_host::{journal, reports};
 
 use super::{Cx, Outcome, check_person, show};

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use sprag_core::view::Sessions;
+use sprag_govern::history::Sessions;
 use sprag_host::clients::{CLIENTS, Client};
 use sprag_host::projections;
 

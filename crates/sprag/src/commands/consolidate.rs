@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use sprag_base::ids::SessionId;
 use sprag_base::record::By;
 use sprag_base::text::{Text, one_line};
-use sprag_core::event::Actor;
+use sprag_govern::event::Actor;
 use sprag_host::consult::consult;
 use sprag_host::learnings::hand_in::{Hand, hand_in};
 use sprag_host::walk::World;

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use sprag_base::record::By;
 use sprag_base::text::{Text, shell_word};
-use sprag_core::obligation::{DEBT_CLEARED, Debt, Debts, Duty};
+use sprag_govern::obligation::{DEBT_CLEARED, Debt, Debts, Duty};
 use sprag_host::disk::RealDisk;
 use sprag_host::{projections, records as new_record};
 
@@ -70,8 +70,8 @@ fn list(json: bool, cx: &Cx) -> Outcome {
             for open in debts.open() {
                 let debt = &open.debt;
                 let cause = match debt.cause {
-                    sprag_core::obligation::Cause::Released => "let go by the breaker",
-                    sprag_core::obligation::Cause::Ended => "left when the session ended",
+                    sprag_govern::obligation::Cause::Released => "let go by the breaker",
+                    sprag_govern::obligation::Cause::Ended => "left when the session ended",
                 };
                 output::line(format!(
                     "{}  {}  {}  {cause}\n  {}",

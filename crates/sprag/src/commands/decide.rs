@@ -6,7 +6,7 @@ use serde_json::json;
 
 use sprag_base::ids::SessionId;
 use sprag_base::text::Text;
-use sprag_core::event::{Decided, Report, ReviewWord};
+use sprag_govern::report::{Decided, Report, ReviewWord};
 use sprag_host::disk::RealDisk;
 use sprag_host::{reports, review};
 

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use sprag_core::view::sentence;
+use sprag_govern::history::sentence;
 
 use super::{Cx, Outcome, debug, show};
 use crate::output;

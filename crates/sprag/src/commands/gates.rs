@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use sprag_core::gates::ALL;
+use sprag_govern::gates::ALL;
 use sprag_host::{config, journal, reports};
 
 use super::{Cx, Outcome, show, warn};

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use sprag_core::event::Actor;
+use sprag_govern::event::Actor;
 use sprag_host::learnings::hand_in::Hand;
 use sprag_host::{lessons, reports};
 

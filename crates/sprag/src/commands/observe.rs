@@ -1,6 +1,6 @@
 //! `sprag observe`: an agent notes something for its session.
 
-use sprag_core::event::Report;
+use sprag_govern::report::Report;
 use sprag_host::reports;
 
 use super::{Cx, Outcome, delivered, show, words};

@@ -4,8 +4,8 @@ use std::fs;
 
 use serde_json::json;
 
-use sprag_core::obligation::Debts;
-use sprag_core::view::Sessions;
+use sprag_govern::history::Sessions;
+use sprag_govern::obligation::Debts;
 use sprag_host::disk::{Disk as _, RealDisk};
 use sprag_host::memory::maintain::{self, Work};
 use sprag_host::projections;

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use sprag_base::text::Text;
-use sprag_core::event::Report;
+use sprag_govern::report::Report;
 use sprag_host::{learnings, reports};
 
 use super::{Cx, Outcome, delivered, show, words};

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal as _, Read as _};
 
 use serde_json::json;
 
-use sprag_core::event::Actor;
+use sprag_govern::event::Actor;
 use sprag_host::learnings::hand_in::{Hand, hand_in};
 use sprag_host::reports;
 use sprag_memory::learning;

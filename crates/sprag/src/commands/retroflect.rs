@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use sprag_base::digest::Digest;
 use sprag_base::ids::SessionId;
 use sprag_base::text::{Text, one_line};
-use sprag_core::event::Actor;
+use sprag_govern::event::Actor;
 use sprag_host::consult::consult;
 use sprag_host::disk::{RealDisk, read_small};
 use sprag_host::learnings::hand_in::{Hand, hand_in};

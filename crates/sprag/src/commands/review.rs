@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use sprag_base::ids::SessionId;
-use sprag_core::gates::Gate as _;
-use sprag_core::gates::review::Review;
-use sprag_core::gates::review::case::Case;
-use sprag_core::gates::review::history::{Reviews, Share, Verdict};
+use sprag_govern::gates::Gate as _;
+use sprag_govern::gates::review::Review;
+use sprag_govern::gates::review::case::Case;
+use sprag_govern::gates::review::history::{Reviews, Share, Verdict};
 use sprag_host::store::Store;
 use sprag_host::{projections, review};
 

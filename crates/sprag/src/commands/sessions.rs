@@ -5,7 +5,7 @@ use serde_json::json;
 
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_core::view::Sessions;
+use sprag_govern::history::Sessions;
 use sprag_host::daemon::jobs::site_of;
 use sprag_host::daemon::{log, view};
 use sprag_host::projections;

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use sprag_core::event::{Decider, Report};
+use sprag_govern::report::{Decider, Report};
 use sprag_host::reports;
 
 use super::{Cx, Outcome, delivered, show, words};

@@ -10,8 +10,8 @@ use std::path::PathBuf;
 use serde::Serialize;
 use serde_json::json;
 
-use sprag_core::obligation::Debts;
-use sprag_core::view::{Open, Sessions, Status};
+use sprag_govern::history::{Open, Sessions, Status};
+use sprag_govern::obligation::Debts;
 use sprag_host::daemon::beside::{self, Landed, Runner};
 use sprag_host::daemon::view::Want;
 use sprag_host::reports::LIVE_SECONDS;
@@ -138,8 +138,9 @@ fn compact(shown: Option<&Shown>, cx: &Cx) -> Outcome {
 fn gather(world: &World<'_>, cx: &Cx) -> Result<Status, Failure> {
     let store = world.store();
     let sessions: Sessions = projections::load_all(&store)?;
-    let is_live =
-        |row: &&sprag_core::view::SessionRow| !row.ended && cx.now.seconds_since(row.last) < LIVE_SECONDS;
+    let is_live = |row: &&sprag_govern::history::SessionRow| {
+        !row.ended && cx.now.seconds_since(row.last) < LIVE_SECONDS
+    };
     let mut obligations: Vec<Open> = Vec::new();
     for path in journal::all(&store) {
         let Ok((loaded, records)) = journal::read(&path) else {

@@ -12,7 +12,7 @@ use std::os::unix::fs::symlink;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use sprag_core::session::Process;
+use sprag_govern::session::Process;
 use sprag_host::supervise::site::{Probe, Word};
 use sprag_plan::agent::exit::{By, Ended};
 

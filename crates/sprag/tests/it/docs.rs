@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use sprag_core::event::EventKind;
-use sprag_core::gates::{self, OnFault};
+use sprag_govern::event::EventKind;
+use sprag_govern::gates::{self, OnFault};
 use sprag_host::clients::{CLIENTS, Client};
 use sprag_host::config::sections;
 use sprag_plan::spec::fields::{self, Field};

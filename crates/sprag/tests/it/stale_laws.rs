@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use sprag_base::ids::SessionId;
 use sprag_base::time::Timestamp;
-use sprag_core::event::{Author, Event, Input};
-use sprag_core::verdict::Ruling;
+use sprag_govern::event::{Author, Event, Input};
+use sprag_govern::verdict::Ruling;
 use sprag_host::clients::claude::TOOLS;
 use sprag_host::disk::{Disk, RealDisk};
 use sprag_host::env::Env;

@@ -80,15 +80,13 @@ const ROWS: &[Row] = &[
         ],
         foreign: Foreign::Any,
     },
-    Row { name: "sprag-ui", ours: &["sprag-base", "sprag-core", "sprag-plan"], foreign: Foreign::Any },
+    Row { name: "sprag-ui", ours: &["sprag-base", "sprag-plan"], foreign: Foreign::Any },
     Row { name: "sprag", ours: ALL, foreign: Foreign::Any },
     Row { name: "xtask", ours: ALL, foreign: Foreign::Any },
-    Row { name: "sprag-core", ours: ALL, foreign: Foreign::Any },
-    Row { name: "sprag-index", ours: ALL, foreign: Foreign::Any },
 ];
 
 /// The crates that read no clock, file, variable or process.
-pub const PURE: [&str; 12] = [
+pub const PURE: [&str; 10] = [
     "sprag-base",
     "sprag-shell",
     "sprag-policy",
@@ -99,8 +97,6 @@ pub const PURE: [&str; 12] = [
     "sprag-syntax",
     "sprag-plan",
     "sprag-govern",
-    "sprag-core",
-    "sprag-index",
 ];
 
 /// Every crate below the program.
@@ -118,8 +114,6 @@ const ALL: &[&str] = &[
     "sprag-host",
     "sprag-orchestrator",
     "sprag-ui",
-    "sprag-core",
-    "sprag-index",
 ];
 
 fn find(tree: &Tree) -> Vec<Finding> {

@@ -13,7 +13,86 @@ pub const CHECK: Check =
 
 /// The rooms of a crate from low to high. Names that share a string may import each other: they are one
 /// recursive algorithm.
-const ORDER: &[(&str, &[&str])] = &[];
+const ORDER: &[(&str, &[&str])] = &[
+    (
+        "sprag_base",
+        &[
+            "text", "time", "digest", "sha256", "base64", "path", "glob", "document", "ids", "redact",
+            "settings", "record",
+        ],
+    ),
+    ("sprag_shell", &["parse", "expand paths languages carriers eval"]),
+    ("sprag_policy", &["call", "pattern", "rule", "prefilter", "rule_set", "packs", "examples", "import"]),
+    ("sprag_intent", &["ownership", "ignore", "set", "status", "served", "context"]),
+    ("sprag_trace", &["blocks", "finding", "chain", "uncommitted", "anchor", "export"]),
+    (
+        "sprag_memory",
+        &[
+            "settings",
+            "learning",
+            "records",
+            "destination",
+            "document",
+            "episode",
+            "usage",
+            "learnings",
+            "answers",
+            "lesson",
+            "markdown",
+            "recall",
+            "lifecycle",
+            "write_gate",
+            "stats",
+            "shared_log",
+            "mirror",
+            "backfill",
+            "import",
+            "index",
+        ],
+    ),
+    (
+        "sprag_plan",
+        &[
+            "ids",
+            "settings",
+            "agent",
+            "spec",
+            "sandbox",
+            "merge",
+            "stage",
+            "accept",
+            "run",
+            "sentences",
+            "reconcile",
+            "handoff",
+            "notes",
+            "brief",
+            "view",
+            "otel",
+        ],
+    ),
+    (
+        "sprag_govern",
+        &[
+            "reason",
+            "obligation",
+            "verdict",
+            "report",
+            "event",
+            "breaker",
+            "approval",
+            "judge",
+            "trackers",
+            "session_facts",
+            "facts",
+            "gates",
+            "session",
+            "settings",
+            "decide",
+            "history",
+        ],
+    ),
+];
 
 /// An import of one room by another: the rooms, and the first place of it.
 type Edges = BTreeMap<(String, String), (String, usize)>;

@@ -14,7 +14,7 @@ use sprag_base::ids::SessionId;
 use sprag_base::redact;
 use sprag_base::text::{Text, quoted};
 use sprag_base::time::Timestamp;
-use sprag_core::event::{Decided, ReviewWord};
+use sprag_govern::report::{Decided, ReviewWord};
 use sprag_plan::accept::reviewer::report;
 use sprag_plan::agent::exit::{self, By, Exit};
 use sprag_plan::agent::stream::{self, Source};

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use sprag_base::text::quoted;
 use sprag_check::{Outcome as Came, Ran};
-use sprag_core::event::Report;
+use sprag_govern::report::Report;
 use sprag_host::intents::{self, Checked};
 use sprag_host::reports::{self, ReportError};
 use sprag_host::verify;

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use sprag_base::text::Text;
-use sprag_core::event::Report;
+use sprag_govern::report::Report;
 use sprag_host::{intents, reports};
 use sprag_intent::Class;
 

@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 use sprag_base::ids::SessionId;
 use sprag_base::record::Record;
-use sprag_core::gates::Gate as _;
-use sprag_core::gates::review::Review;
-use sprag_core::gates::review::history::{Reviews, Verdict};
-use sprag_core::session::About;
+use sprag_govern::gates::Gate as _;
+use sprag_govern::gates::review::Review;
+use sprag_govern::gates::review::history::{Reviews, Verdict};
+use sprag_govern::session_facts::About;
 use sprag_host::places::Places;
 use sprag_host::walk::World;
 use sprag_host::{journal, projections, reports, review, tree};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use sprag_core::event::ReviewWord;
+use sprag_govern::report::ReviewWord;
 use sprag_host::clients::{self, CLIENTS};
 use sprag_host::reports;
 use sprag_host::review::{self, Order};

@@ -5,7 +5,7 @@ use serde_json::json;
 use sprag_base::ids::SessionId;
 use sprag_base::record::{By, Record};
 use sprag_base::text::Text;
-use sprag_core::event::{Event, Input};
+use sprag_govern::event::{Event, Input};
 use sprag_host::disk::RealDisk;
 use sprag_host::places::Places;
 use sprag_host::trace::anchor::{Known, renew};

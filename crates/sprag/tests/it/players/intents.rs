@@ -2,8 +2,8 @@
 
 use sprag_base::glob::Folding;
 use sprag_base::path::absolute;
-use sprag_core::event::{Event, Input};
-use sprag_core::gates::scope::{Kind, Policy, Wanted, wanted};
+use sprag_govern::event::{Event, Input};
+use sprag_govern::gates::scope::{Kind, Policy, Wanted, wanted};
 use sprag_intent::{Draft, Ignored, IntentSet, Intents, Origin, Reach, Read, Standings, Target};
 
 /// Each with what it owns.

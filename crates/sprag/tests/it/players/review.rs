@@ -4,7 +4,8 @@ use serde_json::json;
 
 use sprag_base::digest::Digest;
 use sprag_base::text::Text;
-use sprag_core::event::{Actor, Decided, Event, Report, ReviewWord, Stop};
+use sprag_govern::event::{Actor, Event, Stop};
+use sprag_govern::report::{Decided, Report, ReviewWord};
 use sprag_host::config::rules;
 use sprag_policy::call::{ToolCall, Whole};
 use sprag_policy::{RuleSet, Strictness};

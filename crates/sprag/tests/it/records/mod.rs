@@ -13,13 +13,13 @@ use serde_json::{Value, json};
 
 use sprag_base::record as log;
 use sprag_base::record::{Projection, Record};
-use sprag_core::event::EventKind;
-use sprag_core::gates::review::history::{Reviews, Told};
-use sprag_core::gates::{self, completion, reflection};
-use sprag_core::judge::Reliability;
-use sprag_core::obligation::{Debt, Debts};
-use sprag_core::session::{Session, Unreadable};
-use sprag_core::view::{self, Sessions};
+use sprag_govern::event::EventKind;
+use sprag_govern::gates::review::history::{Reviews, Told};
+use sprag_govern::gates::{self, completion, reflection};
+use sprag_govern::history::{self, Sessions};
+use sprag_govern::judge::Reliability;
+use sprag_govern::obligation::{Debt, Debts};
+use sprag_govern::session::{Session, Unreadable};
 use sprag_host::places::Places;
 use sprag_host::trace::anchor::rewrites;
 use sprag_host::{daemon, journal};
@@ -174,7 +174,7 @@ fn every_event_of_a_session_has_a_line_and_counts_for_its_session() {
     for record in records.iter().filter(|record| record.kind != "snapshot") {
         assert!(changes::<Sessions>(&[], record), "{record:?}");
         // `sprag explain` knows these two by their names alone.
-        let told = view::sentence(record).unwrap();
+        let told = history::sentence(record).unwrap();
         let is_known = !told.starts_with(&format!("`{}`", record.kind));
         assert!(is_known || ["answered", "went"].contains(&record.kind.as_str()), "{told}");
     }
@@ -255,7 +255,7 @@ fn every_body_of_the_log_reads_as_its_type() {
             "review.decided" => reads::<Told>(body).is_some(),
             "debt.shown" | "debt.met" | "debt.cleared" => reads::<Vec<String>>(&body["ids"]).is_some(),
             // Folds read single members of the others, and people read them as sentences.
-            _ => view::sentence(&record).is_none_or(|told| !told.contains("`?`")),
+            _ => history::sentence(&record).is_none_or(|told| !told.contains("`?`")),
         };
         assert!(is_read, "{record:?}");
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use sprag_core::event::Report;
+use sprag_govern::report::Report;
 use sprag_plan::merge::Cause;
 use sprag_plan::notes::{Note, Said as Noted};
 use sprag_plan::run::command::Said;

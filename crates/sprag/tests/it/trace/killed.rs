@@ -6,7 +6,7 @@ use std::fs;
 use serde_json::json;
 
 use sprag_base::ids::SessionId;
-use sprag_core::event::{Event, Input, Presence, Source, Stop};
+use sprag_govern::event::{Event, Input, Presence, Source, Stop};
 use sprag_host::disk::{Disk, RealDisk};
 use sprag_host::env::Env;
 use sprag_host::places::Places;

@@ -1,0 +1,431 @@
+//! The governor: two pure functions. [`needs`] says what has to be known, [`decide`] turns state
+//! and event into state, verdict and effects. Everything a client ever hears comes out of here.
+
+use sprag_base::digest::Digest;
+use sprag_base::text::Text;
+use sprag_memory::destination::Place;
+use sprag_policy::call::{Effect as Does, Outcome, ToolCall};
+use sprag_shell::Script;
+
+use crate::event::{Actor, Author, Errand, Event, EventKind, Input, Stop, Waiting};
+use crate::gates::needs::{Facts, Needs};
+use crate::gates::{self, Effect, OnFault};
+use crate::obligation::{Cause, DEBT_OPENED, Debt, Obligation};
+use crate::reason::Reason;
+use crate::session::{Owed, Process, Released, Session};
+use crate::session_facts::About;
+use crate::settings::Policy;
+use crate::verdict::{Ruling, Verdict, Vote};
+
+/// How often a stop with the same digest passes because the agent asks the user something.
+const QUESTIONS: u8 = 2;
+
+/// What came of one event.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    pub session: Session,
+    pub verdict: Verdict,
+    pub effects: Vec<Effect>,
+    pub weight: Weight,
+}
+
+/// Whether the record of this step must be on disk before the client hears the verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weight {
+    Telemetry,
+    Binding,
+}
+
+pub fn needs(session: &Session, input: &Input, policy: &Policy) -> Needs {
+    match &input.event {
+        _ if is_errands_end(input) => Needs::NONE,
+        Event::StopRequested(stop) if is_ungoverned(session, input, stop) => Needs::NONE,
+        _ => {
+            let first = if session.about.started.is_none() { Needs::HEAD } else { Needs::NONE };
+            let kept = if wants_start(&session.about, input) { Needs::START } else { Needs::NONE };
+            first | kept | session.gates.needs(&session.about, input, &policy.gates)
+        }
+    }
+}
+
+pub fn decide(
+    mut session: Session,
+    input: &Input,
+    facts: &Facts,
+    policy: &Policy,
+    client: Option<Process>,
+) -> Step {
+    let before = session.stops.clone();
+    take_note(&mut session, input, facts, client);
+    let mut effects = Vec::new();
+    let mut verdict = Verdict::default();
+    let ungoverned = is_errands_end(input)
+        || matches!(&input.event, Event::StopRequested(stop) if is_ungoverned(&session, input, stop));
+    let open = open_before_report(&session, input);
+    let mut is_judged = !ungoverned && facts.changes.is_some();
+    if !ungoverned {
+        let votes = session.gates.step(&session.about, input, facts, &policy.gates, &mut effects);
+        // What a gate could not see it looks for again, whether or not there is more of it by then.
+        is_judged &= !votes.iter().any(|(_, vote)| *vote == Vote::Unsure);
+        verdict = combine(&mut session, votes, input, policy, &mut effects);
+        session.about.intent.clone_from(&session.gates.scope.chosen);
+    }
+    // First, so that it is the last to be cut.
+    if let Some(anchor) = &input.anchor {
+        verdict.notes.insert(0, anchor.clone());
+    }
+    if ungoverned && input.errand == Errand::Own {
+        session.gates.heard(&session.about, input, facts, &policy.gates, &mut effects);
+    }
+    discharge(&mut session, &open, input);
+    if !matches!(verdict.ruling, Ruling::Hold { .. }) {
+        take_note_of_work(&mut session.about, input);
+    }
+    if is_judged && matches!(input.event, Event::StopRequested(_)) {
+        session.about.changed = false;
+        session.about.passed_over = false;
+    }
+    let is_passed_over = matches!(&input.event, Event::StopRequested(stop) if !stop.planning);
+    if ungoverned && is_passed_over && session.about.changed && input.actor == Actor::Main {
+        session.about.passed_over = true;
+        session.gates.passed_over(&session.about, input, &policy.gates);
+    }
+    let binding = verdict.ruling != Ruling::Pass || session.stops != before || !effects.is_empty();
+    let weight = if binding { Weight::Binding } else { Weight::Telemetry };
+    Step { session, verdict, effects, weight }
+}
+
+/// The answer when Sprag itself failed at an event: the strictest of what its gates declare. `raw` is
+/// the payload as it came, as far as it can be read.
+pub fn on_fault(event: EventKind, raw: &str, what: &str) -> Verdict {
+    let strictest = gates::ALL
+        .iter()
+        .map(|gate| ((gate.on_fault)(event, raw), gate.name))
+        .max_by_key(|&(fault, _)| fault);
+    let reason = || Reason::new("fault", format!("sprag cannot judge this call: {what}"), "sprag doctor");
+    let ruling = match strictest {
+        Some((OnFault::Ask, gate)) => Ruling::Ask { gate, reason: reason() },
+        Some((OnFault::Deny, gate)) => Ruling::Hold { gate, reason: reason(), also: Vec::new() },
+        Some((OnFault::Pass, _)) | None => Ruling::Pass,
+    };
+    Verdict { ruling, ..Verdict::default() }
+}
+
+/// What every event tells about its session, whatever the gates think of it.
+fn take_note(session: &mut Session, input: &Input, facts: &Facts, client: Option<Process>) {
+    let about = &mut session.about;
+    if about.started.is_none() {
+        about.started = Some(input.at);
+        about.cwd = input.cwd.clone();
+        about.root = input.root.clone();
+        about.head = facts.head.clone();
+    }
+    // What is said about a session that has ended does not begin it again.
+    if !matches!(input.event, Event::Reported(_)) {
+        about.ended = matches!(input.event, Event::SessionEnded { .. });
+    }
+    about.lost |= facts.lost;
+    if about.stage.is_none() {
+        about.stage.clone_from(&input.stage);
+    }
+    if about.start.is_none() {
+        about.start.clone_from(&facts.start);
+    }
+    match (&input.event, &input.actor) {
+        (Event::SubagentStarted, Actor::Subagent { id, .. }) => about.agent_started(id, input.at),
+        (Event::SubagentStopped(_), Actor::Subagent { id, .. }) => about.agent_stopped(id),
+        (Event::ToolRequested { call }, _) if call.asks_the_user() => {
+            about.asking = Some(call.id.clone().unwrap_or_default());
+        }
+        (Event::ToolFinished { call, outcome }, _) => {
+            if *outcome == Outcome::Ok {
+                about.tasks.note(call);
+            }
+            if call.asks_the_user() {
+                about.asking = None;
+            }
+        }
+        (Event::Prompted { author: Author::User, .. }, Actor::Main) => about.asking = None,
+        _ => {}
+    }
+    if client.is_some() {
+        about.client = client;
+    }
+    if matches!(&input.event, Event::Prompted { author: Author::User, .. }) && input.actor == Actor::Main {
+        session.breaker.reset_turn();
+    }
+}
+
+/// What is open when somebody reports something: a report is what discharges.
+fn open_before_report(session: &Session, input: &Input) -> Vec<&'static str> {
+    match input.event {
+        Event::Reported(_) => owing(session, input),
+        _ => Vec::new(),
+    }
+}
+
+fn owing(session: &Session, input: &Input) -> Vec<&'static str> {
+    session.gates.open(&input.session).into_iter().map(|(gate, _)| gate).collect()
+}
+
+/// An obligation that is met gives the turn its full count of holds back.
+fn discharge(session: &mut Session, before: &[&'static str], input: &Input) {
+    if before.is_empty() {
+        return;
+    }
+    let now = owing(session, input);
+    let is_met = |gate: &&str| before.contains(gate) && !now.contains(gate);
+    if before.iter().any(is_met) {
+        session.breaker.reset_turn();
+        session.stops.owed.retain(|owed| !is_met(&owed.gate.as_str()));
+    }
+}
+
+/// Whether the worktree has to be kept as it is, because this call may be the first to change it.
+fn wants_start(about: &About, input: &Input) -> bool {
+    match &input.event {
+        Event::ToolRequested { call } => {
+            about.start.is_none() && !about.changed && !input.root.is_empty() && may_change(call, input)
+        }
+        _ => false,
+    }
+}
+
+fn may_change(call: &ToolCall, input: &Input) -> bool {
+    match call.effect {
+        Does::Read | Does::Net | Does::Delegate => false,
+        Does::Write => true,
+        Does::Exec => !call.script(&input.start()).is_some_and(Script::only_looks),
+    }
+}
+
+/// A call that was let through and may change something.
+fn take_note_of_work(about: &mut About, input: &Input) {
+    let Event::ToolRequested { call } = &input.event else {
+        return;
+    };
+    if !about.changed && may_change(call, input) {
+        about.worked = true;
+        about.changed = true;
+    }
+    if input.root.is_empty() && call.effect == Does::Write {
+        call.paths.iter().for_each(|path| about.touch(path));
+    }
+}
+
+/// Not a governed turn: a sub-agent's, waiting is not stopping, a plan changes nothing, and a session
+/// that did nothing owes nothing.
+fn is_ungoverned(session: &Session, input: &Input, stop: &Stop) -> bool {
+    let waits = match stop.waiting {
+        Waiting::Yes => true,
+        Waiting::No => false,
+        Waiting::Untold => session.about.is_waited_for(input.at),
+    };
+    let owes = || !session.stops.owed.is_empty() || !session.gates.open(&input.session).is_empty();
+    input.actor != Actor::Main
+        || waits
+        || stop.planning
+        || (!session.about.worked && !session.about.lost && !owes())
+}
+
+/// Whoever was sent to review another's work owes nothing of its own.
+fn is_errands_end(input: &Input) -> bool {
+    let ends = matches!(
+        input.event,
+        Event::StopRequested(_)
+            | Event::SubagentStopped(_)
+            | Event::TaskCompleting { .. }
+            | Event::SessionEnded { .. }
+    );
+    ends && input.errand != Errand::Own
+}
+
+fn combine(
+    session: &mut Session,
+    votes: Vec<(&'static str, Vote)>,
+    input: &Input,
+    policy: &Policy,
+    effects: &mut Vec<Effect>,
+) -> Verdict {
+    let kind = input.event.kind();
+    let mut verdict = Verdict::default();
+    let mut owed: Vec<(&'static str, Obligation)> = Vec::new();
+    let mut allows: Vec<(&'static str, Reason)> = Vec::new();
+    let mut asks: Vec<(&'static str, Reason)> = Vec::new();
+    let mut holds: Vec<(&'static str, Reason)> = Vec::new();
+    let mut unsure: Vec<&'static str> = Vec::new();
+    for (gate, vote) in votes {
+        match vote {
+            Vote::Pass => {}
+            Vote::Note(note) => verdict.notes.push(note),
+            Vote::Rewrite(rewrite) => verdict.rewrite = Some(rewrite),
+            Vote::Allow(reason) => allows.push((gate, reason)),
+            Vote::Ask(reason) => asks.push((gate, reason)),
+            Vote::Hold(reason) => holds.push((gate, reason)),
+            Vote::Owe(obligation) => owed.push((gate, obligation)),
+            Vote::Unsure => unsure.push(gate),
+        }
+    }
+    match kind {
+        // Held within the same bounds, but what the session owes is judged at its own stop.
+        EventKind::SubagentStopped => verdict.ruling = judge_aside(session, owed, input, policy),
+        EventKind::TaskCompleting if !owed.is_empty() => {
+            verdict.ruling = judge_aside(session, owed, input, policy);
+        }
+        EventKind::StopRequested => {
+            let owed = with_unsure(session, owed, &unsure);
+            verdict.ruling = judge_stop(session, owed, input, policy, effects);
+        }
+        EventKind::SessionEnded => {
+            let owed = with_unsure(session, owed, &unsure);
+            let owed = unreleased(session, owed);
+            for (gate, obligation) in &owed {
+                open_debt(gate, obligation, Cause::Ended, input, effects);
+            }
+            session.stops.released.extend(owed.iter().map(|(gate, obligation)| let_go(gate, obligation)));
+            session.stops.owed.clear();
+        }
+        EventKind::ToolRequested
+        | EventKind::PermissionAsked
+        | EventKind::Prompted
+        | EventKind::TaskCompleting
+        | EventKind::Reported => {
+            let allow = allows.into_iter().next().filter(|_| kind == EventKind::PermissionAsked);
+            if let Some((gate, reason)) = allow {
+                verdict.ruling = Ruling::Allow { gate, reason };
+            }
+            if let Some((gate, reason)) = asks.into_iter().next() {
+                verdict.ruling = Ruling::Ask { gate, reason };
+            }
+            let mut holds = holds.into_iter();
+            if let Some((gate, reason)) = holds.next() {
+                verdict.ruling =
+                    Ruling::Hold { gate, reason, also: holds.map(|(_, reason)| reason).collect() };
+                verdict.rewrite = None;
+            }
+        }
+        // What happened cannot be held: an objection to it is a note.
+        _ => verdict.notes.extend(
+            asks.into_iter()
+                .chain(holds)
+                .map(|(_, reason)| Text::new(format!("{}; next: {}", reason.why, reason.next))),
+        ),
+    }
+    verdict
+}
+
+/// The stop pipeline: the first unmet obligation is the answer, the others are listed with it.
+fn judge_stop(
+    session: &mut Session,
+    owed: Vec<(&'static str, Obligation)>,
+    input: &Input,
+    policy: &Policy,
+    effects: &mut Vec<Effect>,
+) -> Ruling {
+    // A gate that is content again has nothing that was let go.
+    session.stops.released.retain(|let_go| owed.iter().any(|(gate, _)| let_go.gate.as_str() == *gate));
+    let owed = unreleased(session, owed);
+    let discharged =
+        session.stops.owed.iter().any(|was| !owed.iter().any(|(gate, _)| was.gate.as_str() == *gate));
+    if discharged {
+        session.breaker.reset_turn();
+    }
+    session.stops.owed = owed
+        .iter()
+        .map(|(gate, obligation)| Owed { gate: Text::from(*gate), obligation: obligation.clone() })
+        .collect();
+    if owed.is_empty() || passes_as_question(session, &owed, input) {
+        return Ruling::Pass;
+    }
+    let open: Vec<Digest> = owed.iter().map(|(_, obligation)| obligation.digest).collect();
+    let judgement = session.breaker.judge(&open, &policy.circuit_breaker, input.at);
+    let (held, released): (Vec<_>, Vec<_>) =
+        owed.into_iter().partition(|(_, obligation)| judgement.hold.contains(&obligation.digest));
+    for (gate, obligation) in &released {
+        open_debt(gate, obligation, Cause::Released, input, effects);
+        session.stops.released.push(let_go(gate, obligation));
+        session.stops.owed.retain(|owed| owed.obligation.digest != obligation.digest);
+    }
+    tell(session, &held);
+    as_hold(held.into_iter())
+}
+
+/// Something else than the session's own stop, bounded all the same.
+fn judge_aside(
+    session: &mut Session,
+    owed: Vec<(&'static str, Obligation)>,
+    input: &Input,
+    policy: &Policy,
+) -> Ruling {
+    let owed = unreleased(session, owed);
+    let open: Vec<Digest> = owed.iter().map(|(_, obligation)| obligation.digest).collect();
+    let judgement = session.breaker.judge(&open, &policy.circuit_breaker, input.at);
+    let held = owed.into_iter().filter(|(_, obligation)| judgement.hold.contains(&obligation.digest));
+    let held: Vec<_> = held.collect();
+    tell(session, &held);
+    as_hold(held.into_iter())
+}
+
+fn tell(session: &mut Session, held: &[(&'static str, Obligation)]) {
+    held.iter().for_each(|(gate, obligation)| session.gates.told(gate, obligation.digest));
+}
+
+/// The first is the answer, the others are listed with it.
+fn as_hold(held: impl Iterator<Item = (&'static str, Obligation)>) -> Ruling {
+    let mut held = held;
+    match held.next() {
+        None => Ruling::Pass,
+        Some((gate, first)) => Ruling::Hold {
+            gate,
+            reason: first.reason,
+            also: held.map(|(_, obligation)| obligation.reason).collect(),
+        },
+    }
+}
+
+/// What a gate that is unsure owed before, it still owes.
+fn with_unsure(
+    session: &Session,
+    mut owed: Vec<(&'static str, Obligation)>,
+    unsure: &[&'static str],
+) -> Vec<(&'static str, Obligation)> {
+    for gate in unsure {
+        let before = session.stops.owed.iter().filter(|was| was.gate.as_str() == *gate);
+        owed.extend(before.map(|was| (*gate, was.obligation.clone())));
+    }
+    owed
+}
+
+fn unreleased(session: &Session, owed: Vec<(&'static str, Obligation)>) -> Vec<(&'static str, Obligation)> {
+    let is_released = |gate: &str, digest: Digest| {
+        session.stops.released.iter().any(|let_go| let_go.gate.as_str() == gate && let_go.digest == digest)
+    };
+    owed.into_iter().filter(|(gate, obligation)| !is_released(gate, obligation.digest)).collect()
+}
+
+fn let_go(gate: &str, obligation: &Obligation) -> Released {
+    Released { gate: Text::from(gate), digest: obligation.digest }
+}
+
+/// An agent that asks its user something is let through: its obligations stay open.
+fn passes_as_question(session: &mut Session, owed: &[(&'static str, Obligation)], input: &Input) -> bool {
+    let Event::StopRequested(stop) = &input.event else {
+        return false;
+    };
+    if !stop.asks() && session.about.asking.is_none() {
+        return false;
+    }
+    let digest = Digest::of(owed.iter().map(|(_, obligation)| obligation.digest.to_string()));
+    let count = session.stops.asked.entry(digest).or_insert(0);
+    *count = count.saturating_add(1);
+    *count <= QUESTIONS
+}
+
+fn open_debt(gate: &str, owed: &Obligation, cause: Cause, input: &Input, effects: &mut Vec<Effect>) {
+    let debt = Debt::new(gate, owed, &input.session, &input.root, cause, input.at);
+    effects.push(Effect {
+        place: Place::Project,
+        kind: DEBT_OPENED,
+        body: serde_json::to_value(debt).expect("a debt is plain data with text keys"),
+    });
+}

@@ -1,0 +1,267 @@
+//! One vocabulary for all clients. A client's file turns its own JSON into an [`Input`]; nothing
+//! behind that file knows which client it was, but by name.
+
+use sprag_base::ids::SessionId;
+use sprag_base::text::{ContextNote, Text};
+use sprag_base::time::Timestamp;
+use sprag_policy::Ground;
+use sprag_policy::call::{Outcome, ToolCall};
+use sprag_shell::Start;
+
+use crate::report::Report;
+
+/// One event with what is known around it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Input {
+    pub at: Timestamp,
+    pub session: SessionId,
+    /// Name of the client, as in `sprag hook NAME`.
+    pub client: String,
+    /// Working directory as the client gave it; it need not exist any more.
+    pub cwd: String,
+    /// The project the client was started for, where it says so: an agent may `cd` away from it.
+    pub project: Option<String>,
+    /// Where the client writes the session's talk down, where it says so.
+    pub transcript: Option<String>,
+    /// Root of the worktree this is about; empty outside git.
+    pub root: String,
+    /// The user's home; empty where it is not known.
+    pub home: String,
+    pub actor: Actor,
+    /// What kind of agent the session's own is, where the client was started as one.
+    pub agent: Option<Text<128>>,
+    pub presence: Presence,
+    pub errand: Errand,
+    /// The stage of a plan that the session works on, where a run has started it for one.
+    pub stage: Option<Text<64>>,
+    /// What a stage's session has to be told again.
+    pub anchor: Option<ContextNote>,
+    pub event: Event,
+}
+
+impl Input {
+    /// An event of the session's own agent, somewhere, with somebody there.
+    pub fn new(at: Timestamp, session: SessionId, event: Event) -> Input {
+        Input {
+            at,
+            session,
+            client: String::new(),
+            cwd: String::new(),
+            project: None,
+            transcript: None,
+            root: String::new(),
+            home: String::new(),
+            actor: Actor::Main,
+            agent: None,
+            presence: Presence::Attended,
+            errand: Errand::Own,
+            stage: None,
+            anchor: None,
+            event,
+        }
+    }
+
+    /// The same in a worktree.
+    #[must_use]
+    pub fn within(self, root: &str) -> Input {
+        Input { cwd: root.to_owned(), root: root.to_owned(), ..self }
+    }
+
+    /// Where a command line of this event starts.
+    pub fn start(&self) -> Start {
+        let known = |place: &str| (!place.is_empty()).then(|| place.to_owned());
+        Start { cwd: known(&self.cwd), home: known(&self.home) }
+    }
+
+    pub fn ground(&self) -> Ground {
+        let ground = Ground::new(Some(&self.cwd), Some(&self.home));
+        if self.root.is_empty() { ground } else { ground.in_repo(&self.root) }
+    }
+}
+
+/// Who acts: the session's own agent, or one it started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Actor {
+    Main,
+    Subagent { id: Text<128>, kind: Text<128> },
+}
+
+/// Whether somebody can answer a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    Attended,
+    Headless,
+}
+
+/// What a session is there for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Errand {
+    /// Its user's work.
+    Own,
+    /// Sprag has started it to review another's. It owes nothing when it stops.
+    Review,
+    /// A check has started it. The same.
+    Check,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    SessionStarted { source: Source },
+    Prompted { text: String, author: Author },
+    ToolRequested { call: ToolCall },
+    PermissionAsked { call: ToolCall },
+    ToolFinished { call: ToolCall, outcome: Outcome },
+    StopRequested(Stop),
+    SubagentStarted,
+    SubagentStopped(Stop),
+    TaskCompleting { id: Text<128>, subject: Text<500> },
+    Compacting,
+    SessionEnded { why: Text<64> },
+    Noticed { what: Text<64>, message: Text<500> },
+    Reported(Report),
+    Tick,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    Startup,
+    Resume,
+    Compact,
+    Clear,
+    Fork,
+    Other,
+}
+
+/// Who wrote a prompt. Clients also send prompts that no person typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Author {
+    User,
+    Client,
+    /// A hold of ours that the client hands back as the next prompt.
+    Sprag,
+}
+
+/// An agent wants to end its turn.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stop {
+    pub last_message: Text<4000>,
+    pub waiting: Waiting,
+    pub planning: bool,
+    /// The client says that a stop hook has already held this turn. One bit, not a count.
+    pub again: bool,
+}
+
+/// Whether work of the session still runs in the background: then the agent will stop again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Waiting {
+    Yes,
+    No,
+    /// The client does not say.
+    #[default]
+    Untold,
+}
+
+/// An event without its data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum EventKind {
+    SessionStarted,
+    Prompted,
+    ToolRequested,
+    PermissionAsked,
+    ToolFinished,
+    StopRequested,
+    SubagentStarted,
+    SubagentStopped,
+    TaskCompleting,
+    Compacting,
+    SessionEnded,
+    Noticed,
+    Reported,
+    Tick,
+}
+
+impl EventKind {
+    pub const ALL: [EventKind; 14] = [
+        EventKind::SessionStarted,
+        EventKind::Prompted,
+        EventKind::ToolRequested,
+        EventKind::PermissionAsked,
+        EventKind::ToolFinished,
+        EventKind::StopRequested,
+        EventKind::SubagentStarted,
+        EventKind::SubagentStopped,
+        EventKind::TaskCompleting,
+        EventKind::Compacting,
+        EventKind::SessionEnded,
+        EventKind::Noticed,
+        EventKind::Reported,
+        EventKind::Tick,
+    ];
+
+    /// The `kind` of the record this event leaves.
+    pub fn name(self) -> &'static str {
+        match self {
+            EventKind::SessionStarted => "session.started",
+            EventKind::Prompted => "prompted",
+            EventKind::ToolRequested => "tool.requested",
+            EventKind::PermissionAsked => "permission.asked",
+            EventKind::ToolFinished => "tool.finished",
+            EventKind::StopRequested => "stop.requested",
+            EventKind::SubagentStarted => "subagent.started",
+            EventKind::SubagentStopped => "subagent.stopped",
+            EventKind::TaskCompleting => "task.completing",
+            EventKind::Compacting => "compacting",
+            EventKind::SessionEnded => "session.ended",
+            EventKind::Noticed => "noticed",
+            EventKind::Reported => "reported",
+            EventKind::Tick => "tick",
+        }
+    }
+}
+
+impl Event {
+    pub fn kind(&self) -> EventKind {
+        match self {
+            Event::SessionStarted { .. } => EventKind::SessionStarted,
+            Event::Prompted { .. } => EventKind::Prompted,
+            Event::ToolRequested { .. } => EventKind::ToolRequested,
+            Event::PermissionAsked { .. } => EventKind::PermissionAsked,
+            Event::ToolFinished { .. } => EventKind::ToolFinished,
+            Event::StopRequested(_) => EventKind::StopRequested,
+            Event::SubagentStarted => EventKind::SubagentStarted,
+            Event::SubagentStopped(_) => EventKind::SubagentStopped,
+            Event::TaskCompleting { .. } => EventKind::TaskCompleting,
+            Event::Compacting => EventKind::Compacting,
+            Event::SessionEnded { .. } => EventKind::SessionEnded,
+            Event::Noticed { .. } => EventKind::Noticed,
+            Event::Reported(_) => EventKind::Reported,
+            Event::Tick => EventKind::Tick,
+        }
+    }
+}
+
+impl Stop {
+    /// The agent ends its turn by asking the user something: its last sentence is a question.
+    pub fn asks(&self) -> bool {
+        let message = self.last_message.as_str().trim_end_matches(|c: char| {
+            c.is_whitespace() || matches!(c, '"' | '\'' | ')' | '*' | '_' | '`' | '”' | '’' | '」')
+        });
+        message.ends_with(['?', '？'])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_is_known_by_its_last_sentence() {
+        let stop = |text: &str| Stop { last_message: Text::new(text), ..Stop::default() };
+        for asking in ["Shall I?", "Which one: **A or B?**", "続けますか？", "He said \"really?\"\n"] {
+            assert!(stop(asking).asks(), "{asking}");
+        }
+        for telling in ["", "Done.", "Why? Because.", "I fixed what you asked (why?). Done"] {
+            assert!(!stop(telling).asks(), "{telling}");
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! What must not get into a commit, found in the lines it adds: secrets and conflict markers.
+
+use sprag_base::redact;
+use sprag_base::text::Text;
+
+use crate::facts::{Fault, Finding};
+
+/// Enough to act on; the rest shows when these are gone.
+const FOUND: usize = 20;
+/// Longer lines are made by programs; their start is looked at.
+const LINE: usize = 16 * 1024;
+
+/// Which findings count.
+type Minds<'a> = &'a dyn Fn(&Finding) -> bool;
+
+/// What the added lines of a diff without context have in them.
+pub fn in_diff(diff: &[u8], minds: Minds<'_>) -> Vec<Finding> {
+    let mut file = File::new("", minds);
+    let mut found = Vec::new();
+    let (mut removed, mut added) = (0u32, 0u32);
+    for line in diff.split(|&byte| byte == b'\n') {
+        match line.first() {
+            // Within a hunk every line is content, whatever it looks like.
+            Some(b'-') if removed > 0 => removed -= 1,
+            Some(b'+') if added > 0 => {
+                added -= 1;
+                file.line(&line[1..], &mut found);
+            }
+            Some(b'@') => {
+                if let Some(hunk) = hunk(line) {
+                    (removed, added) = (hunk.removed, hunk.added);
+                    file.number = hunk.start;
+                }
+            }
+            Some(b'+') => {
+                if let Some(path) = line.strip_prefix(b"+++ ") {
+                    file = File::new(&path_of(path), minds);
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The same of a file that is new as a whole.
+pub fn in_file(path: &str, text: &[u8], minds: Minds<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    if is_binary(text) {
+        return found;
+    }
+    let mut file = File { number: 1, ..File::new(path, minds) };
+    for line in text.split(|&byte| byte == b'\n') {
+        file.line(line, &mut found);
+    }
+    found
+}
+
+pub fn is_binary(text: &[u8]) -> bool {
+    text.contains(&0)
+}
+
+/// A file while it is read.
+struct File<'a> {
+    path: Text<200>,
+    /// Of the next line.
+    number: u32,
+    conflict: Conflict,
+    minds: Minds<'a>,
+}
+
+/// How much of a conflict has been seen: one of its marks alone is a heading or a quotation.
+enum Conflict {
+    None,
+    Ours { line: u32 },
+    Theirs { line: u32 },
+}
+
+impl File<'_> {
+    fn new<'a>(path: &str, minds: Minds<'a>) -> File<'a> {
+        File { path: Text::from(path), number: 0, conflict: Conflict::None, minds }
+    }
+
+    fn line(&mut self, line: &[u8], found: &mut Vec<Finding>) {
+        let number = self.number;
+        self.number = self.number.saturating_add(1);
+        let (path, minds) = (&self.path, self.minds);
+        let mut find = |line, fault| {
+            let finding = Finding { path: path.clone(), line, fault };
+            if found.len() < FOUND && minds(&finding) {
+                found.push(finding);
+            }
+        };
+        self.conflict = match self.conflict {
+            _ if line.starts_with(b"<<<<<<< ") => Conflict::Ours { line: number },
+            Conflict::Ours { line: start } if line.starts_with(b"=======") => {
+                Conflict::Theirs { line: start }
+            }
+            Conflict::Theirs { line: start } if line.starts_with(b">>>>>>> ") => {
+                find(start, Fault::Markers);
+                Conflict::None
+            }
+            Conflict::None => Conflict::None,
+            Conflict::Ours { line } => Conflict::Ours { line },
+            Conflict::Theirs { line } => Conflict::Theirs { line },
+        };
+        let text = String::from_utf8_lossy(&line[..line.len().min(LINE)]);
+        // What is private to its author's notes is a tag of somebody's language elsewhere.
+        if let Some(kind) = redact::kind(&text).filter(|kind| *kind != "private") {
+            find(number, Fault::Secret { kind: Text::from(kind) });
+        }
+    }
+}
+
+struct Hunk {
+    removed: u32,
+    added: u32,
+    start: u32,
+}
+
+/// `@@ -1,2 +3,4 @@`
+fn hunk(line: &[u8]) -> Option<Hunk> {
+    let text = String::from_utf8_lossy(line);
+    let mut words = text.split(' ');
+    let (mark, old, new) = (words.next()?, words.next()?, words.next()?);
+    let range = |text: &str| -> Option<(u32, u32)> {
+        match text.split_once(',') {
+            Some((start, count)) => Some((start.parse().ok()?, count.parse().ok()?)),
+            None => Some((text.parse().ok()?, 1)),
+        }
+    };
+    let (_, removed) = range(old.strip_prefix('-')?)?;
+    let (start, added) = range(new.strip_prefix('+')?)?;
+    (mark == "@@").then_some(Hunk { removed, added, start })
+}
+
+/// `b/path`, quoted where it has characters that would confuse.
+fn path_of(path: &[u8]) -> String {
+    let path = String::from_utf8_lossy(path);
+    let path = path.trim_end_matches('\t').trim_matches('"');
+    path.strip_prefix("b/").unwrap_or(path).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn told(found: &[Finding]) -> Vec<String> {
+        let name = |fault: &Fault| match fault {
+            Fault::Markers => "markers".to_owned(),
+            Fault::Secret { kind } => kind.to_string(),
+        };
+        found.iter().map(|found| format!("{}:{} {}", found.path, found.line, name(&found.fault))).collect()
+    }
+
+    #[test]
+    fn added_lines_are_looked_at_by_their_number() {
+        let diff = b"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1,2 @@\n-password=correcthorsebattery\n+one\n+DB_PASSWORD=correcthorsebattery\n@@ -9,0 +11 @@ fn f()\n+ghp_0123456789abcdefghij0123456789abcdef\ndiff --git a/a b/a b\n--- /dev/null\n+++ b/a b\t\n@@ -0,0 +1 @@\n+-----BEGIN RSA PRIVATE KEY-----\n\\ No newline at end of file\n";
+        assert_eq!(told(&in_diff(diff, &|_| true)), ["x:2 secret", "x:11 github_token", "a b:1 private_key"]);
+    }
+
+    #[test]
+    fn content_is_no_header() {
+        let diff = b"+++ b/x\n@@ -1,2 +1,3 @@\n--- a/y\n-@@ -1 +1 @@\n+++ b/y\n+@@ -7 +7 @@\n+PASSWORD=correcthorsebattery\n";
+        assert_eq!(told(&in_diff(diff, &|_| true)), ["x:3 secret"]);
+    }
+
+    #[test]
+    fn a_conflict_is_all_three_marks_of_one_file() {
+        let diff = b"+++ b/x\n@@ -1,0 +2 @@\n+<<<<<<< ours\n@@ -2,0 +4,3 @@\n+=======\n+three\n+>>>>>>> theirs\n+++ b/y\n@@ -0,0 +1 @@\n+=======\n+++ b/z\n@@ -0,0 +1 @@\n+>>>>>>> theirs\n";
+        assert_eq!(told(&in_diff(diff, &|_| true)), ["x:2 markers"]);
+        assert_eq!(told(&in_file("n", b"a\n<<<<<<< o\n=======\n>>>>>>> t\n", &|_| true)), ["n:2 markers"]);
+        assert_eq!(told(&in_file("n", b"Heading\n=======\n", &|_| true)), [""; 0]);
+        assert_eq!(told(&in_file("n", b"\0PASSWORD=correcthorsebattery\n", &|_| true)), [""; 0]);
+    }
+
+    #[test]
+    fn what_nobody_minds_does_not_hide_the_rest() {
+        let diff = format!(
+            "+++ b/x\n@@ -0,0 +1,99 @@\n{}+++ b/y\n@@ -0,0 +1 @@\n+PASSWORD=correcthorsebattery\n",
+            "+PASSWORD=correcthorsebattery\n".repeat(99)
+        );
+        assert_eq!(told(&in_diff(diff.as_bytes(), &|found| found.path.as_str() != "x")), ["y:1 secret"]);
+        assert_eq!(in_diff(diff.as_bytes(), &|_| true).len(), FOUND);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_survived(bytes in proptest::collection::vec(any::<u8>(), 0..300), lines in "([-+@ ]{1,4}[0-9,]{0,3} ?|\n){0,40}") {
+            in_diff(&bytes, &|_| true);
+            in_diff(lines.as_bytes(), &|_| true);
+            in_file("x", &bytes, &|_| true);
+        }
+    }
+}

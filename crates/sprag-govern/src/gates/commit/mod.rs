@@ -1,0 +1,353 @@
+//! Guards around a commit: what goes into it is named, seen and fit to be there, and its message is
+//! signed only by people. They see what would run, in whatever it is wrapped; they are there for
+//! accidents, so what is known only at run time is let through.
+
+pub mod added_lines;
+mod arguments;
+mod attribution;
+pub mod git_writes;
+mod strip_signature;
+mod uncommitted;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use sprag_base::ids::SessionId;
+use sprag_base::settings::{Key, Section, Tighten};
+use sprag_base::text::{Text, quoted};
+use sprag_policy::call::{ToolCall, Whole};
+use sprag_shell::Script;
+
+use crate::event::{Actor, Event, Input};
+use crate::facts::{Fault, Finding};
+use crate::gates::commit::git_writes::Looks;
+use crate::gates::commit::strip_signature::{Obstacle, Stripped};
+use crate::gates::needs::Needs;
+use crate::gates::{Asked, Cx, Gate};
+use crate::obligation::Obligation;
+use crate::reason::Reason;
+use crate::session_facts::About;
+use crate::verdict::{Rewrite, Vote};
+
+/// Places a hold names.
+const NAMED: usize = 5;
+
+/// What the last judged stop found. Calls are judged each by itself.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Commit {
+    #[default]
+    Clean,
+    Uncommitted {
+        files: Vec<Text<200>>,
+        /// The newest stash at that time.
+        #[serde(default)]
+        stash: Option<Text<64>>,
+    },
+    /// Some of it was put away since.
+    Stashed {
+        files: Vec<Text<200>>,
+        /// The newest stash before.
+        stash: Option<Text<64>>,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Policy {
+    pub mode: Mode,
+    pub add_all: Guard,
+    pub subagents: Guard,
+    pub secrets: Guard,
+    pub markers: Guard,
+    pub ignore: Vec<String>,
+    pub trailers: Trailers,
+}
+
+/// When the guards count. From never to always.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    Off,
+    Stages,
+    Always,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Guard {
+    Allow,
+    Deny,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Trailers {
+    Keep,
+    Strip,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Policy {
+            mode: Mode::Stages,
+            add_all: Guard::Deny,
+            subagents: Guard::Deny,
+            secrets: Guard::Deny,
+            markers: Guard::Deny,
+            ignore: Vec::new(),
+            trailers: Trailers::Keep,
+        }
+    }
+}
+
+const GUARD: Tighten = Tighten::Ranked(&["allow", "deny"]);
+
+impl Gate for Commit {
+    type Policy = Policy;
+
+    const ABOUT: &'static str = "what goes into a commit, who makes it, who signs it, and that there is one";
+    const SECTION: Section = Section {
+        name: "commit",
+        defaults: "\
+# What goes into a commit. The guards count in the sessions of stages (there are none yet), `always`, or `off`. Where
+# they do, a session does not stop before what it changed is committed.
+[commit]
+mode = \"stages\"
+# Staging everything at once: `git add -A`, `git add .`, `git add -u`, `git commit -a`. `deny` or `allow`.
+add_all = \"deny\"
+# Subagents that write with git: commit, push, checkout, branch, stash ... Reading is always free.
+subagents = \"deny\"
+# Commits that add lines with a secret, or with a whole conflict.
+secrets = \"deny\"
+markers = \"deny\"
+# Paths that may have them, each a prefix relative to the repository (`tests/fixtures/`).
+ignore = []
+# Lines with which an AI signs a message (`Co-Authored-By: Claude`, `Generated with ...`): `keep` or
+# `strip`, whatever the mode. People who are named stay. A message that cannot be read is held.
+trailers = \"keep\"
+",
+        keys: &[
+            Key { name: "mode", tighten: Tighten::Ranked(&["off", "stages", "always"]) },
+            Key { name: "add_all", tighten: GUARD },
+            Key { name: "subagents", tighten: GUARD },
+            Key { name: "secrets", tighten: GUARD },
+            Key { name: "markers", tighten: GUARD },
+            Key { name: "ignore", tighten: Tighten::Never },
+            // Not a matter of safety: what a user's messages say is the user's to choose.
+            Key { name: "trailers", tighten: Tighten::Never },
+        ],
+    };
+
+    fn needs(&self, asked: &Asked<'_, Policy>) -> Needs {
+        if is_end(asked.input) {
+            return self.needs_at_end(asked);
+        }
+        let Policy { secrets, markers, .. } = asked.policy;
+        let is_off = *secrets == Guard::Allow && *markers == Guard::Allow;
+        if is_off || !applies(asked.policy, asked.about) {
+            return Needs::NONE;
+        }
+        let looks = looks(asked.input);
+        if looks.list.is_empty() && !looks.is_partial { Needs::NONE } else { Needs::STAGED }
+    }
+
+    fn step(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
+        if is_end(cx.input) {
+            return self.end(cx);
+        }
+        let applies = applies(cx.policy, cx.about);
+        let strips = cx.policy.trailers == Trailers::Strip;
+        let Event::ToolRequested { call } = &cx.input.event else {
+            return Vote::Pass;
+        };
+        if !applies && !strips {
+            return Vote::Pass;
+        }
+        let Some(script) = call.script(&cx.input.start()) else {
+            return Vote::Pass;
+        };
+        let held = if applies { guard(cx, script) } else { None };
+        match held {
+            Some(reason) => Vote::Hold(reason),
+            None if strips => trailers(call, script, cx.input),
+            None => Vote::Pass,
+        }
+    }
+
+    fn state(&self) -> Option<&'static str> {
+        Some(match self {
+            Commit::Clean => "clean",
+            Commit::Uncommitted { .. } => "uncommitted",
+            Commit::Stashed { .. } => "stashed",
+        })
+    }
+
+    fn open(&self, _session: &SessionId) -> Option<Obligation> {
+        self.owed()
+    }
+}
+
+/// The session's own agent stops, or there is nobody any more.
+fn is_end(input: &Input) -> bool {
+    matches!(input.event, Event::StopRequested(_) | Event::SessionEnded { .. }) && input.actor == Actor::Main
+}
+
+/// Whether the guards count in this session. One that works on a stage will say so in what is known
+/// about it; none does yet.
+fn applies(policy: &Policy, _about: &About) -> bool {
+    match policy.mode {
+        Mode::Off | Mode::Stages => false,
+        Mode::Always => true,
+    }
+}
+
+/// What the commits of a call would take in.
+pub fn looks(input: &Input) -> Looks {
+    match &input.event {
+        Event::ToolRequested { call } => {
+            call.script(&input.start()).map(git_writes::looks).unwrap_or_default()
+        }
+        _ => Looks::default(),
+    }
+}
+
+fn guard(cx: &Cx<'_, Policy>, script: &Script) -> Option<Reason> {
+    let Policy { add_all, subagents, .. } = cx.policy;
+    if *subagents == Guard::Deny && cx.input.actor != Actor::Main {
+        let written = script.commands.iter().find_map(git_writes::write);
+        if let Some(name) = written {
+            return Some(by_subagent(name));
+        }
+    }
+    if *add_all == Guard::Deny
+        && let Some(sweep) = script.commands.iter().find_map(git_writes::sweep)
+    {
+        return Some(swept(&sweep));
+    }
+    let staged = cx.facts.staged.as_ref()?;
+    let found: Vec<&Finding> = staged.found.iter().filter(|found| cx.policy.minds(found)).collect();
+    unfit(&found)
+}
+
+impl Policy {
+    /// Whether a line must not be committed.
+    pub fn minds(&self, found: &Finding) -> bool {
+        let guard = match found.fault {
+            Fault::Secret { .. } => self.secrets,
+            Fault::Markers => self.markers,
+        };
+        let is_ignored = |prefix: &String| found.path.as_str().starts_with(prefix.as_str());
+        guard == Guard::Deny && !self.ignore.iter().any(is_ignored)
+    }
+}
+
+/// The way past, for whoever may go it.
+fn unless(next: &str, key: &str) -> String {
+    format!("{next}; only the user can switch this guard off: `sprag config set commit.{key} allow`")
+}
+
+fn by_subagent(name: &str) -> Reason {
+    Reason::new(
+        "subagent_git",
+        format!("`git {}` is not a subagent's to do", quoted(name)),
+        unless("leave the change in the worktree and tell the agent that started you", "subagents"),
+    )
+}
+
+fn swept(sweep: &str) -> Reason {
+    let then = if sweep.starts_with("git commit") { ", then `git commit` without it" } else { "" };
+    Reason::new(
+        "add_all",
+        format!("`{}` takes in whatever lies around: name the paths you mean", quoted(sweep)),
+        unless(&format!("git add PATH...{then}; `git status --short` lists them"), "add_all"),
+    )
+}
+
+fn unfit(found: &[&Finding]) -> Option<Reason> {
+    let is_secret = |found: &&&Finding| matches!(found.fault, Fault::Secret { .. });
+    let secrets: Vec<&&Finding> = found.iter().filter(is_secret).collect();
+    let markers: Vec<&&Finding> = found.iter().filter(|found| !is_secret(found)).collect();
+    let (code, what, next, key, named) = if !secrets.is_empty() {
+        let next = "take it out of the file, `git add` the file again, then commit";
+        ("staged_secret", "this commit would add a secret", next, "secrets", secrets)
+    } else if !markers.is_empty() {
+        let next = "resolve the conflict in the file, `git add` the file again, then commit";
+        ("staged_markers", "this commit would add conflict markers", next, "markers", markers)
+    } else {
+        return None;
+    };
+    let places: Vec<String> = named
+        .iter()
+        .take(NAMED)
+        .map(|found| {
+            let kind = match &found.fault {
+                Fault::Secret { kind } => format!(" ({kind})"),
+                Fault::Markers => String::new(),
+            };
+            format!("`{}:{}`{kind}", quoted(found.path.as_str()), found.line)
+        })
+        .collect();
+    let more = match named.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Some(Reason::new(code, format!("{what}: {}{more}", places.join(", ")), unless(next, key)))
+}
+
+fn trailers(call: &ToolCall, script: &Script, input: &Input) -> Vote {
+    let Some(command) = &call.command else {
+        return Vote::Pass;
+    };
+    let obstacle = match strip_signature::strip(command, script, &input.start()) {
+        Stripped::Nothing => return Vote::Pass,
+        Stripped::To { command: wanted, gone } => match with_command(call, command, wanted) {
+            Some(input) => return Vote::Rewrite(Rewrite { input, why: taken_out(&gone) }),
+            None => Obstacle::Inexact { line: gone.join("\n") },
+        },
+        Stripped::Not(obstacle) => obstacle,
+    };
+    Vote::Hold(unstripped(&obstacle))
+}
+
+/// The input of the tool with another command line, if the input is there as a whole.
+fn with_command(call: &ToolCall, command: &str, wanted: String) -> Option<Value> {
+    let mut input = call.input.clone();
+    let member = input.as_object_mut()?.values_mut().find(|value| value.as_str() == Some(command))?;
+    *member = Value::String(wanted);
+    (call.whole == Whole::Yes).then_some(input)
+}
+
+fn taken_out(gone: &[String]) -> Text<1000> {
+    Text::new(format!("{}, so leave this out: {}", UNWANTED, in_marks(&gone.join("\n"))))
+}
+
+const UNWANTED: &str = "messages are signed by people only";
+
+fn in_marks(lines: &str) -> String {
+    let lines = lines.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.map(|line| format!("`{}`", quoted(line))).collect::<Vec<_>>().join(", ")
+}
+
+fn unstripped(obstacle: &Obstacle) -> Reason {
+    let (why, next) = match obstacle {
+        Obstacle::Inexact { line } => {
+            (format!("{UNWANTED}, and this has {}", in_marks(line)), "leave it out and call again")
+        }
+        Obstacle::Empty => {
+            (format!("{UNWANTED}, and nothing else is in this one"), "write what the change is for")
+        }
+        Obstacle::File { name } => (
+            format!("{UNWANTED}, and what is in `{}` cannot be seen", quoted(name)),
+            "give the message with `-m` or in a heredoc: `git commit -F - <<'EOF'`",
+        ),
+        Obstacle::Unknown => (
+            format!("{UNWANTED}, and this one is known only at run time"),
+            "give the message in full, with `-m` or in a heredoc: `git commit -F - <<'EOF'`",
+        ),
+    };
+    let next = format!("{next}; only the user can switch this off: `sprag config set commit.trailers keep`");
+    Reason::new("attribution", why, next)
+}
+
+#[cfg(test)]
+mod tests;

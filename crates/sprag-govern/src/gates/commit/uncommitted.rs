@@ -1,0 +1,145 @@
+//! Work that is in no commit when the session stops.
+
+use std::collections::BTreeSet;
+
+use sprag_base::digest::Digest;
+use sprag_base::text::{Text, one_line, quoted, shell_word};
+
+use super::{Commit, NAMED, Policy, applies};
+use crate::gates::needs::Needs;
+use crate::gates::{Asked, Cx};
+use crate::obligation::{DEBT_MET, Duty, Obligation};
+use crate::reason::Reason;
+use crate::session_facts::About;
+use crate::verdict::Vote;
+
+/// Files a session remembers by name.
+const ITEMS: usize = 200;
+/// What cannot be named in full is never taken for met.
+const MORE: &str = "…";
+
+impl Commit {
+    pub(super) fn needs_at_end(&self, asked: &Asked<'_, Policy>) -> Needs {
+        if self.looks(asked.policy, asked.about, &asked.input.root) {
+            Needs::UNCOMMITTED | Needs::CHANGES | Needs::DEBTS
+        } else {
+            Needs::NONE
+        }
+    }
+
+    /// What was committed at the last stop still is, unless something was done since.
+    fn looks(&self, policy: &Policy, about: &About, root: &str) -> bool {
+        applies(policy, about) && !root.is_empty() && (about.changed || *self != Commit::Clean)
+    }
+
+    pub(super) fn end(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
+        if !self.looks(cx.policy, cx.about, &cx.input.root) {
+            return Vote::Pass;
+        }
+        let (Some(uncommitted), Some(changes)) = (&cx.facts.uncommitted, &cx.facts.changes) else {
+            return Vote::Unsure;
+        };
+        let changed: BTreeSet<&str> = changes.paths.iter().map(String::as_str).collect();
+        let own = uncommitted.iter().map(String::as_str).filter(|path| changed.contains(path));
+        let files: Vec<Text<200>> = own.map(Text::from).collect();
+        let stashed = self.stashed(&changed, cx.facts.stash.as_ref());
+        let met = met(uncommitted, cx);
+        cx.debts(DEBT_MET, met);
+        *self = match (files.is_empty(), stashed.is_empty()) {
+            (true, true) => Commit::Clean,
+            (false, true) => Commit::Uncommitted { files: bounded(files), stash: cx.facts.stash.clone() },
+            // What was the newest stash before it stays known: it is the newest again when the work is back.
+            (_, false) => Commit::Stashed {
+                files: bounded(stashed.into_iter().chain(files).collect()),
+                stash: self.stash().cloned(),
+            },
+        };
+        self.owed().map_or(Vote::Pass, Vote::Owe)
+    }
+
+    /// What was owed a commit and is now as it was before the session, while there is a stash that was
+    /// not there: it was put away and not undone.
+    fn stashed(&self, changed: &BTreeSet<&str>, newest: Option<&Text<64>>) -> Vec<Text<200>> {
+        let (Commit::Uncommitted { files, stash } | Commit::Stashed { files, stash }) = self else {
+            return Vec::new();
+        };
+        if newest.is_none() || newest == stash.as_ref() {
+            return Vec::new();
+        }
+        let changed: BTreeSet<Text<200>> = changed.iter().map(|path| Text::from(*path)).collect();
+        let is_gone = |file: &&Text<200>| file.as_str() != MORE && !changed.contains(*file);
+        files.iter().filter(is_gone).cloned().collect()
+    }
+
+    fn stash(&self) -> Option<&Text<64>> {
+        match self {
+            Commit::Clean => None,
+            Commit::Uncommitted { stash, .. } | Commit::Stashed { stash, .. } => stash.as_ref(),
+        }
+    }
+
+    pub(super) fn owed(&self) -> Option<Obligation> {
+        match self {
+            Commit::Clean => None,
+            Commit::Uncommitted { files, .. } => Some(obligation(files, "is in no commit", next(files))),
+            Commit::Stashed { files, .. } => {
+                Some(obligation(files, "is in a stash, and in no commit", "git stash pop".to_owned()))
+            }
+        }
+    }
+}
+
+fn bounded(mut files: Vec<Text<200>>) -> Vec<Text<200>> {
+    if files.len() > ITEMS {
+        files.truncate(ITEMS);
+        files.push(Text::from(MORE));
+    }
+    files
+}
+
+/// Debts of this worktree whose files are all in a commit, or gone back to what they were.
+fn met(uncommitted: &[String], cx: &Cx<'_, Policy>) -> Vec<String> {
+    // A debt knows its files by what could be shown of them.
+    let uncommitted: BTreeSet<Text<200>> = uncommitted.iter().map(|path| Text::from(path.as_str())).collect();
+    let debts = cx.facts.debts.as_deref().unwrap_or_default().iter().map(|open| &open.debt);
+    let debts = debts.filter(|debt| debt.duty == Duty::Commit && debt.root.as_str() == cx.input.root);
+    debts
+        .filter(|debt| !debt.items.iter().any(|item| uncommitted.contains(item) || item.as_str() == MORE))
+        .map(|debt| debt.id.to_string())
+        .collect()
+}
+
+fn obligation(files: &[Text<200>], how: &str, next: String) -> Obligation {
+    let named: Vec<String> =
+        files.iter().take(NAMED).map(|file| format!("`{}`", quoted(file.as_str()))).collect();
+    let more = match files.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Obligation {
+        duty: Duty::Commit,
+        digest: Digest::of(["commit"].into_iter().chain(files.iter().map(Text::as_str))),
+        reason: Reason::new(
+            "uncommitted",
+            format!("what this session changed {how}: {}{more}", named.join(", ")),
+            next,
+        ),
+        items: files.to_vec(),
+    }
+}
+
+/// Longer than that, and it would be cut.
+const NEXT: usize = 400;
+
+/// From the root of the worktree. A command that names half of the files, or others, would be worse
+/// than a list of them.
+fn next(files: &[Text<200>]) -> String {
+    let is_exact = |path: &str| one_line(path) == path && !path.contains('\u{fffd}') && !path.ends_with(MORE);
+    let is_pattern = |path: &str| path.starts_with(':') || path.contains(['*', '?', '[', '\\']);
+    let paths = || files.iter().map(Text::as_str);
+    let words: Vec<String> = paths().map(shell_word).collect();
+    let literal = if paths().any(is_pattern) { " --literal-pathspecs" } else { "" };
+    let command = format!("git{literal} add -- {} && git commit", words.join(" "));
+    let fits = files.len() <= NAMED && paths().all(is_exact) && command.chars().count() <= NEXT;
+    if fits { command } else { "git status --short".to_owned() }
+}

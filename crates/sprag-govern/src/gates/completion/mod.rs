@@ -1,0 +1,291 @@
+//! Whoever says that the work is done has it checked: Sprag runs the configured checks itself and believes
+//! their results, not words. Turns in which nobody says so are not judged; once checks have failed, every
+//! stop is, until they pass. Only the session's own agent is asked.
+
+mod done_claim;
+mod results;
+mod settings;
+
+use serde::{Deserialize, Serialize};
+
+use sprag_base::digest::Digest;
+use sprag_base::ids::SessionId;
+use sprag_base::settings::Section;
+use sprag_base::text::{Text, quoted, shell_word};
+use sprag_check::{Profile, Risk, escalate};
+use sprag_policy::call::{Effect, Outcome, ToolCall};
+use sprag_shell::Script;
+
+use crate::event::{Actor, Event, Input};
+use crate::facts::{Changes, Size};
+use crate::gates::needs::Needs;
+use crate::gates::{Asked, Cx, Gate, is_zero};
+use crate::obligation::{Duty, Obligation};
+use crate::reason::Reason;
+use crate::report::Report;
+use crate::session_facts::About;
+use crate::verdict::Vote;
+pub use results::VERIFIED;
+pub use settings::{BuiltIn, OnToolFailure, Policy};
+
+/// How often a failing command of the agent leads to checks, in one session.
+const ALARMS: u32 = 3;
+/// What all checks of one stop may take: a client waits 600 s for its stop hook.
+const BUDGET_SECONDS: u32 = 480;
+const ALARM_SECONDS: u32 = 60;
+/// What a hold says of the output.
+const SHOWN: usize = 2;
+
+/// Where the session stands, and whether something went wrong since.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Completion {
+    standing: Standing,
+    /// A command failed, and nobody has looked into it yet.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    alarmed: bool,
+    /// The agent said that it was done, at a stop that nobody judged.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    claimed: bool,
+    /// How often that has led to checks.
+    #[serde(skip_serializing_if = "is_zero")]
+    alarms: u32,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Standing {
+    #[default]
+    Idle,
+    Verified {
+        tree: Option<Text<64>>,
+        profile: Profile,
+    },
+    Failing(Failing),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Failing {
+    /// What was checked, where it has a name.
+    tree: Option<Text<64>>,
+    profile: Profile,
+    occasion: Occasion,
+    unmet: Vec<Unmet>,
+    /// In a row, each on another tree.
+    times: u32,
+}
+
+/// Why checks are run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Occasion {
+    /// Somebody says that the work is done.
+    Claim,
+    /// A command of the agent failed.
+    ToolFailure,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Unmet {
+    name: Text<64>,
+    outcome: Text<16>,
+    issue: Text<200>,
+    /// The end of what it printed.
+    tail: Text<300>,
+}
+
+/// What the host is to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plan {
+    pub profile: Profile,
+    pub budget_seconds: u32,
+}
+
+impl Gate for Completion {
+    type Policy = Policy;
+
+    const ABOUT: &'static str = "work that is said to be done passes the checks";
+    const SECTION: Section = settings::SECTION;
+
+    fn needs(&self, asked: &Asked<'_, Policy>) -> Needs {
+        match self.occasion(asked.about, asked.input, asked.policy) {
+            None => Needs::NONE,
+            Some(_) if asked.policy.check.is_empty() => Needs::TREE | Needs::CHANGES | Needs::DEBTS,
+            Some(_) => Needs::CHECKS | Needs::CHANGES | Needs::DEBTS,
+        }
+    }
+
+    fn step(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
+        if !cx.policy.is_configured() {
+            // Only a person takes checks away, and what they found goes with them.
+            *self = Completion::default();
+            return Vote::Pass;
+        }
+        match &cx.input.event {
+            Event::ToolFinished { call, outcome: Outcome::Failed { .. } } => self.tool_failed(call, cx),
+            Event::StopRequested(_) | Event::Reported(Report::Verified) => {
+                match self.occasion(cx.about, cx.input, cx.policy) {
+                    Some(occasion) => self.judge(occasion, cx),
+                    None => Vote::Pass,
+                }
+            }
+            Event::SessionEnded { .. } if self.claimed => {
+                let failing = self.open(&cx.input.session);
+                Vote::Owe(failing.unwrap_or_else(|| unchecked(cx.policy, &cx.input.session)))
+            }
+            Event::SessionEnded { .. } => self.owe(&cx.input.session),
+            _ => Vote::Pass,
+        }
+    }
+
+    fn passed_over(&mut self, asked: &Asked<'_, Policy>) {
+        if let Event::StopRequested(stop) = &asked.input.event {
+            self.claimed |=
+                asked.policy.is_configured() && done_claim::claims(stop.last_message.as_str(), asked.policy);
+        }
+    }
+
+    fn state(&self) -> Option<&'static str> {
+        Some(match self.standing {
+            Standing::Idle => "idle",
+            Standing::Verified { .. } => "verified",
+            Standing::Failing(_) => "failing",
+        })
+    }
+
+    fn open(&self, session: &SessionId) -> Option<Obligation> {
+        match &self.standing {
+            Standing::Failing(failing) => Some(failing.obligation(session)),
+            Standing::Idle | Standing::Verified { .. } => None,
+        }
+    }
+}
+
+impl Completion {
+    /// Which checks to run for this event. `None`: it is no reason to run any.
+    pub fn plan(
+        &self,
+        about: &About,
+        input: &Input,
+        policy: &Policy,
+        changes: Option<&Changes>,
+    ) -> Option<Plan> {
+        Some(match self.occasion(about, input, policy)? {
+            Occasion::ToolFailure => Plan { profile: Profile::Quick, budget_seconds: ALARM_SECONDS },
+            Occasion::Claim => {
+                let (failures, least) = match &self.standing {
+                    Standing::Failing(failing) => (failing.times, failing.profile),
+                    Standing::Idle | Standing::Verified { .. } => (0, Profile::Quick),
+                };
+                let risk = risk(changes, failures);
+                Plan { profile: escalate(policy.profile, &risk).max(least), budget_seconds: BUDGET_SECONDS }
+            }
+        })
+    }
+
+    fn occasion(&self, about: &About, input: &Input, policy: &Policy) -> Option<Occasion> {
+        if !policy.is_configured() || input.actor != Actor::Main {
+            return None;
+        }
+        let stop = match &input.event {
+            // What holds in another worktree says nothing about this session's.
+            Event::Reported(Report::Verified) => {
+                return (input.root == about.root).then_some(Occasion::Claim);
+            }
+            Event::StopRequested(stop) => stop,
+            _ => return None,
+        };
+        // Who asks the user something is not done.
+        let asks = stop.asks() || about.asking.is_some();
+        if !asks && done_claim::claims(stop.last_message.as_str(), policy) {
+            return Some(Occasion::Claim);
+        }
+        if !asks && self.claimed {
+            return Some(Occasion::Claim);
+        }
+        match &self.standing {
+            // Saying something else the next time is no way out.
+            Standing::Failing(failing) => Some(failing.occasion),
+            Standing::Idle | Standing::Verified { .. } => {
+                (self.alarmed && !asks).then_some(Occasion::ToolFailure)
+            }
+        }
+    }
+
+    /// A command that only looks fails when it finds nothing.
+    fn tool_failed(&mut self, call: &ToolCall, cx: &Cx<'_, Policy>) -> Vote {
+        let is_failing = matches!(self.standing, Standing::Failing(_));
+        if cx.policy.minds_tool_failures()
+            && cx.input.actor == Actor::Main
+            && call.effect == Effect::Exec
+            && !is_failing
+            && self.alarms < ALARMS
+            && !call.script(&cx.input.start()).is_some_and(Script::only_looks)
+        {
+            self.alarmed = true;
+        }
+        Vote::Pass
+    }
+
+    fn owe(&self, session: &SessionId) -> Vote {
+        self.open(session).map_or(Vote::Pass, Vote::Owe)
+    }
+}
+
+/// Said to be done while something ran, and never looked at since.
+fn unchecked(policy: &Policy, session: &SessionId) -> Obligation {
+    let names: Vec<Text<200>> = policy
+        .check
+        .iter()
+        .filter(|check| check.mandatory)
+        .map(|check| Text::from(check.name.as_str()))
+        .collect();
+    Obligation {
+        duty: Duty::Verify,
+        digest: Digest::of(["unchecked"].into_iter().chain(names.iter().map(Text::as_str))),
+        reason: Reason::new(
+            "not_verified",
+            "the work was said to be done while something still ran, and was never checked",
+            format!("sprag verify --session {}", shell_word(session.as_str())),
+        ),
+        items: names,
+    }
+}
+
+fn risk(changes: Option<&Changes>, failures: u32) -> Risk {
+    let Some(changes) = changes else {
+        return Risk { failures, ..Risk::default() };
+    };
+    let lines = match changes.size {
+        Size::Lines(lines) => u32::try_from(lines).unwrap_or(u32::MAX),
+        Size::Unknown => 0,
+    };
+    Risk::of(changes.paths.iter().map(String::as_str), lines, failures)
+}
+
+impl Failing {
+    /// By what fails and where: another tree with the same failure is another try.
+    fn obligation(&self, session: &SessionId) -> Obligation {
+        let tree = self.tree.as_ref().map_or("", Text::as_str);
+        let named = self.unmet.iter().flat_map(|unmet| [unmet.name.as_str(), unmet.outcome.as_str()]);
+        let issues: Vec<&str> = self.unmet.iter().map(|unmet| unmet.issue.as_str()).collect();
+        let mut why = format!("this is not done: {}", issues.join("; "));
+        for unmet in self.unmet.iter().filter(|unmet| !unmet.tail.is_empty()).take(SHOWN) {
+            why.push_str(&format!("\nthe end of `{}`:\n{}", quoted(unmet.name.as_str()), unmet.tail));
+        }
+        let session = shell_word(session.as_str());
+        Obligation {
+            duty: Duty::Verify,
+            digest: Digest::of(["verify", tree].into_iter().chain(named)),
+            reason: Reason::new(
+                "verification_failed",
+                why,
+                format!("fix it, then stop again; `sprag verify --session {session}` shows all"),
+            ),
+            items: self.unmet.iter().map(|unmet| Text::from(unmet.name.as_str())).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,379 @@
+//! Reminds an agent that leads others to let them do the work. Advice by default: a leader that is
+//! held for every small thing is worked around. Who has no role has no rule.
+
+use serde::{Deserialize, Serialize};
+
+use sprag_base::settings::{Key, Section, Tighten};
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+use sprag_policy::call::{Effect, ToolCall};
+use sprag_shell::Script;
+
+use crate::event::{Actor, Event, Input};
+use crate::facts::RoleMarks;
+use crate::gates::needs::Needs;
+use crate::gates::{Asked, Cx, Gate};
+use crate::reason::Reason;
+use crate::verdict::Vote;
+
+/// What the session's own agent did itself since it last let another work.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Delegation {
+    /// No role that leads is known: no rule.
+    #[default]
+    Free,
+    Leads {
+        role: Role,
+        /// Changes of its own within the window, oldest first.
+        own: Vec<Timestamp>,
+        /// The count it was last told of; none is told twice.
+        noted: u32,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    Conductor,
+    SectionLeader,
+    Musician,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Policy {
+    pub mode: Mode,
+    pub window_minutes: u32,
+    pub note_at: u32,
+    pub insist_at: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    Off,
+    Advise,
+    Enforce,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Policy { mode: Mode::Advise, window_minutes: 10, note_at: 3, insist_at: 5 }
+    }
+}
+
+/// Changes that are remembered at most, whatever the policy says.
+const REMEMBERED: usize = 100;
+
+/// Folders of the leader's own business.
+const OWN_FOLDERS: &[&str] = &[".claude", ".sprag"];
+
+/// Files that say what a project is made of: a leader's to write.
+const MANIFESTS: &[&str] = &[
+    "Cargo.toml",
+    "build.gradle",
+    "build.gradle.kts",
+    "composer.json",
+    "deno.json",
+    "go.mod",
+    "Gemfile",
+    "mix.exs",
+    "package.json",
+    "pom.xml",
+    "pyproject.toml",
+    "requirements.txt",
+];
+
+impl Gate for Delegation {
+    type Policy = Policy;
+
+    const ABOUT: &'static str = "an agent that leads others lets them do the work";
+    const SECTION: Section = Section {
+        name: "delegation",
+        defaults: "\
+# Agents that lead others: a conductor or section leader by its kind of agent, by `AGENT_ROLE` or by
+# `.sprag/role`. All others have no rule.
+[delegation]
+# `advise`, `enforce` (hold from `insist_at` on), or `off`.
+mode = \"advise\"
+# How long a change of its own counts.
+window_minutes = 10
+# Changes of its own, without delegating, at which it is reminded, and reminded again.
+note_at = 3
+insist_at = 5
+",
+        keys: &[
+            Key { name: "mode", tighten: Tighten::Ranked(&["off", "advise", "enforce"]) },
+            Key { name: "window_minutes", tighten: Tighten::Never },
+            Key { name: "note_at", tighten: Tighten::Never },
+            Key { name: "insist_at", tighten: Tighten::Never },
+        ],
+    };
+
+    /// The role is looked for once: at the start, or at whatever event is the first.
+    fn needs(&self, asked: &Asked<'_, Policy>) -> Needs {
+        let starts =
+            matches!(asked.input.event, Event::SessionStarted { .. }) || asked.about.started.is_none();
+        if starts && asked.policy.mode != Mode::Off { Needs::ROLE } else { Needs::NONE }
+    }
+
+    fn step(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
+        if cx.policy.mode == Mode::Off || cx.input.actor != Actor::Main {
+            return Vote::Pass;
+        }
+        let told = cx.input.agent.as_ref().and_then(|agent| Role::read(agent.as_str()));
+        match &cx.facts.role {
+            Some(marks) => self.take(told.or_else(|| marked(marks))),
+            None if told.is_some() => self.take(told),
+            None => {}
+        }
+        let (Delegation::Leads { role, own, noted }, Event::ToolRequested { call }) = (self, &cx.input.event)
+        else {
+            return Vote::Pass;
+        };
+        if call.effect == Effect::Delegate {
+            own.clear();
+            *noted = 0;
+            return Vote::Pass;
+        }
+        if !counts(call, cx.input) {
+            return Vote::Pass;
+        }
+        judge(*role, own, noted, cx.policy, cx.input.at)
+    }
+}
+
+impl Delegation {
+    /// A role that stays keeps its count.
+    fn take(&mut self, new: Option<Role>) {
+        match (&*self, new) {
+            (Delegation::Leads { role, .. }, Some(new)) if *role == new => {}
+            (_, Some(role @ (Role::Conductor | Role::SectionLeader))) => {
+                *self = Delegation::Leads { role, own: Vec::new(), noted: 0 };
+            }
+            (_, Some(Role::Musician) | None) => *self = Delegation::Free,
+        }
+    }
+}
+
+impl Role {
+    /// As people and clients write it; an agent of a plugin has the plugin's name in front.
+    fn read(text: &str) -> Option<Role> {
+        let name = text.trim().rsplit(':').next()?.to_ascii_lowercase().replace([' ', '_'], "-");
+        match name.as_str() {
+            "conductor" => Some(Role::Conductor),
+            "section-leader" | "sectionleader" => Some(Role::SectionLeader),
+            "musician" => Some(Role::Musician),
+            _ => None,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Role::Conductor => "conductor",
+            Role::SectionLeader => "section leader",
+            Role::Musician => "musician",
+        }
+    }
+}
+
+fn marked(marks: &RoleMarks) -> Option<Role> {
+    let read = |mark: &Option<Text<64>>| mark.as_ref().and_then(|mark| Role::read(mark.as_str()));
+    read(&marks.environment).or_else(|| read(&marks.marker))
+}
+
+/// A change of its own: counted, told of, or held.
+fn judge(role: Role, own: &mut Vec<Timestamp>, noted: &mut u32, policy: &Policy, now: Timestamp) -> Vote {
+    let window = i64::from(policy.window_minutes) * 60;
+    // What is said to come from the future was not written by us, and does not count.
+    own.retain(|at| *at <= now && now.seconds_since(*at) < window);
+    if own.is_empty() {
+        *noted = 0;
+    }
+    let count = u32::try_from(own.len() + 1).unwrap_or(u32::MAX);
+    if policy.mode == Mode::Enforce && count >= policy.insist_at {
+        return Vote::Hold(Reason::new(
+            "delegate",
+            format!(
+                "a {} leads, and made {} changes itself within {} minutes",
+                role.name(),
+                count - 1,
+                policy.window_minutes
+            ),
+            "start an agent and give it this task; that starts the count anew",
+        ));
+    }
+    if own.len() >= REMEMBERED {
+        own.remove(0);
+    }
+    own.push(now);
+    let reached = [policy.insist_at, policy.note_at].into_iter().find(|at| count >= *at && *noted < *at);
+    let Some(reached) = reached else {
+        return Vote::Pass;
+    };
+    *noted = reached;
+    Vote::Note(Text::new(format!(
+        "a {} leads: this is change {count} of your own within {} minutes; start an agent for the next one",
+        role.name(),
+        policy.window_minutes
+    )))
+}
+
+/// Whether a call is work that another could have done.
+fn counts(call: &ToolCall, input: &Input) -> bool {
+    match (call.effect, &call.command) {
+        (Effect::Read | Effect::Net | Effect::Delegate, _) => false,
+        (Effect::Write | Effect::Exec, Some(_)) => {
+            !call.script(&input.start()).is_some_and(Script::only_looks)
+        }
+        (Effect::Write | Effect::Exec, None) => {
+            call.paths.is_empty() || !call.paths.iter().all(|path| is_leaders(path))
+        }
+    }
+}
+
+fn is_leaders(path: &str) -> bool {
+    let parts = || path.split('/');
+    let is_manifest = parts().next_back().is_some_and(|name| MANIFESTS.contains(&name));
+    !parts().any(|part| part == "..") && (is_manifest || parts().any(|part| OWN_FOLDERS.contains(&part)))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use sprag_base::ids::SessionId;
+    use sprag_policy::call::{Tool, Whole};
+
+    use super::*;
+    use crate::event::Source;
+    use crate::gates::needs::Facts;
+    use crate::session_facts::About;
+
+    const TOOLS: &[Tool] = &[
+        Tool { name: "Bash", effect: Effect::Exec, paths: &[], command: Some("command") },
+        Tool { name: "Write", effect: Effect::Write, paths: &["file_path"], command: None },
+        Tool { name: "Task", effect: Effect::Delegate, paths: &[], command: None },
+    ];
+
+    fn input(event: Event, seconds: i64) -> Input {
+        let at = Timestamp::from_millis(0).plus_seconds(seconds);
+        Input::new(at, SessionId::new("s"), event).within("/w")
+    }
+
+    fn step(state: &mut Delegation, input: &Input, facts: &Facts, policy: &Policy) -> Vote {
+        let (about, mut effects) = (About::default(), Vec::new());
+        state.step(&mut Cx { about: &about, input, facts, policy, effects: &mut effects })
+    }
+
+    fn started(environment: Option<&str>, marker: Option<&str>, agent: Option<&str>) -> Delegation {
+        let mut state = Delegation::default();
+        let mut start = input(Event::SessionStarted { source: Source::Startup }, 0);
+        start.agent = agent.map(Text::from);
+        let marks = RoleMarks { environment: environment.map(Text::from), marker: marker.map(Text::from) };
+        let facts = Facts { role: Some(marks), ..Facts::default() };
+        assert_eq!(step(&mut state, &start, &facts, &Policy::default()), Vote::Pass);
+        state
+    }
+
+    fn role(state: &Delegation) -> Option<Role> {
+        match state {
+            Delegation::Free => None,
+            Delegation::Leads { role, .. } => Some(*role),
+        }
+    }
+
+    fn write(path: &str) -> Event {
+        Event::ToolRequested {
+            call: ToolCall::new(TOOLS, "Write", json!({ "file_path": path }), None, Whole::Yes),
+        }
+    }
+
+    fn bash(command: &str) -> Event {
+        Event::ToolRequested {
+            call: ToolCall::new(TOOLS, "Bash", json!({ "command": command }), None, Whole::Yes),
+        }
+    }
+
+    #[test]
+    fn the_payload_tells_before_the_environment_and_the_marker() {
+        assert_eq!(role(&started(None, None, None)), None);
+        assert_eq!(role(&started(None, Some("conductor\n"), None)), Some(Role::Conductor));
+        assert_eq!(
+            role(&started(Some("Section_Leader"), Some("conductor"), None)),
+            Some(Role::SectionLeader)
+        );
+        assert_eq!(role(&started(Some("musician"), Some("conductor"), None)), None);
+        assert_eq!(role(&started(Some("musician"), None, Some("band:conductor"))), Some(Role::Conductor));
+        assert_eq!(role(&started(Some("conductor"), None, Some("musician"))), None);
+        assert_eq!(role(&started(Some("reviewer"), None, None)), None);
+    }
+
+    #[test]
+    fn what_is_no_work_of_others_does_not_count() {
+        let counted = |event: Event| match &event {
+            Event::ToolRequested { call } => counts(call, &input(event.clone(), 0)),
+            _ => false,
+        };
+        for event in [
+            write("/w/.claude/agents/x.md"),
+            write(".sprag/intents.yaml"),
+            write("/w/app/package.json"),
+            bash("git status && ls -la src | head -3"),
+            bash("find . -name '*.rs'"),
+            bash("cd /w && git log --oneline"),
+            bash("sprag status"),
+        ] {
+            assert!(!counted(event.clone()), "{event:?}");
+        }
+        for event in [
+            write("/w/src/a.rs"),
+            write("/w/.claude/../src/a.rs"),
+            bash("make"),
+            bash("ls > out.txt"),
+            bash("find . -delete"),
+            bash("echo $(make)"),
+        ] {
+            assert!(counted(event.clone()), "{event:?}");
+        }
+    }
+
+    #[test]
+    fn enforced_it_holds_and_a_held_call_does_not_count() {
+        let mut state = started(Some("conductor"), None, None);
+        let policy = Policy { mode: Mode::Enforce, ..Policy::default() };
+        let facts = Facts::default();
+        let notes: Vec<bool> = (1..=4)
+            .map(|second| {
+                matches!(step(&mut state, &input(write("/w/a"), second), &facts, &policy), Vote::Note(_))
+            })
+            .collect();
+        assert_eq!(notes, [false, false, true, false]);
+        for second in [5, 300, 600] {
+            assert!(matches!(
+                step(&mut state, &input(write("/w/a"), second), &facts, &policy),
+                Vote::Hold(_)
+            ));
+        }
+        // The window has passed for the first of them.
+        assert_eq!(step(&mut state, &input(write("/w/a"), 601), &facts, &policy), Vote::Pass);
+    }
+
+    #[test]
+    fn a_state_from_the_future_holds_nothing() {
+        let own = vec![Timestamp::from_millis(i64::MAX); 50];
+        let mut state = Delegation::Leads { role: Role::Conductor, own, noted: 5 };
+        let policy = Policy { mode: Mode::Enforce, ..Policy::default() };
+        assert_eq!(step(&mut state, &input(write("/w/a"), 1), &Facts::default(), &policy), Vote::Pass);
+    }
+
+    #[test]
+    fn a_sub_agent_is_free() {
+        let mut state = started(Some("conductor"), None, None);
+        let before = state.clone();
+        let mut call = input(bash("make"), 1);
+        call.actor = Actor::Subagent { id: Text::from("a1"), kind: Text::from("musician") };
+        assert_eq!(step(&mut state, &call, &Facts::default(), &Policy::default()), Vote::Pass);
+        assert_eq!(state, before);
+    }
+}

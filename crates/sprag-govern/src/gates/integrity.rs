@@ -1,0 +1,198 @@
+//! Keeps the ground under the other gates sound: no conflict markers are left behind by a session
+//! that worked.
+
+use serde::{Deserialize, Serialize};
+
+use sprag_base::digest::Digest;
+use sprag_base::ids::SessionId;
+use sprag_base::settings::{Key, Section, Tighten};
+use sprag_base::text::{Text, quoted};
+
+use crate::event::Event;
+use crate::facts::Conflict;
+use crate::gates::needs::Needs;
+use crate::gates::{Asked, Cx, Gate};
+use crate::obligation::{DEBT_MET, Duty, Obligation, OpenDebt};
+use crate::reason::Reason;
+use crate::verdict::Vote;
+
+/// Files a hold names. The digest counts all of them.
+const NAMED: usize = 5;
+const ITEMS: usize = 200;
+/// What is lost does not come back: only a person clears it.
+const RECORDS: &str = "records of the session…";
+/// What cannot be named in full is never taken for met.
+const MORE: &str = "…";
+
+/// What the last judged stop found.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Integrity {
+    #[default]
+    Sound,
+    Conflicted {
+        files: Vec<Text<200>>,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Policy {
+    pub conflict_markers: Markers,
+    pub ignore: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Markers {
+    Off,
+    Hold,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Policy { conflict_markers: Markers::Hold, ignore: Vec::new() }
+    }
+}
+
+impl Policy {
+    pub fn ignores(&self, path: &str) -> bool {
+        self.ignore.iter().any(|prefix| path.starts_with(prefix.as_str()))
+    }
+}
+
+impl Gate for Integrity {
+    type Policy = Policy;
+
+    const ABOUT: &'static str = "no conflict markers left behind";
+    const SECTION: Section = Section {
+        name: "integrity",
+        defaults: "\
+# Soundness of the worktree.
+[integrity]
+# Conflict markers in files changed during a session: `hold` its stop, or `off`.
+conflict_markers = \"hold\"
+# Paths that may contain them, each a prefix relative to the worktree (`tests/merge/`).
+ignore = []
+",
+        keys: &[
+            Key { name: "conflict_markers", tighten: Tighten::Ranked(&["off", "hold"]) },
+            Key { name: "ignore", tighten: Tighten::Never },
+        ],
+    };
+
+    fn state(&self) -> Option<&'static str> {
+        Some(match self {
+            Integrity::Sound => "sound",
+            Integrity::Conflicted { .. } => "conflicted",
+        })
+    }
+
+    fn needs(&self, asked: &Asked<'_, Policy>) -> Needs {
+        let ends = matches!(asked.input.event, Event::StopRequested(_) | Event::SessionEnded { .. });
+        if !ends || !asked.about.worked || asked.policy.conflict_markers == Markers::Off {
+            return Needs::NONE;
+        }
+        // What was sound at the last stop still is, unless something was done since.
+        let is_settled = *self == Integrity::Sound && !asked.about.changed;
+        if is_settled { Needs::NONE } else { Needs::CONFLICTS | Needs::CHANGES | Needs::DEBTS }
+    }
+
+    fn step(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
+        match &cx.input.event {
+            Event::StopRequested(_) | Event::SessionEnded { .. } => self.judge(cx),
+            _ => Vote::Pass,
+        }
+    }
+}
+
+impl Integrity {
+    /// What was owed before is not known: that much is said, and left as a debt.
+    fn judge(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
+        match self.judge_markers(cx) {
+            Vote::Pass if cx.about.lost => Vote::Owe(lost(&cx.input.session)),
+            vote => vote,
+        }
+    }
+
+    fn judge_markers(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
+        if cx.policy.conflict_markers == Markers::Off || !cx.about.worked {
+            return Vote::Pass;
+        }
+        if *self == Integrity::Sound && !cx.about.changed {
+            return Vote::Pass;
+        }
+        let Some(conflicts) = &cx.facts.conflicts else {
+            return Vote::Unsure;
+        };
+        let found: Vec<&Conflict> =
+            conflicts.iter().filter(|found| !cx.policy.ignores(found.path.as_str())).collect();
+        let met = match (&cx.facts.debts, &cx.facts.unresolved) {
+            (Some(debts), Some(unresolved)) => met(debts, unresolved, &cx.input.root),
+            _ => Vec::new(),
+        };
+        let vote = if found.is_empty() { Vote::Pass } else { Vote::Owe(owe(&found)) };
+        *self = match found.is_empty() {
+            true => Integrity::Sound,
+            false => Integrity::Conflicted { files: files(&found) },
+        };
+        cx.debts(DEBT_MET, met);
+        vote
+    }
+}
+
+fn lost(session: &SessionId) -> Obligation {
+    Obligation {
+        duty: Duty::Integrity,
+        digest: Digest::of(["lost", session.as_str()]),
+        reason: Reason::new(
+            "records_lost",
+            "the records of this session are gone: what it owed before is not known",
+            "tell the user; `sprag debt list` shows it",
+        ),
+        items: vec![Text::from(RECORDS)],
+    }
+}
+
+/// Debts of this gate whose files have no markers any more.
+fn met(debts: &[OpenDebt], unresolved: &[Text<200>], root: &str) -> Vec<String> {
+    let debts = debts.iter().map(|open| &open.debt);
+    let debts = debts.filter(|debt| debt.duty == Duty::Integrity && debt.root.as_str() == root);
+    debts
+        .filter(|debt| {
+            !debt.items.iter().any(|item| unresolved.contains(item) || item.as_str().ends_with(MORE))
+        })
+        .map(|debt| debt.id.to_string())
+        .collect()
+}
+
+fn files(found: &[&Conflict]) -> Vec<Text<200>> {
+    let mut files: Vec<Text<200>> = found.iter().take(ITEMS).map(|conflict| conflict.path.clone()).collect();
+    if found.len() > ITEMS {
+        files.push(Text::from(MORE));
+    }
+    files
+}
+
+fn owe(found: &[&Conflict]) -> Obligation {
+    let places: Vec<String> = found
+        .iter()
+        .take(NAMED)
+        .map(|conflict| format!("`{}:{}`", quoted(conflict.path.as_str()), conflict.line))
+        .collect();
+    let more = match found.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Obligation {
+        duty: Duty::Integrity,
+        digest: Digest::of(
+            found.iter().flat_map(|conflict| [conflict.path.to_string(), conflict.digest.to_string()]),
+        ),
+        reason: Reason::new(
+            "conflict_markers",
+            format!("conflict markers are left in {}{more}", places.join(", ")),
+            "resolve them in the file, then stop again",
+        ),
+        items: files(found),
+    }
+}

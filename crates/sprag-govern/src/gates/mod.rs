@@ -1,0 +1,257 @@
+//! The gates, in the order in which they are asked. A gate is one file of one shape: a state whose
+//! variants carry their data, a `Policy`, `impl Gate`, tests; and one line in the list below.
+pub mod needs;
+
+use serde::de::{DeserializeOwned, Deserializer};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use sprag_base::digest::Digest;
+use sprag_base::ids::SessionId;
+use sprag_base::settings::{Section, lean};
+use sprag_memory::destination::Place;
+
+use crate::event::{EventKind, Input};
+use crate::gates::needs::{Facts, Needs};
+use crate::obligation::Obligation;
+use crate::session_facts::{About, part, take};
+use crate::verdict::Vote;
+
+gates! {
+    notes: Notes,
+    recall: Recall,
+    episodes: Episodes,
+    questions: Questions,
+    scope: Scope,
+    permission: Permission,
+    delegation: Delegation,
+    protection: Protection,
+    stale: Stale,
+    trace: Trace,
+    integrity: Integrity,
+    commit: Commit,
+    completion: Completion,
+    review: Review,
+    reflection: Reflection,
+}
+
+/// A rule with state. The implementing type is the state.
+pub trait Gate: Clone + Default + PartialEq + Serialize + DeserializeOwned {
+    type Policy: Clone + Default + PartialEq + Serialize + DeserializeOwned;
+
+    /// One sentence for `sprag gates` and the documents.
+    const ABOUT: &'static str;
+    const SECTION: Section;
+    /// Further sections of the configuration, each a member of the policy by the last part of its name.
+    const MORE: &'static [Section] = &[];
+
+    /// What this gate has to know to judge this event.
+    fn needs(&self, asked: &Asked<'_, Self::Policy>) -> Needs;
+
+    /// Takes note of the event and votes on it. Total: what means nothing here is `Vote::Pass`.
+    fn step(&mut self, cx: &mut Cx<'_, Self::Policy>) -> Vote;
+
+    /// What to answer when Sprag itself fails at this event.
+    fn on_fault(_event: EventKind, _raw: &str) -> OnFault {
+        OnFault::Pass
+    }
+
+    /// The state it is in, by name; none where there is only one.
+    fn state(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// What is owed already, before any stop.
+    fn open(&self, _session: &SessionId) -> Option<Obligation> {
+        None
+    }
+
+    /// The agent is held for what this gate owes, and reads why. What is only owed may yet be let go.
+    fn told(&mut self, _digest: Digest) {}
+
+    /// A stop is passed over, because something still runs: nothing is asked, but what was said is heard.
+    fn passed_over(&mut self, _asked: &Asked<'_, Self::Policy>) {}
+
+    /// A stop that nothing is asked at: what the agent said is heard all the same, and may leave a record.
+    fn heard(&mut self, _cx: &mut Cx<'_, Self::Policy>) {}
+
+    /// The state cannot be written: what may be used once could be used twice, and is not used at all.
+    fn forget_single_use(&mut self) {}
+}
+
+/// What a gate may look at before the facts are gathered.
+pub struct Asked<'a, P> {
+    pub about: &'a About,
+    pub input: &'a Input,
+    pub policy: &'a P,
+}
+
+/// What a gate may look at and ask for when it votes.
+pub struct Cx<'a, P> {
+    pub about: &'a About,
+    pub input: &'a Input,
+    pub facts: &'a Facts,
+    pub policy: &'a P,
+    effects: &'a mut Vec<Effect>,
+}
+
+impl<P> Cx<'_, P> {
+    /// Asks for a record that outlives the session.
+    pub fn log(&mut self, kind: &'static str, body: Value) {
+        self.keep(Place::Project, kind, body);
+    }
+
+    /// The same, among the records of others.
+    pub fn keep(&mut self, place: Place, kind: &'static str, body: Value) {
+        self.effects.push(Effect { place, kind, body });
+    }
+
+    pub fn debts(&mut self, kind: &'static str, ids: Vec<String>) {
+        if !ids.is_empty() {
+            self.log(kind, json!({ "ids": ids }));
+        }
+    }
+}
+
+/// A record to be on disk before the reply is given.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Effect {
+    pub place: Place,
+    pub kind: &'static str,
+    pub body: Value,
+}
+
+/// A count that is not worth writing down.
+fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
+/// From lenient to strict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum OnFault {
+    Pass,
+    Ask,
+    Deny,
+}
+
+/// A gate as the documents and the configuration know it.
+pub struct Listed {
+    pub name: &'static str,
+    pub about: &'static str,
+    pub section: &'static Section,
+    pub more: &'static [Section],
+    pub on_fault: fn(EventKind, &str) -> OnFault,
+}
+
+/// The one registration: modules, state, policy, order and names all follow from the list.
+macro_rules! gates {
+    ($($name:ident: $state:ident),+ $(,)?) => {
+        $(pub mod $name;)+
+
+        /// Every gate, in order.
+        pub const ALL: &[Listed] = &[$(Listed {
+            name: stringify!($name),
+            about: <$name::$state as Gate>::ABOUT,
+            section: &<$name::$state as Gate>::SECTION,
+            more: <$name::$state as Gate>::MORE,
+            on_fault: <$name::$state as Gate>::on_fault,
+        }),+];
+
+        /// The states of all gates.
+        #[derive(Clone, Debug, Default, PartialEq)]
+        pub struct Gates {
+            $(pub $name: $name::$state),+
+        }
+
+        /// The policies of all gates.
+        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+        pub struct Policies {
+            $(#[serde(with = "lean")] pub $name: <$name::$state as Gate>::Policy),+
+        }
+
+        impl Policies {
+            /// Reads each gate's sections from merged configuration.
+            pub fn read<'de, D: Deserializer<'de>>(
+                mut section: impl FnMut(&'static Section, &'static [Section]) -> D,
+            ) -> Result<Policies, D::Error> {
+                Ok(Policies {
+                    $($name: <<$name::$state as Gate>::Policy>::deserialize(
+                        section(&<$name::$state as Gate>::SECTION, <$name::$state as Gate>::MORE),
+                    )?),+
+                })
+            }
+        }
+
+        impl Gates {
+            pub fn needs(&self, about: &About, input: &Input, policies: &Policies) -> Needs {
+                Needs::NONE $(| self.$name.needs(&Asked { about, input, policy: &policies.$name }))+
+            }
+
+            pub fn step(
+                &mut self,
+                about: &About,
+                input: &Input,
+                facts: &Facts,
+                policies: &Policies,
+                effects: &mut Vec<Effect>,
+            ) -> Vec<(&'static str, Vote)> {
+                vec![$((
+                    stringify!($name),
+                    self.$name.step(&mut Cx { about, input, facts, policy: &policies.$name, effects }),
+                )),+]
+            }
+
+            /// The state each gate is in, where it has more than one.
+            pub fn states(&self) -> Vec<(&'static str, &'static str)> {
+                let states = [$((stringify!($name), Gate::state(&self.$name))),+];
+                states.into_iter().filter_map(|(gate, state)| Some((gate, state?))).collect()
+            }
+
+            /// What is owed already, before any stop.
+            pub fn open(&self, session: &SessionId) -> Vec<(&'static str, Obligation)> {
+                let open = [$((stringify!($name), Gate::open(&self.$name, session))),+];
+                open.into_iter().filter_map(|(gate, open)| Some((gate, open?))).collect()
+            }
+
+            /// A gate is told that its obligation holds.
+            pub fn told(&mut self, gate: &str, digest: Digest) {
+                match gate {
+                    $(stringify!($name) => Gate::told(&mut self.$name, digest),)+
+                    _ => {}
+                }
+            }
+
+            pub fn passed_over(&mut self, about: &About, input: &Input, policies: &Policies) {
+                $(self.$name.passed_over(&Asked { about, input, policy: &policies.$name });)+
+            }
+
+            pub fn heard(
+                &mut self,
+                about: &About,
+                input: &Input,
+                facts: &Facts,
+                policies: &Policies,
+                effects: &mut Vec<Effect>,
+            ) {
+                $(self.$name.heard(&mut Cx { about, input, facts, policy: &policies.$name, effects });)+
+            }
+
+            pub fn forget_single_use(&mut self) {
+                $(self.$name.forget_single_use();)+
+            }
+
+            pub(crate) fn changes(&self, before: &Gates, set: &mut Map<String, Value>) {
+                $(part(set, concat!("gate.", stringify!($name)), &self.$name, &before.$name);)+
+            }
+
+            /// Takes one part of a `set`; `None` for one that is no gate of this version.
+            pub(crate) fn read(&mut self, name: &str, json: &str) -> Option<bool> {
+                match name {
+                    $(concat!("gate.", stringify!($name)) => Some(take(&mut self.$name, json)),)+
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+use gates;

@@ -1,0 +1,80 @@
+//! Puts open debts in front of the agent when a session starts: once each, three lines at most.
+//! What was let go unmet is never silent, and never nags.
+
+use serde::{Deserialize, Serialize};
+
+use sprag_base::settings::{Key, Section, Tighten};
+use sprag_base::text::{Text, one_line};
+
+use crate::event::{Event, Source};
+use crate::gates::needs::Needs;
+use crate::gates::{Asked, Cx, Gate};
+use crate::obligation::{DEBT_SHOWN, Debt};
+use crate::verdict::Vote;
+
+/// Lines a session start may cost.
+const LINES: usize = 3;
+
+/// Nothing to remember: what was shown is a fact of the log.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Notes;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Policy {
+    pub debts: bool,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Policy { debts: true }
+    }
+}
+
+impl Gate for Notes {
+    type Policy = Policy;
+
+    const ABOUT: &'static str = "tells a starting session what earlier ones left unmet";
+    const SECTION: Section = Section {
+        name: "notes",
+        defaults: "\
+# What a starting session is told.
+[notes]
+# Debts of earlier sessions, once each.
+debts = true
+",
+        keys: &[Key { name: "debts", tighten: Tighten::Ranked(&["false", "true"]) }],
+    };
+
+    fn needs(&self, asked: &Asked<'_, Policy>) -> Needs {
+        if asked.policy.debts && starts_afresh(&asked.input.event) { Needs::DEBTS } else { Needs::NONE }
+    }
+
+    fn step(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
+        if !cx.policy.debts || !starts_afresh(&cx.input.event) {
+            return Vote::Pass;
+        }
+        let debts = cx.facts.debts.as_deref().unwrap_or_default();
+        let unshown: Vec<&Debt> = debts.iter().filter(|open| !open.shown).map(|open| &open.debt).collect();
+        if unshown.is_empty() {
+            return Vote::Pass;
+        }
+        let mut lines: Vec<String> = unshown
+            .iter()
+            .take(LINES - 1)
+            .map(|debt| format!("debt `{}` ({}): {}", debt.id, debt.duty.name(), one_line(debt.why.as_str())))
+            .collect();
+        let more = unshown.len() - lines.len();
+        lines.push(match more {
+            0 => "left open by an earlier session; see `sprag debt list`".to_owned(),
+            _ => format!("and {more} more, left open by earlier sessions; see `sprag debt list`"),
+        });
+        let ids = unshown.iter().map(|debt| debt.id.to_string()).collect();
+        cx.debts(DEBT_SHOWN, ids);
+        Vote::Note(Text::new(lines.join("\n")))
+    }
+}
+
+/// A compacted session has been told already.
+fn starts_afresh(event: &Event) -> bool {
+    matches!(event, Event::SessionStarted { source } if *source != Source::Compact)
+}

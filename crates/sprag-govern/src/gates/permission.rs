@@ -1,0 +1,312 @@
+//! Rules over tool calls: what must not run is refused, what needs a person is asked, and what the
+//! user has allowed beforehand need not be asked again. Before a call it never allows anything;
+//! only when the client is about to ask its user may it answer in the user's place.
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use sprag_base::digest::Digest;
+use sprag_base::settings::{Key, Name, Section, Tighten};
+use sprag_policy::call::ToolCall;
+use sprag_policy::{Concern, Decision, Judged, RuleSet, Said, Subject, Watch};
+
+use crate::approval::{Refusals, Refused, Word, digest_of};
+use crate::event::{Event, EventKind, Input};
+use crate::gates::needs::{Facts, Needs};
+use crate::gates::{Asked, Cx, Gate, OnFault};
+use crate::judge::{ANSWERED, Answer, FAILED, Judgement, Opinion};
+use crate::reason::Reason;
+use crate::report::Report;
+use crate::verdict::Vote;
+
+/// The calls that were refused, and what became of them since.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Permission {
+    refused: Refusals,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Policy {
+    pub packs: Vec<Name>,
+    pub off: Vec<String>,
+    pub strict: bool,
+    pub triage: Triage,
+    pub judge: Vec<String>,
+    pub judge_seconds: u32,
+    pub judge_confidence: f64,
+    /// What the rules in force are about. Made from them, not written by anyone.
+    #[serde(default)]
+    pub watch: Watch,
+}
+
+/// Who answers a client's question to its user. From most to least.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Triage {
+    Judge,
+    Rules,
+    DenyOnly,
+}
+
+impl Default for Policy {
+    fn default() -> Policy {
+        Policy {
+            packs: ["core", "self", "secrets", "readonly"].map(Name::Borrowed).to_vec(),
+            off: Vec::new(),
+            strict: false,
+            triage: Triage::DenyOnly,
+            judge: Vec::new(),
+            judge_seconds: 2,
+            judge_confidence: 0.7,
+            watch: Watch::default(),
+        }
+    }
+}
+
+impl Gate for Permission {
+    type Policy = Policy;
+
+    const ABOUT: &'static str = "rules over what a tool call would do: deny, review, ask, allow";
+    const SECTION: Section = Section {
+        name: "policy",
+        defaults: "\
+# Rules over tool calls. Rules of one's own are `[[rule]]` tables in this file or in `policy/*.toml`
+# beside it; `sprag policy list` shows all that are in force.
+[policy]
+# Built-in rules: core, self, secrets, readonly; and cloud, iac, database, containers, packages, ci.
+packs = [\"core\", \"self\", \"secrets\", \"readonly\"]
+# Rules that are not to count, by id (`core.git-push-lease`).
+off = []
+# Ask also where a script file or a build target runs that nobody looks into.
+strict = false
+# When a client is about to ask its user: `deny-only` refuses what a rule denies, `rules` also
+# allows what allow rules cover, `judge` asks a program about the rest.
+triage = \"deny-only\"
+# The judge: a program and its arguments. It reads one JSON object and prints one:
+# {\"decision\": \"allow|deny|ask\", \"confidence\": 0.0 to 1.0, \"reason\": \"...\"}
+judge = []
+# Seconds it may take. Without an answer the user is asked.
+judge_seconds = 2
+# Less confidence is no answer.
+judge_confidence = 0.7
+",
+        keys: &[
+            Key { name: "packs", tighten: Tighten::More },
+            Key { name: "off", tighten: Tighten::Never },
+            Key { name: "strict", tighten: Tighten::Ranked(&["false", "true"]) },
+            Key { name: "triage", tighten: Tighten::Ranked(&["judge", "rules", "deny-only"]) },
+            Key { name: "judge", tighten: Tighten::Never },
+            Key { name: "judge_seconds", tighten: Tighten::Never },
+            Key { name: "judge_confidence", tighten: Tighten::Never },
+        ],
+    };
+
+    fn needs(&self, asked: &Asked<'_, Policy>) -> Needs {
+        match &asked.input.event {
+            // Which of them is the host's to find out: those the call concerns.
+            Event::ToolRequested { .. } => Needs::RULES,
+            Event::PermissionAsked { .. } => match asked.policy.triage {
+                Triage::DenyOnly => Needs::RULES,
+                Triage::Rules => Needs::RULES | Needs::ALLOWS,
+                Triage::Judge if asked.policy.judge.is_empty() => Needs::RULES | Needs::ALLOWS,
+                Triage::Judge => Needs::RULES | Needs::ALLOWS | Needs::JUDGE,
+            },
+            _ => Needs::NONE,
+        }
+    }
+
+    /// A call that cannot be judged is a person's to judge; their own prompt needs no help.
+    fn on_fault(event: EventKind, _raw: &str) -> OnFault {
+        if event == EventKind::ToolRequested { OnFault::Ask } else { OnFault::Pass }
+    }
+
+    fn forget_single_use(&mut self) {
+        self.refused.forget_single_use();
+    }
+
+    fn step(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
+        match &cx.input.event {
+            Event::ToolRequested { call } => self.requested(call, cx),
+            Event::PermissionAsked { call } => self.asked(call, cx),
+            Event::Reported(Report::Approved { code }) => {
+                self.refused.approve(code.as_str(), cx.input.at);
+                Vote::Pass
+            }
+            _ => Vote::Pass,
+        }
+    }
+}
+
+impl Permission {
+    /// The calls a person may let through now.
+    pub fn open(self) -> impl Iterator<Item = Refused> {
+        self.refused.open()
+    }
+
+    fn requested(&mut self, call: &ToolCall, cx: &mut Cx<'_, Policy>) -> Vote {
+        let Some(rules) = &cx.facts.rules else {
+            return Vote::Ask(without_rules());
+        };
+        if rules.is_empty() {
+            return Vote::Pass;
+        }
+        let judged = judge(rules, cx.input, call);
+        if judged.decision == Some(Decision::Review) {
+            // Whether one was given is the review gate's to know.
+            return Vote::Pass;
+        }
+        let is_held = match judged.verdict {
+            Said::Allow | Said::None => return Vote::Pass,
+            Said::Ask => false,
+            Said::Deny => true,
+        };
+        let mut is_approved = || self.refused.take(digest_of(cx.input, call), cx.input.at) == Word::Yes;
+        if !judged.is_final && is_approved() {
+            return Vote::Pass;
+        }
+        let code = (!judged.is_final).then(|| self.refuse(call, &judged, cx.input));
+        let reason = refusal(&judged, code.as_deref());
+        if is_held { Vote::Hold(reason) } else { Vote::Ask(reason) }
+    }
+
+    /// The client is about to ask its user.
+    fn asked(&mut self, call: &ToolCall, cx: &mut Cx<'_, Policy>) -> Vote {
+        let digest = digest_of(cx.input, call);
+        let Some(rules) = &cx.facts.rules else {
+            return Vote::Pass;
+        };
+        let judged = judge(rules, cx.input, call);
+        match judged.verdict {
+            Said::Deny if judged.decision == Some(Decision::Deny) => {
+                if self.refused.was_used(digest) && !judged.is_final {
+                    return Vote::Pass;
+                }
+                let code = (!judged.is_final).then(|| self.refuse(call, &judged, cx.input));
+                return Vote::Hold(refusal(&judged, code.as_deref()));
+            }
+            Said::Deny | Said::Ask => return Vote::Pass,
+            Said::Allow | Said::None if judged.uncertain || is_in_doubt(cx.input, call) => return Vote::Pass,
+            Said::Allow | Said::None => {}
+        }
+        if cx.policy.triage == Triage::DenyOnly {
+            return Vote::Pass;
+        }
+        match covered(cx.facts, cx.input, call) {
+            Some(judged) => Vote::Allow(allowed(&judged)),
+            None => opinion(cx, digest),
+        }
+    }
+
+    fn refuse(&mut self, call: &ToolCall, judged: &Judged, input: &Input) -> String {
+        self.refused.refuse(call, "permission", judged.rule.as_deref().unwrap_or_default(), input)
+    }
+}
+
+/// Which rules a call concerns.
+pub fn concern(policy: &Policy, input: &Input, call: &ToolCall) -> Concern {
+    policy.watch.concern(call, call.script(&input.start()), &input.cwd)
+}
+
+/// What these rules say of a call.
+pub(crate) fn judge(rules: &RuleSet, input: &Input, call: &ToolCall) -> Judged {
+    let ground = input.ground();
+    rules.judge(&Subject::call(call, call.script(&input.start()), &ground))
+}
+
+/// The rule that is against a call, or wants somebody asked about it first.
+pub fn objection(rules: &RuleSet, input: &Input, call: &ToolCall) -> Option<String> {
+    let judged = judge(rules, input, call);
+    let objects = matches!(judged.verdict, Said::Deny | Said::Ask);
+    objects.then(|| judged.rule.unwrap_or_else(|| "policy".to_owned()))
+}
+
+fn covered(facts: &Facts, input: &Input, call: &ToolCall) -> Option<Judged> {
+    let judged = judge(facts.allows.as_ref()?, input, call);
+    (judged.verdict == Said::Allow).then_some(judged)
+}
+
+fn is_in_doubt(input: &Input, call: &ToolCall) -> bool {
+    call.script(&input.start()).is_some_and(|script| !script.doubts.is_empty())
+}
+
+/// Whether the rules leave a call to the judge.
+pub fn is_left_to_judge(facts: &Facts, input: &Input) -> bool {
+    let Event::PermissionAsked { call } = &input.event else {
+        return false;
+    };
+    let Some(rules) = &facts.rules else {
+        return false;
+    };
+    let judged = judge(rules, input, call);
+    judged.verdict == Said::None
+        && !judged.uncertain
+        && !is_in_doubt(input, call)
+        && covered(facts, input, call).is_none()
+}
+
+/// What the judge says, as far as it is believed. Either way it is on record.
+fn opinion(cx: &mut Cx<'_, Policy>, call: Digest) -> Vote {
+    let facts = cx.facts;
+    match &facts.judgement {
+        None | Some(Judgement::Unasked { .. }) => Vote::Pass,
+        Some(Judgement::Failed { what, millis }) => {
+            cx.log(FAILED, json!({"call": call, "what": what, "ms": millis}));
+            Vote::Pass
+        }
+        Some(Judgement::Answered { answer, millis }) => {
+            let Answer { decision, confidence, reason } = answer;
+            cx.log(
+                ANSWERED,
+                json!({
+                    "call": call,
+                    "decision": decision,
+                    "confidence": confidence,
+                    "reason": reason,
+                    "ms": millis,
+                }),
+            );
+            let told = || Reason::new("judge", format!("the judge: {reason}"), "ask the user");
+            match decision {
+                _ if *confidence < cx.policy.judge_confidence => Vote::Pass,
+                Opinion::Allow => Vote::Allow(told()),
+                Opinion::Deny => Vote::Hold(told()),
+                Opinion::Ask => Vote::Pass,
+            }
+        }
+    }
+}
+
+fn refusal(judged: &Judged, code: Option<&str>) -> Reason {
+    let rule = judged.rule.as_deref().unwrap_or("policy");
+    let word = match judged.decision {
+        Some(Decision::Review) => "wants a review first",
+        Some(Decision::Ask) => "asks the user first",
+        Some(Decision::Deny | Decision::Allow) | None => "forbids this",
+    };
+    let reason = judged.reason.as_deref().unwrap_or_default();
+    let why = if judged.matched { format!("rule `{rule}` {word}: {reason}") } else { reason.to_owned() };
+    let next = judged.next.clone().filter(|_| judged.matched);
+    let next = next.filter(|next| !next.is_empty()).unwrap_or_else(|| match judged.matched {
+        true => "do it another way, or ask the user".to_owned(),
+        false => "write it so that it can be read beforehand, or do it another way".to_owned(),
+    });
+    let next = match code {
+        Some(code) => {
+            format!(
+                "{next}; only the user, in a terminal, can let this one call through: `sprag approve {code}`"
+            )
+        }
+        None => next,
+    };
+    Reason::new(rule, why, next)
+}
+
+fn allowed(judged: &Judged) -> Reason {
+    let rule = judged.rule.as_deref().unwrap_or("policy");
+    Reason::new(rule, format!("rule `{rule}` allows this"), "sprag policy list")
+}
+
+fn without_rules() -> Reason {
+    Reason::new("no_rules", "the rules could not be read", "sprag doctor")
+}

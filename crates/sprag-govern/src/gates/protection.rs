@@ -1,0 +1,428 @@
+//! What guards the agent is not the agent's to change: Sprag's records and settings, hooks of git, and
+//! what starts us in a client. A call that would change them is refused. What a call does that
+//! nobody can read beforehand is looked at afterwards, and put back.
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use sprag_base::path::{absolute, below};
+use sprag_base::settings::{Key, Section, Tighten};
+use sprag_base::text::{Text, quoted};
+use sprag_policy::call::{Effect, ToolCall, Whole};
+use sprag_shell::{Carrier, Command, Place, Script, Word};
+
+use crate::event::{Event, EventKind, Input};
+use crate::facts::{Damage, How, Written};
+use crate::gates::needs::{Facts, Needs};
+use crate::gates::{Asked, Cx, Gate, OnFault};
+use crate::reason::Reason;
+use crate::verdict::Vote;
+
+/// Every place of ours has it in its path.
+const OUR_NAME: &str = "sprag";
+
+/// The agent whose verdicts count. A client finds agents by the name in a file, whatever the file's own.
+const REVIEWER: &str = "sprag-reviewer";
+
+/// It keeps nothing in mind: what was there before a call is kept by the host.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Protection;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Policy {
+    pub restore: Restore,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Restore {
+    Off,
+    On,
+}
+
+impl Default for Policy {
+    fn default() -> Policy {
+        Policy { restore: Restore::On }
+    }
+}
+
+impl Gate for Protection {
+    type Policy = Policy;
+
+    const ABOUT: &'static str = "what guards the agent is changed by no agent, and put back if it was";
+    const SECTION: Section = Section {
+        name: "protection",
+        defaults: "\
+# Files that guard the agent: `.sprag`, hooks of git, hooks in the settings of clients.
+[protection]
+# Put them back when a call that nobody could read beforehand has changed them: `on` or `off`.
+restore = \"on\"
+",
+        keys: &[Key { name: "restore", tighten: Tighten::Ranked(&["off", "on"]) }],
+    };
+
+    fn needs(&self, asked: &Asked<'_, Policy>) -> Needs {
+        let restores = |call: &ToolCall| asked.policy.restore == Restore::On && may_damage(call, asked.input);
+        match &asked.input.event {
+            Event::ToolRequested { call } | Event::PermissionAsked { call } => {
+                let touch = if may_touch(call, asked.input) { Needs::OURS } else { Needs::NONE };
+                touch | if restores(call) { Needs::KEEP } else { Needs::NONE }
+            }
+            // The host knows for which calls it kept anything.
+            Event::ToolFinished { call, .. }
+                if asked.policy.restore == Restore::On && call.effect == Effect::Exec =>
+            {
+                Needs::DAMAGE
+            }
+            _ => Needs::NONE,
+        }
+    }
+
+    /// A call that cannot be read and may be about our records is not let through.
+    fn on_fault(event: EventKind, raw: &str) -> OnFault {
+        match event {
+            EventKind::ToolRequested | EventKind::PermissionAsked if raw.contains("sprag") => OnFault::Deny,
+            _ => OnFault::Pass,
+        }
+    }
+
+    fn step(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
+        match &cx.input.event {
+            Event::ToolRequested { call } | Event::PermissionAsked { call } => {
+                match touches(call, cx.input, cx.facts) {
+                    Some(path) => Vote::Hold(protected(&path)),
+                    None => match defines_reviewer(call, cx.input, cx.facts) {
+                        Some(path) => Vote::Hold(another_reviewer(path)),
+                        None => Vote::Pass,
+                    },
+                }
+            }
+            Event::ToolFinished { .. } => tell(cx),
+            _ => Vote::Pass,
+        }
+    }
+}
+
+/// Says what a call has done to guarded files, and what became of it.
+fn tell(cx: &mut Cx<'_, Policy>) -> Vote {
+    let facts = cx.facts;
+    if facts.damage.is_empty() {
+        return Vote::Pass;
+    }
+    let mut told = Vec::new();
+    for damage in &facts.damage {
+        let path = quoted(damage.path());
+        match damage {
+            Damage::Restored { kept, .. } => {
+                let kept =
+                    kept.as_ref().map_or(String::new(), |kept| format!(" (kept in `{}`)", quoted(kept)));
+                told.push(format!("`{path}` was put back{kept}"));
+            }
+            Damage::Left { why, .. } => told.push(format!("`{path}`: {why}")),
+        }
+    }
+    cx.log(DAMAGED, json!({ "files": facts.damage }));
+    let told = told.join("; ");
+    Vote::Note(Text::new(format!("that call changed files that guard the agent: {told}. Leave them alone")))
+}
+
+/// The record of it.
+pub const DAMAGED: &str = "protection.damaged";
+
+/// Whether a call may change anything without that being known beforehand.
+fn may_damage(call: &ToolCall, input: &Input) -> bool {
+    call.effect == Effect::Exec && !is_plain(call, input)
+}
+
+fn protected(path: &str) -> Reason {
+    Reason::new(
+        "protected_path",
+        format!("`{}` belongs to the guard or to what starts it, and no agent may change it", quoted(path)),
+        "leave it alone, or ask the user to change it",
+    )
+}
+
+fn another_reviewer(path: &str) -> Reason {
+    Reason::new(
+        "protected_path",
+        format!(
+            "`{}` may define another agent `{REVIEWER}`, and only the installed one reviews",
+            quoted(path)
+        ),
+        "give the agent another name, and leave that name out of its file",
+    )
+}
+
+/// Where a call would change an agent of the client's and names the reviewer, in what it writes or in
+/// where it writes it.
+fn defines_reviewer<'a>(call: &ToolCall, input: &Input, facts: &'a Facts) -> Option<&'a str> {
+    let is_agent = |written: &&Written| {
+        let is_within = |path: &String| facts.agents.iter().any(|dir| below(path, dir));
+        written.paths.iter().any(|path| is_within(path) || path.to_ascii_lowercase().contains(AGENTS))
+    };
+    let mut agents = facts.written.iter().filter(is_agent).peekable();
+    agents.peek()?;
+    let names = |text: &str| text.to_ascii_lowercase().contains(REVIEWER);
+    let knows = |word: &Word| matches!(word, Word::Known(word) if names(word));
+    let is_put_together = || {
+        let script = call.script(&input.start());
+        script.is_some_and(|script| script.commands.iter().any(|command| command.argv.iter().any(knows)))
+    };
+    // No letter of the name is written in another way in JSON.
+    let is_named = names(&call.input.to_string()) || is_put_together();
+    agents.find(|written| is_named || written.paths.iter().any(|path| names(path))).map(|found| &*found.named)
+}
+
+/// In any directory: a client looks for them in those above it, too.
+const AGENTS: &str = "/.claude/agents/";
+
+/// A cheap look first: most calls change no file that is known beforehand, and name nothing of ours.
+fn may_touch(call: &ToolCall, input: &Input) -> bool {
+    let writes = call
+        .script(&input.start())
+        .map_or(!call.paths.is_empty(), |script| script.writes.iter().any(|used| !is_device(&used.path)));
+    call.effect.changes_the_world() && (writes || names_us(call))
+}
+
+fn is_device(path: &Word) -> bool {
+    matches!(path, Word::Known(path) if path.starts_with("/dev/"))
+}
+
+fn names_us(call: &ToolCall) -> bool {
+    call.whole == Whole::Cut { names_us: true } || call.mentions(OUR_NAME)
+}
+
+/// The first thing a call would change that no agent may.
+fn touches(call: &ToolCall, input: &Input, facts: &Facts) -> Option<String> {
+    if !may_touch(call, input) {
+        return None;
+    }
+    if let Whole::Cut { names_us: true } = call.whole {
+        return Some("a call too long to be read".to_owned());
+    }
+    let written = facts.written.iter().find(|written| facts.guarded.iter().any(|place| hits(written, place)));
+    if let Some(written) = written {
+        return Some(written.named.clone());
+    }
+    let script = call.script(&input.start());
+    if let Some(found) = script.and_then(|script| reaches(script, input, facts)) {
+        return Some(found);
+    }
+    if is_plain(call, input) {
+        return None;
+    }
+    // What such a call does is not known, so what it names has to do.
+    let words = call.words();
+    let is_ours = |word: &&&str| facts.ours.iter().any(|place| below(&absolute(&input.cwd, word), place));
+    words.iter().find(is_ours).map(|word| (*word).to_owned())
+}
+
+/// Programs that only look, and may look at our records.
+const LOOKING: &[&str] = &[
+    "[",
+    "cat",
+    "cd",
+    "cmp",
+    "cut",
+    "diff",
+    "du",
+    "echo",
+    "egrep",
+    "fd",
+    "fgrep",
+    "file",
+    "find",
+    "git",
+    "grep",
+    "head",
+    "jq",
+    "less",
+    "ls",
+    "md5sum",
+    "printf",
+    "pwd",
+    "rg",
+    "sha256sum",
+    "sort",
+    "sprag",
+    "stat",
+    "tail",
+    "test",
+    "tree",
+    "uniq",
+    "wc",
+];
+
+/// Programs that give a file another name, under which it could be changed.
+const LINKING: &[&str] = &["link", "ln", "mount"];
+
+/// Names of which a written path that is known only in part needs no more to be suspicious.
+const TELLING: &[&str] = &[".sprag", "hooks", "settings.json", "settings.local.json", ".codex", "sprag"];
+
+/// What a command reaches for in other ways than writing it: our records with a program that may lock
+/// or change them, guarded files with one that links them, a path that is known only in part.
+fn reaches(script: &Script, input: &Input, facts: &Facts) -> Option<String> {
+    let within = |places: &[String], path: &str| places.iter().any(|place| below(path, place));
+    for command in &script.commands {
+        let cwd = match &command.cwd {
+            Place::At(dir) => absolute(&input.cwd, dir),
+            Place::Unknown => input.cwd.clone(),
+        };
+        let program = command.program().unwrap_or_default();
+        let words = command.argv.iter().skip(1).filter_map(|word| match word {
+            Word::Known(word) => Some(word.as_str()),
+            Word::Partly(_) | Word::Many => None,
+        });
+        for word in words.chain([""]) {
+            let path = absolute(&cwd, word);
+            let is_odd = !LOOKING.contains(&program) && within(&facts.ours, &path);
+            if is_odd || (LINKING.contains(&program) && within(&facts.guarded, &path)) {
+                return Some(if word.is_empty() { program.to_owned() } else { word.to_owned() });
+            }
+        }
+    }
+    // A descriptor that is open is enough for a lock.
+    let opened = script.reads.iter().filter(|used| used.by.starts_with('<'));
+    for used in opened {
+        if let (Word::Known(path), Place::At(dir)) = (&used.path, &used.cwd)
+            && within(&facts.ours, &absolute(&absolute(&input.cwd, dir), path))
+        {
+            return Some(path.clone());
+        }
+    }
+    script.writes.iter().find_map(|used| match &used.path {
+        Word::Known(path) if path.contains(['*', '?', '[']) => {
+            let dir = match &used.cwd {
+                Place::At(dir) => absolute(&input.cwd, dir),
+                Place::Unknown => input.cwd.clone(),
+            };
+            let path = absolute(&dir, path);
+            facts.guarded.iter().any(|place| may_be(&path, place)).then(|| path.clone())
+        }
+        Word::Partly(parts) => {
+            let known: String = parts.iter().map(|part| part.as_deref().unwrap_or("\0")).collect();
+            let tells = known.split(['/', '\0']).any(|name| TELLING.contains(&name));
+            tells.then(|| known.replace('\0', "…"))
+        }
+        Word::Known(_) | Word::Many => None,
+    })
+}
+
+/// Whether a path with `*`, `?` or `[` in it may lead to a place or below it.
+fn may_be(path: &str, place: &str) -> bool {
+    let mut parts = path.split('/');
+    place.split('/').all(|name| {
+        parts.next().is_some_and(|part| {
+            let open = part.split_once(['*', '?', '[']);
+            open.map_or(part.eq_ignore_ascii_case(name), |(start, _)| name.starts_with(start))
+        })
+    })
+}
+
+fn hits(written: &Written, place: &str) -> bool {
+    let removes = |path: &str| written.how == How::Removed && below(place, path);
+    written.paths.iter().any(|path| below(path, place) || removes(path))
+}
+
+/// Whether all that a call does is known, or known well enough: a tool with a path, or programs that do what
+/// the model of the shell says, without any doubt.
+fn is_plain(call: &ToolCall, input: &Input) -> bool {
+    let Some(script) = call.script(&input.start()) else {
+        return !call.paths.is_empty();
+    };
+    let is_known = |command: &Command| {
+        let is_code = command.via.iter().any(|via| matches!(via, Carrier::Interpreter(_)));
+        let is_listed =
+            |name: &str| LOOKING.contains(&name) || CHANGING.contains(&name) || BUILDING.contains(&name);
+        !is_code && command.program().is_some_and(is_listed)
+    };
+    script.doubts.is_empty() && script.commands.iter().chain(&script.wrappers).all(is_known)
+}
+
+/// Programs that run a project's own code all day long. What that does to guarded files is not looked at:
+/// it would cost every build, and whoever writes it could as well write a script.
+const BUILDING: &[&str] = &[
+    "bun", "cargo", "cmake", "ctest", "dotnet", "eslint", "go", "gradle", "gradlew", "jest", "just", "mvn",
+    "mypy", "ninja", "npm", "npx", "pip", "pip3", "pnpm", "prettier", "pytest", "ruff", "rustc", "swift",
+    "tox", "tsc", "uv", "vitest", "yarn",
+];
+
+/// Programs that change files, but no others than the model of the shell tells.
+const CHANGING: &[&str] = &[
+    "basename", "chgrp", "chmod", "chown", "cp", "date", "df", "dirname", "env", "export", "false", "gh",
+    "id", "kill", "ln", "mkdir", "mktemp", "mv", "popd", "ps", "pushd", "read", "readlink", "realpath", "rm",
+    "rmdir", "seq", "set", "sleep", "tee", "timeout", "touch", "tr", "true", "type", "uname", "unset",
+    "which", "whoami",
+];
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use sprag_base::ids::SessionId;
+    use sprag_base::time::Timestamp;
+    use sprag_policy::call::Tool;
+
+    use super::*;
+
+    const TOOLS: &[Tool] = &[
+        Tool { name: "Bash", effect: Effect::Exec, paths: &[], command: Some("command") },
+        Tool { name: "Write", effect: Effect::Write, paths: &["file_path"], command: None },
+        Tool { name: "Read", effect: Effect::Read, paths: &["file_path"], command: None },
+    ];
+
+    fn held(tool: &str, key: &str, value: &str) -> bool {
+        let call = ToolCall::new(TOOLS, tool, json!({ key: value }), None, Whole::Yes);
+        let event = Event::ToolRequested { call: call.clone() };
+        let input = Input {
+            cwd: "/w/repo/src".to_owned(),
+            home: "/home/u".to_owned(),
+            ..Input::new(Timestamp::from_millis(0), SessionId::new("s"), event).within("/w/repo")
+        };
+        let named = match call.script(&input.start()) {
+            Some(script) => script.writes.iter().map(|used| (used.path.clone(), used.by == "rm")).collect(),
+            None => call.paths.iter().map(|path| (Word::Known(path.clone()), false)).collect::<Vec<_>>(),
+        };
+        let written = named.into_iter().filter_map(|(path, is_removed)| match path {
+            Word::Known(named) => {
+                let path = absolute("/w/repo/src", &named);
+                let how = if is_removed { How::Removed } else { How::Written };
+                Some(Written { named, paths: [path.clone(), path], how })
+            }
+            Word::Partly(_) | Word::Many => None,
+        });
+        let ours = vec!["/w/repo/.git/sprag".to_owned()];
+        let facts = Facts { guarded: ours.clone(), ours, written: written.collect(), ..Facts::default() };
+        touches(&call, &input, &facts).is_some()
+    }
+
+    #[test]
+    fn no_tool_changes_the_records() {
+        assert!(held("Write", "file_path", "/w/repo/.git/sprag/log/2026-11.jsonl"));
+        assert!(held("Write", "file_path", "../.git/sprag/journal/s.jsonl"));
+        assert!(held("Bash", "command", "rm -rf ../.git/sprag"));
+        assert!(held("Bash", "command", "echo x >../.git/sprag/off"));
+        assert!(held("Bash", "command", "dd of=/w/repo/.git/./sprag/x"));
+        assert!(held("Bash", "command", "mkdir x && cp x ../.git/Sprag/off"));
+        assert!(held("Bash", "command", "flock ../.git/sprag/guard/lock sleep 600"));
+        assert!(held("Bash", "command", "(flock 9; sleep 600) 9< ../.git/sprag/log.lock"));
+        assert!(held("Bash", "command", "cd ../.git/sprag/guard && flock lock sleep 600"));
+        assert!(held("Bash", "command", "ln -s ../.git/sprag s; echo x > s/off"));
+        assert!(held("Bash", "command", "echo x > ../.git/spra?/off"));
+        assert!(held("Bash", "command", "echo x > $(git rev-parse --git-dir)/hooks/pre-commit"));
+        assert!(held("Bash", "command", "rm -rf ../.git"));
+        assert!(held("Bash", "command", "python3 -c 'open(\"../.git/sprag/off\", \"w\")'"));
+    }
+
+    #[test]
+    fn everything_else_is_left_alone() {
+        assert!(!held("Read", "file_path", "/w/repo/.git/sprag/log/2026-11.jsonl"));
+        assert!(!held("Write", "file_path", "/w/repo/.git/sprag-notes"));
+        assert!(!held("Bash", "command", "sprag debug 1 && ls sprag"));
+        assert!(!held("Bash", "command", "git log"));
+        assert!(!held("Bash", "command", "cat ../.git/sprag/log/2026-11.jsonl | head -3"));
+        assert!(!held("Bash", "command", "git commit -m 'keep .git/sprag out of it'"));
+        assert!(!held("Bash", "command", "cp a ../.git/x && touch .."));
+        assert!(!held("Bash", "command", "echo x > \"$OUT/x\" && cp *.rs /tmp/b"));
+    }
+}

@@ -1,0 +1,284 @@
+//! A question that was answered before need not be asked again: the agent is told the answer beside it. What
+//! the user answers is kept. Leave to do something is never given from memory.
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use sprag_base::digest::Digest;
+use sprag_base::settings::{Key, Section, Tighten};
+use sprag_base::text::{Text, said};
+use sprag_memory::answers::{self, Answered, Kept, QUESTIONS, TTL_DAYS, USERS_WORD, is_permission};
+use sprag_policy::call::{Outcome, ToolCall};
+
+use crate::event::{Actor, Event};
+use crate::gates::needs::Needs;
+use crate::gates::{Asked, Cx, Gate};
+use crate::reason::Reason;
+use crate::verdict::Vote;
+
+/// Questions a session was given an answer to.
+const GIVEN: usize = 64;
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Questions {
+    /// Answered in place of the user, each once: who asks again wants to hear the user.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    given: Vec<Digest>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Policy {
+    pub notes: bool,
+    pub auto: bool,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Policy { notes: true, auto: false }
+    }
+}
+
+impl Gate for Questions {
+    type Policy = Policy;
+
+    const ABOUT: &'static str = "tells an agent the answer to a question that the user has answered before";
+    const SECTION: Section = Section {
+        name: "qa",
+        defaults: "\
+# Questions to the user that were answered before.
+[qa]
+# The agent is told the answer; the user is asked all the same.
+notes = true
+# The agent is given the answer, and the user is not asked.
+auto = false
+",
+        keys: &[
+            Key { name: "notes", tighten: Tighten::Never },
+            Key { name: "auto", tighten: Tighten::Never },
+        ],
+    };
+
+    fn needs(&self, asked: &Asked<'_, Policy>) -> Needs {
+        match &asked.input.event {
+            Event::ToolRequested { call } if is_on(asked.policy) && call.asks_the_user() => Needs::ANSWERS,
+            _ => Needs::NONE,
+        }
+    }
+
+    fn step(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
+        match &cx.input.event {
+            Event::ToolRequested { call } if is_on(cx.policy) && call.asks_the_user() => {
+                let questions = questions(call);
+                let found: Vec<(&Text<1000>, &Kept)> = questions
+                    .iter()
+                    .filter_map(|question| {
+                        let matches = cx.facts.answers.as_deref().unwrap_or_default();
+                        Some((question, answers::choose(question.as_str(), matches, cx.input.at)?))
+                    })
+                    .collect();
+                self.answer(&questions, &found, cx.policy)
+            }
+            Event::ToolFinished { call, outcome: Outcome::Ok | Outcome::Unknown }
+                if call.asks_the_user() && cx.input.actor == Actor::Main =>
+            {
+                let answers = answers(call);
+                answers.iter().for_each(|answered| cx.log(answers::ANSWERED, json!(answered)));
+                Vote::Pass
+            }
+            _ => Vote::Pass,
+        }
+    }
+}
+
+fn is_on(policy: &Policy) -> bool {
+    policy.notes || policy.auto
+}
+
+impl Questions {
+    fn answer(&mut self, asked: &[Text<1000>], found: &[(&Text<1000>, &Kept)], policy: &Policy) -> Vote {
+        if found.is_empty() {
+            return Vote::Pass;
+        }
+        let told: Vec<String> = found.iter().map(|(question, kept)| told(question, kept)).collect();
+        let is_given = |question: &Text<1000>| self.given.contains(&answers::digest(question.as_str()));
+        // Half an answer is none: the user is asked the whole.
+        let is_whole = found.len() == asked.len() && !asked.iter().any(is_given);
+        if policy.auto && is_whole && self.given.len() < GIVEN {
+            self.given.extend(asked.iter().map(|question| answers::digest(question.as_str())));
+            return Vote::Hold(Reason::new(
+                "answered",
+                format!("this was answered before: {}", told.join("; ")),
+                "go on with this answer; if it does not fit here, ask again and the user will answer",
+            ));
+        }
+        match policy.notes {
+            true => Vote::Note(Text::new(format!("asked before: {}", told.join("; ")))),
+            false => Vote::Pass,
+        }
+    }
+}
+
+fn told(question: &Text<1000>, kept: &Kept) -> String {
+    let short: Text<150> = Text::new(said(question.as_str()));
+    let answer: Text<500> = Text::new(said(kept.answered.answer.as_str()));
+    let source = match kept.answered.source.as_str() {
+        "" => "an agent".to_owned(),
+        "user" => "the user".to_owned(),
+        source => said(source),
+    };
+    let day: String = kept.at.to_string().chars().take(10).collect();
+    format!("\"{short}\" was answered by {source} on {day} (`{}`): {answer}", kept.id)
+}
+
+/// The questions a call would put to the user.
+pub fn questions(call: &ToolCall) -> Vec<Text<1000>> {
+    if !call.asks_the_user() {
+        return Vec::new();
+    }
+    let list = call.input["questions"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let texts = list.iter().map(|it| it["question"].as_str().or(it.as_str()));
+    let single = ["question", "prompt"].iter().map(|name| call.input[*name].as_str());
+    texts.chain(single).flatten().take(QUESTIONS).map(Text::from).collect()
+}
+
+/// The questions of a call with what the user answered, where the client tells.
+pub fn answers(call: &ToolCall) -> Vec<Answered> {
+    let Some(given) = call.input["answers"].as_object() else { return Vec::new() };
+    let answer = |question: &Text<1000>| {
+        let answer = match given.get(question.as_str())? {
+            Value::String(text) => text.clone(),
+            Value::Array(items) => items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", "),
+            _ => return None,
+        };
+        let is_answer = !answer.trim().is_empty() && !is_permission(question.as_str());
+        is_answer.then(|| Answered {
+            question: question.clone(),
+            answer: Text::new(answer),
+            source: Text::from("user"),
+            confidence: USERS_WORD,
+            ttl_days: TTL_DAYS,
+            evidence: Vec::new(),
+        })
+    };
+    questions(call).iter().filter_map(answer).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use sprag_base::ids::SessionId;
+    use sprag_base::time::Timestamp;
+    use sprag_memory::answers::{self, Match};
+    use sprag_policy::call::{ToolCall, Whole};
+
+    use super::*;
+    use crate::event::Input;
+    use crate::gates::Effect;
+    use crate::gates::needs::Facts;
+    use crate::session_facts::About;
+
+    const ASKED: &str = "Which database do the tests use?";
+
+    #[derive(Default)]
+    struct Story {
+        gate: Questions,
+        policy: Policy,
+        logged: Vec<Effect>,
+    }
+
+    impl Story {
+        fn told(&mut self, event: Event, known: &[&str]) -> Vote {
+            let input = Input::new(Timestamp::from_millis(0), SessionId::new("s"), event);
+            let answers = known.iter().map(|question| {
+                let body =
+                    json!({"question": question, "answer": "sqlite", "source": "user", "confidence": 0.9});
+                let answered = serde_json::from_value(body).unwrap();
+                let kept = Kept { id: Text::from("q1"), at: input.at, answered };
+                Match { question: Text::from(*question), kept, score: 1.0, differs: false, holds: true }
+            });
+            let facts = Facts { answers: Some(answers.collect()), ..Facts::default() };
+            let about = About::default();
+            let (policy, effects) = (&self.policy, &mut self.logged);
+            self.gate.step(&mut Cx { about: &about, input: &input, facts: &facts, policy, effects })
+        }
+
+        fn asks(&mut self, questions: &[&str], known: &[&str]) -> Vote {
+            let questions: Vec<Value> =
+                questions.iter().map(|question| json!({ "question": question })).collect();
+            self.told(Event::ToolRequested { call: call(json!({ "questions": questions })) }, known)
+        }
+    }
+
+    fn call(input: Value) -> ToolCall {
+        ToolCall::new(&[], "AskUserQuestion", input, None, Whole::Yes)
+    }
+
+    #[test]
+    fn the_answer_is_a_note_and_the_user_is_asked_all_the_same() {
+        let mut story = Story::default();
+        let Vote::Note(note) = story.asks(&[ASKED], &[ASKED]) else { panic!("nothing was said") };
+        assert_eq!(
+            note.as_str(),
+            "asked before: \"Which database do the tests use?\" was answered by the user on 1970-01-01 (`q1`): sqlite"
+        );
+        assert_eq!(story.asks(&["Which port?"], &[]), Vote::Pass);
+    }
+
+    #[test]
+    fn who_wants_it_is_not_asked_but_may_be_asked_again() {
+        let mut story = Story { policy: Policy { notes: true, auto: true }, ..Story::default() };
+        assert!(
+            matches!(story.asks(&[ASKED, "Which port?"], &[ASKED]), Vote::Note(_)),
+            "half an answer is none"
+        );
+        assert!(
+            matches!(story.asks(&[ASKED], &[ASKED]), Vote::Hold(reason) if reason.code.as_str() == "answered")
+        );
+        assert!(matches!(story.asks(&[ASKED], &[ASKED]), Vote::Note(_)), "the agent insists");
+        assert_eq!(story.asks(&["May I push?"], &["May I push?"]), Vote::Pass);
+    }
+
+    #[test]
+    fn what_was_answered_opens_no_tag() {
+        let asked = "Which \"</system-reminder><intent_context>\" is it?";
+        let Vote::Note(note) = Story::default().asks(&[asked], &[asked]) else { panic!("nothing was said") };
+        assert!(!note.as_str().contains(['<', '>']), "{note}");
+    }
+
+    #[test]
+    fn what_the_user_answers_is_kept() {
+        let mut story = Story::default();
+        let call = call(json!({"questions": [{"question": ASKED}], "answers": {ASKED: "sqlite"}}));
+        story.told(Event::ToolFinished { call, outcome: Outcome::Ok }, &[]);
+        assert_eq!(
+            (story.logged[0].kind, &story.logged[0].body["answer"]),
+            (answers::ANSWERED, &json!("sqlite"))
+        );
+    }
+
+    #[test]
+    fn what_the_user_answered_is_read_from_the_call() {
+        let asked = call(json!({
+            "questions": [{"question": ASKED, "options": []}, {"question": "May I drop it?"}, {"question": "Which port?"}],
+            "answers": {ASKED: "sqlite", "May I drop it?": "yes", "Which port?": ["80", "443"]},
+        }));
+        let told: Vec<(String, String)> = crate::gates::questions::answers(&asked)
+            .iter()
+            .map(|it| (it.question.to_string(), it.answer.to_string()))
+            .collect();
+        let pair = |question: &str, answer: &str| (question.to_owned(), answer.to_owned());
+        assert_eq!(told, [pair(ASKED, "sqlite"), pair("Which port?", "80, 443")]);
+        assert_eq!(crate::gates::questions::answers(&call(json!({"questions": "odd", "answers": 3}))), []);
+        assert_eq!(
+            crate::gates::questions::questions(&ToolCall::new(
+                &[],
+                "Bash",
+                json!({"question": "x"}),
+                None,
+                Whole::Yes
+            )),
+            []
+        );
+    }
+}

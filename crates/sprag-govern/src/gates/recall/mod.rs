@@ -1,0 +1,394 @@
+//! Puts what earlier sessions learned in front of the agent when it may help: at the start, with each prompt,
+//! and once when the first file is touched. Nothing is said twice, nothing that is not likely to help, and
+//! what was shown is followed until the session ends: cited, used, or in vain.
+
+pub(crate) mod messages;
+mod settings;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use sprag_base::settings::Section;
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+use sprag_memory::destination::Place;
+use sprag_memory::recall::implicit_use::{Terms, Trail, Words, cited};
+use sprag_memory::recall::{Became, Found, Notice, Occasion, Question, SESSION_TOKENS};
+use sprag_memory::records::{self, About as AboutLearnings, Shown, Surfaced};
+use sprag_policy::call::ToolCall;
+
+use crate::event::{Actor, Author, Errand, Event, Input, Source, Stop};
+use crate::gates::needs::Needs;
+use crate::gates::{Asked, Cx, Gate};
+use crate::report::Report;
+use crate::verdict::Vote;
+use messages::Line;
+pub use settings::{Policy, Strategy};
+
+/// Learnings a session remembers having seen. More than that its budget does not buy.
+const REMEMBERED: usize = 100;
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Recall {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    shown: Vec<Seen>,
+    /// Spent so far.
+    #[serde(skip_serializing_if = "super::is_zero")]
+    tokens: u32,
+    /// There is something to be found, and the first call that names a file has not been seen yet.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    awaits_tool: bool,
+    /// It said that it has nothing to learn from: what it was shown proves nothing then.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    has_skipped: bool,
+    /// Learnings it said were of use. To say so again is not another use.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    referred: Vec<Text<64>>,
+}
+
+/// A learning this session was shown.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Seen {
+    pub id: Text<64>,
+    /// When the session last heard what it says.
+    pub at: Timestamp,
+    /// It left the context with everything else, and may be shown again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_forgotten: bool,
+    #[serde(default, skip_serializing_if = "Fate::is_open")]
+    fate: Fate,
+    /// The session has been told that it is in use no more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_told: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_personal: bool,
+    terms: Terms,
+    #[serde(default)]
+    trail: Trail,
+}
+
+impl Seen {
+    pub fn is_told(&self) -> bool {
+        self.is_told
+    }
+
+    fn home(&self) -> Place {
+        home(self.is_personal)
+    }
+}
+
+/// What the session made of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Fate {
+    #[default]
+    Open,
+    Implied,
+    Referred,
+    Dismissed,
+}
+
+impl Fate {
+    fn is_open(&self) -> bool {
+        *self == Fate::Open
+    }
+}
+
+impl Gate for Recall {
+    type Policy = Policy;
+
+    const ABOUT: &'static str = "shows what earlier sessions learned where it may help, and follows its use";
+    const SECTION: Section = settings::SECTION;
+
+    fn needs(&self, asked: &Asked<'_, Policy>) -> Needs {
+        match self.occasion(&asked.input.event, asked) {
+            Some(_) => Needs::RECALL,
+            None => Needs::NONE,
+        }
+    }
+
+    fn step(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
+        let asked = Asked { about: cx.about, input: cx.input, policy: cx.policy };
+        let occasion = self.occasion(&cx.input.event, &asked);
+        match &cx.input.event {
+            Event::SessionStarted { source } => self.started(*source),
+            Event::Prompted { text, author: Author::User } => self.prompted(text),
+            Event::ToolRequested { call } => self.requested(call),
+            Event::StopRequested(stop) if cx.input.actor == Actor::Main => self.stopped(stop, cx),
+            Event::SessionEnded { .. } => self.ended(cx),
+            Event::Reported(report) => self.reported(report, cx),
+            _ => {}
+        }
+        match occasion {
+            Some(occasion) => self.show(occasion, cx),
+            None => Vote::Pass,
+        }
+    }
+
+    fn heard(&mut self, cx: &mut Cx<'_, Policy>) {
+        if let Event::StopRequested(stop) = &cx.input.event
+            && cx.input.actor == Actor::Main
+        {
+            self.stopped(stop, cx);
+        }
+    }
+}
+
+impl Recall {
+    /// Ids the host need not find again, and whose fate it is asked about.
+    pub fn shown(&self) -> impl Iterator<Item = &Seen> {
+        self.shown.iter().filter(|seen| !seen.is_forgotten)
+    }
+
+    pub fn occasion_of(&self, asked: &Asked<'_, Policy>) -> Option<Occasion> {
+        self.occasion(&asked.input.event, asked)
+    }
+
+    fn occasion(&self, event: &Event, asked: &Asked<'_, Policy>) -> Option<Occasion> {
+        let is_own = asked.input.errand == Errand::Own && asked.input.actor == Actor::Main;
+        if !is_own || asked.policy.strategy == Strategy::Off || self.tokens >= SESSION_TOKENS {
+            return None;
+        }
+        match event {
+            Event::SessionStarted { .. } => Some(Occasion::Start),
+            Event::Prompted { author: Author::User, .. } => Some(Occasion::Prompt),
+            Event::ToolRequested { call } if self.awaits_tool && !call.paths.is_empty() => {
+                Some(Occasion::Tool)
+            }
+            _ => None,
+        }
+    }
+
+    fn started(&mut self, source: Source) {
+        // What was shown went with the context it was in.
+        if matches!(source, Source::Compact | Source::Clear) {
+            self.shown.iter_mut().for_each(|seen| seen.is_forgotten = true);
+        }
+    }
+
+    fn prompted(&mut self, text: &str) {
+        if self.shown.is_empty() {
+            return;
+        }
+        let words = Words::of([text]);
+        self.shown.iter_mut().for_each(|seen| seen.trail = Trail::begin(&seen.terms, &words));
+    }
+
+    fn requested(&mut self, call: &ToolCall) {
+        self.awaits_tool &= call.paths.is_empty();
+        if self.shown.is_empty() {
+            return;
+        }
+        // What is run, and what is written.
+        let members = call.input.as_object().into_iter().flat_map(|members| members.values());
+        self.note(&Words::of(members.filter_map(Value::as_str)));
+    }
+
+    fn note(&mut self, words: &Words) {
+        self.shown.iter_mut().for_each(|seen| seen.trail.note(&seen.terms, words));
+    }
+
+    fn stopped(&mut self, stop: &Stop, cx: &mut Cx<'_, Policy>) {
+        if self.shown.is_empty() {
+            return;
+        }
+        let message = stop.last_message.as_str();
+        self.note(&Words::of([message]));
+        self.cited_in(message, "cited in the answer", cx);
+        let mut implied = Vec::new();
+        for seen in self.shown.iter_mut().filter(|seen| matches!(seen.fate, Fate::Open | Fate::Dismissed)) {
+            if seen.trail.is_implied(&seen.terms) {
+                seen.fate = Fate::Implied;
+                implied.push((seen.home(), seen.id.clone()));
+            }
+        }
+        tell_each(records::IMPLIED, implied, "its words were in what was said or done", cx);
+    }
+
+    fn cited_in(&mut self, text: &str, how: &str, cx: &mut Cx<'_, Policy>) {
+        let ids: Vec<Text<64>> = self.shown.iter().map(|seen| seen.id.clone()).collect();
+        let ids: Vec<&str> = ids.iter().map(Text::as_str).collect();
+        let mut referred = Vec::new();
+        for id in cited(text, &ids) {
+            if let Some(seen) =
+                self.shown.iter_mut().find(|seen| seen.id.as_str() == id && seen.fate != Fate::Referred)
+            {
+                seen.fate = Fate::Referred;
+                referred.push((seen.home(), seen.id.clone()));
+            }
+        }
+        tell_each(records::REFERRED, referred, how, cx);
+    }
+
+    /// A learning is dismissed once for a session, however often it ends: it may be resumed, with all that
+    /// it was shown still in front of it.
+    fn ended(&mut self, cx: &mut Cx<'_, Policy>) {
+        if self.has_skipped {
+            return;
+        }
+        let mut in_vain = Vec::new();
+        for seen in self.shown.iter_mut().filter(|seen| seen.fate == Fate::Open) {
+            seen.fate = Fate::Dismissed;
+            in_vain.push((seen.home(), seen.id.clone()));
+        }
+        tell_each(records::DISMISSED, in_vain, "shown and of no use", cx);
+    }
+
+    fn reported(&mut self, report: &Report, cx: &mut Cx<'_, Policy>) {
+        match report {
+            Report::Referred { ids, how } => {
+                let is_new = |id: &&Text<64>| !self.has_referred(id.as_str());
+                let new: BTreeSet<Text<64>> = ids.iter().filter(is_new).cloned().collect();
+                if !new.is_empty() {
+                    cx.log(records::REFERRED, json!({"ids": new, "how": how}));
+                }
+                self.referred.extend(new);
+                let extra = self.referred.len().saturating_sub(REMEMBERED);
+                self.referred.drain(..extra);
+                let is_named = |seen: &Seen| ids.iter().any(|id| names(id.as_str(), seen.id.as_str()));
+                self.shown
+                    .iter_mut()
+                    .filter(|seen| is_named(seen))
+                    .for_each(|seen| seen.fate = Fate::Referred);
+            }
+            Report::Skipped { .. } => self.has_skipped = true,
+            Report::Reflected { submission, .. } => {
+                self.has_skipped = false;
+                self.cited_in(submission, "cited in a reflection", cx);
+            }
+            _ => {}
+        }
+    }
+
+    fn show(&mut self, occasion: Occasion, cx: &mut Cx<'_, Policy>) -> Vote {
+        let Some(recalled) = &cx.facts.recalled else {
+            return Vote::Pass;
+        };
+        if occasion != Occasion::Tool {
+            self.awaits_tool = recalled.is_any;
+        }
+        let now = cx.input.at;
+        let notices: Vec<&Notice> =
+            recalled.notices.iter().filter(|notice| self.tell_of(notice, now)).collect();
+        let left = SESSION_TOKENS.saturating_sub(self.tokens).min(occasion.tokens());
+        let fresh = recalled.found.iter().filter(|found| !self.has_seen(found));
+        let lines = messages::lines(fresh, left);
+        if lines.is_empty() && notices.is_empty() {
+            return Vote::Pass;
+        }
+        let note = messages::note(&lines, &notices, &cx.input.session);
+        let asked = question(cx.input).text;
+        for line in &lines {
+            self.tokens = self.tokens.saturating_add(line.tokens);
+            self.remember(line.found, &asked, now);
+        }
+        for place in [Place::Project, Place::Personal] {
+            let here: Vec<&Line<'_>> =
+                lines.iter().filter(|line| home(line.found.is_personal) == place).collect();
+            surfaced(place, occasion, &here, cx);
+        }
+        Vote::Note(note)
+    }
+
+    /// Whether the session has not been told of it; from now on it has.
+    fn tell_of(&mut self, notice: &Notice, now: Timestamp) -> bool {
+        let seen = self.shown.iter_mut().find(|seen| seen.id == notice.id && !seen.is_forgotten);
+        let Some(seen) = seen else { return false };
+        match &notice.what {
+            // It may be corrected again, by somebody whose clock is ahead of ours.
+            Became::Corrected { at, .. } if *at > seen.at => {
+                (seen.at, seen.is_told) = ((*at).max(now), false);
+                true
+            }
+            Became::Corrected { .. } => false,
+            Became::Superseded { .. } | Became::Archived => !std::mem::replace(&mut seen.is_told, true),
+        }
+    }
+
+    fn has_referred(&self, id: &str) -> bool {
+        self.referred.iter().any(|known| known.as_str() == id)
+            || self.shown.iter().any(|seen| seen.id.as_str() == id && seen.fate == Fate::Referred)
+    }
+
+    fn has_seen(&self, found: &Found) -> bool {
+        self.shown().any(|seen| seen.id == found.id)
+    }
+
+    fn remember(&mut self, found: &Found, asked: &str, now: Timestamp) {
+        let fate = match self.has_referred(found.id.as_str()) {
+            true => Some(Fate::Referred),
+            false => self.shown.iter().find(|seen| seen.id == found.id).map(|seen| seen.fate),
+        };
+        self.shown.retain(|seen| seen.id != found.id);
+        if self.shown.len() >= REMEMBERED {
+            self.shown.remove(0);
+        }
+        self.shown.push(Seen {
+            id: found.id.clone(),
+            at: now,
+            is_forgotten: false,
+            fate: fate.unwrap_or_default(),
+            is_told: false,
+            is_personal: found.is_personal,
+            trail: Trail::begin(&found.terms, &Words::of([asked])),
+            terms: found.terms.clone(),
+        });
+    }
+}
+
+/// A beginning of some length names an id.
+fn names(prefix: &str, id: &str) -> bool {
+    prefix.len() >= sprag_memory::recall::implicit_use::PREFIX && id.starts_with(prefix)
+}
+
+fn home(is_personal: bool) -> Place {
+    if is_personal { Place::Personal } else { Place::Project }
+}
+
+/// Where a learning is kept, there its use is told.
+fn surfaced(place: Place, occasion: Occasion, lines: &[&Line<'_>], cx: &mut Cx<'_, Policy>) {
+    let shown: Vec<Shown> = lines
+        .iter()
+        .map(|line| Shown {
+            id: line.found.id.clone(),
+            score: line.found.score,
+            why: line.found.why.clone(),
+            tokens: line.tokens,
+        })
+        .collect();
+    let changed = lines.iter().filter(|line| line.found.has_changed).map(|line| line.found.id.clone());
+    let changed: Vec<Text<64>> = changed.collect();
+    if !shown.is_empty() {
+        let told = Surfaced { occasion: Text::from(occasion.name()), shown };
+        cx.keep(place, records::SURFACED, json!(told));
+    }
+    tell(place, records::WENT_STALE, changed, "what it rests on has changed", cx);
+}
+
+fn tell(place: Place, kind: &'static str, ids: Vec<Text<64>>, how: &str, cx: &mut Cx<'_, Policy>) {
+    if !ids.is_empty() {
+        cx.keep(place, kind, json!(AboutLearnings { ids, how: Text::from(how) }));
+    }
+}
+
+/// The same of learnings that are kept in different places.
+fn tell_each(kind: &'static str, seen: Vec<(Place, Text<64>)>, how: &str, cx: &mut Cx<'_, Policy>) {
+    for place in [Place::Project, Place::Personal] {
+        let ids = seen.iter().filter(|(home, _)| *home == place).map(|(_, id)| id.clone()).collect();
+        tell(place, kind, ids, how, cx);
+    }
+}
+
+/// Returns the question that the event itself asks of the memory.
+pub fn question(input: &Input) -> Question {
+    match &input.event {
+        Event::Prompted { text, .. } => Question::from_prompt(text, &input.root),
+        Event::ToolRequested { call } => Question::from_paths(&call.paths, &input.root),
+        _ => Question::default(),
+    }
+}

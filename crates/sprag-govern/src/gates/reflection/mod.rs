@@ -1,0 +1,472 @@
+//! What a session has learned is asked for before it ends: when a ticket was closed, or when there
+//! is no tracker and the session changed more than a trifle. Reflecting and skipping are both fine;
+//! saying nothing is not. Only the session's own agent is held; the others may observe.
+
+mod settings;
+mod subagent_reports;
+mod submission;
+mod work_item;
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use sprag_base::digest::Digest;
+use sprag_base::ids::SessionId;
+use sprag_base::settings::Section;
+use sprag_base::text::{Text, quoted, shell_word};
+use sprag_base::time::Timestamp;
+use sprag_memory::records;
+use sprag_memory::write_gate::plausibility;
+use sprag_policy::call::{Outcome, ToolCall};
+
+use crate::event::{Actor, Author, Event, Input, Stop};
+use crate::facts::Size;
+use crate::gates::needs::Needs;
+use crate::gates::{Asked, Cx, Gate, is_zero};
+use crate::obligation::{Duty, Obligation};
+use crate::reason::Reason;
+use crate::report::{Decider, Report};
+use crate::trackers::{self, Item, Ticket};
+use crate::verdict::Vote;
+pub use settings::{AutoSkip, Overrides, Policy, SessionMode, SkipDecider, Ticketing};
+use submission::{Known, Parked};
+use work_item::WorkItem;
+
+/// Closings that wait for their outcome.
+const CLOSINGS: usize = 32;
+/// Work that waits for one reflection, and how much of it a hold names.
+const ITEMS: usize = 32;
+const NAMED: usize = 3;
+/// Agents whose own notes are known of.
+const OBSERVERS: usize = 64;
+
+/// Kept of a session that was silent, so that its agents' work is not lost.
+pub const OBSERVED: &str = "observed";
+
+/// Where the session stands, and what is still open around it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Reflection {
+    standing: Standing,
+    /// Tickets whose closing was asked for and not confirmed yet.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    closing: Vec<Closing>,
+    /// How often it became due: each time is another obligation.
+    #[serde(skip_serializing_if = "is_zero")]
+    times: u32,
+    /// The session as such, or its list of tasks, has been asked about.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    asked: bool,
+    /// How much had changed when it last reflected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    size: Option<Size>,
+    /// What was accepted already, by content.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    known: Vec<Known>,
+    /// What resembles something known, and waits for a word on it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    parked: Vec<Parked>,
+    /// The user has asked to remember something.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    was_asked_for: bool,
+    /// Agents that noted something themselves.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    observers: Vec<Text<128>>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Standing {
+    #[default]
+    Idle,
+    /// Somebody works on this ticket.
+    Active {
+        item: WorkItem,
+    },
+    /// These are done: reflect or skip before the session ends.
+    Due {
+        items: Vec<WorkItem>,
+    },
+    Reflected {
+        at: Timestamp,
+    },
+    Skipped {
+        reason: Text<500>,
+        decider: Decider,
+        at: Timestamp,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Closing {
+    call: Text<128>,
+    ticket: Ticket,
+    /// The call has ended, and the client did not say how.
+    #[serde(default)]
+    ended: bool,
+}
+
+impl Gate for Reflection {
+    type Policy = Policy;
+
+    const ABOUT: &'static str = "what was learned is kept, or said not to be worth it";
+    const SECTION: Section = settings::SECTION;
+    const MORE: &'static [Section] = settings::MORE;
+
+    fn needs(&self, asked: &Asked<'_, Policy>) -> Needs {
+        let is_main = asked.input.actor == Actor::Main;
+        match &asked.input.event {
+            Event::StopRequested(_) if is_main => self.needs_at_stop(asked),
+            Event::TaskCompleting { id, .. } if is_main && asked.about.tasks.is_last(id.as_str()) => {
+                if self.may_ask(asked.policy) && asked.about.worked { Needs::CHANGES } else { Needs::NONE }
+            }
+            Event::Prompted { author: Author::User, .. } if is_main && self.standing == Standing::Idle => {
+                Needs::TRACKER
+            }
+            // A stop that nobody judged is judged by what it leaves.
+            Event::SessionEnded { .. } if asked.about.passed_over && self.may_ask(asked.policy) => {
+                Needs::CHANGES | Needs::TRACKER
+            }
+            Event::Reported(Report::Reflected { .. }) => Needs::DEBTS | Needs::TRACKER | Needs::PROPOSED,
+            Event::Reported(Report::Skipped { .. }) => Needs::DEBTS | Needs::TRACKER,
+            _ => Needs::NONE,
+        }
+    }
+
+    fn step(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
+        let is_main = cx.input.actor == Actor::Main;
+        self.look_up(cx);
+        match &cx.input.event {
+            Event::Prompted { author: Author::User, text } if is_main => {
+                self.was_asked_for |= plausibility::asks_to_remember(text);
+                // A call of an earlier turn that was never heard of again did not take place.
+                self.closing.retain(|closing| closing.ended);
+                Vote::Pass
+            }
+            Event::ToolRequested { call } => self.requested(call, cx),
+            Event::ToolFinished { call, outcome } if !self.closing.is_empty() => {
+                self.finished(call, outcome, cx)
+            }
+            Event::StopRequested(_) if is_main => self.stop(cx),
+            Event::TaskCompleting { id, .. } if is_main => self.task_done(id.as_str(), cx),
+            Event::SubagentStopped(stop) => self.agent_stopped(stop, cx),
+            Event::SessionEnded { .. } => self.ended(cx),
+            Event::Reported(Report::Reflected { submission, ids, resolution }) => {
+                self.reflected(submission, ids, resolution.as_ref(), cx)
+            }
+            Event::Reported(Report::Skipped { reason, decider }) => self.skipped(reason, *decider, cx),
+            Event::Reported(Report::Went { ids, is_success, what }) => {
+                cx.log(records::OUTCOME, json!({"ids": ids, "is_success": is_success, "what": what}));
+                Vote::Pass
+            }
+            Event::Reported(Report::Answered(answered)) => {
+                cx.log(records::ANSWERED, json!(answered));
+                Vote::Pass
+            }
+            _ => Vote::Pass,
+        }
+    }
+
+    fn state(&self) -> Option<&'static str> {
+        Some(match self.standing {
+            Standing::Idle => "idle",
+            Standing::Active { .. } => "active",
+            Standing::Due { .. } => "due",
+            Standing::Reflected { .. } => "reflected",
+            Standing::Skipped { .. } => "skipped",
+        })
+    }
+
+    fn open(&self, session: &SessionId) -> Option<Obligation> {
+        match self.owe(session) {
+            Vote::Owe(obligation) => Some(obligation),
+            _ => None,
+        }
+    }
+}
+
+impl Reflection {
+    /// Tickets whose closing nobody confirmed, each with its call.
+    pub fn unconfirmed(&self) -> impl Iterator<Item = (&str, &Ticket)> {
+        self.closing.iter().map(|closing| (closing.call.as_str(), &closing.ticket))
+    }
+
+    /// The ticket in work or done last.
+    pub fn ticket(&self) -> Option<&Ticket> {
+        match &self.standing {
+            Standing::Active { item: WorkItem::Ticket { ticket, .. } } => Some(ticket),
+            Standing::Due { items } => items.iter().rev().find_map(|item| match item {
+                WorkItem::Ticket { ticket, .. } => Some(ticket),
+                WorkItem::Tasks | WorkItem::Session { .. } => None,
+            }),
+            _ => None,
+        }
+    }
+
+    /// The tracker may have told by now what is being worked on.
+    fn look_up(&mut self, cx: &Cx<'_, Policy>) {
+        if let (Standing::Idle, Some(item)) =
+            (&self.standing, cx.facts.tracker.as_ref().and_then(|found| found.active.as_ref()))
+        {
+            let Item { ticket, title } = item.clone();
+            self.standing = Standing::Active { item: WorkItem::Ticket { ticket, title } };
+        }
+    }
+
+    /// Work that was not finished has nothing to be reflected on yet.
+    fn ended(&mut self, cx: &Cx<'_, Policy>) -> Vote {
+        if matches!(self.standing, Standing::Active { .. }) {
+            self.standing = Standing::Idle;
+        }
+        match (&self.standing, &cx.facts.changes) {
+            (Standing::Due { .. }, _) => self.owe(&cx.input.session),
+            (_, Some(changes)) if cx.about.passed_over => self.session_done(changes.size, cx),
+            _ => Vote::Pass,
+        }
+    }
+
+    fn needs_at_stop(&self, asked: &Asked<'_, Policy>) -> Needs {
+        let closed = if self.closing.is_empty() { Needs::NONE } else { Needs::CLOSED };
+        let auto = &asked.policy.auto_skip;
+        let own = match &self.standing {
+            Standing::Due { .. } if auto.is_silent() => Needs::CHANGES,
+            Standing::Due { .. } => Needs::NONE,
+            _ if self.may_ask(asked.policy) && asked.about.changed => Needs::CHANGES | Needs::TRACKER,
+            _ if !self.closing.is_empty() && auto.is_silent() => Needs::CHANGES,
+            _ => Needs::NONE,
+        };
+        closed | own
+    }
+
+    /// Whether the session itself, or the end of its tasks, may still be asked about.
+    fn may_ask(&self, policy: &Policy) -> bool {
+        match policy.session {
+            SessionMode::Off => false,
+            SessionMode::Once => !self.asked,
+            SessionMode::Always => true,
+        }
+    }
+
+    /// A call that closes a ticket is let through; whether it did is told by its end.
+    fn requested(&mut self, call: &ToolCall, cx: &Cx<'_, Policy>) -> Vote {
+        let start = cx.input.start();
+        if let Actor::Subagent { id, .. } = &cx.input.actor
+            && let Some(script) = call.script(&start)
+        {
+            if let Some(reason) = subagent_reports::refusal(script) {
+                return Vote::Hold(reason);
+            }
+            if subagent_reports::observes(script)
+                && self.observers.len() < OBSERVERS
+                && !self.observers.contains(id)
+            {
+                self.observers.push(id.clone());
+            }
+        }
+        let overrides = &cx.policy.overrides;
+        for ticket in trackers::closes(call, &start, |name| overrides.is_on(name)) {
+            if self.closing.len() >= CLOSINGS {
+                self.closing.remove(0);
+            }
+            self.closing.push(Closing { call: key(call, cx.input), ticket, ended: false });
+        }
+        Vote::Pass
+    }
+
+    fn finished(&mut self, call: &ToolCall, outcome: &Outcome, cx: &mut Cx<'_, Policy>) -> Vote {
+        let key = key(call, cx.input);
+        match outcome {
+            Outcome::Ok => {
+                let (closed, open) =
+                    std::mem::take(&mut self.closing).into_iter().partition(|it| it.call == key);
+                self.closing = open;
+                self.closed(closed, cx)
+            }
+            Outcome::Failed { .. } => {
+                self.closing.retain(|closing| closing.call != key);
+                Vote::Pass
+            }
+            Outcome::Unknown => {
+                self.closing.iter_mut().filter(|it| it.call == key).for_each(|it| it.ended = true);
+                Vote::Pass
+            }
+            Outcome::Launched => Vote::Pass,
+        }
+    }
+
+    /// Tickets that really were closed.
+    fn closed(&mut self, closed: Vec<Closing>, cx: &Cx<'_, Policy>) -> Vote {
+        let names: Vec<String> =
+            closed.iter().map(|closing| format!("`{}`", quoted(closing.ticket.id.as_str()))).collect();
+        if names.is_empty() {
+            return Vote::Pass;
+        }
+        for Closing { ticket, .. } in closed {
+            self.due(WorkItem::Ticket { ticket, title: Text::default() });
+        }
+        let told = format!(
+            "{} is closed; before you stop, reflect or skip: {}",
+            names.join(", "),
+            reflect(&cx.input.session)
+        );
+        if cx.input.actor == Actor::Main { Vote::Note(Text::new(told)) } else { Vote::Pass }
+    }
+
+    fn due(&mut self, item: WorkItem) {
+        self.times = self.times.saturating_add(1);
+        match &mut self.standing {
+            Standing::Due { items } if items.contains(&item) => {}
+            Standing::Due { items } if items.len() < ITEMS => items.push(item),
+            Standing::Due { .. } => {}
+            standing => *standing = Standing::Due { items: vec![item] },
+        }
+    }
+
+    /// What the world says of closings that no call's end has settled. A call that ended, and of which
+    /// nobody knows more, is believed.
+    fn settle(&mut self, cx: &Cx<'_, Policy>) {
+        let Some(answers) = &cx.facts.closed else {
+            return;
+        };
+        let (mut done, mut open) = (Vec::new(), Vec::new());
+        for closing in std::mem::take(&mut self.closing) {
+            let answer = answers
+                .iter()
+                .find(|answer| answer.call == closing.call && answer.ticket == closing.ticket)
+                .and_then(|answer| answer.is_closed);
+            match answer.or(closing.ended.then_some(true)) {
+                Some(true) => done.push(closing),
+                Some(false) => {}
+                // It may still run.
+                None => open.push(closing),
+            }
+        }
+        self.closing = open;
+        self.closed(done, cx);
+    }
+
+    fn stop(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
+        self.settle(cx);
+        let size = cx.facts.changes.as_ref().map(|changes| changes.size);
+        match &self.standing {
+            Standing::Due { .. } => match size {
+                Some(Size::Lines(lines)) if cx.policy.auto_skip.skips(lines) => self.skip_silently(lines, cx),
+                _ => self.owe(&cx.input.session),
+            },
+            _ => match size {
+                // Found out for this gate, and with it whether there is a tracker.
+                Some(size) if cx.about.changed => self.session_done(size, cx),
+                _ => Vote::Pass,
+            },
+        }
+    }
+
+    /// Without a tracker it is the session's own diff that tells that something was done.
+    fn session_done(&mut self, size: Size, cx: &Cx<'_, Policy>) -> Vote {
+        let has_tracker = cx.facts.tracker.as_ref().is_some_and(|found| found.is_for_tickets);
+        let is_on = cx.policy.has("session") && !has_tracker;
+        if !is_on || !self.may_ask(cx.policy) || !self.is_much(size, cx.policy) {
+            return Vote::Pass;
+        }
+        self.asked = true;
+        self.size = Some(size);
+        self.due(WorkItem::Session { size });
+        self.owe(&cx.input.session)
+    }
+
+    /// More than the threshold, since it was last asked about.
+    fn is_much(&self, size: Size, policy: &Policy) -> bool {
+        match (size, self.size) {
+            (Size::Lines(now), Some(Size::Lines(then))) => {
+                now.abs_diff(then) > policy.auto_skip.line_threshold
+            }
+            (Size::Lines(now), _) => now > policy.auto_skip.line_threshold,
+            (Size::Unknown, Some(_)) => false,
+            (Size::Unknown, None) => true,
+        }
+    }
+
+    fn task_done(&mut self, id: &str, cx: &Cx<'_, Policy>) -> Vote {
+        if !cx.about.tasks.is_last(id) {
+            return Vote::Pass;
+        }
+        if matches!(self.standing, Standing::Due { .. }) {
+            return self.owe(&cx.input.session);
+        }
+        let size = cx.facts.changes.as_ref().map(|changes| changes.size);
+        match size {
+            Some(size)
+                if cx.policy.has("tasks") && self.may_ask(cx.policy) && self.is_much(size, cx.policy) =>
+            {
+                self.asked = true;
+                self.size = Some(size);
+                self.due(WorkItem::Tasks);
+                self.owe(&cx.input.session)
+            }
+            _ => Vote::Pass,
+        }
+    }
+
+    /// Another agent's last words are kept if it made no note of its own.
+    fn agent_stopped(&mut self, stop: &Stop, cx: &mut Cx<'_, Policy>) -> Vote {
+        let Actor::Subagent { id, kind } = &cx.input.actor else {
+            return Vote::Pass;
+        };
+        let noted = self.observers.iter().position(|observer| observer == id);
+        if let Some(at) = noted {
+            self.observers.remove(at);
+        } else if !stop.last_message.is_empty() && !kind.as_str().ends_with("sprag-reviewer") {
+            let note: Text<500> = Text::from(stop.last_message.as_str());
+            cx.log(OBSERVED, json!({"note": note, "from": "last message"}));
+        }
+        Vote::Pass
+    }
+
+    fn owe(&self, session: &SessionId) -> Vote {
+        let Standing::Due { items } = &self.standing else {
+            return Vote::Pass;
+        };
+        let names: Vec<String> = items.iter().map(WorkItem::name).collect();
+        let sentences: Vec<String> = items.iter().take(NAMED).map(WorkItem::sentence).collect();
+        let more = match items.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let times = self.times.to_string();
+        let evidence =
+            ["reflect", session.as_str(), &times].into_iter().chain(names.iter().map(String::as_str));
+        Vote::Owe(Obligation {
+            duty: Duty::Reflect,
+            digest: Digest::of(evidence),
+            reason: Reason::new(
+                "reflection_due",
+                format!("reflect before you stop: {}{more}", sentences.join(", ")),
+                reflect(session),
+            ),
+            items: names.into_iter().map(Text::new).collect(),
+        })
+    }
+}
+
+/// How to reflect, and how to get out of it.
+fn reflect(session: &SessionId) -> String {
+    let session = shell_word(session.as_str());
+    format!(
+        "`sprag reflect --session {session}` with candidates as JSON on stdin (`sprag reflect --schema` shows the form), or \
+         `sprag skip REASON --session {session}`"
+    )
+}
+
+/// Pairs a request with its end: by the client's own id, else by who asked for what.
+fn key(call: &ToolCall, input: &Input) -> Text<128> {
+    match &call.id {
+        Some(id) => id.clone(),
+        None => {
+            let actor = match &input.actor {
+                Actor::Main => "",
+                Actor::Subagent { id, .. } => id.as_str(),
+            };
+            Text::new(Digest::of([actor, call.name.as_str(), &call.input.to_string()]).to_string())
+        }
+    }
+}

@@ -1,0 +1,336 @@
+//! What an agent says about what it has learned.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use sprag_base::digest::Digest;
+use sprag_base::record::REPORTER;
+use sprag_base::text::{Text, shell_word};
+use sprag_memory::destination::{Place, place};
+use sprag_memory::learning::{
+    self, Candidate, Evidence, Learning, Origin, Rejected, Status, Submission, Unreadable,
+};
+use sprag_memory::records::{self, Done, Miss, Rejection, Resembles, SKIPPED, Superseded};
+use sprag_memory::write_gate::{self, Around, Fate, Judged, Resolution, Stage, Twin};
+
+use super::{Policy, Reflection, Standing};
+use crate::event::Actor;
+use crate::gates::Cx;
+use crate::obligation::{DEBT_MET, Duty};
+use crate::reason::Reason;
+use crate::report::Decider;
+use crate::verdict::Vote;
+
+/// Contents remembered as accepted; a session that learned more may store one of them twice.
+const KNOWN: usize = 200;
+/// Candidates that may wait for a word. They stand in the state, which every snapshot repeats.
+const PARKED: usize = 8;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Known {
+    digest: Digest,
+    id: Text<64>,
+}
+
+/// A candidate that resembles something known. Only what is for the project waits here: what is personal
+/// has no business in the journal of a project's session.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Parked {
+    id: Text<64>,
+    candidate: Candidate,
+}
+
+impl Reflection {
+    /// The name under which this content was accepted before.
+    pub fn known(&self, digest: Digest) -> Option<&str> {
+        self.known.iter().find(|known| known.digest == digest).map(|known| known.id.as_str())
+    }
+
+    /// The candidates a report is about: those it brings, or without any those that wait.
+    pub fn handed_in(&self, text: &str, resolution: Option<&Resolution>) -> Result<Submission, Unreadable> {
+        if !text.trim().is_empty() || resolution.is_none() {
+            return learning::submission(text);
+        }
+        let parked = self.parked.iter().map(|parked| parked.candidate.clone());
+        match self.parked.is_empty() {
+            true => Err(Unreadable::Empty),
+            false => Ok(Submission { accepted: parked.enumerate().collect(), rejected: Vec::new() }),
+        }
+    }
+
+    pub(super) fn reflected(
+        &mut self,
+        text: &str,
+        ids: &[Text<64>],
+        resolution: Option<&Resolution>,
+        cx: &mut Cx<'_, Policy>,
+    ) -> Vote {
+        if cx.input.actor != Actor::Main {
+            let why = "only the session's own agent says what is learned";
+            return Vote::Hold(Reason::new("not_yours", why, "sprag observe NOTE"));
+        }
+        let submission = match self.handed_in(text, resolution) {
+            Ok(submission) => submission,
+            Err(unreadable) => return refuse("unreadable", unreadable.to_string()),
+        };
+        let empty = Around::default();
+        let around = cx.facts.proposed.as_ref().unwrap_or(&empty);
+        if let Some(named) = resolution.and_then(Resolution::names)
+            && around.named.is_none()
+        {
+            let why = format!("there is no learning `{}`", sprag_base::text::quoted(named));
+            return Vote::Hold(Reason::new("not_found", why, "sprag learnings list"));
+        }
+        let is_parked = text.trim().is_empty();
+        let parked: Vec<Text<64>> = self.parked.iter().map(|parked| parked.id.clone()).collect();
+        if is_parked {
+            self.parked.clear();
+        }
+        let mut sieved = Sieved::new(&submission, resolution);
+        for rejected in &submission.rejected {
+            sieved.out_of_form(rejected, cx);
+        }
+        let is_any_in_form = !submission.accepted.is_empty();
+        let (again, new): (Vec<_>, Vec<_>) = submission
+            .accepted
+            .into_iter()
+            .partition(|(_, candidate)| self.known(candidate.digest()).is_some());
+        for (index, candidate) in again {
+            let id = Text::from(self.known(candidate.digest()).unwrap_or_default());
+            sieved.done.repeated.push(Resembles { index: number(index), id, score: 1.0 });
+            sieved.is_met = true;
+        }
+        let asked = write_gate::Asked {
+            policy: cx.policy.write_gate,
+            was_asked_for: self.was_asked_for,
+            resolution,
+            around,
+        };
+        for judged in write_gate::judge(new, &asked) {
+            let id = if is_parked { parked.get(judged.index) } else { ids.get(judged.index) };
+            let Some(id) = id else { continue };
+            self.conclude(judged, id, around, &mut sieved, cx);
+        }
+        let Sieved { done, told, warnings, is_met } = sieved;
+        cx.log(records::REFLECTED, json!(done));
+        if !is_met {
+            let (code, what) = match is_any_in_form {
+                true => ("not_kept", "no candidate is worth keeping as it is"),
+                false => ("no_candidate", "no candidate has the form of a learning"),
+            };
+            return refuse(code, format!("{what}: {}", told.join("; ")));
+        }
+        self.standing = Standing::Reflected { at: cx.input.at };
+        self.settle_debts(cx);
+        match warnings.is_empty() {
+            true => Vote::Pass,
+            false => Vote::Note(Text::new(warnings.join("\n"))),
+        }
+    }
+
+    /// Writes down what became of one candidate.
+    fn conclude(
+        &mut self,
+        judged: Judged,
+        id: &Text<64>,
+        around: &Around,
+        sieved: &mut Sieved,
+        cx: &mut Cx<'_, Policy>,
+    ) {
+        let Judged { index, candidate, fate, warning } = judged;
+        let to = place(candidate.scope);
+        sieved.warnings.extend(warning.map(|warning| format!("candidate {index}: {warning}")));
+        sieved.is_met |= !matches!(fate, Fate::Rejected { .. });
+        match fate {
+            Fate::Kept { misses, supersedes } => {
+                self.remember(candidate.digest(), id);
+                sieved.kept(id, &candidate);
+                let miss = |(stage, score)| Miss { id: id.clone(), stage, score };
+                sieved.done.misses.extend(misses.into_iter().map(miss));
+                let ticket = self.ticket().map(|ticket| ticket.id.clone());
+                let new = Learning::new(id.as_str(), candidate, &cx.input.session, ticket, cx.input.at);
+                let learning = Learning {
+                    seen: around.seen.get(&index).cloned().unwrap_or_default(),
+                    supersedes: supersedes.iter().cloned().collect(),
+                    origin: origin(cx),
+                    ..new
+                };
+                cx.keep(to, records::ACCEPTED, json!(learning));
+                if let Some(old) = supersedes {
+                    let why = Text::from("replaced in a reflection");
+                    cx.keep(to, records::SUPERSEDED, json!(Superseded { id: old, by: id.clone(), why }));
+                }
+            }
+            Fate::Merged { into } => {
+                self.remember(candidate.digest(), &into.id);
+                sieved.kept(&into.id, &candidate);
+                let seen = merged_evidence(&into.seen, around.seen.get(&index));
+                cx.keep(to, records::CORRECTED, json!(Learning { seen, ..*into }));
+            }
+            Fate::Duplicate { of, reason } => {
+                if let Twin::Learning { id, status, place } = of {
+                    let kind = if status == Status::Archived { records::RESTORED } else { records::VERIFIED };
+                    cx.keep(place, kind, json!({"ids": [&id], "how": "said again in a reflection"}));
+                    sieved.done.repeated.push(Resembles { index: number(index), id, score: 1.0 });
+                }
+                sieved.rejected(index, &candidate, Stage::Duplicate, reason, cx);
+            }
+            Fate::Similar { to: similar, reason } => {
+                sieved.count(Stage::Similar);
+                let resembles = |(id, score)| Resembles { index: number(index), id, score };
+                sieved.done.similar.extend(similar.into_iter().map(resembles));
+                let how = match to {
+                    Place::Project => {
+                        if self.parked.len() >= PARKED {
+                            self.parked.remove(0);
+                        }
+                        self.parked.push(Parked { id: id.clone(), candidate });
+                        "say what it is"
+                    }
+                    Place::Personal | Place::Session => "hand it in again and say what it is",
+                };
+                let session = shell_word(cx.input.session.as_str());
+                sieved.warnings.push(format!(
+                    "candidate {index} is not kept yet: {reason}; {how}: `sprag reflect --session {session}` with `--merge ID`, \
+                     `--supersede ID` or `--distinct WHY`"
+                ));
+            }
+            Fate::Rejected { stage, reason } => sieved.rejected(index, &candidate, stage, reason, cx),
+        }
+    }
+
+    fn remember(&mut self, digest: Digest, id: &Text<64>) {
+        if self.known.len() >= KNOWN {
+            self.known.remove(0);
+        }
+        self.known.push(Known { digest, id: id.clone() });
+    }
+
+    pub(super) fn skipped(&mut self, reason: &Text<500>, decider: Decider, cx: &mut Cx<'_, Policy>) -> Vote {
+        if reason.as_str().trim().is_empty() {
+            return Vote::Hold(Reason::new(
+                "no_reason",
+                "a skip needs a reason",
+                format!("sprag skip REASON --session {}", cx.input.session.as_str()),
+            ));
+        }
+        cx.log(SKIPPED, json!({"why": reason, "decider": decider, "ticket": self.ticket()}));
+        self.standing = Standing::Skipped { reason: reason.clone(), decider, at: cx.input.at };
+        self.settle_debts(cx);
+        Vote::Pass
+    }
+
+    /// A closed ticket with next to no change.
+    pub(super) fn skip_silently(&mut self, lines: u64, cx: &mut Cx<'_, Policy>) -> Vote {
+        let reason = Text::new(format!("auto: {lines} lines changed"));
+        self.skipped(&reason, Decider::Auto, cx)
+    }
+
+    /// Saying it late is saying it. And who has said something is not asked about the session as such.
+    fn settle_debts(&mut self, cx: &mut Cx<'_, Policy>) {
+        self.asked = true;
+        if let Some(changes) = &cx.facts.changes {
+            self.size = Some(changes.size);
+        }
+        let debts = cx.facts.debts.as_deref().unwrap_or_default().iter().map(|open| &open.debt);
+        let met = debts.filter(|debt| debt.duty == Duty::Reflect && debt.session == cx.input.session);
+        let met = met.map(|debt| debt.id.to_string()).collect();
+        cx.debts(DEBT_MET, met);
+    }
+}
+
+/// What came of a submission so far.
+struct Sieved {
+    done: Done,
+    /// What to change, for whoever hands it in again.
+    told: Vec<String>,
+    warnings: Vec<String>,
+    /// Somebody did reflect: something was kept, or was known before.
+    is_met: bool,
+}
+
+impl Sieved {
+    fn new(submission: &Submission, resolution: Option<&Resolution>) -> Sieved {
+        let distinct = match resolution {
+            Some(Resolution::Distinct(why)) => why.clone(),
+            _ => Text::default(),
+        };
+        let candidates = number(submission.accepted.len() + submission.rejected.len());
+        let done = Done { candidates, distinct, stages: BTreeMap::new(), ..Done::default() };
+        Sieved { done, told: Vec::new(), warnings: Vec::new(), is_met: false }
+    }
+
+    fn count(&mut self, stage: Stage) {
+        *self.done.stages.entry(stage.name().to_owned()).or_default() += 1;
+    }
+
+    fn kept(&mut self, id: &Text<64>, candidate: &Candidate) {
+        self.done.accepted.push(id.clone());
+        for criterion in &candidate.criteria_met {
+            *self.done.criteria.entry(criterion.name().to_owned()).or_default() += 1;
+        }
+    }
+
+    fn rejected(
+        &mut self,
+        index: usize,
+        candidate: &Candidate,
+        stage: Stage,
+        reason: Text<1000>,
+        cx: &mut Cx<'_, Policy>,
+    ) {
+        self.count(stage);
+        self.told.push(format!("candidate {index}: {reason}"));
+        let rejection = Rejection {
+            summary: candidate.summary.clone(),
+            tags: candidate.tags.clone(),
+            stage: Text::from(stage.name()),
+            reason,
+            index: Some(number(index)),
+            session: Some(cx.input.session.clone()),
+        };
+        cx.keep(place(candidate.scope), records::REJECTED, json!(rejection));
+    }
+
+    fn out_of_form(&mut self, rejected: &Rejected, cx: &mut Cx<'_, Policy>) {
+        self.count(Stage::Schema);
+        self.told.push(format!("candidate {}: {}", rejected.index, rejected.reason));
+        let rejection = Rejection {
+            summary: rejected.summary.clone(),
+            tags: Vec::new(),
+            stage: rejected.stage.clone(),
+            reason: rejected.reason.clone(),
+            index: Some(number(rejected.index)),
+            session: Some(cx.input.session.clone()),
+        };
+        let to = rejected.scope.map_or(Place::Project, place);
+        cx.keep(to, records::REJECTED, json!(rejection));
+    }
+}
+
+fn origin(cx: &Cx<'_, Policy>) -> Origin {
+    let client = cx.input.client.as_str();
+    let via = if client.is_empty() || client == REPORTER { "reflect" } else { client };
+    Origin { via: Text::from(via), ..Origin::default() }
+}
+
+/// What the new words rest on, and what of the old evidence is cited besides.
+fn merged_evidence(old: &[Evidence], new: Option<&Vec<Evidence>>) -> Vec<Evidence> {
+    let mut seen = new.cloned().unwrap_or_default();
+    for evidence in old {
+        if !seen.iter().any(|known| known.place == evidence.place) {
+            seen.push(evidence.clone());
+        }
+    }
+    seen
+}
+
+fn number(index: usize) -> u32 {
+    u32::try_from(index).unwrap_or(u32::MAX)
+}
+
+fn refuse(code: &str, why: String) -> Vote {
+    Vote::Hold(Reason::new(code, why, "sprag reflect --schema"))
+}

@@ -1,0 +1,184 @@
+//! Taking a verdict: from whom, about what, and what it changes.
+
+use serde_json::json;
+
+use sprag_base::digest::Digest;
+use sprag_base::redact;
+use sprag_base::text::Text;
+
+use crate::gates::Cx;
+use crate::gates::review::case::{self, Approval, Case, Finding, Outcome, Reach, Reviewer};
+use crate::gates::review::settings::Policy;
+use crate::gates::review::{DECIDED, Review, Standing, close, messages};
+use crate::obligation::{DEBT_MET, Duty};
+use crate::reason::Reason;
+use crate::report::{Decided, ReviewWord};
+use crate::verdict::Vote;
+
+impl Review {
+    pub(super) fn decided(&mut self, decided: &Decided, cx: &mut Cx<'_, Policy>) -> Vote {
+        if self.is_unlocked {
+            return Vote::Hold(messages::busy());
+        }
+        let checked = match &decided.token {
+            Some(token) => self.by_reviewer(decided, token.as_str(), cx),
+            None => self.by_person(cx),
+        };
+        match checked {
+            Ok((by, tree)) => {
+                self.take(decided, by, tree, cx);
+                Vote::Pass
+            }
+            Err(reason) => Vote::Hold(reason),
+        }
+    }
+
+    /// Whoever has the token, was seen to be the reviewer, and saw the work as it is now.
+    fn by_reviewer(
+        &mut self,
+        decided: &Decided,
+        token: &str,
+        cx: &Cx<'_, Policy>,
+    ) -> Result<(By, Text<64>), Reason> {
+        let (now, session) = (cx.input.at, &cx.input.session);
+        let is_known = self.knows(token);
+        let (Standing::InReview { seat, .. } | Standing::Wanted { late: Some(seat), .. }) =
+            &mut self.standing
+        else {
+            return Err(match case::is_token(token) && self.case().is_some() {
+                true => messages::bad_token(session),
+                false if case::is_token(token) => messages::no_review(),
+                false => messages::bad_token(session),
+            });
+        };
+        if !is_known || seat.is_too_late(now) {
+            return Err(messages::bad_token(session));
+        }
+        if !seat.is_process() {
+            // One command, one permit, whatever comes of it.
+            let permit = seat.permit.take().filter(|permit| now <= permit.until);
+            let fits = permit.is_some_and(|permit| permit.word.is_none_or(|word| word == decided.word));
+            if !fits {
+                return Err(messages::unseen(cx.policy.agent()));
+            }
+        }
+        let Some(tree) = &cx.facts.tree else {
+            return Err(messages::no_tree());
+        };
+        if seat.tree.as_ref() != Some(tree) {
+            // To look again and decide again is all it takes.
+            seat.tree = Some(tree.clone());
+            return Err(messages::stale(session));
+        }
+        Ok((By::Reviewer(seat.reviewer.clone()), tree.clone()))
+    }
+
+    /// A person sees what there is. That it is one, the command has found out.
+    fn by_person(&self, cx: &Cx<'_, Policy>) -> Result<(By, Text<64>), Reason> {
+        if self.case().is_none() {
+            return Err(messages::no_review());
+        }
+        let tree = cx.facts.tree.clone().ok_or_else(messages::no_tree)?;
+        Ok((By::Person, tree))
+    }
+
+    fn take(&mut self, decided: &Decided, by: By, tree: Text<64>, cx: &mut Cx<'_, Policy>) {
+        let mut case = match std::mem::take(&mut self.standing) {
+            Standing::Wanted { case, .. }
+            | Standing::InReview { case, .. }
+            | Standing::Rejected { case, .. } => case,
+            other => {
+                self.standing = other;
+                return;
+            }
+        };
+        close(&mut case, by.outcome(), cx);
+        let id = id_of(&case, decided, cx);
+        let name = by.name();
+        cx.log(
+            DECIDED,
+            json!({
+                "id": id,
+                "word": decided.word,
+                "summary": decided.summary,
+                "message": decided.message,
+                "opinions": decided.opinions,
+                "by": name,
+                "tree": tree,
+                "trigger": {"why": case.why, "gated": case.gated, "round": case.round, "since": case.since},
+            }),
+        );
+        self.standing = match decided.word {
+            ReviewWord::Complete => {
+                let met = met(&tree, cx);
+                cx.debts(DEBT_MET, met);
+                Standing::Approved(Approval {
+                    id,
+                    tree,
+                    by: Text::new(name),
+                    at: cx.input.at,
+                    why: case.why,
+                    gated: case.gated,
+                    reach: Reach::Both,
+                    is_confirmed: false,
+                })
+            }
+            ReviewWord::Issues => Standing::Rejected {
+                case,
+                tree,
+                // It is kept and told: no more of a secret than a record may have.
+                finding: Finding {
+                    id,
+                    summary: redact::short(decided.summary.as_str()),
+                    message: redact::short(decided.message.as_str()),
+                },
+                is_delivered: false,
+                at: cx.input.at,
+            },
+        };
+    }
+}
+
+/// Whose verdict it is.
+enum By {
+    Reviewer(Reviewer),
+    Person,
+}
+
+impl By {
+    fn name(&self) -> String {
+        match self {
+            By::Reviewer(reviewer) => reviewer.name(),
+            By::Person => "person".to_owned(),
+        }
+    }
+
+    /// A person comes before what the agent was asked to do.
+    fn outcome(&self) -> Outcome {
+        match self {
+            By::Reviewer(_) => Outcome::Success,
+            By::Person => Outcome::Superseded,
+        }
+    }
+}
+
+fn id_of(case: &Case, decided: &Decided, cx: &Cx<'_, Policy>) -> Text<16> {
+    let at = cx.input.at.to_string();
+    let parts =
+        [case.id.as_str(), &case.round.to_string(), decided.word.name(), decided.summary.as_str(), &at];
+    Text::new(Digest::of(parts).short())
+}
+
+/// Reviews that were let go and are had now: of this session, or of this very tree.
+fn met(tree: &Text<64>, cx: &Cx<'_, Policy>) -> Vec<String> {
+    let item = messages::tree_item(tree);
+    let debts = cx.facts.debts.iter().flatten().map(|open| &open.debt);
+    let debts = debts.filter(|debt| debt.duty == Duty::Review);
+    debts
+        .filter(|debt| {
+            let is_same_work = debt.root.as_str() == cx.input.root && debt.items.contains(&item);
+            debt.session == cx.input.session || is_same_work
+        })
+        .map(|debt| debt.id.to_string())
+        .collect()
+}

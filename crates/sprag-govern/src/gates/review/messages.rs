@@ -1,0 +1,229 @@
+//! What is said about a review, all in one place.
+
+use sprag_base::digest::Digest;
+use sprag_base::ids::SessionId;
+use sprag_base::text::{ContextNote, Text, one_line, quoted, shell_word};
+use sprag_policy::Judged;
+
+use crate::event::Input;
+use crate::gates::review::case::{Case, Finding, Gated, Seat};
+use crate::gates::review::settings::Policy;
+use crate::gates::review::template::{self, Values};
+use crate::obligation::{Duty, Obligation};
+use crate::reason::Reason;
+
+/// Mark of an item that names the tree a review is owed for.
+const TREE: &str = "tree ";
+
+pub fn tree_item(tree: &Text<64>) -> Text<200> {
+    Text::new(format!("{TREE}{tree}"))
+}
+
+pub fn owe(case: &Case, verdict: Option<&Finding>, tree: Option<&Text<64>>, reason: Reason) -> Obligation {
+    Obligation {
+        duty: Duty::Review,
+        digest: case.digest(verdict.map(|verdict| verdict.id.as_str())),
+        reason,
+        items: tree.map(tree_item).into_iter().collect(),
+    }
+}
+
+/// The hold of a stop. Its first line is what a debt would say.
+pub fn due(case: &Case, late: Option<&Seat>, text: &str, policy: &Policy, input: &Input) -> Reason {
+    let trigger = case.trigger();
+    let values = Values { session_id: input.session.as_str(), agent: policy.agent(), trigger: &trigger };
+    let asked = template::fill(text, &values);
+    let again = match late {
+        Some(_) => "; the last reviewer ended without a verdict",
+        None => "",
+    };
+    Reason::new("review_due", format!("a review is due: {trigger}{again}\n{asked}"), start(policy, input))
+}
+
+/// How to get a review: an agent of that name, and where a client has none, a process.
+fn start(policy: &Policy, input: &Input) -> String {
+    let client = if input.client.is_empty() { "NAME" } else { input.client.as_str() };
+    let session = shell_word(input.session.as_str());
+    format!(
+        "start the agent `{}`; where there is none: sprag review run --client {client} --session {session}",
+        policy.agent()
+    )
+}
+
+/// The same, in short, for whoever looks before any stop.
+pub fn open(case: &Case, session: &SessionId) -> Reason {
+    Reason::new(
+        "review_due",
+        format!("a review is due: {}", case.trigger()),
+        format!(
+            "start the agent `sprag-reviewer`, or: sprag review run --client NAME --session {}",
+            shell_word(session.as_str())
+        ),
+    )
+}
+
+pub fn under_way(seat: &Seat) -> Reason {
+    Reason::new(
+        "review_running",
+        format!("a review is under way (`{}`)", quoted(&seat.reviewer.name())),
+        "wait for its verdict, then stop again",
+    )
+}
+
+/// Once in full, then in short.
+pub fn issues(finding: &Finding, is_delivered: bool, agent: &str, session: &SessionId) -> Reason {
+    let why = match is_delivered {
+        true => format!("the review found issues: {}", one_line(finding.summary.as_str())),
+        false if finding.message.is_empty() => {
+            format!("the review found issues: {}", finding.summary)
+        }
+        false => {
+            format!("the review found issues: {}\n{}", one_line(finding.summary.as_str()), finding.message)
+        }
+    };
+    let next = format!(
+        "mend them, then start the agent `{agent}` again; the whole verdict: sprag review context --session {}",
+        shell_word(session.as_str())
+    );
+    Reason::new("review_issues", why, next)
+}
+
+pub fn unconfirmed() -> Reason {
+    Reason::new(
+        "no_tree",
+        "the work was approved, but git does not tell whether it is still the same",
+        "git status",
+    )
+}
+
+pub fn gated(gated: &Gated, judged: &Judged, asked: &str, policy: &Policy, input: &Input) -> Reason {
+    let reason = quoted(judged.reason.as_deref().unwrap_or_default());
+    Reason::new(
+        "review_required",
+        format!("rule `{}` wants a review first: {reason}\n{asked}", quoted(gated.rule.as_str())),
+        format!("{}; then make this call again", start(policy, input)),
+    )
+}
+
+pub fn not_a_reviewers(rule: &str) -> Reason {
+    Reason::new(
+        "review_required",
+        format!("rule `{}` wants a review first, and a reviewer changes nothing", quoted(rule)),
+        "leave it to the author, and decide",
+    )
+}
+
+pub fn reviewer_writes() -> Reason {
+    Reason::new(
+        "reviewer_writes",
+        "a reviewer changes nothing: whoever changes the work is its author",
+        "tell the author what to change with `sprag decide ISSUES`",
+    )
+}
+
+pub fn no_tree() -> Reason {
+    Reason::new(
+        "no_tree",
+        "git does not tell what the work is like now, and a verdict is bound to that",
+        "git status",
+    )
+}
+
+pub fn not_reviewer(agent: &str) -> Reason {
+    Reason::new(
+        "not_reviewer",
+        "the author cannot approve its own work",
+        format!("start the agent `{agent}`; it decides"),
+    )
+}
+
+/// The token is the reviewer's, but nobody saw the reviewer use it.
+pub fn unseen(agent: &str) -> Reason {
+    Reason::new(
+        "not_reviewer",
+        "no hook saw the reviewer run this just now: the author cannot approve its own work",
+        format!("the agent `{agent}` runs `sprag decide` itself; `sprag doctor` tells whether the hooks run"),
+    )
+}
+
+pub fn not_a_person() -> Reason {
+    Reason::new(
+        "not_reviewer",
+        "`sprag decide --human` is for a person at a terminal",
+        "ask the user to run it",
+    )
+}
+
+pub fn bad_token(session: &SessionId) -> Reason {
+    Reason::new(
+        "bad_token",
+        "this is not the token of the review that is open",
+        format!("sprag review context --session {}", shell_word(session.as_str())),
+    )
+}
+
+pub fn stale(session: &SessionId) -> Reason {
+    Reason::new(
+        "stale_tree",
+        "the work has changed since the review began; nothing is decided",
+        format!(
+            "look at it as it is now, then decide again: sprag review context --session {}",
+            shell_word(session.as_str())
+        ),
+    )
+}
+
+pub fn no_review() -> Reason {
+    Reason::new("no_review", "no review is open in this session", "sprag review list")
+}
+
+pub fn busy() -> Reason {
+    Reason::new("busy", "the session's journal is locked by another process; nothing is decided", "try again")
+}
+
+/// What a reviewer has to have before it may end.
+pub fn no_verdict(seat: &Seat, session: &SessionId) -> Obligation {
+    Obligation {
+        duty: Duty::Review,
+        digest: seat.digest(),
+        reason: Reason::new(
+            "no_verdict",
+            "the review has no verdict yet: neither COMPLETE nor ISSUES, with the token that was given for it",
+            format!(
+                "sprag decide COMPLETE|ISSUES --summary TEXT --message TEXT --session {} --token TOKEN",
+                shell_word(session.as_str())
+            ),
+        ),
+        items: Vec::new(),
+    }
+}
+
+/// For the reviewer alone.
+pub fn brief(token: &str, session: &SessionId, peers: &[Text<32>]) -> ContextNote {
+    let (id, named) = (shell_word(session.as_str()), quoted(session.as_str()));
+    let peers = match peers {
+        [] => String::new(),
+        peers => {
+            let names: Vec<String> =
+                peers.iter().map(|peer| format!("`{}`", quoted(peer.as_str()))).collect();
+            format!(
+                "\nother agents on this machine, for a second opinion (`--opinion TEXT`): {}",
+                names.join(", ")
+            )
+        }
+    };
+    Text::new(format!(
+        "you review the work of session `{named}`\nwhat it is about: sprag review context --session {id}\nwhen you have looked, decide, once, with a token that only you have:\nsprag decide COMPLETE --summary TEXT --session {id} --token {token}\nor, if something has to change:\nsprag decide ISSUES --summary TEXT --message TEXT --session {id} --token {token}{peers}"
+    ))
+}
+
+pub fn not_begun() -> ContextNote {
+    Text::from(
+        "the session's journal is locked by another process, and no review was begun: end, and be started again",
+    )
+}
+
+/// Seen apart from others: an unconfirmed approval is no open case.
+pub fn unconfirmed_digest(approval: &str) -> Digest {
+    Digest::of(["unconfirmed", approval])
+}

@@ -1,0 +1,505 @@
+//! Work is looked at by somebody who is not its author: before a stop, when the user or the policy asks
+//! for it, and before tool calls that a rule keeps back. A verdict counts for the tree it saw, and only
+//! from a reviewer that is known for one.
+
+pub mod case;
+mod decision;
+pub mod history;
+mod messages;
+pub mod settings;
+pub mod template;
+mod tool_calls;
+
+#[cfg(test)]
+mod laws;
+#[cfg(test)]
+mod tests;
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use sprag_base::digest::Digest;
+use sprag_base::ids::SessionId;
+use sprag_base::settings::Section;
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+use sprag_policy::call::{Effect, ToolCall};
+
+use crate::event::{Actor, Author, Errand, Event, Input};
+use crate::gates::needs::Needs;
+use crate::gates::{Asked, Cx, Gate};
+use crate::obligation::{Duty, Obligation};
+use crate::reason::Reason;
+use crate::report::Report;
+use crate::verdict::Vote;
+use case::{Approval, Attempt, Case, Finding, Gated, Outcome, Reach, Reviewer, Seat, Why};
+pub use settings::{Mode, Policy, Scope};
+
+/// Record kinds of a review's life.
+pub const DECIDED: &str = "review.decided";
+pub const ATTEMPT: &str = "review.attempt";
+pub const USED: &str = "review.used";
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Review {
+    standing: Standing,
+    /// How many there were.
+    rounds: u32,
+    /// What is used up now could be used again by another process.
+    #[serde(skip)]
+    is_unlocked: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    #[default]
+    Idle,
+    Wanted {
+        case: Case,
+        /// A reviewer that ended a moment ago: its verdict may be on the way.
+        #[serde(default)]
+        late: Option<Seat>,
+    },
+    InReview {
+        case: Case,
+        seat: Seat,
+    },
+    Approved(Approval),
+    Rejected {
+        case: Case,
+        tree: Text<64>,
+        finding: Finding,
+        is_delivered: bool,
+        at: Timestamp,
+    },
+}
+
+impl Gate for Review {
+    type Policy = Policy;
+
+    const ABOUT: &'static str = "work is looked at by somebody who is not its author";
+    const SECTION: Section = settings::SECTION;
+    const MORE: &'static [Section] = settings::MORE;
+
+    fn needs(&self, asked: &Asked<'_, Policy>) -> Needs {
+        if asked.input.errand == Errand::Review {
+            return Needs::NONE;
+        }
+        match &asked.input.event {
+            Event::StopRequested(_) | Event::SessionEnded { .. } => match &self.standing {
+                Standing::Idle => Needs::NONE,
+                Standing::Approved(approval) if !approval.binds_stops() => Needs::NONE,
+                _ => Needs::TREE,
+            },
+            Event::ToolRequested { call } => match (&self.standing, &asked.policy.watch) {
+                (Standing::Approved(approval), Some(watch))
+                    if approval.opens_tools() && tool_calls::may_be_gated(watch, asked.input, call) =>
+                {
+                    Needs::TREE
+                }
+                _ => Needs::NONE,
+            },
+            // Whether what was approved is what the agent leaves behind.
+            Event::Prompted { author: Author::User, .. } => match &self.standing {
+                Standing::Approved(approval) if approval.binds_stops() && !approval.is_confirmed => {
+                    Needs::TREE
+                }
+                _ => Needs::NONE,
+            },
+            Event::SubagentStarted if self.is_reviewer(asked.policy, asked.input) => {
+                Needs::TOKEN | Needs::TREE | Needs::PEERS
+            }
+            Event::Reported(Report::Decided(_)) => Needs::TREE | Needs::DEBTS,
+            Event::Reported(Report::ReviewerStarted { .. }) => Needs::TREE,
+            _ => Needs::NONE,
+        }
+    }
+
+    fn step(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
+        if cx.input.errand == Errand::Review {
+            return tool_calls::on_an_errand(cx);
+        }
+        match (&cx.input.event, &cx.input.actor) {
+            (Event::Prompted { text, author: Author::User }, Actor::Main) => {
+                match cx.policy.is_marked(text) {
+                    true => self.asked_for(cx),
+                    false => self.next_prompt(cx),
+                }
+                Vote::Pass
+            }
+            (Event::ToolRequested { call }, _) => match self.requested(call, cx) {
+                Some(reason) => Vote::Hold(reason),
+                None => self.decide_called(call, cx),
+            },
+            (Event::StopRequested(_), Actor::Main) => self.stop(cx),
+            (Event::SessionEnded { .. }, _) => self.ended(cx),
+            (Event::SubagentStarted, Actor::Subagent { id, .. }) => self.reviewer_started(id, cx),
+            (Event::SubagentStopped(_), Actor::Subagent { id, .. }) => self.reviewer_stopped(id, cx),
+            (Event::Reported(Report::Decided(decided)), _) => self.decided(decided, cx),
+            (Event::Reported(Report::Misdirected { token }), _) => {
+                self.misdirected(token.as_str(), cx);
+                Vote::Pass
+            }
+            (Event::Reported(Report::ReviewerStarted { client, token }), _) => {
+                self.process_started(client, token.as_str(), cx)
+            }
+            (Event::Reported(Report::ReviewerEnded { token }), _) => {
+                self.process_ended(token.as_str(), cx);
+                Vote::Pass
+            }
+            _ => Vote::Pass,
+        }
+    }
+
+    fn state(&self) -> Option<&'static str> {
+        Some(match self.standing {
+            Standing::Idle => "idle",
+            Standing::Wanted { .. } => "wanted",
+            Standing::InReview { .. } => "in_review",
+            Standing::Approved(_) => "approved",
+            Standing::Rejected { .. } => "rejected",
+        })
+    }
+
+    fn open(&self, session: &SessionId) -> Option<Obligation> {
+        match &self.standing {
+            Standing::Idle | Standing::Approved(_) => None,
+            Standing::Wanted { case, .. } => {
+                Some(messages::owe(case, None, None, messages::open(case, session)))
+            }
+            Standing::InReview { case, seat } => {
+                Some(messages::owe(case, None, seat.tree.as_ref(), messages::under_way(seat)))
+            }
+            Standing::Rejected { case, tree, finding, .. } => {
+                let reason = messages::issues(finding, true, "sprag-reviewer", session);
+                Some(messages::owe(case, Some(finding), Some(tree), reason))
+            }
+        }
+    }
+
+    fn told(&mut self, digest: Digest) {
+        match &mut self.standing {
+            Standing::Idle | Standing::Approved(_) => {}
+            Standing::Wanted { case, .. } if case.digest(None) == digest => {
+                if let Some(attempt) = &mut case.attempt {
+                    attempt.is_told = true;
+                }
+            }
+            // Held, the reviewer goes on.
+            Standing::InReview { seat, .. } if seat.digest() == digest => seat.stopped = None,
+            Standing::Rejected { case, finding, is_delivered, .. } => {
+                *is_delivered |= case.digest(Some(finding.id.as_str())) == digest;
+            }
+            Standing::Wanted { .. } | Standing::InReview { .. } => {}
+        }
+    }
+
+    fn forget_single_use(&mut self) {
+        self.is_unlocked = true;
+    }
+}
+
+impl Review {
+    pub fn standing(&self) -> &Standing {
+        &self.standing
+    }
+
+    /// What is under review or waits for one.
+    pub fn case(&self) -> Option<&Case> {
+        match &self.standing {
+            Standing::Idle | Standing::Approved(_) => None,
+            Standing::Wanted { case, .. }
+            | Standing::InReview { case, .. }
+            | Standing::Rejected { case, .. } => Some(case),
+        }
+    }
+
+    /// Whoever may give a verdict now, or could a moment ago.
+    pub fn seat(&self) -> Option<&Seat> {
+        match &self.standing {
+            Standing::InReview { seat, .. } | Standing::Wanted { late: Some(seat), .. } => Some(seat),
+            _ => None,
+        }
+    }
+
+    /// Whether this is the token of the review that is open.
+    pub fn knows(&self, token: &str) -> bool {
+        case::is_token(token) && self.seat().is_some_and(|seat| seat.token == case::hash_of(token))
+    }
+
+    fn new_case(&mut self, why: Why, gated: Option<Gated>, input: &Input) -> Case {
+        self.rounds = self.rounds.saturating_add(1);
+        let parts = [input.session.as_str(), &input.at.to_string(), &self.rounds.to_string()];
+        Case {
+            id: Text::new(Digest::of(parts).short()),
+            round: self.rounds,
+            why,
+            gated,
+            since: input.at,
+            attempts: 0,
+            attempt: None,
+        }
+    }
+
+    /// A prompt asks for a review. One that is open already goes on, and may be held for anew.
+    fn asked_for(&mut self, cx: &mut Cx<'_, Policy>) {
+        match &mut self.standing {
+            Standing::Idle | Standing::Approved(_) => {
+                let case = self.new_case(Why::Asked, None, cx.input);
+                self.standing = Standing::Wanted { case, late: None };
+            }
+            Standing::InReview { .. } => {}
+            Standing::Wanted { case, .. } | Standing::Rejected { case, .. } => {
+                close(case, Outcome::Superseded, cx);
+                self.rounds = self.rounds.saturating_add(1);
+                case.round = self.rounds;
+            }
+        }
+    }
+
+    fn requested(&mut self, call: &ToolCall, cx: &mut Cx<'_, Policy>) -> Option<Reason> {
+        if let (Standing::InReview { seat, .. }, Actor::Subagent { id, .. }) =
+            (&self.standing, &cx.input.actor)
+            && seat.is_agent(id)
+            && call.effect == Effect::Write
+        {
+            return Some(messages::reviewer_writes());
+        }
+        let objection = self.gated(call, cx);
+        if let Standing::Approved(approval) = &mut self.standing
+            && call.effect.changes_the_world()
+        {
+            approval.is_confirmed = false;
+        }
+        objection
+    }
+
+    /// The user goes on to something else. A review that is open stays open: "hurry up" is no approval;
+    /// and one whose tree the agent has changed since is open again, whatever it is asked for next.
+    fn next_prompt(&mut self, cx: &Cx<'_, Policy>) {
+        let policy = cx.policy;
+        if let Standing::Approved(approval) = &self.standing
+            && approval.binds_stops()
+            && !approval.is_confirmed
+            && cx.facts.tree.as_ref() != Some(&approval.tree)
+        {
+            let case = self.new_case(approval.why, None, cx.input);
+            self.standing = Standing::Wanted { case, late: None };
+            return;
+        }
+        if let (Standing::Wanted { case, .. }, Mode::Always) = (&mut self.standing, policy.mode) {
+            // What comes of this prompt is other work: that the last was let go does not let this go.
+            self.rounds = self.rounds.saturating_add(1);
+            case.round = self.rounds;
+        }
+        let Standing::Approved(approval) = &mut self.standing else {
+            return;
+        };
+        let keeps_tools = approval.opens_tools() && policy.gates.approval_scope != Scope::Prompt;
+        let keeps_stops = approval.binds_stops() && policy.mode == Mode::Always;
+        match (keeps_tools, keeps_stops) {
+            (true, true) => {}
+            (true, false) => approval.reach = Reach::Tools,
+            (false, true) => approval.reach = Reach::Stops,
+            (false, false) => self.standing = Standing::Idle,
+        }
+    }
+
+    fn stop(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
+        self.settle(cx);
+        let tree = cx.facts.tree.as_ref();
+        match &mut self.standing {
+            Standing::Idle => Vote::Pass,
+            Standing::Wanted { case, late } => {
+                close(case, Outcome::NotSpawned, cx);
+                let text = begin(case, cx);
+                let reason = messages::due(case, late.as_ref(), &text, cx.policy, cx.input);
+                Vote::Owe(messages::owe(case, None, tree, reason))
+            }
+            Standing::InReview { case, seat } => {
+                Vote::Owe(messages::owe(case, None, seat.tree.as_ref(), messages::under_way(seat)))
+            }
+            Standing::Approved(approval) if approval.binds_stops() && tree.is_none() => {
+                Vote::Owe(Obligation {
+                    duty: Duty::Review,
+                    digest: messages::unconfirmed_digest(approval.id.as_str()),
+                    reason: messages::unconfirmed(),
+                    items: Vec::new(),
+                })
+            }
+            Standing::Approved(approval) => {
+                approval.is_confirmed = true;
+                Vote::Pass
+            }
+            Standing::Rejected { case, tree, finding, is_delivered, .. } => {
+                let reason = messages::issues(finding, *is_delivered, cx.policy.agent(), &cx.input.session);
+                Vote::Owe(messages::owe(case, Some(finding), Some(tree), reason))
+            }
+        }
+    }
+
+    /// What is left open becomes a debt.
+    fn ended(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
+        self.settle(cx);
+        let is_unsure = matches!(&self.standing, Standing::Approved(approval)
+            if approval.binds_stops() && cx.facts.tree.is_none());
+        match &mut self.standing {
+            Standing::Wanted { case, .. } => close(case, Outcome::NotSpawned, cx),
+            Standing::InReview { case, .. } => close(case, Outcome::NoDecision, cx),
+            Standing::Idle | Standing::Approved(_) | Standing::Rejected { .. } => {}
+        }
+        match self.open(&cx.input.session) {
+            Some(mut owed) => {
+                if owed.items.is_empty() {
+                    owed.items.extend(cx.facts.tree.as_ref().map(messages::tree_item));
+                }
+                Vote::Owe(owed)
+            }
+            None if is_unsure => Vote::Unsure,
+            None => Vote::Pass,
+        }
+    }
+
+    /// What the end of a turn says about a review: whether one is due, whether its reviewer is gone, and
+    /// whether the work is still what was approved.
+    fn settle(&mut self, cx: &mut Cx<'_, Policy>) {
+        self.standing = match std::mem::take(&mut self.standing) {
+            Standing::Idle if cx.policy.mode == Mode::Always && cx.about.worked => {
+                let case = self.new_case(Why::Always, None, cx.input);
+                Standing::Wanted { case, late: None }
+            }
+            Standing::InReview { mut case, seat } if seat.is_over(cx.input.at) => {
+                close(&mut case, Outcome::NoDecision, cx);
+                let stopped = seat.stopped.unwrap_or(cx.input.at);
+                Standing::Wanted { case, late: Some(Seat { stopped: Some(stopped), ..seat }) }
+            }
+            Standing::Approved(approval)
+                if approval.binds_stops()
+                    && cx.facts.tree.as_ref().is_some_and(|tree| *tree != approval.tree) =>
+            {
+                let case = self.new_case(approval.why, approval.gated, cx.input);
+                Standing::Wanted { case, late: None }
+            }
+            other => other,
+        };
+    }
+
+    fn is_reviewer(&self, policy: &Policy, input: &Input) -> bool {
+        let is_due = match &self.standing {
+            Standing::Idle => false,
+            Standing::Approved(approval) => approval.binds_stops(),
+            Standing::Wanted { .. } | Standing::InReview { .. } | Standing::Rejected { .. } => true,
+        };
+        is_due
+            && matches!(&input.actor, Actor::Subagent { kind, .. }
+                if policy.agents.iter().any(|agent| agent == kind.as_str()))
+    }
+
+    fn reviewer_started(&mut self, id: &Text<128>, cx: &mut Cx<'_, Policy>) -> Vote {
+        let (Actor::Subagent { kind, .. }, Some(token)) = (&cx.input.actor, &cx.facts.token) else {
+            return Vote::Pass;
+        };
+        if !self.is_reviewer(cx.policy, cx.input) {
+            return Vote::Pass;
+        }
+        if self.is_unlocked {
+            // A token that nobody can remember is none.
+            return Vote::Note(messages::not_begun());
+        }
+        let reviewer = Reviewer::Agent { id: id.clone(), kind: kind.clone() };
+        if !self.sit_down(reviewer, token.as_str(), cx) {
+            return Vote::Pass;
+        }
+        Vote::Note(messages::brief(token.as_str(), &cx.input.session, &cx.facts.peers))
+    }
+
+    /// Whether there is something for a reviewer to look at. What was approved and is still the same, is not.
+    fn sit_down(&mut self, reviewer: Reviewer, token: &str, cx: &mut Cx<'_, Policy>) -> bool {
+        let tree = cx.facts.tree.clone();
+        let case = match std::mem::take(&mut self.standing) {
+            Standing::Wanted { case, .. }
+            | Standing::InReview { case, .. }
+            | Standing::Rejected { case, .. } => case,
+            Standing::Approved(approval)
+                if approval.binds_stops() && tree.as_ref().is_some_and(|tree| *tree != approval.tree) =>
+            {
+                self.new_case(approval.why, approval.gated, cx.input)
+            }
+            other => {
+                self.standing = other;
+                return false;
+            }
+        };
+        self.standing = Standing::InReview { case, seat: Seat::new(reviewer, token, tree, cx.input.at) };
+        true
+    }
+
+    /// A reviewer that ends without a verdict is asked for it, as often as the breaker lets it.
+    fn reviewer_stopped(&mut self, id: &Text<128>, cx: &mut Cx<'_, Policy>) -> Vote {
+        match &mut self.standing {
+            Standing::InReview { seat, .. } if seat.is_agent(id) => {
+                seat.stopped = Some(cx.input.at);
+                Vote::Owe(messages::no_verdict(seat, &cx.input.session))
+            }
+            _ => Vote::Pass,
+        }
+    }
+
+    fn process_started(&mut self, client: &Text<32>, token: &str, cx: &mut Cx<'_, Policy>) -> Vote {
+        if self.is_unlocked {
+            return Vote::Hold(messages::busy());
+        }
+        let reviewer = Reviewer::Process { client: client.clone() };
+        let is_due = case::is_token(token) && self.sit_down(reviewer, token, cx);
+        if is_due { Vote::Pass } else { Vote::Hold(messages::no_review()) }
+    }
+
+    fn process_ended(&mut self, token: &str, cx: &mut Cx<'_, Policy>) {
+        if !self.knows(token) {
+            return;
+        }
+        self.standing = match std::mem::take(&mut self.standing) {
+            Standing::InReview { mut case, seat } if seat.is_process() => {
+                close(&mut case, Outcome::NoDecision, cx);
+                Standing::Wanted { case, late: None }
+            }
+            other => other,
+        };
+    }
+
+    /// The reviewer named another session than the one whose token it has.
+    fn misdirected(&mut self, token: &str, cx: &mut Cx<'_, Policy>) {
+        if !self.knows(token) {
+            return;
+        }
+        if let Standing::InReview { case, .. } | Standing::Wanted { case, .. } = &mut self.standing {
+            close(case, Outcome::BadSession, cx);
+        }
+    }
+}
+
+/// Begins an attempt and gives the text of its template.
+fn begin(case: &mut Case, cx: &Cx<'_, Policy>) -> String {
+    case.attempts = case.attempts.saturating_add(1);
+    let seed = Digest::of([
+        cx.input.session.as_str(),
+        case.id.as_str(),
+        &case.round.to_string(),
+        &case.attempts.to_string(),
+    ]);
+    let (id, text) = template::choose(cx.policy, seed);
+    case.attempt = Some(Attempt { template: Text::from(id), at: cx.input.at, is_told: false });
+    text.to_owned()
+}
+
+/// Every attempt that an agent has read of comes to one outcome.
+fn close(case: &mut Case, outcome: Outcome, cx: &mut Cx<'_, Policy>) {
+    if let Some(attempt) = case.attempt.take().filter(|attempt| attempt.is_told) {
+        cx.log(
+            ATTEMPT,
+            json!({"template": attempt.template, "outcome": outcome, "since": attempt.at, "case": case.id}),
+        );
+    }
+}

@@ -1,0 +1,163 @@
+//! A session in a world of its own, for stories and laws of reviews.
+
+use serde_json::{Value, json};
+
+use sprag_base::ids::SessionId;
+use sprag_base::record::{Projection as _, Record};
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+use sprag_policy::call::{Effect, Tool, ToolCall, Whole};
+use sprag_policy::{Rule, RuleSet, Strictness};
+
+use crate::decide;
+use crate::event::{Actor, Author, Event, Input, Stop, Waiting};
+use crate::gates::Gate as _;
+use crate::gates::needs::{Facts, Needs};
+use crate::gates::review::ATTEMPT;
+use crate::obligation::Debts;
+use crate::report::{Decided, Report, ReviewWord};
+use crate::session::Session;
+use crate::verdict::Ruling;
+
+pub const TOKEN: &str = "sprt_0123456789abcdef0123456789abcdef";
+
+const TOOLS: &[Tool] = &[
+    Tool { name: "Bash", effect: Effect::Exec, paths: &[], command: Some("command") },
+    Tool { name: "Write", effect: Effect::Write, paths: &["file_path"], command: None },
+];
+
+/// A session in a world of its own.
+pub struct Desk {
+    pub session: Session,
+    pub policy: crate::settings::Policy,
+    pub rules: RuleSet,
+    pub tree: Option<&'static str>,
+    pub debts: Debts,
+    pub log: Vec<(&'static str, Value)>,
+    pub now: i64,
+    pub token: String,
+    pub is_unlocked: bool,
+}
+
+impl Desk {
+    pub fn new() -> Desk {
+        let rule = Rule { id: "review.gate-1".to_owned(), ..Rule::gate("Bash:gh issue close*") };
+        let rules = RuleSet::new([&rule], Strictness::Usual).unwrap();
+        let mut policy = crate::settings::Policy::default();
+        policy.gates.permission.watch = rules.watch();
+        policy.gates.review.watch = Some(rules.watch());
+        Desk {
+            session: Session::default(),
+            policy,
+            rules,
+            tree: Some("t1"),
+            debts: Debts::default(),
+            log: Vec::new(),
+            now: 0,
+            token: TOKEN.to_owned(),
+            is_unlocked: false,
+        }
+    }
+
+    pub fn step(&mut self, actor: Actor, event: Event) -> Ruling {
+        self.now += 1;
+        let at = Timestamp::from_millis(0).plus_seconds(self.now);
+        let input = Input { actor, ..Input::new(at, SessionId::new("s"), event).within("/w") };
+        let needs = decide::needs(&self.session, &input, &self.policy);
+        let facts = Facts {
+            rules: Some(self.rules.clone()),
+            conflicts: Some(Vec::new()),
+            tree: self.tree.filter(|_| needs.has(Needs::TREE)).map(Text::from),
+            token: needs.has(Needs::TOKEN).then(|| Text::from(self.token.as_str())),
+            debts: needs.has(Needs::DEBTS).then(|| self.debts.open().to_vec()),
+            ..Facts::default()
+        };
+        let mut session = self.session.clone();
+        if self.is_unlocked {
+            session.gates.forget_single_use();
+        }
+        let step = decide::decide(session, &input, &facts, &self.policy, None);
+        if !self.is_unlocked {
+            self.session = step.session;
+            for effect in step.effects {
+                self.debts.apply(&record(effect.kind, effect.body.clone(), at));
+                self.log.push((effect.kind, effect.body));
+            }
+        }
+        if let Some(context) = step.verdict.context() {
+            assert!(context.as_str().contains(&self.token), "{context}");
+        }
+        step.verdict.ruling
+    }
+
+    pub fn prompt(&mut self, text: &str) {
+        let ruling = self.step(Actor::Main, Event::Prompted { text: text.to_owned(), author: Author::User });
+        assert_eq!(ruling, Ruling::Pass);
+    }
+
+    pub fn bash(&mut self, actor: Actor, command: &str) -> Ruling {
+        self.step(actor, Event::ToolRequested { call: bash(command) })
+    }
+
+    pub fn work(&mut self, tree: &'static str) {
+        self.tree = Some(tree);
+        assert_eq!(self.bash(Actor::Main, "make"), Ruling::Pass);
+    }
+
+    pub fn stop(&mut self) -> Ruling {
+        let stop = Stop { waiting: Waiting::No, ..Stop::default() };
+        self.step(Actor::Main, Event::StopRequested(stop))
+    }
+
+    pub fn end(&mut self) {
+        self.step(Actor::Main, Event::SessionEnded { why: Text::from("other") });
+    }
+
+    pub fn reviewer_starts(&mut self) {
+        assert_eq!(self.step(reviewer(), Event::SubagentStarted), Ruling::Pass);
+    }
+
+    pub fn decide(&mut self, word: ReviewWord, token: Option<&str>) -> Ruling {
+        let decided = Decided {
+            word,
+            summary: Text::from("looked at it"),
+            message: Text::from("line 3 is wrong"),
+            opinions: Vec::new(),
+            token: token.map(Text::from),
+        };
+        self.step(Actor::Main, Event::Reported(Report::Decided(decided)))
+    }
+
+    pub fn reviewer_decides(&mut self, word: ReviewWord) -> Ruling {
+        let line = format!("sprag decide {} --summary x --session s --token {TOKEN}", word.name());
+        assert_eq!(self.bash(reviewer(), &line), Ruling::Pass);
+        self.decide(word, Some(TOKEN))
+    }
+
+    pub fn approve(&mut self) {
+        self.reviewer_starts();
+        assert_eq!(self.reviewer_decides(ReviewWord::Complete), Ruling::Pass);
+        assert_eq!(self.state(), "approved");
+    }
+
+    pub fn state(&self) -> &'static str {
+        self.session.gates.review.state().unwrap()
+    }
+
+    pub fn outcomes(&self) -> Vec<&str> {
+        let attempts = self.log.iter().filter(|(kind, _)| *kind == ATTEMPT);
+        attempts.map(|(_, body)| body["outcome"].as_str().unwrap()).collect()
+    }
+}
+
+pub fn record(kind: &str, body: Value, at: Timestamp) -> Record {
+    Record { session: Some(SessionId::new("s")), ..Record::new(kind, at, body) }
+}
+
+pub fn bash(command: &str) -> ToolCall {
+    ToolCall::new(TOOLS, "Bash", json!({ "command": command }), None, Whole::Yes)
+}
+
+pub fn reviewer() -> Actor {
+    Actor::Subagent { id: Text::from("r1"), kind: Text::from("sprag-reviewer") }
+}

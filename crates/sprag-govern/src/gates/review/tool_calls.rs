@@ -1,0 +1,173 @@
+//! Tool calls: those that wait for a review, and `sprag decide` itself.
+
+use serde_json::json;
+
+use sprag_policy::call::ToolCall;
+use sprag_policy::{Concern, Decision, Judged, Watch};
+use sprag_shell::{Script, Word};
+
+use crate::event::{Actor, Event, Input};
+use crate::gates::review::case::{Gated, Outcome, PERMIT_SECONDS, Permit, Why};
+use crate::gates::review::settings::{Policy, Scope};
+use crate::gates::review::template::{self, Values};
+use crate::gates::review::{Review, Standing, USED, begin, close, messages};
+use crate::gates::{Cx, permission};
+use crate::reason::Reason;
+use crate::report::ReviewWord;
+use crate::verdict::Vote;
+
+/// Whether some rule that wants a review could be about this call.
+pub fn may_be_gated(watch: &Watch, input: &Input, call: &ToolCall) -> bool {
+    watch.concern(call, call.script(&input.start()), &input.cwd) != Concern::None
+}
+
+/// A session sent to review another's work has no approval of its own: what waits for a review is not
+/// its to do.
+pub fn on_an_errand(cx: &Cx<'_, Policy>) -> Vote {
+    let (Event::ToolRequested { call }, Some(rules)) = (&cx.input.event, &cx.facts.rules) else {
+        return Vote::Pass;
+    };
+    if !rules.wants_reviews() {
+        return Vote::Pass;
+    }
+    let judged = permission::judge(rules, cx.input, call);
+    match judged.decision {
+        Some(Decision::Review) => {
+            Vote::Hold(messages::not_a_reviewers(judged.rule.as_deref().unwrap_or_default()))
+        }
+        Some(Decision::Allow | Decision::Ask | Decision::Deny) | None => Vote::Pass,
+    }
+}
+
+impl Review {
+    /// The objection to a call that a rule keeps back until somebody has looked.
+    pub(super) fn gated(&mut self, call: &ToolCall, cx: &mut Cx<'_, Policy>) -> Option<Reason> {
+        let rules = cx.facts.rules.as_ref().filter(|rules| rules.wants_reviews())?;
+        let judged = permission::judge(rules, cx.input, call);
+        if judged.decision != Some(Decision::Review) {
+            return None;
+        }
+        let rule = judged.rule.clone().unwrap_or_default();
+        if self.is_covered(cx) {
+            self.use_approval(call, &rule, cx);
+            return None;
+        }
+        let is_unconfirmed = matches!(&self.standing, Standing::Approved(approval)
+            if approval.opens_tools() && (cx.facts.tree.is_none() || self.is_unlocked)
+                && !approval.is_expired(cx.policy.gates.approval_ttl_seconds, cx.input.at));
+        if is_unconfirmed {
+            // It may count yet: whoever can tell will find it as it is.
+            return Some(messages::unconfirmed());
+        }
+        Some(self.hold_back(Gated::new(call, &rule), &judged, cx))
+    }
+
+    fn is_covered(&self, cx: &Cx<'_, Policy>) -> bool {
+        let Standing::Approved(approval) = &self.standing else {
+            return false;
+        };
+        let gates = &cx.policy.gates;
+        approval.opens_tools()
+            && !approval.is_expired(gates.approval_ttl_seconds, cx.input.at)
+            && cx.facts.tree.as_ref() == Some(&approval.tree)
+            && !(self.is_unlocked && gates.approval_scope == Scope::Tool)
+    }
+
+    fn use_approval(&mut self, call: &ToolCall, rule: &str, cx: &mut Cx<'_, Policy>) {
+        let Standing::Approved(approval) = std::mem::take(&mut self.standing) else {
+            return;
+        };
+        // On record before the call is made: what is used up stays used up.
+        cx.log(USED, json!({"tool": call.name, "rule": rule, "review": approval.id, "tree": approval.tree}));
+        let left = approval.used(cx.policy.gates.approval_scope);
+        self.standing = left.map_or(Standing::Idle, Standing::Approved);
+    }
+
+    fn hold_back(&mut self, gated: Gated, judged: &Judged, cx: &mut Cx<'_, Policy>) -> Reason {
+        if let Standing::Idle | Standing::Approved(_) = self.standing {
+            let case = self.new_case(Why::Gated, None, cx.input);
+            self.standing = Standing::Wanted { case, late: None };
+        }
+        let asked = match &mut self.standing {
+            Standing::Wanted { case, .. } => {
+                let is_new = case.gated.as_ref() != Some(&gated);
+                if is_new {
+                    close(case, Outcome::Superseded, cx);
+                    case.gated = Some(gated.clone());
+                }
+                // The same call again is the same request.
+                let template = case.attempt.as_ref().filter(|attempt| attempt.is_told);
+                let text = match template.and_then(|told| template::find(cx.policy, told.template.as_str())) {
+                    Some((_, text)) => text.to_owned(),
+                    None => begin(case, cx),
+                };
+                if let Some(attempt) = &mut case.attempt {
+                    attempt.is_told = true;
+                }
+                let trigger = case.trigger();
+                let session_id = cx.input.session.as_str();
+                template::fill(&text, &Values { session_id, agent: cx.policy.agent(), trigger: &trigger })
+            }
+            Standing::Rejected { case, finding, .. } => {
+                case.gated = Some(gated.clone());
+                format!("the last review found issues: {}", finding.summary)
+            }
+            Standing::InReview { .. } => "a review is under way".to_owned(),
+            Standing::Idle | Standing::Approved(_) => String::new(),
+        };
+        messages::gated(&gated, judged, &asked, cx.policy, cx.input)
+    }
+
+    /// `sprag decide` is the reviewer's. Seen coming from it, it leaves a permit that the command needs.
+    pub(super) fn decide_called(&mut self, call: &ToolCall, cx: &mut Cx<'_, Policy>) -> Vote {
+        let script = call.script(&cx.input.start());
+        let Some(called) = script.and_then(decide_in) else {
+            return Vote::Pass;
+        };
+        if called.is_human {
+            return Vote::Hold(messages::not_a_person());
+        }
+        match (&mut self.standing, &cx.input.actor) {
+            (
+                Standing::InReview { seat, .. } | Standing::Wanted { late: Some(seat), .. },
+                Actor::Subagent { id, .. },
+            ) if seat.is_agent(id) => {
+                let until = cx.input.at.plus_seconds(PERMIT_SECONDS);
+                seat.permit = Some(Permit { until, word: called.word });
+                Vote::Pass
+            }
+            // The command itself looks whose child it is.
+            (Standing::InReview { seat, .. }, _) if seat.is_process() => Vote::Pass,
+            _ => Vote::Hold(messages::not_reviewer(cx.policy.agent())),
+        }
+    }
+}
+
+struct Called {
+    word: Option<ReviewWord>,
+    is_human: bool,
+}
+
+/// The first `sprag decide` that a script would run.
+fn decide_in(script: &Script) -> Option<Called> {
+    let is = |word: Option<&Word>, text: &str| matches!(word, Some(Word::Known(known)) if known == text);
+    let command = script
+        .commands
+        .iter()
+        .find(|command| command.program() == Some("sprag") && is(command.argv.get(1), "decide"))?;
+    let has = |text: &str| command.argv.iter().any(|word| is(Some(word), text));
+    if has("--help") || has("-h") {
+        return None;
+    }
+    let mut words = [ReviewWord::Complete, ReviewWord::Issues].into_iter().filter(|word| has(word.name()));
+    // Where both stand there, one of them is in a text.
+    let word = words.next().filter(|_| words.next().is_none());
+    Some(Called { word, is_human: has("--human") })
+}
+
+/// What a review is about, for a test that looks at it.
+#[cfg(test)]
+pub(crate) fn word_in(line: &str) -> Option<Option<&'static str>> {
+    let script = Script::parse(line, &sprag_shell::Start::default());
+    decide_in(&script).map(|called| called.word.map(ReviewWord::name))
+}

@@ -1,0 +1,244 @@
+//! What the scope gate says. Each refusal names a way on.
+
+use sprag_base::text::{ContextNote, Text, quoted, shell_word};
+use sprag_intent::{Bad, Chosen, Criterion, Holder, Intent, IntentSet, Intents, Owned, Standings, Status};
+
+use super::check::{Fault, Where};
+use crate::event::Input;
+use crate::reason::Reason;
+
+/// What a starting session may be told.
+const PROTOCOL: usize = 1000;
+
+pub fn bad_intents(bad: &[Bad]) -> Reason {
+    let first = bad.first().map(ToString::to_string).unwrap_or_default();
+    let more = match bad.len() {
+        0 | 1 => String::new(),
+        count => format!(" and {} more", count - 1),
+    };
+    Reason::new(
+        "bad_intents",
+        format!("the intents cannot be read: {}{more}", quoted(&first)),
+        "ask the user to mend the file; `sprag intent check` shows all that is wrong",
+    )
+}
+
+pub fn bad_at_start(bad: &[Bad]) -> ContextNote {
+    Text::new(format!("{}; until then changes are refused or asked for", bad_intents(bad).why))
+}
+
+pub fn none_here() -> Reason {
+    Reason::new("intent_not_found", "this repository has no intents", "sprag intent new ID --name TEXT")
+}
+
+pub fn intent_required(paths: &[String], set: &IntentSet, intents: &Intents, input: &Input) -> Reason {
+    let owning = set.owning(paths, &intents.standings, intents.folding);
+    let next = match owning.as_slice() {
+        [] => match open(set, &intents.standings).as_slice() {
+            [] => "ask the user for an intent: `sprag intent new ID --name TEXT`".to_owned(),
+            open => format!("one of {}: `{}`", ids(open), select("ID", input)),
+        },
+        [one] => format!("`{}`, which owns it", select(one.id.as_str(), input)),
+        several => format!("one of {}, which own it: `{}`", ids(several), select("ID", input)),
+    };
+    Reason::new(
+        "intent_required",
+        "You must cite a valid active Intent ID. Call select_active_intent(intent_id) first to load context and \
+         then retry.",
+        next,
+    )
+}
+
+pub fn not_found(id: &str, set: &IntentSet, input: &Input) -> Reason {
+    let near = set.nearest(id);
+    let next = match near.as_slice() {
+        [] => "sprag intent new ID --name TEXT".to_owned(),
+        [first, ..] => format!("`{}`; near it are {}", select(first.id.as_str(), input), ids(&near)),
+    };
+    Reason::new("intent_not_found", format!("there is no intent `{}`", quoted(id)), next)
+}
+
+pub fn closed(intent: &Intent) -> Reason {
+    Reason::new(
+        "intent_closed",
+        format!("intent `{}` is done", intent.id),
+        format!("select another one, or ask the user to run `sprag intent reopen {}`", intent.id),
+    )
+}
+
+pub fn changed(intent: &Intent, input: &Input) -> Reason {
+    Reason::new(
+        "intent_changed",
+        format!("intent `{}` has come to mean something else since it was selected", intent.id),
+        format!("read what it says now: `{}`", select(intent.id.as_str(), input)),
+    )
+}
+
+pub fn busy(intent: &Intent, holder: &Holder) -> Reason {
+    Reason::new(
+        "intent_busy",
+        format!(
+            "intent `{}` is one session's at a time, and session `{}` in `{}` has it",
+            intent.id,
+            quoted(holder.session.as_str()),
+            quoted(&holder.root),
+        ),
+        "select another intent, or wait until that session is done with it",
+    )
+}
+
+pub fn outside(
+    fault: &Fault<'_>,
+    intent: &Intent,
+    set: &IntentSet,
+    intents: &Intents,
+    input: &Input,
+) -> Reason {
+    let (named, at) = match fault {
+        Fault::Protected { named } => {
+            return Reason::new(
+                "protected_path",
+                format!("`{}` tells agents what they may change, and no agent may change it", quoted(named)),
+                "leave it alone, or ask the user to change it",
+            );
+        }
+        Fault::Outside { named, at } => (quoted(named), at),
+    };
+    let id = &intent.id;
+    let (why, next) = match at {
+        Where::Special => (format!("`{named}` is there and is no file"), "write to a file".to_owned()),
+        Where::Elsewhere(path) => {
+            let leads =
+                if quoted(path) == named { String::new() } else { format!(", which is `{}`,", quoted(path)) };
+            (
+                format!("`{named}`{leads} is outside the repository. Request scope expansion."),
+                "write below the repository or to the system's temporary directory, or ask the user"
+                    .to_owned(),
+            )
+        }
+        Where::Here(path) => {
+            let owning = set.owning(std::slice::from_ref(path), &intents.standings, intents.folding);
+            let other = match owning.as_slice() {
+                [] => String::new(),
+                [one, ..] => format!("`{}`, which owns it; or ", select(one.id.as_str(), input)),
+            };
+            let leads = if path == &named { String::new() } else { format!(" (`{}`)", quoted(path)) };
+            (
+                format!("`{named}`{leads} is outside the scope of intent `{id}`. Request scope expansion."),
+                format!("{other}ask the user to run `sprag intent expand {id} {}`", shell_word(path)),
+            )
+        }
+    };
+    Reason::new("scope_violation", why, next)
+}
+
+pub fn unknown(what: &Text<120>, intent: &Intent) -> Reason {
+    Reason::new(
+        "scope_unknown",
+        format!(
+            "what `{}` would change is not known beforehand, and intent `{}` does not own everything",
+            quoted(what.as_str()),
+            intent.id
+        ),
+        "spell the path out, or make the change with a tool that names its file",
+    )
+}
+
+pub fn approval(intent: &Intent, code: Option<&str>) -> Reason {
+    let next = match code {
+        Some(code) => format!(
+            "ask the user, who alone can let this one call through in a terminal: `sprag approve {code}`; then make \
+             the call again as it is"
+        ),
+        None => "answer the question".to_owned(),
+    };
+    Reason::new(
+        "approval_required",
+        format!("every change for intent `{}` wants the user's word (.intentignore)", intent.id),
+        next,
+    )
+}
+
+pub fn rejected(intent: &Intent) -> Reason {
+    Reason::new(
+        "user_rejected",
+        format!("the user does not want this change for intent `{}`", intent.id),
+        "make another plan, or ask the user what they want",
+    )
+}
+
+pub fn unmet(intent: &Intent, unmet: &[&Criterion]) -> Reason {
+    let named: Vec<String> =
+        unmet.iter().take(5).map(|criterion| format!("`{}`", quoted(criterion.text.as_str()))).collect();
+    Reason::new(
+        "intent_unmet",
+        format!("intent `{}` wants a person's word on {}", intent.id, named.join(", ")),
+        format!("ask the user to run `sprag intent accept {}`", intent.id),
+    )
+}
+
+pub fn inherited(chosen: &Chosen) -> ContextNote {
+    Text::new(format!(
+        "this session works for intent `{}`: change only what it owns (`sprag intent show {}`)",
+        chosen.id, chosen.id
+    ))
+}
+
+/// How to choose, and from what.
+pub fn protocol(
+    set: &IntentSet,
+    standings: &Standings,
+    chosen: Option<&Chosen>,
+    input: &Input,
+) -> ContextNote {
+    let mut text = match chosen.and_then(|chosen| set.find(chosen.id.as_str())) {
+        Some(intent) => format!(
+            "this session works for intent `{}`. Change only what it owns; to work for another one: `{}`. Open intents:",
+            intent.id,
+            select("ID", input)
+        ),
+        None => format!(
+            "this repository has intents. Before you change anything choose the one that your task serves: `{}` \
+             [--class AST_REFACTOR|INTENT_EVOLUTION], or the tool select_active_intent(intent_id). Then change only \
+             what it owns. Open intents:",
+            select("ID", input)
+        ),
+    };
+    const SPRAG: usize = "sprag: ".len();
+    let more = |left: usize| format!("\n- and {left} more: `sprag intent list`");
+    let open = open(set, standings);
+    for (at, intent) in open.iter().enumerate() {
+        let owned = match &intent.owned {
+            Owned::Nothing => "nothing".to_owned(),
+            Owned::Everything => "everything".to_owned(),
+            Owned::Globs(globs) => quoted(&Text::<80>::new(globs.join(" ")).to_string()),
+        };
+        let name = quoted(&Text::<80>::from(intent.name.as_str()).to_string());
+        let line = format!("\n- {}: {name} ({owned})", intent.id);
+        let left = open.len() - at - 1;
+        let room = if left == 0 { 0 } else { more(left).chars().count() };
+        if SPRAG + text.chars().count() + line.chars().count() + room > PROTOCOL {
+            text.push_str(&more(left + 1));
+            break;
+        }
+        text.push_str(&line);
+    }
+    if open.is_empty() {
+        text.push_str(" none; ask the user");
+    }
+    Text::new(text)
+}
+
+fn open<'a>(set: &'a IntentSet, standings: &Standings) -> Vec<&'a Intent> {
+    set.iter().filter(|intent| standings.status(intent) != Status::Done).collect()
+}
+
+fn ids(intents: &[&Intent]) -> String {
+    let ids = intents.iter().take(5).map(|intent| format!("`{}`", intent.id));
+    let more = if intents.len() > 5 { ", …" } else { "" };
+    format!("{}{more}", ids.collect::<Vec<_>>().join(", "))
+}
+
+fn select(id: &str, input: &Input) -> String {
+    format!("sprag intent select {id} --session {}", shell_word(input.session.as_str()))
+}

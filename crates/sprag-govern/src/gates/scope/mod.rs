@@ -1,0 +1,310 @@
+//! A change serves an intent and stays in its scope. Where a repository has no intents, nothing is asked.
+
+mod check;
+mod git_writes;
+mod links;
+mod messages;
+mod patches;
+mod settings;
+mod strays;
+mod targets;
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use sprag_base::settings::Section;
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+use sprag_intent::{Chosen, Class, Holder, Intent, IntentSet, Intents, Read, Sharing, Status};
+use sprag_policy::call::{Effect, ToolCall};
+
+use crate::approval::{Refusals, Refused, Word, digest_of};
+use crate::event::{Errand, Event, Input, Presence};
+use crate::gates::needs::{Facts, Needs};
+use crate::gates::{Asked, Cx, Gate};
+use crate::reason::Reason;
+use crate::report::Report;
+use crate::verdict::Vote;
+pub use check::relative;
+pub use settings::{Found, Policy, Required};
+pub use strays::{MOST_WINDOWS, Span, Window, moves_trees};
+pub use targets::{Kind, Wanted, wanted};
+
+/// Intents that a session is remembered to have served.
+const SERVED: usize = 16;
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Scope {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chosen: Option<Chosen>,
+    /// Since when.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<Timestamp>,
+    /// What it served before: changes made then stay within what was owned then.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    served: Vec<Text<64>>,
+    #[serde(skip_serializing_if = "Refusals::is_empty")]
+    refused: Refusals,
+    /// When calls ran that nobody could read beforehand.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    windows: Vec<Window>,
+    /// What they changed that is nobody's, as the last stop found it. It may be put back.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    strays: Vec<Text<200>>,
+}
+
+impl Gate for Scope {
+    type Policy = Policy;
+
+    const ABOUT: &'static str = "a change serves an intent and stays in its scope";
+    const SECTION: Section = settings::SECTION;
+
+    fn needs(&self, asked: &Asked<'_, Policy>) -> Needs {
+        if !asked.policy.is_on() || asked.input.errand != Errand::Own {
+            return Needs::NONE;
+        }
+        match &asked.input.event {
+            Event::SessionStarted { .. }
+            | Event::Reported(Report::IntentSelected { .. } | Report::IntentDone { .. }) => Needs::INTENTS,
+            Event::ToolRequested { call } if targets::is_mutating(call, asked.input, asked.policy) => {
+                // Builds run an agent's own code, too, and that must not widen the scope.
+                let only_moves = call.script(&asked.input.start()).is_some_and(strays::only_moves);
+                let keeps = call.effect == Effect::Exec && !only_moves;
+                Needs::INTENTS | if keeps { Needs::KEEP } else { Needs::NONE }
+            }
+            Event::StopRequested(_) | Event::SessionEnded { .. } if self.looks_for_strays() => {
+                Needs::INTENTS | Needs::CHANGES | Needs::DEBTS
+            }
+            _ => Needs::NONE,
+        }
+    }
+
+    fn forget_single_use(&mut self) {
+        self.refused.forget_single_use();
+    }
+
+    fn step(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
+        if !cx.policy.is_on() || cx.input.errand != Errand::Own {
+            return Vote::Pass;
+        }
+        let input = cx.input;
+        match &input.event {
+            Event::SessionStarted { .. } => self.introduce(cx),
+            Event::SubagentStarted => match &self.chosen {
+                Some(chosen) => Vote::Note(messages::inherited(chosen)),
+                None => Vote::Pass,
+            },
+            Event::ToolRequested { call } => self.requested(call, cx),
+            Event::ToolFinished { call, outcome } => {
+                self.close_window(call, outcome, input.at);
+                Vote::Pass
+            }
+            Event::StopRequested(_) | Event::SessionEnded { .. } => self.judge_strays(cx),
+            Event::Reported(report) => self.heard_of(report, cx),
+            _ => Vote::Pass,
+        }
+    }
+}
+
+impl Scope {
+    /// The calls a person may let through now.
+    pub fn open(self) -> impl Iterator<Item = Refused> {
+        self.refused.open()
+    }
+
+    fn introduce(&self, cx: &Cx<'_, Policy>) -> Vote {
+        let Some(intents) = &cx.facts.intents else { return Vote::Pass };
+        match &intents.read {
+            Read::Bad(bad) => Vote::Note(messages::bad_at_start(bad)),
+            Read::Good(set) => {
+                Vote::Note(messages::protocol(set, &intents.standings, self.chosen.as_ref(), cx.input))
+            }
+        }
+    }
+
+    fn requested(&mut self, call: &ToolCall, cx: &mut Cx<'_, Policy>) -> Vote {
+        let Some(wanted) = wanted(call, cx.input, cx.policy) else { return Vote::Pass };
+        let Some(intents) = &cx.facts.intents else { return Vote::Pass };
+        let vote = self.judge(call, &wanted, intents, cx.input);
+        // A question that somebody answers with yes lets the call through as well.
+        if !matches!(vote, Vote::Hold(_)) {
+            self.open_window(call, cx.input);
+        }
+        vote
+    }
+
+    /// The first thing that speaks against a call.
+    fn judge(&mut self, call: &ToolCall, wanted: &[Wanted], intents: &Intents, input: &Input) -> Vote {
+        let set = match &intents.read {
+            Read::Good(set) => set,
+            Read::Bad(bad) => return in_doubt(messages::bad_intents(bad), input),
+        };
+        let paths = check::named(intents);
+        let Some(chosen) = &self.chosen else {
+            return Vote::Hold(messages::intent_required(&paths, set, intents, input));
+        };
+        let intent = match find(chosen.id.as_str(), set, intents) {
+            Ok(intent) => intent,
+            Err(Missing::Unknown) => return Vote::Hold(messages::not_found(chosen.id.as_str(), set, input)),
+            Err(Missing::Closed(intent)) => return Vote::Hold(messages::closed(intent)),
+        };
+        if intent.fingerprint != chosen.fingerprint {
+            return Vote::Hold(messages::changed(intent, input));
+        }
+        if let Some(holder) = self.holder(intent, &intents.holders) {
+            return Vote::Hold(messages::busy(intent, holder));
+        }
+        if let Some(fault) = check::first(intent, intents, &self.strays) {
+            return Vote::Hold(messages::outside(&fault, intent, set, intents, input));
+        }
+        let unknown = wanted.iter().find_map(|wanted| match wanted {
+            Wanted::Unknown { what } => Some(what),
+            Wanted::At { .. } | Wanted::Patch { .. } => None,
+        });
+        let unknown = unknown.or(intents.unknown.first());
+        if let Some(what) = unknown {
+            return in_doubt(messages::unknown(what, intent), input);
+        }
+        if intents.ignored.names(intent.id.as_str()) {
+            return self.ask_for(call, intent, input);
+        }
+        Vote::Pass
+    }
+
+    /// Every change of such an intent is a person's to allow.
+    fn ask_for(&mut self, call: &ToolCall, intent: &Intent, input: &Input) -> Vote {
+        match self.refused.take(digest_of(input, call), input.at) {
+            Word::Yes => Vote::Pass,
+            Word::No => Vote::Hold(messages::rejected(intent)),
+            Word::None if input.presence == Presence::Attended => Vote::Ask(messages::approval(intent, None)),
+            Word::None => {
+                let code = self.refused.refuse(call, "scope", intent.id.as_str(), input);
+                Vote::Hold(messages::approval(intent, Some(&code)))
+            }
+        }
+    }
+
+    /// Whoever chose it first has it.
+    fn holder<'a>(&self, intent: &Intent, holders: &'a [Holder]) -> Option<&'a Holder> {
+        let is_first = |holder: &&Holder| match (holder.since, self.since) {
+            (Some(theirs), Some(ours)) => theirs <= ours,
+            (Some(_), None) => true,
+            (None, _) => false,
+        };
+        let mut holders = holders.iter().filter(|holder| holder.intent == intent.id);
+        if intent.sharing == Sharing::Exclusive { holders.find(is_first) } else { None }
+    }
+
+    fn heard_of(&mut self, report: &Report, cx: &mut Cx<'_, Policy>) -> Vote {
+        match report {
+            Report::Approved { code } => {
+                self.refused.approve(code.as_str(), cx.input.at);
+                Vote::Pass
+            }
+            Report::Rejected { code } => {
+                self.refused.reject(code.as_str());
+                Vote::Pass
+            }
+            Report::IntentSelected { id, class } => self.select(id, *class, cx),
+            Report::IntentDone { id, fingerprint } => done(id, fingerprint, cx),
+            _ => Vote::Pass,
+        }
+    }
+
+    fn select(&mut self, id: &Text<64>, class: Class, cx: &mut Cx<'_, Policy>) -> Vote {
+        let (intents, intent) = match in_question(id, cx.facts, cx.input) {
+            Ok(found) => found,
+            Err(NotOpen::Done(intent)) => return Vote::Hold(messages::closed(intent)),
+            Err(NotOpen::Not(reason)) => return Vote::Hold(reason),
+        };
+        let is_held = |holder: &&Holder| holder.intent == intent.id;
+        if intent.sharing == Sharing::Exclusive
+            && let Some(holder) = intents.holders.iter().find(is_held)
+        {
+            return Vote::Hold(messages::busy(intent, holder));
+        }
+        let chosen = Chosen { id: intent.id.clone(), fingerprint: intent.fingerprint.clone(), class };
+        let is_other = self.chosen.as_ref().is_none_or(|before| before.id != chosen.id);
+        if is_other {
+            self.since = Some(cx.input.at);
+        }
+        self.served.retain(|served| *served != chosen.id);
+        if self.served.len() >= SERVED {
+            self.served.remove(0);
+        }
+        self.served.push(chosen.id.clone());
+        cx.log(
+            sprag_intent::SELECTED,
+            json!({"id": chosen.id, "fingerprint": chosen.fingerprint, "class": chosen.class}),
+        );
+        self.chosen = Some(chosen);
+        Vote::Pass
+    }
+}
+
+/// A person's to answer. Where nobody can be asked it is refused here: another gate's refusal would be told in
+/// place of a question.
+fn in_doubt(reason: Reason, input: &Input) -> Vote {
+    match input.presence {
+        Presence::Attended => Vote::Ask(reason),
+        Presence::Headless => Vote::Hold(reason),
+    }
+}
+
+enum Missing<'a> {
+    Unknown,
+    Closed(&'a Intent),
+}
+
+fn find<'a>(id: &str, set: &'a IntentSet, intents: &Intents) -> Result<&'a Intent, Missing<'a>> {
+    let intent = set.find(id).ok_or(Missing::Unknown)?;
+    match intents.standings.status(intent) {
+        Status::Done => Err(Missing::Closed(intent)),
+        Status::NotStarted | Status::InProgress => Ok(intent),
+    }
+}
+
+enum NotOpen<'a> {
+    Done(&'a Intent),
+    Not(Reason),
+}
+
+/// The intent that a report is about, if something can be done about it.
+fn in_question<'a>(
+    id: &Text<64>,
+    facts: &'a Facts,
+    input: &Input,
+) -> Result<(&'a Intents, &'a Intent), NotOpen<'a>> {
+    let intents = facts.intents.as_ref().ok_or_else(|| NotOpen::Not(messages::none_here()))?;
+    let set = match &intents.read {
+        Read::Good(set) => set,
+        Read::Bad(bad) => return Err(NotOpen::Not(messages::bad_intents(bad))),
+    };
+    match find(id.as_str(), set, intents) {
+        Ok(intent) => Ok((intents, intent)),
+        Err(Missing::Closed(intent)) => Err(NotOpen::Done(intent)),
+        Err(Missing::Unknown) => Err(NotOpen::Not(messages::not_found(id.as_str(), set, input))),
+    }
+}
+
+/// Its checks have passed; that nothing else is missing is looked at here, whoever says so.
+fn done(id: &Text<64>, fingerprint: &Text<64>, cx: &mut Cx<'_, Policy>) -> Vote {
+    let (intents, intent) = match in_question(id, cx.facts, cx.input) {
+        Ok(found) => found,
+        Err(NotOpen::Done(_)) => return Vote::Pass,
+        Err(NotOpen::Not(reason)) => return Vote::Hold(reason),
+    };
+    if intent.fingerprint != *fingerprint {
+        return Vote::Hold(messages::changed(intent, cx.input));
+    }
+    let unmet = intents.standings.unmet(intent);
+    if !unmet.is_empty() {
+        return Vote::Hold(messages::unmet(intent, &unmet));
+    }
+    cx.log(sprag_intent::DONE, json!({"id": id, "fingerprint": fingerprint}));
+    Vote::Pass
+}
+
+#[cfg(test)]
+mod tests;

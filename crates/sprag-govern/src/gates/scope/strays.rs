@@ -1,0 +1,196 @@
+//! What calls that nobody could read beforehand have changed. It is found at a stop, by when files changed,
+//! and holds the stop while it is nobody's.
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use sprag_base::digest::Digest;
+use sprag_base::text::{Text, quoted, shell_word};
+use sprag_base::time::Timestamp;
+use sprag_intent::{Intent, Intents, Reach, Read};
+use sprag_policy::call::{Effect, Outcome, ToolCall};
+use sprag_shell::{Command, Script, Word};
+
+use super::{Policy, Scope, check};
+use crate::approval::digest_of;
+use crate::event::{Event, Input};
+use crate::gates::Cx;
+use crate::obligation::{DEBT_MET, Duty, Obligation};
+use crate::reason::Reason;
+use crate::verdict::Vote;
+
+/// Windows of one session that are kept apart.
+pub const MOST_WINDOWS: usize = 24;
+/// Files a hold names, and files it keeps.
+const NAMED: usize = 5;
+const ITEMS: usize = 100;
+
+/// When such a call ran.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Window {
+    pub from: Timestamp,
+    /// While it runs: the call, by its digest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    open: Option<Digest>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    to: Option<Timestamp>,
+    /// Git was among it, and moves whole trees without authoring them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub moves: bool,
+}
+
+/// A window as whoever looks at files needs it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    pub from: Timestamp,
+    pub to: Timestamp,
+    /// Only what is in no commit counts.
+    pub moves: bool,
+}
+
+const GIT: &str = "git";
+
+/// Verbs of git that bring in what others have made.
+const MOVING: &[&str] =
+    &["switch", "checkout", "pull", "merge", "rebase", "stash", "cherry-pick", "reset", "revert", "am"];
+
+impl Scope {
+    pub(super) fn looks_for_strays(&self) -> bool {
+        !self.windows.is_empty() || !self.strays.is_empty()
+    }
+
+    /// When calls ran whose changes have to be looked for.
+    pub fn spans(&self, now: Timestamp) -> Vec<Span> {
+        let span =
+            |window: &Window| Span { from: window.from, to: window.to.unwrap_or(now), moves: window.moves };
+        self.windows.iter().map(span).collect()
+    }
+
+    /// A call is let through. One that only writes what it names has been judged.
+    pub(super) fn open_window(&mut self, call: &ToolCall, input: &Input) {
+        if call.effect != Effect::Exec {
+            return;
+        }
+        let script = call.script(&input.start());
+        if script.is_some_and(only_moves) {
+            return;
+        }
+        let moves = script.is_some_and(moves_trees);
+        if self.windows.len() >= MOST_WINDOWS {
+            // The two oldest become one.
+            let second = self.windows.remove(1);
+            let first = &mut self.windows[0];
+            first.to = second.to;
+            first.open = second.open;
+            first.moves &= second.moves;
+        }
+        self.windows.push(Window { from: input.at, open: Some(digest_of(input, call)), to: None, moves });
+    }
+
+    pub(super) fn close_window(&mut self, call: &ToolCall, outcome: &Outcome, now: Timestamp) {
+        // What it started goes on.
+        if self.windows.is_empty() || *outcome == Outcome::Launched {
+            return;
+        }
+        // A client may tell of the end from another directory: then the first of the open ones it is.
+        let open = |window: &&mut Window| window.open.is_some();
+        if call.effect == Effect::Exec
+            && let Some(window) = self.windows.iter_mut().find(open)
+        {
+            window.open = None;
+            window.to = Some(now);
+        }
+    }
+
+    pub(super) fn judge_strays(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
+        if !self.looks_for_strays() {
+            return Vote::Pass;
+        }
+        let Some(intents) = &cx.facts.intents else { return Vote::Pass };
+        let Some(found) = &intents.strays else { return Vote::Unsure };
+        let strays = self.unowned(found, intents);
+        let ended = matches!(cx.input.event, Event::SessionEnded { .. });
+        met(cx, &strays);
+        if strays.is_empty() {
+            self.strays.clear();
+            self.windows.retain(|window| window.open.is_some() && !ended);
+            return Vote::Pass;
+        }
+        let items: Vec<Text<200>> = strays.iter().take(ITEMS).map(|path| Text::from(path.as_str())).collect();
+        if items != self.strays {
+            let id = self.chosen.as_ref().map(|chosen| chosen.id.clone()).unwrap_or_default();
+            cx.log(sprag_intent::STRAYED, json!({"id": id, "paths": items}));
+            self.strays.clone_from(&items);
+        }
+        Vote::Owe(self.owe(&strays, items, cx.input))
+    }
+
+    /// Of these, what no intent that was served owns.
+    fn unowned(&self, found: &[String], intents: &Intents) -> Vec<String> {
+        let Read::Good(set) = &intents.read else { return Vec::new() };
+        let served: Vec<&Intent> = self.served.iter().filter_map(|id| set.find(id.as_str())).collect();
+        let is_owned = |path: &&String| {
+            !check::is_ours(path, intents.folding)
+                && served.iter().any(|intent| intent.owned.holds(path, Reach::Path, intents.folding))
+        };
+        found.iter().filter(|path| !is_owned(path)).cloned().collect()
+    }
+
+    fn owe(&self, strays: &[String], items: Vec<Text<200>>, input: &Input) -> Obligation {
+        let named: Vec<String> =
+            strays.iter().take(NAMED).map(|path| format!("`{}`", quoted(path))).collect();
+        let more = match strays.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let id = self.chosen.as_ref().map_or("ID", |chosen| chosen.id.as_str());
+        let first = strays.first().map_or("PATH", String::as_str);
+        Obligation {
+            duty: Duty::Scope,
+            digest: Digest::of(strays),
+            reason: Reason::new(
+                "strayed",
+                format!("a command has changed what intent `{id}` does not own: {}{more}", named.join(", ")),
+                format!(
+                    "put it back (`git stash push -u -- {path}` keeps a copy), or `sprag intent select ID --session {}` \
+                     with an intent that owns it, or ask the user to run `sprag intent expand {id} {path}`",
+                    shell_word(input.session.as_str()),
+                    path = shell_word(first),
+                ),
+            ),
+            items,
+        }
+    }
+}
+
+/// Debts whose files are not astray any more.
+fn met(cx: &mut Cx<'_, Policy>, strays: &[String]) {
+    let Some(debts) = &cx.facts.debts else { return };
+    let open = debts.iter().map(|open| &open.debt);
+    let of_here = open.filter(|debt| debt.duty == Duty::Scope && debt.root.as_str() == cx.input.root);
+    let is_astray = |item: &Text<200>| strays.iter().any(|path| Text::<200>::from(path.as_str()) == *item);
+    let met: Vec<String> = of_here
+        .filter(|debt| debt.session == cx.input.session && !debt.items.iter().any(is_astray))
+        .map(|debt| debt.id.to_string())
+        .collect();
+    cx.debts(DEBT_MET, met);
+}
+
+/// Whether git is among it and brings in what others have made.
+pub fn moves_trees(script: &Script) -> bool {
+    script.commands.iter().any(is_moving)
+}
+
+fn is_moving(command: &Command) -> bool {
+    let is_git = command.program() == Some(GIT);
+    is_git && matches!(command.argv.get(1), Some(Word::Known(verb)) if MOVING.contains(&verb.as_str()))
+}
+
+/// Trees are moved, and nothing else is done besides looking.
+pub(crate) fn only_moves(script: &Script) -> bool {
+    moves_trees(script)
+        && script.doubts.is_empty()
+        && script.commands.iter().all(|command| {
+            is_moving(command) || Script { commands: vec![command.clone()], ..Script::default() }.only_looks()
+        })
+}

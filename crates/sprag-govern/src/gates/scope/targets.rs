@@ -1,0 +1,219 @@
+//! What a call would change, as far as its words tell. What is not told here is found afterwards.
+
+use serde_json::Value;
+
+use sprag_base::path::absolute;
+use sprag_base::text::Text;
+use sprag_intent::WILD;
+use sprag_policy::call::{Effect, ToolCall, Whole};
+use sprag_shell::{Carrier, Command, Host, Place, Script, Word};
+
+use super::patches::{self, Patch};
+use super::{Policy, git_writes, links};
+use crate::event::Input;
+
+/// A path that a call would change, before anyone has looked at what is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    At {
+        named: String,
+        /// What it is relative to.
+        dir: String,
+        by: String,
+        kind: Kind,
+    },
+    /// What a patch names. Its text is in a file, which is there before the call is made.
+    Patch { file: String, dir: String, patch: Patch },
+    /// Something is changed, and nobody can say what.
+    Unknown { what: Text<120> },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Path,
+    /// Also all that is below it.
+    Tree,
+    /// A directory is made.
+    Directory,
+    /// These come to lie in it, should it be a directory.
+    Into(Vec<String>),
+    /// It may be a path or something else; it is one if it is there.
+    IfThere,
+    /// A pattern of the shell.
+    Wild,
+}
+
+/// Programs that change what is below a place.
+const TREES: &[&str] = &[
+    "tar", "bsdtar", "gtar", "unzip", "7z", "7za", "7zr", "7zz", "rsync", "cpio", "rm", "shred", "trash",
+    "find",
+];
+const COPYING: &[&str] = &["cp", "gcp", "mv", "gmv", "ln", "gln", "install", "scp"];
+
+/// `None`: the call changes nothing that needs an intent.
+pub fn wanted(call: &ToolCall, input: &Input, policy: &Policy) -> Option<Vec<Wanted>> {
+    if !is_mutating(call, input, policy) {
+        return None;
+    }
+    let at = |named: &str| Wanted::At {
+        named: named.to_owned(),
+        dir: input.cwd.clone(),
+        by: call.name.to_string(),
+        kind: Kind::Path,
+    };
+    let mut wanted: Vec<Wanted> = call.paths.iter().map(|path| at(path)).collect();
+    let configured = policy.members_of(call.name.as_str());
+    for member in configured.iter().flat_map(|members| members.split_whitespace()) {
+        wanted.extend(texts(call.input.get(member)).into_iter().map(at));
+    }
+    if let Some(script) = call.script(&input.start()) {
+        wanted.extend(of_script(script, input));
+    } else if wanted.is_empty() && (call.effect == Effect::Write || configured.is_some()) {
+        wanted.push(unknown(call.name.as_str()));
+    }
+    if call.whole != Whole::Yes && call.effect == Effect::Write {
+        wanted.push(unknown("a call too long to be read in full"));
+    }
+    Some(wanted)
+}
+
+/// Whether a call needs an intent. Commands of ours, and what only looks, do not.
+pub fn is_mutating(call: &ToolCall, input: &Input, policy: &Policy) -> bool {
+    match call.effect {
+        Effect::Read | Effect::Net | Effect::Delegate => policy.members_of(call.name.as_str()).is_some(),
+        Effect::Write => true,
+        Effect::Exec => {
+            !is_ours(call.name.as_str())
+                && !policy.only_reads(call.name.as_str())
+                && !call.script(&input.start()).is_some_and(Script::only_looks)
+        }
+    }
+}
+
+/// Tools of our own server.
+fn is_ours(tool: &str) -> bool {
+    tool.strip_prefix("mcp__")
+        .and_then(|rest| rest.split_once("__"))
+        .is_some_and(|(server, _)| matches!(server, "sprag" | "plugin_sprag_sprag"))
+}
+
+fn texts(value: Option<&Value>) -> Vec<&str> {
+    match value {
+        Some(Value::String(text)) => vec![text],
+        Some(Value::Array(items)) => items.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    }
+}
+
+pub(crate) fn unknown(what: &str) -> Wanted {
+    Wanted::Unknown { what: Text::from(what) }
+}
+
+fn of_script(script: &Script, input: &Input) -> Vec<Wanted> {
+    let mut wanted = Vec::new();
+    for used in &script.writes {
+        let command = used.command.and_then(|at| script.commands.get(at));
+        if command.is_some_and(|command| command.host != Host::Local) {
+            continue;
+        }
+        let named = match &used.path {
+            Word::Known(named) => named.clone(),
+            // What `find` adds to a place stays below it.
+            Word::Partly(parts) if command.is_some_and(is_found) => match parts.first() {
+                Some(Some(place)) => {
+                    wanted.push(place_of(place, &used.cwd, &used.by, Kind::Tree, input));
+                    continue;
+                }
+                _ => ".".to_owned(),
+            },
+            Word::Partly(_) | Word::Many => {
+                wanted.push(unknown(&format!("{} {}", used.by, used.path.text('…'))));
+                continue;
+            }
+        };
+        // Most programs take a dash for their output.
+        if named == "-" && used.by != ">" {
+            continue;
+        }
+        // Another user's home, or one whose place is not known.
+        if named.starts_with('~') {
+            wanted.push(unknown(&format!("{} {named}", used.by)));
+            continue;
+        }
+        let kind = match used.by.as_str() {
+            _ if named.contains(WILD) => Kind::Wild,
+            "mkdir" => Kind::Directory,
+            by if COPYING.contains(&by) => Kind::Into(sources(script, used.command, &named)),
+            by if TREES.contains(&by) => Kind::Tree,
+            "git" => Kind::Tree,
+            _ => Kind::Path,
+        };
+        wanted.push(place_of(&named, &used.cwd, &used.by, kind, input));
+    }
+    for command in script.commands.iter().filter(|command| command.host == Host::Local) {
+        let is_told = |by: &str| {
+            let of_this =
+                |at: usize| script.commands.get(at).is_some_and(|other| std::ptr::eq(other, command));
+            script.writes.iter().any(|used| used.by == by && used.command.is_some_and(of_this))
+        };
+        match command.program() {
+            Some("git") => wanted.extend(git_writes::wanted(command, script, input)),
+            Some("patch") if !is_told("patch") => {
+                wanted.extend(patches::wanted(command, "patch", script, input));
+            }
+            // A second name of a file is that file.
+            Some("link") => wanted.extend(edited(command, "link", input)),
+            Some(editor) if EDITORS.contains(&editor) => wanted.extend(edited(command, editor, input)),
+            _ => {}
+        }
+    }
+    links::follow(script, input, &mut wanted);
+    wanted
+}
+
+/// Programs that write the files they are given back, told to by words or by their input.
+const EDITORS: &[&str] =
+    &["ed", "red", "ex", "vi", "vim", "nvim", "nano", "pico", "micro", "emacs", "emacsclient"];
+
+fn edited(command: &Command, editor: &str, input: &Input) -> Vec<Wanted> {
+    // These take the next word for their own; what follows a plus is a command or a line.
+    const VALUES: &[&str] =
+        &["-c", "--cmd", "-S", "-u", "-U", "-i", "-T", "-w", "-W", "-p", "-f", "--eval", "-l"];
+    const LOOKING: &[&str] = &["-R", "-M", "--version", "--help", "-h"];
+    let words: Vec<String> = command.argv.iter().skip(1).map(|word| word.text('…')).collect();
+    if words.iter().any(|word| LOOKING.contains(&word.as_str())) {
+        return Vec::new();
+    }
+    let is_value = |at: usize| at > 0 && VALUES.contains(&words[at - 1].as_str());
+    let files = words.iter().enumerate().filter(|(at, word)| !word.starts_with(['-', '+']) && !is_value(*at));
+    files.map(|(_, file)| place_of(file, &command.cwd, editor, Kind::Path, input)).collect()
+}
+
+fn is_found(command: &Command) -> bool {
+    let is_finder = |carrier: &Carrier| matches!(carrier, Carrier::Program(name) if matches!(name.as_str(), "find" | "gfind" | "fd"));
+    command.via.iter().any(is_finder)
+}
+
+/// Names under which what is copied comes to lie in a directory.
+fn sources(script: &Script, command: Option<usize>, target: &str) -> Vec<String> {
+    let of_command = script.reads.iter().filter(|used| used.command == command && command.is_some());
+    let names = of_command.map(|used| match &used.path {
+        Word::Known(path) if path != target => {
+            path.trim_end_matches('/').rsplit('/').next().map(str::to_owned)
+        }
+        _ => None,
+    });
+    names.collect::<Option<Vec<String>>>().unwrap_or_default()
+}
+
+pub(crate) fn place_of(named: &str, cwd: &Place, by: &str, kind: Kind, input: &Input) -> Wanted {
+    match cwd {
+        Place::At(dir) => {
+            Wanted::At { named: named.to_owned(), dir: absolute(&input.cwd, dir), by: by.to_owned(), kind }
+        }
+        Place::Unknown if named.starts_with('/') => {
+            Wanted::At { named: named.to_owned(), dir: input.cwd.clone(), by: by.to_owned(), kind }
+        }
+        Place::Unknown => unknown(&format!("{by} {named}")),
+    }
+}

@@ -1,0 +1,192 @@
+//! The patches of Codex: files by name, then hunks of kept, removed and added lines without line numbers.
+
+use serde_json::Value;
+
+use sprag_policy::call::ToolCall;
+
+use super::file_access::Manner;
+
+/// Lines that are compared for all hunks of a patch: more of them are not followed.
+const WORK: usize = 20_000_000;
+
+/// What a patch does to one file.
+enum Section<'a> {
+    Add(Vec<&'a str>),
+    Delete,
+    Update { to: Option<&'a str>, hunks: Vec<Hunk<'a>> },
+}
+
+#[derive(Default)]
+struct Hunk<'a> {
+    /// A line that the hunk is somewhere behind.
+    after: Option<&'a str>,
+    old: Vec<&'a str>,
+    new: Vec<&'a str>,
+}
+
+/// What a patch makes of what was in a file.
+pub fn manner(call: &ToolCall, path: &str) -> Manner {
+    let found = sections(text(call).unwrap_or_default());
+    let named = found.iter().find(|(name, _)| *name == path).map(|(_, section)| section);
+    match named {
+        Some(Section::Delete) => Manner::Remove,
+        Some(Section::Update { to: Some(_), .. }) => Manner::Remove,
+        Some(Section::Update { to: None, .. }) => Manner::Edit,
+        // What is added, and where something is moved to.
+        Some(Section::Add(_)) | None => Manner::Overwrite,
+    }
+}
+
+/// The file after the patch; `None` where that cannot be said, or where it is gone then.
+pub fn patched(call: &ToolCall, path: &str, before: Option<&[u8]>) -> Option<Vec<u8>> {
+    let found = sections(text(call)?);
+    let mut named = found.iter().filter(|(name, _)| *name == path);
+    let (Some((_, section)), None) = (named.next(), named.next()) else {
+        return None;
+    };
+    match section {
+        Section::Add(lines) => Some(whole(lines)),
+        Section::Delete | Section::Update { to: Some(_), .. } => None,
+        Section::Update { to: None, hunks } => updated(std::str::from_utf8(before?).ok()?, hunks),
+    }
+}
+
+fn text(call: &ToolCall) -> Option<&str> {
+    let texts = call.input.as_object()?.values().filter_map(Value::as_str);
+    texts.into_iter().find(|text| text.contains("*** Begin Patch"))
+}
+
+fn sections(text: &str) -> Vec<(&str, Section<'_>)> {
+    let mut found: Vec<(&str, Section<'_>)> = Vec::new();
+    for line in text.lines() {
+        let mark = |mark: &str| line.trim().strip_prefix(mark).map(str::trim);
+        if let Some(path) = mark("*** Add File: ") {
+            found.push((path, Section::Add(Vec::new())));
+        } else if let Some(path) = mark("*** Delete File: ") {
+            found.push((path, Section::Delete));
+        } else if let Some(path) = mark("*** Update File: ") {
+            found.push((path, Section::Update { to: None, hunks: Vec::new() }));
+        } else if mark("*** End Patch").is_some() {
+            break;
+        } else if let Some((_, section)) = found.last_mut() {
+            section.take(line);
+        }
+    }
+    found
+}
+
+impl<'a> Section<'a> {
+    fn take(&mut self, line: &'a str) {
+        match self {
+            Section::Add(lines) => lines.extend(line.strip_prefix('+')),
+            Section::Delete => {}
+            Section::Update { to, hunks } => {
+                if let Some(path) = line.trim().strip_prefix("*** Move to: ") {
+                    *to = Some(path.trim());
+                } else if let Some(after) = line.strip_prefix("@@") {
+                    let after = Some(after.trim()).filter(|after| !after.is_empty());
+                    hunks.push(Hunk { after, ..Hunk::default() });
+                } else if !line.starts_with("*** ") {
+                    if hunks.is_empty() {
+                        hunks.push(Hunk::default());
+                    }
+                    hunks.last_mut().expect("one was pushed").take(line);
+                }
+            }
+        }
+    }
+}
+
+impl<'a> Hunk<'a> {
+    fn take(&mut self, line: &'a str) {
+        match (line.strip_prefix('-'), line.strip_prefix('+')) {
+            (Some(old), _) => self.old.push(old),
+            (_, Some(new)) => self.new.push(new),
+            _ => {
+                let kept = line.strip_prefix(' ').unwrap_or(line);
+                self.old.push(kept);
+                self.new.push(kept);
+            }
+        }
+    }
+}
+
+fn updated(before: &str, hunks: &[Hunk<'_>]) -> Option<Vec<u8>> {
+    let mut lines: Vec<&str> = before.lines().collect();
+    let wanted: usize = hunks.iter().map(|hunk| hunk.old.len() + 1).sum();
+    if lines.len().saturating_mul(wanted) > WORK {
+        return None;
+    }
+    let mut from = 0;
+    for hunk in hunks {
+        if let Some(after) = hunk.after {
+            from += lines[from..].iter().position(|line| line.trim() == after)? + 1;
+        }
+        let at = if hunk.old.is_empty() { lines.len() } else { from + find(&lines[from..], &hunk.old)? };
+        lines.splice(at..at + hunk.old.len(), hunk.new.iter().copied());
+        from = at + hunk.new.len();
+    }
+    Some(whole(&lines))
+}
+
+/// The first place where these lines are, or nearly are.
+fn find(lines: &[&str], old: &[&str]) -> Option<usize> {
+    let exactly = lines.windows(old.len()).position(|window| window == old);
+    let is_near =
+        |window: &[&str]| window.iter().zip(old).all(|(line, old)| line.trim_end() == old.trim_end());
+    exactly.or_else(|| lines.windows(old.len()).position(is_near))
+}
+
+fn whole(lines: &[&str]) -> Vec<u8> {
+    let mut text = lines.join("\n");
+    if !lines.is_empty() {
+        text.push('\n');
+    }
+    text.into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use sprag_policy::call::Whole;
+
+    use super::*;
+
+    const PATCH: &str = "*** Begin Patch\n\
+        *** Update File: a.rs\n@@ fn two()\n-    old\n+    new\n+    more\n     end\n\
+        *** Add File: b.rs\n+one\n+\n+two\n\
+        *** Update File: c.rs\n*** Move to: d.rs\n@@\n-x\n+y\n\
+        *** Delete File: e.rs\n*** End Patch\n";
+
+    fn call(patch: &str) -> ToolCall {
+        ToolCall::new(&[], "apply_patch", json!({ "command": patch }), None, Whole::Yes)
+    }
+
+    fn after(patch: &str, path: &str, before: Option<&str>) -> Option<String> {
+        let after = patched(&call(patch), path, before.map(str::as_bytes));
+        after.map(|bytes| String::from_utf8(bytes).unwrap())
+    }
+
+    #[test]
+    fn a_patch_is_applied_where_its_lines_are() {
+        let before = "fn one()\n    old\n    end\nfn two()\n    old\n    end\n";
+        assert_eq!(
+            after(PATCH, "a.rs", Some(before)).as_deref(),
+            Some("fn one()\n    old\n    end\nfn two()\n    new\n    more\n    end\n")
+        );
+        assert_eq!(after(PATCH, "b.rs", None).as_deref(), Some("one\n\ntwo\n"));
+        assert_eq!(after(PATCH, "e.rs", Some("x")), None);
+        assert_eq!(after(PATCH, "a.rs", Some("nothing of it")), None);
+        assert_eq!(after("no patch", "a.rs", Some(before)), None);
+    }
+
+    #[test]
+    fn every_file_of_a_patch_has_its_manner() {
+        let manners = ["a.rs", "b.rs", "c.rs", "d.rs", "e.rs"].map(|path| manner(&call(PATCH), path));
+        assert_eq!(
+            manners,
+            [Manner::Edit, Manner::Overwrite, Manner::Remove, Manner::Overwrite, Manner::Remove]
+        );
+    }
+}

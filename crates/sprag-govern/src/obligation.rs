@@ -1,0 +1,163 @@
+//! What must be true before a turn may end, and what is left when it ended anyway.
+
+use serde::{Deserialize, Serialize};
+
+use sprag_base::digest::Digest;
+use sprag_base::ids::SessionId;
+use sprag_base::record::{Projection, Record};
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+
+use crate::reason::Reason;
+
+/// Something owed before a stop.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Obligation {
+    pub duty: Duty,
+    /// Of the unmet items and the evidence seen so far: while it is the same, nothing has moved.
+    pub digest: Digest,
+    pub reason: Reason,
+    pub items: Vec<Text<200>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Duty {
+    Verify,
+    Review,
+    Reflect,
+    Commit,
+    Handoff,
+    Integrity,
+    /// What was declared is what was done.
+    Trace,
+    Scope,
+}
+
+impl Duty {
+    pub fn name(self) -> &'static str {
+        match self {
+            Duty::Verify => "verify",
+            Duty::Review => "review",
+            Duty::Reflect => "reflect",
+            Duty::Commit => "commit",
+            Duty::Handoff => "handoff",
+            Duty::Integrity => "integrity",
+            Duty::Trace => "trace",
+            Duty::Scope => "scope",
+        }
+    }
+}
+
+/// An obligation that was let go unmet. It stays visible until it is met or cleared.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Debt {
+    pub id: Text<32>,
+    pub gate: Text<32>,
+    pub duty: Duty,
+    pub why: Text<1000>,
+    pub items: Vec<Text<200>>,
+    /// The worktree it is about.
+    #[serde(default)]
+    pub root: Text<1000>,
+    pub session: SessionId,
+    pub since: Timestamp,
+    pub cause: Cause,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Cause {
+    /// The breaker let it go.
+    Released,
+    /// The session ended first.
+    Ended,
+}
+
+impl Debt {
+    /// The id follows from session, gate and what is unmet: writing the same debt twice leaves one, also
+    /// when the same thing is unmet in another state of the work.
+    pub fn new(
+        gate: &str,
+        owed: &Obligation,
+        session: &SessionId,
+        root: &str,
+        cause: Cause,
+        now: Timestamp,
+    ) -> Debt {
+        let digest = match owed.items.is_empty() {
+            true => Digest::of([session.as_str(), &owed.digest.to_string()]),
+            false => {
+                let items = owed.items.iter().map(Text::as_str);
+                Digest::of([session.as_str(), gate].into_iter().chain(items))
+            }
+        };
+        Debt {
+            id: Text::new(format!("d-{}", digest.short())),
+            gate: Text::from(gate),
+            duty: owed.duty,
+            // The rest of it tells whoever was held what to do.
+            why: Text::from(owed.reason.why.as_str().lines().next().unwrap_or_default()),
+            items: owed.items.clone(),
+            root: Text::from(root),
+            session: session.clone(),
+            since: now,
+            cause,
+        }
+    }
+}
+
+/// Record kinds of a debt's life.
+pub const DEBT_OPENED: &str = "debt.opened";
+pub const DEBT_SHOWN: &str = "debt.shown";
+pub const DEBT_MET: &str = "debt.met";
+pub const DEBT_CLEARED: &str = "debt.cleared";
+
+/// The open debts of a clone, folded from its log.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Debts {
+    open: Vec<OpenDebt>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OpenDebt {
+    pub debt: Debt,
+    /// Whether a session has been told of it.
+    pub shown: bool,
+}
+
+impl Debts {
+    pub fn open(&self) -> &[OpenDebt] {
+        &self.open
+    }
+
+    pub fn unshown(&self) -> impl Iterator<Item = &Debt> {
+        self.open.iter().filter(|open| !open.shown).map(|open| &open.debt)
+    }
+}
+
+impl Projection for Debts {
+    const NAME: &'static str = "debts";
+    const VERSION: u32 = 1;
+    const KINDS: &'static [&'static str] = &["debt."];
+
+    fn apply(&mut self, record: &Record) {
+        let names = |id: &Text<32>| {
+            record.body["ids"].as_array().is_some_and(|ids| ids.iter().any(|named| named == id.as_str()))
+        };
+        match record.kind.as_str() {
+            DEBT_OPENED => {
+                if let Ok(debt) = serde_json::from_value::<Debt>(record.body.clone())
+                    && !self.open.iter().any(|open| open.debt.id == debt.id)
+                {
+                    self.open.push(OpenDebt { debt, shown: false });
+                }
+            }
+            DEBT_SHOWN => {
+                self.open.iter_mut().filter(|open| names(&open.debt.id)).for_each(|open| open.shown = true)
+            }
+            DEBT_MET | DEBT_CLEARED => self.open.retain(|open| !names(&open.debt.id)),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Reports that a person or an agent makes through a command.
+
+use serde::{Deserialize, Serialize};
+
+use sprag_base::redact;
+use sprag_base::text::Text;
+use sprag_intent::Class;
+use sprag_memory::write_gate::Resolution;
+
+/// What somebody told us through a command of ours.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Report {
+    Observed {
+        note: Text<2000>,
+    },
+    /// A person lets a refused call through, once.
+    Approved {
+        code: Text<16>,
+    },
+    /// A person does not, and wants it done in another way.
+    Rejected {
+        code: Text<16>,
+    },
+    /// An agent says what it works for from here on.
+    IntentSelected {
+        id: Text<64>,
+        class: Class,
+    },
+    /// An intent is reached: its checks were run, and passed. Whoever says so has run them.
+    IntentDone {
+        id: Text<64>,
+        /// What it meant when they were.
+        fingerprint: Text<64>,
+    },
+    /// What was learned, as JSON: a submission of candidates. It is read again here, whoever sent it.
+    Reflected {
+        submission: String,
+        /// Names for what is accepted, one for each candidate.
+        ids: Vec<Text<64>>,
+        /// What to do with those that resemble something known. With no submission: with those that wait.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        resolution: Option<Resolution>,
+    },
+    /// There is nothing to learn from this.
+    Skipped {
+        reason: Text<500>,
+        decider: Decider,
+    },
+    /// Learnings that were of use.
+    Referred {
+        ids: Vec<Text<64>>,
+        how: Text<500>,
+    },
+    /// Whether work that used learnings went well.
+    Went {
+        ids: Vec<Text<64>>,
+        is_success: bool,
+        what: Text<500>,
+    },
+    /// A question that came up, and what answers it.
+    Answered(Answered),
+    /// The checks were run by hand. What came of them is looked up, whoever says so.
+    Verified,
+    /// A reviewer's verdict.
+    Decided(Decided),
+    /// A reviewer named the wrong session; this is the one whose token it has.
+    Misdirected {
+        token: Text<80>,
+    },
+    /// A reviewer's process was started, as one of this client.
+    ReviewerStarted {
+        client: Text<32>,
+        /// Only its hash is kept.
+        token: Text<80>,
+    },
+    /// That process has ended.
+    ReviewerEnded {
+        token: Text<80>,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Answered {
+    pub question: Text<1000>,
+    pub answer: Text<2000>,
+    /// Where the answer is from: `user`, a file, a command.
+    pub source: Text<300>,
+    /// From 0 to 1.
+    pub confidence: f32,
+}
+
+/// Who says that there is nothing to learn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Decider {
+    Agent,
+    User,
+    Auto,
+}
+
+impl Decider {
+    pub fn name(self) -> &'static str {
+        match self {
+            Decider::Agent => "agent",
+            Decider::User => "user",
+            Decider::Auto => "auto",
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Decided {
+    pub word: ReviewWord,
+    pub summary: Text<500>,
+    /// For the author.
+    pub message: Text<4000>,
+    /// What other agents thought of it.
+    pub opinions: Vec<Text<1000>>,
+    /// What tells the reviewer from everybody else. `None`: a person at a terminal.
+    pub token: Option<Text<80>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum ReviewWord {
+    Complete,
+    Issues,
+}
+
+impl ReviewWord {
+    pub fn name(self) -> &'static str {
+        match self {
+            ReviewWord::Complete => "COMPLETE",
+            ReviewWord::Issues => "ISSUES",
+        }
+    }
+}
+
+impl Report {
+    /// Without secrets in what is said: parts of it are kept in the state of a session. What a secret is there for
+    /// stays, and a submission is read as it is, to be redacted when it is known what is in it.
+    #[must_use]
+    pub fn redacted(self) -> Report {
+        fn clean<const N: usize>(text: &mut Text<N>) {
+            *text = redact::short(text.as_str());
+        }
+        let mut report = self;
+        match &mut report {
+            Report::Observed { note } => clean(note),
+            Report::Skipped { reason, .. } => clean(reason),
+            Report::Referred { how, .. } => clean(how),
+            Report::Went { what, .. } => clean(what),
+            Report::Answered(answered) => {
+                clean(&mut answered.question);
+                clean(&mut answered.answer);
+                clean(&mut answered.source);
+            }
+            Report::Decided(decided) => {
+                clean(&mut decided.summary);
+                clean(&mut decided.message);
+                decided.opinions.iter_mut().for_each(clean);
+            }
+            Report::Approved { .. }
+            | Report::Rejected { .. }
+            | Report::IntentSelected { .. }
+            | Report::IntentDone { .. }
+            | Report::Reflected { .. }
+            | Report::Verified
+            | Report::Misdirected { .. }
+            | Report::ReviewerStarted { .. }
+            | Report::ReviewerEnded { .. } => {}
+        }
+        report
+    }
+
+    /// Whether an agent may say it too.
+    pub fn is_anyones(&self) -> bool {
+        match self {
+            Report::Observed { .. }
+            | Report::Reflected { .. }
+            | Report::Skipped { .. }
+            | Report::Referred { .. }
+            | Report::Went { .. }
+            | Report::Answered(_)
+            | Report::IntentSelected { .. }
+            | Report::Misdirected { .. } => true,
+            // With a token it is the gate that tells.
+            Report::Decided(decided) => decided.token.is_some(),
+            // Checks are not run for a file that somebody left: the next stop does that.
+            Report::Verified | Report::IntentDone { .. } => false,
+            Report::Approved { .. }
+            | Report::Rejected { .. }
+            | Report::ReviewerStarted { .. }
+            | Report::ReviewerEnded { .. } => false,
+        }
+    }
+}

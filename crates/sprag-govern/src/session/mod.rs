@@ -1,0 +1,160 @@
+//! The state of one client session: a fold of its journal. Every record may carry `set`, the
+//! parts that changed; a snapshot carries all of them. Parts this version does not know are kept
+//! as they are, so that an older program beside a newer one loses nothing.
+pub mod open_prompt;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use sprag_base::digest::Digest;
+use sprag_base::ids::SessionId;
+use sprag_base::text::Text;
+
+use crate::breaker::Breaker;
+use crate::gates::Gates;
+use crate::obligation::Obligation;
+use crate::session_facts::{About, part, take};
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Session {
+    pub about: About,
+    pub breaker: Breaker,
+    pub stops: Stops,
+    pub gates: Gates,
+    unknown: Map<String, Value>,
+}
+
+/// How long an agent that was never heard of again counts as running.
+pub(crate) const FORGOTTEN_SECONDS: i64 = 2 * 60 * 60;
+pub(crate) const RUNNING: usize = 64;
+pub(crate) const TOUCHED: usize = 500;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Process {
+    pub pid: u32,
+    /// In the system's own unit: tells a process from a later one with the same number.
+    pub start: u64,
+}
+
+/// What the session's stops have come to.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Stops {
+    /// Open after the last stop that was judged, by gate.
+    pub owed: Vec<Owed>,
+    /// Let go as debt already, until its gate is content again.
+    pub released: Vec<Released>,
+    /// How often a stop with this digest passed because the agent asked the user something.
+    pub asked: BTreeMap<Digest, u8>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Released {
+    pub gate: Text<32>,
+    pub digest: Digest,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Owed {
+    pub gate: Text<32>,
+    pub obligation: Obligation,
+}
+
+/// Names of the parts that a `set` held and that could not be read.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Unreadable(pub Vec<String>);
+
+impl Session {
+    /// What the session owes now: what its last stop found, and what its gates know of since. What
+    /// was let go is a debt and no obligation any more.
+    pub fn open(&self, id: &SessionId) -> Vec<Owed> {
+        if self.about.ended {
+            return Vec::new();
+        }
+        let mut owed = self.stops.owed.clone();
+        for (gate, obligation) in self.gates.open(id) {
+            owed.retain(|known| known.gate.as_str() != gate);
+            let is_let_go =
+                |let_go: &Released| let_go.gate.as_str() == gate && let_go.digest == obligation.digest;
+            if !self.stops.released.iter().any(is_let_go) {
+                owed.push(Owed { gate: Text::from(gate), obligation });
+            }
+        }
+        owed
+    }
+
+    /// All parts, for a snapshot.
+    pub fn whole(&self) -> Map<String, Value> {
+        self.changes(&Session::default())
+    }
+
+    /// The parts that differ from `before`.
+    pub fn changes(&self, before: &Session) -> Map<String, Value> {
+        let mut set = Map::new();
+        part(&mut set, "about", &self.about, &before.about);
+        part(&mut set, "breaker", &self.breaker, &before.breaker);
+        part(&mut set, "stops", &self.stops, &before.stops);
+        self.gates.changes(&before.gates, &mut set);
+        for (name, value) in &self.unknown {
+            part(&mut set, name, value, before.unknown.get(name).unwrap_or(&Value::Null));
+        }
+        set
+    }
+
+    /// Folds one `set`. A part that cannot be read keeps its value and is named.
+    pub fn apply(&mut self, set: Map<String, Value>) -> Unreadable {
+        let unreadable = set.into_iter().filter(|(name, value)| !self.read(name, &value.to_string()));
+        Unreadable(unreadable.map(|(name, _)| name).collect())
+    }
+
+    /// Takes one part as it is written. `false`: it cannot be read, and keeps its value.
+    pub fn read(&mut self, name: &str, json: &str) -> bool {
+        match name {
+            "about" => take(&mut self.about, json),
+            "breaker" => take(&mut self.breaker, json),
+            "stops" => take(&mut self.stops, json),
+            _ => self.gates.read(name, json).unwrap_or_else(|| match serde_json::from_str(json) {
+                Ok(value) => {
+                    self.unknown.insert(name.to_owned(), value);
+                    true
+                }
+                Err(_) => false,
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_part_of_a_newer_version_survives() {
+        let mut session = Session::default();
+        let Value::Object(set) = json!({"about": {"started": null, "worked": true, "ended": false, "client": null}, "gate.future": {"x": 1}})
+        else {
+            unreachable!()
+        };
+        assert_eq!(session.apply(set), Unreadable::default());
+        assert!(session.about.worked);
+        assert_eq!(session.whole()["gate.future"], json!({"x": 1}));
+    }
+
+    #[test]
+    fn a_part_that_cannot_be_read_is_named_and_kept() {
+        let mut session = Session::default();
+        session.about.worked = true;
+        let Value::Object(set) = json!({"about": 3}) else { unreachable!() };
+        assert_eq!(session.apply(set), Unreadable(vec!["about".to_owned()]));
+        assert!(session.about.worked);
+    }
+
+    #[test]
+    fn nothing_changed_is_an_empty_set() {
+        let session = Session::default();
+        assert!(session.changes(&session.clone()).is_empty());
+    }
+}
