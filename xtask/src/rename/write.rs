@@ -18,14 +18,22 @@ impl Change<'_> {
         let root = workspace::root();
         let mut texts: BTreeMap<String, String> = BTreeMap::new();
         let mut changed: BTreeSet<String> = BTreeSet::new();
-        for (old, new) in &self.table.files {
-            let target = root.join(new);
-            if let Some(parent) = target.parent() {
+        // In two passes: a path may be taken by a file that moves itself.
+        let mv = |from: &str, to: &str| -> anyhow::Result<()> {
+            if let Some(parent) = root.join(to).parent() {
                 fs::create_dir_all(parent)?;
             }
-            ensure!(!target.exists(), "`{new}` exists");
-            let status = Command::new("git").current_dir(&root).args(["mv", old, new]).status()?;
-            ensure!(status.success(), "git mv {old} {new}");
+            ensure!(!root.join(to).exists(), "`{to}` exists");
+            let status = Command::new("git").current_dir(&root).args(["mv", from, to]).status()?;
+            ensure!(status.success(), "git mv {from} {to}");
+            Ok(())
+        };
+        let between = |number: usize| format!("moving-{number}");
+        for (number, old) in self.table.files.keys().enumerate() {
+            mv(old, &between(number))?;
+        }
+        for (number, new) in self.table.files.values().enumerate() {
+            mv(&between(number), new)?;
         }
         let mut cut_texts: Vec<(ModulePath, String)> = Vec::new();
         for file in 0..self.modules.sources.len() {
