@@ -19,14 +19,15 @@ use sprag_govern::event::{Errand, Event, EventKind, Input, Presence};
 use sprag_govern::verdict::{Ruling, Verdict};
 use sprag_policy::call::Whole;
 
+use crate::clients::payload::{self, Payload};
 use crate::clients::{self, Client, Parsed, Reply};
 use crate::daemon::anchor;
-use crate::disk::{self, Disk, ReadOnly, RealDisk};
-use crate::env::{self, Env};
-use crate::places::{self, Places};
-use crate::runs;
-use crate::stdin::{self, Payload};
-use crate::walk::{self, Walked, World};
+use crate::pipeline::{self, Walked};
+use crate::purpose;
+use crate::sys::disk::{self, Disk, ReadOnly, RealDisk};
+use crate::sys::env::{self, Env};
+use crate::sys::locations::{self, Places};
+use crate::world::World;
 
 /// `sprag hook CLIENT [EVENT] [--dry-run]`, as typed.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -40,7 +41,7 @@ pub fn main(args: &[OsString]) {
     let env = Env::Real;
     let args = Args::read(args);
     keep_panics();
-    let payload = stdin::read(io::stdin().as_fd());
+    let payload = payload::read(io::stdin().as_fd());
     let long = payload.as_ref().ok().filter(|payload| payload.bytes.len() > LONG);
     let answered = long.map(|payload| answer_in_time(&args.client, payload));
     let disk = disk_of(&env);
@@ -119,7 +120,7 @@ impl Answer<'_> {
     fn finish(self) {
         if let Some((world, input, walked)) = self.rest {
             // Chores may be lost: whoever comes next does them.
-            walk::chores(&world, &input, &walked).unwrap_or_default();
+            crate::upkeep::after_reply::chores(&world, &input, &walked).unwrap_or_default();
         }
     }
 }
@@ -144,7 +145,7 @@ fn answer<'a>(
     args: &Args,
     env: &'a Env,
     disk: &'a dyn Disk,
-    payload: Result<&Payload, &stdin::Fault>,
+    payload: Result<&Payload, &payload::Fault>,
 ) -> Answer<'a> {
     let Some(client) = clients::find(&args.client) else {
         let known: Vec<&str> = clients::CLIENTS.iter().map(|client| client.name).collect();
@@ -153,10 +154,10 @@ fn answer<'a>(
     };
     let payload = match payload {
         Ok(payload) => readable(payload),
-        Err(stdin::Fault::Unfinished) => {
+        Err(payload::Fault::Unfinished) => {
             return fault(client, env, "", "", "the payload did not end within a second");
         }
-        Err(stdin::Fault::Io(error)) => {
+        Err(payload::Fault::Io(error)) => {
             return fault(client, env, "", "", &format!("the payload cannot be read: {error}"));
         }
     };
@@ -188,20 +189,20 @@ fn judge<'a>(
     native: &str,
     mut input: Input,
 ) -> Answer<'a> {
-    let cwd = if input.cwd.is_empty() { places::current_dir(env) } else { PathBuf::from(&input.cwd) };
+    let cwd = if input.cwd.is_empty() { locations::current_dir(env) } else { PathBuf::from(&input.cwd) };
     let project = input.project.as_ref().map(Path::new);
     let Ok(places) = Places::of_session(project, &cwd, env) else {
         return fault(client, env, native, "", "there is no home directory; set HOME or SPRAG_HOME");
     };
     input.root = places.worktree.as_ref().map(|root| root.to_string_lossy().into_owned()).unwrap_or_default();
-    input.home = places::home(env).map(|home| home.to_string_lossy().into_owned()).unwrap_or_default();
+    input.home = locations::home(env).map(|home| home.to_string_lossy().into_owned()).unwrap_or_default();
     let disk = if args.is_dry_run { &ReadOnly } else { disk };
     let world = World::new(env, disk, places);
-    match runs::task(world.places.user.as_ref(), env) {
-        Some(runs::Task::Judge) => return Answer { text: "{}".to_owned(), warning: None, rest: None },
-        Some(runs::Task::Review { .. }) => input.errand = Errand::Review,
-        Some(runs::Task::Check) => input.errand = Errand::Check,
-        Some(runs::Task::Stage { stage }) => {
+    match purpose::task(world.places.user.as_ref(), env) {
+        Some(purpose::Task::Judge) => return Answer { text: "{}".to_owned(), warning: None, rest: None },
+        Some(purpose::Task::Review { .. }) => input.errand = Errand::Review,
+        Some(purpose::Task::Check) => input.errand = Errand::Check,
+        Some(purpose::Task::Stage { stage }) => {
             input.anchor = anchor::at(&world, stage.as_str(), &input.event);
             input.stage = Some(stage);
             // Whatever its client believes: a question would wait for nobody.
@@ -213,8 +214,8 @@ fn judge<'a>(
         return Answer { text: "{}".to_owned(), warning: None, rest: None };
     }
     let mut walked = match args.is_dry_run {
-        true => walk::rehearse(&world, &input),
-        false => match walk::walk(&world, &input) {
+        true => pipeline::rehearse(&world, &input),
+        false => match pipeline::walk(&world, &input) {
             Ok(walked) => walked,
             Err(error) => unwritten(&world, &input, &error),
         },
@@ -240,7 +241,7 @@ fn judge<'a>(
 /// Nothing could be written. A refusal needs no memory and stands; a held stop would never be
 /// counted, and passes.
 fn unwritten(world: &World<'_>, input: &Input, error: &io::Error) -> Walked {
-    let mut walked = walk::rehearse(world, input);
+    let mut walked = pipeline::rehearse(world, input);
     let warning = format!("nothing can be written to `{}`: {error}", world.places.store.display());
     if matches!(
         input.event,
@@ -353,7 +354,7 @@ fn after_panic(args: &Args, env: &Env, payload: Option<&Payload>) -> Answer<'sta
 }
 
 fn report_crash(env: &Env, what: &str) -> Option<PathBuf> {
-    let places = Places::find(&places::current_dir(env), env).ok()?;
+    let places = Places::find(&locations::current_dir(env), env).ok()?;
     let dir = places.store.join("crash");
     RealDisk.make_dirs(&dir).ok()?;
     let path = dir.join(format!("{}.txt", env::now().to_string().replace(':', "-")));

@@ -10,9 +10,10 @@ use sprag_intent::{IntentSet, Read};
 use sprag_plan::spec::problem::{Code, Found, Problem};
 use sprag_plan::spec::validate::{Around, Intents, PlanDraft, Validated, validate};
 
-use crate::disk::{self, open_regular};
-use crate::walk::World;
-use crate::{intents, yaml};
+use crate::intent_files;
+use crate::sys::disk::{self, open_regular};
+use crate::sys::yaml;
+use crate::world::World;
 
 #[cfg(test)]
 mod tests;
@@ -26,7 +27,7 @@ pub fn check(path: &Path, worktree: Option<&Path>) -> io::Result<Validated> {
     use std::io::Read as _;
     let mut bytes = Vec::new();
     open_regular(path)?.take(LONGEST + 1).read_to_end(&mut bytes)?;
-    let loaded = worktree.and_then(intents::load);
+    let loaded = worktree.and_then(intent_files::load);
     let none = IntentSet::default();
     let intents = match loaded.as_ref().map(|loaded| &loaded.read) {
         Some(Read::Good(set)) => Intents::Known(set),

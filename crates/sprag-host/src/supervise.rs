@@ -27,11 +27,11 @@ use sprag_plan::agent::exit::{By, Ended, Exit};
 use sprag_plan::sandbox::Wall;
 
 use crate::daemon::seam::{Caps, Lease, Local, Queue as _, Tenure};
-use crate::disk::Disk;
-use crate::env::{self, Env};
-use crate::places::{self, UserPlaces};
-use crate::runs::{Run, Task};
-use crate::{person, processes};
+use crate::purpose::{Run, Task};
+use crate::sys::disk::Disk;
+use crate::sys::env::{self, Env};
+use crate::sys::locations::{self, UserPlaces};
+use crate::sys::{human, processes};
 use agent::NoAgent;
 pub use agent::{become_agent, steps};
 use eyes::Eyes;
@@ -91,11 +91,11 @@ pub fn supervise(dir: &Path, disk: &dyn Disk, taken: impl FnOnce()) -> io::Resul
 /// An agent that starts elsewhere than it was sent works at what is somebody else's.
 fn prove(spawn: &Spawn) -> Result<(), String> {
     let (top, _) =
-        places::worktree_of(&spawn.dir).ok_or(format!("`{}` is no worktree", spawn.dir.display()))?;
+        locations::worktree_of(&spawn.dir).ok_or(format!("`{}` is no worktree", spawn.dir.display()))?;
     if top != spawn.worktree {
         return Err(format!("`{}` belongs to `{}`", spawn.dir.display(), top.display()));
     }
-    let branch = places::branch_of(&spawn.worktree).unwrap_or_default();
+    let branch = locations::branch_of(&spawn.worktree).unwrap_or_default();
     match branch == spawn.branch {
         true => Ok(()),
         false => Err(format!("`{}` is on `{branch}`, not on `{}`", spawn.worktree.display(), spawn.branch)),
@@ -128,7 +128,7 @@ fn register<'d>(spawn: &Spawn, disk: &'d dyn Disk) -> io::Result<Option<Run<'d>>
         return Ok(None);
     };
     if let Some(us) = processes::this_process() {
-        person::remember(&user, disk, us)?;
+        human::remember(&user, disk, us)?;
     }
     Run::begin(&user, disk, Task::Stage { stage: stage.clone() }).map(Some)
 }
@@ -215,7 +215,7 @@ fn keep(site: &Site, spawn: &Spawn, lease: &mut impl Lease, disk: &dyn Disk) -> 
 fn remember(agent: Pid, disk: &dyn Disk) {
     let process = u32::try_from(agent.as_raw_nonzero().get()).ok().and_then(processes::look);
     if let (Some(user), Some((process, _))) = (UserPlaces::find(&Env::Real), process) {
-        person::remember(&user, disk, process).unwrap_or_default();
+        human::remember(&user, disk, process).unwrap_or_default();
     }
 }
 

@@ -10,12 +10,12 @@ use sprag_base::digest::Digest;
 use sprag_base::settings::Name;
 use sprag_govern::trackers::{Item, Mark, Tracker, find, is_plain};
 
-use crate::disk::{self, read_small};
-use crate::env::Env;
-use crate::exec::{self, Run};
 use crate::git::ELSEWHERE;
-use crate::places::{self, Places};
-use crate::walk::World;
+use crate::sys::disk::{self, read_small};
+use crate::sys::env::Env;
+use crate::sys::exec::{self, Run};
+use crate::sys::locations::{self, Places};
+use crate::world::World;
 
 /// A tracker that is slower has nothing to say.
 const DEADLINE: Duration = Duration::from_secs(2);
@@ -120,7 +120,7 @@ fn answer(tracker: &Tracker, words: &[String], worktree: &Path, env: &Env) -> Op
 /// Whether a remote of the clone is on this host, as its own configuration says. What that includes
 /// from elsewhere is not looked at.
 fn has_remote(worktree: &Path, host: &str) -> bool {
-    let config = places::common_dir(worktree).and_then(|dir| read_small(&dir.join("config"), CONFIG).ok());
+    let config = locations::common_dir(worktree).and_then(|dir| read_small(&dir.join("config"), CONFIG).ok());
     config
         .is_some_and(|config| remotes(&config).any(|url| host_of(url).is_some_and(|of| is_within(of, host))))
 }
@@ -161,6 +161,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
+    use crate::sys::exec;
 
     fn order(names: &[&str]) -> Vec<Name> {
         names.iter().map(|name| Name::Owned((*name).to_owned())).collect()

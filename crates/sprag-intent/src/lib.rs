@@ -5,7 +5,7 @@ mod ignore;
 mod ownership;
 mod served;
 pub mod set;
-mod status;
+pub mod status;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

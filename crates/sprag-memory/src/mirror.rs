@@ -1,6 +1,5 @@
 //! Which backends learnings are mirrored to. The log is the original; a backend is a copy that others can
 //! read.
-
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -10,8 +9,8 @@ use sprag_base::record::{Projection, Record};
 use sprag_base::settings::{Key, Name, Section, Tighten};
 use sprag_base::text::Text;
 
-use crate::destination;
 use crate::learning::Learning;
+use crate::{destination, records};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Policy {
@@ -148,3 +147,9 @@ seconds = 10
         ],
     },
 ];
+
+/// Whether a record is one that backends want to hear of.
+pub fn concerns(record: &Record) -> bool {
+    [records::ACCEPTED, records::CORRECTED, records::SUPERSEDED, records::ARCHIVED, records::RESTORED]
+        .contains(&record.kind.as_str())
+}

@@ -18,9 +18,9 @@ use sprag_base::ids::SessionId;
 use sprag_base::text::{quoted, shell_word};
 use sprag_govern::reason::Reason;
 use sprag_host::config::Problem;
-use sprag_host::consult::Unanswered;
-use sprag_host::learnings::NotFound;
-use sprag_host::policy::RulesError;
+use sprag_host::config::rule_files::RulesError;
+use sprag_host::memory::NotFound;
+use sprag_host::memory::judge::Unanswered;
 use sprag_intent::{Bad, Intent};
 use sprag_memory::learning::{Faults, Unreadable};
 

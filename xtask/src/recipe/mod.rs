@@ -32,9 +32,9 @@ struct Toy {
 const TOYS: &[Toy] = &[
     Toy {
         kind: "gate",
-        file: "crates/sprag-core/src/gates/toy.rs",
+        file: "crates/sprag-govern/src/gates/toy.rs",
         text: include_str!("toy_gate.rs.txt"),
-        list: "crates/sprag-core/src/gates/mod.rs",
+        list: "crates/sprag-govern/src/gates/mod.rs",
         opening: "gates! {",
         line: "    toy: Toy,",
     },

@@ -19,12 +19,16 @@ impl Change<'_> {
     }
 
     pub(super) fn change_declarations(&mut self) {
-        for (old_file, new_file) in &self.table.files {
-            let Some(file) = self.modules.sources.iter().position(|source| source.path == *old_file) else {
-                continue;
-            };
+        for file in 0..self.modules.sources.len() {
+            let old_file = &self.modules.sources[file].path;
+            let new_file = self.table.files.get(old_file).unwrap_or(old_file);
             let Some(old) = self.modules.of_file.get(&file).map(|paths| paths[0].clone()) else { continue };
             let new = self.new_module(&old);
+            let is_moved = old_file != new_file;
+            let moves_away = old.parent().map(|parent| self.new_module(&parent)) != new.parent();
+            if !is_moved && !moves_away {
+                continue;
+            }
             let Some(old_parent) = old.parent() else {
                 if let Some(parent) = new.parent() {
                     self.declared.entry(parent).or_default().push(format!("\u{1}mod {};", new.name()));

@@ -295,7 +295,9 @@ impl<'a> Change<'a> {
             _ => self.target_name(path, other),
         };
         let user = self.new_module(path);
-        let is_child = self.file_of.contains_key(&user.child(&target));
+        let resolved = self.modules.resolve_import(path, import, &mut BTreeSet::new());
+        let is_itself = matches!(resolved.steps.last(), Some(Meaning::Module(module)) if self.new_module(module) == user.child(&target));
+        let is_child = self.file_of.contains_key(&user.child(&target)) && !is_itself;
         let is_item = self.modules.modules[path].items.iter().any(|item| {
             item.kind != ItemKind::Module && self.new_item(path, &item.name) == (user.clone(), target.clone())
         });

@@ -9,7 +9,7 @@ use serde_json::json;
 use sprag_check::{Status, TAIL};
 
 use super::*;
-use crate::disk::RealDisk;
+use crate::sys::disk::{self, RealDisk};
 
 const LONG: Duration = Duration::from_secs(60);
 

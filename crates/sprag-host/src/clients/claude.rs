@@ -10,9 +10,9 @@ use sprag_policy::call::Tool;
 
 use super::dialect::{self, Dialect};
 use super::{Can, Client, Form, Install, Malformed, PROMPT, Parsed, Review, Server, Support};
-use crate::env::{self, Env};
-use crate::places;
-use crate::stdin::Payload;
+use crate::clients::payload::Payload;
+use crate::sys::env::{self, Env};
+use crate::sys::locations;
 
 /// A reviewer that reads the work of a stage: it looks into files and git, and decides.
 const READING: &[&str] = &[
@@ -158,7 +158,7 @@ fn user_file(env: &Env) -> Option<PathBuf> {
     let dir = env
         .get("CLAUDE_CONFIG_DIR")
         .map(PathBuf::from)
-        .or_else(|| places::home(env).map(|home| home.join(".claude")));
+        .or_else(|| locations::home(env).map(|home| home.join(".claude")));
     dir.map(|dir| dir.join("settings.json"))
 }
 

@@ -15,9 +15,9 @@ use sprag_policy::call::{Tool, ToolCall};
 
 use super::dialect::{self, Dialect};
 use super::{Can, Client, Form, Install, Malformed, PROMPT, Parsed, Reply, Review, Server, Support};
-use crate::env::{self, Env};
-use crate::places;
-use crate::stdin::Payload;
+use crate::clients::payload::Payload;
+use crate::sys::env::{self, Env};
+use crate::sys::locations;
 
 pub const CLIENT: Client = Client {
     name: "codex",
@@ -178,7 +178,7 @@ fn user_file(env: &Env) -> Option<PathBuf> {
     let dir = env
         .get("CODEX_HOME")
         .map(PathBuf::from)
-        .or_else(|| places::home(env).map(|home| home.join(".codex")));
+        .or_else(|| locations::home(env).map(|home| home.join(".codex")));
     dir.map(|dir| dir.join("hooks.json"))
 }
 

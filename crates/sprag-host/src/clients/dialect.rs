@@ -15,7 +15,7 @@ use sprag_govern::verdict::{Ruling, Verdict};
 use sprag_policy::call::{Outcome, Tool, ToolCall, Whole};
 
 use super::{Malformed, Parsed, Reply};
-use crate::stdin::Payload;
+use crate::clients::payload::Payload;
 
 /// How a client's speech differs.
 pub struct Dialect {

@@ -9,8 +9,8 @@ use serde_json::Value;
 use sprag_govern::event::{EventKind, Input, Presence};
 use sprag_govern::verdict::Verdict;
 
-use crate::env::Env;
-use crate::stdin::Payload;
+use crate::clients::payload::Payload;
+use crate::sys::env::Env;
 
 mod dialect;
 
@@ -185,5 +185,7 @@ macro_rules! clients {
 }
 use clients;
 
+pub mod payload;
 #[cfg(test)]
 mod tests;
+pub(crate) mod transcript;

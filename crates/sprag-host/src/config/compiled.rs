@@ -14,13 +14,13 @@ use sprag_govern::gates::scope::Found;
 use sprag_policy::packs::PACKS;
 use sprag_policy::{Concern, Decision, RuleSet, Strictness, Watch};
 
-use crate::config::kept::{Kept, Sorted};
-use crate::config::{self, Good, Settings, rules, switch, templates};
-use crate::disk::{self, Disk};
-use crate::env::Env;
-use crate::intents;
-use crate::places::Places;
-use crate::policy::Sourced;
+use crate::config::rule_cache::{Kept, Sorted};
+use crate::config::rule_files::Sourced;
+use crate::config::{self, Good, Settings, rule_layers, switches, templates};
+use crate::intent_files;
+use crate::sys::disk::{self, Disk};
+use crate::sys::env::Env;
+use crate::sys::locations::Places;
 
 /// Another build may mean something else by the same bytes.
 const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "/19");
@@ -35,7 +35,7 @@ pub struct Compiled {
     packs: usize,
     made_from: Vec<(PathBuf, Option<Stamp>)>,
     pub settings: Settings,
-    pub off: switch::Off,
+    pub off: switches::Off,
     /// What `sprag status` and the user should know of the layers.
     pub warnings: Vec<String>,
     /// Where the rules are kept: most calls need none of them.
@@ -45,7 +45,7 @@ pub struct Compiled {
     #[serde(skip)]
     fresh: Option<Rc<Kept>>,
     #[serde(skip)]
-    fresh_intents: Option<intents::Loaded>,
+    fresh_intents: Option<intent_files::Loaded>,
 }
 
 impl Compiled {
@@ -60,12 +60,12 @@ impl Compiled {
 
     /// The intents of the repository. What is kept of them is as good as the files: all were looked at when
     /// this was found valid.
-    pub fn intents(&self, worktree: &Path) -> Option<intents::Loaded> {
+    pub fn intents(&self, worktree: &Path) -> Option<intent_files::Loaded> {
         if let Some(fresh) = &self.fresh_intents {
             return Some(fresh.clone());
         }
         let kept = fs::read(self.intents.as_ref()?).ok();
-        kept.and_then(|bytes| postcard::from_bytes(&bytes).ok()).or_else(|| intents::load(worktree))
+        kept.and_then(|bytes| postcard::from_bytes(&bytes).ok()).or_else(|| intent_files::load(worktree))
     }
 
     fn kept(&self) -> Option<Rc<Kept>> {
@@ -131,8 +131,8 @@ fn compile(places: &Places, env: &Env, last_good: &Good, rules: PathBuf) -> Comp
             None
         }
     };
-    let off = places.user.as_ref().map(switch::read_off).unwrap_or_default();
-    let fresh_intents = places.worktree.as_deref().and_then(intents::load);
+    let off = places.user.as_ref().map(switches::read_off).unwrap_or_default();
+    let fresh_intents = places.worktree.as_deref().and_then(intent_files::load);
     if let Some(loaded) = &fresh_intents {
         settings.govern.gates.scope.found = Found::Intents;
         warnings.extend(loaded.warnings.iter().take(SHOWN).map(ToString::to_string));
@@ -166,10 +166,10 @@ fn packs_size() -> usize {
 /// What has to be looked at to know whether anything has changed. Where a whole directory of layers is
 /// missing, its appearance is the one change there can be.
 fn sources(places: &Places) -> Vec<PathBuf> {
-    let rules = rules::dirs(places).into_iter().chain(rules::files(places));
+    let rules = rule_layers::dirs(places).into_iter().chain(rule_layers::files(places));
     let rules = rules.chain(templates::dirs(places)).chain(templates::files(places));
     let layers = config::files(places).into_iter().chain(rules).map(|(_, path)| path);
-    let layers = layers.chain(places.worktree.iter().flat_map(|worktree| intents::files(worktree)));
+    let layers = layers.chain(places.worktree.iter().flat_map(|worktree| intent_files::files(worktree)));
     let mut watched: Vec<PathBuf> = Vec::new();
     for path in layers {
         let missing = path.parent().filter(|parent| !parent.exists()).map(Path::to_path_buf);
@@ -180,12 +180,13 @@ fn sources(places: &Places) -> Vec<PathBuf> {
     }
     // Of intents, all that counts is looked at only where there are any.
     if let Some(worktree) = &places.worktree
-        && intents::files(worktree).any(|path| fs::symlink_metadata(path).is_ok())
+        && intent_files::files(worktree).any(|path| fs::symlink_metadata(path).is_ok())
     {
-        watched.extend(intents::ignore_files(worktree));
+        watched.extend(intent_files::ignore_files(worktree));
     }
     // These lie beside what we write ourselves.
-    watched.extend(places.user.iter().flat_map(|user| [switch::off_path(user), switch::trust_path(user)]));
+    watched
+        .extend(places.user.iter().flat_map(|user| [switches::off_path(user), switches::trust_path(user)]));
     watched
 }
 

@@ -6,7 +6,7 @@ use std::{fs, io};
 use toml_edit::{DocumentMut, Item, Value};
 
 use crate::config::{self, Layer, Problem};
-use crate::disk::{self, Disk};
+use crate::sys::disk::{self, Disk};
 
 #[derive(Debug)]
 pub enum EditError {

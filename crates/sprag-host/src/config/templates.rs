@@ -8,8 +8,8 @@ use sprag_govern::gates::review::settings::Policy;
 use sprag_govern::gates::review::template::{self, Template};
 
 use super::{Layer, Problem};
-use crate::disk::read_small;
-use crate::places::Places;
+use crate::sys::disk::read_small;
+use crate::sys::locations::Places;
 
 /// Directories with templates, present or not.
 pub fn dirs(places: &Places) -> Vec<(Layer, PathBuf)> {

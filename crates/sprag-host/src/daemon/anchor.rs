@@ -14,11 +14,11 @@ use sprag_plan::ids::StageId;
 use sprag_plan::run::record::Brief;
 
 use super::{active, handoffs, notes, nudges};
-use crate::disk::{self, Disk};
-use crate::places::worktree_of;
 use crate::supervise;
 use crate::supervise::site::Site;
-use crate::walk::World;
+use crate::sys::disk::{self, Disk};
+use crate::sys::locations::worktree_of;
+use crate::world::World;
 
 /// What is known of a brief without reading it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -15,11 +15,11 @@ use super::jobs::Ground;
 use super::log::{self, Log};
 use super::reign::{self, Reign};
 use super::{behind, confine, notes};
-use crate::disk::{self, Disk};
-use crate::git::landing::{self, Refused, Swapped};
-use crate::places::Places;
-use crate::store::files_with_ending;
-use crate::{env, records};
+use crate::git::refs::{self, Refused, Swapped};
+use crate::store::{files_with_ending, new_record};
+use crate::sys::disk::{self, Disk};
+use crate::sys::env;
+use crate::sys::locations::Places;
 
 /// A run that may go on.
 pub struct Begun<'d> {
@@ -150,12 +150,12 @@ pub fn begin<'d>(places: &Places, plan: Plan, file: &Path, disk: &'d dyn Disk) -
     };
     let plan = plan.with_target(&target).ok_or(Cannot::NoBranch)?;
     let ground = ground(&root, &run, &plan, &reign);
-    let at = landing::resolve(&root, &ground.target)?.ok_or(Cannot::NoTarget { name: target })?;
-    let before = landing::resolve(&root, &ground.trunk())?;
-    if let Swapped::Moved { .. } = landing::swap(&root, &ground.trunk(), &at, before.as_deref())? {
+    let at = refs::resolve(&root, &ground.target)?.ok_or(Cannot::NoTarget { name: target })?;
+    let before = refs::resolve(&root, &ground.trunk())?;
+    if let Swapped::Moved { .. } = refs::swap(&root, &ground.trunk(), &at, before.as_deref())? {
         return Err(Cannot::AtWork { pid: std::process::id(), plan: None });
     }
-    let id = records::new_id(env::now());
+    let id = new_record::new_id(env::now());
     put_branches_away(&ground, &plan, &id)?;
     let started = Recorded::Started {
         run: Text::new(id),
@@ -185,7 +185,7 @@ pub fn resume<'d>(places: &Places, plan: &str, disk: &'d dyn Disk) -> Result<Beg
 fn prove_merged(ground: &Ground, run: &Run) -> Result<(), Cannot> {
     let commits: Vec<&str> = run.merged().map(|(_, commit)| commit.0.as_str()).collect();
     let trunk = run.queue().trunk().0.to_string();
-    match landing::contains_all(&ground.root, &commits, &trunk) {
+    match refs::contains_all(&ground.root, &commits, &trunk) {
         Ok(true) => Ok(()),
         Ok(false) | Err(_) => Err(Cannot::Unproven { trunk }),
     }
@@ -234,9 +234,9 @@ fn is_landed(ground: &Ground) -> Result<bool, Refused> {
 
 /// The same by names of references.
 pub fn has_landed(root: &Path, trunk: &str, target: &str) -> Result<bool, Refused> {
-    let Some(trunk) = landing::resolve(root, trunk)? else { return Ok(true) };
-    match landing::resolve(root, target)? {
-        Some(target) => landing::contains(root, &trunk, &target),
+    let Some(trunk) = refs::resolve(root, trunk)? else { return Ok(true) };
+    match refs::resolve(root, target)? {
+        Some(target) => refs::contains(root, &trunk, &target),
         None => Ok(false),
     }
 }
@@ -245,15 +245,15 @@ pub fn has_landed(root: &Path, trunk: &str, target: &str) -> Result<bool, Refuse
 fn put_branches_away(ground: &Ground, plan: &Plan, run: &str) -> Result<(), Refused> {
     // All at once: git would be asked as often as there are stages.
     let left: BTreeMap<String, String> =
-        landing::references(&ground.root, "refs/heads/sprag/")?.into_iter().collect();
+        refs::references(&ground.root, "refs/heads/sprag/")?.into_iter().collect();
     let of_runs = left.keys().filter_map(|name| StageId::of_branch(name.strip_prefix("refs/heads/")?));
     let ours: Vec<StageId> = of_runs.filter(|id| target_stage::is_base_of(id, &ground.plan)).collect();
     for id in plan.stages().iter().map(|spec| &spec.id).chain(&ours) {
         let branch = format!("refs/heads/{}", id.branch());
         if let Some(head) = left.get(&branch) {
             let kept = format!("refs/sprag/{}/salvage/{}/before-{run}", ground.plan, id.as_str());
-            landing::swap(&ground.root, &kept, head, None)?;
-            landing::drop_reference(&ground.root, &branch, head)?;
+            refs::swap(&ground.root, &kept, head, None)?;
+            refs::drop_reference(&ground.root, &branch, head)?;
         }
     }
     Ok(())

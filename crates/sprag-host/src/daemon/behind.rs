@@ -16,13 +16,14 @@ use sprag_plan::spec::{Cached, Sandbox};
 use super::clients::environment;
 use super::jobs::Ground;
 use super::{clients as launchers, confine};
-use crate::disk::Disk;
-use crate::env::Env;
-use crate::exec::{self, Ran, Run};
+use crate::checks;
 use crate::supervise::sandbox::{self, last_words, proxy};
 use crate::supervise::site::{Kept, Site};
 use crate::supervise::steps;
-use crate::{checks, places};
+use crate::sys::disk::Disk;
+use crate::sys::env::Env;
+use crate::sys::exec::{self, Ran, Run};
+use crate::sys::locations;
 
 /// Says that the walls are up before it becomes the command: how a wall ends that failed is not how a command ends.
 const SCRIPT: &str = "echo up >\"$0\" && exec \"$@\"";
@@ -218,8 +219,8 @@ impl<'a> Behind<'a> {
             |path: &Path| fs::canonicalize(path).map_err(|error| format!("`{}`: {error}", path.display()));
         let temporary = self.temporary();
         self.disk.make_dirs(&temporary).map_err(|error| format!("`{}`: {error}", temporary.display()))?;
-        let common = places::common_dir(&self.ground.root).ok_or("there is no repository")?;
-        let home = places::home(&Env::Real).map(|home| whole(&home)).transpose()?;
+        let common = locations::common_dir(&self.ground.root).ok_or("there is no repository")?;
+        let home = locations::home(&Env::Real).map(|home| whole(&home)).transpose()?;
         let store = self.ground.run.parent().unwrap_or(&self.ground.run);
         let (root, common, store) = (whole(&self.ground.root)?, whole(&common)?, whole(store)?);
         // Both are ours, below what was made whole: what is not where it was put is reached by a link.

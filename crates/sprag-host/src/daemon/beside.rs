@@ -8,7 +8,7 @@ use sprag_plan::ids::Commit;
 use sprag_plan::view::Board;
 
 use super::{begin, reign};
-use crate::git::landing;
+use crate::git::refs;
 
 /// Who runs a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ impl Landed {
     pub fn look(root: Option<&Path>, board: &Board) -> Landed {
         let (trunk, target) =
             (format!("refs/sprag/{}/trunk", board.plan), format!("refs/heads/{}", board.target));
-        let missing = root.and_then(|root| landing::missing(root, &trunk, &target).ok()).flatten();
+        let missing = root.and_then(|root| refs::missing(root, &trunk, &target).ok()).flatten();
         missing.map_or(Landed::Unknown, |missing| Landed::Without(missing.into_iter().collect()))
     }
 

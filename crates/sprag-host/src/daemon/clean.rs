@@ -13,11 +13,11 @@ use sprag_plan::spec::values::Branch;
 
 use super::repair::NotRepaired;
 use super::{begin, kept, log, reign, tmux};
-use crate::disk::{self, Disk};
-use crate::git::landing::{self, Dated, Refused, Swapped};
-use crate::git::{proof, worktrees};
+use crate::git::refs::{self, Dated, Refused, Swapped};
+use crate::git::{worktree_guard, worktrees};
 use crate::store::files_with_ending;
 use crate::supervise::site::{Probe, Site};
+use crate::sys::disk::{self, Disk};
 
 /// Folders within the folder of a session: its agent had one for itself.
 const DEEP: usize = 64;
@@ -166,7 +166,7 @@ fn take_away(place: &Place<'_>, leftover: &Leftover, disk: &dyn Disk) -> Result<
             files.iter().try_for_each(|file| disk.remove(file)).map_err(told)
         }
         Leftover::Worktree { path } => worktrees::remove(place.root, path).map_err(|refused| refused.0),
-        Leftover::Reference { name, at } => match landing::drop_reference(place.root, name, at) {
+        Leftover::Reference { name, at } => match refs::drop_reference(place.root, name, at) {
             Ok(Swapped::Done) => Ok(()),
             Ok(Swapped::Moved { .. }) => Err("somebody has moved it".to_owned()),
             Err(Refused(why)) => Err(why),
@@ -203,8 +203,8 @@ fn standing(place: &Place<'_>, timed: &Timed) -> Result<Standing, Refused> {
     let target = run.plan().head.target.as_ref().map(Branch::as_str).unwrap_or_default();
     // A target that is gone, or commits that git has cleared away, show nothing.
     let target = format!("refs/heads/{target}");
-    let is_landed = match landing::resolve(place.root, &target)? {
-        Some(at) => landing::contains_all(place.root, &merged, &at).unwrap_or(false),
+    let is_landed = match refs::resolve(place.root, &target)? {
+        Some(at) => refs::contains_all(place.root, &merged, &at).unwrap_or(false),
         None => merged.is_empty(),
     };
     Ok(match is_landed {
@@ -263,7 +263,7 @@ impl Place<'_> {
             }
             let path = it.path;
             let head = it.head.unwrap_or_default();
-            let looked = proof::prove(self.root, &path)
+            let looked = worktree_guard::prove(self.root, &path)
                 .and_then(|()| worktrees::is_clean(&path))
                 .and_then(|is_clean| Ok((is_clean, worktrees::is_on_branch(self.root, &head)?)));
             match looked {
@@ -286,7 +286,7 @@ impl Place<'_> {
     /// Branches of stages: those that are merged have done their work.
     fn branches(&self, in_use: &BTreeSet<StageId>, found: &mut Found) -> Result<(), Refused> {
         let listed = worktrees::list(self.root)?;
-        for Dated { name, at, date } in landing::dated(self.root, "refs/heads/sprag/")? {
+        for Dated { name, at, date } in refs::dated(self.root, "refs/heads/sprag/")? {
             let Some(stage) = stage_of(&name) else { continue };
             let checkout = listed.iter().find(|it| it.branch.as_deref() == Some(name.as_str()));
             let goes = |it: &worktrees::Listed| {
@@ -306,7 +306,7 @@ impl Place<'_> {
 
     /// References of ours, but for those of plans whose runs stay.
     fn references(&self, plans: &BTreeSet<String>, found: &mut Found) -> Result<(), Refused> {
-        for Dated { name, at, date } in landing::dated(self.root, "refs/sprag/")? {
+        for Dated { name, at, date } in refs::dated(self.root, "refs/sprag/")? {
             let mut parts = name.split('/').skip(2);
             let (plan, kind) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
             if plans.contains(plan) || date >= self.before {

@@ -12,11 +12,12 @@ use sprag_plan::spec::{Cached, Caching, Kind, Plan, StageSpec};
 use super::jobs::Ground;
 use super::server::DOOR;
 use super::{handoffs, notes};
-use crate::disk::{self, Disk};
-use crate::env::Env;
+use crate::store::journal;
 use crate::supervise::sandbox;
 use crate::supervise::site::{Site, Spawn};
-use crate::{exec, journal, places};
+use crate::sys::disk::{self, Disk};
+use crate::sys::env::Env;
+use crate::sys::{exec, locations};
 
 /// What git is told behind walls: hooks are not there, and tidying up is not the agent's.
 const GIT: [(&str, &str); 3] =
@@ -130,10 +131,10 @@ fn walls(
     let told = |path: &Path, error: &io::Error| format!("`{}`: {error}", path.display());
     let whole = |path: &Path| fs::canonicalize(path).map_err(|error| told(path, &error));
     let worktree = ground.worktree(&spec.id);
-    let common = places::common_dir(&worktree).ok_or("there is no repository")?;
-    let git_dir = places::git_dir(&worktree).ok_or("there is no repository")?;
+    let common = locations::common_dir(&worktree).ok_or("there is no repository")?;
+    let git_dir = locations::git_dir(&worktree).ok_or("there is no repository")?;
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
-    let home = places::home(&Env::Real).map(|home| whole(&home)).transpose()?;
+    let home = locations::home(&Env::Real).map(|home| whole(&home)).transpose()?;
     let store = ground.run.parent().unwrap_or(&ground.run);
     let (branch, brief) = (spec.id.branch(), ground.brief(&spec.id));
     let made = |path: &Path| disk.make_dirs(path).map_err(|error| told(path, &error));
@@ -254,7 +255,7 @@ pub(crate) fn settled(mut confined: Confined, ours: &[&Path]) -> Result<Confined
 
 /// What is left of a branch that is gone.
 pub fn forget(ground: &Ground, stage: &StageId, disk: &dyn Disk) {
-    let Some(common) = places::common_dir(&ground.root) else { return };
+    let Some(common) = locations::common_dir(&ground.root) else { return };
     let places: [PathBuf; 2] =
         ["refs/heads", "logs/refs/heads"].map(|dir| common.join(dir).join(stage.branch()));
     for dir in places.iter().filter_map(|path| path.parent()) {

@@ -5,8 +5,8 @@ use std::{fs, io};
 
 use sprag_base::text::one_line;
 
-use crate::disk::{self, Disk};
-use crate::env;
+use crate::sys::disk::{self, Disk};
+use crate::sys::env;
 
 /// A file that is longer is put away; the one before it goes.
 const LONGEST: u64 = 1024 * 1024;
@@ -37,7 +37,7 @@ impl Diary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::disk::RealDisk;
+    use crate::sys::disk::RealDisk;
 
     #[test]
     fn what_is_full_is_put_away_once() {

@@ -18,12 +18,12 @@ use sprag_plan::run::Run;
 use sprag_plan::stage::Stage;
 
 use super::notes;
-use crate::disk::{self, Disk};
-use crate::env::Env;
-use crate::learnings::hand_in::{Hand, HandInError, HandedIn, hand_in};
-use crate::places::Places;
+use crate::report::submit::{Hand, HandInError, HandedIn, hand_in};
 use crate::store::lock_within;
-use crate::walk::World;
+use crate::sys::disk::{self, Disk};
+use crate::sys::env::Env;
+use crate::sys::locations::Places;
+use crate::world::World;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 /// More ids than a run has notes.

@@ -14,9 +14,10 @@ use sprag_plan::stage::Failure;
 
 use super::jobs::{site_of, worktree_of};
 use super::log::Log;
-use crate::git::{landing, proof};
+use crate::git::{refs, worktree_guard};
+use crate::supervise;
 use crate::supervise::site::Probe;
-use crate::{env, supervise};
+use crate::sys::env;
 
 /// An end, what follows from it, and what follows from that.
 const ROUNDS: usize = 8;
@@ -36,8 +37,8 @@ fn progress(root: &Path, run: &Run, session: &Key) -> Progress {
     let base = run.standing(stage).and_then(|standing| standing.worktree.clone());
     let worktree = worktree_of(root, stage);
     // Its agent may have pointed git elsewhere.
-    let proved = proof::prove_placed(root, &worktree);
-    let head = proved.and_then(|()| landing::resolve(&worktree, "HEAD")).ok().flatten();
+    let proved = worktree_guard::prove_placed(root, &worktree);
+    let head = proved.and_then(|()| refs::resolve(&worktree, "HEAD")).ok().flatten();
     match (head, base) {
         (Some(head), Some(base)) if head != base.0.as_str() => Progress::Committed,
         _ => Progress::Nothing,

@@ -10,10 +10,10 @@ use sprag_plan::reconcile::observed::Target;
 
 use super::jobs::Ground;
 use super::look;
-use crate::disk::read_small;
-use crate::env::Env;
-use crate::git::{is_object_name, landing};
-use crate::places::Places;
+use crate::git::{is_object_name, refs};
+use crate::sys::disk::read_small;
+use crate::sys::env::Env;
+use crate::sys::locations::Places;
 
 /// A `HEAD` is a line.
 const SMALL: u64 = 4096;
@@ -45,7 +45,7 @@ impl Glance {
     pub fn trunk(&self, ground: &Ground) -> Option<Commit> {
         let trunk = match self.read(&ground.trunk()) {
             Some(trunk) => Some(trunk),
-            None => landing::resolve(&ground.root, &ground.trunk()).ok()?,
+            None => refs::resolve(&ground.root, &ground.trunk()).ok()?,
         };
         Some(Commit(Text::new(trunk.unwrap_or_default())))
     }

@@ -12,11 +12,11 @@ use sprag_plan::handoff::{self, BYTES, Completed, Decided, Handoff};
 use sprag_plan::ids::StageId;
 use sprag_plan::notes::{Note, Said};
 
-use crate::disk::{self, Disk};
-use crate::git::{self, landing};
-use crate::store::{Store, lock_within};
+use crate::git::{self, refs};
+use crate::store::{Store, journal, lock_within};
 use crate::supervise::site::Site;
-use crate::{journal, yaml};
+use crate::sys::disk::{self, Disk};
+use crate::sys::yaml;
 
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Handoffs of one stage: whoever writes more is in a loop.
@@ -153,7 +153,7 @@ pub fn sketch(of: &Of<'_>) -> Handoff {
     if let Some(base) = &told.place.base {
         let base = base.0.as_str();
         modified = git::paths_since(of.worktree, base).unwrap_or_default();
-        sketch.commits = texts(landing::subjects(of.worktree, base, ITEMS).unwrap_or_default());
+        sketch.commits = texts(refs::subjects(of.worktree, base, ITEMS).unwrap_or_default());
     }
     modified.extend(uncommitted.iter().cloned());
     modified.sort();
@@ -187,7 +187,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::disk::RealDisk;
+    use crate::sys::disk::RealDisk;
 
     #[test]
     fn the_second_form_reads_and_keys_of_others_survive() {

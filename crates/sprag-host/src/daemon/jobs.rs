@@ -29,12 +29,12 @@ use sprag_plan::stage::{Failure, Stage};
 use super::behind::{Behind, Of, Order};
 use super::seam::{Local, Queue as _};
 use super::{anchor, confine, look, surroundings};
-use crate::disk::Disk;
-use crate::env;
-use crate::git::landing::{self, Refused, Swapped};
-use crate::git::proof;
+use crate::git::refs::{self, Refused, Swapped};
+use crate::git::worktree_guard;
 use crate::git::worktrees::{self, Branch};
 use crate::supervise::site::{Probe, Site, Word};
+use crate::sys::disk::Disk;
+use crate::sys::env;
 
 /// How long all that a stage sets up may take.
 const SETUP: Duration = Duration::from_secs(900);
@@ -209,7 +209,7 @@ impl Job {
             Effect::Gate { number, commit, tree } => self.gate(*number, commit, tree, disk)?,
             Effect::Land { from, to, .. } => {
                 let from = from.0.as_str();
-                match landing::swap(root, &self.ground.trunk(), to.0.as_str(), Some(from))? {
+                match refs::swap(root, &self.ground.trunk(), to.0.as_str(), Some(from))? {
                     Swapped::Done => Outcome::Done,
                     Swapped::Moved { now } => elsewhere(now),
                 }
@@ -227,7 +227,7 @@ impl Job {
                 worktrees::remove(root, &self.ground.worktree(stage))?;
                 if let Some(head) = look::merged_branch(&self.ground, stage)? {
                     let branch = format!("refs/heads/{}", stage.branch());
-                    landing::drop_reference(root, &branch, &head)?;
+                    refs::drop_reference(root, &branch, &head)?;
                 }
                 confine::forget(&self.ground, stage, disk);
                 surroundings::leave(&self.ground, stage, disk);
@@ -242,11 +242,11 @@ impl Job {
         let there = |stage: &StageId| Some(self.ground.worktree(stage)).filter(|path| path.exists());
         match &self.effect {
             Effect::Check { stage, .. } | Effect::Salvage { stage } | Effect::Discard { stage, .. } => {
-                there(stage).map_or(Ok(()), |path| proof::prove(root, &path))
+                there(stage).map_or(Ok(()), |path| worktree_guard::prove(root, &path))
             }
             // They ask whether a file is ignored, and whose records it is about.
             Effect::Setup { stage } | Effect::WriteBrief { stage, .. } | Effect::Spawn { stage } => {
-                there(stage).map_or(Ok(()), |path| proof::prove_placed(root, &path))
+                there(stage).map_or(Ok(()), |path| worktree_guard::prove_placed(root, &path))
             }
             // A reviewer looks at a checkout of its own.
             Effect::AddWorktree { .. }
@@ -274,17 +274,17 @@ impl Job {
             let why = format!("What stage `{}` had when it was begun anew", stage.as_str());
             worktrees::salvage(&path, &kept, &why, env::now())?;
         }
-        let head = landing::resolve(root, &branch)?;
+        let head = refs::resolve(root, &branch)?;
         if let Some(head) = &head
-            && landing::resolve(root, &kept)?.is_none()
+            && refs::resolve(root, &kept)?.is_none()
         {
-            landing::swap(root, &kept, head, None)?;
+            refs::swap(root, &kept, head, None)?;
         }
         worktrees::remove(root, &path)?;
         if let Some(head) = head
-            && landing::contains(root, &head, &kept)?
+            && refs::contains(root, &head, &kept)?
         {
-            landing::drop_reference(root, &branch, &head)?;
+            refs::drop_reference(root, &branch, &head)?;
         }
         Ok(Outcome::Done)
     }
@@ -304,7 +304,7 @@ impl Job {
             Branch::New => base.clone(),
             Branch::Old => {
                 let branch = format!("refs/heads/{branch}");
-                Commit(Text::new(landing::common(root, base.0.as_str(), &branch)?))
+                Commit(Text::new(refs::common(root, base.0.as_str(), &branch)?))
             }
         };
         Ok(Outcome::Worktree { base })

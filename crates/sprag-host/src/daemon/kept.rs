@@ -12,7 +12,7 @@ use sprag_base::digest::Digest;
 use sprag_govern::session::Process;
 use sprag_plan::view::{Board, Row};
 
-use crate::disk::{self, Disk};
+use crate::sys::disk::{self, Disk};
 
 /// Another build may mean something else by the same bytes.
 const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "/board/4");

@@ -11,12 +11,13 @@ use sprag_plan::brief::{Known, Remembered, Skill};
 use sprag_plan::handoff;
 use sprag_plan::spec::StageSpec;
 
-use crate::disk::{self, Disk};
-use crate::env::Env;
-use crate::places::Places;
+use crate::memory::recall;
 use crate::store::files_with_ending;
-use crate::walk::World;
-use crate::{recall, yaml};
+use crate::sys::disk::{self, Disk};
+use crate::sys::env::Env;
+use crate::sys::locations::Places;
+use crate::sys::yaml;
+use crate::world::World;
 
 /// Where skills are kept.
 const SKILLS: [&str; 2] = [".claude/skills", ".agents/skills"];

@@ -3,9 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::git::landing::{self, Refused, Swapped};
+use crate::git::refs::{self, Refused, Swapped};
 use crate::git::worktrees;
-use crate::places;
+use crate::sys::locations;
 
 /// What came of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,12 +45,12 @@ pub fn land(root: &Path, trunk: &str, target: &str) -> Result<Landed, Refused> {
         Way::None(landed) => return Ok(landed),
     };
     match checkout {
-        None => match landing::swap(root, target, &to, Some(&from))? {
+        None => match refs::swap(root, target, &to, Some(&from))? {
             Swapped::Done => Ok(Landed::Moved { from, to }),
             Swapped::Moved { .. } => Ok(Landed::Apart),
         },
         Some(at) => {
-            landing::fast_forward(&at, &to)?;
+            refs::fast_forward(&at, &to)?;
             Ok(Landed::Moved { from, to })
         }
     }
@@ -77,12 +77,12 @@ enum Way {
 
 fn look(root: &Path, trunk: &str, target: &str) -> Result<Way, Refused> {
     let missing = |name: &str| Ok(Way::None(Landed::Missing { name: name.to_owned() }));
-    let Some(to) = landing::resolve(root, trunk)? else { return missing(trunk) };
-    let Some(from) = landing::resolve(root, target)? else { return missing(target) };
-    if landing::contains(root, &to, &from)? {
+    let Some(to) = refs::resolve(root, trunk)? else { return missing(trunk) };
+    let Some(from) = refs::resolve(root, target)? else { return missing(target) };
+    if refs::contains(root, &to, &from)? {
         return Ok(Way::None(Landed::Already));
     }
-    if !landing::contains(root, &from, &to)? {
+    if !refs::contains(root, &from, &to)? {
         return Ok(Way::None(Landed::Apart));
     }
     // An agent can say that its worktree is at any branch: the one of a stage is nobody's checkout.
@@ -98,7 +98,7 @@ fn look(root: &Path, trunk: &str, target: &str) -> Result<Way, Refused> {
 
 /// What somebody is in the middle of.
 fn held(at: &Path) -> Result<Option<Because>, Refused> {
-    let dir = places::git_dir(at).ok_or_else(|| Refused(format!("`{}` is no worktree", at.display())))?;
+    let dir = locations::git_dir(at).ok_or_else(|| Refused(format!("`{}` is no worktree", at.display())))?;
     if dir.join("index.lock").exists() {
         return Ok(Some(Because::IndexLock));
     }
@@ -114,6 +114,7 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::git::refs;
     use crate::git::scratch::Scratch;
 
     const TRUNK: &str = "refs/sprag/p/trunk";
@@ -171,7 +172,7 @@ mod tests {
             assert!(path.exists(), "and it is still there");
             fs::remove_file(path).unwrap();
         }
-        assert_eq!(landing::resolve(git.dir(), TARGET).unwrap(), Some(from));
+        assert_eq!(refs::resolve(git.dir(), TARGET).unwrap(), Some(from));
     }
 
     #[test]

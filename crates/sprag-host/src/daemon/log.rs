@@ -12,9 +12,9 @@ use sprag_plan::run::record::Recorded;
 use sprag_plan::run::timed::Timed;
 
 use super::seam::{self, NotAppended, Seq};
-use crate::disk::{self, Disk, ReadOnly};
-use crate::env;
 use crate::store::Lines;
+use crate::sys::disk::{self, Disk, ReadOnly};
+use crate::sys::env;
 
 /// Nobody else writes here: whoever holds it longer is stuck.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -13,14 +13,14 @@ use sprag_plan::stage::Stage;
 
 use super::jobs::Ground;
 use super::seam::Queue as _;
-use crate::disk::RealDisk;
-use crate::git::landing::{self, Refused};
-use crate::git::{proof, worktrees};
+use crate::git::refs::{self, Refused};
+use crate::git::{worktree_guard, worktrees};
 use crate::supervise::site::Probe;
+use crate::sys::disk::RealDisk;
 
 /// How the target stands to the trunk. `known` is where it was when we last had to do with it.
 pub fn target(ground: &Ground, known: &Commit, trunk: &Commit) -> Result<Target, Refused> {
-    match landing::resolve(&ground.root, &ground.target)? {
+    match refs::resolve(&ground.root, &ground.target)? {
         Some(now) => stands(ground, known, trunk, &now, || is_checked_out(ground)),
         None => Ok(Target::Gone),
     }
@@ -35,7 +35,7 @@ pub fn stands(
     is_checked_out: impl FnOnce() -> Result<bool, Refused>,
 ) -> Result<Target, Refused> {
     let has = |commit: &str, within: &str| {
-        Ok::<_, Refused>(commit == within || landing::contains(&ground.root, commit, within)?)
+        Ok::<_, Refused>(commit == within || refs::contains(&ground.root, commit, within)?)
     };
     let commit = Commit(Text::new(now));
     if !has(known.0.as_str(), now)? {
@@ -65,9 +65,9 @@ pub fn is_checked_out(ground: &Ground) -> Result<bool, Refused> {
 
 /// The head of a stage's branch, if all of it is in the trunk: then it has done its work.
 pub fn merged_branch(ground: &Ground, stage: &StageId) -> Result<Option<String>, Refused> {
-    let head = landing::resolve(&ground.root, &format!("refs/heads/{}", stage.branch()))?;
+    let head = refs::resolve(&ground.root, &format!("refs/heads/{}", stage.branch()))?;
     let Some(head) = head else { return Ok(None) };
-    Ok(landing::contains(&ground.root, &head, &ground.trunk())?.then_some(head))
+    Ok(refs::contains(&ground.root, &head, &ground.trunk())?.then_some(head))
 }
 
 /// Stages whose worktree is gone, although nobody of ours is at it.
@@ -95,12 +95,12 @@ pub fn worktree(ground: &Ground, stage: &StageId, base: &Commit) -> Result<Found
     // All files of its branch are there, or it is half of one.
     let is_whole = |it: &&worktrees::Listed| {
         it.branch.as_ref() == Some(&branch)
-            && proof::prove(root, &path).is_ok()
+            && worktree_guard::prove(root, &path).is_ok()
             && worktrees::is_clean(&path).unwrap_or(false)
     };
     match listed.as_ref().filter(is_whole).and_then(|it| it.head.as_deref()) {
         Some(head) => {
-            let base = landing::common(root, base.0.as_str(), head)?;
+            let base = refs::common(root, base.0.as_str(), head)?;
             Ok(Found::Worktree { base: Commit(Text::new(base)) })
         }
         None if listed.is_some() => {
@@ -129,7 +129,7 @@ pub fn found(ground: &Ground, run: &Run, key: &Key, effect: &Effect) -> Result<F
         Effect::Salvage { stage } => {
             let attempt = run.standing(stage).map_or(0, |standing| standing.stage.attempt());
             let reference = ground.salvage(stage, attempt);
-            match landing::resolve(root, &reference)? {
+            match refs::resolve(root, &reference)? {
                 Some(_) => Found::Salvaged { carry: Text::new(reference) },
                 None => Found::Nothing,
             }
@@ -161,8 +161,8 @@ pub fn found(ground: &Ground, run: &Run, key: &Key, effect: &Effect) -> Result<F
 }
 
 fn has(root: &Path, reference: &str, commit: &Commit) -> Result<Found, Refused> {
-    let at = landing::resolve(root, reference)?.unwrap_or_default();
-    let has = match !at.is_empty() && landing::contains(root, commit.0.as_str(), &at)? {
+    let at = refs::resolve(root, reference)?.unwrap_or_default();
+    let has = match !at.is_empty() && refs::contains(root, commit.0.as_str(), &at)? {
         true => Has::Candidate,
         false => Has::Not,
     };

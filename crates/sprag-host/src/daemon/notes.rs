@@ -10,9 +10,8 @@ use sprag_base::time::Timestamp;
 use sprag_plan::ids::StageId;
 use sprag_plan::notes::{Note, PER_STAGE, Said};
 
-use crate::disk::{self, Disk};
-use crate::records;
-use crate::store::Lines;
+use crate::store::{Lines, new_record};
+use crate::sys::disk::{self, Disk};
 
 /// Whoever holds the file longer is stuck.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -47,7 +46,7 @@ pub fn old_path(run: &Path, plan: &str) -> PathBuf {
 pub fn note(stage: &StageId, session: Option<String>, said: Said, now: Timestamp) -> Note {
     Note {
         v: 1,
-        id: Text::new(records::new_id(now)),
+        id: Text::new(new_record::new_id(now)),
         at: now,
         stage: stage.clone(),
         session: session.map(Text::new),
@@ -99,7 +98,7 @@ mod tests {
     use std::io::Write as _;
 
     use super::*;
-    use crate::disk::RealDisk;
+    use crate::sys::disk::RealDisk;
 
     fn said(text: &str) -> Said {
         Said::Note { text: Text::from(text) }

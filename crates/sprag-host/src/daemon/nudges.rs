@@ -7,9 +7,9 @@ use std::{fs, io};
 use sprag_base::text::{ContextNote, Text};
 use sprag_plan::ids::Key;
 
-use crate::disk::{self, Disk};
-use crate::journal;
+use crate::store::journal;
 use crate::supervise::site::Site;
+use crate::sys::disk::{self, Disk};
 
 const BEGIN: &str = "nudge.";
 /// More than a person answers.
@@ -51,7 +51,8 @@ pub fn take(store: &Path, disk: &dyn Disk, stage: &str, session: &str) -> Option
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::disk::RealDisk;
+    use crate::store::journal;
+    use crate::sys::disk::RealDisk;
 
     #[test]
     fn a_word_is_told_once_and_to_nobody_else() {

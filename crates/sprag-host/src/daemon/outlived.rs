@@ -15,9 +15,9 @@ use super::log::{self, Log};
 use super::wire::Stopping;
 use super::words::Unsaid;
 use super::{begin, ends, reign};
-use crate::disk::Disk;
-use crate::processes;
 use crate::supervise::site::{Probe, Word};
+use crate::sys::disk::Disk;
+use crate::sys::processes;
 
 /// One of them.
 #[derive(Clone, Debug, PartialEq, Eq)]

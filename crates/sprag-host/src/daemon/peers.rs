@@ -8,7 +8,7 @@ use std::{fs, io};
 use sprag_govern::session::Process;
 
 use crate::supervise::VARIABLE;
-use crate::{disk, processes};
+use crate::sys::{disk, processes};
 
 /// More than any process is deep.
 const DEPTH: usize = 64;
@@ -66,6 +66,7 @@ fn sessions(run: &Path) -> Vec<(String, Process)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sys::processes;
 
     #[test]
     fn who_is_below_a_supervisor_is_its_agent() {

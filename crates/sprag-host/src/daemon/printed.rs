@@ -6,8 +6,8 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::disk;
 use crate::supervise::site::Site;
+use crate::sys::disk;
 
 /// A longer line is told in pieces.
 const LINE: usize = 64 * 1024;

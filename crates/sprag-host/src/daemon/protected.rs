@@ -7,8 +7,8 @@ use std::path::Path;
 use sprag_base::text::quoted;
 use sprag_plan::spec::Kind;
 
-use crate::git::landing::Refused;
-use crate::git::marks::{self, Touched};
+use crate::git::protected_marks::{self, Touched};
+use crate::git::refs::Refused;
 
 /// Our own place in a repository.
 const OURS: &str = ".sprag/";
@@ -40,7 +40,7 @@ pub fn damage(dir: &Path, sides: &Sides<'_>, right: &Right<'_>) -> Result<Option
     let mut all = sides.touched.to_vec();
     if let Some(theirs) = right.theirs {
         let other: BTreeSet<Vec<u8>> =
-            marks::touched(dir, theirs, sides.head)?.into_iter().map(|it| it.path).collect();
+            protected_marks::touched(dir, theirs, sides.head)?.into_iter().map(|it| it.path).collect();
         all.retain(|it| other.contains(&it.path));
     }
     let is_made = |it: &Touched| {
@@ -55,11 +55,11 @@ pub fn damage(dir: &Path, sides: &Sides<'_>, right: &Right<'_>) -> Result<Option
     // As it was when both parted, and as it is where it is to go: a mark may have come in between. What was not there had
     // none.
     let before: Vec<Touched> = others.iter().filter(|it| it.before.is_some()).cloned().collect();
-    damaged.extend(marks::marked(dir, sides.base, &before)?);
+    damaged.extend(protected_marks::marked(dir, sides.base, &before)?);
     if sides.tip != sides.base {
         let known: Vec<Vec<u8>> = damaged.iter().map(|it| it.path.clone()).collect();
         let more: Vec<Touched> = others.into_iter().filter(|it| !known.contains(&it.path)).collect();
-        damaged.extend(marks::marked(dir, sides.tip, &more)?);
+        damaged.extend(protected_marks::marked(dir, sides.tip, &more)?);
     }
     Ok((!damaged.is_empty()).then(|| told(&damaged, sides.base)))
 }

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use crate::disk::{self, Disk};
 use crate::store::lock_within;
-use crate::{exec, processes};
+use crate::sys::disk::{self, Disk};
+use crate::sys::{exec, processes};
 
 /// Held for as long as this daemon lives.
 #[derive(Debug)]
@@ -113,7 +113,7 @@ pub fn last(run: &Path) -> io::Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::disk::RealDisk;
+    use crate::sys::disk::RealDisk;
 
     #[test]
     fn one_at_a_time_and_each_later_than_the_one_before() {

@@ -8,11 +8,12 @@ use sprag_govern::session::Process;
 
 use super::server::socket;
 use super::{begin, reign};
-use crate::disk::{self, Disk};
-use crate::git::landing::{self, Refused, Swapped};
+use crate::git::refs::{self, Refused, Swapped};
 use crate::git::worktrees;
+use crate::supervise;
 use crate::supervise::site::{Probe, Site};
-use crate::{processes, supervise};
+use crate::sys::disk::{self, Disk};
+use crate::sys::processes;
 
 /// One thing that is not as it should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,7 +102,7 @@ pub fn look(root: &Path, run: &Path) -> Result<Vec<Damage>, NotRepaired> {
         }
     }
     let known = begin::known(run);
-    for (name, at) in landing::references(root, "refs/sprag/")? {
+    for (name, at) in refs::references(root, "refs/sprag/")? {
         let plan = name.split('/').nth(2).unwrap_or_default();
         if !known.iter().any(|it| it == plan) {
             found.push(Damage::Reference { name, at });
@@ -128,7 +129,7 @@ pub fn mend(root: &Path, run: &Path, disk: &dyn Disk) -> Result<Vec<Damage>, Not
                 supervise::sweep(session);
             }
             Damage::Reference { name, at } => {
-                if let Swapped::Moved { .. } = landing::drop_reference(root, name, at)? {
+                if let Swapped::Moved { .. } = refs::drop_reference(root, name, at)? {
                     continue;
                 }
             }

@@ -33,9 +33,10 @@ use super::vitals::Vitals;
 use super::wire::{Reply, Stopping};
 use super::words::{self, Ask, Asked};
 use super::{ends, look, server, signals};
-use crate::disk::RealDisk;
+use crate::supervise;
 use crate::supervise::site::{self, Probe, Site};
-use crate::{env, processes, supervise};
+use crate::sys::disk::RealDisk;
+use crate::sys::{env, processes};
 
 /// How often everything is looked at although nothing was heard.
 const SWEEP: Duration = Duration::from_secs(30);

@@ -30,8 +30,8 @@ use super::tokens::Tokens;
 use super::wire::{self, Reply, Request, Topic, Unheard};
 use super::words::{Ask, Asked};
 use super::{begin, log};
-use crate::disk::{Disk as _, RealDisk};
-use crate::env::Env;
+use crate::sys::disk::{Disk as _, RealDisk};
+use crate::sys::env::Env;
 
 /// Peers at once, and how many of them may be agents: a person always finds a seat.
 const SEATS: usize = 64;

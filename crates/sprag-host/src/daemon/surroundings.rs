@@ -17,12 +17,12 @@ use sprag_plan::stage::Failure;
 
 use super::confine;
 use super::jobs::Ground;
-use crate::disk::{self, Disk};
-use crate::env::Env;
-use crate::git::landing::Refused;
+use crate::git::refs::Refused;
 use crate::git::worktrees;
-use crate::places::UserPlaces;
 use crate::supervise::site::{Site, Spawn};
+use crate::sys::disk::{self, Disk};
+use crate::sys::env::Env;
+use crate::sys::locations::UserPlaces;
 
 /// The first of ten ports that are the stage's own.
 const VARIABLE: &str = "SPRAG_PORT";
@@ -120,8 +120,8 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
-    use crate::disk::RealDisk;
     use crate::git::scratch::Scratch;
+    use crate::sys::disk::RealDisk;
 
     fn path(text: &str) -> RelPath {
         RelPath::try_from(text.to_owned()).unwrap()

@@ -15,8 +15,8 @@ use super::behind::{Behind, Of};
 use super::jobs::Ground;
 use super::verification::{self, Place};
 use super::{begin, log};
-use crate::disk::Disk;
-use crate::env;
+use crate::sys::disk::Disk;
+use crate::sys::env;
 
 /// What is red of it; `None` where there is nothing against it.
 pub fn check(ground: &Ground, stage: &StageId, task: &Slug, disk: &dyn Disk) -> io::Result<Option<String>> {

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use sprag_base::digest::Digest;
 
-use crate::disk::Disk;
-use crate::exec::{self, Run};
 use crate::supervise::site::{Probe, Site, Window};
+use crate::sys::disk::Disk;
+use crate::sys::exec::{self, Run};
 
 /// How long tmux may take to start a pane, and the pane to take the session on.
 const PATIENCE: Duration = Duration::from_secs(20);

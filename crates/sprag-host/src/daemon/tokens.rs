@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use sprag_plan::run::command::Role;
 
 use super::wire::Token;
-use crate::disk::{self, Disk};
+use crate::sys::disk::{self, Disk};
 
 #[derive(Clone, Debug)]
 pub struct Tokens {
@@ -61,7 +61,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
-    use crate::disk::RealDisk;
+    use crate::sys::disk::RealDisk;
 
     #[test]
     fn each_shows_one_role_and_is_ours_alone() {

@@ -19,10 +19,10 @@ use sprag_plan::spec::values::{Command, FileGlob, RelPath, Seconds};
 
 use super::behind::{Behind, Order};
 use crate::checks;
-use crate::disk::{self, Disk};
-use crate::exec::Ending;
-use crate::git::landing::Refused;
-use crate::git::{self, proof};
+use crate::git::refs::Refused;
+use crate::git::{self, worktree_guard};
+use crate::sys::disk::{self, Disk};
+use crate::sys::exec::Ending;
 
 /// Bytes kept of each stream of a command.
 const OUTPUT: usize = 10 * 1024 * 1024;
@@ -184,7 +184,7 @@ impl Place<'_> {
 
     /// That git can be asked about the worktree. The user's own checkout is nobody's to doubt.
     fn proved(&self) -> Result<(), Refused> {
-        if self.worktree == self.root { Ok(()) } else { proof::prove(self.root, self.worktree) }
+        if self.worktree == self.root { Ok(()) } else { worktree_guard::prove(self.root, self.worktree) }
     }
 
     /// Where a pass of this check on this tree is kept. What a command finds depends on where programs are found.
@@ -230,8 +230,8 @@ mod tests {
     use super::*;
     use crate::daemon::behind::Of;
     use crate::daemon::jobs::Ground;
-    use crate::disk::RealDisk;
     use crate::git::scratch::Scratch;
+    use crate::sys::disk::RealDisk;
 
     struct Desk {
         git: Scratch,

@@ -19,8 +19,8 @@ use super::kept as board;
 use super::kept::Covers;
 pub use super::kept::Want;
 use super::log::{self, Log};
-use crate::disk::RealDisk;
-use crate::processes;
+use crate::sys::disk::RealDisk;
+use crate::sys::processes;
 
 /// A shorter log is folded at every look: it takes less than a glance, and nothing can be behind.
 const SHORT: u64 = 256 * 1024;

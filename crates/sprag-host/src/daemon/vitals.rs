@@ -10,9 +10,10 @@ use sprag_plan::agent::activity::Seen;
 use sprag_plan::agent::liveness::{Liveness, SILENCE, Signs, Tells, Watch};
 use sprag_plan::ids::Key;
 
+use crate::supervise;
 use crate::supervise::site::Site;
 use crate::supervise::watch::Screen;
-use crate::{processes, supervise};
+use crate::sys::processes;
 
 /// Seconds between two looks at one agent: less shows nothing new.
 const PACE: i64 = 10;
@@ -119,9 +120,9 @@ mod tests {
             confined: None,
             watch,
         };
-        site.ask(&crate::disk::RealDisk, &spawn).unwrap();
+        site.ask(&crate::sys::disk::RealDisk, &spawn).unwrap();
         // Everything in the worktree is older than the first look.
-        let start = crate::env::now().plus_seconds(5);
+        let start = crate::sys::env::now().plus_seconds(5);
         let mut vitals = Vitals::default();
         let key = Key(sprag_base::text::Text::new("r/a/1/spawn.0"));
         let looks = (0..20).map(|look| start.plus_seconds(look * 30));
@@ -138,7 +139,7 @@ mod tests {
         let found = silent(watch(claude, Screen::Pipes), Seen::default());
         let first = found.iter().position(|found| *found == Liveness::Wedged);
         assert_eq!(first, Some(3), "after ninety seconds: {found:?}");
-        let until = crate::env::now().plus_seconds(3600);
+        let until = crate::sys::env::now().plus_seconds(3600);
         let waits = Seen { wait: Some(Wait { on: On::Tool, until }), ..Seen::default() };
         for found in [
             silent(watch(claude, Screen::Pipes), waits),

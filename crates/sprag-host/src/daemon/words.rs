@@ -16,7 +16,7 @@ use sprag_plan::stage::{Case, Phase, Stage};
 use super::log::Log;
 use super::wire::{Reply, Stopping, Verdict};
 use super::{begin, ends, reign};
-use crate::disk::Disk;
+use crate::sys::disk::Disk;
 
 /// Something that is asked of the loop, and where it answers.
 pub struct Asked {

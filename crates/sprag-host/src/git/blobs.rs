@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::{Question, Ran, ask, is_object_name};
-use crate::places::Places;
+use crate::sys::locations::Places;
 
 /// Bytes of one answer.
 const CAP: usize = 64 * 1024 * 1024;

@@ -6,8 +6,8 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use super::{Question, Ran, ask, borrowed, disarmed, is_object_name};
-use crate::places::Places;
-use crate::quoted;
+use crate::git::quoted_path;
+use crate::sys::locations::Places;
 
 /// Bytes of one answer.
 const CAP: usize = 32 * 1024 * 1024;
@@ -75,7 +75,7 @@ fn read_blame(text: &[u8]) -> Option<Vec<Blamed>> {
             continue;
         };
         let Some(path) = line.strip_prefix(b"filename ") else { continue };
-        let path = match quoted::unquote(path) {
+        let path = match quoted_path::unquote(path) {
             Some((path, _)) => String::from_utf8(path).ok()?,
             None => String::from_utf8(path.to_vec()).ok()?,
         };

@@ -8,10 +8,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use sprag_base::time::Timestamp;
 
-use super::landing::{Recipe, Refused, act, commit, refused, resolve, swap, tree_of};
-use crate::disk::{self, Disk};
-use crate::exec::{Ending, Ran};
-use crate::places;
+use super::refs::{Recipe, Refused, act, commit, refused, resolve, swap, tree_of};
+use crate::sys::disk::{self, Disk};
+use crate::sys::exec::{Ending, Ran};
+use crate::sys::locations;
 
 /// Two worktrees that are made or taken away at once get into each other's way: git has no lock for its list.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -72,7 +72,7 @@ fn listed(dir: &Path) -> Result<Vec<Listed>, Refused> {
 /// Git reads a few files of every worktree to list them. A pipe in place of one, which an agent can make in its own, would
 /// let it wait for ever; without the file the worktree counts as lost.
 fn put_pipes_aside(dir: &Path) {
-    let Some(common) = places::common_dir(dir) else { return };
+    let Some(common) = locations::common_dir(dir) else { return };
     for entry in fs::read_dir(common.join("worktrees")).into_iter().flatten().flatten() {
         for name in ["HEAD", "gitdir", "commondir", "locked"] {
             let path = entry.path().join(name);
@@ -126,7 +126,7 @@ pub fn keep_out_of_sight(root: &Path, disk: &dyn Disk) -> std::io::Result<()> {
 /// Adds a pattern to the list of what git takes no notice of in this clone.
 pub fn leave_out(root: &Path, pattern: &str, disk: &dyn Disk) -> std::io::Result<()> {
     let _alone = alone();
-    let common = places::common_dir(root).ok_or(std::io::ErrorKind::NotFound)?;
+    let common = locations::common_dir(root).ok_or(std::io::ErrorKind::NotFound)?;
     let path = common.join("info/exclude");
     let before = match disk::read_small(&path, 1024 * 1024) {
         Ok(text) => text,
@@ -197,7 +197,7 @@ pub fn salvage(
         return Ok(None);
     }
     // Not the index that is there: what the agent has staged stays as staged as it is.
-    let git_dir = places::git_dir(worktree)
+    let git_dir = locations::git_dir(worktree)
         .ok_or_else(|| Refused(format!("`{}` is no worktree", worktree.display())))?;
     let index = git_dir.join("index.sprag-salvage");
     let _gone_after = Temporary(&index);
@@ -312,11 +312,11 @@ enum Known {
 /// Read as git would read it, without asking it; `None`: it knows of no worktree there.
 fn known(dir: &Path, path: &Path) -> Option<Known> {
     put_pipes_aside(dir);
-    let all = fs::read_dir(places::common_dir(dir)?.join("worktrees")).ok()?;
+    let all = fs::read_dir(locations::common_dir(dir)?.join("worktrees")).ok()?;
     let entry = path.join(".git");
     let is_it = |known: &PathBuf| {
         let line = disk::read_small(&known.join("gitdir"), LINE).unwrap_or_default();
-        places::tidy(&known.join(line.trim_end())) == entry
+        locations::tidy(&known.join(line.trim_end())) == entry
     };
     let found = all.flatten().map(|known| known.path()).find(is_it)?;
     Some(if found.join("locked").exists() { Known::Locked } else { Known::Open })
@@ -362,7 +362,7 @@ impl Drop for Temporary<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::landing::contains;
+    use crate::git::refs::contains;
     use crate::git::scratch::Scratch;
 
     fn at() -> Timestamp {

@@ -12,9 +12,9 @@ use sprag_govern::event::{Event, Input};
 use sprag_govern::gates::scope::{Kind, Wanted, wanted};
 use sprag_intent::{Reach, Target, WILD};
 
-use crate::disk::read_small;
-use crate::guarded::{self, Followed};
-use crate::walk::World;
+use crate::sys::disk::read_small;
+use crate::sys::links::Followed;
+use crate::world::World;
 
 /// A patch that is longer is not read.
 const PATCH: u64 = 1024 * 1024;
@@ -28,8 +28,10 @@ pub fn targets(world: &World<'_>, input: &Input) -> (Vec<Target>, Vec<Text<120>>
     let mut targets: Vec<Target> = Vec::new();
     for wanted in wanted {
         let Wanted::At { named, dir, by, kind } = wanted else { continue };
-        let plain = absolute(&dir, &guarded::expanded(&named, &input.home));
-        if let Some(walked) = guarded::walked(&dir, &guarded::expanded(&named, &input.home)) {
+        let plain = absolute(&dir, &crate::sys::links::expanded(&named, &input.home));
+        if let Some(walked) =
+            crate::sys::links::walked(&dir, &crate::sys::links::expanded(&named, &input.home))
+        {
             let reach = if Path::new(&walked).is_dir() { Reach::Tree } else { Reach::Path };
             let paths = [walked.clone(), walked];
             targets.push(Target { named: named.clone(), paths, reach, by: by.clone() });
@@ -92,7 +94,7 @@ fn with_patches(all: Vec<Wanted>, input: &Input) -> (Vec<Wanted>, Vec<Text<120>>
             wanted.push(one);
             continue;
         };
-        let path = absolute(&dir, &guarded::expanded(&file, &input.home));
+        let path = absolute(&dir, &crate::sys::links::expanded(&file, &input.home));
         let told =
             read_small(Path::new(&path), PATCH).map(|text| patch.wanted(&text, input)).unwrap_or_default();
         if told.is_empty() || told.iter().any(|wanted| matches!(wanted, Wanted::Unknown { .. })) {

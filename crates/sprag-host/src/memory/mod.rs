@@ -1,18 +1,201 @@
-//! The memory on disk: an index over the log and over files that other clones share, made from them and
-//! thrown away at any time. Reading takes no lock and parses nothing but what came since; keeping it up
-//! to date happens after everybody has their answer.
+//! Learnings as they are written, shared and shown: two stores, the project's and the user's own, and what
+//! is made of them in the worktree. Finding them again is the matter of the index.
 
-pub mod ask;
-pub mod library;
-pub mod loading;
-pub mod maintain;
-pub mod manifest;
-pub mod mapped;
-pub mod pools;
-mod reading;
-pub mod sources;
-#[cfg(test)]
-mod tests;
+pub mod candidates;
+pub mod evidence;
+pub mod import;
+pub mod index;
+pub mod judge;
+pub mod lessons;
+pub mod mirrors;
+pub(crate) mod recall;
+pub mod render;
+pub mod share;
 
-pub use ask::{Answer, Memory, Owner};
-pub use library::{Library, Reach, Shown};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use std::{fs, io};
+
+use sprag_base::digest::Digest;
+use sprag_base::record::Record;
+use sprag_base::time::Timestamp;
+use sprag_memory::destination::{Place, place};
+use sprag_memory::learnings::{Entry, Learnings};
+
+pub use crate::memory::index::query::personal;
+use crate::store::clone::project_dir;
+use crate::store::{Store, files_with_ending, lock_within, projections};
+use crate::sys::disk;
+use crate::sys::locations::Places;
+use crate::trace;
+use crate::world::World;
+
+/// All that somebody at this place may know of.
+#[derive(Debug, Default)]
+pub struct All {
+    pub project: Learnings,
+    pub personal: Learnings,
+}
+
+/// The shortest start of an id that may stand for it.
+pub const PREFIX: usize = 6;
+
+/// Why a name does not stand for one learning.
+#[derive(Debug, PartialEq, Eq)]
+pub enum NotFound {
+    TooShort,
+    None,
+    Several(Vec<String>),
+}
+
+pub fn load(places: &Places) -> io::Result<All> {
+    let project = projections::load_all::<Learnings>(&Store::at(&places.store))?;
+    let personal = match personal(places) {
+        Some(store) => projections::load::<Learnings>(&store)?.state,
+        None => Learnings::default(),
+    };
+    Ok(All { project, personal })
+}
+
+impl All {
+    pub fn entries(&self) -> impl Iterator<Item = (Place, &Entry)> {
+        let project = self.project.all().map(|entry| (place(entry.learning.candidate.scope), entry));
+        project.chain(self.personal.all().map(|entry| (Place::Personal, entry)))
+    }
+
+    /// A learning by its id or the start of it.
+    pub fn find(&self, prefix: &str) -> Result<(Place, &Entry), NotFound> {
+        let found: Vec<(Place, &Entry)> =
+            self.entries().filter(|(_, entry)| entry.learning.id.as_str().starts_with(prefix)).collect();
+        if let Some(exact) = found.iter().find(|(_, entry)| entry.learning.id.as_str() == prefix) {
+            return Ok(*exact);
+        }
+        match &found[..] {
+            _ if prefix.chars().count() < PREFIX => Err(NotFound::TooShort),
+            [] => Err(NotFound::None),
+            [one] => Ok(*one),
+            several => Err(NotFound::Several(
+                several.iter().map(|(_, entry)| entry.learning.id.to_string()).collect(),
+            )),
+        }
+    }
+
+    /// The shortest start of an id that no other learning has.
+    pub fn short(&self, id: &str) -> String {
+        let ids: Vec<&str> = self.entries().map(|(_, entry)| entry.learning.id.as_str()).collect();
+        short(id, &ids).to_owned()
+    }
+}
+
+/// The shortest start of an id that none of the others has, and no shorter than can be looked up.
+pub fn short<'a>(id: &'a str, others: &[&str]) -> &'a str {
+    let shared = |other: &&str| id.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
+    let longest = others.iter().filter(|other| **other != id).map(shared).max().unwrap_or(0);
+    id.get(..(longest + 1).max(PREFIX)).unwrap_or(id)
+}
+
+/// Writes records about learnings where those are kept, and tells whoever has to hear of it.
+pub fn write(world: &World<'_>, place: Place, records: &[Record], now: Timestamp) -> io::Result<()> {
+    match place {
+        Place::Project | Place::Session => {
+            world.store().log(world.disk, records)?;
+            let concerned: Vec<Record> =
+                records.iter().filter(|it| sprag_memory::mirror::concerns(it)).cloned().collect();
+            // A backend that fails gets it from the outbox.
+            mirrors::mirror(world, &concerned, now);
+        }
+        Place::Personal => {
+            let home = personal(&world.places).ok_or(io::ErrorKind::NotFound)?;
+            home.log(world.disk, records)?;
+        }
+    }
+    after_change(world, now);
+    Ok(())
+}
+
+/// What follows from a change and may fail without harm: whoever comes next does it.
+pub fn after_change(world: &World<'_>, now: Timestamp) {
+    maintain(world, now).map(drop).unwrap_or_default();
+}
+
+/// The same after a hook's reply: only if something has changed since, which takes a few looks to see.
+pub fn after_hook(world: &World<'_>, now: Timestamp) -> io::Result<()> {
+    let Some(project) = project_dir(&world.places) else {
+        return Ok(());
+    };
+    let store = world.store();
+    let stamp = store.cache_dir().join("learnings.stamp");
+    let seen = Digest::of(looked_at(&store, &project)).to_string();
+    if disk::read_small(&stamp, 4096).is_ok_and(|before| before == seen) {
+        return Ok(());
+    }
+    let size: u64 =
+        store.log_files().iter().filter_map(|path| fs::metadata(path).ok()).map(|it| it.len()).sum();
+    if size > HOOK_BYTES {
+        return Ok(());
+    }
+    maintain(world, now)?;
+    world.disk.make_dirs(&store.cache_dir())?;
+    let seen = Digest::of(looked_at(&store, &project)).to_string();
+    disk::replace_derived(world.disk, &stamp, seen.as_bytes())
+}
+
+/// A larger log is left to `sprag maintain`.
+const HOOK_BYTES: u64 = 64 * 1024 * 1024;
+
+/// What would be another if there was something to do.
+fn looked_at(store: &Store, project: &Path) -> Vec<String> {
+    let mut files = store.log_files();
+    files.extend(files_with_ending(&project.join("share"), "jsonl"));
+    files.push(project.join("learnings.md"));
+    let look = |path: &PathBuf| {
+        let found = fs::symlink_metadata(path).ok()?;
+        Some(format!("{} {} {}.{}", path.display(), found.len(), found.mtime(), found.mtime_nsec()))
+    };
+    files.iter().filter_map(look).collect()
+}
+
+/// What was brought together and written down for others to read.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Maintained {
+    /// Records of other clones that were taken in.
+    pub taken: usize,
+    /// Blocks that were edited by hand and taken over.
+    pub edited: usize,
+    pub published: usize,
+    /// Edits that could not be read, in words. They are left as they are.
+    pub problems: Vec<String>,
+}
+
+/// Brings the log, the files that are shared and those that people read to say the same. Somebody else who
+/// is at it already does it for us.
+pub fn maintain(world: &World<'_>, now: Timestamp) -> io::Result<Maintained> {
+    let mut done = Maintained::default();
+    let (store, disk) = (world.store(), world.disk);
+    disk.make_dirs(&store.dir)?;
+    let lock = disk::append_regular(&store.dir.join("learnings.lock"))?;
+    if !lock_within(&lock, Duration::ZERO)? {
+        return Ok(done);
+    }
+    if let (Some(worktree), Some(project)) = (&world.places.worktree, project_dir(&world.places)) {
+        done.taken = share::take_in(&store, &project, disk, now)?;
+        let mut learnings = projections::load::<Learnings>(&store)?.state;
+        let (edits, problems) = render::edits(&project, worktree, &learnings, now);
+        done.edited = edits.len();
+        if !edits.is_empty() {
+            store.log(disk, &edits)?;
+            learnings = projections::load::<Learnings>(&store)?.state;
+        }
+        done.published = share::publish(&store, &project, disk)?;
+        done.published += trace::share::publish(&store, &project, disk)?;
+        if problems.is_empty() {
+            render::project(&project, &learnings, disk)?;
+        }
+        done.problems = problems;
+    }
+    if let (Some(own), Some(user)) = (personal(&world.places), &world.places.user) {
+        render::profile(&user.state, &projections::load::<Learnings>(&own)?.state, disk)?;
+    }
+    Ok(done)
+}

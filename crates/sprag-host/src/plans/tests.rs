@@ -12,12 +12,13 @@ use sprag_plan::spec::values::{Readable as _, Slug};
 use sprag_plan::spec::{Confine, Kind, Merging, Mode, Network, Plan};
 
 use super::*;
+use crate::intent_files::file;
 
 const ALL: &str = include_str!("all.md");
 
 fn intents() -> IntentSet {
     let text = "active_intents:\n  - {id: AUTH, owned_scope: ['src/auth/**', '!src/auth/gen/**']}\n  - {id: DOCS, owned_scope: ['docs/**']}\n";
-    IntentSet::new([intents::file::read(text, Origin::Sprag).intents])
+    IntentSet::new([file::read(text, Origin::Sprag).intents])
 }
 
 fn looked_at(text: &str) -> Validated {

@@ -14,8 +14,9 @@ use sprag_plan::sandbox::Reach;
 use super::site::{Site, Spawn};
 use super::watch::Screen;
 use super::{VARIABLE, sandbox};
-use crate::env::Env;
-use crate::{exec, runs};
+use crate::purpose;
+use crate::sys::env::Env;
+use crate::sys::exec;
 
 /// The flag by which our program is told to become an agent.
 const AS_AGENT: &str = "--as-agent-of";
@@ -63,7 +64,7 @@ pub fn start(spawn: &Spawn, site: &Site, run: Option<&str>) -> Result<Child, NoA
     }
     args.extend(spawn.argv.iter().map(String::as_str));
     env.push((VARIABLE.to_owned(), site.id()));
-    env.extend(run.map(|run| (runs::VARIABLE.to_owned(), run.to_owned())));
+    env.extend(run.map(|run| (purpose::VARIABLE.to_owned(), run.to_owned())));
     if spawn.watch.screen == Screen::Terminal {
         // What the terminal is, only those know who were started in it.
         env.retain(|(name, _)| name != "TERM");

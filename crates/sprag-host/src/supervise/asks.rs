@@ -12,8 +12,7 @@ use sprag_govern::session::open_prompt;
 use super::site::Site;
 use super::talk;
 use super::watch::{Screen, Watch};
-use crate::journal;
-use crate::store::files_with_ending;
+use crate::store::{files_with_ending, journal};
 
 /// Of a journal, from its end: more than the lines between two calls.
 const TAIL: u64 = 256 * 1024;

@@ -10,8 +10,8 @@ use super::asks::Asks;
 use super::site::Site;
 use super::talk::Tail;
 use super::watch::{Allowance, Watch};
-use crate::disk::Disk;
-use crate::env;
+use crate::sys::disk::Disk;
+use crate::sys::env;
 
 /// No oftener is it written down, nor is the talk looked at.
 const PACE: Duration = Duration::from_millis(500);

@@ -8,7 +8,7 @@ use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process
 use sprag_plan::agent::exit::Ended;
 
 use super::VARIABLE;
-use crate::processes;
+use crate::sys::processes;
 
 /// More than anything forks against a signal that cannot be caught.
 const ROUNDS: usize = 200;

@@ -14,8 +14,8 @@ use sprag_base::text::one_line;
 use sprag_plan::sandbox::{Can, Confined, Offer, Reach, Wall};
 
 use super::site::{Site, Spawn};
-use crate::env::Env;
-use crate::exec::{self, Ending, Run};
+use crate::sys::env::Env;
+use crate::sys::exec::{self, Ending, Run};
 
 /// Narrows what may be used: `off`, `bubblewrap` or `landlock`. A plan that insists is refused rather than let go.
 pub const VARIABLE: &str = "SPRAG_SANDBOX";

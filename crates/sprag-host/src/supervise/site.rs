@@ -19,9 +19,9 @@ use sprag_plan::sandbox::Confined;
 
 use super::watch::Watch;
 use crate::daemon::reign;
-use crate::disk::{self, Disk};
-use crate::processes;
 use crate::store::lock_within;
+use crate::sys::disk::{self, Disk};
+use crate::sys::processes;
 
 /// Longer than a look at a lock takes.
 const LOOK: Duration = Duration::from_millis(100);

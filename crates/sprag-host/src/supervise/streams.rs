@@ -9,7 +9,7 @@ use std::process::{Child, ChildStderr, ChildStdout};
 use rustix::event::{PollFd, PollFlags};
 
 use super::site::Site;
-use crate::disk;
+use crate::sys::disk;
 
 /// Kept of each stream: this in the file, and as much again in the one before it.
 const CAP: u64 = 8 * 1024 * 1024;

@@ -6,7 +6,7 @@ use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use super::watch::Talk;
-use crate::disk;
+use crate::sys::disk;
 
 /// Folders above a talk at most: a client sorts them by day, or by project.
 const DEPTH: usize = 4;

@@ -6,8 +6,8 @@ use sprag_trace::blocks::{self, Hunk};
 use sprag_trace::uncommitted::{Author, Pending};
 use sprag_trace::{File, Form, Range};
 
-use super::state::State;
-use super::{judge, kept};
+use super::file_state::State;
+use super::{classify, file_cache};
 use crate::store::Store;
 
 /// A file of a change, and what is known of it.
@@ -37,7 +37,7 @@ pub fn parts(store: &Store, changed: &Changed<'_>) -> BTreeMap<Author, File> {
     let (Some(old), Some(new)) = (lines_of(before), lines_of(after)) else {
         // What has no lines is all of whoever wrote it last.
         let last = pending.writers.last().filter(|_| pending.after == after.sum());
-        if let (Some(writer), Some((whole, _))) = (last, super::state::change(path, before, after)) {
+        if let (Some(writer), Some((whole, _))) = (last, super::file_state::change(path, before, after)) {
             let part = File {
                 ranges: whole.ranges,
                 deleted: whole.deleted,
@@ -75,7 +75,7 @@ pub fn parts(store: &Store, changed: &Changed<'_>) -> BTreeMap<Author, File> {
         cap(&mut part.ranges);
         cap(&mut part.deleted);
         if let Some(text) = after.text() {
-            judge::name_units(part, text);
+            classify::name_units(part, text);
         }
         part.form = Form::Text;
     }
@@ -102,7 +102,7 @@ fn owners<'a>(
         return Some((0..new.len()).map(author).collect());
     }
     // A part of it, or what a filter made of it: lines that are the same are the same.
-    let seen = kept::kept(store, pending.after.as_ref()?)?;
+    let seen = file_cache::kept(store, pending.after.as_ref()?)?;
     let seen_lines: Vec<&[u8]> = blocks::lines(seen.text()?).into_iter().map(trimmed).collect();
     let new: Vec<&[u8]> = new.iter().copied().map(trimmed).collect();
     let mut owners = vec![None; new.len()];

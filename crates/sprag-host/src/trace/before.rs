@@ -6,11 +6,11 @@ use serde_json::Value;
 use sprag_policy::call::ToolCall;
 use sprag_trace::uncommitted::Pending;
 
-use super::ground::Ground;
-use super::kept;
-use super::state::State;
-use crate::claims::{self, Before};
+use super::context::Ground;
+use super::file_cache;
+use super::file_state::State;
 use crate::git;
+use crate::worktree::leases::{self, Before};
 
 /// `None`: nobody knows.
 pub fn of_call(
@@ -21,7 +21,7 @@ pub fn of_call(
     known: Option<&Pending>,
 ) -> Option<State> {
     let last = || match known?.after {
-        Some(sum) => kept::kept(&ground.store, &sum),
+        Some(sum) => file_cache::kept(&ground.store, &sum),
         None => Some(State::Absent),
     };
     if let Some(before) = claimed(ground, call, path) {
@@ -37,7 +37,7 @@ pub fn of_call(
 /// As it was kept when the call was let through.
 fn claimed(ground: &Ground<'_>, call: &ToolCall, path: &str) -> Option<State> {
     let file = ground.file(path);
-    match claims::before(ground.world, &ground.input.session, call, file.to_str()?)? {
+    match leases::before(ground.world, &ground.input.session, call, file.to_str()?)? {
         Before::Absent => Some(State::Absent),
         Before::File { text, .. } => text.map(State::of_bytes),
     }

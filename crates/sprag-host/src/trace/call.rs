@@ -5,17 +5,17 @@ use sprag_policy::call::ToolCall;
 use sprag_trace::finding::Changed;
 use sprag_trace::{Contributor, SEEN, Source};
 
-use super::ground::{Change, Ground};
-use super::state::State;
-use super::{before, kept, open};
-use crate::guarded;
+use super::context::{Change, Ground};
+use super::file_state::State;
+use super::{before, file_cache, open};
+use crate::worktree::protect::list;
 
 /// Files of one call.
 const FILES: usize = 200;
 
 pub fn look(ground: &Ground<'_>, call: &ToolCall) -> Changed {
     let mut paths: Vec<String> = Vec::new();
-    for written in guarded::written(ground.input) {
+    for written in list::written(ground.input) {
         // What is written through a link is written where it leads.
         let [_, real] = &written.paths;
         let path = ground.relative(real);
@@ -41,7 +41,7 @@ pub fn look(ground: &Ground<'_>, call: &ToolCall) -> Changed {
         };
         let last = known.filter(|known| known.after != was.sum()).and_then(|known| known.after);
         // Between the last record and this call somebody else was at it.
-        if let Some(last) = last.and_then(|sum| kept::kept(&ground.store, &sum)) {
+        if let Some(last) = last.and_then(|sum| file_cache::kept(&ground.store, &sum)) {
             found.push(Change { path: path.clone(), before: last, after: was.clone() });
         }
         made.push(Change { path, before: was, after });

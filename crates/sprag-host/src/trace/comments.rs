@@ -9,7 +9,7 @@ use sprag_base::text::Text;
 use sprag_syntax::Lang;
 use sprag_trace::{Spot, Witness};
 
-use super::judge::Side;
+use super::classify::Side;
 
 /// One comment: its words, however they are laid out.
 #[derive(Clone, Debug, PartialEq, Eq)]

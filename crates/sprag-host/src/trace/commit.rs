@@ -9,11 +9,11 @@ use sprag_trace::uncommitted::{Author, Open, Pending};
 use sprag_trace::{FILES, FINAL, File, Form, Source, Stage, Trace, Verdict};
 
 use super::author::{self, parts};
-use super::ground::Ground;
-use super::state::{State, TEXT_BYTES};
-use super::{judge, open};
+use super::context::Ground;
+use super::file_state::{State, TEXT_BYTES};
+use super::{classify, open};
 use crate::git::blobs::{self, Blob, Committed};
-use crate::git::names::Tree;
+use crate::git::name_search::Tree;
 
 /// Commits that are looked at, the latest ones.
 const COMMITS: usize = 100;
@@ -183,24 +183,24 @@ fn judged(
     if !states.iter().all(|(before, after)| has_bytes(before) && has_bytes(after)) {
         return Verdict::unproven("binary");
     }
-    let sides: Vec<judge::Side<'_>> = paths
+    let sides: Vec<classify::Side<'_>> = paths
         .iter()
         .zip(states)
-        .map(|((from, to), (before, after))| judge::Side {
+        .map(|((from, to), (before, after))| classify::Side {
             path_before: from.as_deref(),
             path_after: to.as_deref(),
             before: before.bytes(),
             after: after.bytes(),
         })
         .collect();
-    judge::whole(&sides, ground.around(Tree::Of(revision)).as_ref(), ground.policy())
+    classify::whole(&sides, ground.around(Tree::Of(revision)).as_ref(), ground.policy())
 }
 
 /// Both sides of a commit's files, for whoever checks a proof again: paths and bytes in git's order.
 pub type Sides = Vec<(Option<String>, Option<String>, Option<Vec<u8>>, Option<Vec<u8>>)>;
 
 /// What a commit has changed, as it was judged.
-pub fn sides_of(places: &crate::places::Places, base: Option<&str>, revision: &str) -> Option<Sides> {
+pub fn sides_of(places: &crate::sys::locations::Places, base: Option<&str>, revision: &str) -> Option<Sides> {
     let commits = blobs::commits(places, base, revision, 1)?;
     let commit = commits.into_iter().next().filter(|commit| commit.name == revision)?;
     let worktree = places.worktree.as_ref()?;

@@ -8,11 +8,10 @@ use std::{fs, io};
 use sprag_base::record::Record;
 use sprag_trace::{FINAL, chain};
 
-use crate::disk::Disk;
-use crate::journal::lines_of;
-use crate::learnings::share;
-use crate::projections::each_line;
+use crate::store::journal::lines_of;
+use crate::store::projections::each_line;
 use crate::store::{LOCK_WAIT, Lines, Store};
+use crate::sys::disk::Disk;
 
 /// Appends what the file of this clone does not have yet. Gives back how many lines that were.
 pub fn publish(store: &Store, project: &Path, disk: &dyn Disk) -> io::Result<usize> {
@@ -20,7 +19,7 @@ pub fn publish(store: &Store, project: &Path, disk: &dyn Disk) -> io::Result<usi
     if own.is_empty() {
         return Ok(0);
     }
-    let path = share::own_file(store, project, disk)?;
+    let path = crate::store::clone::own_file(store, project, disk)?;
     if fs::symlink_metadata(&path).is_ok_and(|found| !found.is_file()) {
         return Err(io::ErrorKind::InvalidInput.into());
     }

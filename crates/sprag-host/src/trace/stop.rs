@@ -13,13 +13,13 @@ use sprag_trace::uncommitted::{Author, Open};
 use sprag_trace::{Contributor, FILES, FINAL, File, JUDGED, SEEN, Served, Source, Stage, Trace, Who, blocks};
 
 use super::author::{self, parts};
-use super::ground::{Change, Ground, sides};
-use super::state::State;
+use super::context::{Change, Ground, sides};
+use super::file_state::State;
 use super::times::{SLACK_MILLIS, Times, changed_at};
-use super::{commit, judge, kept, open};
+use super::{classify, commit, file_cache, open};
 use crate::git::blobs;
-use crate::git::names::Tree;
-use crate::{start, tree};
+use crate::git::name_search::Tree;
+use crate::worktree::{baseline, tree_hash};
 
 /// Bytes of all files that are read.
 const BYTES: usize = 64 * 1024 * 1024;
@@ -130,7 +130,7 @@ fn candidates(ground: &Ground<'_>, open: &Open) -> Vec<String> {
         paths.dedup();
         return paths;
     }
-    let mut paths = tree::changed_paths(places, ground.world.disk).unwrap_or_default();
+    let mut paths = tree_hash::changed_paths(places, ground.world.disk).unwrap_or_default();
     let is_file = |path: &String| {
         let is_ours = path == ".sprag" || path.starts_with(".sprag/");
         // A name that is no text cannot be told from another one here.
@@ -145,7 +145,7 @@ fn befores(ground: &Ground<'_>, open: &Open, now: &[(String, State)]) -> Vec<Opt
     let kept_of = |path: &str| {
         let known = open.get(ground.place(), path)?;
         match known.after {
-            Some(sum) => kept::kept(&ground.store, &sum),
+            Some(sum) => file_cache::kept(&ground.store, &sum),
             None => Some(State::Absent),
         }
     };
@@ -181,7 +181,7 @@ struct Dirty(Option<Vec<String>>);
 impl Dirty {
     fn of(ground: &Ground<'_>) -> Dirty {
         let start = ground.session.about.start.as_ref();
-        Dirty(start.and_then(|name| start::dirty_paths(&ground.world.places, name.as_str())))
+        Dirty(start.and_then(|name| baseline::dirty_paths(&ground.world.places, name.as_str())))
     }
 
     fn has(&self, path: &str) -> bool {
@@ -226,7 +226,7 @@ fn judged(ground: &Ground<'_>, open: &Open, traces: &mut Vec<(&'static str, Trac
         let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
         let part: Vec<Change> =
             changes.iter().filter(|change| paths.contains(&change.path.as_str())).map(Change::copy).collect();
-        let verdict = judge::whole(&sides(&part), ground.around(Tree::Worktree).as_ref(), ground.policy());
+        let verdict = classify::whole(&sides(&part), ground.around(Tree::Worktree).as_ref(), ground.policy());
         let served = author.intent.as_ref().map(|served| &served.id);
         if served == ground.session.about.intent.as_ref().map(|chosen| &chosen.id) {
             current = Some(verdict.clone());

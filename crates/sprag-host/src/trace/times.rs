@@ -8,8 +8,8 @@ use std::path::Path;
 use sprag_base::record::Record;
 use sprag_shell::{Command, Script, Start, Word};
 
-use super::ground::Ground;
-use crate::{journal, projections};
+use super::context::Ground;
+use crate::store::{journal, projections};
 
 /// When commands of the session ran, and when it did anything at all.
 pub struct Times {

@@ -10,16 +10,16 @@ use sprag_syntax::{Claims, Proof};
 use sprag_trace::chain::{self, Book, Broken, Walk, Why};
 use sprag_trace::{Stage, Trace, Verdict};
 
-use super::{book, commit, judge, reading, share};
-use crate::disk::open_regular;
-use crate::exec::read_capped;
+use super::{classify, commit, records, share};
 use crate::git::blobs;
-use crate::git::names::Tree;
-use crate::journal::lines_of;
-use crate::places::Places;
-use crate::projections::each_line;
-use crate::store::{Store, files_with_ending};
-use crate::walk::World;
+use crate::git::name_search::Tree;
+use crate::store::journal::lines_of;
+use crate::store::projections::each_line;
+use crate::store::{Store, chain as book, files_with_ending};
+use crate::sys::disk::open_regular;
+use crate::sys::exec::read_capped;
+use crate::sys::locations::Places;
+use crate::world::World;
 
 /// Versions of one file that are compared, and bytes of it.
 const VERSIONS: usize = 1_000;
@@ -58,7 +58,7 @@ pub fn verify(world: &World<'_>, mut progress: impl FnMut()) -> io::Result<Repor
         shared(&world.places, &store, &project, &mut report)?;
     }
     progress();
-    for found in reading::own(&store)? {
+    for found in records::own(&store)? {
         proof(&world.places, &found.record, &found.trace, &mut report);
         progress();
     }
@@ -104,7 +104,7 @@ fn told(broken: Broken, place: &str) -> Problem {
 }
 
 fn shared(places: &Places, store: &Store, project: &Path, report: &mut Report) -> io::Result<()> {
-    let own = crate::learnings::share::known_clone_id(store);
+    let own = crate::store::clone::known_clone_id(store);
     let logged = share::lines(store)?;
     let mut paths: BTreeMap<String, PathBuf> = BTreeMap::new();
     for path in files_with_ending(&project.join("share"), "jsonl").into_iter().take(CLONES) {
@@ -227,9 +227,9 @@ fn proof(places: &Places, record: &Record, trace: &Trace, report: &mut Report) {
         report.unchecked += 1;
         return;
     };
-    let sides: Vec<judge::Side<'_>> = sides
+    let sides: Vec<classify::Side<'_>> = sides
         .iter()
-        .map(|(path_before, path_after, before, after)| judge::Side {
+        .map(|(path_before, path_after, before, after)| classify::Side {
             path_before: path_before.as_deref(),
             path_after: path_after.as_deref(),
             before: before.as_deref(),
@@ -238,9 +238,9 @@ fn proof(places: &Places, record: &Record, trace: &Trace, report: &mut Report) {
         .collect();
     let why = match serde_json::from_value::<Proof>(proof.clone()) {
         Err(_) => Some("its proof cannot be read".to_owned()),
-        Ok(proof) => match sprag_syntax::check(&judge::change(&sides), &proof) {
+        Ok(proof) => match sprag_syntax::check(&classify::change(&sides), &proof) {
             Err(refused) => Some(format!("its proof does not hold: {}", refused.why)),
-            Ok(claims) => stranger(places, revision.as_str(), &claims, &judge::paths(&sides)),
+            Ok(claims) => stranger(places, revision.as_str(), &claims, &classify::paths(&sides)),
         },
     };
     report.proofs += 1;
@@ -251,7 +251,7 @@ fn proof(places: &Places, record: &Record, trace: &Trace, report: &mut Report) {
 
 /// Who else in the commit's tree has a name that a proof takes for its own. Where git cannot say, it is taken as it was told.
 fn stranger(places: &Places, revision: &str, claims: &Claims, paths: &[&str]) -> Option<String> {
-    let around = judge::Around { worktree: places.worktree.as_ref()?, tree: Tree::Of(revision) };
+    let around = classify::Around { worktree: places.worktree.as_ref()?, tree: Tree::Of(revision) };
     let file = around.stranger(claims, paths).ok()??;
     Some(format!("its proof does not hold: `{file}` has one of the names, too"))
 }

@@ -10,8 +10,8 @@ use sprag_memory::lifecycle::decay;
 use sprag_memory::records;
 
 use super::{Done, Mode, Step, When, by, kept};
-use crate::records as new_record;
-use crate::walk::World;
+use crate::store::new_record;
+use crate::world::World;
 
 pub const STEP: Step = Step { name: "decay", about: "learnings archived", when: When::Daily, run };
 

@@ -5,8 +5,8 @@ use std::io;
 use sprag_base::time::Timestamp;
 
 use super::{Done, Mode, Step, When};
-use crate::memory::maintain::{self, Work};
-use crate::walk::World;
+use crate::memory::index::maintain::{self, Work};
+use crate::world::World;
 
 pub const STEP: Step = Step { name: "index", about: "documents indexed", when: When::Asked, run };
 

@@ -6,8 +6,8 @@ use std::io;
 use sprag_base::time::Timestamp;
 
 use super::{Done, Mode, Step, When};
-use crate::lessons;
-use crate::walk::World;
+use crate::memory::lessons;
+use crate::world::World;
 
 pub const STEP: Step =
     Step { name: "lessons", about: "files with lessons that could not be renewed", when: When::Asked, run };

@@ -5,22 +5,22 @@ use std::io;
 use sprag_base::time::Timestamp;
 
 use super::{Done, Mode, Step, When};
-use crate::backends;
-use crate::walk::World;
+use crate::memory::mirrors;
+use crate::world::World;
 
 pub const STEP: Step =
     Step { name: "backends", about: "learnings that backends do not have yet", when: When::Asked, run };
 
 fn run(world: &World<'_>, mode: Mode, now: Timestamp) -> io::Result<Done> {
     let mut done = Done::default();
-    for (backend, orders) in backends::missing(world)? {
+    for (backend, orders) in mirrors::missing(world)? {
         if orders.is_empty() {
             continue;
         }
         done.count += orders.len();
         done.lines.push(format!("{} for `{}`", orders.len(), backend.name));
         if mode != Mode::Rehearsal {
-            backends::put_all(world, &[backend], &orders, now)?;
+            mirrors::put_all(world, &[backend], &orders, now)?;
         }
     }
     Ok(done)

@@ -12,8 +12,8 @@ use sprag_memory::lifecycle::negative::{self, Standing, caveat};
 use sprag_memory::records;
 
 use super::{Done, Mode, Step, When, by, kept};
-use crate::records as new_record;
-use crate::walk::World;
+use crate::store::new_record;
+use crate::world::World;
 
 pub const STEP: Step =
     Step { name: "negative", about: "failed attempts to be tried again or refuted", when: When::Daily, run };

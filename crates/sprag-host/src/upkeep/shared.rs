@@ -5,8 +5,8 @@ use std::io;
 use sprag_base::time::Timestamp;
 
 use super::{Done, Mode, Step, When};
-use crate::learnings;
-use crate::walk::World;
+use crate::memory;
+use crate::world::World;
 
 pub const STEP: Step =
     Step { name: "files", about: "files of other clones, edits by hand, rendering", when: When::Daily, run };
@@ -16,7 +16,7 @@ fn run(world: &World<'_>, mode: Mode, now: Timestamp) -> io::Result<Done> {
     if mode == Mode::Rehearsal {
         return Ok(done);
     }
-    let came = learnings::maintain(world, now)?;
+    let came = memory::maintain(world, now)?;
     for (count, what) in [
         (came.taken, "records of other clones taken in"),
         (came.edited, "blocks edited by hand taken over"),

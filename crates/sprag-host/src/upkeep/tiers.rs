@@ -12,9 +12,10 @@ use sprag_base::time::Timestamp;
 use sprag_memory::lifecycle::tiers::{Cursor, HOT_DAYS, SUMMARY, Summaries, Summary, day};
 
 use super::{Done, Mode, Step, When, by};
-use crate::projections::{self, each_line, id_of};
-use crate::walk::World;
-use crate::{disk, records};
+use crate::store::new_record;
+use crate::store::projections::{self, each_line, id_of};
+use crate::sys::disk;
+use crate::world::World;
 
 pub const STEP: Step =
     Step { name: "tiers", about: "old records told in summaries", when: When::Always, run };
@@ -45,7 +46,7 @@ fn run(world: &World<'_>, mode: Mode, now: Timestamp) -> io::Result<Done> {
     }
     found.extend(longer);
     if mode != Mode::Rehearsal && !found.is_empty() {
-        let record = |summary: &Summary| records::record(SUMMARY, now, None, Some(by()), json!(summary));
+        let record = |summary: &Summary| new_record::record(SUMMARY, now, None, Some(by()), json!(summary));
         store.log(world.disk, &found.iter().map(record).collect::<Vec<_>>())?;
     }
     Ok(done)

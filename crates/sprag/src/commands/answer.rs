@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use sprag_govern::report::{Answered, Report};
-use sprag_host::reports;
+use sprag_host::report;
 
 use super::{Cx, Outcome, delivered, show, words};
 use crate::output;
@@ -40,8 +40,8 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
         confidence: f32::from(args.confidence) / 100.0,
     };
     let world = cx.world()?;
-    let session = reports::find_session(&world, args.session.as_deref(), cx.now)?;
-    let delivery = reports::send(&world, &session, Report::Answered(answered), &cx.cwd, cx.now)?;
+    let session = report::find_session::find_session(&world, args.session.as_deref(), cx.now)?;
+    let delivery = report::send(&world, &session, Report::Answered(answered), &cx.cwd, cx.now)?;
     let how = delivered(&delivery)?;
     show(
         args.json,

@@ -6,7 +6,8 @@ use sprag_base::ids::SessionId;
 use sprag_base::text::Text;
 use sprag_govern::approval::Refused;
 use sprag_govern::report::Report;
-use sprag_host::{journal, reports};
+use sprag_host::report;
+use sprag_host::store::journal;
 
 use super::{Cx, Outcome, check_person, show};
 use crate::failure::Failure;
@@ -49,14 +50,14 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     };
     let named = Text::from(code.as_str());
     if args.reject {
-        reports::send(&world, session, Report::Rejected { code: named }, &cx.cwd, cx.now)?;
+        report::send(&world, session, Report::Rejected { code: named }, &cx.cwd, cx.now)?;
         return show(
             args.json,
             || json!({"rejected": code, "session": session, "rule": call.rule, "call": call.what}),
             || output::line(format!("`{}` stays refused", call.what)),
         );
     }
-    reports::send(&world, session, Report::Approved { code: named }, &cx.cwd, cx.now)?;
+    report::send(&world, session, Report::Approved { code: named }, &cx.cwd, cx.now)?;
     show(
         args.json,
         || json!({"approved": code, "session": session, "rule": call.rule, "call": call.what}),

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use sprag_host::backends::{self, BACKENDS, Site};
-use sprag_host::outbox;
+use sprag_host::memory::mirrors::{self, BACKENDS, Site};
+use sprag_host::store::outbox;
 
 use super::{Cx, Ending, Outcome};
 use crate::output;
@@ -24,7 +24,7 @@ pub struct Args {
 pub fn run(args: Args, cx: &Cx) -> Outcome {
     let world = cx.world()?;
     let site = Site::of(&world);
-    let used = backends::in_use(&site);
+    let used = mirrors::in_use(&site);
     let waiting = outbox::waiting(&site.store);
     let mut rows = Vec::new();
     let mut is_good = true;

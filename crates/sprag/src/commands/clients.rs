@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use sprag_govern::history::Sessions;
 use sprag_host::clients::{CLIENTS, Client};
-use sprag_host::projections;
+use sprag_host::store::projections;
 
 use super::{Cx, Outcome, show};
 use crate::output;

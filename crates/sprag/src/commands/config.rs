@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use sprag_host::config::{self, Layer, Resolved};
-use sprag_host::disk::RealDisk;
-use sprag_host::places::Places;
+use sprag_host::sys::disk::RealDisk;
+use sprag_host::sys::locations::Places;
 
 use super::{Cx, Outcome, check_not_agent, show};
 use crate::failure::Failure;

@@ -6,10 +6,11 @@ use sprag_base::ids::SessionId;
 use sprag_base::record::By;
 use sprag_base::text::{Text, one_line};
 use sprag_govern::event::Actor;
-use sprag_host::consult::consult;
-use sprag_host::learnings::hand_in::{Hand, hand_in};
-use sprag_host::walk::World;
-use sprag_host::{learnings, records as new_record};
+use sprag_host::memory;
+use sprag_host::memory::judge::consult;
+use sprag_host::report::submit::{Hand, hand_in};
+use sprag_host::store::new_record;
+use sprag_host::world::World;
 use sprag_memory::destination::place;
 use sprag_memory::index::analysis::table;
 use sprag_memory::index::dedup::{SIMILAR, Statement};
@@ -40,7 +41,7 @@ const MOST: usize = 3000;
 
 pub fn run(args: Args, cx: &Cx) -> Outcome {
     let world = cx.world()?;
-    let all = learnings::load(&world.places)?;
+    let all = memory::load(&world.places)?;
     let entries: Vec<&Entry> = all.project.in_use().chain(all.personal.in_use()).take(MOST).collect();
     let groups = groups(&entries);
     if args.apply {
@@ -136,7 +137,7 @@ fn put(world: &World<'_>, group: &[&Entry], candidate: &Value, cx: &Cx) -> Resul
     for entry in group.iter().skip(1) {
         let body = json!({"id": entry.learning.id, "by": kept.id, "why": "consolidated"});
         let record = new_record::record(records::SUPERSEDED, cx.now, Some(&session), Some(by.clone()), body);
-        learnings::write(world, place(entry.learning.candidate.scope), &[record], cx.now)?;
+        memory::write(world, place(entry.learning.candidate.scope), &[record], cx.now)?;
     }
     Ok(true)
 }

@@ -3,7 +3,7 @@
 use sprag_host::daemon::begin::{self, Cannot};
 use sprag_host::daemon::diary::Diary;
 use sprag_host::daemon::runner::{Change, Manner, Runner, Until};
-use sprag_host::disk::RealDisk;
+use sprag_host::sys::disk::RealDisk;
 use sprag_plan::run::Run;
 use sprag_plan::run::record::{Outcome, Recorded};
 

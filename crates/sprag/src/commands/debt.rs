@@ -5,8 +5,8 @@ use serde_json::json;
 use sprag_base::record::By;
 use sprag_base::text::{Text, shell_word};
 use sprag_govern::obligation::{DEBT_CLEARED, Debt, Debts, Duty};
-use sprag_host::disk::RealDisk;
-use sprag_host::{projections, records as new_record};
+use sprag_host::store::{new_record, projections};
+use sprag_host::sys::disk::RealDisk;
 
 use super::{Cx, Ending, Outcome, check_person, show};
 use crate::failure::Failure;

@@ -4,7 +4,8 @@ use serde_json::json;
 
 use sprag_base::ids::SessionId;
 use sprag_base::record::Record;
-use sprag_host::{projections, reports};
+use sprag_host::report;
+use sprag_host::store::projections;
 
 use super::{Cx, Outcome, show};
 use crate::failure::Failure;
@@ -44,7 +45,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
 /// A session and all its records, in the order of their time.
 pub fn records_of(cx: &Cx, named: &str) -> Result<(SessionId, Vec<Record>), Failure> {
     let store = cx.world()?.store();
-    let session = reports::by_prefix(&store, named)?;
+    let session = report::find_session::by_prefix(&store, named)?;
     let mut records = projections::records_of(&store, &session)?;
     records.sort_by_key(|record| record.at);
     Ok((session, records))

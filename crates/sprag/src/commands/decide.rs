@@ -7,8 +7,8 @@ use serde_json::json;
 use sprag_base::ids::SessionId;
 use sprag_base::text::Text;
 use sprag_govern::report::{Decided, Report, ReviewWord};
-use sprag_host::disk::RealDisk;
-use sprag_host::{reports, review};
+use sprag_host::report::{self, review};
+use sprag_host::sys::disk::RealDisk;
 
 use super::{Cx, Outcome, check_person, delivered, show, words};
 use crate::failure::Failure;
@@ -71,13 +71,13 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     }
     let session = match &token {
         None if !args.human => return Err(Failure::not_reviewer()),
-        None => reports::find_session(&world, named.as_deref(), cx.now)?,
+        None => report::find_session::find_session(&world, named.as_deref(), cx.now)?,
         Some(token) => match review::owner(&store, token) {
-            None => reports::find_session(&world, named.as_deref(), cx.now)?,
+            None => report::find_session::find_session(&world, named.as_deref(), cx.now)?,
             Some(owner) => {
                 if named.as_deref().is_some_and(|named| !owner.as_str().starts_with(named)) {
                     let report = Report::Misdirected { token: Text::from(token.as_str()) };
-                    reports::send(&world, &owner, report, &cx.cwd, cx.now)?;
+                    report::send(&world, &owner, report, &cx.cwd, cx.now)?;
                     return Err(Failure::bad_session(&owner));
                 }
                 owner
@@ -93,8 +93,8 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     let word = decided.word;
     let report = Report::Decided(decided);
     let delivery = match is_hidden {
-        true => reports::leave(&world, &session, report, cx.now)?,
-        false => reports::send(&world, &session, report, &cx.cwd, cx.now)?,
+        true => report::leave(&world, &session, report, cx.now)?,
+        false => report::send(&world, &session, report, &cx.cwd, cx.now)?,
     };
     let how = delivered(&delivery)?;
     tell(json, word, &session, how)
@@ -114,7 +114,9 @@ fn leave(args: Args, summary: Text<500>, path: &Path, cx: &Cx) -> Outcome {
 }
 
 fn given(cx: &Cx) -> Option<String> {
-    [review::TOKEN, review::PASS].iter().find_map(|name| cx.env.text(name))
+    [sprag_host::purpose::program::TOKEN, sprag_host::purpose::program::PASS]
+        .iter()
+        .find_map(|name| cx.env.text(name))
 }
 
 fn decided(args: Args, summary: Text<500>, token: Option<String>) -> Decided {

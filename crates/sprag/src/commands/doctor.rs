@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use sprag_host::doctor::{self, Level};
+use sprag_host::setup::doctor::{self, Level};
 
 use super::{Cx, Ending, Outcome, show};
 use crate::output;

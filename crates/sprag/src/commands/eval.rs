@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use sprag_base::time::Timestamp;
-use sprag_host::disk::RealDisk;
-use sprag_host::memory::loading::Loader;
-use sprag_host::memory::{Library, Memory, Owner, Reach, Shown, pools};
+use sprag_host::memory::index::load::Loader;
+use sprag_host::memory::index::{Library, Memory, Owner, Reach, Shown, pools};
+use sprag_host::sys::disk::RealDisk;
 use sprag_memory::index::analysis::table;
 use sprag_memory::index::dedup;
 use sprag_memory::index::measure::{Rank, Separation, at_threshold, interval, mean};

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use sprag_host::learnings;
+use sprag_host::memory;
 use sprag_memory::learning::{Learning, Scope, Status};
 use sprag_memory::learnings::Entry;
 
@@ -29,7 +29,7 @@ enum Format {
 }
 
 pub fn run(args: Args, cx: &Cx) -> Outcome {
-    let all = learnings::load(&cx.places()?)?;
+    let all = memory::load(&cx.places()?)?;
     let entries = all.entries().map(|(_, entry)| entry);
     let in_use = entries.filter(|entry| matches!(entry.status(), Status::Active | Status::Stale));
     for entry in in_use.filter(|entry| is_wanted(&entry.learning, args.personal)) {

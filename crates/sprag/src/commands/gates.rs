@@ -3,7 +3,8 @@
 use serde_json::json;
 
 use sprag_govern::gates::ALL;
-use sprag_host::{config, journal, reports};
+use sprag_host::store::journal;
+use sprag_host::{config, report};
 
 use super::{Cx, Outcome, show, warn};
 use crate::output;
@@ -25,7 +26,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     let states = match &args.session {
         None => Vec::new(),
         Some(named) => {
-            let session = reports::find_session(&world, Some(named), cx.now)?;
+            let session = report::find_session::find_session(&world, Some(named), cx.now)?;
             let read = journal::read(&journal::path(&world.store(), &session));
             read.map(|(loaded, _)| loaded.session.gates.states()).unwrap_or_default()
         }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use sprag_base::text::one_line;
-use sprag_host::import::{self, Plan};
+use sprag_host::memory::import::{self, Plan};
 use sprag_memory::import::{IMPORTERS, find};
 
 use super::{Cx, Outcome, check_not_agent, show};

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use sprag_host::clients::{self, CLIENTS, Client, Form};
-use sprag_host::disk::{Disk as _, RealDisk};
-use sprag_host::doctor::program_name;
-use sprag_host::exec::on_path;
-use sprag_host::install::{self, AGENT_COMMANDS, Change, OnFailure, Permissions, Wanted};
-use sprag_host::person;
-use sprag_host::places::{Places, UserPlaces};
+use sprag_host::setup::doctor::program_name;
+use sprag_host::setup::install::{self, AGENT_COMMANDS, Change, OnFailure, Permissions, Wanted};
+use sprag_host::sys::disk::{Disk as _, RealDisk};
+use sprag_host::sys::exec::on_path;
+use sprag_host::sys::human;
+use sprag_host::sys::locations::{Places, UserPlaces};
 
 use super::{Cx, Ending, Outcome, check_not_agent};
 use crate::failure::Failure;
@@ -67,7 +67,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     match &places {
         _ if args.dry_run => {}
         Some(places) => check_not_agent(places)?,
-        None => person::check_not_agent(user.as_ref())?,
+        None => human::check_not_agent(user.as_ref())?,
     }
     let chosen = choose(&args, cx)?;
     let (program, is_on_path) = program_name(&cx.env);
@@ -78,9 +78,9 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
         match args.remove {
             true => {
                 changes.push(install::plan_removal(&path, client, user.as_ref())?);
-                changes.extend(install::agent::plan_removal(&path, client, user.as_ref())?);
+                changes.extend(install::reviewer_agent::plan_removal(&path, client, user.as_ref())?);
                 if let Some((path, form)) = server_file(client, &path, places.as_ref()) {
-                    changes.push(install::server::plan_removal(&path, form, user.as_ref())?);
+                    changes.push(install::mcp_entry::plan_removal(&path, form, user.as_ref())?);
                 }
             }
             false => {
@@ -88,12 +88,12 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
                 let wanted = Wanted { client, program: &program, permissions, on_failure };
                 changes.push(install::plan(&path, &wanted)?);
                 if !args.hooks_only {
-                    changes.extend(install::agent::plan(&path, client, user.as_ref())?);
+                    changes.extend(install::reviewer_agent::plan(&path, client, user.as_ref())?);
                 }
                 if args.mcp {
                     let file = server_file(client, &path, places.as_ref());
                     let (path, form) = file.ok_or_else(|| Failure::not_in_git("a list of servers"))?;
-                    changes.push(install::server::plan(&path, form, &program)?);
+                    changes.push(install::mcp_entry::plan(&path, form, &program)?);
                 }
             }
         }
@@ -141,7 +141,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
 /// Where this client is told of servers. A client that takes none is not asked for.
 fn server_file(client: &Client, settings: &Path, places: Option<&Places>) -> Option<(PathBuf, Form)> {
     let worktree = places.and_then(|places| places.worktree.as_deref());
-    let path = install::server::path(settings, client, worktree)?;
+    let path = install::mcp_entry::path(settings, client, worktree)?;
     client.install.server.as_ref().map(|server| (path, server.form))
 }
 
@@ -177,7 +177,7 @@ fn settings_path(client: &Client, args: &Args, places: Option<&Places>, cx: &Cx)
         let worktree = worktree.ok_or_else(|| Failure::not_in_git("a project's settings"))?;
         return Ok(worktree.join(client.install.project_file));
     }
-    Ok((client.install.user_file)(&cx.env).ok_or(sprag_host::places::NoHome)?)
+    Ok((client.install.user_file)(&cx.env).ok_or(sprag_host::sys::locations::NoHome)?)
 }
 
 /// A separate answer: without the rules every report asks the user, and fails where nobody is there.

@@ -8,8 +8,8 @@ mod select;
 
 use std::path::PathBuf;
 
-use sprag_host::intents::{self, Loaded};
-use sprag_host::walk::World;
+use sprag_host::intent_files::{self, Loaded};
+use sprag_host::world::World;
 use sprag_intent::{Intent, IntentSet, Read};
 
 use super::{Cx, Outcome};
@@ -59,7 +59,7 @@ fn worktree(world: &World<'_>) -> Result<PathBuf, Failure> {
 }
 
 fn loaded(world: &World<'_>) -> Result<Loaded, Failure> {
-    intents::load(&worktree(world)?).ok_or_else(Failure::no_intents)
+    intent_files::load(&worktree(world)?).ok_or_else(Failure::no_intents)
 }
 
 /// All intents, or what is wrong with them.

@@ -6,7 +6,7 @@ use sprag_base::text::shell_word;
 use sprag_host::daemon::begin::{self, Cannot};
 use sprag_host::daemon::land::{self, Because, Landed};
 use sprag_host::daemon::log;
-use sprag_host::person;
+use sprag_host::sys::human;
 use sprag_plan::spec::values::Branch;
 
 use super::{Cx, Ending, Outcome};
@@ -24,7 +24,7 @@ pub struct Args {
 
 pub fn run(args: Args, cx: &Cx) -> Outcome {
     let places = cx.places()?;
-    person::check_not_agent(places.user.as_ref())?;
+    human::check_not_agent(places.user.as_ref())?;
     let Some(root) = places.worktree.clone() else { return Err(Failure::no_repository()) };
     let folder = places.store.join("run");
     let names = begin::known(&folder);

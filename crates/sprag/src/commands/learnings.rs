@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 
 use sprag_base::record::{By, Record};
 use sprag_base::text::Text;
-use sprag_host::learnings::{self, All};
-use sprag_host::records as new_record;
-use sprag_host::walk::World;
+use sprag_host::memory::{self, All};
+use sprag_host::store::new_record;
+use sprag_host::world::World;
 use sprag_memory::destination::Place;
 use sprag_memory::learning::{Category, Scope, Status};
 use sprag_memory::learnings::Entry;
@@ -164,8 +164,8 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
 
 fn render(json: bool, cx: &Cx) -> Outcome {
     let world = cx.world()?;
-    let done = learnings::maintain(&world, cx.now)?;
-    if learnings::project_dir(&world.places).is_none() {
+    let done = memory::maintain(&world, cx.now)?;
+    if sprag_host::store::clone::project_dir(&world.places).is_none() {
         output::note("sprag: there is no `.sprag` directory here, so no files are written in the worktree");
     }
     done.problems.iter().for_each(|problem| output::note(format!("sprag: not taken over: {problem}")));
@@ -191,7 +191,7 @@ struct Desk<'a> {
 impl<'a> Desk<'a> {
     fn open(cx: &'a Cx) -> Result<Desk<'a>, Failure> {
         let world = cx.world()?;
-        let all = learnings::load(&world.places)?;
+        let all = memory::load(&world.places)?;
         Ok(Desk { world, all, cx })
     }
 
@@ -224,9 +224,7 @@ impl<'a> Desk<'a> {
     fn write(&self, place: Place, records: &[Record]) -> Result<(), Failure> {
         match place {
             Place::Session => Err(Failure::passing()),
-            Place::Project | Place::Personal => {
-                Ok(learnings::write(&self.world, place, records, self.cx.now)?)
-            }
+            Place::Project | Place::Personal => Ok(memory::write(&self.world, place, records, self.cx.now)?),
         }
     }
 

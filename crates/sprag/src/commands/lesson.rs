@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use sprag_govern::event::Actor;
-use sprag_host::learnings::hand_in::Hand;
-use sprag_host::{lessons, reports};
+use sprag_host::report;
+use sprag_host::report::submit::Hand;
 
 use super::{Cx, Outcome, delivered, show, words};
 use crate::output;
@@ -33,10 +33,10 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     let text = words::<1500>("the lesson", &args.text, "lesson")?;
     let check = args.check.as_deref().map(|check| words::<150>("`--check`", check, "lesson")).transpose()?;
     let world = cx.world()?;
-    let session = reports::find_session(&world, args.session.as_deref(), cx.now)?;
+    let session = report::find_session::find_session(&world, args.session.as_deref(), cx.now)?;
     let hand = Hand { session: &session, actor: &Actor::Main, cwd: &cx.cwd, now: cx.now };
     let check = check.as_ref().map(|check| check.as_str());
-    let recorded = lessons::record(&world, &hand, text.as_str(), check)?;
+    let recorded = sprag_host::report::lesson::record(&world, &hand, text.as_str(), check)?;
     let came = &recorded.handed_in;
     let how = delivered(&came.delivery)?;
     for warning in &recorded.warnings {

@@ -1,7 +1,7 @@
 //! `sprag mcp`: the memory of this project as a server for agents.
 
-use sprag_host::broker;
-use sprag_host::env::Env;
+use sprag_host::mcp;
+use sprag_host::sys::env::Env;
 
 use super::{Cx, Ending, Outcome};
 
@@ -18,6 +18,6 @@ pub struct Args {
 }
 
 pub fn run(args: Args, cx: &Cx) -> Outcome {
-    broker::serve(Env::Real, cx.cwd.clone(), args.token)?;
+    mcp::serve(Env::Real, cx.cwd.clone(), args.token)?;
     Ok(Ending::Done)
 }

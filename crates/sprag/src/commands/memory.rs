@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use sprag_host::disk::RealDisk;
-use sprag_host::memory::loading::{self, Loader};
+use sprag_host::memory::index::load as loading;
+use sprag_host::memory::index::load::Loader;
+use sprag_host::sys::disk::RealDisk;
 use sprag_memory::index::analysis::table::{self, Table};
 use sprag_memory::index::dedup;
 use sprag_memory::index::segment::build;

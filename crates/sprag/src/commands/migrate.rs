@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use sprag_host::disk::RealDisk;
-use sprag_host::migrate::{self, Report};
+use sprag_host::store::migrate::{self, Report};
+use sprag_host::sys::disk::RealDisk;
 
 use super::{Cx, Outcome, show};
 use crate::output;

@@ -9,13 +9,13 @@ use serde_json::Value;
 
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_host::disk::RealDisk;
-use sprag_host::env::{self, Env};
-use sprag_host::places::{self, Places};
-use sprag_host::reports::Delivery;
-use sprag_host::store::Store;
-use sprag_host::walk::World;
-use sprag_host::{journal, person};
+use sprag_host::report::Delivery;
+use sprag_host::store::{Store, journal};
+use sprag_host::sys::disk::RealDisk;
+use sprag_host::sys::env::{self, Env};
+use sprag_host::sys::human;
+use sprag_host::sys::locations::{self, Places};
+use sprag_host::world::World;
 
 use crate::failure::Failure;
 use crate::output;
@@ -144,7 +144,7 @@ pub fn main(args: &[OsString]) -> u8 {
         }
     };
     let env = Env::Real;
-    let cx = Cx { cwd: places::current_dir(&env), now: env::now(), env };
+    let cx = Cx { cwd: locations::current_dir(&env), now: env::now(), env };
     let wants_json = args.iter().any(|arg| arg == "--json");
     match cli.command.run(&cx) {
         Ok(Ending::Done) => 0,
@@ -170,14 +170,14 @@ pub fn cli() -> clap::Command {
 /// For a person alone: at a terminal, and below no client.
 pub fn check_person(places: &Places) -> Result<(), Failure> {
     check_not_agent(places)?;
-    Ok(person::check(places.user.as_ref())?)
+    Ok(human::check(places.user.as_ref())?)
 }
 
 /// Below no client that the user's state knows, nor one that the sessions of this place know: where
 /// the first is, the environment says, and an agent says what is in that.
 pub fn check_not_agent(places: &Places) -> Result<(), Failure> {
-    person::check_not_agent(places.user.as_ref())?;
-    Ok(person::check_not_below(&journal::clients(&Store::at(&places.store)))?)
+    human::check_not_agent(places.user.as_ref())?;
+    Ok(human::check_not_below(&journal::clients(&Store::at(&places.store)))?)
 }
 
 /// Tells what is wrong with the layers, before something is done by what is left of them.

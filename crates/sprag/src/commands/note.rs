@@ -4,8 +4,8 @@
 use std::path::PathBuf;
 
 use sprag_host::daemon::{active, notes};
-use sprag_host::disk::RealDisk;
 use sprag_host::supervise;
+use sprag_host::sys::disk::RealDisk;
 use sprag_plan::ids::StageId;
 use sprag_plan::notes::Said;
 use sprag_plan::run::Run;

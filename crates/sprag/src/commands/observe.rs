@@ -1,7 +1,7 @@
 //! `sprag observe`: an agent notes something for its session.
 
 use sprag_govern::report::Report;
-use sprag_host::reports;
+use sprag_host::report;
 
 use super::{Cx, Outcome, delivered, show, words};
 use crate::output;
@@ -24,9 +24,9 @@ pub struct Args {
 pub fn run(args: Args, cx: &Cx) -> Outcome {
     let note = words("the note", &args.note, "observe")?;
     let world = cx.world()?;
-    let session = reports::find_session(&world, args.session.as_deref(), cx.now)?;
+    let session = report::find_session::find_session(&world, args.session.as_deref(), cx.now)?;
     let report = Report::Observed { note };
-    let delivery = reports::send(&world, &session, report, &cx.cwd, cx.now)?;
+    let delivery = report::send(&world, &session, report, &cx.cwd, cx.now)?;
     let how = delivered(&delivery)?;
     show(
         args.json,

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use sprag_host::config::switch::{self, Span};
-use sprag_host::disk::RealDisk;
+use sprag_host::config::switches::{self, Span};
+use sprag_host::sys::disk::RealDisk;
 
 use super::{Cx, Outcome, check_person, seconds, show};
 use crate::output;
@@ -25,9 +25,9 @@ pub struct Args {
 pub fn run(args: Args, cx: &Cx) -> Outcome {
     let until = args.span.as_deref().map(seconds).transpose()?.map(|seconds| cx.now.plus_seconds(seconds));
     let places = cx.places()?;
-    let user = places.user.as_ref().ok_or(sprag_host::places::NoHome)?;
+    let user = places.user.as_ref().ok_or(sprag_host::sys::locations::NoHome)?;
     check_person(&places)?;
-    let mut off = switch::read_off(user);
+    let mut off = switches::read_off(user);
     let span = Span { since: cx.now, until };
     match args.here {
         true => {
@@ -35,7 +35,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
         }
         false => off.everywhere = Some(span),
     }
-    switch::write_off(user, &RealDisk, &off)?;
+    switches::write_off(user, &RealDisk, &off)?;
     let place = if args.here { "in this repository" } else { "everywhere" };
     let end = until.map_or("until `sprag on`".to_owned(), |until| format!("until {until}"));
     show(

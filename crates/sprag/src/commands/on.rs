@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use sprag_host::config::switch;
-use sprag_host::disk::RealDisk;
+use sprag_host::config::switches;
+use sprag_host::sys::disk::RealDisk;
 
 use super::{Cx, Outcome, show};
 use crate::output;
@@ -18,11 +18,11 @@ pub struct Args {
 
 pub fn run(args: Args, cx: &Cx) -> Outcome {
     let places = cx.places()?;
-    let user = places.user.as_ref().ok_or(sprag_host::places::NoHome)?;
-    let mut off = switch::read_off(user);
+    let user = places.user.as_ref().ok_or(sprag_host::sys::locations::NoHome)?;
+    let mut off = switches::read_off(user);
     let was_off = off.everywhere.take().is_some() | off.here.remove(&places.store).is_some();
     if was_off {
-        switch::write_off(user, &RealDisk, &off)?;
+        switches::write_off(user, &RealDisk, &off)?;
     }
     show(
         args.json,

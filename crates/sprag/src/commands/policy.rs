@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use sprag_host::clients::claude::TOOLS;
+use sprag_host::config::rule_files::{self, Packs, Sourced};
 use sprag_host::config::{self, Problem};
-use sprag_host::places;
-use sprag_host::policy::{self, Packs, Sourced};
+use sprag_host::sys::locations;
 use sprag_policy::call::{ToolCall, Whole};
 use sprag_policy::{Ground, Judged, Rule, RuleSet, Said, Strictness, Subject};
 use sprag_shell::{Carrier, Command as ShellCommand, DoubtKind, PathUse, Place, Script, Start, Word};
@@ -93,7 +93,7 @@ impl Which {
     /// The rules that are named, or else the default packs.
     fn named(&self) -> Result<Vec<Sourced>, Failure> {
         let packs = Packs::read(self.packs.as_deref().unwrap_or("default"));
-        policy::rules(&packs, self.config.as_deref()).map_err(|error| Failure::rules(&error))
+        rule_files::rules(&packs, self.config.as_deref()).map_err(|error| Failure::rules(&error))
     }
 
     /// The rules that are named, or else those in force here.
@@ -125,7 +125,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
 
 fn set(rules: &[Sourced], strictness: Strictness) -> Result<RuleSet, Failure> {
     RuleSet::new(rules.iter().map(|sourced| &sourced.rule), strictness)
-        .map_err(|bad| Failure::rules(&policy::RulesError::Bad(bad)))
+        .map_err(|bad| Failure::rules(&rule_files::RulesError::Bad(bad)))
 }
 
 /// Longest line that is read; the rest of a longer one is passed over.
@@ -234,7 +234,7 @@ fn told(judged: &Judged, script: Option<&Script>) -> Value {
 fn explain(cmd: &str, which: &Which, json: bool, cx: &Cx) -> Outcome {
     let rules = which.good(cx)?;
     let place = |path: Option<PathBuf>| path.map(|path| path.to_string_lossy().into_owned());
-    let (cwd, home) = (place(Some(cx.cwd.clone())), place(places::home(&cx.env)));
+    let (cwd, home) = (place(Some(cx.cwd.clone())), place(locations::home(&cx.env)));
     let mut ground = Ground::new(cwd.as_deref(), home.as_deref());
     if let Some(root) = place(cx.places()?.worktree) {
         ground = ground.in_repo(&root);
@@ -338,7 +338,7 @@ fn doubt_name(kind: DoubtKind) -> &'static str {
 
 fn test(which: &Which, json: bool, cx: &Cx) -> Outcome {
     let (rules, problems) = which.here(cx)?;
-    let failed = policy::failed_examples(&rules).map_err(|error| Failure::rules(&error))?;
+    let failed = rule_files::failed_examples(&rules).map_err(|error| Failure::rules(&error))?;
     let examples: usize =
         rules.iter().map(|sourced| sourced.rule.matching.len() + sourced.rule.not_match.len()).sum();
     show(

@@ -6,9 +6,9 @@ use serde_json::json;
 
 use sprag_govern::history::Sessions;
 use sprag_govern::obligation::Debts;
-use sprag_host::disk::{Disk as _, RealDisk};
-use sprag_host::memory::maintain::{self, Work};
-use sprag_host::projections;
+use sprag_host::memory::index::maintain::{self, Work};
+use sprag_host::store::projections;
+use sprag_host::sys::disk::{Disk as _, RealDisk};
 
 use super::{Cx, Outcome, show};
 use crate::failure::Failure;

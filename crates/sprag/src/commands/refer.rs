@@ -4,7 +4,7 @@ use serde_json::json;
 
 use sprag_base::text::Text;
 use sprag_govern::report::Report;
-use sprag_host::{learnings, reports};
+use sprag_host::{memory, report};
 
 use super::{Cx, Outcome, delivered, show, words};
 use crate::failure::Failure;
@@ -31,7 +31,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     let help = words("`--how`", &args.how, "ref")?;
     let ids = args.ids.iter().map(|id| words("an id", id, "ref")).collect::<Result<Vec<Text<64>>, _>>()?;
     let world = cx.world()?;
-    let all = learnings::load(&world.places)?;
+    let all = memory::load(&world.places)?;
     let ids = ids
         .iter()
         .map(|id| match all.find(id.as_str()) {
@@ -39,9 +39,9 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
             Err(error) => Err(Failure::no_learning(id.as_str(), &error)),
         })
         .collect::<Result<Vec<_>, _>>()?;
-    let session = reports::find_session(&world, args.session.as_deref(), cx.now)?;
+    let session = report::find_session::find_session(&world, args.session.as_deref(), cx.now)?;
     let report = Report::Referred { ids: ids.clone(), how: help };
-    let delivery = reports::send(&world, &session, report, &cx.cwd, cx.now)?;
+    let delivery = report::send(&world, &session, report, &cx.cwd, cx.now)?;
     let how = delivered(&delivery)?;
     show(
         args.json,

@@ -5,8 +5,8 @@ use std::io::{self, IsTerminal as _, Read as _};
 use serde_json::json;
 
 use sprag_govern::event::Actor;
-use sprag_host::learnings::hand_in::{Hand, hand_in};
-use sprag_host::reports;
+use sprag_host::report;
+use sprag_host::report::submit::{Hand, hand_in};
 use sprag_memory::learning;
 use sprag_memory::write_gate::Resolution;
 
@@ -55,7 +55,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
         learning::submission(&text).map_err(|unreadable| Failure::bad_reflection(&unreadable))?;
     }
     let world = cx.world()?;
-    let session = reports::find_session(&world, args.session.as_deref(), cx.now)?;
+    let session = report::find_session::find_session(&world, args.session.as_deref(), cx.now)?;
     let hand = Hand { session: &session, actor: &Actor::Main, cwd: &cx.cwd, now: cx.now };
     let came = hand_in(&world, &hand, &text, resolution)?;
     let how = delivered(&came.delivery)?;

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use sprag_base::text::shell_word;
 use sprag_host::daemon::begin::Cannot;
 use sprag_host::daemon::repair::{self, Damage, NotRepaired};
-use sprag_host::disk::RealDisk;
-use sprag_host::person;
+use sprag_host::sys::disk::RealDisk;
+use sprag_host::sys::human;
 
 use super::{Cx, Ending, Outcome};
 use crate::failure::Failure;
@@ -28,7 +28,7 @@ pub struct Args {
 
 pub fn run(args: Args, cx: &Cx) -> Outcome {
     let places = cx.places()?;
-    person::check_not_agent(places.user.as_ref())?;
+    human::check_not_agent(places.user.as_ref())?;
     let Some(root) = places.worktree.clone() else { return Err(Failure::no_repository()) };
     let folder = places.store.join("run");
     let mended = match args.fix {

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use sprag_host::daemon::{begin, log, view};
-use sprag_host::disk::RealDisk;
-use sprag_host::{person, plans};
+use sprag_host::plans;
+use sprag_host::sys::disk::RealDisk;
+use sprag_host::sys::human;
 use sprag_plan::run::Run;
 use sprag_plan::spec::Plan;
 use sprag_plan::spec::validate::Validated;
@@ -30,7 +31,7 @@ pub struct Args {
 
 pub fn run(args: Args, cx: &Cx) -> Outcome {
     let places = cx.places()?;
-    person::check_not_agent(places.user.as_ref())?;
+    human::check_not_agent(places.user.as_ref())?;
     let folder = places.store.join("run");
     let file = args.plan.as_ref().map(|named| cx.cwd.join(named)).filter(|path| path.is_file());
     let written = file.as_deref().map(|file| super::plan::good(cx, file)).transpose()?;

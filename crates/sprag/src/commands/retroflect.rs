@@ -9,13 +9,13 @@ use sprag_base::digest::Digest;
 use sprag_base::ids::SessionId;
 use sprag_base::text::{Text, one_line};
 use sprag_govern::event::Actor;
-use sprag_host::consult::consult;
-use sprag_host::disk::{RealDisk, read_small};
-use sprag_host::learnings::hand_in::{Hand, hand_in};
-use sprag_host::projections::each_line;
-use sprag_host::store::{Store, files_with_ending};
-use sprag_host::walk::World;
-use sprag_host::{places, records as new_record};
+use sprag_host::memory::judge::consult;
+use sprag_host::report::submit::{Hand, hand_in};
+use sprag_host::store::projections::each_line;
+use sprag_host::store::{Store, files_with_ending, new_record};
+use sprag_host::sys::disk::{RealDisk, read_small};
+use sprag_host::sys::locations;
+use sprag_host::world::World;
 use sprag_memory::backfill::{self, Read, TURNS, Turn};
 use sprag_memory::learning;
 
@@ -170,7 +170,9 @@ fn look(path: &Path) -> Option<Past> {
 
 /// Transcripts that Claude Code keeps of sessions in this worktree, newest first.
 fn kept(world: &World<'_>, cx: &Cx) -> Vec<PathBuf> {
-    let (Some(home), Some(root)) = (places::home(&cx.env), &world.places.worktree) else { return Vec::new() };
+    let (Some(home), Some(root)) = (locations::home(&cx.env), &world.places.worktree) else {
+        return Vec::new();
+    };
     let name: String =
         root.to_string_lossy().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     let mut found = files_with_ending(&home.join(".claude/projects").join(name), "jsonl");

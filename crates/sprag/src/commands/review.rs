@@ -12,8 +12,8 @@ use sprag_govern::gates::Gate as _;
 use sprag_govern::gates::review::Review;
 use sprag_govern::gates::review::case::Case;
 use sprag_govern::gates::review::history::{Reviews, Share, Verdict};
-use sprag_host::store::Store;
-use sprag_host::{projections, review};
+use sprag_host::report::review;
+use sprag_host::store::{Store, projections};
 
 use super::{Cx, Outcome, show};
 use crate::output;

@@ -10,8 +10,8 @@ use sprag_base::text::shell_word;
 use sprag_host::daemon::begin::{self, Was};
 use sprag_host::daemon::clients;
 use sprag_host::daemon::runner::{Manner, Until};
-use sprag_host::disk::RealDisk;
-use sprag_host::person;
+use sprag_host::sys::disk::RealDisk;
+use sprag_host::sys::human;
 
 use super::{Cx, Ending, plan};
 use crate::failure::Failure;
@@ -54,7 +54,7 @@ pub struct How {
 pub fn run(args: Args, cx: &Cx) -> super::Outcome {
     let plan = plan::good(cx, &args.file)?;
     let places = cx.places()?;
-    person::check_not_agent(places.user.as_ref())?;
+    human::check_not_agent(places.user.as_ref())?;
     // Told before anything is begun: a stage that cannot start would block all that builds on it.
     let dir = places.worktree.clone().unwrap_or_default();
     clients::preflight(&plan, &cx.env, &dir).map_err(|unfit| Failure::unfit(&unfit, &args.file))?;

@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 
 use sprag_base::text::{one_line, quoted};
 use sprag_base::time::Timestamp;
-use sprag_host::backends;
-use sprag_host::disk::RealDisk;
-use sprag_host::memory::maintain::{self, Work};
-use sprag_host::memory::{Answer, Library, Memory, Owner, Reach, Shown, ask, pools};
+use sprag_host::memory::index::maintain::{self, Work};
+use sprag_host::memory::index::{Answer, Library, Memory, Owner, Reach, Shown, pools, query};
+use sprag_host::memory::mirrors;
 use sprag_host::store::Store;
+use sprag_host::sys::disk::RealDisk;
 use sprag_memory::index::query::fuse::Widths;
 use sprag_memory::index::query::{FLOOR, Filter, Question};
 use sprag_memory::learning::{Category, Scope, Status};
@@ -150,12 +150,12 @@ fn memory(args: &Args, foreign: &Path, cx: &Cx) -> Result<Memory, Failure> {
     let places = cx.places()?;
     let project = open(&Store::at(&places.store), &[])?;
     let mut libraries = vec![(project, Owner::Project)];
-    if let Some(personal) = ask::personal(&places) {
+    if let Some(personal) = query::personal(&places) {
         libraries.push((open(&personal, &[])?, Owner::Personal));
     }
     if args.backends {
         let (store, warnings) =
-            backends::foreign(&cx.world()?, args.query.as_deref().unwrap_or_default(), foreign, cx.now)?;
+            mirrors::foreign(&cx.world()?, args.query.as_deref().unwrap_or_default(), foreign, cx.now)?;
         warnings.iter().for_each(|warning| output::note(format!("sprag: warning: {warning}")));
         libraries.push((Library::open(&store, &[], Reach::All)?, Owner::Project));
     }

@@ -8,7 +8,7 @@ use sprag_base::time::Timestamp;
 use sprag_govern::history::Sessions;
 use sprag_host::daemon::jobs::site_of;
 use sprag_host::daemon::{log, view};
-use sprag_host::projections;
+use sprag_host::store::projections;
 use sprag_host::supervise::site::{Probe, Site};
 use sprag_plan::ids::{Key, StageId};
 use sprag_plan::run::timed::Timed;

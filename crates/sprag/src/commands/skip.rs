@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use sprag_govern::report::{Decider, Report};
-use sprag_host::reports;
+use sprag_host::report;
 
 use super::{Cx, Outcome, delivered, show, words};
 use crate::output;
@@ -39,9 +39,9 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     };
     let reason = words("the reason", &args.reason, "skip")?;
     let world = cx.world()?;
-    let session = reports::find_session(&world, args.session.as_deref(), cx.now)?;
+    let session = report::find_session::find_session(&world, args.session.as_deref(), cx.now)?;
     let report = Report::Skipped { reason, decider };
-    let delivery = reports::send(&world, &session, report, &cx.cwd, cx.now)?;
+    let delivery = report::send(&world, &session, report, &cx.cwd, cx.now)?;
     let how = delivered(&delivery)?;
     show(
         args.json,

@@ -3,7 +3,7 @@
 use sprag_base::ids::SessionId;
 use sprag_host::daemon::jobs::site_of;
 use sprag_host::daemon::log;
-use sprag_host::projections;
+use sprag_host::store::projections;
 use sprag_plan::agent::activity::Seen;
 use sprag_plan::ids::Key;
 use sprag_plan::otel::Spans;

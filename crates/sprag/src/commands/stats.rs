@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use sprag_base::record::By;
 use sprag_base::text::Text;
 use sprag_host::config::{self, Layer, Resolved};
-use sprag_host::disk::RealDisk;
-use sprag_host::walk::World;
-use sprag_host::{projections, records as new_record};
+use sprag_host::store::{new_record, projections};
+use sprag_host::sys::disk::RealDisk;
+use sprag_host::world::World;
 use sprag_memory::episode::{Pattern, Patterns};
 use sprag_memory::learning::{Category, Status};
 use sprag_memory::learnings::Learnings;
@@ -227,7 +227,7 @@ fn apply(report: &Report, resolved: &Resolved, json: bool, cx: &Cx) -> Outcome {
     let places = cx.places()?;
     check_person(&places)?;
     let path = config::files(&places).into_iter().find(|(layer, _)| *layer == Layer::User);
-    let (_, path) = path.ok_or(sprag_host::places::NoHome)?;
+    let (_, path) = path.ok_or(sprag_host::sys::locations::NoHome)?;
     for edit in &edits {
         output::note(format!("- {} = {}", edit.setting.key, edit.from));
         output::note(format!("+ {} = {}", edit.setting.key, edit.setting.to));

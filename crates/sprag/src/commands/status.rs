@@ -12,11 +12,12 @@ use serde_json::json;
 
 use sprag_govern::history::{Open, Sessions, Status};
 use sprag_govern::obligation::Debts;
+use sprag_host::answers;
 use sprag_host::daemon::beside::{self, Landed, Runner};
 use sprag_host::daemon::view::Want;
-use sprag_host::reports::LIVE_SECONDS;
-use sprag_host::walk::World;
-use sprag_host::{facts, journal, projections};
+use sprag_host::store::session_registry::LIVE_SECONDS;
+use sprag_host::store::{journal, projections};
+use sprag_host::world::World;
 
 use super::shown::{self, Shown};
 use super::{Cx, Ending, Outcome};
@@ -167,7 +168,7 @@ fn gather(world: &World<'_>, cx: &Cx) -> Result<Status, Failure> {
         sessions: sessions.rows().into_iter().filter(is_live).cloned().collect(),
         obligations,
         debts: debts.open().to_vec(),
-        tracker: facts::tracker(world).name,
+        tracker: answers::tracker(world).name,
         warnings: world.config.warnings.clone(),
         off,
     })

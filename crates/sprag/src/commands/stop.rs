@@ -6,9 +6,9 @@ use sprag_host::daemon::client::{self, Client, NotConnected};
 use sprag_host::daemon::outlived::{self, Outlived};
 use sprag_host::daemon::wire::{Reply, Request, STOPPED, Stopping};
 use sprag_host::daemon::{reign, view};
-use sprag_host::disk::RealDisk;
-use sprag_host::person;
-use sprag_host::places::Places;
+use sprag_host::sys::disk::RealDisk;
+use sprag_host::sys::human;
+use sprag_host::sys::locations::Places;
 use sprag_plan::run::command::Role;
 
 use super::{Cx, Ending, Outcome};
@@ -28,7 +28,7 @@ pub struct Args {
 
 pub fn run(args: Args, cx: &Cx) -> Outcome {
     let places = cx.places()?;
-    person::check_not_agent(places.user.as_ref())?;
+    human::check_not_agent(places.user.as_ref())?;
     let run = places.store.join("run");
     let how = if args.kill { Stopping::Kill } else { Stopping::Home };
     match client::connect(&run, Role::Admin) {

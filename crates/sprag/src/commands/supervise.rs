@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use sprag_host::disk::RealDisk;
 use sprag_host::supervise;
+use sprag_host::sys::disk::RealDisk;
 
 use super::{Cx, Ending, Outcome};
 use crate::failure::Failure;

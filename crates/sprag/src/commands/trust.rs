@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use sprag_host::config::{self, Layer, switch};
-use sprag_host::disk::RealDisk;
+use sprag_host::config::{self, Layer, switches};
+use sprag_host::sys::disk::RealDisk;
 
 use super::{Cx, Outcome, check_person, show};
 use crate::failure::Failure;
@@ -27,11 +27,11 @@ pub struct Args {
 
 pub fn run(args: Args, cx: &Cx) -> Outcome {
     let places = cx.places()?;
-    let user = places.user.as_ref().ok_or(sprag_host::places::NoHome)?;
+    let user = places.user.as_ref().ok_or(sprag_host::sys::locations::NoHome)?;
     check_person(&places)?;
     let files: Vec<(PathBuf, Option<String>)> = config::files(&places)
         .into_iter()
-        .chain(config::rules::files(&places))
+        .chain(config::rule_layers::files(&places))
         .chain(config::templates::files(&places))
         .filter(|(layer, _)| matches!(layer, Layer::Project | Layer::Local))
         .filter_map(|(_, path)| fs::read_to_string(&path).ok().map(|text| (path, config::hash_of(&text))))
@@ -40,7 +40,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     if files.is_empty() {
         return Err(Failure::nothing_to_trust());
     }
-    switch::set_trust(user, &RealDisk, &files)?;
+    switches::set_trust(user, &RealDisk, &files)?;
     let done = if args.revoke { "no longer trusted" } else { "trusted as it is now" };
     show(
         args.json,

@@ -8,9 +8,9 @@ use sprag_check::{Profile, Ran, Results, Status};
 use sprag_govern::event::Actor;
 use sprag_govern::gates::completion::Plan;
 use sprag_govern::report::Report;
-use sprag_host::reports::{self, ReportError};
-use sprag_host::verify;
-use sprag_host::walk::World;
+use sprag_host::checks::session;
+use sprag_host::report::{self, ReportError};
+use sprag_host::world::World;
 
 use super::{Cx, Ending, Outcome, warn};
 use crate::failure::Failure;
@@ -60,17 +60,17 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     if policy.check.is_empty() {
         return Err(Failure::nothing_to_verify());
     }
-    if verify::is_within_check(&world) {
+    if session::is_within_check(&world) {
         return Err(Failure::verify_within_check());
     }
-    let session = match reports::find_session(&world, args.session.as_deref(), cx.now) {
+    let session = match report::find_session::find_session(&world, args.session.as_deref(), cx.now) {
         Ok(session) => Some(session),
         Err(ReportError::Io(error)) => return Err(error.into()),
         Err(error) if args.session.is_some() => return Err(error.into()),
         // Whoever names none may mean none.
         Err(ReportError::NoSession | ReportError::Ambiguous(_) | ReportError::Unknown(_)) => None,
     };
-    let wanted = session.as_ref().and_then(|session| verify::plan(&world, session, cx.now));
+    let wanted = session.as_ref().and_then(|session| session::plan(&world, session, cx.now));
     let least = wanted.map(|plan| plan.profile);
     let profile = args.profile.map(Profile::from).or(least).unwrap_or(policy.profile);
     let results = with_progress(&world, cx, profile)?;
@@ -91,7 +91,7 @@ fn with_progress(world: &World<'_>, cx: &Cx, profile: Profile) -> Result<Results
         bar.set_message(one_line(check.name.as_str()));
         bar.inc(1);
     };
-    let results = verify::run(world, &cx.cwd, Plan { profile, budget_seconds: BUDGET_SECONDS }, &watch)?;
+    let results = session::run(world, &cx.cwd, Plan { profile, budget_seconds: BUDGET_SECONDS }, &watch)?;
     bar.finish_and_clear();
     Ok(results)
 }
@@ -124,7 +124,7 @@ fn tell_session(
     if results.tree.is_none() || !results.ran.iter().all(|ran| ran.outcome.is_lasting()) {
         return Told::Not { session, why: "not all results last; its next stop finds out".to_owned() };
     }
-    match reports::tell(world, &session, &Actor::Main, Report::Verified, &cx.cwd, cx.now) {
+    match report::tell(world, &session, &Actor::Main, Report::Verified, &cx.cwd, cx.now) {
         Ok(told) => Told::Session { session, notes: told.notes },
         Err(ReportError::Io(error)) => Told::Not { session, why: error.to_string() },
         Err(ReportError::NoSession | ReportError::Ambiguous(_) | ReportError::Unknown(_)) => {

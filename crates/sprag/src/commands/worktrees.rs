@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::json;
 
 use sprag_host::daemon::begin::Cannot;
-use sprag_host::git::proof;
+use sprag_host::git::worktree_guard;
 use sprag_host::git::worktrees::{self, Listed};
 use sprag_plan::ids::StageId;
 
@@ -79,7 +79,7 @@ fn row(
     }
     let is_clean = match listed.is_prunable {
         true => Err("its folder is gone".to_owned()),
-        false => proof::prove(root, &listed.path)
+        false => worktree_guard::prove(root, &listed.path)
             .and_then(|()| worktrees::is_clean(&listed.path))
             .map_err(|refused| refused.0),
     };

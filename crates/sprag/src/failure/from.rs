@@ -5,13 +5,13 @@ use std::io;
 use sprag_base::ids::SessionId;
 use sprag_base::text::quoted;
 use sprag_host::config::edit::EditError;
+use sprag_host::config::rule_import::ImportError;
 use sprag_host::daemon::begin::Cannot;
-use sprag_host::install::InstallError;
-use sprag_host::learnings::hand_in::HandInError;
-use sprag_host::person::NotAPerson;
-use sprag_host::places::NoHome;
-use sprag_host::policy::import::ImportError;
-use sprag_host::reports::ReportError;
+use sprag_host::report::ReportError;
+use sprag_host::report::submit::HandInError;
+use sprag_host::setup::install::InstallError;
+use sprag_host::sys::human::NotAPerson;
+use sprag_host::sys::locations::NoHome;
 
 use super::{Failure, Kind};
 

@@ -318,7 +318,7 @@ fn a_locked_log_makes_a_debt_wait_and_arrive_once() {
     for _ in 0..3 {
         assert_eq!(sandbox.event("s", "Stop", json!({}))["decision"], "block");
     }
-    let month = sprag_host::env::now().month();
+    let month = sprag_host::sys::env::now().month();
     fs::create_dir_all(sandbox.store().join("log")).unwrap();
     let log = fs::File::create(sandbox.store().join("log").join(format!("{month}.jsonl"))).unwrap();
     log.lock().unwrap();

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use rustix::process::{Pid, Signal, kill_process};
 
 use sprag_host::daemon::reign;
-use sprag_host::disk::RealDisk;
+use sprag_host::sys::disk::RealDisk;
 
 use crate::desk::Desk;
 use crate::support::{Ran, SPRAG};

@@ -94,7 +94,7 @@ fn the_table_of_the_clients() {
 }
 
 fn user_file(client: &Client) -> String {
-    let env = sprag_host::env::Env::Given([("HOME".to_owned(), "/~".into())].into());
+    let env = sprag_host::sys::env::Env::Given([("HOME".to_owned(), "/~".into())].into());
     (client.install.user_file)(&env).unwrap().display().to_string().replace("/~", "~")
 }
 

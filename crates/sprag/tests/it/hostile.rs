@@ -47,7 +47,7 @@ fn a_move_that_was_interrupted_counts_every_event_once() {
     let log = sandbox.store().join("log");
     fs::create_dir_all(&log).unwrap();
     // All but the end of the last line made it into the log before the mover was killed.
-    let month = sprag_host::env::now().month();
+    let month = sprag_host::sys::env::now().month();
     fs::write(log.join(format!("{month}.jsonl")), &journal[..journal.len() - 20]).unwrap();
     assert_eq!(sandbox.json(&["sessions", "--json"])["sessions"][0]["events"], 2);
     assert_eq!(sandbox.json(&["debug", "s", "--json"])["records"].as_array().unwrap().len(), 2);

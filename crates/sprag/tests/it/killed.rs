@@ -18,12 +18,12 @@ use sprag_govern::event::{Event, Input, Presence, Source, Stop};
 use sprag_govern::history::Sessions;
 use sprag_govern::obligation::Debts;
 use sprag_govern::report::Report;
-use sprag_host::disk::{Disk, RealDisk};
-use sprag_host::env::Env;
-use sprag_host::places::Places;
-use sprag_host::store::Store;
-use sprag_host::walk::{self, World};
-use sprag_host::{journal, projections};
+use sprag_host::pipeline;
+use sprag_host::store::{Store, journal, projections};
+use sprag_host::sys::disk::{Disk, RealDisk};
+use sprag_host::sys::env::Env;
+use sprag_host::sys::locations::Places;
+use sprag_host::world::World;
 use sprag_policy::call::{Effect, Tool, ToolCall, Whole};
 
 use crate::support::{CONFLICT, Sandbox};
@@ -131,7 +131,7 @@ fn script() -> Vec<(&'static str, Event)> {
 }
 
 fn input(sandbox: &Sandbox, session: &str, event: Event) -> Input {
-    let input = Input::new(sprag_host::env::now(), SessionId::new(session), event);
+    let input = Input::new(sprag_host::sys::env::now(), SessionId::new(session), event);
     Input { presence: Presence::Headless, ..input.within(&sandbox.project.display().to_string()) }
 }
 
@@ -165,13 +165,13 @@ impl Run {
     fn play(&self, disk: &dyn Disk, session: &str, event: &Event) -> bool {
         let world = self.world(disk);
         let input = input(&self.sandbox, session, event.clone());
-        let Ok(walked) = walk::walk(&world, &input) else {
+        let Ok(walked) = pipeline::walk(&world, &input) else {
             return false;
         };
         if matches!(event, Event::ToolRequested { .. }) && session == "s-1" {
             self.sandbox.write("a.txt", CONFLICT);
         }
-        walk::chores(&world, &input, &walked).unwrap_or_default();
+        sprag_host::upkeep::after_reply::chores(&world, &input, &walked).unwrap_or_default();
         true
     }
 

@@ -16,8 +16,8 @@ use sprag_govern::session::{Session, Unreadable};
 use sprag_govern::settings::Policy;
 use sprag_govern::verdict::Ruling;
 use sprag_host::clients::CLIENTS;
-use sprag_host::env::Env;
-use sprag_host::stdin::Payload;
+use sprag_host::clients::payload::Payload;
+use sprag_host::sys::env::Env;
 use sprag_policy::call::{Effect, Outcome, Tool, ToolCall, Whole};
 
 const TOOLS: &[Tool] = &[

@@ -360,9 +360,9 @@ fn the_files_of_the_project_are_rendered_and_edits_come_in() {
 fn rendering_changes_no_tree() {
     let sandbox = sandbox();
     fs::create_dir_all(sandbox.project.join(".sprag")).unwrap();
-    let env = sprag_host::env::Env::Given([("HOME".to_owned(), sandbox.home.clone().into())].into());
-    let places = sprag_host::places::Places::find(&sandbox.project, &env).unwrap();
-    let hash = || sprag_host::tree::hash(&places, &sprag_host::disk::RealDisk).unwrap();
+    let env = sprag_host::sys::env::Env::Given([("HOME".to_owned(), sandbox.home.clone().into())].into());
+    let places = sprag_host::sys::locations::Places::find(&sandbox.project, &env).unwrap();
+    let hash = || sprag_host::worktree::tree_hash::hash(&places, &sprag_host::sys::disk::RealDisk).unwrap();
     let before = hash();
     hand_in(&sandbox, &json!([good("idle sockets are dropped by the load balancer")]));
     assert!(sandbox.project.join(".sprag/learnings.md").exists());

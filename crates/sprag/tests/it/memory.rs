@@ -10,11 +10,10 @@ use serde_json::{Value, json};
 
 use sprag_base::record::Record;
 use sprag_base::time::Timestamp;
-use sprag_host::disk::RealDisk;
-use sprag_host::memory::maintain::{Work, renew};
-use sprag_host::memory::{Library, Reach, Shown, manifest};
-use sprag_host::records as new_record;
-use sprag_host::store::Store;
+use sprag_host::memory::index::maintain::{Work, renew};
+use sprag_host::memory::index::{Library, Reach, Shown, manifest};
+use sprag_host::store::{Store, new_record};
+use sprag_host::sys::disk::RealDisk;
 use sprag_memory::index::analysis::table;
 use sprag_memory::index::query::{self, Question, WEIGHTS};
 use sprag_memory::records;
@@ -185,7 +184,7 @@ fn rounds() -> usize {
 fn eight_at_once_lose_nothing() {
     let sandbox = Sandbox::without_git();
     let start = |args: &[&str], stdin: &[u8]| -> Child {
-        let file = sandbox.home.join(format!("in-{:x}", sprag_host::disk::random().unwrap()));
+        let file = sandbox.home.join(format!("in-{:x}", sprag_host::sys::disk::random().unwrap()));
         fs::write(&file, stdin).unwrap();
         let stdin = fs::File::open(&file).unwrap();
         sandbox

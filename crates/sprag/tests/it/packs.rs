@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::json;
 
 use sprag_host::clients::claude::TOOLS;
-use sprag_host::policy::{self, Packs};
+use sprag_host::config::rule_files::{self, Packs};
 use sprag_policy::call::{ToolCall, Whole};
 use sprag_policy::packs::{PACKS, Pack, Switch};
 use sprag_policy::{
@@ -62,7 +62,7 @@ fn all_packs_together_are_one_set() {
 /// A hook asks only the rules its call concerns. That must make no difference.
 #[test]
 fn a_few_rules_answer_as_all_of_them_do() {
-    let rules = policy::rules(&Packs::All, None).unwrap();
+    let rules = rule_files::rules(&Packs::All, None).unwrap();
     let own = Rule { any: vec!["mcp__*__close".to_owned()], ..Rule::gate("Bash:gh issue close*") };
     let restricting =
         rules.iter().map(|sourced| &sourced.rule).filter(|rule| rule.decision != Decision::Allow);
@@ -108,7 +108,7 @@ fn a_few_rules_answer_as_all_of_them_do() {
 
 #[test]
 fn what_agents_do_most_concerns_no_rule() {
-    let rules = policy::rules(&Packs::Default, None).unwrap();
+    let rules = rule_files::rules(&Packs::Default, None).unwrap();
     let watch = RuleSet::new(rules.iter().map(|sourced| &sourced.rule), Strictness::Usual).unwrap().watch();
     let start = Start { cwd: Some(EXAMPLE_CWD.to_owned()), home: Some(EXAMPLE_HOME.to_owned()) };
     for command in [

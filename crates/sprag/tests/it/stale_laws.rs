@@ -13,10 +13,11 @@ use sprag_base::time::Timestamp;
 use sprag_govern::event::{Author, Event, Input};
 use sprag_govern::verdict::Ruling;
 use sprag_host::clients::claude::TOOLS;
-use sprag_host::disk::{Disk, RealDisk};
-use sprag_host::env::Env;
-use sprag_host::places::Places;
-use sprag_host::walk::{self, World};
+use sprag_host::pipeline;
+use sprag_host::sys::disk::{Disk, RealDisk};
+use sprag_host::sys::env::Env;
+use sprag_host::sys::locations::Places;
+use sprag_host::world::World;
 use sprag_policy::call::{Outcome, ToolCall, Whole};
 
 use crate::killed::{Dying, Torn};
@@ -85,7 +86,7 @@ impl Play {
         let mut play = Play {
             sandbox,
             env,
-            now: sprag_host::env::now(),
+            now: sprag_host::sys::env::now(),
             calls: 0,
             agents: (0..agents).map(|_| Agent::default()).collect(),
             let_through: 0,
@@ -114,7 +115,7 @@ impl Play {
         let world = World::new(&self.env, disk, places);
         let input = Input::new(self.now, SessionId::new(format!("s-{who}")), event);
         let input = input.within(&self.sandbox.project.display().to_string());
-        walk::walk(&world, &input).map(|walked| walked.verdict.ruling).unwrap_or_default()
+        pipeline::walk(&world, &input).map(|walked| walked.verdict.ruling).unwrap_or_default()
     }
 
     fn call(&mut self, tool: &str, input: Value) -> ToolCall {

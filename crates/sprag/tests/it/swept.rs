@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use serde_json::{Value, json};
 
 use sprag_host::daemon::{reign, tmux};
-use sprag_host::disk::RealDisk;
+use sprag_host::sys::disk::RealDisk;
 
 use crate::desk::Desk;
 

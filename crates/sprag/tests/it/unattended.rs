@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use sprag_base::text::Text;
-use sprag_host::disk::RealDisk;
-use sprag_host::places::UserPlaces;
-use sprag_host::runs::{Run, Task};
+use sprag_host::purpose::{Run, Task};
+use sprag_host::sys::disk::RealDisk;
+use sprag_host::sys::locations::UserPlaces;
 
 use crate::support::Sandbox;
 

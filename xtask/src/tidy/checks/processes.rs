@@ -9,8 +9,8 @@ use crate::tidy::{Check, Finding};
 pub const CHECK: Check =
     Check { name: "processes", about: "processes start in exec.rs, git only in git.rs", find };
 
-const STARTS: &str = "crates/sprag-host/src/exec.rs";
-const ASKS_GIT: &str = "crates/sprag-host/src/git.rs";
+const STARTS: &str = "crates/sprag-host/src/sys/exec.rs";
+const ASKS_GIT: &str = "crates/sprag-host/src/git/mod.rs";
 
 fn find(tree: &Tree) -> Vec<Finding> {
     tree.rust
@@ -22,11 +22,11 @@ fn find(tree: &Tree) -> Vec<Finding> {
             if source.path != STARTS {
                 let starts =
                     source.find("Command :: new").into_iter().filter(|rest| rest[0].place == Place::Product);
-                let what = "`Command::new`: processes start in sprag-host/src/exec.rs";
+                let what = "`Command::new`: processes start in sprag-host/src/sys/exec.rs";
                 findings.extend(starts.map(|rest| Finding::new(&source.path, rest[0].line, what)));
             }
             if source.path != ASKS_GIT {
-                let what = "git is started in sprag-host/src/git.rs";
+                let what = "git is started in sprag-host/src/git/mod.rs";
                 findings.extend(git(source).map(|token| Finding::new(&source.path, token.line, what)));
             }
             findings
@@ -67,7 +67,7 @@ fn g() { run(&Run { dir, program: OsStr::new(\"git\"), args }); }
 fn h() { exec::quick(\"git\", args); exec::on_path(\"git\", path); map.get(\"git\"); }
 #[cfg(test)] mod tests { fn f() { Command::new(\"git\"); } }
 ";
-        assert_eq!(lines("crates/sprag-host/src/walk.rs", text), [1, 2, 3]);
+        assert_eq!(lines("crates/sprag-host/src/pipeline/mod.rs", text), [1, 2, 3]);
         assert_eq!(lines(STARTS, text), [2, 3]);
         assert_eq!(lines(ASKS_GIT, text), [1]);
         assert!(lines("crates/sprag/tests/it/hook.rs", text).is_empty());

@@ -120,6 +120,7 @@ impl<'a> Modules<'a> {
             let tokens = 0..all.sources[file].tokens.len();
             all.add_module(file, tokens, path, false);
         }
+        all.mark_tests();
         let owners = all.owners_of_test_folders();
         for (from, to) in owners {
             all.adopt(&from, &to);
@@ -139,6 +140,23 @@ impl<'a> Modules<'a> {
         for (name, body) in inner {
             let is_test = is_test || source.tokens[body.start - 1].place == Place::Test;
             self.add_module(file, body, path.child(&name), is_test);
+        }
+    }
+
+    /// A module that is declared for tests is test code, with all below it.
+    fn mark_tests(&mut self) {
+        let declared: Vec<ModulePath> = self
+            .modules
+            .iter()
+            .flat_map(|(path, module)| {
+                let tokens = &self.sources[module.file].tokens;
+                let modules = module.items.iter().filter(|item| item.kind == ItemKind::Module);
+                let tests = modules.filter(|item| tokens[item.at].place == Place::Test);
+                tests.map(|item| path.child(&item.name)).collect::<Vec<_>>()
+            })
+            .collect();
+        for (path, module) in &mut self.modules {
+            module.is_test |= declared.iter().any(|test| path.is_below(test));
         }
     }
 

@@ -7,8 +7,8 @@ use sprag_plan::spec::Mode;
 use sprag_plan::spec::client::{Known, Stream};
 
 use super::{Governed, Launcher, Order, Prompt, words};
-use crate::env::Env;
-use crate::places;
+use crate::sys::env::Env;
+use crate::sys::locations;
 
 pub const LAUNCHER: Launcher = Launcher {
     known: Known::Claude,
@@ -77,5 +77,5 @@ fn dollars(micros: u64) -> String {
 
 fn talks(env: &Env) -> Option<PathBuf> {
     let config = env.get("CLAUDE_CONFIG_DIR").map(PathBuf::from);
-    Some(config.or_else(|| Some(places::home(env)?.join(".claude")))?.join("projects"))
+    Some(config.or_else(|| Some(locations::home(env)?.join(".claude")))?.join("projects"))
 }

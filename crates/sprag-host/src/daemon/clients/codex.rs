@@ -7,8 +7,8 @@ use sprag_plan::spec::client::{Known, Stream};
 use sprag_plan::spec::{Effort, Mode};
 
 use super::{Governed, Launcher, Order, Prompt, Walls, words};
-use crate::env::Env;
-use crate::places;
+use crate::sys::env::Env;
+use crate::sys::locations;
 
 pub const LAUNCHER: Launcher = Launcher {
     known: Known::Codex,
@@ -59,5 +59,5 @@ fn level(effort: Effort) -> &'static str {
 
 fn talks(env: &Env) -> Option<PathBuf> {
     let home = env.get("CODEX_HOME").map(PathBuf::from);
-    Some(home.or_else(|| Some(places::home(env)?.join(".codex")))?.join("sessions"))
+    Some(home.or_else(|| Some(locations::home(env)?.join(".codex")))?.join("sessions"))
 }

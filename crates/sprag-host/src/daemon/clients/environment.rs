@@ -2,7 +2,7 @@
 //! secret that no agent needs.
 
 use super::Launcher;
-use crate::env::Env;
+use crate::sys::env::Env;
 
 /// For everybody: where things are, how to reach the network, and our own places, so that hooks find them.
 const EVERYBODY: &[&str] = &[

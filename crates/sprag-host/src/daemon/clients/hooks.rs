@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use crate::clients::Client;
-use crate::env::Env;
-use crate::{disk, doctor, install};
+use crate::setup::{doctor, install};
+use crate::sys::disk;
+use crate::sys::env::Env;
 
 /// Longer than any settings file.
 const BYTES: u64 = 1024 * 1024;
@@ -47,6 +48,7 @@ mod tests {
 
     use super::*;
     use crate::clients;
+    use crate::setup::doctor;
 
     #[test]
     fn a_client_is_told_of_our_hooks_once_or_not_started_at_all() {

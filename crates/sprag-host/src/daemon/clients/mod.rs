@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use sprag_plan::spec::client::{Client, Known, Stream};
 use sprag_plan::spec::{Agent, Confine, Effort, Kind, Mode, Plan, StageSpec};
 
-use crate::env::Env;
-use crate::exec;
+use crate::sys::env::Env;
+use crate::sys::exec;
 
 pub mod environment;
 pub mod hooks;

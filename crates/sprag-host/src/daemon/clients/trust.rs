@@ -5,9 +5,10 @@ use std::path::Path;
 use sprag_plan::spec::client::Known;
 
 use super::find;
-use crate::doctor::{self, Trust};
-use crate::env::Env;
-use crate::{clients, exec};
+use crate::clients;
+use crate::setup::doctor::{self, Trust};
+use crate::sys::env::Env;
+use crate::sys::exec;
 
 /// Why it is not given one.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,8 +9,8 @@ use sprag_plan::stage::Stage;
 
 use super::Job;
 use crate::daemon::{confine, handoffs, known, notes};
-use crate::disk::Disk;
-use crate::env;
+use crate::sys::disk::Disk;
+use crate::sys::env;
 
 impl Job {
     /// `None`: the plan has no such stage.

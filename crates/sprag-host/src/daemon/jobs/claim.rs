@@ -16,10 +16,10 @@ use super::{Job, Wrong, failed};
 use crate::daemon::behind::{Behind, Of};
 use crate::daemon::protected::{self, Right, Sides};
 use crate::daemon::verification::{self, Place};
-use crate::disk::Disk;
-use crate::env;
-use crate::git::landing::{self, Refused};
-use crate::git::{marks, worktrees};
+use crate::git::refs::{self, Refused};
+use crate::git::{protected_marks, worktrees};
+use crate::sys::disk::Disk;
+use crate::sys::env;
 
 /// Whose commands look at work: where they run, and how they are kept.
 #[derive(Clone, Copy)]
@@ -39,7 +39,7 @@ impl Job {
     pub(super) fn check(&self, stage: &StageId, of: Checking, disk: &dyn Disk) -> Result<Outcome, Wrong> {
         let Some(spec) = &self.spec else { return Ok(failed(Failure::Setup, "the plan has no such stage")) };
         let worktree = self.ground.worktree(stage);
-        let (head, tree) = landing::head_of(&worktree)?.unwrap_or_default();
+        let (head, tree) = refs::head_of(&worktree)?.unwrap_or_default();
         if of == Checking::Before {
             let red = self.looking(&worktree, Whose::of(spec), &tree, disk, |place| {
                 verification::commands(place, What::AfterStage, &spec.before_stage)
@@ -85,8 +85,8 @@ impl Job {
             return Ok(None);
         }
         let trunk = self.ground.trunk();
-        let paths = landing::changed(worktree, &trunk, head)?;
-        let lines = landing::changed_lines(worktree, &trunk, head)?;
+        let paths = refs::changed(worktree, &trunk, head)?;
+        let lines = refs::changed_lines(worktree, &trunk, head)?;
         Ok(reviewer::wanted(spec, &Risk::of(paths.iter().map(String::as_str), lines, 0)))
     }
 
@@ -99,21 +99,21 @@ impl Job {
         head: &str,
     ) -> Result<Option<String>, Wrong> {
         let trunk = self.ground.trunk();
-        let tip = landing::resolve(&self.ground.root, &trunk)?
+        let tip = refs::resolve(&self.ground.root, &trunk)?
             .ok_or_else(|| Refused(format!("there is no `{trunk}`")))?;
-        let common = landing::all_common(worktree, &tip, head)?;
+        let common = refs::all_common(worktree, &tip, head)?;
         // What both have is in its history, and usually it is what the worktree was made from.
         let is_common = common.iter().any(|commit| commit == base);
-        if !base.is_empty() && !is_common && !landing::contains(worktree, base, head)? {
+        if !base.is_empty() && !is_common && !refs::contains(worktree, base, head)? {
             return Ok(Some(format!("the branch does not descend from `{base}` any more")));
         }
         if let Some(Stage::Conflicted { against, .. }) = &self.stage
-            && !landing::contains(worktree, against.0.as_str(), head)?
+            && !refs::contains(worktree, against.0.as_str(), head)?
         {
             return Ok(Some(format!("`{}` is not merged into the branch", against.0)));
         }
         if let Some(owed) = &self.owed
-            && !landing::contains(worktree, owed.0.as_str(), head)?
+            && !refs::contains(worktree, owed.0.as_str(), head)?
         {
             let target = self.ground.target_name();
             return Ok(Some(format!(
@@ -131,7 +131,7 @@ impl Job {
             }
         };
         // What came in with a merge of the trunk is not the stage's.
-        let touched = marks::touched_since(worktree, parted, head)?;
+        let touched = protected_marks::touched_since(worktree, parted, head)?;
         let sides = Sides { tip: &tip, head, base: parted, touched: &touched };
         if let Some(damage) = self.damaged(worktree, &sides, spec)? {
             return Ok(Some(damage));

@@ -16,14 +16,16 @@ use sprag_plan::spec::{Budget, Kind, Mode, StageSpec};
 use sprag_plan::stage::Failure;
 
 use super::{Job, Wrong, failed};
+use crate::clients;
 use crate::daemon::clients::{Governed, Order, Prompt, Walls, environment, hooks, trust};
 use crate::daemon::seam::{Offered, Queue as _};
 use crate::daemon::{clients as launchers, confine, surroundings, tmux};
-use crate::disk::{self, Disk};
-use crate::env::{self, Env};
+use crate::store::new_record;
 use crate::supervise::site::{Probe, Site, Spawn};
 use crate::supervise::watch::{Allowance, Screen, Talk, Watch};
-use crate::{clients, exec, places, records};
+use crate::sys::disk::{self, Disk};
+use crate::sys::env::{self, Env};
+use crate::sys::{exec, locations};
 
 /// How long an agent may take where nothing is said.
 const DAY: u64 = 86_400;
@@ -187,7 +189,7 @@ impl Job {
             }
             Governed::Nobody => {}
         }
-        let session = records::new_id(env::now());
+        let session = new_record::new_id(env::now());
         let prompt = format!("Read the file {} and do what it says.", self.ground.brief(&spec.id).display());
         let order = Order {
             mode: spec.agent.mode,
@@ -197,7 +199,7 @@ impl Job {
             settings: settings.as_deref(),
             session: &session,
             micros: left.micros,
-            git: &places::common_dir(&worktree).unwrap_or_else(|| self.ground.root.join(".git")),
+            git: &locations::common_dir(&worktree).unwrap_or_else(|| self.ground.root.join(".git")),
             walls,
         };
         let mut argv = vec![launcher.program.to_owned()];

@@ -14,24 +14,24 @@ use super::claim::Whose;
 use super::{Ground, Job, Wrong};
 use crate::daemon::protected::Sides;
 use crate::daemon::{look, verification};
-use crate::disk::Disk;
-use crate::git::landing::{self, Merged, Recipe, Refused, Swapped};
-use crate::git::{marks, proof, worktrees};
+use crate::git::refs::{self, Merged, Recipe, Refused, Swapped};
+use crate::git::{protected_marks, worktree_guard, worktrees};
+use crate::sys::disk::Disk;
 
 impl Job {
     pub(super) fn candidate(&self, number: u64, on: &Commit, head: &Commit) -> Result<Outcome, Wrong> {
         let root = self.ground.root.as_path();
         let (on, head) = (on.0.as_str(), head.0.as_str());
         let as_it_is = |commit: &str| {
-            let tree = landing::tree_of(root, commit)?.unwrap_or_default();
+            let tree = refs::tree_of(root, commit)?.unwrap_or_default();
             Ok::<_, Refused>(Merged::Clean { commit: commit.to_owned(), tree })
         };
-        let made = match landing::new_since(root, head, on)? {
+        let made = match refs::new_since(root, head, on)? {
             None => as_it_is(on)?,
             // What others put on the target on top of all that is merged needs no merge.
-            Some(_) if self.spec.is_none() && landing::contains(root, on, head)? => as_it_is(head)?,
+            Some(_) if self.spec.is_none() && refs::contains(root, on, head)? => as_it_is(head)?,
             // What it would bring could not have been looked at: whoever merges it says what is meant.
-            Some(_) if self.spec.is_some() && landing::all_common(root, on, head)?.len() > 1 => {
+            Some(_) if self.spec.is_some() && refs::all_common(root, on, head)?.len() > 1 => {
                 Merged::Conflict { paths: Vec::new() }
             }
             Some(at) => {
@@ -41,14 +41,14 @@ impl Job {
                 };
                 let recipe =
                     Recipe { onto: on, head, message: &message, name: "Sprag", mail: "sprag@localhost", at };
-                landing::merge(root, &recipe)?
+                refs::merge(root, &recipe)?
             }
         };
         Ok(match made {
             Merged::Clean { commit, tree } => {
                 // Nobody clears away what has a name.
                 let pin = format!("refs/sprag/{}/cand/{number}", self.ground.plan);
-                landing::pin(root, &pin, &commit)?;
+                refs::pin(root, &pin, &commit)?;
                 Outcome::Made { commit: Commit(Text::new(commit)), tree: Commit(Text::new(tree)) }
             }
             Merged::Conflict { paths } => {
@@ -93,7 +93,7 @@ impl Job {
 /// Takes the worktree of a candidate away. Nobody's work is in it; one that a check has pointed elsewhere git would not
 /// take for one.
 pub(crate) fn clear(root: &Path, path: &Path) -> Result<(), Refused> {
-    if path.exists() && proof::prove(root, path).is_err() {
+    if path.exists() && worktree_guard::prove(root, path).is_err() {
         fs::remove_dir_all(path).map_err(|error| Refused(format!("`{}`: {error}", path.display())))?;
     }
     worktrees::remove(root, path)
@@ -107,13 +107,13 @@ impl Job {
         // What people put on the target is theirs.
         let (Some(head), Some(spec)) = (&self.head, &self.spec) else { return Ok(None) };
         let head = head.0.as_str();
-        let parents = landing::parents(root, commit.0.as_str())?;
+        let parents = refs::parents(root, commit.0.as_str())?;
         let on = match parents.as_slice() {
             [on, merged] if merged == head => on,
             _ => return Ok(None),
         };
         // What would change on the trunk, by whichever way it came there, is what the stage answers for.
-        let brought = landing::between(root, on, commit.0.as_str())?;
+        let brought = refs::between(root, on, commit.0.as_str())?;
         let outside: Vec<&String> = brought.iter().filter(|path| !spec.scope.holds(path)).collect();
         if let Some(first) = outside.first() {
             let (count, first) = (outside.len(), quoted(first));
@@ -121,8 +121,8 @@ impl Job {
                 "merged, it would change {count} files outside of its scope, the first is `{first}`"
             )));
         }
-        let base = landing::common(root, on, head)?;
-        let touched = marks::touched_since(root, &base, head)?;
+        let base = refs::common(root, on, head)?;
+        let touched = protected_marks::touched_since(root, &base, head)?;
         Ok(self.damaged(root, &Sides { tip: on, head, base: &base, touched: &touched }, spec)?)
     }
 }
@@ -130,9 +130,7 @@ impl Job {
 /// Moves the target on to the trunk, where nobody has it checked out and nothing of it is lost by that.
 pub(crate) fn promote(ground: &Ground, known: &Commit, to: &Commit) -> Result<Swapped, Refused> {
     match look::target(ground, known, to)? {
-        Target::Behind(now) => {
-            landing::swap(&ground.root, &ground.target, to.0.as_str(), Some(now.0.as_str()))
-        }
+        Target::Behind(now) => refs::swap(&ground.root, &ground.target, to.0.as_str(), Some(now.0.as_str())),
         Target::CheckedOut(now) | Target::Ahead(now) | Target::Rewritten(now) => {
             Ok(Swapped::Moved { now: Some(now.0.to_string()) })
         }
@@ -142,6 +140,6 @@ pub(crate) fn promote(ground: &Ground, known: &Commit, to: &Commit) -> Result<Sw
 
 /// Puts the trunk where it belongs, from wherever somebody has moved it.
 pub(crate) fn restore(ground: &Ground, to: &Commit) -> Result<Swapped, Refused> {
-    let now = landing::resolve(&ground.root, &ground.trunk())?;
-    landing::swap(&ground.root, &ground.trunk(), to.0.as_str(), now.as_deref())
+    let now = refs::resolve(&ground.root, &ground.trunk())?;
+    refs::swap(&ground.root, &ground.trunk(), to.0.as_str(), now.as_deref())
 }

@@ -8,10 +8,10 @@ use sprag_plan::stage::{Stage, Work};
 
 use super::{Job, Wrong};
 use crate::daemon::{distill, handoffs, notes};
-use crate::disk::Disk;
-use crate::env;
 use crate::git::worktrees;
 use crate::store::Store;
+use crate::sys::disk::Disk;
+use crate::sys::env;
 
 impl Job {
     pub(super) fn salvage(&self, stage: &StageId, disk: &dyn Disk) -> Result<Outcome, Wrong> {

@@ -10,11 +10,11 @@ use sprag_plan::run::record::{About, Outcome};
 use super::Job;
 use crate::daemon::diary::Diary;
 use crate::daemon::{nudges, tmux};
-use crate::disk::Disk;
-use crate::env::Env;
-use crate::exec::{self, Ending, Run};
-use crate::places::Places;
-use crate::walk::World;
+use crate::sys::disk::Disk;
+use crate::sys::env::Env;
+use crate::sys::exec::{self, Ending, Run};
+use crate::sys::locations::Places;
+use crate::world::World;
 
 /// How long a program may take to tell a person something.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use sprag_plan::agent::exit::Exit;
 
 use super::{Caps, Lease, Offered, Queue, Tenure};
-use crate::disk::Disk;
 use crate::supervise::site::{Claim, Lock, Probe, Site, Spawn};
+use crate::sys::disk::Disk;
 
 pub struct Local<'d> {
     /// Of all sessions.

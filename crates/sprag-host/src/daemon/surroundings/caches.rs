@@ -12,9 +12,9 @@ use sprag_plan::spec::values::RelPath;
 use sprag_plan::spec::{Cached, Caching};
 
 use super::is_straight;
-use crate::disk;
-use crate::git::landing::Refused;
+use crate::git::refs::Refused;
 use crate::git::worktrees;
+use crate::sys::disk;
 
 /// Files and directories of one cache at most.
 const ENTRIES: usize = 1_000_000;

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::time::Duration;
 use std::{fs, io};
 
-use crate::disk::{self, Disk};
 use crate::store::lock_within;
+use crate::sys::disk::{self, Disk};
 
 const BLOCK: u16 = 10;
 /// Above what services use, below what the system hands out by itself.
@@ -66,7 +66,7 @@ fn is_quiet(port: u16) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::disk::RealDisk;
+    use crate::sys::disk::RealDisk;
 
     #[test]
     fn a_worktree_keeps_its_ports_and_no_other_gets_them_while_it_is_there() {

@@ -11,6 +11,7 @@ use sprag_plan::view::{State, View};
 
 use super::*;
 use crate::daemon::kept;
+use crate::sys::processes;
 
 const NOW: i64 = 1_800_000_000_000;
 

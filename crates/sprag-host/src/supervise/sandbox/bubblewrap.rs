@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use sprag_plan::sandbox::{Access, Can, Confined, Reach};
 
 use super::{PATIENCE, kind_of, last_words};
-use crate::env::Env;
-use crate::exec::{self, Ending, Run};
+use crate::sys::env::Env;
+use crate::sys::exec::{self, Ending, Run};
 
 const NAME: &str = "bwrap";
 /// Its own users (without any right elsewhere), no memory shared with others, and no life after ours.

@@ -8,9 +8,9 @@ use sprag_base::text::{quoted, shell_word};
 use sprag_base::time::Timestamp;
 use sprag_host::daemon::clean::{self, Found, Leftover, Place, Salvage, Swept, Wanted};
 use sprag_host::daemon::repair::NotRepaired;
-use sprag_host::disk::RealDisk;
-use sprag_host::person;
-use sprag_host::places::Places;
+use sprag_host::sys::disk::RealDisk;
+use sprag_host::sys::human;
+use sprag_host::sys::locations::Places;
 
 use crate::commands::repair::failed;
 use crate::failure::Failure;
@@ -42,7 +42,7 @@ pub fn run(places: &Places, before: Timestamp, salvage: Salvage, aim: Aim) -> Re
         return Ok(Runs::Found(found));
     }
     // An agent has no say over what others of its kind have left.
-    person::check_not_agent(places.user.as_ref())?;
+    human::check_not_agent(places.user.as_ref())?;
     let swept = clean::sweep(&place, &RealDisk).map_err(failed)?;
     Ok(Runs::Swept(swept, found.wanted))
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use sprag_host::exec::{self, Run};
 use sprag_host::git;
+use sprag_host::sys::exec::{self, Run};
 
 use crate::failure::Failure;
 use crate::output;

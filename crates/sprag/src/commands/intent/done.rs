@@ -5,10 +5,10 @@ use serde_json::json;
 use sprag_base::text::quoted;
 use sprag_check::{Outcome as Came, Ran};
 use sprag_govern::report::Report;
-use sprag_host::intents::{self, Checked};
-use sprag_host::reports::{self, ReportError};
-use sprag_host::verify;
-use sprag_host::walk::World;
+use sprag_host::checks::session;
+use sprag_host::intents::completion::Checked;
+use sprag_host::report::{self, ReportError};
+use sprag_host::world::World;
 use sprag_intent::{DONE, Intent, Status};
 
 use super::{all, one, worktree};
@@ -35,10 +35,10 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     let world = cx.world()?;
     let set = all(&world)?;
     let intent = one(&set, &args.id)?;
-    if verify::is_within_check(&world) {
+    if session::is_within_check(&world) {
         return Err(Failure::verify_within_check());
     }
-    let session = match reports::find_session(&world, args.session.as_deref(), cx.now) {
+    let session = match report::find_session::find_session(&world, args.session.as_deref(), cx.now) {
         Ok(session) => Some(session),
         Err(ReportError::NoSession) => {
             check_person(&world.places)?;
@@ -46,7 +46,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
         }
         Err(error) => return Err(error.into()),
     };
-    let standings = intents::standings(&world)?;
+    let standings = sprag_host::intents::standings(&world)?;
     if standings.status(intent) != Status::Done {
         // What a person has to say is known at once; checks may take long.
         let unmet = standings.unmet(intent);
@@ -64,11 +64,11 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
             Some(session) => {
                 let report =
                     Report::IntentDone { id: intent.id.clone(), fingerprint: intent.fingerprint.clone() };
-                delivered(&reports::send(&world, session, report, &cx.cwd, cx.now)?)?;
+                delivered(&report::send(&world, session, report, &cx.cwd, cx.now)?)?;
             }
             None => {
                 let body = json!({"id": intent.id, "fingerprint": intent.fingerprint});
-                intents::record(&world, DONE, body, cx.now)?;
+                sprag_host::report::intent::record(&world, DONE, body, cx.now)?;
             }
         }
     }
@@ -83,13 +83,14 @@ fn check(world: &World<'_>, intent: &Intent, cx: &Cx) -> Result<(), Failure> {
     let watch = |check: &sprag_check::Check| {
         output::note(format!("sprag: running {}: `{}`", check.name, quoted(&check.command)));
     };
-    match intents::check(world, intent, &worktree(world)?, cx.now, &watch)? {
+    match sprag_host::intents::completion::check(world, intent, &worktree(world)?, cx.now, &watch)? {
         Checked::Passed => Ok(()),
         Checked::Forbidden { command, rule } => {
             Err(Failure::check_forbidden(intent.id.as_str(), &command, &rule))
         }
         Checked::Failed(results) => {
-            let failed = results.ran.iter().filter(|ran| !intents::is_passed(&ran.outcome));
+            let failed =
+                results.ran.iter().filter(|ran| !sprag_host::intents::completion::is_passed(&ran.outcome));
             let told =
                 |ran: &Ran| format!("check `{}` {}{}", ran.check, how(&ran.outcome), last_line(&ran.outcome));
             Err(Failure::checks_failed(intent.id.as_str(), &failed.map(told).collect::<Vec<_>>()))

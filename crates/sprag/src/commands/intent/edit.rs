@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use sprag_host::intents;
+use sprag_host::intent_files;
 use sprag_intent::{Intent, IntentSet, Origin, Owned, Read};
 
 use super::{all, worktree};
@@ -37,7 +37,7 @@ pub fn new(args: New, cx: &Cx) -> Outcome {
     for pattern in &args.scope {
         Owned::check(pattern).map_err(|bad| Failure::bad_pattern(pattern, &bad))?;
     }
-    let known = match intents::load(&root).map(|loaded| loaded.read) {
+    let known = match intent_files::load(&root).map(|loaded| loaded.read) {
         Some(Read::Good(set)) => set,
         Some(Read::Bad(bad)) => return Err(Failure::bad_intents(&bad)),
         None => IntentSet::default(),
@@ -47,12 +47,12 @@ pub fn new(args: New, cx: &Cx) -> Outcome {
     }
     let path = Origin::Sprag.path();
     let text = match root.join(path).exists() {
-        true => intents::text_of(&root, Origin::Sprag)?,
+        true => intent_files::text_of(&root, Origin::Sprag)?,
         false => String::new(),
     };
-    let new = intents::edit::with_intent(&text, &args.id, &args.name, &args.scope)
+    let new = intent_files::edit::with_intent(&text, &args.id, &args.name, &args.scope)
         .ok_or_else(|| Failure::not_editable(path))?;
-    intents::rewrite(&world, &world.places, Origin::Sprag, &new)?;
+    sprag_host::intents::rewrite(&world, &world.places, Origin::Sprag, &new)?;
     show(
         args.json,
         || json!({"intent": args.id, "file": path}),
@@ -75,7 +75,7 @@ pub fn sync(args: Sync, cx: &Cx) -> Outcome {
     let world = cx.world()?;
     let root = worktree(&world)?;
     let set = all(&world)?;
-    let standings = intents::standings(&world)?;
+    let standings = sprag_host::intents::standings(&world)?;
     let mut changed: Vec<(&Intent, &str)> = Vec::new();
     for origin in Origin::ALL {
         let differs = |intent: &&Intent| intent.origin == origin && standings.status(intent) != intent.status;
@@ -83,15 +83,15 @@ pub fn sync(args: Sync, cx: &Cx) -> Outcome {
         if differing.is_empty() {
             continue;
         }
-        let mut text = intents::text_of(&root, origin)?;
+        let mut text = intent_files::text_of(&root, origin)?;
         for intent in differing {
             let status = standings.status(intent);
-            text = intents::edit::with_status(&text, origin, intent.id.as_str(), status)
+            text = intent_files::edit::with_status(&text, origin, intent.id.as_str(), status)
                 .ok_or_else(|| Failure::not_editable(origin.path()))?;
             changed.push((intent, status.name()));
         }
         if !args.dry_run {
-            intents::replace(&world, &world.places, origin, &text)?;
+            sprag_host::intents::replace(&world, &world.places, origin, &text)?;
         }
     }
     let row = |(intent, status): &(&Intent, &str)| json!({"id": intent.id, "from": intent.status.name(), "to": status, "file": intent.origin.path()});

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use sprag_base::ids::SessionId;
-use sprag_host::intents;
+use sprag_host::intent_files;
 use sprag_intent::{Bad, IntentSet, Owned, Read};
 
 use super::{all, one, worktree};
@@ -21,15 +21,15 @@ pub struct List {
 
 pub fn list(args: List, cx: &Cx) -> Outcome {
     let world = cx.world()?;
-    let set = match intents::load(&worktree(&world)?).map(|loaded| loaded.read) {
+    let set = match intent_files::load(&worktree(&world)?).map(|loaded| loaded.read) {
         Some(Read::Good(set)) => set,
         Some(Read::Bad(bad)) => return Err(Failure::bad_intents(&bad)),
         None => IntentSet::default(),
     };
-    let standings = intents::standings(&world)?;
+    let standings = sprag_host::intents::standings(&world)?;
     show(
         args.json,
-        || json!({"intents": set.iter().map(|intent| intents::json(intent, &standings)).collect::<Vec<_>>()}),
+        || json!({"intents": set.iter().map(|intent| intent_files::json(intent, &standings)).collect::<Vec<_>>()}),
         || {
             if set.is_empty() {
                 return output::line("no intents");
@@ -66,11 +66,11 @@ pub fn show_one(args: Show, cx: &Cx) -> Outcome {
     let world = cx.world()?;
     let set = all(&world)?;
     let intent = one(&set, &args.id)?;
-    let standings = intents::standings(&world)?;
-    let context = intents::context_of(&world, &args.id, &SessionId::new(""), cx.now)?;
+    let standings = sprag_host::intents::standings(&world)?;
+    let context = sprag_host::intents::context::context_of(&world, &args.id, &SessionId::new(""), cx.now)?;
     show(
         args.json,
-        || json!({ "intent": intents::json(intent, &standings) }),
+        || json!({ "intent": intent_files::json(intent, &standings) }),
         || output::line(context.map(|context| context.to_string()).unwrap_or_default()),
     )
 }
@@ -85,7 +85,7 @@ pub struct Check {
 
 pub fn check(args: Check, cx: &Cx) -> Outcome {
     let world = cx.world()?;
-    let Some(loaded) = intents::load(&worktree(&world)?) else {
+    let Some(loaded) = intent_files::load(&worktree(&world)?) else {
         return show(
             args.json,
             || json!({"intents": 0, "problems": [], "warnings": []}),

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use sprag_base::digest::Digest;
-use sprag_host::intents;
+use sprag_host::intent_files;
 use sprag_intent::{ACCEPTED, EXPANDED, Origin, Owned, Proof, REOPENED, Status};
 
 use super::{all, one, worktree};
@@ -26,8 +26,8 @@ pub fn reopen(args: Reopen, cx: &Cx) -> Outcome {
     check_person(&world.places)?;
     let set = all(&world)?;
     let intent = one(&set, &args.id)?;
-    if intents::standings(&world)?.status(intent) == Status::Done {
-        intents::record(&world, REOPENED, json!({ "id": intent.id }), cx.now)?;
+    if sprag_host::intents::standings(&world)?.status(intent) == Status::Done {
+        sprag_host::report::intent::record(&world, REOPENED, json!({ "id": intent.id }), cx.now)?;
     }
     show(
         args.json,
@@ -72,7 +72,7 @@ pub fn accept(args: Accept, cx: &Cx) -> Outcome {
     if args.criterion.is_empty() {
         body["fingerprint"] = json!(intent.fingerprint);
     }
-    intents::record(&world, ACCEPTED, body, cx.now)?;
+    sprag_host::report::intent::record(&world, ACCEPTED, body, cx.now)?;
     show(
         args.json,
         || json!({"intent": intent.id, "met": met.len(), "links": args.criterion.is_empty()}),
@@ -103,12 +103,12 @@ pub fn expand(args: Expand, cx: &Cx) -> Outcome {
         Owned::check(pattern).map_err(|bad| Failure::bad_pattern(pattern, &bad))?;
     }
     let origin: Origin = intent.origin;
-    let mut text = intents::text_of(&root, origin)?;
+    let mut text = intent_files::text_of(&root, origin)?;
     for pattern in args.patterns.iter().filter(|pattern| !intent.owned.globs().contains(pattern)) {
-        text = intents::edit::with_pattern(&text, origin, &args.id, pattern)
+        text = intent_files::edit::with_pattern(&text, origin, &args.id, pattern)
             .ok_or_else(|| Failure::not_editable(origin.path()))?;
     }
-    intents::rewrite(&world, &world.places, origin, &text)?;
+    sprag_host::intents::rewrite(&world, &world.places, origin, &text)?;
     let after = all(&world)?;
     let after = one(&after, &args.id)?;
     let body = json!({
@@ -117,7 +117,7 @@ pub fn expand(args: Expand, cx: &Cx) -> Outcome {
         "fingerprint": after.fingerprint,
         "patterns": args.patterns,
     });
-    intents::record(&world, EXPANDED, body, cx.now)?;
+    sprag_host::report::intent::record(&world, EXPANDED, body, cx.now)?;
     show(
         args.json,
         || json!({"intent": intent.id, "owned_scope": after.owned.globs(), "fingerprint": after.fingerprint}),

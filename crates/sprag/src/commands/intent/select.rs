@@ -4,7 +4,7 @@ use serde_json::json;
 
 use sprag_base::text::Text;
 use sprag_govern::report::Report;
-use sprag_host::{intents, reports};
+use sprag_host::report;
 use sprag_intent::Class;
 
 use super::{all, one};
@@ -37,10 +37,10 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     let world = cx.world()?;
     let set = all(&world)?;
     let intent = one(&set, &args.id)?;
-    let session = reports::find_session(&world, args.session.as_deref(), cx.now)?;
+    let session = report::find_session::find_session(&world, args.session.as_deref(), cx.now)?;
     let report = Report::IntentSelected { id: Text::from(args.id.as_str()), class: args.class };
-    let how = delivered(&reports::send(&world, &session, report, &cx.cwd, cx.now)?)?;
-    let context = intents::context_of(&world, intent.id.as_str(), &session, cx.now)?;
+    let how = delivered(&report::send(&world, &session, report, &cx.cwd, cx.now)?)?;
+    let context = sprag_host::intents::context::context_of(&world, intent.id.as_str(), &session, cx.now)?;
     let context = context.map(|context| context.to_string()).unwrap_or_default();
     show(
         args.json,

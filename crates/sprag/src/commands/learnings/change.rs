@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use sprag_base::text::Text;
-use sprag_host::learnings::evidence;
+use sprag_host::memory::evidence;
 use sprag_memory::destination::Place;
 use sprag_memory::learning::{Learning, Status};
 use sprag_memory::records::{self, About, Rated, Superseded};

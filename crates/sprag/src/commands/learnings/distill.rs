@@ -4,9 +4,9 @@ use serde_json::json;
 
 use sprag_host::daemon::begin::Cannot;
 use sprag_host::daemon::{active, distill};
-use sprag_host::disk::RealDisk;
 use sprag_host::git::worktrees;
-use sprag_host::learnings;
+use sprag_host::memory;
+use sprag_host::sys::disk::RealDisk;
 
 use crate::commands::{Cx, Outcome, show};
 use crate::failure::Failure;
@@ -39,9 +39,9 @@ pub fn run(args: &Args, cx: &Cx) -> Outcome {
         all.kept += came.kept;
         all.not_kept += came.not_kept;
     }
-    learnings::maintain(&world, cx.now)?;
+    memory::maintain(&world, cx.now)?;
     let commit = match args.commit {
-        true if learnings::project_dir(&world.places).is_some() => {
+        true if sprag_host::store::clone::project_dir(&world.places).is_some() => {
             worktrees::commit_below(&worktree, ".sprag", "Knowledge of what was noted")
                 .map_err(Cannot::from)?
         }

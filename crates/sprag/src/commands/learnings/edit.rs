@@ -4,8 +4,8 @@ use std::io::{self, IsTerminal as _, Read as _, Write as _};
 
 use serde_json::{Value, json};
 
-use sprag_host::exec;
-use sprag_host::learnings::render;
+use sprag_host::memory::render;
+use sprag_host::sys::exec;
 use sprag_memory::learning::{self, Candidate};
 use sprag_memory::records;
 

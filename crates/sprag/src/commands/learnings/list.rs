@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use sprag_base::text::one_line;
-use sprag_host::learnings::evidence;
+use sprag_host::memory::evidence;
 use sprag_memory::learning::Status;
 use sprag_memory::learnings::Entry;
 use sprag_memory::write_gate::evidence::State;

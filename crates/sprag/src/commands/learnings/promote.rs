@@ -4,8 +4,8 @@ use serde_json::json;
 
 use sprag_base::ids::SessionId;
 use sprag_base::text::Text;
-use sprag_host::learnings::around::{self, Judgement};
-use sprag_host::records as new_record;
+use sprag_host::memory::candidates::{self, Judgement};
+use sprag_host::store::new_record;
 use sprag_memory::destination::place;
 use sprag_memory::learning::{Learning, Scope};
 use sprag_memory::lifecycle::promote;
@@ -28,7 +28,7 @@ pub fn run(args: &PromoteArgs, cx: &Cx) -> Outcome {
     said.scope = to;
     if to == Scope::Personal {
         // Elsewhere these files are others, or none.
-        if let Some(path) = around::paths_here(&desk.world, &said).first() {
+        if let Some(path) = candidates::paths_here(&desk.world, &said).first() {
             return Err(refused(&format!(
                 "it names `{path}` of this project: say it without, by `sprag learnings edit`"
             )));
@@ -36,7 +36,7 @@ pub fn run(args: &PromoteArgs, cx: &Cx) -> Outcome {
         said.context_files.clear();
         said.evidence.clear();
     }
-    let said = match around::judge_alone(&desk.world, said, old.id.as_str()) {
+    let said = match candidates::judge_alone(&desk.world, said, old.id.as_str()) {
         Judgement::Kept(said) => said,
         Judgement::Refused(why) => return Err(refused(why.as_str())),
     };

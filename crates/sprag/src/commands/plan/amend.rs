@@ -6,8 +6,8 @@ use sprag_host::daemon::begin::{self, Cannot};
 use sprag_host::daemon::client::{self, NotConnected};
 use sprag_host::daemon::wire::{Reply, Request};
 use sprag_host::daemon::words::{self, Ask, Unsaid};
-use sprag_host::disk::RealDisk;
-use sprag_host::person;
+use sprag_host::sys::disk::RealDisk;
+use sprag_host::sys::human;
 use sprag_plan::run::command::Role;
 
 use super::{good, show};
@@ -31,7 +31,7 @@ pub struct Args {
 pub fn run(args: Args, cx: &Cx) -> Outcome {
     let plan = good(cx, &args.file)?;
     let places = cx.places()?;
-    person::check_not_agent(places.user.as_ref())?;
+    human::check_not_agent(places.user.as_ref())?;
     if !args.trust && !run::is_wanted(&show::programs(&plan)) {
         return Err(Failure::not_amended_untrusted(&args.file));
     }

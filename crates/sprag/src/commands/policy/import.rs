@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use sprag_host::disk::RealDisk;
-use sprag_host::places::NoHome;
-use sprag_host::policy::import::{self, Changes};
+use sprag_host::config::rule_import::{self, Changes};
+use sprag_host::sys::disk::RealDisk;
+use sprag_host::sys::locations::NoHome;
 use sprag_policy::Rule;
 use sprag_policy::import::{IMPORTERS, Import, Importer, Skipped, find};
 
@@ -47,15 +47,15 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     if args.write {
         check_not_agent(&places)?;
     }
-    let origins = import::origins(importer, &args.files, &cx.cwd, &places, &cx.env);
-    let found = import::read(importer, &origins)?;
+    let origins = rule_import::origins(importer, &args.files, &cx.cwd, &places, &cx.env);
+    let found = rule_import::read(importer, &origins)?;
     if !args.write {
         return print(importer, &found, args.json);
     }
-    let found = import::without_foreign_allows(found, &origins);
+    let found = rule_import::without_foreign_allows(found, &origins);
     let user = user.ok_or(NoHome)?;
-    let path = import::path(importer, user);
-    let changes = import::write(importer, &rules(&found), user, &RealDisk)
+    let path = rule_import::path(importer, user);
+    let changes = rule_import::write(importer, &rules(&found), user, &RealDisk)
         .map_err(|error| Failure::io("write", &path, &error))?;
     show(
         args.json,
@@ -87,7 +87,7 @@ fn print(importer: &Importer, found: &Import, json: bool) -> Outcome {
         json,
         || json!({"rules": rules, "skipped": found.skipped}),
         || {
-            output::text_raw(&import::to_toml(importer, &rules));
+            output::text_raw(&rule_import::to_toml(importer, &rules));
             tell_skipped(&found.skipped);
         },
     )

@@ -8,9 +8,11 @@ use sprag_govern::gates::Gate as _;
 use sprag_govern::gates::review::Review;
 use sprag_govern::gates::review::history::{Reviews, Verdict};
 use sprag_govern::session_facts::About;
-use sprag_host::places::Places;
-use sprag_host::walk::World;
-use sprag_host::{journal, projections, reports, review, tree};
+use sprag_host::report::{self, review};
+use sprag_host::store::{journal, projections};
+use sprag_host::sys::locations::Places;
+use sprag_host::worktree::tree_hash;
+use sprag_host::world::World;
 
 use super::sentence;
 use crate::commands::{Cx, Outcome, show};
@@ -53,7 +55,7 @@ struct Diff {
 pub fn run(args: Args, cx: &Cx) -> Outcome {
     let world = cx.world()?;
     let named = args.session.or_else(|| cx.env.text(review::SESSION));
-    let session = reports::find_session(&world, named.as_deref(), cx.now)?;
+    let session = report::find_session::find_session(&world, named.as_deref(), cx.now)?;
     let context = gather(&world, session)?;
     show(args.json, || as_json(&context), || tell(&context))
 }
@@ -77,7 +79,7 @@ fn gather(world: &World<'_>, session: SessionId) -> Result<Context, Failure> {
         .map(|record| json!({"at": record.at, "note": record.body["note"]}));
     let reviews = projections::load::<Reviews>(&store)?.state;
     let verdicts = reviews.verdicts().iter().filter(|verdict| verdict.session == session).cloned().collect();
-    let tree = tree::hash(&world.places, world.disk);
+    let tree = tree_hash::hash(&world.places, world.disk);
     let diff = tree.as_deref().and_then(|tree| diff(&world.places, &state.about, tree));
     Ok(Context {
         prompts: last(prompts.collect()),
@@ -92,11 +94,11 @@ fn gather(world: &World<'_>, session: SessionId) -> Result<Context, Failure> {
 
 /// Against the commit the session started from: what it has committed since is its work too.
 fn diff(places: &Places, about: &About, tree: &str) -> Option<Diff> {
-    let since = |from: String| Some((tree::between(places, &from, tree)?, from));
+    let since = |from: String| Some((tree_hash::between(places, &from, tree)?, from));
     let start = about.head.as_ref().and_then(|head| since(head.to_string()));
-    let head = || tree::head_tree(places).and_then(since);
+    let head = || tree_hash::head_tree(places).and_then(since);
     // Before the first commit all of it is new.
-    let nothing = || tree::empty_tree(places).and_then(since);
+    let nothing = || tree_hash::empty_tree(places).and_then(since);
     let (found, from) = start.or_else(head).or_else(nothing)?;
     let text = String::from_utf8_lossy(&found.text).into_owned();
     let end = (0..=text.len().min(DIFF)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);

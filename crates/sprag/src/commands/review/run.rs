@@ -6,8 +6,8 @@ use serde_json::json;
 
 use sprag_govern::report::ReviewWord;
 use sprag_host::clients::{self, CLIENTS};
-use sprag_host::reports;
-use sprag_host::review::{self, Order};
+use sprag_host::report;
+use sprag_host::report::review::{self, Order};
 
 use crate::commands::{Cx, Ending, Outcome, show};
 use crate::failure::Failure;
@@ -36,7 +36,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     let known: Vec<&str> = can().map(|client| client.name).collect();
     let client = clients::find(&args.client).ok_or_else(|| Failure::unknown_client(&args.client, &known))?;
     let review = client.review.ok_or_else(|| Failure::unknown_client(&args.client, &known))?;
-    let session = reports::find_session(&world, args.session.as_deref(), cx.now)?;
+    let session = report::find_session::find_session(&world, args.session.as_deref(), cx.now)?;
     let program = review::program(&world, &session, client.program);
     let program = program.ok_or_else(|| Failure::no_program(client.program))?;
     let order = Order {

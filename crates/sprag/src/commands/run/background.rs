@@ -12,7 +12,7 @@ use sprag_host::daemon::jobs::Ground;
 use sprag_host::daemon::log;
 use sprag_host::daemon::runner::{Change, Manner, Rest, Runner};
 use sprag_host::daemon::wire::{Reply, Request, Stopping, Topic};
-use sprag_host::exec;
+use sprag_host::sys::exec;
 use sprag_plan::run::Run;
 use sprag_plan::run::command::Role;
 use sprag_plan::run::record::{Outcome, Recorded, TargetHeld};

@@ -7,8 +7,9 @@ use sprag_host::daemon::client::{self, NotConnected};
 use sprag_host::daemon::wire::{Reply, Request, Verdict};
 use sprag_host::daemon::words::{self, Ask};
 use sprag_host::daemon::{begin, peers};
-use sprag_host::disk::RealDisk;
-use sprag_host::{person, supervise};
+use sprag_host::supervise;
+use sprag_host::sys::disk::RealDisk;
+use sprag_host::sys::human;
 use sprag_plan::ids::StageId;
 use sprag_plan::run::command::{Role, Said, Speaker};
 
@@ -30,7 +31,7 @@ pub fn say(cx: &Cx, stage: Option<String>, said: Said, role: Role) -> Outcome {
     let is_agent = cx.env.text(supervise::VARIABLE).is_some()
         || peers::session_of(&folder, std::process::id()).is_some();
     if !is_agent {
-        person::check_not_agent(places.user.as_ref())?;
+        human::check_not_agent(places.user.as_ref())?;
         if stage.is_none() {
             return Err(Failure::no_stage_named());
         }

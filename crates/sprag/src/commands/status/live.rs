@@ -9,7 +9,7 @@ use sprag_base::time::Timestamp;
 use sprag_host::daemon::follow::Follow;
 use sprag_host::daemon::view;
 use sprag_host::daemon::watch::{Heard, Watch};
-use sprag_host::{env, exec};
+use sprag_host::sys::{env, exec};
 use sprag_plan::view::Board;
 use sprag_ui::live::{Bell, Left, Looked, live};
 use sprag_ui::screen::Colours;

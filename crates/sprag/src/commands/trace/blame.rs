@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use serde_json::{Value, json};
 
 use sprag_base::text::one_line;
-use sprag_host::trace::anchor::{FILE_BYTES, Found, Known, Line, PATIENCE, Tracer, is_uncommitted};
+use sprag_host::trace::blame::{FILE_BYTES, Found, Known, Line, PATIENCE, Tracer, is_uncommitted};
 use sprag_trace::anchor::index::{Origin, Writer};
 
 use crate::commands::{Cx, Outcome, show};

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use sprag_host::git::names::Tree;
+use sprag_host::git::name_search::Tree;
 use sprag_host::git::{self, Range, Versions};
-use sprag_host::trace::judge::{Around, is_document};
+use sprag_host::trace::classify::{Around, is_document};
 use sprag_syntax::{Budget, Change, File, Judgement, Verdict, classify};
 
 use crate::commands::{Cx, Outcome, show};

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use sprag_host::trace::reading::{self, Found, Origin, Standing};
-use sprag_host::walk::World;
+use sprag_host::trace::records::{self, Found, Origin, Standing};
+use sprag_host::world::World;
 use sprag_trace::export::{self, Tool};
 use sprag_trace::{Source, Stage};
 
@@ -32,7 +32,7 @@ pub struct Which {
 impl Which {
     /// Those that are meant, in the order they were written.
     pub fn of(&self, world: &World<'_>) -> Result<Vec<Found>, Failure> {
-        let all = reading::all(world)?;
+        let all = records::all(world)?;
         let standing = Standing::of(&all);
         Ok(all.into_iter().filter(|found| self.has(found, &standing)).collect())
     }

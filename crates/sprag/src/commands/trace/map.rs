@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 
 use sprag_base::text::Text;
-use sprag_host::intents;
-use sprag_host::trace::reading::{self, Standing};
-use sprag_host::walk::World;
+use sprag_host::intent_files;
+use sprag_host::trace::records::{self, Standing};
+use sprag_host::world::World;
 use sprag_intent::{IntentSet, Link, LinkState, Read, Standings, link_state, links};
 
 use crate::commands::{Cx, Outcome, show};
@@ -62,14 +62,14 @@ pub fn run(args: &Args, cx: &Cx) -> Outcome {
 }
 
 fn rows(world: &World<'_>) -> Result<Vec<Row>, Failure> {
-    let loaded = world.places.worktree.as_ref().and_then(|worktree| intents::load(worktree));
+    let loaded = world.places.worktree.as_ref().and_then(|worktree| intent_files::load(worktree));
     let set = match loaded.map(|loaded| loaded.read) {
         None => IntentSet::default(),
         Some(Read::Good(set)) => set,
         Some(Read::Bad(bad)) => return Err(Failure::bad_intents(&bad)),
     };
-    let standings: Standings = intents::standings(world)?;
-    let all = reading::all(world)?;
+    let standings: Standings = sprag_host::intents::standings(world)?;
+    let all = records::all(world)?;
     let standing = Standing::of(&all);
     let mut done: BTreeMap<Text<64>, Done> = BTreeMap::new();
     let mut linked = Vec::new();

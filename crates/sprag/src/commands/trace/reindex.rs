@@ -6,10 +6,11 @@ use sprag_base::ids::SessionId;
 use sprag_base::record::{By, Record};
 use sprag_base::text::Text;
 use sprag_govern::event::{Event, Input};
-use sprag_host::disk::RealDisk;
-use sprag_host::places::Places;
-use sprag_host::trace::anchor::{Known, renew};
-use sprag_host::{learnings, projections, records as new_record, trace};
+use sprag_host::store::{new_record, projections};
+use sprag_host::sys::disk::RealDisk;
+use sprag_host::sys::locations::Places;
+use sprag_host::trace;
+use sprag_host::trace::blame::{Known, renew};
 use sprag_trace::FINAL;
 use sprag_trace::uncommitted::Open;
 
@@ -40,7 +41,7 @@ pub fn run(args: &Args, cx: &Cx) -> Outcome {
     projections::refresh::<Open>(&store, &RealDisk)?;
     let rewritten = renewed(&world.places, cx)?;
     store.log(&RealDisk, &rewritten)?;
-    let published = match learnings::project_dir(&world.places) {
+    let published = match sprag_host::store::clone::project_dir(&world.places) {
         Some(project) => trace::share::publish(&store, &project, &RealDisk)?,
         None => 0,
     };

@@ -4,7 +4,7 @@ use std::io::{self, Read as _};
 
 use serde_json::json;
 
-use sprag_host::trace::anchor::rewrites;
+use sprag_host::trace::blame::rewrites;
 
 use crate::commands::{Cx, Outcome, show};
 use crate::failure::Failure;

@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use sprag_base::text::shell_word;
-use sprag_host::learnings::PREFIX;
-use sprag_host::trace::reading::{self, Found, Standing};
+use sprag_host::memory::PREFIX;
+use sprag_host::trace::records::{self, Found, Standing};
 use sprag_trace::{Range, Verdict};
 
 use super::found;
@@ -23,7 +23,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, cx: &Cx) -> Outcome {
-    let all = reading::all(&cx.world()?)?;
+    let all = records::all(&cx.world()?)?;
     let named = |found: &&Found| found.record.id.starts_with(&args.id) && args.id.len() >= PREFIX;
     let found: Vec<&Found> = all.iter().filter(named).collect();
     let [one] = found[..] else {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 
-use sprag_host::trace::reading::{self, Found, Standing};
+use sprag_host::trace::records::{self, Found, Standing};
 use sprag_trace::{Range, Stage};
 
 use crate::commands::{Cx, Outcome, show};
@@ -47,7 +47,7 @@ impl Row {
 }
 
 pub fn run(args: &Args, cx: &Cx) -> Outcome {
-    let all = reading::all(&cx.world()?)?;
+    let all = records::all(&cx.world()?)?;
     let standing = Standing::of(&all);
     let mut intents: BTreeMap<String, Row> = BTreeMap::new();
     let mut total = Row::default();

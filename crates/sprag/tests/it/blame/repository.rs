@@ -10,7 +10,7 @@ use sprag_base::record::Record;
 use sprag_base::sha256::Sum;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_host::records;
+use sprag_host::store::new_record;
 use sprag_trace::{Contributor, FINAL, File, Served, Source, Stage, Trace, Verdict, Who, blocks};
 
 use crate::support::Sandbox;
@@ -248,7 +248,7 @@ impl Repository {
 
     pub fn log(&mut self, trace: Trace) -> String {
         let now = Timestamp::from_millis(1_790_000_000_000);
-        let record = records::record(FINAL, now, None, None, json!(trace));
+        let record = new_record::record(FINAL, now, None, None, json!(trace));
         self.append(&record);
         record.id
     }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use sprag_base::sha256::Sum;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_host::records;
+use sprag_host::store::new_record;
 use sprag_syntax::Lang;
 use sprag_trace::{FINAL, File, Unit, blocks};
 
@@ -99,7 +99,7 @@ fn file(path: &str, before: &[u8], text: &str) -> File {
 
 fn record(revision: &str, number: usize, file: File) -> Vec<u8> {
     let now = Timestamp::from_millis(1_790_000_000_000);
-    records::record(FINAL, now, None, None, json!(trace(revision, number, vec![file]))).line()
+    new_record::record(FINAL, now, None, None, json!(trace(revision, number, vec![file]))).line()
 }
 
 fn append(path: &std::path::Path, line: &[u8]) {

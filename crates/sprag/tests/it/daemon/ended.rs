@@ -12,9 +12,9 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 
 use sprag_host::daemon::wire::{self, PROTOCOL, Reply, Request};
 use sprag_host::daemon::{outlived, reign};
-use sprag_host::disk::RealDisk;
-use sprag_host::processes;
 use sprag_host::supervise::site::Site;
+use sprag_host::sys::disk::RealDisk;
+use sprag_host::sys::processes;
 use sprag_plan::run::command::Role;
 
 use super::{House, waits};

@@ -50,7 +50,9 @@ pub struct Core {
 
 impl Core {
     pub fn new() -> Core {
-        let rules = sprag_host::policy::rules(&sprag_host::policy::Packs::Default, None).unwrap();
+        let rules =
+            sprag_host::config::rule_files::rules(&sprag_host::config::rule_files::Packs::Default, None)
+                .unwrap();
         let rules = RuleSet::new(rules.iter().map(|sourced| &sourced.rule), Strictness::Usual).unwrap();
         let mut policy = Policy::default();
         policy.gates.permission.watch = rules.watch();
@@ -231,7 +233,7 @@ impl Core {
         let facts = Facts {
             ours: vec!["/w/.git/sprag".to_owned()],
             guarded: vec!["/w/.git/sprag".to_owned()],
-            written: sprag_host::guarded::written(&input),
+            written: sprag_host::worktree::protect::list::written(&input),
             damage: Vec::new(),
             head: None,
             conflicts: Some(

@@ -6,7 +6,7 @@ use sprag_base::digest::Digest;
 use sprag_base::text::Text;
 use sprag_govern::event::{Actor, Event, Stop};
 use sprag_govern::report::{Decided, Report, ReviewWord};
-use sprag_host::config::rules;
+use sprag_host::config::rule_layers;
 use sprag_policy::call::{ToolCall, Whole};
 use sprag_policy::{RuleSet, Strictness};
 
@@ -28,9 +28,11 @@ impl Core {
 
     /// Takes the gated tools among the rules, as the configuration does.
     pub fn gate_tools(&mut self) {
-        let built_in = sprag_host::policy::rules(&sprag_host::policy::Packs::Default, None).unwrap();
-        let gated: Vec<_> = rules::gated(&self.policy.gates.review.gates.tools).collect();
-        let of = |rules: &[sprag_host::policy::Sourced]| {
+        let built_in =
+            sprag_host::config::rule_files::rules(&sprag_host::config::rule_files::Packs::Default, None)
+                .unwrap();
+        let gated: Vec<_> = rule_layers::gated(&self.policy.gates.review.gates.tools).collect();
+        let of = |rules: &[sprag_host::config::rule_files::Sourced]| {
             RuleSet::new(rules.iter().map(|sourced| &sourced.rule), Strictness::Usual).unwrap()
         };
         self.policy.gates.review.watch = (!gated.is_empty()).then(|| of(&gated).watch());

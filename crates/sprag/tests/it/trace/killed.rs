@@ -7,12 +7,13 @@ use serde_json::json;
 
 use sprag_base::ids::SessionId;
 use sprag_govern::event::{Event, Input, Presence, Source, Stop};
-use sprag_host::disk::{Disk, RealDisk};
-use sprag_host::env::Env;
-use sprag_host::places::Places;
-use sprag_host::trace::reading::{self, Standing};
+use sprag_host::pipeline;
+use sprag_host::sys::disk::{Disk, RealDisk};
+use sprag_host::sys::env::Env;
+use sprag_host::sys::locations::Places;
+use sprag_host::trace::records::{self, Standing};
 use sprag_host::trace::verify;
-use sprag_host::walk::{self, World};
+use sprag_host::world::World;
 use sprag_policy::call::{Effect, Outcome, Tool, ToolCall, Whole};
 
 use crate::killed::{Dying, Torn};
@@ -48,11 +49,11 @@ impl Run {
         let disks: [&dyn Disk; 2] = [disk, &RealDisk];
         for disk in disks {
             let world = self.world(disk);
-            let input = Input::new(sprag_host::env::now(), SessionId::new("s"), event.clone());
+            let input = Input::new(sprag_host::sys::env::now(), SessionId::new("s"), event.clone());
             let input = input.within(&self.sandbox.project.display().to_string());
             let input = Input { presence: Presence::Headless, ..input };
-            if let Ok(walked) = walk::walk(&world, &input) {
-                walk::chores(&world, &input, &walked).unwrap_or_default();
+            if let Ok(walked) = pipeline::walk(&world, &input) {
+                sprag_host::upkeep::after_reply::chores(&world, &input, &walked).unwrap_or_default();
                 return;
             }
         }
@@ -83,7 +84,7 @@ impl Run {
         let world = self.world(&RealDisk);
         let report = verify::verify(&world, || {}).unwrap();
         assert_eq!(report.problems, []);
-        let all = reading::all(&world).unwrap();
+        let all = records::all(&world).unwrap();
         let standing = Standing::of(&all);
         let told = all.iter().filter(|found| standing.is_any(found)).map(|found| {
             let ranges = found.trace.files.iter().flat_map(|file| &file.ranges);

@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use super::conformance::{Fleet, Trouble};
 use crate::daemon::log::Files;
 use crate::daemon::seam::{Local, Log, Queue};
-use crate::disk::{self, Disk, RealDisk};
+use crate::sys::disk::{self, Disk, RealDisk};
 
 pub struct Machine {
     dir: tempfile::TempDir,

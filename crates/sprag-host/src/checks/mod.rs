@@ -1,0 +1,212 @@
+//! Running checks. A result belongs to the tree it was found on: the same tree is not checked twice,
+//! and a check during which the tree became another one has proved nothing about either.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+use std::{fs, io};
+
+use serde::{Deserialize, Serialize};
+
+use sprag_base::digest::Digest;
+use sprag_base::text::{Text, one_line};
+use sprag_check::{Check, Outcome, Profile, Ran, Results, tail};
+
+use crate::git;
+use crate::purpose::{self, program};
+use crate::store::Store;
+use crate::sys::disk::{self, Disk, read_small};
+use crate::sys::exec::{self, Ending, run_for_end};
+
+pub mod session;
+#[cfg(test)]
+mod tests;
+
+/// Tells a program that it is part of a check.
+pub const VARIABLE: &str = "SPRAG_CHECK";
+
+/// Bytes kept of what a check prints.
+const OUTPUT: usize = 64 * 1024;
+/// Results kept, and bytes of one.
+const KEPT: usize = 200;
+const KEPT_BYTES: u64 = 16 * 1024;
+
+/// What a shell says of a command that it could not start.
+const NOT_STARTED: [i32; 2] = [126, 127];
+
+/// Where checks are run.
+pub struct Site<'a> {
+    pub store: &'a Store,
+    pub worktree: &'a Path,
+    pub disk: &'a dyn Disk,
+    /// The hash of the worktree as it is now; `None` where nobody can say, and then nothing is kept.
+    pub tree: &'a dyn Fn() -> Option<String>,
+    /// The run of ours that this is.
+    pub run: &'a str,
+    /// Told of each check before it is run.
+    pub watch: &'a dyn Fn(&Check),
+}
+
+/// Runs the checks of a profile in their order, all of them within the budget. One that fails does not
+/// keep the others from being run: whoever has to fix it wants to know the rest.
+pub fn run(site: &Site<'_>, checks: &[Check], profile: Profile, budget: Duration) -> Results {
+    let started = Instant::now();
+    let first = site.tree();
+    let mut tree = first.clone();
+    let mut ran = Vec::new();
+    for check in checks.iter().filter(|check| check.profile <= profile) {
+        (site.watch)(check);
+        let outcome = match recall(site, check, tree.as_deref()) {
+            Some(outcome) => outcome,
+            None => {
+                let left = budget.saturating_sub(started.elapsed());
+                let (outcome, after) = judged(site, check, left, tree);
+                tree = after;
+                outcome
+            }
+        };
+        ran.push(Ran { check: check.name.clone(), mandatory: check.mandatory, outcome });
+    }
+    Results { profile, tree: first.map(Text::new), ran }
+}
+
+impl Site<'_> {
+    fn tree(&self) -> Option<String> {
+        (self.tree)().filter(|tree| !tree.is_empty())
+    }
+}
+
+/// Runs a check and compares the trees; the second part is the tree as it is now.
+fn judged(
+    site: &Site<'_>,
+    check: &Check,
+    left: Duration,
+    before: Option<String>,
+) -> (Outcome, Option<String>) {
+    let deadline = left.min(Duration::from_secs(u64::from(check.timeout)));
+    if deadline.is_zero() {
+        return (Outcome::Unrunnable { why: Text::from("no time left") }, before);
+    }
+    let ended = execute(site, check, deadline);
+    let after = site.tree();
+    let changed = after.as_ref().filter(|after| before.as_ref().is_some_and(|before| before != *after));
+    let outcome = match (ended, changed) {
+        (Err(error), _) => Outcome::Unrunnable { why: Text::new(error.to_string()) },
+        (Ok(ran), Some(left)) if ran.ending != Ending::TimedOut => Outcome::ChangedTree {
+            left: Text::from(left.as_str()),
+            code: code(&ran.ending),
+            tail: tail(&words(ran)),
+        },
+        (Ok(ran), _) => outcome(ran, deadline),
+    };
+    if outcome.is_lasting()
+        && before == after
+        && let Some(tree) = &after
+    {
+        // A result that cannot be kept costs time, nothing else.
+        keep(site, check, tree, &outcome).unwrap_or_default();
+    }
+    (outcome, after)
+}
+
+fn outcome(ran: exec::Ran, deadline: Duration) -> Outcome {
+    match ran.ending {
+        Ending::Code(0) => Outcome::Passed,
+        // It is not the tree's fault, and must not stick to it.
+        Ending::Code(code) if NOT_STARTED.contains(&code) => {
+            let said = tail(&words(ran));
+            let last = one_line(said.as_str().lines().last().unwrap_or_default());
+            Outcome::Unrunnable { why: Text::new(format!("exit code {code}: {last}")) }
+        }
+        Ending::Code(_) | Ending::Signal => {
+            Outcome::Failed { code: code(&ran.ending), tail: tail(&words(ran)) }
+        }
+        Ending::TimedOut => {
+            let seconds = deadline.as_millis().div_ceil(1000);
+            let seconds = u32::try_from(seconds).unwrap_or(u32::MAX);
+            Outcome::TimedOut { seconds, tail: tail(&words(ran)) }
+        }
+    }
+}
+
+fn code(ending: &Ending) -> Option<i32> {
+    match ending {
+        Ending::Code(code) => Some(*code),
+        Ending::Signal | Ending::TimedOut => None,
+    }
+}
+
+fn words(ran: exec::Ran) -> Vec<u8> {
+    let mut words = ran.stdout;
+    words.extend(ran.stderr);
+    words
+}
+
+fn execute(site: &Site<'_>, check: &Check, deadline: Duration) -> io::Result<exec::Ran> {
+    // One stream, so that what belongs together stays together. What the shell itself has to say before
+    // it gets that far is in the other.
+    let script = format!("exec 2>&1; {}", check.command);
+    let unset = unset();
+    run_for_end(&exec::Run {
+        program: OsStr::new("sh"),
+        args: &[OsStr::new("-c"), OsStr::new(&script)],
+        dir: site.worktree,
+        env: &[(VARIABLE, OsStr::new("1")), (purpose::VARIABLE, OsStr::new(site.run))],
+        unset: &unset,
+        stdin: b"",
+        deadline,
+        cap: OUTPUT,
+    })
+}
+
+/// What would tie a program of the check to the session that is being judged, or to another repository.
+pub fn unset() -> Vec<&'static str> {
+    [program::UNSET, git::ELSEWHERE, &[crate::purpose::program::TOKEN, crate::purpose::program::PASS]]
+        .concat()
+}
+
+/// A result as it is kept. It says itself what it is about: a name alone may be anything's.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    v: u32,
+    tree: String,
+    check: Digest,
+    outcome: Outcome,
+}
+
+const VERSION: u32 = 1;
+
+fn dir(site: &Site<'_>) -> PathBuf {
+    site.store.cache_dir().join("checks")
+}
+
+fn path(site: &Site<'_>, check: &Check, tree: &str) -> PathBuf {
+    dir(site).join(format!("{}.json", Digest::of([tree, &check.digest().to_string()])))
+}
+
+/// What is known of a check on this tree. A damaged file is no result.
+fn recall(site: &Site<'_>, check: &Check, tree: Option<&str>) -> Option<Outcome> {
+    let tree = tree?;
+    let text = read_small(&path(site, check, tree), KEPT_BYTES).ok()?;
+    let kept: Kept = serde_json::from_str(&text).ok()?;
+    let is_it = kept.v == VERSION && kept.tree == tree && kept.check == check.digest();
+    (is_it && kept.outcome.is_lasting()).then_some(kept.outcome)
+}
+
+fn keep(site: &Site<'_>, check: &Check, tree: &str, outcome: &Outcome) -> io::Result<()> {
+    let path = path(site, check, tree);
+    let kept = Kept { v: VERSION, tree: tree.to_owned(), check: check.digest(), outcome: outcome.clone() };
+    disk::make_parent(site.disk, &path)?;
+    disk::replace_derived(site.disk, &path, &serde_json::to_vec(&kept)?)?;
+    forget_oldest(site)
+}
+
+fn forget_oldest(site: &Site<'_>) -> io::Result<()> {
+    let mut files: Vec<(SystemTime, PathBuf)> = fs::read_dir(dir(site))?
+        .flatten()
+        .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
+        .collect();
+    files.sort();
+    let surplus = files.len().saturating_sub(KEPT);
+    files.iter().take(surplus).try_for_each(|(_, path)| site.disk.remove(path))
+}

@@ -1,0 +1,90 @@
+//! A verification: the configured checks of a worktree, run as a run of ours. What a check starts may be
+//! an agent's client with our hooks installed; its own stops are nobody's to judge, least of all by these
+//! checks.
+
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use sprag_base::ids::SessionId;
+use sprag_base::time::Timestamp;
+use sprag_check::{Check, Profile, Results};
+use sprag_govern::event::{Event, Input};
+use sprag_govern::facts::Changes;
+use sprag_govern::gates::completion::Plan;
+use sprag_govern::report::Report;
+use sprag_govern::session::Session;
+
+use crate::store::journal;
+use crate::worktree::{self, tree_hash};
+use crate::world::{World, started_elsewhere};
+use crate::{checks, purpose};
+
+/// Runs what is planned in the worktree, or outside git in this directory. There the tree has no name, and
+/// nothing that was found out is kept.
+pub fn run(world: &World<'_>, dir: &Path, plan: Plan, watch: &dyn Fn(&Check)) -> io::Result<Results> {
+    let checks = &world.config.settings.govern.gates.completion.check;
+    run_these(world, dir, checks, plan.profile, plan.budget_seconds, watch)
+}
+
+/// The same with checks from elsewhere.
+pub(crate) fn run_these(
+    world: &World<'_>,
+    dir: &Path,
+    checks: &[Check],
+    profile: Profile,
+    budget_seconds: u32,
+    watch: &dyn Fn(&Check),
+) -> io::Result<Results> {
+    let Some(user) = &world.places.user else {
+        return Err(io::Error::new(io::ErrorKind::NotFound, "there is no home to keep the run in"));
+    };
+    let run = purpose::Run::begin(user, world.disk, purpose::Task::Check)?;
+    let worktree = world.places.worktree.as_deref();
+    let site = checks::Site {
+        store: &world.store(),
+        worktree: worktree.unwrap_or(dir),
+        disk: world.disk,
+        tree: &|| worktree.and_then(|_| tree_hash::hash(&world.places, world.disk)),
+        run: &run.token,
+        watch,
+    };
+    Ok(checks::run(&site, checks, profile, Duration::from_secs(u64::from(budget_seconds))))
+}
+
+/// For a gate that asks. `None`: nothing could be run.
+pub(crate) fn asked(
+    world: &World<'_>,
+    input: &Input,
+    session: &Session,
+    changes: Option<&Changes>,
+) -> Option<Results> {
+    let policy = &world.config.settings.govern.gates.completion;
+    let plan = session.gates.completion.plan(&session.about, input, policy, changes)?;
+    let dir = if session.about.cwd.is_empty() { &input.cwd } else { &session.about.cwd };
+    run(world, Path::new(dir), plan, &|_| ()).ok()
+}
+
+/// What a session would have to pass now.
+pub fn plan(world: &World<'_>, id: &SessionId, now: Timestamp) -> Option<Plan> {
+    let (loaded, _) = journal::read(&journal::path(&world.store(), id)).ok()?;
+    let root = world.places.worktree.as_ref().map(|root| root.to_string_lossy().into_owned());
+    let input = Input::new(now, id.clone(), Event::Reported(Report::Verified));
+    let input = Input { root: root.unwrap_or_default(), ..input };
+    let own = started_elsewhere(world, &loaded.session);
+    let places = own.as_ref().map_or(&world.places, |own| &own.places);
+    let changes = worktree::changes::changes(places, &loaded.session);
+    let policy = &world.config.settings.govern.gates.completion;
+    loaded.session.gates.completion.plan(&loaded.session.about, &input, policy, changes.as_ref())
+}
+
+/// Whether this process is itself part of a check. Only a command refuses by the variable alone: hooks
+/// would be switched off by it.
+pub fn is_within_check(world: &World<'_>) -> bool {
+    let task = || match purpose::task(world.places.user.as_ref(), world.env)? {
+        task @ (purpose::Task::Judge | purpose::Task::Check | purpose::Task::Review { .. }) => Some(task),
+        // An agent at work is no check, and may run some.
+        purpose::Task::Stage { .. } => None,
+    };
+    world.env.text(checks::VARIABLE).is_some() || task().is_some()
+}

@@ -1,0 +1,432 @@
+//! Configuration: layers, lowest first, each value with the layer it came from. Off the hook path
+//! the layers are read and checked; on it, a compiled copy is taken as long as no layer changed.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use toml::{Table, Value};
+
+use sprag_base::settings::Section;
+use sprag_base::text::quoted;
+use sprag_govern::breaker::Limits;
+use sprag_govern::gates::Policies;
+use sprag_govern::gates::review::template::Template;
+use sprag_govern::settings::Policy;
+use sprag_memory::lifecycle::decay;
+use sprag_memory::{mirror, settings as memory_settings};
+use sprag_plan::settings::{notify, terminal};
+
+pub use self::settings::{Retention, Settings, sections};
+use crate::config::rule_files::Sourced;
+use crate::sys::disk::read_small;
+use crate::sys::env::Env;
+use crate::sys::locations::Places;
+pub use keys::nearest;
+use keys::{guards, leaves, line_of, names, tighten_rule, tightens};
+
+#[cfg(test)]
+mod tests;
+
+pub mod compiled;
+pub mod edit;
+mod keys;
+mod rule_cache;
+pub mod rule_files;
+pub mod rule_import;
+pub mod rule_layers;
+pub mod settings;
+pub mod switches;
+pub mod templates;
+
+/// Where a value came from. The order is the precedence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Layer {
+    Default,
+    User,
+    Project,
+    Local,
+    Environment,
+}
+
+impl Layer {
+    pub fn name(self) -> &'static str {
+        match self {
+            Layer::Default => "default",
+            Layer::User => "user",
+            Layer::Project => "project",
+            Layer::Local => "local",
+            Layer::Environment => "environment",
+        }
+    }
+
+    /// Layers that come with a repository and are not the user's word.
+    fn needs_trust(self) -> bool {
+        matches!(self, Layer::Project | Layer::Local)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting {
+    pub value: Value,
+    pub layer: Layer,
+}
+
+/// All layers merged.
+#[derive(Clone, Debug)]
+pub struct Resolved {
+    /// By dotted key.
+    pub settings: BTreeMap<String, Setting>,
+    pub typed: Settings,
+    /// What is wrong with a layer. Such a layer is not used at all.
+    pub problems: Vec<Problem>,
+    /// What an untrusted project may not say.
+    pub ignored: Vec<Ignored>,
+    /// Rules in force, of packs and layers.
+    pub rules: Vec<Sourced>,
+    /// The files as they were last good.
+    pub good: Good,
+}
+
+/// Texts of configuration files that held no mistake when they were read. A layer of the user's
+/// keeps saying what it did when a mistake gets in, and rules go on being rules.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Good {
+    pub user: Option<String>,
+    pub rules: BTreeMap<PathBuf, String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    pub source: String,
+    pub what: String,
+    pub suggestion: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ignored {
+    pub key: String,
+    pub path: PathBuf,
+    pub may: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.source, self.what)?;
+        match &self.suggestion {
+            Some(suggestion) => write!(f, ", did you mean `{suggestion}`?"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The commented reference: every section there is.
+pub fn defaults() -> String {
+    sections().map(|section| section.defaults).collect::<Vec<_>>().join("\n")
+}
+
+/// The files of the layers, present or not.
+pub fn files(places: &Places) -> Vec<(Layer, PathBuf)> {
+    let user = places.user.iter().map(|user| (Layer::User, user.config.join("config.toml")));
+    let project = places.project();
+    let project = project.iter().flat_map(|project| {
+        [(Layer::Project, project.join("config.toml")), (Layer::Local, project.join("local.toml"))]
+    });
+    user.chain(project).collect()
+}
+
+/// Larger than any configuration, smaller than any trouble.
+const FILE_BYTES: u64 = 64 * 1024;
+/// Nobody reads more mistakes at once.
+const PROBLEMS: usize = 10;
+
+pub fn load(places: &Places, env: &Env) -> Resolved {
+    load_with(places, env, &Good::default())
+}
+
+/// The layers, with the last good text in place of one that is broken.
+pub fn load_with(places: &Places, env: &Env, last_good: &Good) -> Resolved {
+    let mut merge = Merge::new();
+    for (layer, path) in files(places) {
+        match read_small(&path, FILE_BYTES) {
+            Ok(text) => {
+                let before = merge.problems.len();
+                merge.text(layer, &path, &text, is_trusted(places, &path, &text));
+                let is_broken = merge.problems.len() > before;
+                if layer == Layer::User {
+                    merge.good.user = if is_broken { last_good.user.clone() } else { Some(text) };
+                    if let Some(text) = last_good.user.as_ref().filter(|_| is_broken) {
+                        merge.text(layer, &path, text, true);
+                    }
+                }
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => {
+                merge.problem(&path.display().to_string(), format!("cannot be read: {error}"), None)
+            }
+        }
+    }
+    for (layer, path) in rule_layers::files(places) {
+        let read = read_small(&path, rule_layers::FILE_BYTES);
+        let is_used = read
+            .as_ref()
+            .is_ok_and(|text| merge.rules_file(layer, &path, text, is_trusted(places, &path, text)));
+        match (read, last_good.rules.get(&path)) {
+            (Ok(text), _) if is_used => {
+                merge.good.rules.insert(path, text);
+            }
+            (read, good) => {
+                if let Err(error) = read {
+                    let what = format!("cannot be read: {error}");
+                    merge.problem(&path.display().to_string(), what, None);
+                }
+                if let Some(text) = good {
+                    merge.rules_file(layer, &path, text, is_trusted(places, &path, text));
+                    merge.good.rules.insert(path, text.clone());
+                }
+            }
+        }
+    }
+    let texts = merge.templates(places);
+    merge.environment(env);
+    let mut resolved = merge.finish();
+    resolved.typed.govern.gates.review.texts = texts;
+    resolved.problems.extend(templates::unknown(&resolved.typed.govern.gates.review));
+    resolved
+}
+
+/// What the layers would be if this file had this text: a change is checked before it is written.
+pub fn check_text(layer: Layer, path: &Path, text: &str) -> Vec<Problem> {
+    let mut merge = Merge::new();
+    merge.text(layer, path, text, true);
+    merge.finish().problems
+}
+
+fn is_trusted(places: &Places, path: &Path, text: &str) -> bool {
+    places
+        .user
+        .as_ref()
+        .is_some_and(|user| switches::trusted(user, path).is_some_and(|hash| hash == hash_of(text)))
+}
+
+pub fn hash_of(content: impl AsRef<[u8]>) -> String {
+    Sha256::digest(content.as_ref()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+struct Merge {
+    settings: BTreeMap<String, Setting>,
+    problems: Vec<Problem>,
+    ignored: Vec<Ignored>,
+    rules: Vec<Sourced>,
+    good: Good,
+}
+
+impl Merge {
+    fn new() -> Merge {
+        let table: Table = defaults().parse().expect("the built-in defaults are TOML: a test reads them");
+        let settings = leaves(&table)
+            .into_iter()
+            .map(|(key, value)| (key, Setting { value, layer: Layer::Default }))
+            .collect();
+        Merge {
+            settings,
+            problems: Vec::new(),
+            ignored: Vec::new(),
+            rules: Vec::new(),
+            good: Good::default(),
+        }
+    }
+
+    fn problem(&mut self, source: &str, what: String, suggestion: Option<String>) {
+        self.problems.push(Problem { source: source.to_owned(), what, suggestion });
+    }
+
+    fn text(&mut self, layer: Layer, path: &Path, text: &str, is_trusted: bool) {
+        let source = path.display().to_string();
+        let mut table: Table = match text.parse() {
+            Ok(table) => table,
+            Err(error) => {
+                let error: toml::de::Error = error;
+                let line = error.span().map_or(1, |span| line_of(text, span.start));
+                return self.problem(&format!("{source}:{line}"), error.message().to_owned(), None);
+            }
+        };
+        let rules = match table.remove("rule").map(|_| rule_layers::of_config(layer, path, text, is_trusted))
+        {
+            None => None,
+            Some(Ok(read)) => Some(read),
+            Some(Err(problem)) => return self.problems.push(problem),
+        };
+        // All or nothing: half a policy is not what its author meant.
+        let mut taken = Vec::new();
+        let before = self.problems.len();
+        for (key, value) in leaves(&table) {
+            if self.problems.len() >= before + PROBLEMS {
+                break;
+            }
+            match self.check(&key, &value) {
+                Ok(()) => taken.push((key, value)),
+                Err((what, suggestion)) => {
+                    let line = text.lines().position(|line| names(line, &key)).map_or(1, |at| at + 1);
+                    self.problem(&format!("{source}:{line}"), what, suggestion);
+                }
+            }
+        }
+        if self.problems.len() > before {
+            return;
+        }
+        if let Some(read) = rules {
+            self.take_rules(read);
+        }
+        for (key, value) in taken {
+            let now = &self.settings[&key].value;
+            let rule = tighten_rule(&key);
+            if !layer.needs_trust() || is_trusted || tightens(rule, now, &value) {
+                self.settings.insert(key, Setting { value, layer });
+            } else if *now != value {
+                self.ignored.push(Ignored { key, path: path.to_owned(), may: rule.sentence() });
+            }
+        }
+    }
+
+    /// Whether the file's rules are used.
+    fn rules_file(&mut self, layer: Layer, path: &Path, text: &str, is_trusted: bool) -> bool {
+        match rule_layers::of_file(layer, path, text, is_trusted) {
+            Ok(read) => self.take_rules(read),
+            Err(problem) => {
+                self.problems.push(problem);
+                return false;
+            }
+        }
+        true
+    }
+
+    /// The templates of files that can be used.
+    fn templates(&mut self, places: &Places) -> Vec<Template> {
+        let mut found: Vec<Template> = Vec::new();
+        for (layer, path) in templates::files(places) {
+            let read = templates::read(&path);
+            let is_trusted = |text: &str| !layer.needs_trust() || is_trusted(places, &path, text);
+            match read {
+                Ok((text, _)) if !is_trusted(&text) => self.ignored.push(Ignored {
+                    key: "templates".to_owned(),
+                    path,
+                    may: "only once it is trusted".to_owned(),
+                }),
+                // The later layer's counts.
+                Ok((_, template)) => {
+                    found.retain(|other| other.id() != template.id());
+                    found.push(template);
+                }
+                Err(what) => self.problem(&path.display().to_string(), what, None),
+            }
+        }
+        found
+    }
+
+    fn take_rules(&mut self, read: rule_layers::Read) {
+        self.rules.extend(read.rules);
+        self.ignored.extend(read.ignored);
+    }
+
+    fn environment(&mut self, env: &Env) {
+        for (name, text) in settings_in(env) {
+            let key = name["SPRAG_".len()..].to_ascii_lowercase().replace("__", ".");
+            let value = match self.settings.get(&key).map(|setting| &setting.value) {
+                Some(Value::Integer(_)) => text.parse().map(Value::Integer).ok(),
+                Some(Value::Boolean(_)) => text.parse().map(Value::Boolean).ok(),
+                Some(Value::Float(_)) => text.parse().map(Value::Float).ok(),
+                Some(Value::Array(_)) => {
+                    let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
+                    Some(Value::Array(items.map(|item| Value::String(item.to_owned())).collect()))
+                }
+                _ => Some(Value::String(text.clone())),
+            };
+            let value = value.unwrap_or(Value::String(text));
+            match self.check(&key, &value) {
+                Ok(())
+                    if guards(&key) && !tightens(tighten_rule(&key), &self.settings[&key].value, &value) =>
+                {
+                    let may = tighten_rule(&key).sentence();
+                    self.ignored.push(Ignored { key, path: PathBuf::from(name), may });
+                }
+                Ok(()) => {
+                    self.settings.insert(key, Setting { value, layer: Layer::Environment });
+                }
+                Err((what, suggestion)) => self.problem(&name, what, suggestion),
+            }
+        }
+    }
+
+    fn check(&self, key: &str, value: &Value) -> Result<(), (String, Option<String>)> {
+        let Some(known) = self.settings.get(key) else {
+            let suggestion = nearest(&self.settings, key);
+            return Err((format!("unknown key `{}`", quoted(key)), suggestion));
+        };
+        if known.value.type_str() != value.type_str() {
+            return Err((
+                format!("`{key}` is {} and not {}", known.value.type_str(), value.type_str()),
+                None,
+            ));
+        }
+        // The typed policy has the last word on a value: is it one of the names, is it in range?
+        let mut settings = self.settings.clone();
+        settings.insert(key.to_owned(), Setting { value: value.clone(), layer: Layer::Default });
+        match typed(&settings) {
+            Ok(_) => Ok(()),
+            Err(error) => Err((format!("`{key}`: {}", error.message().trim()), None)),
+        }
+    }
+
+    fn finish(self) -> Resolved {
+        let typed = typed(&self.settings).expect("every value was checked when it came in");
+        let permission = &typed.govern.gates.permission;
+        let gated = rule_layers::gated(&typed.govern.gates.review.gates.tools);
+        let rules = rule_layers::in_force(&permission.packs, &permission.off, gated.chain(self.rules));
+        Resolved {
+            settings: self.settings,
+            typed,
+            problems: self.problems,
+            ignored: self.ignored,
+            rules,
+            good: self.good,
+        }
+    }
+}
+
+/// `SPRAG_SECTION__KEY`: the double underscore tells a setting from our other variables.
+pub fn settings_in(env: &Env) -> Vec<(String, String)> {
+    env.starting_with("SPRAG_").into_iter().filter(|(name, _)| name.contains("__")).collect()
+}
+
+fn typed(settings: &BTreeMap<String, Setting>) -> Result<Settings, toml::de::Error> {
+    let members = |name: &str| -> Table {
+        let members = settings.iter().filter_map(|(key, setting)| {
+            let (section, member) = key.rsplit_once('.')?;
+            (section == name).then(|| (member.to_owned(), setting.value.clone()))
+        });
+        members.collect()
+    };
+    let section = |own: &'static Section, more: &'static [Section]| -> Value {
+        let mut table = members(own.name);
+        for section in more {
+            let member = section.name.rsplit('.').next().unwrap_or(section.name);
+            table.insert(member.to_owned(), Value::Table(members(section.name)));
+        }
+        Value::Table(table)
+    };
+    Ok(Settings {
+        govern: Policy {
+            circuit_breaker: Limits::deserialize(Value::Table(members("circuit_breaker")))?,
+            gates: Policies::read(section)?,
+        },
+        retention: Retention::deserialize(Value::Table(members("retention")))?,
+        backends: mirror::Policy::deserialize(section(&mirror::SECTION, mirror::MORE))?,
+        memory: memory_settings::Policy::deserialize(section(&memory_settings::SECTION, &[]))?,
+        decay: decay::Policy::deserialize(section(&decay::SECTION, decay::MORE))?,
+        terminal: terminal::Policy::deserialize(section(&terminal::SECTION, &[]))?,
+        notify: notify::Policy::deserialize(section(&notify::SECTION, &[]))?,
+    })
+}

@@ -1,0 +1,144 @@
+//! The rules in force as the hooks find them: one file with a directory at its start, so that a call
+//! that concerns two rules does not read the others.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs::File;
+use std::ops::Range;
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+
+use memchr::memmem;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use sprag_policy::{Concern, Decision, RuleSet, Shard, Strictness};
+
+use super::Good;
+use crate::config::rule_files::Sourced;
+use crate::sys::disk;
+
+const EVERY: &str = "<every>";
+const ALLOWING: &str = "<allow>";
+const GOOD: &str = "<good>";
+
+/// Larger than any such file is.
+const CAP: u64 = 1024 * 1024;
+/// Holds the directory of the built-in rules and room for as many again, so that most calls read twice.
+const HEAD: usize = 8 * 1024;
+
+/// Such a file, or the bytes it is to have.
+#[derive(Debug)]
+pub struct Kept(Held);
+
+#[derive(Debug)]
+enum Held {
+    Bytes(Vec<u8>),
+    File { file: File, head: Vec<u8> },
+}
+
+/// Rules that restrict and rules that allow.
+pub struct Sorted {
+    pub restricting: RuleSet,
+    pub allowing: RuleSet,
+}
+
+impl Sorted {
+    pub fn new(rules: &[Sourced], is_strict: bool) -> Result<Sorted, sprag_policy::BadRule> {
+        let strictness = if is_strict { Strictness::Strict } else { Strictness::Usual };
+        let is_allowing = |sourced: &&Sourced| sourced.rule.decision == Decision::Allow;
+        let (allowing, restricting): (Vec<&Sourced>, Vec<&Sourced>) = rules.iter().partition(is_allowing);
+        let set = |of: &[&Sourced]| RuleSet::new(of.iter().map(|sourced| &sourced.rule), strictness);
+        Ok(Sorted { restricting: set(&restricting)?, allowing: set(&allowing)? })
+    }
+}
+
+impl Kept {
+    pub fn new(rules: &Sorted, good: &Good) -> Result<Kept, postcard::Error> {
+        let mut parts: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+        for (key, shard) in rules.restricting.shards() {
+            parts.insert(key, bytes(&shard)?);
+        }
+        parts.insert(EVERY.to_owned(), bytes(&rules.restricting.whole())?);
+        parts.insert(ALLOWING.to_owned(), bytes(&rules.allowing.whole())?);
+        parts.insert(GOOD.to_owned(), bytes(good)?);
+        let mut directory = "\n".to_owned();
+        let mut at = 0;
+        for (key, part) in &parts {
+            // Writing to a text cannot fail.
+            writeln!(directory, "{key}\t{at} {}", part.len()).unwrap_or_default();
+            at += part.len();
+        }
+        let mut all = u32::try_from(directory.len()).unwrap_or(0).to_le_bytes().to_vec();
+        all.extend(directory.into_bytes());
+        parts.into_values().for_each(|part| all.extend(part));
+        Ok(Kept(Held::Bytes(all)))
+    }
+
+    /// The file as it lies there; what is asked of it later is read then.
+    pub fn open(path: &Path) -> Option<Kept> {
+        let file = disk::open_regular(path).ok()?;
+        let size = file.metadata().ok()?.len();
+        let mut head = vec![0; usize::try_from(size).ok().filter(|_| size < CAP)?.min(HEAD)];
+        file.read_exact_at(&mut head, 0).ok()?;
+        Some(Kept(Held::File { file, head }))
+    }
+
+    /// All of it, where it was made just now.
+    pub fn made(&self) -> Option<&[u8]> {
+        match &self.0 {
+            Held::Bytes(bytes) => Some(bytes),
+            Held::File { .. } => None,
+        }
+    }
+
+    /// The restricting rules a call concerns; `None` if they cannot be had.
+    pub fn restricting(&self, concern: &Concern) -> Option<RuleSet> {
+        match concern {
+            Concern::None => Some(RuleSet::default()),
+            Concern::Every => self.part::<Shard>(EVERY).map(|shard| RuleSet::join([shard])),
+            Concern::Some(keys) => {
+                let shards: Option<Vec<Shard>> = keys.iter().map(|key| self.part(key)).collect();
+                shards.map(RuleSet::join)
+            }
+        }
+    }
+
+    pub fn allowing(&self) -> Option<RuleSet> {
+        self.part::<Shard>(ALLOWING).map(|shard| RuleSet::join([shard]))
+    }
+
+    pub fn good(&self) -> Option<Good> {
+        self.part(GOOD)
+    }
+
+    fn part<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
+        let length = self.read(0..4)?;
+        let start = u32::from_le_bytes(length.as_ref().try_into().ok()?) as usize + 4;
+        let directory = self.read(4..start)?;
+        let line = format!("\n{key}\t");
+        let from = memmem::find(&directory, line.as_bytes())? + line.len();
+        let end = from + memchr::memchr(b'\n', &directory[from..])?;
+        let (at, length) = std::str::from_utf8(&directory[from..end]).ok()?.split_once(' ')?;
+        let at = start.checked_add(at.parse().ok()?)?;
+        postcard::from_bytes(&self.read(at..at.checked_add(length.parse().ok()?)?)?).ok()
+    }
+
+    fn read(&self, range: Range<usize>) -> Option<Cow<'_, [u8]>> {
+        match &self.0 {
+            Held::Bytes(bytes) => bytes.get(range).map(Cow::Borrowed),
+            Held::File { head, .. } if range.end <= head.len() => head.get(range).map(Cow::Borrowed),
+            Held::File { file, .. } => {
+                // A damaged directory must not ask for more than such a file can hold.
+                let mut part = vec![0; range.len().min(CAP as usize)];
+                file.read_exact_at(&mut part, range.start as u64).ok()?;
+                Some(Cow::Owned(part))
+            }
+        }
+    }
+}
+
+fn bytes<T: Serialize>(value: &T) -> Result<Vec<u8>, postcard::Error> {
+    postcard::to_allocvec(value)
+}

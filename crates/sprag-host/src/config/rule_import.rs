@@ -1,0 +1,270 @@
+//! Taking over the permission rules of a client: finds its files, and writes what the core has made
+//! of them as a rule file of ours.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use toml::Value;
+
+use sprag_policy::import::{self, Files, Import, Importer, Owner, Skipped, Source};
+use sprag_policy::{Decision, Rule, RuleFile};
+
+use crate::sys::disk::{self, Disk, read_small};
+use crate::sys::env::Env;
+use crate::sys::locations::{self, Places, UserPlaces, tidy};
+
+/// Larger than any settings.
+const FILE_BYTES: u64 = 1024 * 1024;
+/// Rule files that one folder may have.
+const MOST_FILES: usize = 200;
+
+/// A file with rules of a client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    pub path: PathBuf,
+    pub owner: Owner,
+    /// What its paths are relative to.
+    pub base: PathBuf,
+    pub named: Named,
+}
+
+/// How it came to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Named {
+    /// By the user, on the command line.
+    ByUser,
+    /// It lies where the client keeps its rules.
+    ByPlace,
+}
+
+#[derive(Debug)]
+pub enum ImportError {
+    /// Neither the user nor the project has any.
+    NoFiles {
+        title: &'static str,
+    },
+    Unreadable {
+        path: PathBuf,
+        error: io::Error,
+    },
+    Broken {
+        path: PathBuf,
+        line: usize,
+        what: String,
+    },
+}
+
+/// What a written import is, compared to the one before.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Changes {
+    pub added: Vec<String>,
+    pub changed: Vec<String>,
+    pub removed: Vec<String>,
+}
+
+/// The files to read: those that are named, or those that are there.
+pub fn origins(
+    importer: &Importer,
+    named: &[PathBuf],
+    cwd: &Path,
+    places: &Places,
+    env: &Env,
+) -> Vec<Origin> {
+    let folder = user_folder(importer, env);
+    let origin = |path: PathBuf, named: Named| {
+        let inside = path.ancestors().skip(1).find(|dir| dir.ends_with(importer.folder));
+        let (owner, base) = match (inside, &folder) {
+            (_, Some(folder)) if path.starts_with(folder) => (Owner::User, folder.clone()),
+            (Some(dir), _) => (Owner::Project, dir.parent().unwrap_or(dir).to_path_buf()),
+            (None, _) => (Owner::User, path.parent().unwrap_or(&path).to_path_buf()),
+        };
+        Origin { path, owner, base, named }
+    };
+    if !named.is_empty() {
+        return named.iter().map(|path| origin(tidy(&cwd.join(path)), Named::ByUser)).collect();
+    }
+    // The user's first: of two rules that are the same the first counts, and theirs count for more.
+    let user = folder.iter().flat_map(|folder| files(folder, importer.user_files));
+    let project = places.worktree.as_deref().unwrap_or(cwd).join(importer.folder);
+    let mut found: Vec<PathBuf> = user.chain(files(&project, importer.project_files)).collect();
+    found.dedup();
+    found.into_iter().map(|path| origin(path, Named::ByPlace)).collect()
+}
+
+fn user_folder(importer: &Importer, env: &Env) -> Option<PathBuf> {
+    let given = env.get(importer.folder_variable).map(PathBuf::from).filter(|folder| folder.is_absolute());
+    given.or_else(|| locations::home(env).map(|home| home.join(importer.folder)))
+}
+
+fn files(folder: &Path, kinds: &[Files]) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for kind in kinds {
+        match kind {
+            Files::One(name) => found.extend(Some(folder.join(name)).filter(|path| path.exists())),
+            Files::Each { dir, ending } => {
+                let entries = fs::read_dir(folder.join(dir)).into_iter().flatten().flatten();
+                let fits = |path: &PathBuf| path.to_string_lossy().ends_with(ending);
+                let mut each: Vec<PathBuf> =
+                    entries.take(MOST_FILES).map(|entry| entry.path()).filter(fits).collect();
+                each.sort();
+                found.extend(each);
+            }
+        }
+    }
+    found
+}
+
+/// Everything these files say.
+pub fn read(importer: &'static Importer, origins: &[Origin]) -> Result<Import, ImportError> {
+    if origins.is_empty() {
+        return Err(ImportError::NoFiles { title: importer.title });
+    }
+    let mut texts = Vec::new();
+    for origin in origins {
+        let text = read_small(&origin.path, FILE_BYTES)
+            .map_err(|error| ImportError::Unreadable { path: origin.path.clone(), error })?;
+        texts.push((
+            origin.path.to_string_lossy().into_owned(),
+            text,
+            origin.base.to_string_lossy().into_owned(),
+        ));
+    }
+    let sources: Vec<Source<'_>> = texts
+        .iter()
+        .zip(origins)
+        .map(|((name, text, base), origin)| Source { name, text, owner: origin.owner, base })
+        .collect();
+    import::import(importer, &sources).map_err(|(at, broken)| ImportError::Broken {
+        path: origins[at].path.clone(),
+        line: broken.line,
+        what: broken.what,
+    })
+}
+
+/// Leaves out what a project's own files allow: written down, it would hold in every project, and
+/// a cloned repository must not open up its user's machine. A user who names the file means it.
+pub fn without_foreign_allows(import: Import, origins: &[Origin]) -> Import {
+    let is_foreign = |at: usize| origins[at].owner == Owner::Project && origins[at].named == Named::ByPlace;
+    let mut kept = Import { rules: Vec::new(), skipped: import.skipped };
+    for imported in import.rules {
+        if imported.rule.decision == Decision::Allow && is_foreign(imported.source) {
+            kept.skipped.push(Skipped {
+                source: origins[imported.source].path.display().to_string(),
+                line: imported.line,
+                text: imported.text,
+                why: "a project does not allow for all others; name its file to import it".to_owned(),
+            });
+        } else {
+            kept.rules.push(imported);
+        }
+    }
+    kept
+}
+
+/// The rules as a file, as `sprag policy test --config FILE` takes it.
+pub fn to_toml(importer: &Importer, rules: &[&Rule]) -> String {
+    let mut text = format!(
+        "# Rules of {}, made by `sprag policy import {}`. The next import writes this file anew.\n",
+        importer.title, importer.name
+    );
+    for rule in rules {
+        text.push_str("\n[[rule]]\n");
+        let mut put = |key: &str, value: Value| text.push_str(&format!("{key} = {value}\n"));
+        let list = |items: &[String]| Value::Array(items.iter().cloned().map(Value::String).collect());
+        put("id", Value::String(rule.id.clone()));
+        put("any", list(&rule.any));
+        put("decision", Value::String(rule.decision.name().to_owned()));
+        put("reason", Value::String(rule.reason.clone()));
+        for (key, examples) in [("match", &rule.matching), ("not_match", &rule.not_match)] {
+            if !examples.is_empty() {
+                put(key, list(examples));
+            }
+        }
+    }
+    text
+}
+
+/// Where an import is kept.
+pub fn path(importer: &Importer, user: &UserPlaces) -> PathBuf {
+    user.config.join("policy").join(format!("imported-{}.toml", importer.name))
+}
+
+/// Puts an import in the place of the one before, and tells what is different.
+pub fn write(
+    importer: &Importer,
+    rules: &[&Rule],
+    user: &UserPlaces,
+    disk: &dyn Disk,
+) -> io::Result<Changes> {
+    let path = path(importer, user);
+    if path.parent().is_some_and(|dir| fs::symlink_metadata(dir).is_ok_and(|found| found.is_symlink())) {
+        return Err(io::Error::other(format!("the directory of `{}` is a link", path.display())));
+    }
+    let before = match read_small(&path, FILE_BYTES) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(error),
+    };
+    let after = to_toml(importer, rules);
+    if after != before {
+        disk::make_parent(disk, &path)?;
+        disk::replace(disk, &path, after.as_bytes())?;
+    }
+    // A file that somebody has broken is replaced as well; nothing of it is known.
+    let old: RuleFile = toml::from_str(&before).unwrap_or_default();
+    Ok(changes(&old.rules, rules))
+}
+
+fn changes(old: &[Rule], new: &[&Rule]) -> Changes {
+    let mut left: BTreeMap<&str, &Rule> = old.iter().map(|rule| (rule.id.as_str(), rule)).collect();
+    let mut changes = Changes::default();
+    for rule in new {
+        match left.remove(rule.id.as_str()) {
+            None => changes.added.push(rule.id.clone()),
+            Some(before) if before != *rule => changes.changed.push(rule.id.clone()),
+            Some(_) => {}
+        }
+    }
+    changes.removed = left.into_keys().map(str::to_owned).collect();
+    changes
+}
+
+#[cfg(test)]
+mod tests {
+    use sprag_policy::import;
+
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let source = Source {
+            name: "a \"b\"\u{1b}",
+            text: r#"{"permissions":{"deny":["Bash(a '\n' b)","Read(a\"b)","Edit(x/**)","Bash(git push:*)"]}}"#,
+            owner: Owner::User,
+            base: "/p",
+        };
+        let importer = import::find("claude").unwrap();
+        let import = import::import(importer, &[source]).unwrap();
+        let rules: Vec<&Rule> = import.rules.iter().map(|imported| &imported.rule).collect();
+        assert_eq!(rules.len(), 3, "{:?}", import.skipped);
+        let read: RuleFile = toml::from_str(&to_toml(importer, &rules)).unwrap();
+        assert_eq!(read.rules.iter().collect::<Vec<_>>(), rules);
+    }
+
+    #[test]
+    fn changes_are_told_by_id() {
+        let rule = |id: &str, reason: &str| Rule {
+            id: id.to_owned(),
+            reason: reason.to_owned(),
+            ..Rule::gate("Bash:x")
+        };
+        let old = [rule("a", "1"), rule("b", "1"), rule("c", "1")];
+        let (a, b, d) = (rule("a", "1"), rule("b", "2"), rule("d", "1"));
+        let told = changes(&old, &[&a, &b, &d]);
+        assert_eq!(
+            (told.added, told.changed, told.removed),
+            (vec!["d".to_owned()], vec!["b".to_owned()], vec!["c".to_owned()],)
+        );
+    }
+}

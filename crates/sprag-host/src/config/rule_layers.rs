@@ -1,0 +1,150 @@
+//! Rules in the layers: `[[rule]]` in a configuration file, and files of rules in `policy/` beside
+//! it. A file whose rules cannot be used, or whose examples say otherwise, does not count at all.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use sprag_base::settings::Name;
+use sprag_govern::gates::review::settings::GatePattern;
+use sprag_policy::packs::PACKS;
+use sprag_policy::{Rule, RuleFile, RuleSet, Strictness};
+
+use super::{Ignored, Layer, Problem, line_of};
+use crate::config::rule_files::{self, Sourced};
+use crate::sys::locations::Places;
+
+/// Files of rules in one place; more are a mistake.
+const FILES: usize = 50;
+pub const FILE_BYTES: u64 = 256 * 1024;
+/// Examples are parsed whenever their file has changed, in a hook that somebody waits for: so many of a
+/// file, and each no longer than this.
+const EXAMPLES: usize = 1000;
+const EXAMPLE_BYTES: usize = 4096;
+/// And of a project that nobody has trusted, whose files may be many.
+const FOREIGN_BYTES: usize = 16 * 1024;
+const FOREIGN_FILES: usize = 8;
+
+/// Directories with files of rules, present or not.
+pub fn dirs(places: &Places) -> Vec<(Layer, PathBuf)> {
+    let user = places.user.iter().map(|user| (Layer::User, user.config.join("policy")));
+    let project = places.project().map(|project| (Layer::Project, project.join("policy")));
+    user.chain(project).collect()
+}
+
+/// The files of rules of all layers, by name.
+pub fn files(places: &Places) -> Vec<(Layer, PathBuf)> {
+    let mut found = Vec::new();
+    for (layer, dir) in dirs(places) {
+        let entries = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+        let mut files: Vec<PathBuf> =
+            entries.filter(|path| path.extension().is_some_and(|ending| ending == "toml")).collect();
+        files.sort();
+        let most = if layer.needs_trust() { FOREIGN_FILES } else { FILES };
+        found.extend(files.into_iter().take(most).map(|path| (layer, path)));
+    }
+    found
+}
+
+/// What a file's rules come to.
+pub struct Read {
+    pub rules: Vec<Sourced>,
+    pub ignored: Vec<Ignored>,
+}
+
+/// Only the rules of a configuration file; its settings are read elsewhere.
+#[derive(Deserialize)]
+struct Among {
+    #[serde(default, rename = "rule")]
+    rules: Vec<Rule>,
+}
+
+pub fn of_config(layer: Layer, path: &Path, text: &str, is_trusted: bool) -> Result<Read, Problem> {
+    let among: Among = toml::from_str(text).map_err(|error| unreadable(path, text, &error))?;
+    checked(layer, path, text, among.rules, is_trusted)
+}
+
+pub fn of_file(layer: Layer, path: &Path, text: &str, is_trusted: bool) -> Result<Read, Problem> {
+    let file: RuleFile = toml::from_str(text).map_err(|error| unreadable(path, text, &error))?;
+    checked(layer, path, text, file.rules, is_trusted)
+}
+
+fn unreadable(path: &Path, text: &str, error: &toml::de::Error) -> Problem {
+    let line = error.span().map_or(1, |span| line_of(text, span.start));
+    let source = format!("{}:{line}", path.display());
+    Problem { source, what: error.message().to_owned(), suggestion: None }
+}
+
+fn checked(
+    layer: Layer,
+    path: &Path,
+    text: &str,
+    rules: Vec<Rule>,
+    is_trusted: bool,
+) -> Result<Read, Problem> {
+    let source = path.display().to_string();
+    let problem = |id: &str, what: String| {
+        let line = text.lines().position(|line| is_id(line, id)).map_or(1, |at| at + 1);
+        Problem { source: format!("{source}:{line}"), what, suggestion: None }
+    };
+    let examples: usize = rules.iter().map(|rule| rule.matching.len() + rule.not_match.len()).sum();
+    if examples > EXAMPLES {
+        return Err(problem("", format!("there are {examples} examples; at most {EXAMPLES} are tried")));
+    }
+    let is_foreign = layer.needs_trust() && !is_trusted;
+    let lengths =
+        || rules.iter().flat_map(|rule| rule.matching.iter().chain(&rule.not_match)).map(String::len);
+    let (longest, all): (usize, usize) = (lengths().max().unwrap_or(0), lengths().sum());
+    if longest > EXAMPLE_BYTES || (is_foreign && all > FOREIGN_BYTES) {
+        return Err(problem("", "its examples are too long to be tried".to_owned()));
+    }
+    let mut read = Read { rules: Vec::new(), ignored: Vec::new() };
+    for mut rule in rules {
+        RuleSet::new([&rule], Strictness::Usual).map_err(|bad| problem(&rule.id, bad.to_string()))?;
+        if is_foreign {
+            // It speaks in the project's name, and tells nobody what to run.
+            rule.id = format!("project/{}", rule.id);
+            rule.next.clear();
+        }
+        let sourced = Sourced { source: source.clone(), rule };
+        let failed = rule_files::failed_examples(std::slice::from_ref(&sourced));
+        let failed = failed.map_err(|error| problem(&sourced.rule.id, error.to_string()))?;
+        if let Some(failed) = failed.first() {
+            let what = format!("rule `{}`: example `{}`: {}", failed.rule, failed.example, failed.why);
+            return Err(problem(&sourced.rule.id, what));
+        }
+        match sourced.rule.loosens() {
+            Some(what) if is_foreign => read.ignored.push(Ignored {
+                key: format!("{what} of rule {}", sourced.rule.id),
+                path: path.to_owned(),
+                may: "only once it is trusted".to_owned(),
+            }),
+            _ => read.rules.push(sourced),
+        }
+    }
+    Ok(read)
+}
+
+/// Whether a line gives a rule this id.
+fn is_id(line: &str, id: &str) -> bool {
+    let value =
+        line.trim_start().strip_prefix("id").map(str::trim_start).and_then(|rest| rest.strip_prefix('='));
+    value.is_some_and(|value| value.trim().trim_matches(['"', '\'']) == id)
+}
+
+/// The rules that `review.gates.tools` stands for.
+pub fn gated(tools: &[GatePattern]) -> impl Iterator<Item = Sourced> {
+    tools.iter().enumerate().map(|(at, pattern)| Sourced {
+        source: "review.gates.tools".to_owned(),
+        rule: Rule { id: format!("review.gate-{}", at + 1), ..Rule::gate(pattern.as_str()) },
+    })
+}
+
+/// The rules in force: those of the packs that are on and those of the layers, without what the user
+/// has switched off.
+pub fn in_force(packs: &[Name], off: &[String], layers: impl Iterator<Item = Sourced>) -> Vec<Sourced> {
+    let is_on = |name: &str| packs.iter().any(|on| on == name);
+    let built_in = PACKS.iter().filter(|pack| is_on(pack.name)).flat_map(rule_files::of_pack);
+    built_in.chain(layers).filter(|sourced| !off.contains(&sourced.rule.id)).collect()
+}

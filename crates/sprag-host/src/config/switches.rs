@@ -1,0 +1,78 @@
+//! What a person has switched: Sprag off and on, and trust in a project's own configuration. Both
+//! are kept with the user, where a repository cannot bring them along.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use sprag_base::time::Timestamp;
+
+use crate::sys::disk::{self, Disk, read_small};
+use crate::sys::locations::UserPlaces;
+
+/// Where Sprag is off, and until when.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Off {
+    pub everywhere: Option<Span>,
+    /// By store: one clone with all its worktrees.
+    pub here: BTreeMap<PathBuf, Span>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Span {
+    pub since: Timestamp,
+    /// `None`: until somebody turns it on.
+    pub until: Option<Timestamp>,
+}
+
+impl Off {
+    pub fn applies<'a>(&'a self, store: &Path, now: Timestamp) -> Option<&'a Span> {
+        let lasts = |span: &&Span| span.until.is_none_or(|until| now < until);
+        self.everywhere.as_ref().filter(lasts).or_else(|| self.here.get(store).filter(lasts))
+    }
+}
+
+pub fn off_path(user: &UserPlaces) -> PathBuf {
+    user.state.join("off.json")
+}
+
+pub fn trust_path(user: &UserPlaces) -> PathBuf {
+    user.state.join("trust.json")
+}
+
+/// A file that cannot be read switches nothing off.
+pub fn read_off(user: &UserPlaces) -> Off {
+    read(&off_path(user))
+}
+
+pub fn write_off(user: &UserPlaces, disk: &dyn Disk, off: &Off) -> io::Result<()> {
+    write(disk, &off_path(user), off)
+}
+
+/// The content a person has trusted, by its hash.
+pub fn trusted(user: &UserPlaces, file: &Path) -> Option<String> {
+    read::<BTreeMap<PathBuf, String>>(&trust_path(user)).remove(file)
+}
+
+/// Trusts each file as it is, or not at all.
+pub fn set_trust(user: &UserPlaces, disk: &dyn Disk, files: &[(PathBuf, Option<String>)]) -> io::Result<()> {
+    let mut all: BTreeMap<PathBuf, String> = read(&trust_path(user));
+    for (file, hash) in files {
+        match hash {
+            Some(hash) => all.insert(file.clone(), hash.clone()),
+            None => all.remove(file),
+        };
+    }
+    write(disk, &trust_path(user), &all)
+}
+
+fn read<T: Default + for<'de> Deserialize<'de>>(path: &Path) -> T {
+    read_small(path, 1024 * 1024).ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
+}
+
+fn write<T: Serialize>(disk: &dyn Disk, path: &Path, value: &T) -> io::Result<()> {
+    disk::make_parent(disk, path)?;
+    disk::replace(disk, path, &serde_json::to_vec_pretty(value).map_err(io::Error::other)?)
+}

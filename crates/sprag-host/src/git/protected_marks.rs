@@ -1,0 +1,168 @@
+//! What a side has changed of files that are marked as nobody's to change. The commit both sides started from is the
+//! snapshot: git has kept every file of it, by the name of its content.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use super::CAP;
+use super::refs::{Refused, act, act_on, refused};
+use crate::sys::exec::Ending;
+
+/// Stands on the first line of a file that agents must not change.
+const MARKS: [&str; 2] = ["<!-- sprag:protected -->", "<!-- .loom-protected -->"];
+/// Whatever the user's settings are, a mark is told as its file, its line and itself.
+const SEARCH: [&str; 12] = [
+    "--literal-pathspecs",
+    "grep",
+    "-z",
+    "-n",
+    "-o",
+    "-a",
+    "-F",
+    "--full-name",
+    "--no-color",
+    "--no-column",
+    "--no-heading",
+    "--no-recurse-submodules",
+];
+/// Paths of one question, and bytes of them.
+const AT_ONCE: usize = 200;
+const BYTES: usize = 48 * 1024;
+
+/// A file that one side has changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Touched {
+    /// As git knows it: bytes, which may be no text.
+    pub path: Vec<u8>,
+    /// What it was before; `None`: it was not there.
+    pub before: Option<String>,
+}
+
+/// All that one side has changed since it parted from the other.
+pub fn touched(dir: &Path, other: &str, side: &str) -> Result<Vec<Touched>, Refused> {
+    within(dir, &format!("{other}...{side}"))
+}
+
+/// The same where it is known from which commit they parted.
+pub fn touched_since(dir: &Path, base: &str, side: &str) -> Result<Vec<Touched>, Refused> {
+    within(dir, &format!("{base}..{side}"))
+}
+
+fn within(dir: &Path, range: &str) -> Result<Vec<Touched>, Refused> {
+    let args = ["diff", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff", "-z", range, "--"];
+    let ran = act(dir, &args, &[])?;
+    if !ran.succeeded() {
+        return Err(refused(&ran));
+    }
+    let mut found = Vec::new();
+    let mut parts = ran.stdout.split(|&byte| byte == 0);
+    while let (Some(about), Some(path)) = (parts.next(), parts.next()) {
+        let about = String::from_utf8_lossy(about).into_owned();
+        let before = about.split(' ').nth(2).filter(|name| name.bytes().any(|byte| byte != b'0'));
+        found.push(Touched { path: path.to_vec(), before: before.map(str::to_owned) });
+    }
+    Ok(found)
+}
+
+/// Those of them that have a mark on their first line in a commit.
+pub fn marked(dir: &Path, base: &str, all: &[Touched]) -> Result<Vec<Touched>, Refused> {
+    let mut found = Vec::new();
+    let mut rest = all;
+    while !rest.is_empty() {
+        let mut bytes = 0;
+        let fits = |it: &&Touched| {
+            bytes += it.path.len();
+            bytes <= BYTES
+        };
+        let count = rest.iter().take_while(fits).count().clamp(1, AT_ONCE);
+        let (now, later) = rest.split_at(count);
+        found.extend(holding(dir, base, now)?);
+        rest = later;
+    }
+    Ok(found)
+}
+
+/// Most files have no mark anywhere, and git is quick to say so.
+fn holding(dir: &Path, base: &str, some: &[Touched]) -> Result<Vec<Touched>, Refused> {
+    let mut args = SEARCH.to_vec();
+    args.extend(MARKS.iter().flat_map(|mark| ["-e", mark]));
+    args.extend([base, "--"]);
+    let paths: Vec<&OsStr> = some.iter().map(|it| OsStr::from_bytes(&it.path)).collect();
+    let ran = act_on(dir, &args, &[], &paths)?;
+    match ran.ending {
+        Ending::Code(1) => return Ok(Vec::new()),
+        Ending::Code(0) => {}
+        Ending::Code(_) | Ending::Signal | Ending::TimedOut => return Err(refused(&ran)),
+    }
+    // What is cut off may be the one that counts.
+    if ran.stdout.len() >= CAP {
+        return Err(Refused("files have more marks than can be looked at".to_owned()));
+    }
+    let first = firsts(&ran.stdout, base);
+    Ok(some.iter().filter(|it| first.contains(&it.path.as_slice())).cloned().collect())
+}
+
+/// Paths of those that were found on the first line: `commit:path`, line and mark, a zero behind each of the first two.
+fn firsts<'a>(mut said: &'a [u8], base: &str) -> Vec<&'a [u8]> {
+    let mut found = Vec::new();
+    let until = |said: &'a [u8], end: u8| {
+        let at = memchr::memchr(end, said)?;
+        Some((&said[..at], &said[at + 1..]))
+    };
+    while let Some((name, rest)) = until(said, 0) {
+        let Some((line, rest)) = until(rest, 0) else { break };
+        let path = name.strip_prefix(base.as_bytes()).and_then(|rest| rest.strip_prefix(b":"));
+        found.extend(path.filter(|_| line == b"1"));
+        said = until(rest, b'\n').map_or(&[][..], |(_, rest)| rest);
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::git::scratch::Scratch;
+
+    #[test]
+    fn what_has_a_mark_on_its_first_line_is_found_with_what_it_was() {
+        let git = Scratch::new();
+        git.commit("rules.md", "<!-- sprag:protected -->\nkeep\n");
+        git.commit("old.md", "x <!-- .loom-protected --> y\n");
+        git.commit("talks.md", "about\n<!-- sprag:protected -->\n");
+        let base = git.commit("plain.md", "one\n");
+        let blob = git.run(&["rev-parse", "HEAD:rules.md"]);
+        git.commit("rules.md", "mine\n");
+        git.commit("old.md", "mine\n");
+        git.commit("talks.md", "mine\n");
+        git.commit("plain.md", "mine\n");
+        let head = git.commit("new.md", "<!-- sprag:protected -->\n");
+        let all = touched(git.dir(), &base, &head).unwrap();
+        assert_eq!(all.len(), 5);
+        let mut found = marked(git.dir(), &base, &all).unwrap();
+        found.sort_by(|one, other| one.path.cmp(&other.path));
+        let paths: Vec<&[u8]> = found.iter().map(|it| it.path.as_slice()).collect();
+        assert_eq!(paths, [&b"old.md"[..], b"rules.md"]);
+        assert_eq!(found[1].before.as_deref(), Some(blob.trim()));
+    }
+
+    #[test]
+    fn a_name_is_bytes_and_may_be_no_text_or_two_lines() {
+        let git = Scratch::new();
+        let odd = [&b"in\xff.md"[..], b"two\nlines.md", b"'quoted' \".md"];
+        let write = |text: &str| {
+            odd.iter().for_each(|name| {
+                std::fs::write(git.dir().join(OsStr::from_bytes(name)), text).unwrap();
+            });
+        };
+        write("<!-- sprag:protected -->\n<!-- sprag:protected -->\n");
+        let base = git.commit("b", "<!-- sprag:protected -->");
+        write("mine\n");
+        let head = git.commit("c", "x");
+        let all = touched(git.dir(), &base, &head).unwrap();
+        let mut found: Vec<Vec<u8>> =
+            marked(git.dir(), &base, &all).unwrap().into_iter().map(|it| it.path).collect();
+        found.sort();
+        assert_eq!(found, [odd[2], odd[0], odd[1]]);
+    }
+}

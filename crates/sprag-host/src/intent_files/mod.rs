@@ -1,0 +1,126 @@
+//! The intents of a repository: found, read, kept for hooks, and changed in place.
+
+pub mod edit;
+pub mod file;
+
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use sprag_base::text::Text;
+use sprag_intent::{Bad, Ignored, Intent, IntentSet, Origin, Read, Standings};
+
+use crate::sys::disk::read_small;
+
+#[cfg(test)]
+mod tests;
+
+/// A file of intents that is longer is a mistake.
+const LONGEST: u64 = 1024 * 1024;
+const IGNORED: u64 = 64 * 1024;
+const LINK: &str = "it is a link, and what that leads to is not guarded";
+
+/// Where intents that want a person's word for each change are named, relative to the worktree.
+const IGNORE_FILES: &[&str] = &[".orchestration/.intentignore", ".intentignore"];
+
+/// All that the files of a worktree say.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Loaded {
+    pub read: Read,
+    pub ignored: Ignored,
+    pub warnings: Vec<Bad>,
+}
+
+/// Files that tell whether there are intents.
+pub fn files(worktree: &Path) -> impl Iterator<Item = PathBuf> {
+    Origin::ALL.map(|origin| worktree.join(origin.path())).into_iter()
+}
+
+/// Files that count where there are any.
+pub fn ignore_files(worktree: &Path) -> impl Iterator<Item = PathBuf> {
+    IGNORE_FILES.iter().map(|path| worktree.join(path))
+}
+
+/// Reads them all. `None`: there are none.
+pub fn load(worktree: &Path) -> Option<Loaded> {
+    let there: Vec<Origin> = Origin::ALL
+        .into_iter()
+        .filter(|origin| fs::symlink_metadata(worktree.join(origin.path())).is_ok())
+        .collect();
+    if there.is_empty() {
+        return None;
+    }
+    let (mut sets, mut bad, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
+    for origin in there {
+        match text_of(worktree, origin) {
+            Ok(text) => {
+                let entries = file::read(&text, origin);
+                sets.push(entries.intents);
+                bad.extend(entries.bad);
+                warnings.extend(entries.warnings);
+            }
+            Err(error) => bad.push(unreadable(origin, &error)),
+        }
+    }
+    let read = if bad.is_empty() { Read::Good(IntentSet::new(sets)) } else { Read::Bad(bad) };
+    let mut ignored = Ignored::default();
+    for path in ignore_files(worktree) {
+        ignored.join(Ignored::parse(&read_small(&path, IGNORED).unwrap_or_default()));
+    }
+    Some(Loaded { read, ignored, warnings })
+}
+
+/// A file as text, within its bounds.
+pub fn text_of(worktree: &Path, origin: Origin) -> io::Result<String> {
+    let path = worktree.join(origin.path());
+    let found = fs::symlink_metadata(&path)?;
+    // What it leads to may be what an intent owns.
+    if found.is_symlink() {
+        return Err(io::Error::other(LINK));
+    }
+    if found.len() > LONGEST {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    read_small(&path, LONGEST)
+}
+
+fn unreadable(origin: Origin, error: &io::Error) -> Bad {
+    let what = match error.kind() {
+        io::ErrorKind::FileTooLarge => "it is longer than 1 MB".to_owned(),
+        io::ErrorKind::InvalidData => "it is no UTF-8".to_owned(),
+        _ => format!("it cannot be read: {error}"),
+    };
+    Bad { origin, line: 1, column: 1, what: Text::new(what) }
+}
+
+/// One intent as programs read it.
+pub fn json(intent: &Intent, standings: &Standings) -> Value {
+    let criteria: Vec<Value> = intent.criteria.iter().map(criterion).collect();
+    serde_json::json!({
+        "id": intent.id,
+        "name": intent.name,
+        "status": standings.status(intent).name(),
+        "constraints": intent.constraints,
+        "owned_scope": match &intent.owned {
+            sprag_intent::Owned::Everything => Value::Null,
+            owned => serde_json::json!(owned.globs()),
+        },
+        "acceptance_criteria": criteria,
+        "exclusive": intent.sharing == sprag_intent::Sharing::Exclusive,
+        "fingerprint": intent.fingerprint,
+        "file": intent.origin.path(),
+        "line": intent.line,
+        "unmet": standings.unmet(intent).iter().map(|criterion| &criterion.key).collect::<Vec<_>>(),
+        "rest": file::rest(intent),
+    })
+}
+
+fn criterion(criterion: &sprag_intent::Criterion) -> Value {
+    let check = match &criterion.proof {
+        sprag_intent::Proof::Check(command) => Some(command),
+        sprag_intent::Proof::Word => None,
+    };
+    serde_json::json!({"id": criterion.key, "text": criterion.text, "check": check})
+}

@@ -1,0 +1,238 @@
+//! The intents as hooks need them: what is kept of their files, what the records say, what a call would change.
+pub mod completion;
+pub mod context;
+mod foreign_trace;
+mod targets;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use std::{fs, io};
+
+use sprag_base::glob::Folding;
+use sprag_base::path::absolute;
+use sprag_base::time::Timestamp;
+use sprag_govern::event::{Event, Input};
+use sprag_govern::facts::Changes;
+use sprag_govern::gates::scope::Span;
+use sprag_govern::report::Report;
+use sprag_govern::session::Session;
+use sprag_intent::status::Standings;
+use sprag_intent::{Holder, IntentSet, Intents, Origin, Read, Sharing};
+
+use super::intent_files::Loaded;
+use super::intents::targets::targets;
+use crate::git;
+use crate::store::{journal, projections};
+use crate::sys::disk;
+use crate::sys::env::Env;
+use crate::sys::locations::Places;
+use crate::worktree::protect::snapshot;
+use crate::worktree::tree_hash;
+use crate::world::World;
+
+/// File times come from a clock that ticks coarsely.
+const SLACK_MILLIS: i64 = 20;
+/// Changed files that are looked at one by one.
+const LOOKED_AT: usize = 5000;
+/// Commits of a session that are looked at.
+const COMMITS: usize = 500;
+
+pub fn look(world: &World<'_>, input: &Input, session: &Session) -> Option<Intents> {
+    let worktree = world.places.worktree.as_deref()?;
+    let loaded = world.config.intents(worktree).unwrap_or_else(nothing);
+    // Records that cannot be read leave the scope as it is: then nothing is known to be done.
+    let standings = projections::load::<Standings>(&world.store());
+    let standings = standings.map(|folded| folded.state).unwrap_or_default();
+    let holders =
+        if wants_holders(&loaded.read, input, session) { holders(world, input) } else { Vec::new() };
+    let root = worktree.to_string_lossy().into_owned();
+    let (targets, unknown) = targets(world, input);
+    Some(Intents {
+        holders,
+        standings,
+        folding: folding(worktree),
+        roots: [root, crate::sys::links::real(worktree).to_string_lossy().into_owned()],
+        temp: temp(world.env),
+        targets,
+        unknown,
+        ignored: loaded.ignored,
+        read: loaded.read,
+        strays: None,
+    })
+}
+
+/// Where intents are wanted and there is no file of them.
+fn nothing() -> Loaded {
+    let read = Read::Good(IntentSet::default());
+    Loaded { read, ignored: Default::default(), warnings: Vec::new() }
+}
+
+/// Whether another session may be in the way: that takes a look at every session.
+fn wants_holders(read: &Read, input: &Input, session: &Session) -> bool {
+    let Read::Good(set) = read else { return false };
+    let id = match (&input.event, &session.gates.scope.chosen) {
+        (Event::Reported(Report::IntentSelected { id, .. }), _) => id,
+        (Event::ToolRequested { .. }, Some(chosen)) => &chosen.id,
+        _ => return false,
+    };
+    set.find(id.as_str()).is_some_and(|intent| intent.sharing == Sharing::Exclusive)
+}
+
+/// Other live sessions that have chosen an intent.
+pub fn holders(world: &World<'_>, input: &Input) -> Vec<Holder> {
+    let mut holders = Vec::new();
+    for path in journal::all(&world.store()) {
+        let is_recent = fs::metadata(&path).is_ok_and(|found| {
+            input.at.millis() - found.mtime().saturating_mul(1000)
+                < (crate::store::session_registry::LIVE_SECONDS + 60) * 1000
+        });
+        if !is_recent || path == journal::path(&world.store(), &input.session) {
+            continue;
+        }
+        let Ok((loaded, records)) = journal::read(&path) else { continue };
+        let Some(last) = records.last() else { continue };
+        let about = &loaded.session.about;
+        let is_live =
+            !about.ended && input.at.seconds_since(last.at) < crate::store::session_registry::LIVE_SECONDS;
+        if let (true, Some(chosen), Some(session)) =
+            (is_live, &loaded.session.gates.scope.chosen, &last.session)
+        {
+            holders.push(Holder {
+                session: session.clone(),
+                intent: chosen.id.clone(),
+                since: loaded.session.gates.scope.since,
+                root: about.root.clone(),
+            });
+        }
+    }
+    holders
+}
+
+/// Where scratch files may go, as it is named and with links followed.
+fn temp(env: &Env) -> Vec<String> {
+    let own = env.text("TMPDIR").filter(|dir| dir.starts_with('/') && dir.len() > 1);
+    let mut all = Vec::new();
+    for dir in own.into_iter().chain(["/tmp".to_owned(), "/var/tmp".to_owned()]) {
+        let real = crate::sys::links::real(Path::new(&dir)).to_string_lossy().into_owned();
+        for dir in [absolute("/", &dir), real] {
+            if !all.contains(&dir) && dir != "/" {
+                all.push(dir);
+            }
+        }
+    }
+    all
+}
+
+/// Whether this file system takes both cases for one name.
+fn folding(worktree: &Path) -> Folding {
+    let same = |one: &Path, other: &Path| {
+        let stamp = |path: &Path| fs::symlink_metadata(path).ok().map(|found| (found.dev(), found.ino()));
+        stamp(one).is_some_and(|found| stamp(other) == Some(found))
+    };
+    match same(&worktree.join(".git"), &worktree.join(".GIT")) {
+        true => Folding::Folded,
+        false => Folding::Exact,
+    }
+}
+
+/// Of what has changed since the session started, what changed while such calls ran. `None`: nobody can say.
+pub fn strays(
+    world: &World<'_>,
+    root: &Path,
+    session: &Session,
+    changes: Option<&Changes>,
+    input: &Input,
+) -> Option<Vec<String>> {
+    let changes = changes?;
+    let spans = session.gates.scope.spans(input.at);
+    if changes.paths.len() > LOOKED_AT {
+        return None;
+    }
+    let mut uncommitted: Option<Vec<String>> = None;
+    let mut strays = Vec::new();
+    for path in &changes.paths {
+        let within: Vec<&Span> = spans.iter().filter(|span| changed_in(&root.join(path), span)).collect();
+        if within.is_empty() {
+            continue;
+        }
+        if within.iter().all(|span| span.moves) {
+            let known = uncommitted.get_or_insert_with(|| {
+                tree_hash::changed_paths(&world.places, world.disk).unwrap_or_default()
+            });
+            let is_own = || written_in(world, &spans, &within, path);
+            if !known.contains(path) && !is_own() {
+                continue;
+            }
+        }
+        strays.push(path.clone());
+    }
+    Some(strays)
+}
+
+/// Whether a commit was written while one of these calls ran. What git only moves was written before.
+fn written_in(world: &World<'_>, all: &[Span], spans: &[&Span], path: &str) -> bool {
+    let seconds = |at: Timestamp| at.millis().div_euclid(1000);
+    let Some(since) = all.iter().map(|span| seconds(span.from)).min() else { return false };
+    let commits = git::blobs::authored(&world.places, since, COMMITS).unwrap_or_default();
+    commits.iter().any(|(at, paths)| {
+        paths.iter().any(|found| found == path)
+            && spans.iter().any(|span| seconds(span.from) <= *at && *at <= seconds(span.to))
+    })
+}
+
+/// A file that is gone tells no time: it may have been then.
+fn changed_in(path: &Path, span: &Span) -> bool {
+    let Ok(found) = fs::symlink_metadata(path) else { return true };
+    let millis = |seconds: i64, nanos: i64| seconds.saturating_mul(1000).saturating_add(nanos / 1_000_000);
+    let times = [millis(found.mtime(), found.mtime_nsec()), millis(found.ctime(), found.ctime_nsec())];
+    let is_in = |time: i64| {
+        span.from.millis() - SLACK_MILLIS <= time && time <= span.to.millis().saturating_add(SLACK_MILLIS)
+    };
+    times.into_iter().any(is_in)
+}
+
+/// What became of them.
+pub fn standings(world: &World<'_>) -> io::Result<Standings> {
+    Ok(projections::load::<Standings>(&world.store())?.state)
+}
+
+/// Replaces a file of intents.
+pub fn replace(world: &World<'_>, places: &Places, origin: Origin, text: &str) -> io::Result<()> {
+    let worktree = places.worktree.as_ref().ok_or(io::ErrorKind::NotFound)?;
+    let path = worktree.join(origin.path());
+    disk::make_parent(world.disk, &path)?;
+    disk::replace(world.disk, &path, text.as_bytes())
+}
+
+/// The same for a command that only a person may run: no call of an agent undoes it.
+pub fn rewrite(world: &World<'_>, places: &Places, origin: Origin, text: &str) -> io::Result<()> {
+    replace(world, places, origin, text)?;
+    places.worktree.iter().for_each(|worktree| snapshot::rewritten(world, &worktree.join(origin.path())));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the user does while no such call runs is not the session's.
+    #[test]
+    fn a_file_is_a_calls_if_it_changed_while_it_ran() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a");
+        fs::write(&path, "x").unwrap();
+        let at = fs::metadata(&path).unwrap().ctime() * 1000;
+        let span = |from: i64, to: i64| Span {
+            from: Timestamp::from_millis(at + from),
+            to: Timestamp::from_millis(at + to),
+            moves: false,
+        };
+        assert!(changed_in(&path, &span(-1000, 2000)));
+        assert!(!changed_in(&path, &span(-9000, -1000)));
+        assert!(!changed_in(&path, &span(2000, 9000)));
+        // Its time can be set back, when it was changed cannot.
+        let old = fs::FileTimes::new().set_modified(std::time::SystemTime::UNIX_EPOCH);
+        fs::File::options().write(true).open(&path).unwrap().set_times(old).unwrap();
+        assert!(changed_in(&path, &span(-1000, 9000)));
+        assert!(changed_in(&dir.path().join("gone"), &span(2000, 9000)), "nobody knows when it went");
+    }
+}

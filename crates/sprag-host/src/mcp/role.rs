@@ -1,0 +1,285 @@
+//! Who speaks to the broker, and what that allows. A role is told by a token of ours, or by what the
+//! session's own hooks have seen of the call; nobody becomes more by setting a variable.
+
+use std::io;
+
+use serde::{Deserialize, Serialize};
+
+use sprag_base::ids::SessionId;
+use sprag_base::record::Record;
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+use sprag_govern::event::Actor;
+use sprag_memory::learning::{Learning, Readers, Scope};
+
+use crate::mcp::token;
+use crate::report::{self, review};
+use crate::store::journal;
+use crate::sys::human;
+use crate::world::World;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// The session's own agent.
+    Main,
+    Subagent,
+    Reviewer,
+    Merge,
+    Unknown,
+}
+
+/// What a tool does, as far as a role is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Right {
+    Search,
+    Record,
+    Observe,
+    Answer,
+    Outcome,
+    Select,
+}
+
+impl Role {
+    pub fn name(self) -> &'static str {
+        match self {
+            Role::Main => "main",
+            Role::Subagent => "subagent",
+            Role::Reviewer => "reviewer",
+            Role::Merge => "merge",
+            Role::Unknown => "unknown",
+        }
+    }
+
+    pub fn may(self, right: Right) -> bool {
+        match self {
+            Role::Main => true,
+            // It works for what its session works for, and may say so.
+            Role::Subagent => {
+                matches!(right, Right::Search | Right::Observe | Right::Outcome | Right::Select)
+            }
+            Role::Reviewer | Role::Merge => {
+                matches!(right, Right::Search | Right::Observe | Right::Outcome)
+            }
+            Role::Unknown => matches!(right, Right::Search | Right::Observe),
+        }
+    }
+}
+
+/// Who speaks, and of which session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caller {
+    pub role: Role,
+    pub session: SessionId,
+    pub actor: Actor,
+}
+
+impl Caller {
+    /// Whether a learning is for its eyes.
+    pub fn reads(&self, learning: &Learning) -> bool {
+        let is_own = learning.session == self.session;
+        let scope = learning.candidate.scope;
+        match self.role {
+            Role::Main => scope != Scope::Ephemeral || is_own,
+            Role::Subagent | Role::Reviewer | Role::Merge => match scope {
+                Scope::Project | Scope::Team => learning.readers() != Readers::Private || is_own,
+                Scope::Ephemeral => is_own,
+                Scope::Personal => false,
+            },
+            Role::Unknown => match learning.readers() {
+                Readers::Public => true,
+                Readers::Project => scope == Scope::Project,
+                Readers::Private | Readers::Role => false,
+            },
+        }
+    }
+}
+
+/// What a request says of who makes it.
+pub struct Asked<'a> {
+    pub token: Option<String>,
+    /// The client's own id of the call.
+    pub call: Option<&'a str>,
+    pub tool: &'a str,
+    /// The session of a connection that belongs to no other.
+    pub own: &'a SessionId,
+}
+
+pub fn caller(world: &World<'_>, asked: &Asked<'_>, now: Timestamp) -> io::Result<Caller> {
+    let nobody = || Caller { role: Role::Unknown, session: asked.own.clone(), actor: Actor::Main };
+    if let Some(token) = &asked.token {
+        // A token that counts for nothing does not fall back to more than it would have given.
+        return Ok(by_token(world, token, now).unwrap_or_else(nobody));
+    }
+    let Some(session) = session(world, now) else {
+        return Ok(nobody());
+    };
+    let actor = journal::read(&journal::path(&world.store(), &session))
+        .map(|(_, records)| actor(&records, asked))
+        .unwrap_or(Actor::Main);
+    Ok(Caller { role: role_of(&actor), session, actor })
+}
+
+fn by_token(world: &World<'_>, token: &str, now: Timestamp) -> Option<Caller> {
+    if let Some(granted) = world.places.user.as_ref().and_then(|user| token::check(user, token, now)) {
+        let is_here = granted.store == world.places.store;
+        return is_here.then(|| Caller {
+            role: granted.role,
+            session: granted.session.clone(),
+            actor: acting(granted.role),
+        });
+    }
+    let session = review::owner(&world.store(), token)?;
+    let role = Role::Reviewer;
+    review::may_use(world, &session, token).then(|| Caller { role, session, actor: acting(role) })
+}
+
+/// Whose doing its records are. Only the session's own agent has no name of its own.
+fn acting(role: Role) -> Actor {
+    match role {
+        Role::Main => Actor::Main,
+        other => Actor::Subagent { id: Text::from(other.name()), kind: Text::from(other.name()) },
+    }
+}
+
+/// The session of the client that started this server, by its process; else as commands find theirs.
+fn session(world: &World<'_>, now: Timestamp) -> Option<SessionId> {
+    let above = human::ancestors();
+    let sessions = journal::all(&world.store()).into_iter().filter_map(|path| journal::read(&path).ok());
+    let of_client = sessions.filter_map(|(loaded, records)| {
+        let client = loaded.session.about.client.filter(|client| above.contains(client));
+        let last = records.last().filter(|_| client.is_some() && !loaded.session.about.ended)?;
+        Some((last.at, last.session.clone()?))
+    });
+    // One process may have had several, one after the other.
+    let newest = of_client.max_by_key(|(at, _)| *at).map(|(_, session)| session);
+    newest.or_else(|| report::find_session::find_session(world, None, now).ok())
+}
+
+/// Calls looked through for the one that is being answered.
+const LAST: usize = 64;
+
+/// Whose call this is, by what a hook has seen of it. A client that names its calls is believed to the
+/// letter; otherwise every open call of this tool may be the one, and the least of them counts.
+fn actor(records: &[Record], asked: &Asked<'_>) -> Actor {
+    let is_ours = |record: &&Record| {
+        let tool = record.body["tool"].as_str().unwrap_or_default();
+        tool.contains(super::NAME) && tool.rsplit("__").next() == Some(asked.tool)
+    };
+    let calls = records.iter().rev().filter(|record| record.kind.starts_with("tool.")).filter(is_ours);
+    let mut calls = calls.take(LAST);
+    if let Some(id) = asked.call {
+        let named = calls.find(|record| record.kind == "tool.requested" && record.body["call"] == id);
+        return named.map_or(Actor::Main, actor_of);
+    }
+    let mut ended: Vec<&str> = Vec::new();
+    for record in calls {
+        let id = record.body["call"].as_str().unwrap_or_default();
+        match record.kind.as_str() {
+            "tool.finished" => ended.push(id),
+            _ if ended.contains(&id) => {}
+            _ if actor_of(record) != Actor::Main => return actor_of(record),
+            _ => {}
+        }
+    }
+    Actor::Main
+}
+
+fn actor_of(record: &Record) -> Actor {
+    let by = record.actor.as_ref();
+    match by.and_then(|by| by.agent.clone()) {
+        Some(id) => Actor::Subagent { id, kind: by.and_then(|by| by.role.clone()).unwrap_or_default() },
+        None => Actor::Main,
+    }
+}
+
+/// The kind of agent that `sprag init` and the plugin define for reviews.
+const REVIEWER: &str = "sprag-reviewer";
+
+fn role_of(actor: &Actor) -> Role {
+    match actor {
+        Actor::Main => Role::Main,
+        Actor::Subagent { kind, .. } if kind.as_str().rsplit(':').next() == Some(REVIEWER) => Role::Reviewer,
+        Actor::Subagent { .. } => Role::Subagent,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use sprag_base::record::By;
+    use sprag_memory::learning::Candidate;
+
+    use super::*;
+
+    fn learning(scope: &str, session: &str) -> Learning {
+        let candidate = Candidate::read(&json!({
+            "category": "pitfall", "summary": "a summary of it", "detail": "a detail that says more",
+            "tags": ["x"], "criteria_met": ["stable_fact"], "scope": scope,
+        }));
+        Learning::new("1", candidate.unwrap(), &SessionId::new(session), None, Timestamp::from_millis(0))
+    }
+
+    #[test]
+    fn who_reads_what() {
+        let reads = |role: Role| {
+            let caller = Caller { role, session: SessionId::new("mine"), actor: Actor::Main };
+            let table = [
+                ("project", "x"),
+                ("team", "x"),
+                ("personal", "x"),
+                ("ephemeral", "mine"),
+                ("ephemeral", "x"),
+            ];
+            table.map(|(scope, session)| caller.reads(&learning(scope, session)))
+        };
+        assert_eq!(reads(Role::Main), [true, true, true, true, false]);
+        for role in [Role::Subagent, Role::Reviewer, Role::Merge] {
+            assert_eq!(reads(role), [true, true, false, true, false], "{}", role.name());
+        }
+        assert_eq!(reads(Role::Unknown), [true, false, false, false, false]);
+        let public = Learning { readers: Some(Readers::Public), ..learning("team", "x") };
+        let caller = Caller { role: Role::Unknown, session: SessionId::new("mine"), actor: Actor::Main };
+        assert!(caller.reads(&public));
+    }
+
+    #[test]
+    fn who_writes_what() {
+        let all =
+            [Right::Search, Right::Record, Right::Observe, Right::Answer, Right::Outcome, Right::Select];
+        let may = |role: Role| all.map(|right| role.may(right));
+        assert_eq!(may(Role::Main), [true; 6]);
+        assert_eq!(may(Role::Subagent), [true, false, true, false, true, true]);
+        assert_eq!(may(Role::Reviewer), [true, false, true, false, true, false]);
+        assert_eq!(may(Role::Reviewer), may(Role::Merge));
+        assert_eq!(may(Role::Unknown), [true, false, true, false, false, false]);
+    }
+
+    #[test]
+    fn a_hook_tells_whose_call_it_is() {
+        let record = |kind: &str, call: &str, agent: Option<&str>| {
+            let body = json!({"tool": "mcp__sprag__record", "call": call});
+            let actor = By {
+                client: Text::from("claude"),
+                agent: agent.map(Text::from),
+                role: agent.map(|_| Text::from("Explore")),
+            };
+            Record { actor: Some(actor), ..Record::new(kind, Timestamp::from_millis(0), body) }
+        };
+        let told = |call: Option<&str>, records: &[Record]| {
+            let own = SessionId::new("own");
+            role_of(&actor(records, &Asked { token: None, call, tool: "record", own: &own }))
+        };
+        let open = [record("tool.requested", "c1", None), record("tool.requested", "c2", Some("a1"))];
+        assert_eq!(told(Some("c1"), &open), Role::Main);
+        assert_eq!(told(Some("c2"), &open), Role::Subagent);
+        assert_eq!(told(None, &open), Role::Subagent, "either may be the one");
+        let mut ended = open.to_vec();
+        ended.push(record("tool.finished", "c2", Some("a1")));
+        assert_eq!(told(None, &ended), Role::Main);
+        assert_eq!(told(None, &[]), Role::Main);
+        let reviewer = Actor::Subagent { id: Text::from("a"), kind: Text::from("sprag:sprag-reviewer") };
+        assert_eq!(role_of(&reviewer), Role::Reviewer);
+    }
+}

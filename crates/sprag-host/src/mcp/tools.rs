@@ -1,0 +1,332 @@
+//! The tools of the broker: what each is told, what comes of it. Every one that writes is a report through
+//! the same walk as a hook's event.
+
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+
+use sprag_base::text::Text;
+use sprag_govern::report::{Answered, Report};
+use sprag_intent::Class;
+use sprag_memory::learning::{self, Category};
+
+use super::role::{Right, Role};
+use super::{Desk, Said, messages, search as find};
+use crate::report::submit::{Hand, HandInError, hand_in};
+use crate::report::{self, Delivery};
+use crate::store::new_record;
+
+pub struct Tool {
+    pub name: &'static str,
+    pub about: &'static str,
+    pub right: Right,
+    /// The form of its arguments.
+    pub schema: fn() -> Map<String, Value>,
+    pub call: fn(&Desk<'_>, &Map<String, Value>) -> Said,
+}
+
+pub const TOOLS: &[Tool] = &[
+    Tool {
+        name: "search",
+        about: "Find what earlier sessions of this project have learned. Returns quoted notes, best first.",
+        right: Right::Search,
+        schema: search_schema,
+        call: search,
+    },
+    Tool {
+        name: "record",
+        about: "Hand in what was learned, as candidates; the same sieve as `sprag reflect`.",
+        right: Right::Record,
+        schema: record_schema,
+        call: record,
+    },
+    Tool {
+        name: "record_lesson",
+        about: "Keep a lesson: what went wrong, what to do about it, and the command that tells. It is a learning.",
+        right: Right::Record,
+        schema: lesson_schema,
+        call: record_lesson,
+    },
+    Tool {
+        name: "observe",
+        about: "Note something for the session: whoever reflects on the work will see it.",
+        right: Right::Observe,
+        schema: observe_schema,
+        call: observe,
+    },
+    Tool {
+        name: "answer",
+        about: "Keep a question that came up together with its answer and where that is from.",
+        right: Right::Answer,
+        schema: answer_schema,
+        call: answer,
+    },
+    Tool {
+        name: "outcome",
+        about: "Say that learnings were used, and whether the work went well with them.",
+        right: Right::Outcome,
+        schema: outcome_schema,
+        call: outcome,
+    },
+    Tool {
+        name: "select_active_intent",
+        about: "Choose the intent that the changes to come serve. Returns what it means and what may be changed.",
+        right: Right::Select,
+        schema: select_schema,
+        call: select,
+    },
+];
+
+const QUERY: usize = 1000;
+const LIMIT: u64 = 5;
+const LIMIT_MOST: u64 = 10;
+const IDS: usize = 20;
+const LESSON: usize = 1500;
+const CHECK: usize = 150;
+
+fn search_schema() -> Map<String, Value> {
+    object(
+        json!({
+            "query": {"type": "string", "maxLength": QUERY, "description": "what you are about to do or look for"},
+            "files": {"type": "array", "items": {"type": "string"}, "description": "paths in the repository it is about"},
+            "category": {"type": "string", "enum": Category::ALL.iter().map(|it| it.name()).collect::<Vec<_>>()},
+            "tag": {"type": "string"},
+            "limit": {"type": "integer", "minimum": 1, "maximum": LIMIT_MOST, "default": LIMIT},
+        }),
+        &["query"],
+    )
+}
+
+fn search(desk: &Desk<'_>, arguments: &Map<String, Value>) -> Said {
+    let category = match arguments.get("category").filter(|category| !category.is_null()) {
+        None => None,
+        Some(given) => Some(given.as_str().and_then(Category::read).ok_or_else(|| {
+            let known: Vec<&str> = Category::ALL.iter().map(|category| category.name()).collect();
+            format!("`category` is one of {}", known.join(", "))
+        })?),
+    };
+    let query = find::Query {
+        text: text::<QUERY>(arguments, "query")?.to_string(),
+        limit: arguments.get("limit").and_then(Value::as_u64).unwrap_or(LIMIT).clamp(1, LIMIT_MOST) as usize,
+        category,
+        tag: arguments.get("tag").and_then(Value::as_str).map(str::to_owned),
+        files: texts::<300>(arguments, "files", 20)?.iter().map(ToString::to_string).collect(),
+    };
+    let found = find::found(desk, &query).map_err(|error| format!("the records cannot be read: {error}"))?;
+    if found.is_empty() {
+        return Ok("sprag: nothing is known about this".to_owned());
+    }
+    let notes: Vec<String> = found.iter().map(messages::note).collect();
+    Ok(format!("sprag: {} found, {}\n\n{}", found.len(), messages::FRAME, notes.join("\n\n")))
+}
+
+fn record_schema() -> Map<String, Value> {
+    match learning::schema() {
+        Value::Object(schema) => schema,
+        _ => object(json!({"candidates": {"type": "array"}}), &["candidates"]),
+    }
+}
+
+fn record(desk: &Desk<'_>, arguments: &Map<String, Value>) -> Said {
+    let submission = Value::Object(arguments.clone()).to_string();
+    let (world, caller) = (desk.world, desk.caller);
+    let hand = Hand { session: &caller.session, actor: &caller.actor, cwd: place(desk), now: desk.now };
+    let handed_in = hand_in(world, &hand, &submission, None).map_err(in_words)?;
+    let how = delivered(&handed_in.delivery)?;
+    Ok(handed_in.lines(how).join("\n"))
+}
+
+fn lesson_schema() -> Map<String, Value> {
+    object(
+        json!({
+            "text": {"type": "string", "maxLength": LESSON, "description": "what went wrong, and what to do about it"},
+            "check": {"type": "string", "maxLength": CHECK, "description": "the command that failed, and passes now"},
+        }),
+        &["text"],
+    )
+}
+
+fn record_lesson(desk: &Desk<'_>, arguments: &Map<String, Value>) -> Said {
+    let lesson: Text<LESSON> = text(arguments, "text")?;
+    let check = match arguments.get("check") {
+        None | Some(Value::Null) => None,
+        Some(_) => Some(text::<CHECK>(arguments, "check")?),
+    };
+    let (world, caller) = (desk.world, desk.caller);
+    let hand = Hand { session: &caller.session, actor: &caller.actor, cwd: place(desk), now: desk.now };
+    let check = check.as_ref().map(|check| check.as_str());
+    let recorded = crate::report::lesson::record(world, &hand, lesson.as_str(), check).map_err(in_words)?;
+    let how = delivered(&recorded.handed_in.delivery)?;
+    Ok([recorded.handed_in.lines(how), recorded.warnings].concat().join("\n"))
+}
+
+fn in_words(error: HandInError) -> String {
+    match error {
+        HandInError::Unreadable(unreadable) => unreadable.to_string(),
+        HandInError::Report(error) => format!("it cannot be written down: {error:?}"),
+    }
+}
+
+fn observe_schema() -> Map<String, Value> {
+    object(json!({"note": {"type": "string", "maxLength": 2000}}), &["note"])
+}
+
+fn observe(desk: &Desk<'_>, arguments: &Map<String, Value>) -> Said {
+    let how = send(desk, Report::Observed { note: text(arguments, "note")? })?;
+    Ok(format!("noted ({how})"))
+}
+
+fn answer_schema() -> Map<String, Value> {
+    object(
+        json!({
+            "question": {"type": "string", "maxLength": 1000},
+            "answer": {"type": "string", "maxLength": 2000},
+            "source": {"type": "string", "maxLength": 300, "description": "`user`, a path, a command"},
+            "confidence": {"type": "number", "minimum": 0, "maximum": 1},
+        }),
+        &["question", "answer", "source"],
+    )
+}
+
+fn answer(desk: &Desk<'_>, arguments: &Map<String, Value>) -> Said {
+    let confidence = match arguments.get("confidence") {
+        None | Some(Value::Null) => 0.5,
+        Some(given) => given
+            .as_f64()
+            .filter(|given| (0.0..=1.0).contains(given))
+            .ok_or("`confidence` is a number from 0 to 1")?,
+    };
+    let answered = Answered {
+        question: text(arguments, "question")?,
+        answer: text(arguments, "answer")?,
+        source: text(arguments, "source")?,
+        confidence: confidence as f32,
+    };
+    let how = send(desk, Report::Answered(answered))?;
+    Ok(format!("kept ({how})"))
+}
+
+fn outcome_schema() -> Map<String, Value> {
+    object(
+        json!({
+            "ids": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": IDS},
+            "success": {"type": "boolean", "description": "leave it out if that is not known yet"},
+            "what": {"type": "string", "maxLength": 500, "description": "what they were used for"},
+        }),
+        &["ids", "what"],
+    )
+}
+
+/// Used is one thing, whether it went well another: the second may not be known.
+fn outcome(desk: &Desk<'_>, arguments: &Map<String, Value>) -> Said {
+    let ids = texts::<64>(arguments, "ids", IDS)?;
+    if ids.is_empty() {
+        return Err("`ids` names no learning".to_owned());
+    }
+    if let Some(bad) = ids.iter().find(|id| !new_record::is_id(id.as_str())) {
+        return Err(format!("`{}` is not the id of a learning", sprag_base::text::quoted(bad.as_str())));
+    }
+    let what: Text<500> = text(arguments, "what")?;
+    let success = match arguments.get("success") {
+        None | Some(Value::Null) => None,
+        Some(Value::Bool(success)) => Some(*success),
+        Some(_) => return Err("`success` is true or false".to_owned()),
+    };
+    let mut how = send(desk, Report::Referred { ids: ids.clone(), how: what.clone() })?;
+    if let Some(is_success) = success {
+        how = send(desk, Report::Went { ids, is_success, what })?;
+    }
+    Ok(format!("noted ({how})"))
+}
+
+fn select_schema() -> Map<String, Value> {
+    object(
+        json!({
+            "intent_id": {"type": "string", "maxLength": 64, "description": "its id, as `sprag intent list` shows it"},
+            "mutation_class": {"type": "string", "enum": Class::ALL.map(Class::name)},
+        }),
+        &["intent_id"],
+    )
+}
+
+fn select(desk: &Desk<'_>, arguments: &Map<String, Value>) -> Said {
+    let id: Text<64> = text(arguments, "intent_id")?;
+    let class = match arguments.get("mutation_class") {
+        None | Some(Value::Null) => Class::default(),
+        Some(named) => named
+            .as_str()
+            .and_then(Class::read)
+            .ok_or("`mutation_class` is AST_REFACTOR or INTENT_EVOLUTION")?,
+    };
+    let (world, caller) = (desk.world, desk.caller);
+    let report = Report::IntentSelected { id: id.clone(), class };
+    let delivery = report::send_as(world, &caller.session, &caller.actor, report, place(desk), desk.now)
+        .map_err(|error| format!("it cannot be written down: {error:?}"))?;
+    if let Delivery::Refused(reason) = delivery {
+        return Err(reason.refusal_text().to_string());
+    }
+    let context = crate::intents::context::context_of(world, id.as_str(), &caller.session, desk.now)
+        .map_err(|error| format!("the records cannot be read: {error}"))?;
+    context.map(|context| context.to_string()).ok_or_else(|| format!("there is no intent `{id}`"))
+}
+
+fn send(desk: &Desk<'_>, report: Report) -> Result<&'static str, String> {
+    let (world, caller) = (desk.world, desk.caller);
+    match report::send_as(world, &caller.session, &caller.actor, report, place(desk), desk.now) {
+        Ok(delivery) => delivered(&delivery),
+        Err(error) => Err(format!("it cannot be written down: {error:?}")),
+    }
+}
+
+/// A connection that is nobody's session must not pass for the one that is live here.
+fn place<'a>(desk: &'a Desk<'_>) -> &'a Path {
+    if desk.caller.role == Role::Unknown { Path::new("") } else { desk.cwd }
+}
+
+fn delivered(delivery: &Delivery) -> Result<&'static str, String> {
+    match delivery {
+        Delivery::Recorded => Ok("recorded"),
+        Delivery::Left(_) => Ok("left for the next hook"),
+        Delivery::Refused(reason) => Err(reason.why.to_string()),
+    }
+}
+
+fn object(properties: Value, required: &[&str]) -> Map<String, Value> {
+    let mut schema = Map::new();
+    schema.insert("type".to_owned(), json!("object"));
+    schema.insert("properties".to_owned(), properties);
+    schema.insert("required".to_owned(), json!(required));
+    schema
+}
+
+/// A text that is there and not too long: what is cut would be lost without anybody noticing.
+fn text<const N: usize>(arguments: &Map<String, Value>, name: &str) -> Result<Text<N>, String> {
+    let given = arguments.get(name).and_then(Value::as_str).ok_or_else(|| format!("`{name}` is no text"))?;
+    checked(name, given)
+}
+
+fn checked<const N: usize>(name: &str, given: &str) -> Result<Text<N>, String> {
+    let count = given.chars().count();
+    match given.trim().is_empty() || count > N {
+        true => Err(format!("`{name}` has {count} characters; it takes one to {N}")),
+        false => Ok(Text::from(given)),
+    }
+}
+
+fn texts<const N: usize>(
+    arguments: &Map<String, Value>,
+    name: &str,
+    most: usize,
+) -> Result<Vec<Text<N>>, String> {
+    let items = match arguments.get(name) {
+        None | Some(Value::Null) => return Ok(Vec::new()),
+        Some(Value::Array(items)) if items.len() <= most => items,
+        Some(_) => return Err(format!("`{name}` is a list of at most {most}")),
+    };
+    let one = |item: &Value| {
+        item.as_str()
+            .ok_or_else(|| format!("`{name}` has an item that is no text"))
+            .and_then(|text| checked(name, text))
+    };
+    items.iter().map(one).collect()
+}

@@ -1,0 +1,238 @@
+//! Finds out what the write gate has to know of candidates: what of that which they name is there, what
+//! they resemble, and what their evidence is like. Bounded by numbers of files and learnings, not by time.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use sprag_base::ids::SessionId;
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+use sprag_govern::event::{Event, Input};
+use sprag_govern::report::Report;
+use sprag_govern::session::Session;
+use sprag_memory::destination::{Place, place};
+use sprag_memory::index::analysis::table;
+use sprag_memory::index::dedup::Statement;
+use sprag_memory::index::query::Question;
+use sprag_memory::index::query::fuse::Widths;
+use sprag_memory::learning::{Candidate, Learning, Status};
+use sprag_memory::records::Rejection;
+use sprag_memory::write_gate::rejected::Rejected;
+use sprag_memory::write_gate::{Alike, Around, Asked, Fate, Likeness, Stage, To, judge, specificity};
+
+use crate::git;
+use crate::memory::index::{Answer, Memory, Owner, Reach, Shown};
+use crate::memory::{self, evidence};
+use crate::store::{Store, projections};
+use crate::sys::disk::open_regular;
+use crate::sys::exec::read_capped;
+use crate::world::World;
+
+/// Learnings each candidate is compared with, the most promising first.
+const HITS: usize = 20;
+/// Files that identifiers are looked for in, and how much of each.
+const FILES: usize = 20;
+const FILE_BYTES: u64 = 256 * 1024;
+
+/// What is around the candidates of this report. `None`: it brings none that could be read.
+pub fn look(world: &World<'_>, input: &Input, session: &Session) -> Option<Around> {
+    let Event::Reported(Report::Reflected { submission, resolution, .. }) = &input.event else {
+        return None;
+    };
+    let handed_in = session.gates.reflection.handed_in(submission, resolution.as_ref()).ok()?;
+    let candidates = handed_in.accepted;
+    let remembered = Remembered::open(world);
+    let mut around = Around { has_home: world.places.user.is_some(), ..Around::default() };
+    if let Some(worktree) = &world.places.worktree {
+        around.known = known(worktree, &candidates);
+        around.seen = candidates
+            .iter()
+            .map(|(index, candidate)| (*index, evidence::see(worktree, candidate)))
+            .collect();
+    }
+    let named = resolution.as_ref().and_then(|resolution| resolution.names());
+    around.named = named.and_then(|name| remembered.named(name));
+    around.alike = remembered.alike(&candidates, input);
+    Some(around)
+}
+
+/// What came of judging a statement that is there already for another scope.
+pub enum Judgement {
+    Kept(Box<Candidate>),
+    Refused(Text<1000>),
+}
+
+/// The write gate for one statement, which is not compared with the one it comes from.
+pub fn judge_alone(world: &World<'_>, candidate: Candidate, from: &str) -> Judgement {
+    let candidates = vec![(0, candidate)];
+    let input = Input::new(Timestamp::from_millis(0), SessionId::new(""), Event::Tick);
+    let is_other = |alike: &Alike| !matches!(&alike.to, To::Learning { id, .. } if id.as_str() == from);
+    let worktree = world.places.worktree.as_deref();
+    let around = Around {
+        known: worktree.map(|worktree| known(worktree, &candidates)).unwrap_or_default(),
+        alike: Remembered::open(world).alike(&candidates, &input).into_iter().filter(is_other).collect(),
+        has_home: world.places.user.is_some(),
+        ..Around::default()
+    };
+    let policy = world.config.settings.govern.gates.reflection.write_gate;
+    // It was asked for when it was first kept; what is asked now is whether it says something elsewhere.
+    let asked = Asked { policy, was_asked_for: true, resolution: None, around: &around };
+    let Some(judged) = judge(candidates, &asked).into_iter().next() else {
+        return Judgement::Refused(Text::default());
+    };
+    match judged.fate {
+        Fate::Kept { .. } | Fate::Merged { .. } => Judgement::Kept(Box::new(judged.candidate)),
+        Fate::Duplicate { reason, .. } | Fate::Similar { reason, .. } | Fate::Rejected { reason, .. } => {
+            Judgement::Refused(reason)
+        }
+    }
+}
+
+/// Files of this worktree that a statement names.
+pub fn paths_here(world: &World<'_>, candidate: &Candidate) -> Vec<String> {
+    let Some(worktree) = &world.places.worktree else {
+        return Vec::new();
+    };
+    let mut bare = candidate.clone();
+    bare.context_files.clear();
+    let known = known(worktree, &[(0, bare)]);
+    known.into_iter().filter(|name| name.contains('/') || name.contains('.')).collect()
+}
+
+/// Of what the candidates name, what is there.
+pub fn known(worktree: &Path, candidates: &[(usize, Candidate)]) -> BTreeSet<String> {
+    let names: BTreeSet<String> =
+        candidates.iter().flat_map(|(_, candidate)| specificity::names(candidate)).collect();
+    let mut known = BTreeSet::new();
+    let mut note = |name: &str| {
+        let name = name.to_lowercase();
+        if names.contains(&name) {
+            known.insert(name);
+        }
+    };
+    for path in git::all_paths(worktree).unwrap_or_default() {
+        note(&path);
+        let mut from = 0;
+        for part in path.split('/') {
+            note(part);
+            note(part.split('.').find(|stem| !stem.is_empty()).unwrap_or(part));
+            from += part.len() + 1;
+            note(&path[..from - 1]);
+            note(&path[..from.min(path.len())]);
+        }
+    }
+    for name in &names {
+        let path = name.split(':').next().unwrap_or(name);
+        if path.contains(['/', '.']) && evidence::inside(worktree, path.trim_end_matches('/')).is_some() {
+            known.insert(name.clone());
+        }
+    }
+    let cited = candidates.iter().flat_map(|(_, candidate)| &candidate.context_files);
+    let texts: Vec<String> =
+        cited.take(FILES).filter_map(|file| lower_text(worktree, file.as_str())).collect();
+    let is_in_text = |name: &&String| {
+        texts.iter().any(|text| memchr::memmem::find(text.as_bytes(), name.as_bytes()).is_some())
+    };
+    known.extend(names.iter().filter(is_in_text).cloned());
+    known
+}
+
+fn lower_text(worktree: &Path, path: &str) -> Option<String> {
+    let bytes = read_capped(open_regular(&evidence::inside(worktree, path)?).ok()?, FILE_BYTES).ok()?;
+    Some(String::from_utf8_lossy(&bytes).to_lowercase())
+}
+
+/// What candidates are compared with.
+struct Remembered {
+    /// `None`: it cannot be read, and nothing resembles anything.
+    memory: Option<Memory>,
+    project: Rejected,
+    personal: Rejected,
+}
+
+impl Remembered {
+    fn open(world: &World<'_>) -> Remembered {
+        let fold =
+            |store: &Store| projections::load::<Rejected>(store).map(|it| it.state).unwrap_or_default();
+        Remembered {
+            memory: Memory::open(&world.places, Reach::All).ok(),
+            project: fold(&world.store()),
+            personal: memory::personal(&world.places).as_ref().map(fold).unwrap_or_default(),
+        }
+    }
+
+    /// The one learning whose id is this, or begins so.
+    fn named(&self, prefix: &str) -> Option<Learning> {
+        let memory = self.memory.as_ref()?;
+        let found = memory.libraries().flat_map(|library| library.by_prefix(prefix));
+        let ids: BTreeSet<String> = found.map(|(_, card)| card.id.as_str().to_owned()).collect();
+        let id = match (ids.contains(prefix), ids.len()) {
+            (true, _) => prefix,
+            (false, 1) if prefix.len() >= memory::PREFIX => ids.first()?,
+            _ => return None,
+        };
+        memory.get(id).map(|(learning, _, _)| learning)
+    }
+
+    /// What candidates resemble: kept learnings, each other, and what was not kept in other sessions.
+    fn alike(&self, candidates: &[(usize, Candidate)], input: &Input) -> Vec<Alike> {
+        let table = table::built_in();
+        let said: Vec<(usize, &Candidate, Statement)> = candidates
+            .iter()
+            .map(|(index, candidate)| (*index, candidate, Statement::new(candidate.summary.as_str(), &table)))
+            .collect();
+        let mut found = Vec::new();
+        for (at, (index, candidate, mine)) in said.iter().enumerate() {
+            let mut add = |to: To, summary: &str, theirs: &Statement| {
+                let similarity = mine.compare(theirs, &table);
+                if let Some(likeness) = Likeness::of(similarity.score, similarity.differs.is_some()) {
+                    let (summary, score) = (Text::from(summary), similarity.score);
+                    found.push(Alike { candidate: *index, to, summary, score, likeness });
+                }
+            };
+            // A project's statement is not measured by what a user keeps for themselves.
+            let is_personal = place(candidate.scope) == Place::Personal;
+            for answer in self.near(candidate, input.at) {
+                let at = if answer.owner == Owner::Personal { Place::Personal } else { Place::Project };
+                if at == Place::Project || is_personal {
+                    let to = To::Learning { id: Text::new(answer.id), status: answer.uses.status, place: at };
+                    add(to, &answer.summary, &Statement::new(&answer.summary, &table));
+                }
+            }
+            for (earlier, other, theirs) in &said[..at] {
+                add(To::Candidate(*earlier), other.summary.as_str(), theirs);
+            }
+            let rejected = if is_personal { &self.personal } else { &self.project };
+            for rejection in rejected.all().iter().filter(|it| is_counted(it, input)) {
+                let summary = rejection.summary.as_str();
+                add(
+                    To::Rejection { stage: rejection.stage.clone() },
+                    summary,
+                    &Statement::new(summary, &table),
+                );
+            }
+        }
+        found
+    }
+
+    /// The learnings that the memory thinks of first.
+    fn near(&self, candidate: &Candidate, now: Timestamp) -> Vec<Answer> {
+        let Some(memory) = &self.memory else {
+            return Vec::new();
+        };
+        let question = Question {
+            text: format!("{} {}", candidate.summary, candidate.detail),
+            // What is superseded or no learning takes places away.
+            limit: 2 * HITS,
+            ..Question::default()
+        };
+        let answers = memory.ask(&question, Shown::All, Widths { recency: 0.0, usage: 0.0 }, now).into_iter();
+        let is_learning = |it: &Answer| it.label.is_some() && it.uses.status != Status::Superseded;
+        answers.filter(is_learning).take(HITS).collect()
+    }
+}
+
+/// What was wrong in form, or is being worked on in this very session, is no miss of the sieve.
+fn is_counted(rejection: &Rejection, input: &Input) -> bool {
+    rejection.stage.as_str() != Stage::Schema.name() && rejection.session.as_ref() != Some(&input.session)
+}

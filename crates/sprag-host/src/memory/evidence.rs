@@ -1,0 +1,48 @@
+//! Looks at what learnings rest on: the files of the worktree, as they are now.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use sprag_memory::learning::{Candidate, Evidence, Learning};
+use sprag_memory::write_gate::evidence::{self, Cited, State};
+
+use crate::sys::disk::open_regular;
+use crate::sys::exec::read_capped;
+
+/// A larger file is no evidence of anything.
+const BYTES: u64 = 2 * 1024 * 1024;
+
+/// What the evidence of a candidate is like now. What is not there is no evidence.
+pub fn see(worktree: &Path, candidate: &Candidate) -> Vec<Evidence> {
+    let places = candidate.evidence.iter().map(|place| place.as_str());
+    places.filter_map(|place| evidence::see(place, content(worktree, place).as_deref())).collect()
+}
+
+/// Whether a learning can still be believed, as far as its evidence tells.
+pub fn state(worktree: &Path, learning: &Learning) -> State {
+    evidence::worst(states(worktree, learning).into_iter().map(|(_, state)| state))
+}
+
+/// Each piece of evidence with its state.
+pub fn states<'a>(worktree: &Path, learning: &'a Learning) -> Vec<(&'a Evidence, State)> {
+    let look = |seen: &Evidence| evidence::state(seen, content(worktree, seen.place.as_str()).as_deref());
+    learning.seen.iter().map(|seen| (seen, look(seen))).collect()
+}
+
+fn content(worktree: &Path, place: &str) -> Option<Vec<u8>> {
+    let Cited::File { path, .. } = Cited::read(place) else {
+        return None;
+    };
+    let path = inside(worktree, &path)?;
+    let bytes = read_capped(open_regular(&path).ok()?, BYTES + 1).ok()?;
+    (bytes.len() as u64 <= BYTES).then_some(bytes)
+}
+
+/// A path below the worktree, by name and also in truth: a directory may be a link to somewhere else.
+pub fn inside(worktree: &Path, path: &str) -> Option<PathBuf> {
+    let is_plain = !path.is_empty() && !path.starts_with('/') && !path.split('/').any(|part| part == "..");
+    let found = is_plain.then(|| worktree.join(path))?;
+    let parent = fs::canonicalize(found.parent()?).ok()?;
+    let root = fs::canonicalize(worktree).ok()?;
+    (parent.starts_with(root) && fs::symlink_metadata(&found).is_ok()).then_some(found)
+}

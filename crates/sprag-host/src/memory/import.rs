@@ -1,0 +1,202 @@
+//! Taking over the memory of another program: which files it has, what of them is new here, and writing that
+//! down. What was taken over before is known by where it came from.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use serde_json::json;
+
+use sprag_base::ids::SessionId;
+use sprag_base::record::{By, Record};
+use sprag_base::text::{Text, one_line};
+use sprag_base::time::Timestamp;
+use sprag_memory::destination::{Place, place};
+use sprag_memory::import::{Draft, Fate, Importer, Read, Source, Use, Used};
+use sprag_memory::learning::{Learning, Origin, Scope};
+use sprag_memory::records;
+
+use crate::memory;
+use crate::store::{Store, new_record};
+use crate::sys::disk::{self, read_small};
+use crate::world::World;
+
+/// Bytes of one file.
+const FILE: u64 = 16 * 1024 * 1024;
+const FILES: usize = 500;
+/// What is told of things that stay behind.
+const TOLD: usize = 1000;
+
+/// What would come of an import.
+#[derive(Debug, Default)]
+pub struct Plan {
+    pub files: Vec<PathBuf>,
+    pub new: Vec<Learning>,
+    /// Taken over before.
+    pub known: usize,
+    pub uses: usize,
+    /// Not taken over, each with the reason.
+    pub passed: Vec<(String, String)>,
+    /// Each with where it belongs.
+    records: Vec<(Place, Record)>,
+}
+
+/// The files of a source at this path, which may be one of them.
+pub fn files(importer: &Importer, path: &Path) -> io::Result<Vec<PathBuf>> {
+    if !fs::metadata(path)?.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let mut found: Vec<PathBuf> = Vec::new();
+    for pattern in importer.files {
+        // Names without a folder are for a folder that is the memory itself.
+        if pattern.contains('/')
+            || found.is_empty()
+            || importer.files.iter().all(|known| !known.contains('/'))
+        {
+            found.extend(matching(path, pattern));
+        }
+    }
+    found.sort();
+    found.dedup();
+    found.truncate(FILES);
+    Ok(found)
+}
+
+fn matching(below: &Path, pattern: &str) -> Vec<PathBuf> {
+    let mut dirs = vec![below.to_owned()];
+    let parts: Vec<&str> = pattern.split('/').collect();
+    for part in parts {
+        let next = |dir: &PathBuf| match part.split_once('*') {
+            None => vec![dir.join(part)],
+            Some((start, end)) => {
+                let fits =
+                    |name: &str| name.starts_with(start) && name.ends_with(end) && !name.starts_with('.');
+                let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+                entries
+                    .filter(|entry| fits(&entry.file_name().to_string_lossy()))
+                    .map(|it| it.path())
+                    .collect()
+            }
+        };
+        dirs = dirs.iter().flat_map(next).filter(|path| path.exists()).collect();
+    }
+    dirs.into_iter().filter(|path| path.is_file()).collect()
+}
+
+/// What of these files is new.
+pub fn plan(world: &World<'_>, importer: &Importer, files: Vec<PathBuf>, now: Timestamp) -> io::Result<Plan> {
+    let mut read = Read::default();
+    for path in &files {
+        let text = read_small(path, FILE)?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let part = (importer.read)(&Source { name: &name, text: &text });
+        read.drafts.extend(part.drafts);
+        read.uses.extend(part.uses);
+        read.passed.extend(part.passed);
+    }
+    let mut plan = Plan { files, passed: read.passed, ..Plan::default() };
+    let mut known = known(&world.store())?;
+    if let Some(own) = memory::personal(&world.places) {
+        known.extend(self::known(&own)?);
+    }
+    let mut fresh: HashMap<String, (Place, String)> = HashMap::new();
+    for draft in &read.drafts {
+        let idem = draft.idem(importer);
+        if known.contains(&idem) {
+            plan.known += 1;
+            continue;
+        }
+        match learning(importer, draft, now) {
+            Ok(learning) => {
+                let (id, place) = (learning.id.to_string(), place(learning.candidate.scope));
+                let kept = Record { idem: Some(idem.clone()), ..record(records::ACCEPTED, &learning, now) };
+                plan.records.push((place, kept));
+                if draft.fate == Fate::Archived {
+                    let archived = about(records::ARCHIVED, &id, "it was, where it comes from", now);
+                    plan.records.push((place, archived));
+                }
+                known.insert(idem);
+                fresh.insert(draft.origin.clone(), (place, id));
+                plan.new.push(learning);
+            }
+            Err(why) => {
+                let summary = draft.fields.get("summary").and_then(|it| it.as_str()).unwrap_or_default();
+                plan.passed.push((one_line(summary).chars().take(80).collect(), why));
+            }
+        }
+    }
+    // What became of those that were here before is counted already.
+    for used in &read.uses {
+        if let Some((place, id)) = fresh.get(&used.origin) {
+            plan.records.push((*place, use_record(used, id, now)));
+            plan.uses += 1;
+        }
+    }
+    plan.passed.truncate(TOLD);
+    Ok(plan)
+}
+
+/// Writes a plan down. Backends hear of it, or get it from the outbox.
+pub fn apply(world: &World<'_>, plan: &Plan, now: Timestamp) -> io::Result<()> {
+    for place in [Place::Project, Place::Personal] {
+        let of_place = plan.records.iter().filter(|(its, _)| *its == place);
+        let records: Vec<Record> = of_place.map(|(_, record)| record.clone()).collect();
+        if !records.is_empty() {
+            memory::write(world, place, &records, now)?;
+        }
+    }
+    Ok(())
+}
+
+fn learning(importer: &Importer, draft: &Draft, now: Timestamp) -> Result<Learning, String> {
+    let candidate = draft.candidate(importer)?;
+    match candidate.scope {
+        Scope::Project | Scope::Team | Scope::Personal => {}
+        Scope::Ephemeral => return Err("it was for one session".to_owned()),
+    }
+    let at = draft.at.unwrap_or(now).min(now);
+    let mut learning =
+        Learning::new(&new_record::new_id(now), candidate, &SessionId::new("import"), None, at);
+    learning.origin = Origin { via: Text::new(format!("import {}", importer.name)), ..Origin::default() };
+    Ok(learning)
+}
+
+fn record(kind: &str, body: &impl serde::Serialize, now: Timestamp) -> Record {
+    let by = By { client: Text::from(sprag_base::record::REPORTER), agent: None, role: None };
+    new_record::record(kind, now, None, Some(by), json!(body))
+}
+
+fn about(kind: &str, id: &str, how: &str, now: Timestamp) -> Record {
+    record(kind, &json!({"ids": [id], "how": how}), now)
+}
+
+fn use_record(used: &Use, id: &str, now: Timestamp) -> Record {
+    let how = used.at.map_or("imported".to_owned(), |at| format!("imported, of {at}"));
+    match used.what {
+        Used::Surfaced => {
+            let shown = json!([{"id": id, "score": 0.0}]);
+            record(records::SURFACED, &json!({"occasion": "imported", "shown": shown}), now)
+        }
+        Used::Referred => about(records::REFERRED, id, &how, now),
+        Used::Dismissed => about(records::DISMISSED, id, &how, now),
+        Used::Archived => about(records::ARCHIVED, id, &how, now),
+        Used::Restored => about(records::RESTORED, id, &how, now),
+    }
+}
+
+/// Everything that was ever taken over, by where it came from.
+fn known(store: &Store) -> io::Result<HashSet<String>> {
+    let mut known = HashSet::new();
+    for path in store.log_files() {
+        let bytes = disk::read_regular(&path, u64::MAX - 1)?;
+        for line in crate::store::journal::lines_of(&bytes) {
+            if memchr::memmem::find(line, b"\"idem\":\"import:").is_none() {
+                continue;
+            }
+            if let Ok(Record { idem: Some(idem), .. }) = Record::parse(line) {
+                known.insert(idem);
+            }
+        }
+    }
+    Ok(known)
+}

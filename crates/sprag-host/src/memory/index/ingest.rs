@@ -1,0 +1,192 @@
+//! Reading what the index does not have yet, in as many pieces as there are hands.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::os::unix::fs::FileExt as _;
+use std::{io, thread};
+
+use sprag_memory::index::analysis::table;
+use sprag_memory::index::segment::build::{self, Draft};
+use sprag_memory::index::segment::{Segment, merge};
+
+use super::reader::Index;
+use super::sources::{self, Covered, Event, Said, Source};
+
+/// Bytes of log that one thread makes a segment of.
+const PIECE: u64 = 64 * 1024 * 1024;
+
+/// What is to be read, of which source and from where.
+pub struct Reading {
+    known: Vec<Covered>,
+    parts: Vec<Unread>,
+}
+
+struct Unread {
+    number: u16,
+    name: String,
+    file: File,
+    from: u64,
+    to: u64,
+}
+
+impl Reading {
+    /// `None`: more sources than there are numbers.
+    pub fn new(index: &Index, wanted: Vec<Source>) -> Option<Reading> {
+        let known: Vec<Covered> =
+            index.manifest.iter().flat_map(|manifest| manifest.sources.clone()).collect();
+        let mut parts = Vec::new();
+        let mut next = known.len();
+        for source in wanted {
+            let Some(file) = source.open() else { continue };
+            let number = known.iter().position(|known| known.name == source.name);
+            let from = number.map_or(0, |number| known[number].length);
+            let number = number.unwrap_or_else(|| {
+                next += 1;
+                next - 1
+            });
+            let to = file.metadata().map_or(from, |found| found.len());
+            parts.push(Unread { number: u16::try_from(number).ok()?, name: source.name, file, from, to });
+        }
+        Some(Reading { known, parts })
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.parts.iter().map(|part| part.to.saturating_sub(part.from)).sum()
+    }
+
+    /// Several threads where there is much; what comes of it is the same.
+    pub fn read(&self) -> io::Result<Read> {
+        let mut jobs = Vec::new();
+        let size = (self.bytes() / 2 + 1).clamp(1024 * 1024, PIECE);
+        for (at, part) in self.parts.iter().enumerate() {
+            let mut from = part.from;
+            while from < part.to {
+                let to = part.line_end((from + size).min(part.to))?;
+                jobs.push((at, from, to));
+                from = to;
+            }
+        }
+        let jobs = grouped(jobs, size);
+        let mut read = Read { segments: Vec::new(), events: Vec::new(), ends: HashMap::new() };
+        for pair in jobs.chunks(2) {
+            let done: Vec<io::Result<Piecework>> = thread::scope(|scope| {
+                let started: Vec<_> = pair[1..].iter().map(|job| scope.spawn(|| self.piece(job))).collect();
+                let mut done = vec![self.piece(&pair[0])];
+                done.extend(
+                    started
+                        .into_iter()
+                        .map(|job| job.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))),
+                );
+                done
+            });
+            for piece in done {
+                let piece = piece?;
+                read.segments.extend(piece.segment);
+                read.events.extend(piece.events);
+                for (number, end) in piece.ends {
+                    let known = read.ends.entry(number).or_insert(end);
+                    *known = end.max(*known);
+                }
+            }
+        }
+        read.events.sort_by_key(|event| event.at);
+        read.segments = joined(read.segments);
+        Ok(read)
+    }
+
+    fn piece(&self, jobs: &[(usize, u64, u64)]) -> io::Result<Piecework> {
+        let mut drafts: Vec<Draft> = Vec::new();
+        let mut piece = Piecework::default();
+        for &(at, from, to) in jobs {
+            let part = &self.parts[at];
+            let said: Said = sources::read(&part.file, part.number, from, to)?;
+            drafts.extend(said.drafts);
+            piece.events.extend(said.changes);
+            piece.ends.push((part.number, said.end));
+        }
+        if !drafts.is_empty() {
+            piece.segment = Some(build::build(drafts, &table::built_in()));
+        }
+        Ok(piece)
+    }
+
+    pub fn covered(&self, ends: &HashMap<u16, u64>) -> io::Result<Vec<Covered>> {
+        let mut all = self.known.clone();
+        for part in &self.parts {
+            let end = ends.get(&part.number).copied().unwrap_or(part.from);
+            let covered = Covered::of(&part.name, &part.file, end)?;
+            match all.get_mut(usize::from(part.number)) {
+                Some(known) => *known = covered,
+                None => all.push(covered),
+            }
+        }
+        Ok(all)
+    }
+}
+
+impl Unread {
+    /// The end of the line that a place is in, so that two readers share no line.
+    fn line_end(&self, at: u64) -> io::Result<u64> {
+        let mut buffer = [0; 4096];
+        // The line feed itself may be the last byte before.
+        let mut from = at.saturating_sub(1);
+        while from < self.to {
+            let count = self.file.read_at(&mut buffer, from)?;
+            if count == 0 {
+                break;
+            }
+            if let Some(end) = memchr::memchr(b'\n', &buffer[..count]) {
+                return Ok((from + end as u64 + 1).min(self.to));
+            }
+            from += count as u64;
+        }
+        Ok(self.to)
+    }
+}
+
+/// Documents above which segments of several threads stay as they are.
+const JOINED: u64 = 32 * 1024;
+
+/// That several threads made them is nobody's business, unless they are large.
+fn joined(segments: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
+    let open: Vec<Segment<'_>> = segments.iter().filter_map(|bytes| Segment::open(bytes).ok()).collect();
+    let docs: u64 = open.iter().map(|segment| u64::from(segment.count())).sum();
+    if open.len() < 2 || docs > JOINED {
+        return segments;
+    }
+    vec![merge::merge(&open, table::built_in().id())]
+}
+
+/// Small parts of several sources are one job.
+fn grouped(parts: Vec<(usize, u64, u64)>, size: u64) -> Vec<Vec<(usize, u64, u64)>> {
+    let mut jobs: Vec<Vec<(usize, u64, u64)>> = Vec::new();
+    let mut room = 0;
+    for part in parts {
+        let bytes = part.2 - part.1;
+        match jobs.last_mut() {
+            Some(job) if bytes <= room => job.push(part),
+            _ => {
+                room = size;
+                jobs.push(vec![part]);
+            }
+        }
+        room = room.saturating_sub(bytes);
+    }
+    jobs
+}
+
+/// What one thread read.
+#[derive(Default)]
+struct Piecework {
+    segment: Option<Vec<u8>>,
+    events: Vec<Event>,
+    ends: Vec<(u16, u64)>,
+}
+
+/// What was read of all sources.
+pub struct Read {
+    pub segments: Vec<Vec<u8>>,
+    pub events: Vec<Event>,
+    /// Where the last whole line of a source ended.
+    pub ends: HashMap<u16, u64>,
+}

@@ -1,0 +1,245 @@
+//! Texts that are loaded to be searched: a line of JSON becomes a record of the log.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::{io, thread};
+
+use serde_json::{Value, json};
+
+use sprag_base::record::{self, Record};
+use sprag_base::redact;
+use sprag_base::time::Timestamp;
+use sprag_memory::document::{self, Loaded};
+use sprag_memory::index::segment::build;
+use sprag_memory::records;
+
+use super::maintain::{self, Work};
+use super::pools;
+use crate::store::{self, Store, new_record};
+use crate::sys::disk::Disk;
+
+/// Bytes of an id at most.
+const ID: usize = 512;
+/// Tags and files of one text that are kept.
+const LABELS: usize = 64;
+/// Times the log is waited for.
+const TURNS: usize = 30;
+/// Lines that are read before any is written.
+pub const BATCH: usize = 8192;
+
+/// Takes lines in, a batch at a time.
+pub struct Loader<'a> {
+    dir: &'a Path,
+    disk: &'a dyn Disk,
+    now: Timestamp,
+    /// Pools that were written to, in order.
+    pools: Vec<Option<String>>,
+    pub loaded: usize,
+}
+
+/// A line that says nothing that can be kept.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bad {
+    pub id: Option<Value>,
+    pub what: String,
+}
+
+struct Read {
+    pool: Option<String>,
+    record: Record,
+}
+
+impl<'a> Loader<'a> {
+    pub fn new(dir: &'a Path, disk: &'a dyn Disk, now: Timestamp) -> Loader<'a> {
+        Loader { dir, disk, now, pools: Vec::new(), loaded: 0 }
+    }
+
+    /// On disk when this returns, except for the bad ones, which are given back.
+    pub fn take(&mut self, lines: &[Vec<u8>]) -> io::Result<Vec<Bad>> {
+        let now = self.now;
+        let (first, second) = lines.split_at(lines.len() / 2);
+        let half = |lines: &[Vec<u8>]| lines.iter().map(|line| read(line, now)).collect::<Vec<_>>();
+        let all = thread::scope(|scope| {
+            let other = scope.spawn(|| half(second));
+            let mut all = half(first);
+            all.extend(other.join().map_err(|_| io::ErrorKind::Other)?);
+            Ok::<_, io::Error>(all)
+        })?;
+        let mut bad = Vec::new();
+        let mut by_pool: HashMap<Option<String>, Vec<Record>> = HashMap::new();
+        let mut order = Vec::new();
+        for read in all {
+            match read {
+                Err(fault) => bad.push(fault),
+                Ok(read) => {
+                    let records = by_pool.entry(read.pool.clone()).or_default();
+                    if records.is_empty() {
+                        order.push(read.pool);
+                    }
+                    records.push(read.record);
+                }
+            }
+        }
+        for pool in order {
+            let records = by_pool.remove(&pool).unwrap_or_default();
+            append(&pools::store(self.dir, pool.as_deref()), self.disk, &records)?;
+            self.loaded += records.len();
+            if !self.pools.contains(&pool) {
+                self.pools.push(pool);
+            }
+        }
+        Ok(bad)
+    }
+
+    /// Brings the index of every pool that was written to up to date.
+    pub fn finish(&self) -> io::Result<Vec<PathBuf>> {
+        // Nothing is something, too: whoever searches it finds no mistake.
+        self.disk.make_dirs(self.dir)?;
+        let mut dirs = Vec::new();
+        for pool in &self.pools {
+            let store = pools::store(self.dir, pool.as_deref());
+            maintain::renew(&store, self.disk, &[], Work::All)?;
+            dirs.push(store.dir);
+        }
+        Ok(dirs)
+    }
+}
+
+/// Waits for its turn as often as it takes: there is no later hook to leave them to.
+fn append(store: &Store, disk: &dyn Disk, records: &[Record]) -> io::Result<()> {
+    let Some(first) = records.first() else { return Ok(()) };
+    for _ in 0..TURNS {
+        let mut log = store::open_log(store, disk, &first.at.month())?;
+        if log.is_locked {
+            log.append_sealed(disk, &record::lines(records))?;
+            return log.unlock_and_sync(disk);
+        }
+    }
+    Err(io::ErrorKind::TimedOut.into())
+}
+
+fn read(line: &[u8], now: Timestamp) -> Result<Read, Bad> {
+    let value: Value =
+        serde_json::from_slice(line).map_err(|error| Bad { id: None, what: format!("not JSON: {error}") })?;
+    let bad = |what: &str| Bad { id: value.get("id").cloned(), what: what.to_owned() };
+    let members = value.as_object().ok_or_else(|| bad("not an object"))?;
+    let text = |name: &str| match members.get(name) {
+        None | Some(Value::Null) => Ok(""),
+        Some(Value::String(text)) => Ok(text.as_str()),
+        Some(_) => Err(bad(&format!("`{name}` is no string"))),
+    };
+    let list = |name: &str| match members.get(name) {
+        None | Some(Value::Null) => Ok(Vec::new()),
+        Some(Value::Array(items)) => {
+            let texts: Option<Vec<String>> = items
+                .iter()
+                .take(LABELS)
+                .map(|item| item.as_str().map(|text| build::cut(text, 1000).to_owned()))
+                .collect();
+            texts.ok_or_else(|| bad(&format!("`{name}` has an item that is no string")))
+        }
+        Some(_) => Err(bad(&format!("`{name}` is no list"))),
+    };
+    let id = match members.get("id") {
+        Some(Value::String(id)) if !id.is_empty() && id.len() <= ID => id.clone(),
+        Some(Value::Number(id)) => id.to_string(),
+        Some(_) => return Err(bad(&format!("`id` is no string of 1 to {ID} bytes"))),
+        None => return Err(bad("`id` is missing")),
+    };
+    // What is taken out of it would make one name of many.
+    if let Some(kind) = redact::kind(&id) {
+        return Err(bad(&format!("`id` looks like a secret ({kind})")));
+    }
+    let (whole, summary, detail) = (text("text")?, text("summary")?, text("detail")?);
+    if whole.trim().is_empty() && summary.trim().is_empty() && detail.trim().is_empty() {
+        return Err(bad("neither `text` nor `summary` and `detail`"));
+    }
+    let detail = match (whole.is_empty(), detail.is_empty()) {
+        (true, _) => detail.to_owned(),
+        (false, true) => whole.to_owned(),
+        (false, false) => format!("{detail}\n{whole}"),
+    };
+    let (summary, detail) = match summary.trim().is_empty() {
+        true => document::split(&detail),
+        false => (summary, detail.as_str()),
+    };
+    let loaded = Loaded {
+        id,
+        summary: build::cut(summary, build::FIELD).to_owned(),
+        detail: build::cut(detail, build::FIELD).to_owned(),
+        tags: list("tags")?,
+        files: list("files")?,
+        created: members
+            .get("created")
+            .filter(|value| !value.is_null())
+            .map(|value| moment(value).ok_or_else(|| bad("`created` is no time")))
+            .transpose()?,
+    };
+    let pool = match members.get("pool") {
+        None | Some(Value::Null) => None,
+        Some(Value::String(pool)) => Some(pool.clone()),
+        Some(Value::Number(pool)) => Some(pool.to_string()),
+        Some(_) => return Err(bad("`pool` is no string")),
+    };
+    Ok(Read { pool, record: new_record::record(records::LOADED, now, None, None, json!(loaded)) })
+}
+
+/// A time, a day, or seconds since 1970.
+fn moment(value: &Value) -> Option<Timestamp> {
+    match value {
+        Value::String(text) if text.len() == 10 => Timestamp::parse(&format!("{text}T00:00:00Z")),
+        Value::String(text) => Timestamp::parse(text).or_else(|| with_offset(text)),
+        Value::Number(seconds) => Some(Timestamp::from_millis((seconds.as_f64()? * 1000.0) as i64)),
+        _ => None,
+    }
+}
+
+/// `2026-11-15T09:01:01+02:00`, as git writes it.
+fn with_offset(text: &str) -> Option<Timestamp> {
+    let (local, offset) = text.split_at_checked(text.len().checked_sub(6)?)?;
+    let number = |from: usize| offset.get(from..from + 2)?.parse::<i64>().ok();
+    let sign = match offset.as_bytes() {
+        [b'+', _, _, b':', _, _] => -1,
+        [b'-', _, _, b':', _, _] => 1,
+        _ => return None,
+    };
+    let seconds = number(1)? * 3600 + number(4)? * 60;
+    Some(Timestamp::parse(&format!("{local}Z"))?.plus_seconds(sign * seconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tried(line: &str) -> Result<Read, Bad> {
+        read(line.as_bytes(), Timestamp::from_millis(0))
+    }
+
+    #[test]
+    fn a_line_is_a_record_without_secrets() {
+        let line = r#"{"id":7,"pool":"p","text":"login ghp_0123456789abcdefghij0123456789abcdef","created":"2026-11-15T11:01:01+02:00"}"#;
+        let read = tried(line).ok().unwrap();
+        assert_eq!(read.pool.as_deref(), Some("p"));
+        assert_eq!(
+            read.record.body,
+            json!({"id": "7", "summary": "login [redacted:github_token]", "created": "2026-11-15T09:01:01.000Z"})
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_kept_is_told_with_its_id() {
+        for (line, what) in [
+            ("{", "not JSON: EOF while parsing an object at line 1 column 1"),
+            ("[]", "not an object"),
+            (r#"{"text":"x"}"#, "`id` is missing"),
+            (r#"{"id":"","text":"x"}"#, "`id` is no string of 1 to 512 bytes"),
+            (r#"{"id":"a"}"#, "neither `text` nor `summary` and `detail`"),
+            (r#"{"id":"a","text":3}"#, "`text` is no string"),
+            (r#"{"id":"a","text":"x","tags":"t"}"#, "`tags` is no list"),
+            (r#"{"id":"a","text":"x","created":"soon"}"#, "`created` is no time"),
+        ] {
+            assert_eq!(tried(line).err().map(|bad| bad.what).as_deref(), Some(what), "{line}");
+        }
+        assert_eq!(tried(r#"{"id":"a","text":3}"#).err().unwrap().id, Some(json!("a")));
+    }
+}

@@ -1,0 +1,345 @@
+//! Keeps the index up to date: what came since becomes a segment, many small segments become one, and an
+//! index that no longer holds is made again. One process does it at a time, nobody waits for it, and
+//! until the manifest is replaced nothing has happened.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use sprag_memory::index::analysis::table;
+use sprag_memory::index::segment::bytes::checksum;
+use sprag_memory::index::segment::columns::{Columns, Row, View};
+use sprag_memory::index::segment::{Segment, merge};
+use sprag_memory::usage::Uses;
+
+use super::ingest::{Read, Reading};
+use super::manifest::{self, Manifest, Piece};
+use super::reader::{Behind, Index};
+use super::sources::{self, Event, Source};
+use crate::store::{Store, lock_within};
+use crate::sys::disk::{self, Disk};
+use crate::sys::mmap::Mapped;
+
+/// Documents that are read anew by everybody until they become a segment.
+const TAIL: usize = 64;
+/// The same for bytes, of which most may be about other things.
+const TAIL_BYTES: u64 = 256 * 1024;
+/// Bytes after which a hook makes a segment: some sixty learnings, or much else.
+const HOOK_TAIL: u64 = 64 * 1024;
+/// Segments an index has at most, where there is time to merge.
+const SEGMENTS: usize = 8;
+/// How many are left by a merge.
+const LEFT: usize = 4;
+/// Documents that a merge within a hook takes on, and bytes that it reads.
+const HOOK_DOCS: u64 = 20_000;
+const HOOK_BYTES: u64 = 16 * 1024 * 1024;
+/// Documents of one segment at most: beyond that merging costs more than it gives.
+const LARGEST: u64 = 256 * 1024;
+
+/// How much may be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// What a hook may do after its reply.
+    Hook,
+    /// Whatever there is to do.
+    All,
+    /// From nothing.
+    Rebuild,
+}
+
+/// What the index is like now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Renewed {
+    pub documents: u64,
+    pub segments: usize,
+    pub bytes: u64,
+}
+
+/// Whether it is worth the while.
+pub fn is_due(behind: &Behind) -> bool {
+    behind.is_broken || behind.documents > TAIL || behind.bytes > TAIL_BYTES
+}
+
+/// What a hook does after its reply: nothing, as long as there is little that the index does not have.
+pub fn after_reply(store: &Store, disk: &dyn Disk, further: &[PathBuf]) -> io::Result<()> {
+    let known = manifest::read(store).map(|manifest| manifest.sources).unwrap_or_default();
+    let wanted = sources::all(store, further);
+    let is_gone = |known: &&sources::Covered| {
+        !wanted.iter().any(|source| source.name == known.name) && !is_elsewhere(&known.name)
+    };
+    let gone = known.iter().filter(is_gone).count() as u64 * HOOK_TAIL;
+    let behind: u64 = wanted
+        .iter()
+        .map(|source| {
+            let covered =
+                known.iter().find(|known| known.name == source.name).map_or(0, |known| known.length);
+            // Shorter than it was is another content; it is looked at below.
+            let length = std::fs::metadata(&source.path).map_or(0, |found| found.len());
+            if length < covered { HOOK_TAIL } else { length - covered }
+        })
+        .sum();
+    if behind + gone >= HOOK_TAIL {
+        renew(store, disk, further, Work::Hook)?;
+    }
+    Ok(())
+}
+
+/// `None`: somebody else is at it, or it is too much for now.
+pub fn renew(store: &Store, disk: &dyn Disk, further: &[PathBuf], work: Work) -> io::Result<Option<Renewed>> {
+    let wanted = sources::all(store, further);
+    if wanted.is_empty() {
+        return Ok(Some(Renewed::default()));
+    }
+    disk.make_dirs(&store.cache_dir())?;
+    let Some(_lock) = lock(store)? else { return Ok(None) };
+    let index = match work {
+        Work::Rebuild => None,
+        Work::Hook | Work::All => Index::open(store).flatten(),
+    };
+    let is_usable = index.as_ref().is_some_and(|index| holds(index, &wanted));
+    let index = index.filter(|_| is_usable).unwrap_or_default();
+    let Some(reading) = Reading::new(&index, wanted) else { return Ok(None) };
+    if work == Work::Hook && reading.bytes() > HOOK_BYTES {
+        return Ok(None);
+    }
+    let read = reading.read()?;
+    let sources = reading.covered(&read.ends)?;
+    let written = write(store, disk, index, read, work)?;
+    let manifest = Manifest::new(written.segments, written.columns, sources);
+    manifest::write(store, disk, &manifest)?;
+    sweep(store, disk, &manifest)?;
+    Ok(Some(Renewed {
+        documents: manifest.segments.iter().map(|piece| u64::from(piece.docs)).sum(),
+        segments: manifest.segments.len(),
+        bytes: manifest.pieces().map(|piece| piece.bytes).sum(),
+    }))
+}
+
+/// Let go of by name and not by closing: a process that is being started may still have a copy of it.
+struct Lock(File);
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        self.0.unlock().unwrap_or_default();
+    }
+}
+
+fn lock(store: &Store) -> io::Result<Option<Lock>> {
+    let path = store.dir.join("index.lock");
+    let file = disk::append_regular(&path)?;
+    Ok(lock_within(&file, std::time::Duration::ZERO)?.then_some(Lock(file)))
+}
+
+/// A file of another worktree stays where it is; one that is gone takes its texts along.
+fn is_elsewhere(name: &str) -> bool {
+    !name.starts_with("log/") && Path::new(name).exists()
+}
+
+/// Whether what the index has of the sources that are there still stands in them. One that nobody asked
+/// for now may be asked for again.
+fn holds(index: &Index, wanted: &[Source]) -> bool {
+    let covered = index.manifest.iter().flat_map(|manifest| &manifest.sources);
+    covered.into_iter().all(|known| match wanted.iter().find(|source| source.name == known.name) {
+        Some(source) => source.open().is_some_and(|file| known.is_of(&file)),
+        None => is_elsewhere(&known.name),
+    })
+}
+
+/// A segment that is written already, or is not.
+enum Content {
+    Old(Mapped, Piece),
+    New(Vec<u8>),
+}
+
+impl Content {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Content::Old(mapped, _) => mapped,
+            Content::New(bytes) => bytes,
+        }
+    }
+
+    fn docs(&self) -> u64 {
+        Segment::open(self.bytes()).map_or(0, |segment| u64::from(segment.count()))
+    }
+}
+
+struct Written {
+    segments: Vec<Piece>,
+    columns: Piece,
+}
+
+fn write(store: &Store, disk: &dyn Disk, index: Index, read: Read, work: Work) -> io::Result<Written> {
+    let pieces = index.manifest.map(|manifest| manifest.segments).unwrap_or_default();
+    let mut columns = index.columns.as_ref().and_then(|bytes| View::open(bytes)).map(|view| view.read());
+    let columns: &mut Columns = columns.get_or_insert_default();
+    let mut contents: Vec<Content> =
+        index.segments.into_iter().zip(pieces).map(|(mapped, piece)| Content::Old(mapped, piece)).collect();
+    let mut rows: Vec<Vec<Row>> = std::mem::take(&mut columns.segments);
+    for bytes in read.segments {
+        let own = enter(&bytes, &contents, &mut rows, &mut columns.early);
+        rows.push(own);
+        contents.push(Content::New(bytes));
+    }
+    tell(&read.events, &contents, &mut rows, &mut columns.early);
+    while let Some(chosen) = to_merge(&contents, work) {
+        merge_some(&mut contents, &mut rows, &chosen);
+    }
+    let mut segments = Vec::with_capacity(contents.len());
+    for content in &contents {
+        segments.push(match content {
+            Content::Old(_, piece) => piece.clone(),
+            Content::New(bytes) => put(store, disk, "seg", "idx", bytes, content.docs())?,
+        });
+    }
+    columns.segments = rows;
+    let docs = segments.iter().map(|piece| u64::from(piece.docs)).sum();
+    let columns = put(store, disk, "use", "col", &columns.bytes(), docs)?;
+    Ok(Written { segments, columns })
+}
+
+/// The rows of a new segment. What was known under the same ids goes over to it.
+fn enter(bytes: &[u8], old: &[Content], rows: &mut [Vec<Row>], early: &mut Vec<(String, Uses)>) -> Vec<Row> {
+    let Ok(segment) = Segment::open(bytes) else { return Vec::new() };
+    let old: Vec<Segment<'_>> =
+        old.iter().filter_map(|content| Segment::open(content.bytes()).ok()).collect();
+    let mut early_ids: HashMap<String, Uses> = early.drain(..).collect();
+    let mut own = vec![Row::default(); segment.count() as usize];
+    if !early_ids.is_empty() {
+        for (row, doc) in own.iter_mut().zip(segment.docs()) {
+            let early = segment.id(doc).and_then(|id| early_ids.remove(id.as_str()));
+            row.uses = early.unwrap_or_default();
+        }
+    }
+    for (other, rows) in old.iter().zip(rows.iter_mut()) {
+        for (doc, older) in segment.in_both(other) {
+            let (Some(row), Some(card)) = (own.get_mut(doc as usize), segment.card(doc)) else { continue };
+            let Some(known) = rows.get_mut(older as usize).filter(|known| !known.is_replaced) else {
+                continue;
+            };
+            row.uses = known.uses;
+            match other.card(older).is_none_or(|older| card.origin.rank() > older.origin.rank()) {
+                true => known.is_replaced = true,
+                false => row.is_replaced = true,
+            }
+        }
+    }
+    early.extend(early_ids);
+    early.sort_by(|a, b| a.0.cmp(&b.0));
+    own
+}
+
+/// What happened to documents, in the order in which it did.
+fn tell(events: &[Event], contents: &[Content], rows: &mut [Vec<Row>], early: &mut Vec<(String, Uses)>) {
+    let segments: Vec<Segment<'_>> =
+        contents.iter().filter_map(|content| Segment::open(content.bytes()).ok()).collect();
+    for event in events {
+        let mut is_known = false;
+        for (segment, rows) in segments.iter().zip(rows.iter_mut()) {
+            let row = segment.by_id(&event.id).and_then(|doc| rows.get_mut(doc as usize));
+            if let Some(row) = row {
+                row.uses.apply(event.change, event.at);
+                is_known = true;
+            }
+        }
+        if !is_known {
+            match early.iter_mut().find(|(id, _)| *id == event.id) {
+                Some((_, uses)) => uses.apply(event.change, event.at),
+                None => {
+                    let mut uses = Uses::default();
+                    uses.apply(event.change, event.at);
+                    early.push((event.id.clone(), uses));
+                }
+            }
+        }
+    }
+    early.sort_by(|a, b| a.0.cmp(&b.0));
+}
+
+/// Which segments are to become one, if any.
+fn to_merge(contents: &[Content], work: Work) -> Option<Vec<usize>> {
+    let mut by_size: Vec<(u64, usize)> = contents.iter().map(Content::docs).zip(0..).collect();
+    by_size.sort_unstable();
+    if contents.len() <= SEGMENTS {
+        return None;
+    }
+    let chosen = by_size.into_iter().take(contents.len() - LEFT);
+    let mut sum = 0;
+    let chosen: Vec<usize> = chosen
+        .take_while(|(docs, _)| {
+            sum += docs;
+            sum <= if work == Work::Hook { HOOK_DOCS } else { LARGEST }
+        })
+        .map(|(_, at)| at)
+        .collect();
+    (chosen.len() > 1).then_some(chosen)
+}
+
+fn merge_some(contents: &mut Vec<Content>, rows: &mut Vec<Vec<Row>>, chosen: &[usize]) {
+    let merged = {
+        let segments: Vec<Segment<'_>> =
+            chosen.iter().filter_map(|&at| Segment::open(contents[at].bytes()).ok()).collect();
+        let bytes = merge::merge(&segments, table::built_in().id());
+        let mut known: HashMap<(u16, u64), Row> = HashMap::new();
+        for (segment, &at) in segments.iter().zip(chosen) {
+            for doc in segment.docs() {
+                if let (Some(card), Some(row)) = (segment.card(doc), rows[at].get(doc as usize)) {
+                    known.insert((card.origin.source, card.origin.offset), *row);
+                }
+            }
+        }
+        let of_merged = Segment::open(&bytes).map_or_else(
+            |_| Vec::new(),
+            |segment| {
+                let origin = |doc| segment.card(doc).map(|card| (card.origin.source, card.origin.offset));
+                let row =
+                    |doc| origin(doc).and_then(|origin| known.get(&origin)).copied().unwrap_or_default();
+                segment.docs().map(row).collect()
+            },
+        );
+        (bytes, of_merged)
+    };
+    let mut gone: Vec<usize> = chosen.to_vec();
+    gone.sort_unstable_by(|a, b| b.cmp(a));
+    for at in gone {
+        contents.remove(at);
+        rows.remove(at);
+    }
+    contents.push(Content::New(merged.0));
+    rows.push(merged.1);
+}
+
+/// Bytes that are written at once. The system keeps them in memory in pieces of that size and, when a file is
+/// mapped, brings in whole pieces: large ones would make every search look as large as its index.
+const CHUNK: usize = 16 * 1024;
+
+/// Writes a file under a name that tells its content, unless it is there.
+fn put(
+    store: &Store,
+    disk: &dyn Disk,
+    kind: &str,
+    ending: &str,
+    bytes: &[u8],
+    docs: u64,
+) -> io::Result<Piece> {
+    let sum = checksum(bytes);
+    let file = format!("{kind}-{sum:016x}.{ending}");
+    disk::replace_by_pieces(disk, &store.cache_dir().join(&file), bytes, CHUNK)?;
+    Ok(Piece { file, bytes: bytes.len() as u64, docs: u32::try_from(docs).unwrap_or(u32::MAX), sum })
+}
+
+/// Removes what no manifest speaks of any more. Whoever has it open keeps it.
+fn sweep(store: &Store, disk: &dyn Disk, manifest: &Manifest) -> io::Result<()> {
+    let named: HashSet<&str> = manifest.pieces().map(|piece| piece.file.as_str()).collect();
+    for ending in ["idx", "col"] {
+        for path in crate::store::files_with_ending(&store.cache_dir(), ending) {
+            let is_named =
+                path.file_name().is_some_and(|name| named.contains(name.to_string_lossy().as_ref()));
+            if !is_named {
+                disk.remove(&path)?;
+            }
+        }
+    }
+    Ok(())
+}

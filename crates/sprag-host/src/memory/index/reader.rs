@@ -1,0 +1,399 @@
+//! The index, open for reading: no lock, no waiting. What was written since the index was made is read
+//! from its sources and stands beside it, so that an answer is as new as the log.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::path::PathBuf;
+
+use sprag_base::record::Record;
+use sprag_memory::index::analysis::table;
+use sprag_memory::index::query::{self, Corpus, Shelf};
+use sprag_memory::index::segment::bits::Bits;
+use sprag_memory::index::segment::columns::{Row, View};
+use sprag_memory::index::segment::{Card, SECTIONS, Section, Segment, build};
+use sprag_memory::learning::Status;
+use sprag_memory::usage::{ROW, Uses};
+
+use super::manifest::{self, Manifest};
+use super::sources::{self, Event, Said, Source};
+use crate::store::Store;
+use crate::sys::mmap::Mapped;
+
+pub struct Library {
+    segments: Vec<Mapped>,
+    /// One for each segment.
+    rows: Vec<Option<Rows>>,
+    columns: Option<Mapped>,
+    /// What came since, as a segment of its own.
+    tail: Vec<u8>,
+    /// Rows that are not what the columns say any more, by segment and document.
+    changed: HashMap<(usize, u32), Row>,
+    sources: Vec<Known>,
+    pub behind: Behind,
+}
+
+/// A source by its number.
+struct Known {
+    source: Source,
+    /// Whether what the index has of it, if anything, still stands there.
+    is_served: bool,
+}
+
+/// How much of what there is the index does not have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Behind {
+    pub documents: usize,
+    pub bytes: u64,
+    /// Something was not read: there was more than the reader was ready for.
+    pub is_cut: bool,
+    /// There is no index, or some of it no longer holds.
+    pub is_broken: bool,
+}
+
+/// How far a reader goes for what the index does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// So many bytes at the end of each source: somebody waits.
+    Last(u64),
+    All,
+}
+
+/// Which documents are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// Those in use.
+    InUse,
+    /// Archived and superseded ones as well.
+    All,
+}
+
+/// A document of a library.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub shelf: usize,
+    pub doc: u32,
+}
+
+/// How often a reader tries again when files are replaced under its hands.
+const TRIES: usize = 5;
+
+impl Library {
+    pub fn open(store: &Store, further: &[PathBuf], reach: Reach) -> io::Result<Library> {
+        let wanted = sources::all(store, further);
+        let index = (0..TRIES).find_map(|_| Index::open(store)).flatten();
+        Library::read(index, wanted, reach)
+    }
+
+    fn read(index: Option<Index>, wanted: Vec<Source>, reach: Reach) -> io::Result<Library> {
+        let Index { manifest, segments, columns } = index.unwrap_or_default();
+        let mut library = Library {
+            behind: Behind { is_broken: manifest.is_none() && !wanted.is_empty(), ..Behind::default() },
+            rows: segments.iter().map(Rows::of).collect(),
+            segments,
+            columns,
+            tail: Vec::new(),
+            changed: HashMap::new(),
+            sources: Vec::new(),
+        };
+        let covered = manifest.map(|manifest| manifest.sources).unwrap_or_default();
+        for known in &covered {
+            // Nobody asked for it; its number stays taken.
+            let source = Source { name: known.name.clone(), path: PathBuf::new() };
+            library.sources.push(Known { source, is_served: false });
+        }
+        let mut tail = Said::default();
+        for source in wanted {
+            let number = covered.iter().position(|known| known.name == source.name);
+            let Some(file) = source.open() else {
+                // What it replaced comes back when the index is made again.
+                library.behind.is_broken |= number.is_some();
+                continue;
+            };
+            let is_served = number.is_none_or(|number| covered[number].is_of(&file));
+            let from = number.filter(|_| is_served).map_or(0, |number| covered[number].length);
+            library.behind.is_broken |= !is_served;
+            let known = Known { source, is_served };
+            let number = match number {
+                Some(number) => {
+                    library.sources[number] = known;
+                    number
+                }
+                None => {
+                    library.sources.push(known);
+                    library.sources.len() - 1
+                }
+            };
+            let said = library.read_rest(&file, number, from, reach)?;
+            tail.drafts.extend(said.drafts);
+            tail.changes.extend(said.changes);
+        }
+        library.behind.documents = tail.drafts.len();
+        if !tail.drafts.is_empty() {
+            library.tail = build::build(tail.drafts, &table::built_in());
+        }
+        library.settle(&tail.changes);
+        Ok(library)
+    }
+
+    fn read_rest(
+        &mut self,
+        file: &std::fs::File,
+        number: usize,
+        from: u64,
+        reach: Reach,
+    ) -> io::Result<Said> {
+        let end = file.metadata()?.len();
+        let start = match reach {
+            Reach::All => from,
+            Reach::Last(most) => from.max(end.saturating_sub(most)),
+        };
+        self.behind.bytes += end.saturating_sub(from);
+        self.behind.is_cut |= start > from;
+        // In the middle of a line: what is left of it is no record.
+        sources::read(file, u16::try_from(number).unwrap_or(u16::MAX), start, end)
+    }
+
+    /// Brings in what the tail says of documents, its own and older ones.
+    fn settle(&mut self, events: &[Event]) {
+        let mut changed = HashMap::new();
+        {
+            let segments = self.open_segments();
+            let view = self.view();
+            let row = |changed: &HashMap<(usize, u32), Row>, place: (usize, u32)| {
+                let stored = || view.as_ref().map(|view| view.row(place.0, place.1)).unwrap_or_default();
+                changed.get(&place).copied().unwrap_or_else(stored)
+            };
+            let tail = self.segments.len();
+            let early = view.as_ref().map(View::early).unwrap_or_default();
+            if let Some(newest) = segments.get(tail) {
+                for doc in newest.docs() {
+                    let Some(card) = newest.card(doc) else { continue };
+                    let mut own = Row::default();
+                    if let Some((_, uses)) = early.iter().find(|(id, _)| id == card.id.as_str()) {
+                        own.uses = *uses;
+                    }
+                    for (number, segment) in segments[..tail].iter().enumerate() {
+                        let Some(old) = segment.by_id(card.id.as_str()) else { continue };
+                        let mut older = row(&changed, (number, old));
+                        if older.is_replaced || !self.is_served(segment, old) {
+                            continue;
+                        }
+                        own.uses = older.uses;
+                        let is_later =
+                            segment.card(old).is_none_or(|old| card.origin.rank() > old.origin.rank());
+                        match is_later {
+                            true => older.is_replaced = true,
+                            false => own.is_replaced = true,
+                        }
+                        changed.insert((number, old), older);
+                    }
+                    changed.insert((tail, doc), own);
+                }
+            }
+            let mut events: Vec<&Event> = events.iter().collect();
+            events.sort_by_key(|event| event.at);
+            for event in events {
+                for (number, segment) in segments.iter().enumerate() {
+                    if let Some(doc) = segment.by_id(&event.id) {
+                        let mut known = row(&changed, (number, doc));
+                        known.uses.apply(event.change, event.at);
+                        changed.insert((number, doc), known);
+                    }
+                }
+            }
+        }
+        self.changed = changed;
+    }
+
+    fn open_segments(&self) -> Vec<Segment<'_>> {
+        let all = self
+            .segments
+            .iter()
+            .map(|mapped| &**mapped)
+            .chain((!self.tail.is_empty()).then_some(&*self.tail));
+        all.filter_map(|bytes| Segment::open(bytes).ok()).collect()
+    }
+
+    fn view(&self) -> Option<View<'_>> {
+        View::open(self.columns.as_ref()?)
+    }
+
+    fn all_served(&self) -> bool {
+        self.sources.iter().all(|known| known.is_served)
+    }
+
+    fn is_served(&self, segment: &Segment<'_>, doc: u32) -> bool {
+        self.sources.get(usize::from(segment.source(doc))).is_some_and(|known| known.is_served)
+    }
+
+    /// What can be looked through.
+    pub fn shelves(&self, shown: Shown) -> Vec<Shelf<'_>> {
+        let view = self.view();
+        let tail = self.segments.len();
+        let all_served = self.all_served();
+        // A text may have been replaced by one that is not served; then the search looks at it again.
+        let is_shown = |row: &Row| {
+            let is_in_use = matches!(row.uses.status, Status::Active | Status::Stale);
+            (!all_served || !row.is_replaced) && (is_in_use || shown == Shown::All)
+        };
+        let open = |number: usize, segment: &Segment<'_>| -> Bits {
+            let is_tail = number == tail;
+            let mut open = match (&view, shown) {
+                (Some(view), Shown::InUse) if !is_tail && all_served => view.live(number),
+                (Some(view), _) if !is_tail => {
+                    let mut open = Bits::all(segment.count());
+                    open.keep(|doc| is_shown(&view.row(number, doc)) && self.is_served(segment, doc));
+                    open
+                }
+                _ => Bits::all(segment.count()),
+            };
+            for (&(_, doc), row) in self.changed.iter().filter(|((shelf, _), _)| *shelf == number) {
+                open.set(doc, is_shown(row) && (is_tail || self.is_served(segment, doc)));
+            }
+            open
+        };
+        let segments = self.open_segments();
+        segments
+            .into_iter()
+            .enumerate()
+            .map(|(number, segment)| Shelf {
+                open: open(number, &segment),
+                segment,
+                owner: all_served.then(|| std::ptr::from_ref(self).addr()),
+                rows: self.rows.get(number).and_then(Option::as_ref).map(|rows| rows as &dyn query::Rows),
+            })
+            .collect()
+    }
+
+    pub fn corpus(&self, shown: Shown) -> Corpus<'_> {
+        Corpus { shelves: self.shelves(shown) }
+    }
+
+    /// What became of a document.
+    pub fn uses(&self, place: Place) -> Uses {
+        self.row(place).uses
+    }
+
+    fn row(&self, place: Place) -> Row {
+        let stored = || self.stored(place).unwrap_or_default();
+        self.changed.get(&(place.shelf, place.doc)).copied().unwrap_or_else(stored)
+    }
+
+    /// Read and not mapped: a few rows are wanted, from all over the file.
+    fn stored(&self, place: Place) -> Option<Row> {
+        let at = self.view()?.place(place.shelf, place.doc)?;
+        let mut row = [0; ROW];
+        self.columns.as_ref()?.file.read_exact_at(&mut row, at as u64).ok()?;
+        Some(Row::read(&row))
+    }
+
+    pub fn card(&self, place: Place) -> Option<Card<'_>> {
+        self.open_segments().into_iter().nth(place.shelf)?.card(place.doc)
+    }
+
+    /// Those whose id is this one, or else begins so; in the order of ids.
+    pub fn by_prefix(&self, id: &str) -> Vec<(Place, Card<'_>)> {
+        let mut found: Vec<(Place, Card<'_>)> = Vec::new();
+        for (shelf, segment) in self.open_segments().into_iter().enumerate() {
+            let is_tail = shelf == self.segments.len();
+            for doc in segment.by_prefix(id) {
+                let place = Place { shelf, doc };
+                let is_current = !self.all_served() || !self.row(place).is_replaced;
+                let is_current = is_current && (is_tail || self.is_served(&segment, doc));
+                found.extend(segment.card(doc).filter(|_| is_current).map(|card| (place, card)));
+            }
+        }
+        // The latest of each id.
+        found.sort_by(|(_, a), (_, b)| {
+            (a.id.as_str().cmp(b.id.as_str())).then(b.origin.rank().cmp(&a.origin.rank()))
+        });
+        found.dedup_by(|(_, later), (_, first)| later.id.as_str() == first.id.as_str());
+        if found.iter().any(|(_, card)| card.id.as_str() == id) {
+            found.retain(|(_, card)| card.id.as_str() == id);
+        }
+        found
+    }
+
+    /// The whole of what was written.
+    pub fn record(&self, card: &Card<'_>) -> io::Result<Record> {
+        let known = self.sources.get(usize::from(card.origin.source)).ok_or(io::ErrorKind::NotFound)?;
+        let file = known.source.open().ok_or(io::ErrorKind::NotFound)?;
+        let mut line = vec![0; card.origin.length as usize];
+        file.read_exact_at(&mut line, card.origin.offset)?;
+        Record::parse(&line).map_err(io::Error::other)
+    }
+
+    /// How many documents there are, those that are not shown included.
+    pub fn documents(&self) -> u64 {
+        self.open_segments().iter().map(|segment| u64::from(segment.count())).sum()
+    }
+}
+
+/// Up to this many bytes of vectors are looked at where they are mapped: the pages around each row that come with it
+/// hold the next one.
+const DENSE: u64 = 4 * 1024 * 1024;
+
+/// The rows of a segment, read from its file.
+#[derive(Debug)]
+struct Rows {
+    file: File,
+    starts: [u64; SECTIONS],
+}
+
+impl Rows {
+    /// `None`: they are looked at where they are mapped.
+    fn of(mapped: &Mapped) -> Option<Rows> {
+        let segment = Segment::open(mapped).ok()?;
+        if u64::from(segment.count()) * table::DIMS as u64 <= DENSE {
+            return None;
+        }
+        Some(Rows { file: mapped.file.try_clone().ok()?, starts: segment.starts() })
+    }
+}
+
+impl query::Rows for Rows {
+    fn read(&self, section: Section, from: usize, into: &mut [u8]) -> bool {
+        self.file.read_exact_at(into, self.starts[section as usize] + from as u64).is_ok()
+    }
+}
+
+/// The files of an index, mapped.
+#[derive(Default)]
+pub struct Index {
+    pub manifest: Option<Manifest>,
+    pub segments: Vec<Mapped>,
+    pub columns: Option<Mapped>,
+}
+
+impl Index {
+    /// `None`: files went away while they were opened; try again. An index that is not whole is none at
+    /// all: `Some(None)`.
+    pub fn open(store: &Store) -> Option<Option<Index>> {
+        let Some(manifest) = manifest::read(store) else {
+            return Some(None);
+        };
+        let open = |file: &str| Mapped::open(&store.cache_dir().join(file));
+        let mut segments = Vec::with_capacity(manifest.segments.len());
+        for piece in &manifest.segments {
+            match open(&piece.file) {
+                Ok(mapped) => segments.push(mapped),
+                Err(_) if manifest::read(store).as_ref() != Some(&manifest) => return None,
+                Err(_) => return Some(None),
+            }
+        }
+        let Ok(columns) = open(&manifest.columns.file) else {
+            return if manifest::read(store).as_ref() == Some(&manifest) { Some(None) } else { None };
+        };
+        let fits = |(piece, bytes): (&manifest::Piece, &Mapped)| {
+            bytes.len() as u64 == piece.bytes
+                && Segment::open(bytes).is_ok_and(|segment| segment.count() == piece.docs)
+        };
+        let is_whole = manifest.segments.iter().zip(&segments).all(fits)
+            && columns.len() as u64 == manifest.columns.bytes
+            && View::open(&columns)
+                .is_some_and(|view| view.counts().eq(manifest.segments.iter().map(|piece| piece.docs)));
+        Some(is_whole.then_some(Index { manifest: Some(manifest), segments, columns: Some(columns) }))
+    }
+}

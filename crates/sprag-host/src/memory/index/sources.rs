@@ -1,0 +1,208 @@
+//! Where the memory comes from: the files of the log, and files that other clones share, which git may
+//! put another content into at any time. Of a source the index knows how far it was read and how that
+//! part began and ended; if that is not as it was, it is read again.
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use sprag_base::record::Record;
+use sprag_base::time::Timestamp;
+use sprag_memory::document::{Document, Loaded};
+use sprag_memory::index::segment::Origin;
+use sprag_memory::index::segment::build::Draft;
+use sprag_memory::index::segment::bytes::checksum;
+use sprag_memory::records;
+use sprag_memory::usage::{self, Change};
+
+use crate::store::Store;
+use crate::sys::disk;
+
+/// A file to be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// What it is known by: a name below the store, or a whole path.
+    pub name: String,
+    pub path: PathBuf,
+}
+
+/// How far a source was read, and what it was like.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Covered {
+    pub name: String,
+    pub length: u64,
+    /// Sums of the first and the last bytes of that part.
+    pub first: u64,
+    pub last: u64,
+    /// Which file it was, how long and from when: if nothing of that changed, nothing else did.
+    pub inode: u64,
+    pub size: u64,
+    pub modified: i64,
+}
+
+/// Bytes at each end that tell one content from another.
+const ENDS: u64 = 4096;
+/// Read at once.
+const CHUNK: usize = 1024 * 1024;
+/// A line that is longer is nothing we wrote.
+const LINE: usize = 16 * 1024 * 1024;
+
+/// The log, oldest first, and what else there is.
+pub fn all(store: &Store, further: &[PathBuf]) -> Vec<Source> {
+    let name =
+        |path: &PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let log = store.log_files().into_iter().map(|path| Source { name: format!("log/{}", name(&path)), path });
+    let further =
+        further.iter().map(|path| Source { name: path.to_string_lossy().into_owned(), path: path.clone() });
+    log.chain(further).collect()
+}
+
+impl Source {
+    /// `None`: it is not there, or not a file.
+    pub fn open(&self) -> Option<File> {
+        disk::open_regular(&self.path).ok()
+    }
+}
+
+impl Covered {
+    /// What is to be remembered of a source that was read so far.
+    pub fn of(name: &str, file: &File, length: u64) -> io::Result<Covered> {
+        let found = file.metadata()?;
+        let (first, last) = ends(file, length)?;
+        Ok(Covered {
+            name: name.to_owned(),
+            length,
+            first,
+            last,
+            inode: found.ino(),
+            size: found.len(),
+            modified: modified(&found),
+        })
+    }
+
+    /// Whether that part is still what it was.
+    pub fn is_of(&self, file: &File) -> bool {
+        let Ok(found) = file.metadata() else { return false };
+        if (found.ino(), found.len(), modified(&found)) == (self.inode, self.size, self.modified) {
+            return true;
+        }
+        found.len() >= self.length
+            && ends(file, self.length).is_ok_and(|ends| ends == (self.first, self.last))
+    }
+}
+
+fn modified(found: &std::fs::Metadata) -> i64 {
+    found.mtime().wrapping_mul(1_000_000_000).wrapping_add(found.mtime_nsec())
+}
+
+fn ends(file: &File, length: u64) -> io::Result<(u64, u64)> {
+    let size = usize::try_from(length.min(ENDS)).unwrap_or(0);
+    let mut bytes = vec![0; size];
+    file.read_exact_at(&mut bytes, 0)?;
+    let first = checksum(&bytes);
+    file.read_exact_at(&mut bytes, length - size as u64)?;
+    Ok((first, checksum(&bytes)))
+}
+
+/// What a part of a source says.
+#[derive(Debug, Default)]
+pub struct Said {
+    pub drafts: Vec<Draft>,
+    pub changes: Vec<Event>,
+    /// Where the last whole line ended.
+    pub end: u64,
+}
+
+/// One thing that happened to one document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    pub id: String,
+    pub change: Change,
+    pub at: Timestamp,
+}
+
+/// Reads whole lines from `from` up to `to`. A last line without its line feed is still being written.
+pub fn read(file: &File, number: u16, from: u64, to: u64) -> io::Result<Said> {
+    let mut said = Said { end: from, ..Said::default() };
+    let mut buffer: Vec<u8> = Vec::new();
+    let mut next = from;
+    while next < to {
+        let size = usize::try_from((to - next).min(CHUNK as u64)).unwrap_or(CHUNK);
+        let kept = buffer.len();
+        buffer.resize(kept + size, 0);
+        let count = file.read_at(&mut buffer[kept..], next)?;
+        buffer.truncate(kept + count);
+        if count == 0 {
+            break;
+        }
+        next += count as u64;
+        let mut start = 0;
+        while let Some(end) = memchr::memchr(b'\n', &buffer[start..]) {
+            let line = &buffer[start..start + end];
+            take(line, number, said.end, &mut said);
+            said.end += end as u64 + 1;
+            start += end + 1;
+        }
+        buffer.drain(..start);
+        if buffer.len() > LINE {
+            // It is passed over up to its end, wherever that is.
+            said.end += buffer.len() as u64;
+            buffer.clear();
+        }
+    }
+    Ok(said)
+}
+
+/// What is needed of a line before its body is read.
+#[derive(Deserialize)]
+struct Line<'a> {
+    #[serde(borrow)]
+    kind: Cow<'a, str>,
+    at: Timestamp,
+    #[serde(borrow)]
+    body: &'a RawValue,
+}
+
+fn take(line: &[u8], number: u16, offset: u64, said: &mut Said) {
+    if !concerns(line) {
+        return;
+    }
+    let origin = |version| Origin {
+        source: number,
+        offset,
+        length: u32::try_from(line.len()).unwrap_or(u32::MAX),
+        version,
+    };
+    // Most of what is loaded is loaded at once; a value in between would cost as much again.
+    if let Ok(known) = serde_json::from_slice::<Line<'_>>(line)
+        && known.kind == records::LOADED
+    {
+        if let Ok(loaded) = serde_json::from_str::<Loaded>(known.body.get())
+            && !loaded.id.is_empty()
+        {
+            said.drafts
+                .push(Draft { document: Document::loaded(loaded, known.at), origin: origin(known.at) });
+        }
+        return;
+    }
+    let Ok(record) = Record::parse(line) else { return };
+    if let Some(document) = Document::of(&record) {
+        said.drafts.push(Draft { document, origin: origin(record.at) });
+    }
+    for (id, change) in usage::changes(&record) {
+        said.changes.push(Event { id, change, at: record.at });
+    }
+}
+
+/// Looks at the kind without parsing. Lines written otherwise are parsed to be sure.
+fn concerns(line: &[u8]) -> bool {
+    match line.strip_prefix(br#"{"v":1,"kind":""#) {
+        Some(kind) => records::PREFIXES.iter().any(|prefix| kind.starts_with(prefix.as_bytes())),
+        None => !line.is_empty(),
+    }
+}

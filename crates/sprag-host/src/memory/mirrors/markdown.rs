@@ -1,0 +1,69 @@
+//! The rendered files of a project. They are made from the log as a whole after every change of it, so there
+//! is nothing to write one by one; what can be found in them is what the log has.
+
+use std::io;
+use std::path::PathBuf;
+
+use sprag_memory::learning::Learning;
+use sprag_memory::learnings::Learnings;
+use sprag_memory::mirror::is_shared;
+
+use super::{Backend, Hit, Mirror, Site};
+use crate::store::{Store, projections};
+
+pub const BACKEND: Backend =
+    Backend { name: "markdown", about: "the rendered files below `.sprag`", probe, open };
+
+/// Files appear only where the project wants some.
+fn probe(site: &Site<'_>) -> bool {
+    site.worktree.as_ref().is_some_and(|worktree| worktree.join(".sprag").is_dir())
+}
+
+fn open(site: &Site<'_>) -> io::Result<Box<dyn Mirror>> {
+    let dir =
+        site.worktree.as_ref().map(|worktree| worktree.join(".sprag")).ok_or(io::ErrorKind::NotFound)?;
+    Ok(Box::new(Markdown { dir, store: site.store.clone() }))
+}
+
+struct Markdown {
+    dir: PathBuf,
+    store: Store,
+}
+
+impl Mirror for Markdown {
+    fn ping(&mut self) -> io::Result<()> {
+        self.dir.metadata().map(drop)
+    }
+
+    // Whoever changes the log has it rendered when it is changed; see `learnings::after_change`.
+    fn write(&mut self, _: &Learning) -> io::Result<()> {
+        self.ping()
+    }
+
+    fn archive(&mut self, _: &str) -> io::Result<()> {
+        self.ping()
+    }
+
+    fn restore(&mut self, _: &str) -> io::Result<()> {
+        self.ping()
+    }
+
+    fn search(&mut self, query: &str, limit: usize) -> io::Result<Vec<Hit>> {
+        let learnings = projections::load::<Learnings>(&self.store)?.state;
+        let words = super::in_words(query);
+        let shared = learnings.in_use().map(|entry| &entry.learning).filter(|learning| is_shared(learning));
+        Ok(shared.map(Hit::from).filter(|hit| super::is_about(hit, &words)).take(limit).collect())
+    }
+}
+
+impl From<&Learning> for Hit {
+    fn from(learning: &Learning) -> Hit {
+        let candidate = &learning.candidate;
+        Hit {
+            id: learning.id.to_string(),
+            summary: candidate.summary.to_string(),
+            detail: candidate.detail.to_string(),
+            tags: candidate.tags.iter().map(ToString::to_string).collect(),
+        }
+    }
+}

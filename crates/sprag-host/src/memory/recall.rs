@@ -1,0 +1,216 @@
+//! Finds what the recall gate may show: the question is completed by what can be seen from here, the memory is
+//! asked, and what says the same, is not meant for this, or has lost what it rested on is left out.
+
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+use sprag_govern::event::Input;
+use sprag_govern::gates::Asked;
+use sprag_govern::gates::recall::{self, Policy, Seen, Strategy};
+use sprag_govern::session::Session;
+use sprag_memory::index::analysis::{table, tokens};
+use sprag_memory::index::dedup::{SIMILAR, Statement};
+use sprag_memory::index::query;
+use sprag_memory::index::query::fuse::Widths;
+use sprag_memory::index::query::select::{Contender, Limits, select};
+use sprag_memory::learning::{Learning, Status};
+use sprag_memory::learnings::{Entry, Learnings};
+use sprag_memory::lifecycle::negative;
+use sprag_memory::recall::floor::{Versions, Whom};
+use sprag_memory::recall::implicit_use::Terms;
+use sprag_memory::recall::{Became, Found, Notice, Occasion, Question, Recalled};
+use sprag_memory::write_gate::evidence::State;
+
+use crate::memory::evidence;
+use crate::memory::index::{Answer, Memory, Owner, Reach, Shown};
+use crate::store::projections;
+use crate::sys::locations::Places;
+use crate::trackers;
+use crate::world::World;
+
+/// Bytes of a log that are read where the index is behind: somebody waits.
+const READ: u64 = 512 * 1024;
+/// Answers that are looked at closely, for every one that may be shown.
+const CLOSELY: usize = 3;
+/// With fewer learnings than this, being strict would mean being silent.
+const FEW: u64 = 20;
+/// So much of what a learning is not for has to be asked about.
+const NOT_FOR: f32 = 0.6;
+
+/// `None`: nobody asks, or the memory cannot be read.
+pub fn look(world: &World<'_>, input: &Input, session: &Session) -> Option<Recalled> {
+    let gate = &session.gates.recall;
+    let policy = &world.config.settings.govern.gates.recall;
+    let occasion = gate.occasion_of(&Asked { about: &session.about, input, policy })?;
+    let question = question(world, input, occasion);
+    let shown: Vec<&Seen> = gate.shown().collect();
+    let memory = Memory::open(&world.places, Reach::Last(READ)).ok()?;
+    if memory.is_empty() {
+        return Some(Recalled::default());
+    }
+    let notices = notices(world, &memory, &shown);
+    let found = match question.is_empty() {
+        true => Vec::new(),
+        false => found(world, &memory, &question, &shown, policy, input.at),
+    };
+    Some(Recalled { found, notices, is_any: true })
+}
+
+/// The same for somebody who is no session yet and has been shown nothing.
+pub fn about(world: &World<'_>, text: String, files: Vec<String>, now: Timestamp) -> Vec<Found> {
+    let question = Question { text, files };
+    match Memory::open(&world.places, Reach::Last(READ)) {
+        Ok(memory) if !memory.is_empty() && !question.is_empty() => {
+            found(world, &memory, &question, &[], &world.config.settings.govern.gates.recall, now)
+        }
+        Ok(_) | Err(_) => Vec::new(),
+    }
+}
+
+fn question(world: &World<'_>, input: &Input, occasion: Occasion) -> Question {
+    let mut question = recall::question(input);
+    if occasion.looks_around() {
+        let title = trackers::told(&world.places).map(|item| item.title.to_string());
+        let branch = branch_words(&world.places);
+        question.text = [title, branch].into_iter().flatten().collect::<Vec<_>>().join(" ");
+    }
+    question
+}
+
+/// What a branch is called says what is worked on, unless it is the one where everything ends up.
+fn branch_words(places: &Places) -> Option<String> {
+    const TRUNKS: &[&str] = &["main", "master", "trunk", "develop", "dev", "HEAD"];
+    let branch = places.branch()?;
+    (!TRUNKS.contains(&branch.as_str())).then(|| branch.replace(['/', '-', '_', '.'], " "))
+}
+
+fn found(
+    world: &World<'_>,
+    memory: &Memory,
+    question: &Question,
+    shown: &[&Seen],
+    policy: &Policy,
+    now: Timestamp,
+) -> Vec<Found> {
+    let strategy = match policy.strategy {
+        Strategy::Conservative if memory.documents() < FEW => Strategy::Moderate,
+        strategy => strategy,
+    };
+    let widths = Widths { recency: strategy.recency_width(), usage: strategy.use_width() };
+    let asked = query::Question {
+        text: question.text.clone(),
+        files: question.files.clone(),
+        limit: CLOSELY * policy.most() + shown.len(),
+        ..query::Question::default()
+    };
+    let answers = memory.ask(&asked, Shown::InUse, widths, now);
+    let floors = Floors::of(world, strategy);
+    let is_fresh = |answer: &&Answer| !shown.iter().any(|seen| seen.id.as_str() == answer.id);
+    let asked_terms: Vec<String> =
+        tokens::query_terms(&question.text).into_iter().map(|(term, _)| term).collect();
+    let likely =
+        answers.iter().filter(|answer| answer.probability >= floors.of_owner(answer.owner)).filter(is_fresh);
+    let mut known: Vec<(&Answer, Learning)> =
+        likely.filter_map(|answer| Some((answer, memory.learning(answer)?))).collect();
+    known.retain(|(_, learning)| !is_not_for(learning, &asked_terms));
+    let table = table::built_in();
+    let statements: Vec<Statement> =
+        known.iter().map(|(_, it)| Statement::new(it.candidate.summary.as_str(), &table)).collect();
+    let contenders: Vec<Contender> = known
+        .iter()
+        .map(|(answer, _)| Contender {
+            probability: answer.probability,
+            is_new: answer.uses.surfaced == 0,
+            is_personal: answer.owner == Owner::Personal,
+        })
+        .collect();
+    // Each is above the floor of its own kind already.
+    let limits = Limits { floor: 0.0, most: policy.most() };
+    let alike = |a: usize, b: usize| statements[a].compare(&statements[b], &table).score >= SIMILAR;
+    let chosen = select(&contenders, limits, alike);
+    chosen.into_iter().filter_map(|at| told(world, known[at].0, &known[at].1, now)).collect()
+}
+
+/// The strategy's floor, moved by what was judged of what was shown.
+struct Floors {
+    project: f32,
+    personal: f32,
+}
+
+impl Floors {
+    fn of(world: &World<'_>, strategy: Strategy) -> Floors {
+        let versions: Versions = projections::kept(&world.store()).unwrap_or_default();
+        let moved = |scope: &str| {
+            let whom = Whom { role: Text::from("main"), scope: Text::from(scope) };
+            strategy.floor() * versions.floor(&whom)
+        };
+        Floors { project: moved("project"), personal: moved("personal") }
+    }
+
+    fn of_owner(&self, owner: Owner) -> f32 {
+        match owner {
+            Owner::Project => self.project,
+            Owner::Personal => self.personal,
+        }
+    }
+}
+
+/// A learning says itself what it is not for.
+fn is_not_for(learning: &Learning, asked: &[String]) -> bool {
+    let not: Vec<(String, u32)> = tokens::query_terms(learning.candidate.trigger.when_not.as_str());
+    let said = not.iter().filter(|(term, _)| asked.contains(term)).count();
+    !not.is_empty() && said as f32 >= NOT_FOR * not.len() as f32
+}
+
+/// `None`: what it rests on is gone.
+fn told(world: &World<'_>, answer: &Answer, learning: &Learning, now: Timestamp) -> Option<Found> {
+    let state = world.places.worktree.as_deref().map(|worktree| evidence::state(worktree, learning));
+    let has_changed = match state {
+        Some(State::Gone) => return None,
+        Some(State::Changed) => true,
+        Some(State::Fresh | State::Moved) | None => false,
+    };
+    let entry = Entry { learning: learning.clone(), uses: answer.uses, superseded_by: None };
+    Some(Found {
+        caveat: negative::standing(&entry, now).map(negative::caveat),
+        id: learning.id.clone(),
+        summary: learning.candidate.summary.clone(),
+        detail: learning.candidate.detail.clone(),
+        category: Some(learning.candidate.category),
+        score: answer.probability,
+        why: Text::new(answer.signals.told()),
+        is_stale: answer.is_stale() || has_changed,
+        has_changed: has_changed && !answer.is_stale(),
+        is_personal: answer.owner == Owner::Personal,
+        terms: Terms::of(learning),
+    })
+}
+
+/// What has become of what the session was shown.
+fn notices(world: &World<'_>, memory: &Memory, shown: &[&Seen]) -> Vec<Notice> {
+    shown
+        .iter()
+        .filter_map(|seen| {
+            let (learning, uses, written) = memory.get(seen.id.as_str())?;
+            let what = match uses.status {
+                Status::Superseded | Status::Archived if seen.is_told() => return None,
+                Status::Superseded => superseded(world, memory, seen.id.as_str()),
+                Status::Archived => Became::Archived,
+                Status::Active | Status::Stale if written > seen.at => {
+                    Became::Corrected { summary: learning.candidate.summary, at: written }
+                }
+                Status::Active | Status::Stale => return None,
+            };
+            Some(Notice { id: seen.id.clone(), what })
+        })
+        .collect()
+}
+
+/// By which one only the whole log tells. That happens rarely enough to read it then.
+fn superseded(world: &World<'_>, memory: &Memory, id: &str) -> Became {
+    let learnings =
+        projections::load::<Learnings>(&world.store()).map(|folded| folded.state).unwrap_or_default();
+    let by = learnings.get(id).and_then(|entry| entry.superseded_by.clone());
+    let summary =
+        by.as_ref().and_then(|by| memory.get(by.as_str())).map(|(learning, ..)| learning.candidate.summary);
+    Became::Superseded { by, summary }
+}

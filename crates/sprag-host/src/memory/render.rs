@@ -1,0 +1,207 @@
+//! Learnings as files for people, in the worktree and only where it has a `.sprag` directory. All of it is
+//! made from the log and can be made again; files are replaced whole, and only if they change.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::{fs, io};
+
+use serde_json::json;
+
+use sprag_base::digest::Digest;
+use sprag_base::record::Record;
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+use sprag_memory::destination::is_for_all;
+use sprag_memory::learning::{Candidate, Category, Kind, Learning, Status};
+use sprag_memory::learnings::{Entry, Learnings};
+use sprag_memory::markdown::{self, Edited};
+use sprag_memory::records;
+
+use crate::memory::evidence;
+use crate::store::new_record;
+use crate::sys::disk::{self, Disk, read_small};
+
+/// Lines of a category's summary and of a topic.
+const SUMMARY_LINES: usize = 250;
+const TOPIC_LINES: usize = 500;
+/// A tag that so many learnings have is a topic, and there are so many of those.
+const TOPIC_LEAST: usize = 3;
+const TOPICS: usize = 100;
+const DOCUMENT_BYTES: u64 = 64 * 1024 * 1024;
+const OURS: &str = "<!-- written by sprag; changes are lost -->\n";
+
+/// Writes everything that is made of the learnings of a project.
+pub fn project(dir: &Path, learnings: &Learnings, disk: &dyn Disk) -> io::Result<()> {
+    let shown: Vec<&Entry> = learnings.in_use().filter(|entry| is_for_all(&entry.learning)).collect();
+    if shown.is_empty() && !dir.join("learnings.md").exists() {
+        return Ok(());
+    }
+    let path = dir.join("learnings.md");
+    let before = read_small(&path, DOCUMENT_BYTES).unwrap_or_default();
+    let notes = markdown::notes(&before, |id| learnings.get(id).is_some());
+    replace(disk, dir, &path, &markdown::document(shown.iter().copied(), &notes))?;
+    let files = knowledge(&shown);
+    let knowledge = dir.join("knowledge");
+    for (name, text) in &files {
+        replace(disk, dir, &knowledge.join(name), text)?;
+    }
+    // A topic that is none any more. What others put there is theirs.
+    for dir in [knowledge.clone(), knowledge.join("topics")] {
+        for path in crate::store::files_with_ending(&dir, "md") {
+            let name = path.strip_prefix(&knowledge).unwrap_or(&path).to_string_lossy().into_owned();
+            let is_ours = || read_small(&path, DOCUMENT_BYTES).is_ok_and(|text| text.starts_with(OURS));
+            if !files.contains_key(&name) && is_ours() {
+                disk.remove(&path)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What the user prefers, for them alone.
+pub fn profile(state: &Path, learnings: &Learnings, disk: &dyn Disk) -> io::Result<()> {
+    let preferences = learnings.in_use().filter(|entry| entry.learning.candidate.kind == Kind::Preference);
+    let sections: String = preferences.map(|entry| markdown::section(&entry.learning)).collect();
+    let path = state.join("profile.md");
+    if sections.is_empty() && !path.exists() {
+        return Ok(());
+    }
+    replace(disk, state, &path, &format!("{OURS}# Preferences\n\n{sections}"))
+}
+
+/// What was edited by hand, as records; and what could not be read of it.
+pub fn edits(
+    dir: &Path,
+    worktree: &Path,
+    learnings: &Learnings,
+    now: Timestamp,
+) -> (Vec<Record>, Vec<String>) {
+    let (mut corrected, mut problems) = (Vec::new(), Vec::new());
+    let Ok(text) = read_small(&dir.join("learnings.md"), DOCUMENT_BYTES) else {
+        return (corrected, problems);
+    };
+    for Edited { id, said } in markdown::edited(&text) {
+        let Some(entry) = learnings.get(id.as_str()) else { continue };
+        match said {
+            Ok(said) => corrected.extend(correction(entry, said, worktree).map(|learning| {
+                let by = sprag_base::record::By { client: Text::from("hand"), agent: None, role: None };
+                new_record::record(records::CORRECTED, now, None, Some(by), json!(learning))
+            })),
+            Err(what) => problems.push(format!("`{id}` in `{}`: {what}", dir.join("learnings.md").display())),
+        }
+    }
+    (corrected, problems)
+}
+
+/// The learning as it is now said; `None` if that is how it was. For whom it is cannot be edited.
+pub fn correction(entry: &Entry, said: Candidate, worktree: &Path) -> Option<Learning> {
+    let old = &entry.learning;
+    let mut said = said;
+    said.scope = old.candidate.scope;
+    if said == old.candidate {
+        return None;
+    }
+    let seen = if said.evidence == old.candidate.evidence {
+        old.seen.clone()
+    } else {
+        evidence::see(worktree, &said)
+    };
+    Some(Learning { candidate: said, seen, ..old.clone() })
+}
+
+/// The files of `knowledge/`, by name.
+fn knowledge(shown: &[&Entry]) -> BTreeMap<String, String> {
+    let mut files = BTreeMap::new();
+    let mut index = format!("{OURS}# Knowledge\n\n");
+    for category in Category::ALL {
+        let own: Vec<&Entry> =
+            shown.iter().copied().filter(|entry| entry.learning.candidate.category == *category).collect();
+        if own.is_empty() {
+            continue;
+        }
+        index.push_str(&format!("- [{0}]({0}.md): {1}\n", category.name(), own.len()));
+        files.insert(format!("{}.md", category.name()), summary(category.name(), &own));
+    }
+    let mut topics: BTreeMap<String, Vec<&Entry>> = BTreeMap::new();
+    for entry in shown {
+        let tags: BTreeSet<String> =
+            entry.learning.candidate.tags.iter().map(|tag| tag.as_str().to_lowercase()).collect();
+        tags.into_iter().for_each(|tag| topics.entry(tag).or_default().push(entry));
+    }
+    let mut topics: Vec<(String, Vec<&Entry>)> =
+        topics.into_iter().filter(|(_, entries)| entries.len() >= TOPIC_LEAST).collect();
+    // The largest first; among equals by name.
+    topics.sort_by_key(|(tag, entries)| (std::cmp::Reverse(entries.len()), tag.clone()));
+    topics.truncate(TOPICS);
+    if !topics.is_empty() {
+        index.push_str("\n## Topics\n\n");
+    }
+    for (tag, entries) in topics {
+        let name = format!("topics/{}.md", file_name(&tag));
+        index.push_str(&format!("- [{}]({name}): {}\n", markdown::inline(&tag), entries.len()));
+        files.insert(name, topic(&tag, &entries));
+    }
+    files.insert("INDEX.md".to_owned(), index);
+    files
+}
+
+fn summary(title: &str, entries: &[&Entry]) -> String {
+    let head = format!("{OURS}# {title}\n\n");
+    let line = |entry: &Entry| format!("{}\n", markdown::line(&entry.learning));
+    cut(head, entries, SUMMARY_LINES, line)
+}
+
+fn topic(tag: &str, entries: &[&Entry]) -> String {
+    let head = format!("{OURS}# {}\n\n", markdown::inline(tag));
+    cut(head, entries, TOPIC_LINES, |entry| markdown::section(&entry.learning))
+}
+
+/// The newest first and stale ones apart, as many as there is room for.
+fn cut(head: String, entries: &[&Entry], most: usize, part: impl Fn(&Entry) -> String) -> String {
+    const FOOT: usize = 3;
+    let mut text = head;
+    let mut left = entries.len();
+    let mut room = most - FOOT - text.lines().count();
+    for status in [Status::Active, Status::Stale] {
+        let mut of_status = entries.iter().rev().filter(|entry| entry.status() == status).peekable();
+        if status == Status::Stale && of_status.peek().is_some() && room > 4 {
+            text.push_str("\n## Stale\n\n");
+            room -= 3;
+        }
+        for entry in of_status {
+            let part = part(entry);
+            let lines = part.lines().count();
+            if lines > room {
+                break;
+            }
+            room -= lines;
+            left -= 1;
+            text.push_str(&part);
+        }
+    }
+    if left > 0 {
+        text.push_str(&format!("\n{left} more: `sprag learnings list`\n"));
+    }
+    text
+}
+
+/// A tag is no file name.
+fn file_name(tag: &str) -> String {
+    let plain: String =
+        tag.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(40).collect();
+    let is_whole = plain == tag && !plain.starts_with('-');
+    if is_whole { plain } else { format!("{}-{}", plain.trim_matches('-'), Digest::of([tag]).short()) }
+}
+
+/// Written if it is another text. A link in its place leads who knows where, and is left alone.
+fn replace(disk: &dyn Disk, root: &Path, path: &Path, text: &str) -> io::Result<()> {
+    disk::make_dirs_within(disk, root, path.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
+    match fs::symlink_metadata(path) {
+        Ok(found) if !found.is_file() => return Err(io::ErrorKind::InvalidInput.into()),
+        Ok(_) if disk::read_regular(path, DOCUMENT_BYTES).is_ok_and(|there| there == text.as_bytes()) => {
+            return Ok(());
+        }
+        _ => {}
+    }
+    disk::replace_derived(disk, path, text.as_bytes())
+}

@@ -1,0 +1,148 @@
+//! What clones of a project tell each other, through files that are committed: one for each clone, only ever
+//! appended to, so that two clones never write into the same one. What others wrote is taken into the log
+//! once, under the id it has, and folded like everything else there.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use serde_json::json;
+
+use sprag_base::record::{self, Record};
+use sprag_base::time::Timestamp;
+use sprag_memory::destination::{is_content, is_for_all, is_shareable};
+use sprag_memory::learning::Learning;
+use sprag_memory::records;
+use sprag_memory::shared_log::{self, FROM, SETTLED};
+
+use crate::store::clone::{clone_id, own_file};
+use crate::store::journal::lines_of;
+use crate::store::projections::each_line;
+use crate::store::{LOCK_WAIT, Lines, Store, files_with_ending, new_record};
+use crate::sys::disk::{Disk, open_regular};
+use crate::sys::exec::read_capped;
+
+/// Files of others that are read, and how much of each.
+const CLONES: usize = 500;
+const BYTES: u64 = 64 * 1024 * 1024;
+
+/// Appends to the file of this clone what it does not have yet. Gives back how many records that were.
+pub fn publish(store: &Store, project: &Path, disk: &dyn Disk) -> io::Result<usize> {
+    let own = content(store)?;
+    let shared: BTreeSet<&str> =
+        own.iter().filter(|record| is_shareable(record)).filter_map(learning_id).collect();
+    let mut wanted: Vec<Record> = own
+        .iter()
+        .filter(|record| !shared_log::is_foreign(record))
+        .filter_map(|it| public(it, &shared))
+        .collect();
+    if wanted.is_empty() {
+        return Ok(0);
+    }
+    let path = own_file(store, project, disk)?;
+    if fs::symlink_metadata(&path).is_ok_and(|found| !found.is_file()) {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let mut lines = Lines::open(disk, &path, LOCK_WAIT)?;
+    if !lines.is_locked {
+        return Ok(0);
+    }
+    let there = lines.tail(u64::MAX)?;
+    let there: BTreeSet<String> =
+        lines_of(&there).filter_map(|line| Record::parse(line).ok()).map(|it| it.id).collect();
+    wanted.retain(|record| !there.contains(&record.id));
+    wanted.sort_by(|a, b| (a.at, &a.id).cmp(&(b.at, &b.id)));
+    if !wanted.is_empty() {
+        lines.append_sealed(disk, &record::lines(&wanted))?;
+    }
+    lines.unlock_and_sync(disk)?;
+    Ok(wanted.len())
+}
+
+/// Takes into the log what other clones have written since. Gives back how many records that were.
+pub fn take_in(store: &Store, project: &Path, disk: &dyn Disk, now: Timestamp) -> io::Result<usize> {
+    let own = format!("{}.jsonl", clone_id(store, disk)?);
+    let files: Vec<PathBuf> = files_with_ending(&project.join("share"), "jsonl")
+        .into_iter()
+        .filter(|path| path.file_name().is_some_and(|name| name != own.as_str()))
+        .take(CLONES)
+        .collect();
+    if files.is_empty() {
+        return Ok(0);
+    }
+    let mut known = content(store)?;
+    let mut ids: BTreeSet<String> = known.iter().map(|record| record.id.clone()).collect();
+    let mut new = Vec::new();
+    for path in files {
+        let clone: String = path
+            .file_stem()
+            .map(|stem| stem.to_string_lossy().chars().take(64).collect())
+            .unwrap_or_default();
+        // One that cannot be read is somebody else's to mend.
+        let Ok(bytes) = open_regular(&path).and_then(|file| read_capped(file, BYTES)) else { continue };
+        let records = lines_of(&bytes).filter_map(|line| Record::parse(line).ok());
+        new.extend(
+            records
+                .filter_map(|record| shared_log::taken(&record, &clone, now))
+                .filter(|record| ids.insert(record.id.clone())),
+        );
+    }
+    if new.is_empty() {
+        return Ok(0);
+    }
+    new.sort_by(|a, b| (a.at, &a.id).cmp(&(b.at, &b.id)));
+    shared_log::retain_honest(&known, &mut new);
+    if new.is_empty() {
+        return Ok(0);
+    }
+    let about = new.iter().flat_map(shared_log::ids).collect();
+    known.extend(new.iter().cloned());
+    let settling = shared_log::settling(&known, &about).into_iter().map(|(kind, body)| {
+        let mut record = new_record::record(kind, now, None, None, body);
+        record.rest.insert(FROM.to_owned(), json!(SETTLED));
+        record
+    });
+    let count = new.len();
+    new.extend(settling);
+    store.log(disk, &new)?;
+    Ok(count)
+}
+
+/// The records of the log that say what is known, in their order.
+fn content(store: &Store) -> io::Result<Vec<Record>> {
+    let mut found = Vec::new();
+    for path in store.log_files() {
+        each_line(&path, 0, |line| {
+            if memchr::memmem::find(line, b"\"learning.").is_some()
+                && let Ok(record) = Record::parse(line)
+                && is_content(&record.kind)
+            {
+                found.push(record);
+            }
+        })?;
+    }
+    Ok(found)
+}
+
+fn learning_id(record: &Record) -> Option<&str> {
+    let is_text = matches!(record.kind.as_str(), records::ACCEPTED | records::CORRECTED);
+    record.body["id"].as_str().filter(|_| is_text)
+}
+
+/// A record as others may have it: about what is for all, and nothing else.
+fn public(record: &Record, shared: &BTreeSet<&str>) -> Option<Record> {
+    let mut public = Record { set: None, ..record.clone() };
+    match record.kind.as_str() {
+        records::ACCEPTED | records::CORRECTED => {
+            let learning = serde_json::from_value::<Learning>(record.body.clone()).ok()?;
+            is_for_all(&learning).then_some(public)
+        }
+        records::SUPERSEDED => shared.contains(record.body["id"].as_str()?).then_some(public),
+        _ => {
+            let ids: Vec<String> =
+                shared_log::ids(record).into_iter().filter(|id| shared.contains(id.as_str())).collect();
+            public.body["ids"] = json!(ids);
+            (!ids.is_empty()).then_some(public)
+        }
+    }
+}

@@ -1,0 +1,73 @@
+use std::io;
+
+use serde_json::json;
+
+use sprag_base::record::Record;
+use sprag_govern::event::Input;
+use sprag_govern::gates::Effect;
+use sprag_govern::session::Session;
+use sprag_memory::destination::Place;
+
+use crate::memory::{self};
+use crate::store::journal::Journal;
+use crate::store::{Store, new_record};
+use crate::world::World;
+
+pub(crate) struct Steps {
+    pub(crate) records: Vec<Record>,
+    pub(crate) effects: Vec<Effect>,
+    pub(crate) is_binding: bool,
+}
+
+/// Writes everything down. Gives back what outlives the event, and what of that backends want to hear of.
+pub(crate) fn commit(
+    world: &World<'_>,
+    store: &Store,
+    mut journal: Journal,
+    mut steps: Steps,
+    input: &Input,
+    after: &Session,
+) -> io::Result<(Vec<Record>, Vec<Record>)> {
+    let (mut written, mut mirrors) = (Vec::new(), Vec::new());
+    if journal.is_locked() {
+        let mut places =
+            [(Place::Project, Vec::new()), (Place::Personal, Vec::new()), (Place::Session, Vec::new())];
+        for Effect { place, kind, body } in steps.effects {
+            let record =
+                new_record::record(kind, input.at, Some(&input.session), Some(new_record::by(input)), body);
+            places
+                .iter_mut()
+                .filter(|(at, _)| *at == place)
+                .for_each(|(_, records)| records.push(record.clone()));
+            written.push(record);
+        }
+        let [(_, project), (_, personal), (_, own)] = places;
+        // What outlives the session goes first: a journal must not speak of a debt nobody can find.
+        if !project.is_empty() {
+            store.log(world.disk, &project)?;
+        }
+        if !personal.is_empty() {
+            let home = memory::personal(&world.places).ok_or(io::ErrorKind::NotFound)?;
+            home.log(world.disk, &personal)?;
+        }
+        steps.records.splice(0..0, own);
+        mirrors.extend(project.into_iter().filter(sprag_memory::mirror::concerns));
+    }
+    journal.commit(world.disk, steps.records, after)?;
+    if steps.is_binding {
+        journal.unlock_and_sync(world.disk)?
+    } else {
+        journal.unlock()?
+    }
+    Ok((written, mirrors))
+}
+
+pub(crate) fn warned(input: &Input, what: &str) -> Record {
+    new_record::record(
+        "warned",
+        input.at,
+        Some(&input.session),
+        Some(new_record::by(input)),
+        json!({ "what": what }),
+    )
+}

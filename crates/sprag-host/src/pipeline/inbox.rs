@@ -1,0 +1,63 @@
+use std::io;
+use std::path::PathBuf;
+
+use sprag_base::record::Record;
+use sprag_govern::decide;
+use sprag_govern::event::{Actor, Event, Input};
+use sprag_govern::gates::review::case::Seat;
+use sprag_govern::report::Report;
+use sprag_govern::session::Session;
+
+use crate::answers;
+use crate::pipeline::commit::Steps;
+use crate::pipeline::event_record;
+use crate::store::journal::Journal;
+use crate::store::{inbox, projections};
+use crate::world::World;
+
+/// Takes in what sandboxed commands of this session have left. Returns the files to remove.
+pub(crate) fn take_in(
+    world: &World<'_>,
+    journal: &Journal,
+    input: &Input,
+    session: &mut Session,
+    steps: &mut Steps,
+) -> io::Result<Vec<PathBuf>> {
+    let mut taken = Vec::new();
+    if !journal.is_locked() {
+        return Ok(taken);
+    }
+    for (path, drop) in inbox::waiting(&world.places, world.env, &input.session) {
+        if is_for_runner(session, &drop.report) {
+            continue;
+        }
+        let is_known = steps.records.iter().any(|record| record.id == drop.id)
+            || journal.holds_id(&drop.id)?
+            || projections::log_holds_id(&world.store(), &drop.id, &drop.at.month())?;
+        if !is_known {
+            let report = Input {
+                at: drop.at.min(input.at).max(session.about.started.unwrap_or(input.at)),
+                event: Event::Reported(drop.report.redacted()),
+                // Whoever's call it is that takes it in, it is not theirs.
+                actor: Actor::Main,
+                ..input.clone()
+            };
+            let needs = decide::needs(session, &report, &world.config.settings.govern);
+            let facts = answers::gather(needs, world, &report, session);
+            let step =
+                decide::decide(std::mem::take(session), &report, &facts, &world.config.settings.govern, None);
+            *session = step.session;
+            steps.records.push(Record { id: drop.id, ..event_record::record(&report, &step.verdict) });
+            steps.effects.extend(step.effects);
+            steps.is_binding = true;
+        }
+        taken.push(path);
+    }
+    Ok(taken)
+}
+
+/// The verdict of a reviewer that Sprag runs as a process is taken by whoever runs it, and by nobody else:
+/// only there it is known whose it is.
+fn is_for_runner(session: &Session, report: &Report) -> bool {
+    matches!(report, Report::Decided(_)) && session.gates.review.seat().is_some_and(Seat::is_process)
+}

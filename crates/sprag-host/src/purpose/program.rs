@@ -1,0 +1,66 @@
+//! Asking the judge: one at a time, within its deadline, in a place of its own, and not at all while
+//! it keeps failing. Whatever goes wrong, the user is asked instead.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::time::{Duration, Instant};
+
+use crate::purpose;
+use crate::sys::exec::{self, Ran};
+use crate::sys::locations::UserPlaces;
+use crate::world::World;
+
+/// What would make a program that we start, an agent's client say, take part in the session it is about.
+pub(crate) const UNSET: &[&str] = &[
+    "CLAUDECODE",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "CLAUDE_CODE_SESSION_ID",
+    "CLAUDE_ENV_FILE",
+    "CLAUDE_PROJECT_DIR",
+    "CODEX_SESSION_ID",
+    "CODEX_THREAD_ID",
+    "SPRAG_SESSION",
+];
+
+/// A program that is asked for an opinion.
+pub(crate) struct Command<'a> {
+    pub program: &'a str,
+    pub args: &'a [String],
+    pub seconds: u32,
+    /// Bytes of its answer at most.
+    pub cap: usize,
+}
+
+/// Runs it in a directory of its own, where no project's settings apply to it, and known to our hooks for what
+/// it is.
+pub(crate) fn run(
+    world: &World<'_>,
+    user: &UserPlaces,
+    command: &Command<'_>,
+    question: &[u8],
+) -> io::Result<Ran> {
+    let dir = user.state.join("judge");
+    world.disk.make_dirs(&dir)?;
+    let run = purpose::Run::begin(user, world.disk, purpose::Task::Judge)?;
+    let token = OsString::from(&run.token);
+    let args: Vec<&OsStr> = command.args.iter().map(OsStr::new).collect();
+    exec::run(&exec::Run {
+        program: OsStr::new(command.program),
+        args: &args,
+        dir: &dir,
+        env: &[(purpose::VARIABLE, &token)],
+        unset: UNSET,
+        stdin: question,
+        deadline: Duration::from_secs(u64::from(command.seconds)),
+        cap: command.cap,
+    })
+}
+
+pub(crate) fn millis(since: Instant) -> u64 {
+    u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
+}
+
+pub const TOKEN: &str = "SPRAG_REVIEW_TOKEN";
+
+/// The same once more: Codex keeps variables with `TOKEN` in their name from the commands it runs.
+pub const PASS: &str = "SPRAG_REVIEW_PASS";

@@ -1,0 +1,144 @@
+//! What an agent tells us through a command. A report finds its session, goes through the same walk
+//! as a hook's event, and is left in the inbox where a sandbox does not let it.
+pub mod find_session;
+pub mod intent;
+pub mod lesson;
+pub mod review;
+pub mod submit;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use sprag_base::ids::SessionId;
+pub use sprag_base::record::REPORTER as CLIENT;
+use sprag_base::record::Record;
+use sprag_base::time::Timestamp;
+use sprag_govern::event::{Actor, Event, Input, Presence};
+use sprag_govern::reason::Reason;
+use sprag_govern::report::Report;
+use sprag_govern::verdict::Ruling;
+
+use crate::memory::mirrors;
+use crate::pipeline;
+use crate::store::{inbox, new_record};
+use crate::world::World;
+
+#[derive(Debug)]
+pub enum ReportError {
+    NoSession,
+    Ambiguous(Vec<SessionId>),
+    Unknown(SessionId),
+    Io(io::Error),
+}
+
+/// Where a report went.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Delivery {
+    Recorded,
+    /// Left for the next hook of the session to take in.
+    Left(PathBuf),
+    /// A gate objects; nothing came of it.
+    Refused(Reason),
+}
+
+impl From<io::Error> for ReportError {
+    fn from(error: io::Error) -> Self {
+        ReportError::Io(error)
+    }
+}
+
+/// Where a report went, and what came of it.
+#[derive(Debug)]
+pub struct Told {
+    pub delivery: Delivery,
+    /// What was written because of it.
+    pub written: Vec<Record>,
+    pub notes: Vec<String>,
+}
+
+pub fn send(
+    world: &World<'_>,
+    session: &SessionId,
+    report: Report,
+    cwd: &Path,
+    now: Timestamp,
+) -> Result<Delivery, ReportError> {
+    tell(world, session, &Actor::Main, report, cwd, now).map(|told| told.delivery)
+}
+
+/// The same, for an agent that the session has started.
+pub fn send_as(
+    world: &World<'_>,
+    session: &SessionId,
+    actor: &Actor,
+    report: Report,
+    cwd: &Path,
+    now: Timestamp,
+) -> Result<Delivery, ReportError> {
+    tell(world, session, actor, report, cwd, now).map(|told| told.delivery)
+}
+
+pub fn tell(
+    world: &World<'_>,
+    session: &SessionId,
+    actor: &Actor,
+    report: Report,
+    cwd: &Path,
+    now: Timestamp,
+) -> Result<Told, ReportError> {
+    let report = report.redacted();
+    let root = world.places.worktree.as_ref().map(|root| root.to_string_lossy().into_owned());
+    let input = Input {
+        client: CLIENT.to_owned(),
+        cwd: cwd.to_string_lossy().into_owned(),
+        root: root.unwrap_or_default(),
+        actor: actor.clone(),
+        presence: Presence::Headless,
+        ..Input::new(now, session.clone(), Event::Reported(report.clone()))
+    };
+    match pipeline::walk(world, &input) {
+        // Somebody sits on the session. Saying that it was recorded would be a lie.
+        Ok(walked) if !walked.is_kept => Err(io::Error::from(io::ErrorKind::WouldBlock).into()),
+        Ok(walked) => {
+            mirror(world, session, walked.mirrors(), now);
+            Ok(Told {
+                delivery: match walked.verdict.ruling {
+                    Ruling::Hold { reason, .. } | Ruling::Ask { reason, .. } => Delivery::Refused(reason),
+                    Ruling::Pass | Ruling::Allow { .. } => Delivery::Recorded,
+                },
+                written: walked.written,
+                notes: walked.verdict.notes.iter().map(ToString::to_string).collect(),
+            })
+        }
+        Err(error) if is_sandbox(&error) && report.is_anyones() => {
+            let delivery = leave(world, session, report, now)?;
+            Ok(Told { delivery, written: Vec::new(), notes: Vec::new() })
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Tells the backends. It is on record already: a backend that fails is a warning in the log and no more.
+fn mirror(world: &World<'_>, session: &SessionId, logged: &[Record], now: Timestamp) {
+    let warned = mirrors::mirror(world, logged, now);
+    let warned: Vec<Record> = warned
+        .iter()
+        .map(|what| new_record::record("warned", now, Some(session), None, json!({ "what": what })))
+        .collect();
+    if !warned.is_empty() {
+        world.store().log(world.disk, &warned).unwrap_or_default();
+    }
+}
+
+/// Leaves a report for somebody else to take in.
+pub fn leave(world: &World<'_>, session: &SessionId, report: Report, now: Timestamp) -> io::Result<Delivery> {
+    let report = report.redacted();
+    let drop = inbox::Drop { v: 1, id: new_record::new_id(now), at: now, session: session.clone(), report };
+    Ok(Delivery::Left(inbox::leave(&world.places, world.env, world.disk, &drop)?))
+}
+
+fn is_sandbox(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
+}

@@ -1,0 +1,172 @@
+//! Handing in candidates, for a command and for the broker alike: the submission without its secrets, and
+//! what became of each candidate, read from what was written.
+
+use std::path::Path;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use sprag_base::ids::SessionId;
+use sprag_base::record::Record;
+use sprag_base::redact;
+use sprag_base::text::{Text, one_line};
+use sprag_base::time::Timestamp;
+use sprag_govern::event::Actor;
+use sprag_govern::report::Report;
+use sprag_memory::learning::{self, Submission, Unreadable};
+use sprag_memory::records::{self, Done, Rejection, Resembles};
+use sprag_memory::write_gate::Resolution;
+
+use crate::memory;
+use crate::report::{self, Delivery, ReportError, Told};
+use crate::store::new_record;
+use crate::world::World;
+
+/// Who hands in, where and when.
+pub struct Hand<'a> {
+    pub session: &'a SessionId,
+    pub actor: &'a Actor,
+    pub cwd: &'a Path,
+    pub now: Timestamp,
+}
+
+#[derive(Debug)]
+pub enum HandInError {
+    Unreadable(Unreadable),
+    Report(ReportError),
+}
+
+/// What became of the candidates.
+#[derive(Debug)]
+pub struct HandedIn {
+    pub delivery: Delivery,
+    pub accepted: Vec<Kept>,
+    pub rejected: Vec<NotKept>,
+    pub similar: Vec<Resembles>,
+    pub notes: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Kept {
+    pub id: Text<64>,
+    pub summary: Text<200>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct NotKept {
+    pub index: u32,
+    pub stage: Text<32>,
+    pub reason: Text<1000>,
+}
+
+/// Without a submission, a resolution is about the candidates that wait.
+pub fn hand_in(
+    world: &World<'_>,
+    hand: &Hand<'_>,
+    text: &str,
+    resolution: Option<Resolution>,
+) -> Result<HandedIn, HandInError> {
+    let submission = match text.trim().is_empty() && resolution.is_some() {
+        true => Submission::default(),
+        false => learning::submission(text).map_err(HandInError::Unreadable)?,
+    };
+    let count = submission.accepted.len() + submission.rejected.len();
+    let ids: Vec<Text<64>> = (0..count).map(|_| Text::new(new_record::new_id(hand.now))).collect();
+    let report = Report::Reflected { submission: cleaned(text, &submission), ids: ids.clone(), resolution };
+    let told = report::tell(world, hand.session, hand.actor, report, hand.cwd, hand.now)
+        .map_err(HandInError::Report)?;
+    if told.delivery == Delivery::Recorded {
+        memory::after_change(world, hand.now);
+    }
+    Ok(HandedIn::of(&submission, &ids, told))
+}
+
+/// The submission as it may be left on a disk: without secrets, which only what is in form has lost yet.
+fn cleaned(text: &str, submission: &Submission) -> String {
+    let candidates = match serde_json::from_str(text.trim_start_matches('\u{feff}')) {
+        Ok(Value::Object(mut members)) => members.remove("candidates").unwrap_or_default(),
+        Ok(other) => other,
+        Err(_) => Value::Null,
+    };
+    let Value::Array(mut candidates) = candidates else {
+        return String::new();
+    };
+    for (index, candidate) in &submission.accepted {
+        candidates[*index] = json!(candidate);
+    }
+    redact::value(json!({ "candidates": candidates })).into_inner().to_string()
+}
+
+impl HandedIn {
+    fn of(submission: &Submission, ids: &[Text<64>], told: Told) -> HandedIn {
+        let Told { delivery, written, notes } = told;
+        let mut came = HandedIn { delivery, accepted: vec![], rejected: vec![], similar: vec![], notes };
+        match &came.delivery {
+            Delivery::Left(_) => {
+                let kept = submission.accepted.iter();
+                let kept = kept.filter_map(|(index, it)| {
+                    Some(Kept { id: ids.get(*index)?.clone(), summary: it.summary.clone() })
+                });
+                came.accepted = kept.collect();
+                let rejected = submission.rejected.iter().cloned();
+                came.rejected = rejected
+                    .map(|it| NotKept { index: number(it.index), stage: it.stage, reason: it.reason })
+                    .collect();
+            }
+            Delivery::Recorded | Delivery::Refused(_) => {
+                written.iter().for_each(|record| came.take(record, submission));
+            }
+        }
+        came
+    }
+
+    fn take(&mut self, record: &Record, submission: &Submission) {
+        let text = |name: &str| record.body[name].as_str().unwrap_or_default();
+        match record.kind.as_str() {
+            records::ACCEPTED | records::CORRECTED => {
+                self.accepted.push(Kept { id: Text::from(text("id")), summary: Text::from(text("summary")) });
+            }
+            records::REJECTED => {
+                if let Ok(it) = serde_json::from_value::<Rejection>(record.body.clone()) {
+                    let index = it.index.unwrap_or_default();
+                    self.rejected.push(NotKept { index, stage: it.stage, reason: it.reason });
+                }
+            }
+            records::REFLECTED => {
+                let Ok(done) = serde_json::from_value::<Done>(record.body.clone()) else { return };
+                self.similar.extend(done.similar);
+                // What this session has handed in before keeps its name.
+                for it in done.repeated {
+                    let said = submission.accepted.iter().find(|(index, _)| number(*index) == it.index);
+                    if let (Some((_, said)), false) =
+                        (said, self.rejected.iter().any(|rejected| rejected.index == it.index))
+                    {
+                        self.accepted.push(Kept { id: it.id, summary: said.summary.clone() });
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// For whoever handed them in.
+    pub fn lines(&self, how: &str) -> Vec<String> {
+        let kept = self
+            .accepted
+            .iter()
+            .map(|it| format!("kept `{}` ({how}): {}", it.id, one_line(it.summary.as_str())));
+        let not = self
+            .rejected
+            .iter()
+            .map(|it| format!("not kept, candidate {}: {}", it.index, one_line(it.reason.as_str())));
+        let mut lines: Vec<String> = kept.chain(not).chain(self.notes.iter().cloned()).collect();
+        if self.rejected.iter().any(|it| it.stage.as_str() != "duplicate") {
+            lines.push("  next: hand those in again, changed as told".to_owned());
+        }
+        lines
+    }
+}
+
+fn number(index: usize) -> u32 {
+    u32::try_from(index).unwrap_or(u32::MAX)
+}

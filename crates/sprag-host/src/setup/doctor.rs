@@ -1,0 +1,411 @@
+//! Finding out whether Sprag works here: not by reading settings alone, but by sending an event
+//! through the hook that is installed. Every finding says what to do next.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use sprag_base::time::Timestamp;
+use sprag_govern::history::Sessions;
+
+use crate::clients::{CLIENTS, Can, Client, Support};
+use crate::config;
+use crate::setup::{install, sandbox_doctor};
+use crate::store::{Store, inbox, projections};
+use crate::sys::disk::{Disk, RealDisk};
+use crate::sys::env::Env;
+use crate::sys::exec::{self, Ending, Run, on_path};
+use crate::sys::locations::Places;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    pub about: String,
+    pub level: Level,
+    pub what: String,
+    /// A command, or a step for a person.
+    pub next: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    Good,
+    /// Works, but not as well as it could.
+    Warning,
+    Bad,
+}
+
+impl Level {
+    pub fn name(self) -> &'static str {
+        match self {
+            Level::Good => "ok",
+            Level::Warning => "warning",
+            Level::Bad => "bad",
+        }
+    }
+}
+
+const CHILD: Duration = Duration::from_secs(10);
+/// Clocks of one machine do not differ by more than this by accident.
+const CLOCK_SLACK: i64 = 300;
+
+pub fn examine(places: &Places, env: &Env, now: Timestamp, mut progress: impl FnMut(&str)) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    progress("program");
+    findings.push(program(env));
+    progress("configuration");
+    findings.extend(configuration(places, env));
+    progress("records");
+    findings.push(writable("records", &places.store));
+    match &places.user {
+        Some(user) => findings.push(writable("user state", &user.state)),
+        None => {
+            findings.push(bad("user state", "there is no home directory", "export SPRAG_HOME=/a/directory"))
+        }
+    }
+    findings.push(sandbox(places, env));
+    progress("walls");
+    findings.push(sandbox_doctor::walls(places, env));
+    findings.push(clock(places, now));
+    for client in CLIENTS {
+        progress(client.name);
+        findings.extend(examine_client(client, places, env));
+    }
+    findings
+}
+
+pub(crate) fn good(about: &str, what: impl Into<String>) -> Finding {
+    Finding { about: about.to_owned(), level: Level::Good, what: what.into(), next: None }
+}
+
+pub(crate) fn warning(about: &str, what: impl Into<String>, next: &str) -> Finding {
+    Finding { about: about.to_owned(), level: Level::Warning, what: what.into(), next: Some(next.to_owned()) }
+}
+
+fn bad(about: &str, what: impl Into<String>, next: &str) -> Finding {
+    Finding { about: about.to_owned(), level: Level::Bad, what: what.into(), next: Some(next.to_owned()) }
+}
+
+/// How hooks should name this program, and whether PATH finds it.
+pub fn program_name(env: &Env) -> (String, bool) {
+    let this = std::env::current_exe().and_then(fs::canonicalize).unwrap_or_else(|_| PathBuf::from("sprag"));
+    let found = env
+        .get("PATH")
+        .and_then(|path| on_path("sprag", &path))
+        .and_then(|found| fs::canonicalize(found).ok());
+    match found == Some(this.clone()) {
+        true => ("sprag".to_owned(), true),
+        false => (this.to_string_lossy().into_owned(), false),
+    }
+}
+
+fn program(env: &Env) -> Finding {
+    match program_name(env) {
+        (_, true) => good("program", format!("sprag {} is on PATH", env!("CARGO_PKG_VERSION"))),
+        (path, false) => warning(
+            "program",
+            format!("PATH does not find this program; hooks name it as `{path}`"),
+            "cargo install --path crates/sprag",
+        ),
+    }
+}
+
+fn configuration(places: &Places, env: &Env) -> Vec<Finding> {
+    let resolved = config::load(places, env);
+    let mut findings: Vec<Finding> = resolved
+        .problems
+        .iter()
+        .map(|problem| bad("configuration", problem.to_string(), "sprag config path"))
+        .collect();
+    findings.extend(resolved.ignored.iter().map(|ignored| {
+        let what = format!("`{}` in `{}` is ignored until you trust it", ignored.key, ignored.path.display());
+        warning("configuration", what, "sprag trust")
+    }));
+    if findings.is_empty() {
+        findings.push(good("configuration", "every layer can be read"));
+    }
+    findings
+}
+
+fn writable(about: &str, dir: &Path) -> Finding {
+    let probe = dir.join(format!(".{}.doctor", std::process::id()));
+    let tried =
+        RealDisk.make_dirs(dir).and_then(|()| fs::write(&probe, b"")).and_then(|()| fs::remove_file(&probe));
+    match tried {
+        Ok(()) => good(about, format!("`{}` can be written", dir.display())),
+        Err(error) => bad(
+            about,
+            format!("`{}` cannot be written: {error}", dir.display()),
+            &format!("ls -ld {}", dir.display()),
+        ),
+    }
+}
+
+/// Whether a sandboxed agent's reports could be left anywhere.
+fn sandbox(places: &Places, env: &Env) -> Finding {
+    let usable = inbox::places(places, env).into_iter().find(|dir| {
+        let parent =
+            if dir.exists() { Some(dir.as_path()) } else { dir.parent().filter(|parent| parent.exists()) };
+        parent.is_some_and(|dir| rustix::fs::access(dir, rustix::fs::Access::WRITE_OK).is_ok())
+    });
+    match usable {
+        Some(dir) => good("sandbox", format!("reports from a sandbox would go through `{}`", dir.display())),
+        None => warning("sandbox", "a sandboxed agent could leave its reports nowhere", "sprag init"),
+    }
+}
+
+fn clock(places: &Places, now: Timestamp) -> Finding {
+    let sessions = projections::load_all::<Sessions>(&Store::at(&places.store)).unwrap_or_default();
+    let newest = sessions.rows().into_iter().map(|row| row.last).max();
+    match newest {
+        Some(last) if last.seconds_since(now) > CLOCK_SLACK => {
+            warning("clock", format!("a record is from the future: {last}"), "date -u")
+        }
+        _ => good("clock", format!("{now}")),
+    }
+}
+
+fn examine_client(client: &Client, places: &Places, env: &Env) -> Vec<Finding> {
+    let found = env.get("PATH").and_then(|path| on_path(client.program, &path));
+    let user_file = (client.install.user_file)(env);
+    let project_file = places.worktree.as_ref().map(|worktree| worktree.join(client.install.project_file));
+    let installs: Vec<(PathBuf, String)> = user_file
+        .iter()
+        .chain(&project_file)
+        .filter_map(|path| Some((path.clone(), install::installed(path, client)?)))
+        .collect();
+    let mut findings = Vec::new();
+    match (&found, installs.is_empty()) {
+        (None, true) => return vec![good(client.name, "not on this machine")],
+        (None, false) => findings.push(warning(
+            client.name,
+            "hooks are installed, but the client is not on PATH",
+            "sprag init --remove",
+        )),
+        (Some(program), _) => findings.push(version(client, program)),
+    }
+    if installs.is_empty() {
+        findings.push(bad(
+            client.name,
+            "no hooks are installed",
+            &format!("sprag init --client {}", client.name),
+        ));
+    }
+    for (path, program) in &installs {
+        if install::disables_hooks(path) {
+            findings.push(bad(
+                client.name,
+                format!("`{}` switches all hooks off", path.display()),
+                "remove `disableAllHooks` from it",
+            ));
+        }
+        findings.push(fires(client, program, env));
+    }
+    findings.extend(server(client, user_file.as_deref().or(project_file.as_deref()), places, env));
+    if !installs.is_empty() && client.can.contains(&(Can::RunHooksUntrusted, Support::No)) {
+        let runs_on = places.worktree.as_deref().unwrap_or(Path::new("/"));
+        findings.push(trust(client, found.as_deref(), runs_on));
+    }
+    if installs.len() > 1 {
+        findings.push(warning(
+            client.name,
+            "hooks are installed for the user and for the project",
+            "sprag init --remove --project",
+        ));
+    }
+    findings
+}
+
+fn version(client: &Client, program: &Path) -> Finding {
+    let args = [OsStr::new("--version")];
+    let run = Run {
+        program: program.as_os_str(),
+        args: &args,
+        dir: Path::new("/"),
+        env: &[],
+        unset: &[],
+        stdin: b"",
+        deadline: CHILD,
+        cap: 4096,
+    };
+    let said = exec::run(&run).ok().filter(exec::Ran::succeeded);
+    let said = said.map(|ran| String::from_utf8_lossy(&ran.stdout).trim().to_owned());
+    match said {
+        Some(said) if said.contains(client.tested) => {
+            good(client.name, format!("{said}, the version sprag was tested with"))
+        }
+        Some(said) => good(client.name, format!("{said}; sprag was tested with {}", client.tested)),
+        None => warning(
+            client.name,
+            format!("`{} --version` does not answer", client.program),
+            &format!("{} --version", client.program),
+        ),
+    }
+}
+
+/// Where the program is that an entry of ours runs. What a settings file names may be anything: only this
+/// very program is started.
+fn this_program(
+    what: &str,
+    client: &Client,
+    program: &str,
+    next: &str,
+    env: &Env,
+) -> Result<PathBuf, Finding> {
+    let found = if program.contains('/') {
+        Some(PathBuf::from(program))
+    } else {
+        env.get("PATH").and_then(|path| on_path(program, &path))
+    };
+    let Some(found) = found else {
+        return Err(bad(client.name, format!("{what} runs `{program}`, which PATH does not find"), next));
+    };
+    let this = std::env::current_exe().and_then(fs::canonicalize).ok();
+    if fs::canonicalize(&found).ok() != this {
+        let what = format!("{what} runs `{program}`, which is another program than this one");
+        return Err(warning(client.name, what, next));
+    }
+    Ok(found)
+}
+
+/// Whether the broker answers, where the client is told of it.
+fn server(client: &Client, settings: Option<&Path>, places: &Places, env: &Env) -> Option<Finding> {
+    let path = install::mcp_entry::path(settings?, client, places.worktree.as_deref())?;
+    let program = install::mcp_entry::installed(&path, client.install.server.as_ref()?.form)?;
+    let next = format!("sprag init --mcp --client {}", client.name);
+    let found = match this_program("the server", client, &program, &next, env) {
+        Ok(found) => found,
+        Err(finding) => return Some(finding),
+    };
+    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {},
+        "clientInfo": {"name": "sprag doctor", "version": env!("CARGO_PKG_VERSION")}}});
+    let hello = format!("{hello}\n");
+    let run = Run {
+        program: found.as_os_str(),
+        args: &[OsStr::new("mcp")],
+        dir: places.worktree.as_deref().unwrap_or(Path::new("/")),
+        env: &[],
+        unset: &[],
+        stdin: hello.as_bytes(),
+        deadline: CHILD,
+        cap: 64 * 1024,
+    };
+    let answers = exec::ask(&run, b"\"serverInfo\"")
+        .is_ok_and(|ran| memchr::memmem::find(&ran.stdout, b"\"serverInfo\"").is_some());
+    Some(match answers {
+        true => good(client.name, format!("the server `{program} mcp` answers")),
+        false => bad(client.name, format!("the server `{program} mcp` does not answer"), &next),
+    })
+}
+
+/// Sends an event through the installed hook, with records and state of its own.
+fn fires(client: &Client, program: &str, env: &Env) -> Finding {
+    let next = format!("sprag init --client {}", client.name);
+    let Ok(temp) = tempfile::tempdir() else {
+        return bad(client.name, "there is no temporary directory", "df -h");
+    };
+    let payload = json!({"session_id": "doctor", "hook_event_name": "SessionStart", "source": "startup", "cwd": temp.path()}).to_string();
+    let args = [OsStr::new("hook"), OsStr::new(client.name)];
+    let found = match this_program("the hook", client, program, &next, env) {
+        Ok(found) => found,
+        Err(finding) => return finding,
+    };
+    let run = Run {
+        program: found.as_os_str(),
+        args: &args,
+        dir: temp.path(),
+        env: &[("SPRAG_HOME", temp.path().as_os_str())],
+        unset: &[],
+        stdin: payload.as_bytes(),
+        deadline: CHILD,
+        cap: 64 * 1024,
+    };
+    match exec::run(&run) {
+        Ok(ran)
+            if ran.ending == Ending::Code(0)
+                && serde_json::from_slice::<Value>(&ran.stdout).is_ok_and(|reply| reply.is_object()) =>
+        {
+            good(client.name, format!("the hook `{program} hook {}` answers", client.name))
+        }
+        Ok(ran) => bad(
+            client.name,
+            format!("the hook `{program} hook {}` answers wrongly: {:?}", client.name, ran.ending),
+            &next,
+        ),
+        Err(error) => {
+            bad(client.name, format!("the hook runs `{program}`, which cannot be started: {error}"), &next)
+        }
+    }
+}
+
+/// What a client says of our hooks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trust {
+    Trusted,
+    /// So many of so many it would skip.
+    Untrusted {
+        some: usize,
+        all: usize,
+    },
+    /// It names none of ours, or does not answer.
+    Unknown,
+}
+
+fn trust(client: &Client, program: Option<&Path>, dir: &Path) -> Finding {
+    let step = client.install.after;
+    let Some(program) = program else {
+        return warning(client.name, "whether its hooks are trusted cannot be asked", step);
+    };
+    match trust_of(client, program, dir) {
+        Trust::Trusted => good(client.name, "its hooks are trusted"),
+        Trust::Unknown => warning(client.name, "whether its hooks are trusted could not be found out", step),
+        Trust::Untrusted { some, all } => bad(
+            client.name,
+            format!("{some} of {all} hooks are not trusted and will be skipped without a word"),
+            step,
+        ),
+    }
+}
+
+/// Asks Codex itself whether it will run our hooks. Trust is the user's: we only tell its state.
+pub fn trust_of(client: &Client, program: &Path, dir: &Path) -> Trust {
+    let ending = format!(" hook {}", client.name);
+    let ask = [
+        json!({"id": 1, "method": "initialize", "params": {"clientInfo": {"name": "sprag", "version": env!("CARGO_PKG_VERSION")}}}),
+        json!({"method": "initialized"}),
+        json!({"id": 2, "method": "hooks/list", "params": {"cwds": [dir]}}),
+    ];
+    let lines: String = ask.iter().map(|message| format!("{message}\n")).collect();
+    let args = [OsStr::new("app-server")];
+    let run = Run {
+        program: program.as_os_str(),
+        args: &args,
+        dir,
+        env: &[],
+        unset: &[],
+        stdin: lines.as_bytes(),
+        deadline: CHILD,
+        cap: 1024 * 1024,
+    };
+    let answer = exec::ask(&run, b"\"id\":2").ok().and_then(|ran| {
+        let text = String::from_utf8_lossy(&ran.stdout).into_owned();
+        text.lines()
+            .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+            .find(|message| message["id"] == 2)
+    });
+    let states: Vec<String> = answer
+        .iter()
+        .flat_map(|answer| answer["result"]["data"].as_array().into_iter().flatten())
+        .flat_map(|place| place["hooks"].as_array().into_iter().flatten())
+        .filter(|hook| hook["command"].as_str().is_some_and(|command| command.ends_with(&ending)))
+        .filter_map(|hook| hook["trustStatus"].as_str().map(str::to_owned))
+        .collect();
+    match states.iter().filter(|state| *state != "trusted" && *state != "managed").count() {
+        0 if !states.is_empty() => Trust::Trusted,
+        0 => Trust::Unknown,
+        some => Trust::Untrusted { some, all: states.len() },
+    }
+}

@@ -1,0 +1,59 @@
+//! The reviewer as a file of a client's agents, for those who do not use the plugin. One that somebody
+//! else wrote, or has changed, is left alone.
+
+use std::path::{Path, PathBuf};
+
+use super::{Change, InstallError, kept, read};
+use crate::clients::Client;
+use crate::config::hash_of;
+use crate::sys::locations::UserPlaces;
+
+/// The plugin's own file: there is one text.
+const REVIEWER: &str = include_str!("../../../../../plugin/agents/sprag-reviewer.md");
+
+/// Where it is to be, beside these settings. `None`: the client reads no such files.
+fn path(settings: &Path, client: &Client) -> Option<PathBuf> {
+    Some(settings.parent()?.join(client.install.agent_file?))
+}
+
+/// Writes it, unless somebody else's file of that name is there.
+pub fn plan(
+    settings: &Path,
+    client: &Client,
+    user: Option<&UserPlaces>,
+) -> Result<Option<Change>, InstallError> {
+    changed(settings, client, |path, before| match before {
+        Some(text) if !is_ours(path, text, user) => before.map(str::to_owned),
+        _ => Some(REVIEWER.to_owned()),
+    })
+}
+
+pub fn plan_removal(
+    settings: &Path,
+    client: &Client,
+    user: Option<&UserPlaces>,
+) -> Result<Option<Change>, InstallError> {
+    changed(settings, client, |path, before| {
+        before.filter(|text| !is_ours(path, text, user)).map(str::to_owned)
+    })
+}
+
+fn changed(
+    settings: &Path,
+    client: &Client,
+    after: impl FnOnce(&Path, Option<&str>) -> Option<String>,
+) -> Result<Option<Change>, InstallError> {
+    let Some(path) = path(settings, client) else {
+        return Ok(None);
+    };
+    let before = read(&path)?;
+    let after = after(&path, before.as_deref());
+    Ok(Some(Change { path, before, after }))
+}
+
+/// As it is now, or as an earlier version of ours wrote it.
+fn is_ours(path: &Path, text: &str, user: Option<&UserPlaces>) -> bool {
+    let is_kept =
+        || user.and_then(|user| kept(user, path)).is_some_and(|kept| kept.after_hash == hash_of(text));
+    text == REVIEWER || is_kept()
+}

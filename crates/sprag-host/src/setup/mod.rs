@@ -1,0 +1,3 @@
+pub mod doctor;
+pub mod install;
+mod sandbox_doctor;

@@ -1,0 +1,197 @@
+//! Appending to the chain. Who appends holds a lock of its own over all log files, because a line is written
+//! behind the last one wherever that is; what everybody else logs does not wait for it.
+//!
+//! The last lines are noted beside the log, so that nobody has to look for them, and so that it is seen if
+//! they are cut off. The note is written after the lines: one that is older is caught up with, one that is
+//! damaged is made anew from the log.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use sprag_base::record::Record;
+use sprag_base::sha256::Sum;
+use sprag_trace::chain::{self, Book, Heads};
+
+use crate::store::projections::{each_line, id_of};
+use crate::store::{self, LOCK_WAIT, Store};
+use crate::sys::disk::{self, Disk, read_small};
+
+/// What is known of the last lines.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Noted {
+    v: u32,
+    /// The log file with the last of them, where that starts and where it ends.
+    file: String,
+    at: u64,
+    end: u64,
+    sum: Option<Sum>,
+    pub provisional: Option<Last>,
+    pub settled: Option<Last>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Last {
+    pub sum: Sum,
+    pub id: String,
+}
+
+impl Noted {
+    pub fn last(&self, book: Book) -> Option<&Last> {
+        match book {
+            Book::Provisional => self.provisional.as_ref(),
+            Book::Final => self.settled.as_ref(),
+        }
+    }
+
+    fn heads(&self) -> Heads {
+        let mut heads = Heads::default();
+        for book in Book::ALL {
+            heads.set(book, self.last(book).map(|last| last.sum));
+        }
+        heads
+    }
+
+    fn pass(&mut self, file: &str, at: u64, line: &[u8], record: &Record) {
+        let Some(book) = Book::of(&record.kind) else {
+            return;
+        };
+        let last = Last { sum: chain::sum_of(line), id: record.id.clone() };
+        file.clone_into(&mut self.file);
+        (self.at, self.end, self.sum) = (at, at + line.len() as u64, Some(last.sum));
+        match book {
+            Book::Provisional => self.provisional = Some(last),
+            Book::Final => self.settled = Some(last),
+        }
+    }
+}
+
+/// Appends records of changes, each behind the one before. `false`: somebody else holds the books.
+pub fn append(store: &Store, disk: &dyn Disk, records: &[Record]) -> io::Result<bool> {
+    match lock(store, disk)? {
+        Some(lock) => write_behind(store, disk, lock, records),
+        None => Ok(false),
+    }
+}
+
+/// The same for one that may have been appended before its writer died.
+pub fn deliver(store: &Store, disk: &dyn Disk, record: &Record) -> io::Result<bool> {
+    match lock(store, disk)? {
+        Some(_) if has(store, &record.id)? => Ok(true),
+        Some(lock) => write_behind(store, disk, lock, std::slice::from_ref(record)),
+        None => Ok(false),
+    }
+}
+
+fn lock(store: &Store, disk: &dyn Disk) -> io::Result<Option<File>> {
+    disk.make_dirs(&store.dir)?;
+    let lock = disk::append_regular(&store.dir.join("trace.lock"))?;
+    Ok(store::lock_within(&lock, LOCK_WAIT)?.then_some(lock))
+}
+
+fn write_behind(store: &Store, disk: &dyn Disk, lock: File, records: &[Record]) -> io::Result<bool> {
+    let Some(first) = records.first() else {
+        return Ok(true);
+    };
+    let noted = noted(store);
+    // Never behind a line of a later month, whatever the clock says: the order of files is that of the chain.
+    let month = noted.as_ref().and_then(|noted| noted.file.strip_suffix(".jsonl")).unwrap_or_default();
+    let month = first.at.month().max(month.to_owned());
+    let mut log = store::open_log(store, disk, &month)?;
+    if !log.is_locked {
+        return Ok(false);
+    }
+    let mut noted = caught_up(store, noted)?;
+    let mut heads = noted.heads();
+    let mut bytes = Vec::new();
+    let mut lines = Vec::new();
+    for record in records {
+        let mut record = record.clone();
+        let line = heads.link(&mut record);
+        lines.push((bytes.len() as u64, record));
+        bytes.extend(line);
+    }
+    log.append_sealed(disk, &bytes)?;
+    let start = log.file.metadata()?.len() - bytes.len() as u64;
+    let file = format!("{month}.jsonl");
+    for (at, record) in &lines {
+        noted.pass(&file, start + at, &record.line(), record);
+    }
+    // Without it the next one looks for itself.
+    write(store, disk, &noted).unwrap_or_default();
+    drop(lock);
+    log.unlock_and_sync(disk)?;
+    Ok(true)
+}
+
+/// Whether a record stands in the log already. It may be in a later file than its time says.
+fn has(store: &Store, id: &str) -> io::Result<bool> {
+    let mut has = false;
+    for path in store.log_files() {
+        each_line(&path, 0, |line| has |= id_of(line) == Some(id) && Record::parse(line).is_ok())?;
+    }
+    Ok(has)
+}
+
+/// What was noted, as it is written.
+pub fn noted(store: &Store) -> Option<Noted> {
+    let text = read_small(&path(store), 4096).ok()?;
+    serde_json::from_str::<Noted>(&text).ok().filter(|noted| noted.v == 1)
+}
+
+fn path(store: &Store) -> PathBuf {
+    store.dir.join("trace.head")
+}
+
+fn write(store: &Store, disk: &dyn Disk, noted: &Noted) -> io::Result<()> {
+    let bytes = serde_json::to_vec(&Noted { v: 1, ..noted.clone() }).map_err(io::Error::other)?;
+    disk::replace_derived(disk, &path(store), &bytes)
+}
+
+/// With the lines that were written since.
+fn caught_up(store: &Store, noted: Option<Noted>) -> io::Result<Noted> {
+    let files = store.log_files();
+    let (mut noted, from) = match noted.filter(|noted| is_there(store, noted)) {
+        Some(noted) => {
+            let from = (noted.file.clone(), noted.end);
+            (noted, from)
+        }
+        None => (Noted::default(), (String::new(), 0)),
+    };
+    for path in files {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        if name < from.0 {
+            continue;
+        }
+        let start = if name == from.0 { from.1 } else { 0 };
+        let mut at = start;
+        each_line(&path, start, |line| {
+            if chain::mentions_trace(line)
+                && let Ok(record) = Record::parse(line)
+            {
+                noted.pass(&name, at, line, &record);
+            }
+            at += line.len() as u64;
+        })?;
+    }
+    Ok(noted)
+}
+
+/// Whether the last line stands where it was: a log that was replaced is looked through again.
+fn is_there(store: &Store, noted: &Noted) -> bool {
+    let is_name = noted.file.len() == 13 && !noted.file.contains('/');
+    let read = |path: &Path| -> io::Result<Vec<u8>> {
+        let length = noted.end.checked_sub(noted.at).filter(|length| *length < LONGEST);
+        let mut line = vec![0; length.ok_or(io::ErrorKind::InvalidData)? as usize];
+        File::open(path)?.read_exact_at(&mut line, noted.at)?;
+        Ok(line)
+    };
+    is_name
+        && read(&store.log_dir().join(&noted.file)).is_ok_and(|line| Some(chain::sum_of(&line)) == noted.sum)
+}
+
+/// More than any record has.
+const LONGEST: u64 = 64 * 1024 * 1024;

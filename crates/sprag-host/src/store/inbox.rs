@@ -1,0 +1,106 @@
+//! Reports of agents in a sandbox. A sandbox may keep the git directory read-only, so a command of
+//! ours that cannot write there leaves its report where it can, and the next hook of that session,
+//! which runs outside, takes it in.
+//!
+//! What lies there may have been put by anyone: a drop counts only for the session it names, only
+//! as what an agent may say anyway, and once.
+
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use serde::{Deserialize, Serialize};
+
+use sprag_base::ids::SessionId;
+use sprag_base::time::Timestamp;
+use sprag_govern::report::Report;
+
+use crate::store::{journal, new_record};
+use crate::sys::disk::{self, Disk};
+use crate::sys::env::Env;
+use crate::sys::exec::read_capped;
+use crate::sys::locations::Places;
+
+const MOST: usize = 64;
+/// Room for a submission of candidates, which is the longest thing an agent may say.
+const BYTES: u64 = 320 * 1024;
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Drop {
+    pub v: u32,
+    /// Becomes the id of the record: a drop taken in twice leaves one.
+    pub id: String,
+    pub at: Timestamp,
+    pub session: SessionId,
+    pub report: Report,
+}
+
+/// Where a sandbox really lets us write, best first: the project, then temporary directories.
+pub fn places(places: &Places, env: &Env) -> Vec<PathBuf> {
+    // A `.sprag` that is a link leads who knows where.
+    let is_ours = |project: &PathBuf| fs::symlink_metadata(project).is_ok_and(|found| found.is_dir());
+    let project = places.project().filter(is_ours).map(|project| project.join("inbox"));
+    let name = format!("sprag-{}", rustix::process::getuid().as_raw());
+    let temp = env.get("TMPDIR").map(PathBuf::from).filter(|dir| dir.is_absolute());
+    let mut found: Vec<PathBuf> = project.into_iter().chain(temp.map(|dir| dir.join(&name))).collect();
+    let system = Path::new("/tmp").join(&name);
+    if !found.contains(&system) {
+        found.push(system);
+    }
+    found
+}
+
+/// Leaves a report in the first place that takes it.
+pub fn leave(at: &Places, env: &Env, disk: &dyn Disk, drop: &Drop) -> io::Result<PathBuf> {
+    let bytes = serde_json::to_vec(drop).map_err(io::Error::other)?;
+    let name = format!("{}.{}.json", journal::stem(&drop.session), drop.id);
+    let mut refused = io::Error::from(io::ErrorKind::NotFound);
+    for dir in places(at, env) {
+        match make_private(&dir).and_then(|()| disk::replace(disk, &dir.join(&name), &bytes)) {
+            Ok(()) => return Ok(dir),
+            Err(error) => refused = error,
+        }
+    }
+    Err(refused)
+}
+
+/// The reports that wait for a session, oldest first.
+pub fn waiting(at: &Places, env: &Env, session: &SessionId) -> Vec<(PathBuf, Drop)> {
+    let prefix = format!("{}.", journal::stem(session));
+    let mut found: Vec<(PathBuf, Drop)> = places(at, env)
+        .into_iter()
+        .filter(|dir| is_private(dir))
+        .flat_map(|dir| fs::read_dir(dir).into_iter().flatten().flatten())
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(&prefix))
+        .filter_map(|entry| read(&entry.path()).map(|drop| (entry.path(), drop)))
+        .filter(|(_, drop)| {
+            drop.session == *session && new_record::is_id(&drop.id) && drop.report.is_anyones()
+        })
+        .take(MOST)
+        .collect();
+    found.sort_by(|a, b| a.1.id.cmp(&b.1.id));
+    found
+}
+
+fn read(path: &Path) -> Option<Drop> {
+    let bytes = disk::open_regular(path).and_then(|file| read_capped(file, BYTES)).ok()?;
+    serde_json::from_slice(&bytes).ok()
+}
+
+/// A directory anyone else could write to is no inbox. `.sprag/inbox` is only made below `.sprag`.
+fn make_private(dir: &Path) -> io::Result<()> {
+    match fs::DirBuilder::new().mode(0o700).create(dir) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        made => made?,
+    }
+    match is_private(dir) {
+        true => Ok(()),
+        false => Err(io::ErrorKind::PermissionDenied.into()),
+    }
+}
+
+fn is_private(dir: &Path) -> bool {
+    fs::symlink_metadata(dir).is_ok_and(|found| {
+        found.is_dir() && found.uid() == rustix::process::getuid().as_raw() && found.mode() & 0o022 == 0
+    })
+}

@@ -1,0 +1,436 @@
+//! The journal of one session: its events in the order they were judged, and its state.
+//!
+//! Each line may carry `set`, the parts of the state it changed. At least every 16th line is a
+//! snapshot of all of it, and reading starts at the last one from the end: the six hundredth call
+//! of a session costs what the first did. Lines that changed nothing are not even parsed.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashSet};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use std::{fs, io};
+
+use memchr::{memchr_iter, memmem, memrchr_iter};
+use serde::Deserialize;
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use sprag_base::digest::Digest;
+use sprag_base::ids::SessionId;
+use sprag_base::record::{self, Record};
+use sprag_base::time::Timestamp;
+use sprag_govern::session::{Process, Session};
+
+use crate::store::{self, Lines, Sessions, Store, files_with_ending, new_record};
+use crate::sys::disk::{self, Disk};
+
+/// Journals of sessions that work at stages, by stage.
+const STAGES: &str = "stages";
+/// Lines after which a snapshot is due.
+const SNAPSHOT_EVERY: usize = 16;
+/// Where a snapshot line is known by, without parsing it. Also what fixes the order of fields.
+const SNAPSHOT: &[u8] = br#"{"v":1,"kind":"snapshot","#;
+/// What was learned for this session alone; what is for longer is not in a journal.
+const PASSING: &[u8] = br#"{"v":1,"kind":"learning."#;
+const OURS: &[u8] = br#"{"v":1,"#;
+/// A quote inside a JSON string is escaped: this can only be the member itself.
+const SET: &[u8] = br#","set":{"#;
+/// Enough for the lines between two snapshots of an ordinary session.
+const TAIL: u64 = 16 * 1024;
+
+pub struct Journal {
+    lines: Lines,
+    pub loaded: Loaded,
+}
+
+/// What a journal says.
+#[derive(Debug, Default)]
+pub struct Loaded {
+    pub session: Session,
+    /// Events since the journal last moved into the log.
+    pub events: u64,
+    /// Lines or parts of the state that could not be read.
+    pub damage: Vec<String>,
+    /// Written by a newer version: its state is left alone.
+    pub is_newer: bool,
+    since_snapshot: usize,
+    ends_whole: bool,
+}
+
+/// A line as far as the state is concerned: the rest of it is passed over.
+#[derive(Deserialize)]
+struct StateLine<'a> {
+    #[serde(default)]
+    body: Count,
+    #[serde(borrow)]
+    set: BTreeMap<Cow<'a, str>, &'a RawValue>,
+}
+
+/// The same without the count, which only a snapshot has.
+#[derive(Deserialize)]
+struct SetLine<'a> {
+    #[serde(borrow)]
+    set: BTreeMap<Cow<'a, str>, &'a RawValue>,
+}
+
+/// The parts of the state as they are written, each with all that was ever written of it: only the last
+/// one that can be read counts, and only that one is.
+#[derive(Default)]
+struct Parts<'a>(Vec<(Cow<'a, str>, Vec<&'a RawValue>)>);
+
+impl<'a> Parts<'a> {
+    fn add(&mut self, set: BTreeMap<Cow<'a, str>, &'a RawValue>) {
+        for (name, value) in set {
+            match self.0.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, values)) => values.push(value),
+                None => self.0.push((name, vec![value])),
+            }
+        }
+    }
+
+    fn read_into(self, loaded: &mut Loaded) {
+        for (name, values) in self.0 {
+            for value in values.into_iter().rev() {
+                if loaded.session.read(&name, value.get()) {
+                    break;
+                }
+                loaded.damage.push(format!("state of `{name}`"));
+            }
+        }
+    }
+}
+
+#[derive(Default, Deserialize)]
+struct Count {
+    #[serde(default)]
+    events: u64,
+}
+
+impl Journal {
+    pub fn open(store: &Store, disk: &dyn Disk, id: &SessionId, wait: Duration) -> io::Result<Journal> {
+        let lines = Lines::open(disk, &path(store, id), wait)?;
+        let loaded = load(&lines)?;
+        Ok(Journal { lines, loaded })
+    }
+
+    /// Whether what changes will be there for the next event.
+    pub fn keeps_state(&self) -> bool {
+        self.lines.is_locked && !self.loaded.is_newer
+    }
+
+    pub fn is_locked(&self) -> bool {
+        self.lines.is_locked
+    }
+
+    /// Whether a record of this id is there, whole. The id in a torn line does not count.
+    pub fn holds_id(&self, id: &str) -> io::Result<bool> {
+        let all = self.lines.tail(u64::MAX)?;
+        let finder = memmem::Finder::new(id);
+        let mut named = lines_of(&all).filter(|line| finder.find(line).is_some());
+        Ok(named.any(|line| Record::parse(line).is_ok_and(|record| record.id == id)))
+    }
+
+    /// Appends records and the state after them, in one write.
+    pub fn commit(&mut self, disk: &dyn Disk, mut records: Vec<Record>, after: &Session) -> io::Result<()> {
+        let Some(last) = records.last_mut() else {
+            return Ok(());
+        };
+        let id = last.session.clone();
+        let at = last.at;
+        if !self.keeps_state() {
+            return self.append_event_only(disk, &records);
+        }
+        let set = after.changes(&self.loaded.session);
+        if !set.is_empty() {
+            last.set = Some(set);
+        }
+        let mut bytes = record::lines(&records);
+        let events = self.loaded.events + records.len() as u64;
+        // Damage is stepped over by a snapshot, so that it is met only once.
+        let is_damaged = !self.loaded.damage.is_empty() || !self.loaded.ends_whole;
+        if self.loaded.since_snapshot + records.len() >= SNAPSHOT_EVERY || is_damaged {
+            bytes.extend_from_slice(&snapshot(id.as_ref(), at, after, events).line());
+        }
+        self.lines.append(disk, &bytes, self.loaded.ends_whole)
+    }
+
+    /// Without the lock nothing of the state may change, but the event is kept. The leading line
+    /// feed seals whatever the holder of the lock may be writing when it is killed.
+    fn append_event_only(&mut self, disk: &dyn Disk, records: &[Record]) -> io::Result<()> {
+        let mut bytes = vec![b'\n'];
+        bytes.extend_from_slice(&record::lines(records));
+        disk.append(&self.lines.file, &bytes)?;
+        // Moved into the log under our hands: the new journal has to have it too.
+        let ours = self.lines.file.metadata()?.ino();
+        if fs::metadata(&self.lines.path).map_or(true, |now| now.ino() != ours) {
+            let again = Lines::open(disk, &self.lines.path, Duration::ZERO)?;
+            disk.append(&again.file, &bytes)?;
+        }
+        Ok(())
+    }
+
+    pub fn unlock(self) -> io::Result<()> {
+        if self.lines.is_locked { self.lines.file.unlock() } else { Ok(()) }
+    }
+
+    pub fn unlock_and_sync(self, disk: &dyn Disk) -> io::Result<()> {
+        self.lines.unlock_and_sync(disk)
+    }
+
+    /// Moves all events into the log and starts anew with a snapshot. Killed at any point, the next
+    /// move finds in the log what is there already and adds the rest.
+    pub fn move_to_log(
+        self,
+        store: &Store,
+        disk: &dyn Disk,
+        id: &SessionId,
+        now: Timestamp,
+    ) -> io::Result<usize> {
+        let mut fresh = snapshot(Some(id), now, &self.loaded.session, 0).line();
+        if !self.loaded.session.about.ended {
+            let all = self.lines.tail(u64::MAX)?;
+            for line in lines_of(&all).filter(|line| line.starts_with(PASSING)) {
+                fresh.extend_from_slice(line);
+                fresh.push(b'\n');
+            }
+        }
+        self.move_and(store, disk, |path| disk::replace(disk, path, &fresh))
+    }
+
+    /// Moves all events into the log and leaves no journal behind.
+    pub fn retire(self, store: &Store, disk: &dyn Disk) -> io::Result<usize> {
+        self.move_and(store, disk, |path| disk.remove(path))
+    }
+
+    /// Whoever waits for the lock finds the file gone from its name and opens the new one.
+    fn move_and(
+        self,
+        store: &Store,
+        disk: &dyn Disk,
+        clear: impl FnOnce(&Path) -> io::Result<()>,
+    ) -> io::Result<usize> {
+        if !self.keeps_state() {
+            return Ok(0);
+        }
+        let mut moved = HashSet::new();
+        let count = append_missing(store, disk, &self.lines.tail(u64::MAX)?, &mut moved)?;
+        clear(&self.lines.path)?;
+        // Lines that came without the lock, between our reading and the clearing.
+        let late = self.lines.grown()?.tail(u64::MAX)?;
+        Ok(count + append_missing(store, disk, &late, &mut moved)?)
+    }
+
+    /// When its last line was written.
+    pub fn last_at(&self) -> io::Result<Option<Timestamp>> {
+        let all = self.lines.tail(u64::MAX)?;
+        Ok(lines_of(&all).filter_map(|line| Record::parse(line).ok()).map(|record| record.at).last())
+    }
+}
+
+/// Appends those lines of a journal to the log that are neither in `moved` nor in the log. They are
+/// copied as they are: whatever another version wrote into them stays.
+fn append_missing(
+    store: &Store,
+    disk: &dyn Disk,
+    journal: &[u8],
+    moved: &mut HashSet<Vec<u8>>,
+) -> io::Result<usize> {
+    let lines: Vec<(&[u8], String)> = lines_of(journal)
+        .filter(|line| !line.starts_with(SNAPSHOT) && !line.starts_with(PASSING))
+        .filter_map(|line| Some((line, month_of(line)?)))
+        .filter(|(line, _)| moved.insert(line.to_vec()))
+        .collect();
+    for group in lines.chunk_by(|a, b| a.1 == b.1) {
+        let mut log = store::open_log(store, disk, &group[0].1)?;
+        if !log.is_locked {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        let known = log.tail(u64::MAX)?;
+        // A move that was killed wrote some of them, the last one perhaps torn: whole lines count.
+        let known: HashSet<&[u8]> = lines_of(&known).filter(|line| moved.contains(*line)).collect();
+        let mut missing = Vec::new();
+        for (line, _) in group.iter().filter(|(line, _)| !known.contains(line)) {
+            missing.extend_from_slice(line);
+            missing.push(b'\n');
+        }
+        if !missing.is_empty() {
+            log.append_sealed(disk, &missing)?;
+        }
+        log.unlock_and_sync(disk)?;
+    }
+    Ok(lines.len())
+}
+
+/// The month of a line, and so the log file it belongs to. Our own lines are not parsed for it;
+/// what is no record at all has none.
+fn month_of(line: &[u8]) -> Option<String> {
+    let quick = || {
+        let at = memmem::find(line.get(..160).unwrap_or(line), br#"","at":""#)? + 8;
+        let month = std::str::from_utf8(line.get(at..at + 7)?).ok()?;
+        Timestamp::parse(&format!("{month}-01T00:00:00Z")).map(Timestamp::month)
+    };
+    if line.starts_with(OURS) && line.ends_with(b"}") {
+        return quick().or_else(|| Record::parse(line).ok().map(|record| record.at.month()));
+    }
+    Record::parse(line).ok().map(|record| record.at.month())
+}
+
+/// Reads a journal without locking it.
+pub fn read(path: &Path) -> io::Result<(Loaded, Vec<Record>)> {
+    let lines = Lines::of(path)?;
+    let loaded = load(&lines)?;
+    let records = lines_of(&lines.tail(u64::MAX)?).filter_map(|line| Record::parse(line).ok()).collect();
+    Ok((loaded, records))
+}
+
+/// The processes of clients that sessions know of.
+pub fn clients(store: &Store) -> Vec<Process> {
+    let journals = all(store).into_iter().filter_map(|path| read(&path).ok());
+    journals.filter_map(|(loaded, _)| loaded.session.about.client).collect()
+}
+
+/// All journals of a store.
+pub fn all(store: &Store) -> Vec<PathBuf> {
+    let mut found = files_with_ending(&store.dir.join("journal"), "jsonl");
+    found.extend(folders(&store.dir).iter().flat_map(|folder| files_with_ending(folder, "jsonl")));
+    found
+}
+
+/// Where sessions of a stage write: walls can keep an agent from a folder, and not from a file that is not there yet.
+pub fn folder(store: &Path, stage: &str) -> PathBuf {
+    store.join(STAGES).join(stage)
+}
+
+/// Folders of all stages.
+pub fn folders(store: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(store.join(STAGES)).into_iter().flatten().flatten();
+    let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    folders.sort();
+    folders
+}
+
+/// A session id comes from outside and is no file name. A session that is not known yet begins where this store's
+/// sessions write.
+pub fn path(store: &Store, id: &SessionId) -> PathBuf {
+    let name = format!("{}.jsonl", stem(id));
+    let plain = store.dir.join("journal").join(&name);
+    if store.sessions != Sessions::Plain && fs::symlink_metadata(&plain).is_ok() {
+        return plain;
+    }
+    match &store.sessions {
+        Sessions::Plain => plain,
+        Sessions::OfStage(stage) => folder(&store.dir, stage).join(name),
+        Sessions::All => {
+            let mut of_stages = folders(&store.dir).into_iter().map(|folder| folder.join(&name));
+            of_stages.find(|path| fs::symlink_metadata(path).is_ok()).unwrap_or(plain)
+        }
+    }
+}
+
+pub fn stem(id: &SessionId) -> String {
+    let text = id.as_str();
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    if (1..=128).contains(&text.len()) && !text.starts_with(['.', '-']) && text.bytes().all(is_plain) {
+        return text.to_owned();
+    }
+    format!("x-{}", Digest::of([text]))
+}
+
+fn snapshot(id: Option<&SessionId>, at: Timestamp, session: &Session, events: u64) -> Record {
+    let mut record = new_record::record("snapshot", at, id, None, json!({ "events": events }));
+    record.set = Some(session.whole());
+    record
+}
+
+fn load(lines: &Lines) -> io::Result<Loaded> {
+    let mut size = TAIL;
+    loop {
+        let tail = lines.tail(size)?;
+        let is_all = tail.len() as u64 == lines.len;
+        if let Some(loaded) = fold(&tail, is_all) {
+            return Ok(loaded);
+        }
+        size = size.saturating_mul(4);
+    }
+}
+
+/// Folds from the last snapshot on. `None`: there is none in this part of the file.
+fn fold(tail: &[u8], is_all: bool) -> Option<Loaded> {
+    let mut loaded =
+        Loaded { ends_whole: tail.last().is_none_or(|&last| last == b'\n'), ..Loaded::default() };
+    let mut from = tail.len();
+    for start in line_starts_backwards(tail, is_all) {
+        let line = trim(&tail[start..from]);
+        from = start;
+        if line.starts_with(SNAPSHOT) {
+            match serde_json::from_slice::<StateLine<'_>>(line) {
+                Ok(state) => {
+                    loaded.events = state.body.events;
+                    let mut parts = Parts::default();
+                    parts.add(state.set);
+                    return Some(fold_rest(loaded, parts, &tail[start + line.len()..]));
+                }
+                Err(_) => loaded.damage.push("a snapshot".to_owned()),
+            }
+        }
+    }
+    is_all.then(|| fold_rest(loaded, Parts::default(), tail))
+}
+
+fn fold_rest<'a>(mut loaded: Loaded, mut parts: Parts<'a>, rest: &'a [u8]) -> Loaded {
+    // A last line without its end was being written by somebody who was killed. Nobody was told of
+    // it, so it is no damage.
+    let end =
+        if loaded.ends_whole { rest.len() } else { memchr::memrchr(b'\n', rest).map_or(0, |at| at + 1) };
+    let rest = &rest[..end];
+    let start = rest.as_ptr() as usize;
+    let mut sets = memmem::find_iter(rest, SET).peekable();
+    for line in lines_of(rest) {
+        let line_end = line.as_ptr() as usize - start + line.len();
+        let has_set = sets.next_if(|&at| at < line_end).is_some();
+        while sets.next_if(|&at| at < line_end).is_some() {}
+        loaded.since_snapshot += 1;
+        if line.starts_with(SNAPSHOT) {
+            continue;
+        }
+        loaded.events += 1;
+        if !line.starts_with(OURS) {
+            match line.starts_with(br#"{"v":"#) {
+                true => loaded.is_newer = true,
+                false => loaded.damage.push("a line".to_owned()),
+            }
+        } else if line.last() != Some(&b'}') {
+            loaded.damage.push("a torn line".to_owned());
+        } else if has_set {
+            match serde_json::from_slice::<SetLine<'_>>(line) {
+                Ok(state) => parts.add(state.set),
+                Err(_) => loaded.damage.push("a line that changes the state".to_owned()),
+            }
+        }
+    }
+    parts.read_into(&mut loaded);
+    loaded
+}
+
+pub fn lines_of(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut start = 0;
+    memchr_iter(b'\n', bytes)
+        .chain(std::iter::once(bytes.len()))
+        .map(move |end| {
+            let line = &bytes[start.min(end)..end];
+            start = end + 1;
+            line
+        })
+        .filter(|line| !line.is_empty())
+}
+
+/// Where lines start, last first. The first line of a part of a file may be cut and does not count.
+fn line_starts_backwards(tail: &[u8], is_all: bool) -> impl Iterator<Item = usize> {
+    let first = is_all.then_some(0);
+    memrchr_iter(b'\n', tail).map(|at| at + 1).filter(|&at| at < tail.len()).chain(first)
+}
+
+fn trim(line: &[u8]) -> &[u8] {
+    line.strip_suffix(b"\n").unwrap_or(line)
+}

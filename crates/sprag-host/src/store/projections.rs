@@ -1,0 +1,251 @@
+//! Folds of the log, with a stored fold as a head start. The stored one names the files and
+//! lengths it has seen; if anything about them is not as it was, it counts for nothing.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs;
+use std::io::{self, BufRead as _, BufReader, Seek as _, SeekFrom};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use sprag_base::ids::SessionId;
+use sprag_base::record::{Projection, Record};
+use sprag_memory::index::segment::bytes::checksum;
+
+use crate::store::{Store, journal};
+use crate::sys::disk::{self, Disk};
+
+#[derive(Serialize, Deserialize)]
+struct Stored<P> {
+    version: u32,
+    seen: Vec<Seen>,
+    state: P,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Seen {
+    file: String,
+    inode: u64,
+    len: u64,
+}
+
+/// A fold and how much of it was not stored.
+pub struct Folded<P> {
+    pub state: P,
+    pub fresh_bytes: u64,
+    seen: Vec<Seen>,
+}
+
+pub fn load<P: Projection>(store: &Store) -> io::Result<Folded<P>> {
+    let files = store.log_files();
+    if files.is_empty() {
+        return Ok(Folded { state: P::default(), fresh_bytes: 0, seen: Vec::new() });
+    }
+    let now: Vec<Seen> = files.iter().map(|path| look(path)).collect::<io::Result<_>>()?;
+    let (mut state, before) = match stored::<P>(store).filter(|stored| continues(&stored.seen, &now)) {
+        Some(stored) => (stored.state, stored.seen),
+        None => (P::default(), Vec::new()),
+    };
+    let mut fresh_bytes = 0;
+    let mut seen = Vec::new();
+    for (path, found) in files.iter().zip(&now) {
+        let from = before.iter().find(|old| old.file == found.file).map_or(0, |old| old.len);
+        let read = if from < found.len { fold_file(path, from, &mut state)? } else { 0 };
+        fresh_bytes += read;
+        seen.push(Seen { len: from + read, ..found.clone() });
+    }
+    Ok(Folded { state, fresh_bytes, seen })
+}
+
+/// The fold as it was last stored, without reading what came since: for what may be a little old.
+pub fn kept<P: Projection>(store: &Store) -> Option<P> {
+    stored::<P>(store).map(|stored| stored.state)
+}
+
+/// Stores the fold as it is now.
+pub fn refresh<P: Projection>(store: &Store, disk: &dyn Disk) -> io::Result<()> {
+    save(store, disk, &load::<P>(store)?)
+}
+
+/// Fresh log bytes after which a stored fold is renewed.
+const RENEW: u64 = 64 * 1024;
+
+/// Stores the fold if much was written since: what hooks fold while somebody waits must not grow with the log.
+pub fn renew<P: Projection>(store: &Store, disk: &dyn Disk) -> io::Result<()> {
+    let folded = load::<P>(store)?;
+    if folded.fresh_bytes > RENEW { save(store, disk, &folded) } else { Ok(()) }
+}
+
+pub fn save<P: Projection>(store: &Store, disk: &dyn Disk, folded: &Folded<P>) -> io::Result<()> {
+    disk.make_dirs(&store.cache_dir())?;
+    let stored = Stored { version: P::VERSION, seen: folded.seen.clone(), state: &folded.state };
+    let state = serde_json::to_vec(&stored).map_err(io::Error::other)?;
+    let mut bytes = sum_of::<P>(&state).into_bytes();
+    bytes.push(b'\n');
+    bytes.extend(state);
+    disk::replace_derived(disk, &path_of::<P>(store), &bytes)
+}
+
+/// A fold of the log and of the journals not yet moved into it. A move that was interrupted leaves
+/// lines in both: they count once.
+pub fn load_all<P: Projection>(store: &Store) -> io::Result<P> {
+    let mut state = load::<P>(store)?.state;
+    let journals = journal::all(store).into_iter().filter_map(|path| journal::read(&path).ok());
+    let records: Vec<Record> = journals.flat_map(|(_, records)| records).collect();
+    let mut counted = in_log(store, &records)?;
+    for record in &records {
+        if counted.insert(record.id.clone()) {
+            state.apply(record);
+        }
+    }
+    Ok(state)
+}
+
+/// Which of these records the log has already.
+fn in_log(store: &Store, records: &[Record]) -> io::Result<HashSet<String>> {
+    let wanted: HashSet<&str> = records.iter().map(|record| record.id.as_str()).collect();
+    let months: HashSet<String> = records.iter().map(|record| record.at.month()).collect();
+    let mut found = HashSet::new();
+    for month in months {
+        let path = store.log_dir().join(format!("{month}.jsonl"));
+        if path.exists() {
+            each_line(&path, 0, |line| {
+                found.extend(id_of(line).filter(|id| wanted.contains(id)).map(str::to_owned))
+            })?;
+        }
+    }
+    Ok(found)
+}
+
+/// The id of one of our own lines, without parsing it.
+pub fn id_of(line: &[u8]) -> Option<&str> {
+    let head = line.get(..200).unwrap_or(line);
+    let from = memchr::memmem::find(head, br#"","id":""#)? + 8;
+    let length = memchr::memchr(b'"', &head[from..])?;
+    std::str::from_utf8(&head[from..from + length]).ok()
+}
+
+/// Whether the log has a record of this id, whole.
+pub fn log_holds_id(store: &Store, id: &str, month: &str) -> io::Result<bool> {
+    let path = store.log_dir().join(format!("{month}.jsonl"));
+    let mut holds = false;
+    if path.exists() {
+        each_line(&path, 0, |line| holds |= id_of(line) == Some(id) && Record::parse(line).is_ok())?;
+    }
+    Ok(holds)
+}
+
+fn path_of<P: Projection>(store: &Store) -> std::path::PathBuf {
+    store.cache_dir().join(format!("{}.json", P::NAME))
+}
+
+/// What cannot be read, or is not what was written, counts for nothing: the log says it all again.
+fn stored<P: Projection>(store: &Store) -> Option<Stored<P>> {
+    let bytes = disk::read_regular(&path_of::<P>(store), FOLD_BYTES).ok()?;
+    let (sum, state) = bytes.split_at_checked(memchr::memchr(b'\n', &bytes)?)?;
+    let state = &state[1..];
+    if sum != sum_of::<P>(state).as_bytes() {
+        return None;
+    }
+    let stored: Stored<P> = serde_json::from_slice(state).ok()?;
+    (stored.version == P::VERSION).then_some(stored)
+}
+
+/// A fold is larger than this only where nobody made it.
+const FOLD_BYTES: u64 = 1024 * 1024 * 1024;
+
+/// Tells a stored fold that was damaged from one that was written. What it is a fold of belongs to it: that of
+/// another in its place may well be in form.
+fn sum_of<P: Projection>(state: &[u8]) -> String {
+    format!("{} {:016x}", P::NAME, checksum(state))
+}
+
+/// Whether the log only grew since.
+fn continues(before: &[Seen], now: &[Seen]) -> bool {
+    before
+        .iter()
+        .all(|old| now.iter().any(|new| new.file == old.file && new.inode == old.inode && new.len >= old.len))
+}
+
+fn look(path: &Path) -> io::Result<Seen> {
+    let found = fs::metadata(path)?;
+    let file = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    Ok(Seen { file, inode: found.ino(), len: found.len() })
+}
+
+fn fold_file<P: Projection>(path: &Path, from: u64, state: &mut P) -> io::Result<u64> {
+    each_line(path, from, |line| {
+        if concerns::<P>(line)
+            && let Ok(record) = Record::parse(line)
+        {
+            state.apply(&record);
+        }
+    })
+}
+
+/// Goes through whole lines from `from` on and says how many bytes they were. A last line without
+/// its line feed is still being written.
+pub fn each_line(path: &Path, from: u64, mut take: impl FnMut(&[u8])) -> io::Result<u64> {
+    let mut file = disk::open_regular(path)?;
+    file.seek(SeekFrom::Start(from))?;
+    let mut reader = BufReader::with_capacity(64 * 1024, file);
+    let mut line = Vec::new();
+    let mut read = 0;
+    loop {
+        line.clear();
+        let count = reader.read_until(b'\n', &mut line)?;
+        if count == 0 || line.last() != Some(&b'\n') {
+            return Ok(read);
+        }
+        read += count as u64;
+        take(&line);
+    }
+}
+
+/// Looks at the kind without parsing. Lines written otherwise are parsed to be sure.
+fn concerns<P: Projection>(line: &[u8]) -> bool {
+    match line.strip_prefix(br#"{"v":1,"kind":""#) {
+        Some(kind) => P::KINDS.iter().any(|prefix| kind.starts_with(prefix.as_bytes())),
+        None => true,
+    }
+}
+
+/// Every record of one session, from the log and from its journal.
+pub fn records_of(store: &Store, session: &SessionId) -> io::Result<Vec<Record>> {
+    let mut found = records_of_each(store, [session.clone()])?;
+    Ok(found.remove(session).unwrap_or_default())
+}
+
+/// The same of several sessions, for which the log is read once.
+pub fn records_of_each(
+    store: &Store,
+    sessions: impl IntoIterator<Item = SessionId>,
+) -> io::Result<BTreeMap<SessionId, Vec<Record>>> {
+    let found = sessions.into_iter().map(|session| (session, Vec::new())).collect();
+    let mut found = OfSessions { ids: HashSet::new(), found };
+    for path in store.log_files() {
+        each_line(&path, 0, |line| found.take(line))?;
+    }
+    let journals: Vec<PathBuf> = found.found.keys().map(|session| journal::path(store, session)).collect();
+    for journal in journals.iter().filter(|journal| journal.exists()) {
+        each_line(journal, 0, |line| found.take(line))?;
+    }
+    Ok(found.found)
+}
+
+struct OfSessions {
+    ids: HashSet<String>,
+    found: BTreeMap<SessionId, Vec<Record>>,
+}
+
+impl OfSessions {
+    fn take(&mut self, line: &[u8]) {
+        if let Ok(record) = Record::parse(line)
+            && let Some(records) = record.session.as_ref().and_then(|session| self.found.get_mut(session))
+            && self.ids.insert(record.id.clone())
+        {
+            records.push(record);
+        }
+    }
+}

@@ -1,0 +1,98 @@
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use sprag_base::path::absolute;
+
+use crate::worktree::protect::list::{DIRS, LONGEST};
+
+/// Links in a row, as the system has it.
+const LINKS: usize = 40;
+
+/// Paths with their links followed. Most of one call are in few directories.
+#[derive(Default)]
+pub struct Followed {
+    dirs: BTreeMap<String, PathBuf>,
+}
+
+impl Followed {
+    pub fn path(&mut self, path: &str) -> String {
+        // A longer one leads nowhere: the system takes none of it.
+        let (Some((dir, name)), true) = (path.rsplit_once('/'), path.len() <= LONGEST) else {
+            return path.to_owned();
+        };
+        if fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink()) {
+            return real(Path::new(path)).to_string_lossy().into_owned();
+        }
+        if self.dirs.len() > DIRS && !self.dirs.contains_key(dir) {
+            return path.to_owned();
+        }
+        let dir = self
+            .dirs
+            .entry(dir.to_owned())
+            .or_insert_with_key(|dir| real(Path::new(if dir.is_empty() { "/" } else { dir })));
+        dir.join(name).to_string_lossy().into_owned()
+    }
+}
+
+pub(crate) fn expanded(path: &str, home: &str) -> String {
+    match path.strip_prefix("~/") {
+        Some(rest) if !home.is_empty() => format!("{home}/{rest}"),
+        _ => path.to_owned(),
+    }
+}
+
+/// Where the system itself comes to, if that is not where the text leads: `..` behind a link is the directory
+/// above what the link leads to.
+pub(crate) fn walked(dir: &str, named: &str) -> Option<String> {
+    if named.len() > LONGEST || !named.split('/').any(|part| part == "..") {
+        return None;
+    }
+    let mut at = real(Path::new(if named.starts_with('/') { "/" } else { dir }));
+    for part in named.split('/').filter(|part| !part.is_empty() && *part != ".") {
+        match part {
+            ".." => drop(at.pop()),
+            part => {
+                at.push(part);
+                if fs::symlink_metadata(&at).is_ok_and(|found| found.is_symlink()) {
+                    at = real(&at);
+                }
+            }
+        }
+    }
+    let walked = at.to_string_lossy().into_owned();
+    (walked != real(Path::new(&absolute(dir, named))).to_string_lossy()).then_some(walked)
+}
+
+/// A path with its links followed, as far as it exists. A link that leads nowhere yet is followed
+/// too: what is written through it will be there.
+pub(crate) fn real(path: &Path) -> PathBuf {
+    let mut path = path.to_path_buf();
+    for _ in 0..LINKS {
+        match follow(&path) {
+            Next::Here(found) => return found,
+            Next::Through(next) => path = next,
+        }
+    }
+    path
+}
+
+enum Next {
+    Here(PathBuf),
+    Through(PathBuf),
+}
+
+fn follow(path: &Path) -> Next {
+    for at in path.ancestors() {
+        let rest = path.strip_prefix(at).ok().filter(|rest| !rest.as_os_str().is_empty());
+        let whole = |found: PathBuf| rest.map_or(found.clone(), |rest| found.join(rest));
+        if let Ok(found) = fs::canonicalize(at) {
+            return Next::Here(whole(found));
+        }
+        if let (Ok(target), Some(parent)) = (fs::read_link(at), at.parent()) {
+            let target = absolute(&parent.to_string_lossy(), &target.to_string_lossy());
+            return Next::Through(whole(PathBuf::from(target)));
+        }
+    }
+    Next::Here(path.to_path_buf())
+}

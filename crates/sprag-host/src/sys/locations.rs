@@ -1,0 +1,284 @@
+//! Where things live. Found by looking at a few directory entries, without starting git: this
+//! runs in every hook call.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use sprag_base::digest::Digest;
+
+use crate::sys::disk::read_small;
+use crate::sys::env::Env;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Places {
+    /// Root of the worktree, where there is one.
+    pub worktree: Option<PathBuf>,
+    /// The git directory of this worktree.
+    pub git_dir: Option<PathBuf>,
+    /// The git directory all worktrees of a clone share.
+    pub common: Option<PathBuf>,
+    /// The records of this clone or, outside git, of this directory.
+    pub store: PathBuf,
+    pub user: Option<UserPlaces>,
+}
+
+/// What belongs to the user and not to a project.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UserPlaces {
+    pub config: PathBuf,
+    pub state: PathBuf,
+}
+
+/// There is no home directory and nothing in its place, and this needs one.
+#[derive(Debug, PartialEq, Eq)]
+pub struct NoHome;
+
+impl Places {
+    pub fn find(cwd: &Path, env: &Env) -> Result<Places, NoHome> {
+        let user = UserPlaces::find(env);
+        if let Some(Git { worktree, git_dir, common }) = find_git(cwd) {
+            return Ok(Places {
+                store: common.join("sprag"),
+                worktree: Some(worktree),
+                git_dir: Some(git_dir),
+                common: Some(common),
+                user,
+            });
+        }
+        let user = user.ok_or(NoHome)?;
+        let store = user.state.join("projects").join(outside_git(cwd));
+        Ok(Places { worktree: None, git_dir: None, common: None, store, user: Some(user) })
+    }
+
+    /// The places of a session: its records are those of the project it was started for, wherever its
+    /// agent has gone since; the worktree is where the agent is, if that is of the same clone.
+    pub fn of_session(project: Option<&Path>, cwd: &Path, env: &Env) -> Result<Places, NoHome> {
+        let Some(project) = project.filter(|project| *project != cwd) else {
+            return Places::find(cwd, env);
+        };
+        let home = Places::find(project, env)?;
+        match Places::find(cwd, env) {
+            Ok(here) if here.common.is_some() && here.common == home.common => Ok(here),
+            _ => Ok(home),
+        }
+    }
+
+    /// The commit that is checked out, read without git. `None`: there is none, or it is stored in a
+    /// way that only git knows.
+    pub fn head(&self) -> Option<String> {
+        let head = read_small(&self.git_dir.as_ref()?.join("HEAD"), SMALL).ok()?;
+        let Some(name) = head.trim_end().strip_prefix("ref: ") else {
+            return Some(head.trim_end().to_owned());
+        };
+        self.reference(name)
+    }
+
+    /// The branch that is checked out; none where a commit is.
+    pub fn branch(&self) -> Option<String> {
+        branch_in(self.git_dir.as_ref()?)
+    }
+
+    /// The commit that a name stands for, read in the same way.
+    pub fn reference(&self, name: &str) -> Option<String> {
+        let (git_dir, common) = (self.git_dir.as_ref()?, self.common.as_ref()?);
+        if !name.starts_with("refs/") || name.contains("..") {
+            return None;
+        }
+        let loose = [git_dir, common].into_iter().find_map(|dir| read_small(&dir.join(name), SMALL).ok());
+        let packed = || {
+            let all = read_small(&common.join("packed-refs"), 16 * 1024 * 1024).ok()?;
+            let line =
+                all.lines().find(|line| line.split_once(' ').is_some_and(|(_, found)| found == name))?;
+            line.split(' ').next().map(str::to_owned)
+        };
+        loose.map(|text| text.trim_end().to_owned()).or_else(packed)
+    }
+
+    /// Project files, in a worktree that has them.
+    pub fn project(&self) -> Option<PathBuf> {
+        self.worktree.as_ref().map(|worktree| worktree.join(".sprag"))
+    }
+}
+
+impl UserPlaces {
+    pub fn find(env: &Env) -> Option<UserPlaces> {
+        // A relative path would put the user's records wherever a command happens to run.
+        let absolute = |name: &str| env.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        if let Some(home) = absolute("SPRAG_HOME") {
+            return Some(UserPlaces { config: home.clone(), state: home });
+        }
+        let home = absolute("HOME");
+        let place = |name: &str, below: &str| {
+            absolute(name)
+                .or_else(|| home.as_ref().map(|home| home.join(below)))
+                .map(|base| base.join("sprag"))
+        };
+        Some(UserPlaces {
+            config: place("XDG_CONFIG_HOME", ".config")?,
+            state: place("XDG_STATE_HOME", ".local/state")?,
+        })
+    }
+}
+
+/// The git directory that all worktrees of the clone around `dir` share.
+pub fn common_dir(dir: &Path) -> Option<PathBuf> {
+    find_git(dir).map(|git| git.common)
+}
+
+/// The git directory of the worktree around `dir` alone.
+pub fn git_dir(dir: &Path) -> Option<PathBuf> {
+    find_git(dir).map(|git| git.git_dir)
+}
+
+/// The branch that is checked out in the worktree around `dir`.
+pub fn branch_of(dir: &Path) -> Option<String> {
+    branch_in(&git_dir(dir)?)
+}
+
+fn branch_in(git_dir: &Path) -> Option<String> {
+    let head = read_small(&git_dir.join("HEAD"), SMALL).ok()?;
+    head.trim_end().strip_prefix("ref: refs/heads/").map(str::to_owned)
+}
+
+/// The worktree around `dir`, and that directory.
+pub fn worktree_of(dir: &Path) -> Option<(PathBuf, PathBuf)> {
+    find_git(dir).map(|git| (git.worktree, git.common))
+}
+
+/// The user's home, for the settings of clients.
+pub fn home(env: &Env) -> Option<PathBuf> {
+    env.get("HOME").map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
+/// Where this process is. A directory that is gone is no error to anyone but its user.
+#[expect(clippy::disallowed_methods, reason = "the one place that handles a deleted directory")]
+pub fn current_dir(env: &Env) -> PathBuf {
+    std::env::current_dir()
+        .ok()
+        .or_else(|| env.get("PWD").map(PathBuf::from))
+        .unwrap_or_else(|| PathBuf::from("/"))
+}
+
+struct Git {
+    worktree: PathBuf,
+    git_dir: PathBuf,
+    common: PathBuf,
+}
+
+/// `.git` files and `commondir` are a line each.
+const SMALL: u64 = 4096;
+
+/// Looks upwards for a worktree. Inside `.git` itself there is none.
+fn find_git(cwd: &Path) -> Option<Git> {
+    for dir in cwd.ancestors().filter(|dir| dir.is_absolute()) {
+        let entry = dir.join(".git");
+        let Ok(found) = fs::metadata(&entry) else {
+            continue;
+        };
+        let git_dir = if found.is_dir() { entry } else { linked(dir, &entry)? };
+        let common = match read_small(&git_dir.join("commondir"), SMALL) {
+            Ok(text) => tidy(&git_dir.join(text.trim_end_matches('\n'))),
+            Err(_) => git_dir.clone(),
+        };
+        // What is no repository is none of our places, whatever points to it; git goes on looking.
+        let is_repository = common.join("objects").is_dir() && git_dir.join("HEAD").is_file();
+        if is_repository {
+            return Some(Git { worktree: dir.to_path_buf(), git_dir, common });
+        }
+    }
+    None
+}
+
+/// `.git` of a linked worktree or submodule is a file that names the directory.
+fn linked(dir: &Path, entry: &Path) -> Option<PathBuf> {
+    let text = read_small(entry, SMALL).ok()?;
+    let path = text.strip_prefix("gitdir:")?.trim();
+    (!path.is_empty()).then(|| tidy(&dir.join(path)))
+}
+
+/// Removes `.` and `..` by name: `commondir` says `../..`.
+pub fn tidy(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            std::path::Component::ParentDir => {
+                out.pop();
+            }
+            std::path::Component::CurDir => {}
+            part => out.push(part),
+        }
+    }
+    out
+}
+
+fn outside_git(cwd: &Path) -> String {
+    let name = cwd.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+    let name: String =
+        name.chars().filter(|c| c.is_ascii_alphanumeric() || "-_".contains(*c)).take(40).collect();
+    format!("{name}-{}", Digest::of([cwd.as_os_str().as_encoded_bytes()]).short())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn env(vars: &[(&str, &str)]) -> Env {
+        Env::Given(vars.iter().map(|&(name, value)| (name.to_owned(), value.into())).collect())
+    }
+
+    #[test]
+    fn one_store_for_all_worktrees_of_a_clone() {
+        let temp = tempfile::tempdir().unwrap();
+        let main = temp.path().join("main");
+        let linked_dir = main.join(".git/worktrees/other");
+        fs::create_dir_all(&linked_dir).unwrap();
+        fs::create_dir_all(main.join("src/deep")).unwrap();
+        fs::create_dir_all(main.join(".git/objects")).unwrap();
+        fs::write(main.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+        fs::write(linked_dir.join("HEAD"), "ref: refs/heads/other\n").unwrap();
+        fs::write(linked_dir.join("commondir"), "../..\n").unwrap();
+        let other = temp.path().join("other");
+        fs::create_dir_all(&other).unwrap();
+        fs::write(other.join(".git"), format!("gitdir: {}\n", linked_dir.display())).unwrap();
+
+        let none = Env::Given(BTreeMap::new());
+        let from_main = Places::find(&main.join("src/deep"), &none).unwrap();
+        let from_other = Places::find(&other, &none).unwrap();
+        assert_eq!(from_main.store, main.join(".git/sprag"));
+        assert_eq!(from_other.store, from_main.store);
+        assert_eq!(from_other.worktree, Some(other));
+    }
+
+    #[test]
+    fn what_only_claims_to_be_a_repository_is_none() {
+        let temp = tempfile::tempdir().unwrap();
+        let (repo, victim) = (temp.path().join("repo"), temp.path().join("victim"));
+        fs::create_dir_all(repo.join("evil")).unwrap();
+        fs::create_dir_all(&victim).unwrap();
+        fs::write(repo.join(".git"), "gitdir: evil\n").unwrap();
+        fs::write(repo.join("evil/HEAD"), "ref: refs/heads/main\n").unwrap();
+        fs::write(repo.join("evil/commondir"), victim.display().to_string()).unwrap();
+        let places = Places::find(&repo, &env(&[("SPRAG_HOME", "/s")])).unwrap();
+        assert!(places.store.starts_with("/s"), "{places:?}");
+    }
+
+    #[test]
+    fn outside_git_the_state_directory_is_used() {
+        let temp = tempfile::tempdir().unwrap();
+        let env = env(&[("HOME", "/home/me")]);
+        let places = Places::find(temp.path(), &env).unwrap();
+        assert!(places.store.starts_with("/home/me/.local/state/sprag/projects"), "{places:?}");
+        assert_ne!(places.store, Places::find(&temp.path().join("x"), &env).unwrap().store);
+    }
+
+    #[test]
+    fn no_home_is_an_error_and_never_a_relative_path() {
+        let temp = tempfile::tempdir().unwrap();
+        assert_eq!(Places::find(temp.path(), &env(&[])), Err(NoHome));
+        assert_eq!(Places::find(temp.path(), &env(&[("HOME", "here")])), Err(NoHome));
+        let places = Places::find(temp.path(), &env(&[("SPRAG_HOME", "/s")])).unwrap();
+        assert_eq!(places.user.unwrap(), UserPlaces { config: "/s".into(), state: "/s".into() });
+    }
+}

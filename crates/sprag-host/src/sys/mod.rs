@@ -1,0 +1,9 @@
+pub mod disk;
+pub mod env;
+pub mod exec;
+pub mod human;
+pub(crate) mod links;
+pub mod locations;
+pub(crate) mod mmap;
+pub mod processes;
+pub(crate) mod yaml;

@@ -1,0 +1,155 @@
+//! The table of processes: who is whose child, and with what a process was started.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::ffi::OsStringExt as _;
+
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+use sprag_govern::session::Process;
+
+/// A process and its parent.
+#[cfg(target_os = "linux")]
+pub fn look(pid: u32) -> Option<(Process, u32)> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The program's name is in brackets and may itself contain some.
+    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_ascii_whitespace().collect();
+    let start = fields.get(19)?.parse().ok()?;
+    Some((Process { pid, start }, fields.get(1)?.parse().ok()?))
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn look(pid: u32) -> Option<(Process, u32)> {
+    use crate::sys::exec;
+    use crate::sys::exec::Run;
+    use std::ffi::OsStr;
+    let pid_text = pid.to_string();
+    let args = [OsStr::new("-o"), OsStr::new("ppid=,lstart="), OsStr::new("-p"), OsStr::new(&pid_text)];
+    let ran = exec::run(&Run {
+        program: OsStr::new("ps"),
+        args: &args,
+        dir: std::path::Path::new("/"),
+        env: &[("LC_ALL", OsStr::new("C"))],
+        unset: &[],
+        stdin: b"",
+        deadline: std::time::Duration::from_secs(1),
+        cap: 4096,
+    })
+    .ok()?;
+    let text = String::from_utf8(ran.stdout).ok()?;
+    let (parent, started) = text.trim().split_once(' ')?;
+    // Only compared with what an earlier call made of the same words.
+    let start = started.bytes().fold(0u64, |sum, byte| sum.wrapping_mul(131).wrapping_add(u64::from(byte)));
+    Some((Process { pid, start }, parent.parse().ok()?))
+}
+
+pub fn this_process() -> Option<Process> {
+    look(std::process::id()).map(|(process, _)| process)
+}
+
+pub fn is_alive(process: Process) -> bool {
+    look(process.pid).is_some_and(|(now, _)| now == process)
+}
+
+/// A variable as a process was started with it, which nothing it runs can change. `None`: it is gone, or
+/// cannot be looked at.
+pub fn variable_of(process: Process, name: &str) -> Option<OsString> {
+    let (now, _) = look(process.pid)?;
+    let all = fs::read(format!("/proc/{}/environ", process.pid)).ok().filter(|_| now == process)?;
+    let of_name = |entry: &[u8]| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"=").map(<[u8]>::to_vec);
+    all.split(|&byte| byte == 0).find_map(of_name).map(OsString::from_vec)
+}
+
+/// Everybody below a process, however far down.
+pub fn below(pid: u32) -> Vec<Process> {
+    let mut children: HashMap<u32, Vec<Process>> = HashMap::new();
+    for (process, parent) in all() {
+        children.entry(parent).or_default().push(process);
+    }
+    let mut found = Vec::new();
+    let mut open = vec![pid];
+    while let Some(next) = open.pop() {
+        let of = children.remove(&next).unwrap_or_default();
+        open.extend(of.iter().map(|child| child.pid));
+        found.extend(of);
+    }
+    found
+}
+
+/// Milliseconds of processor time that everybody below a process has used, with those that are gone by now.
+pub fn cpu_below(pid: u32) -> u64 {
+    let times = |pid: u32| -> Option<[u64; 4]> {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_ascii_whitespace().collect();
+        let time = |at: usize| fields.get(at)?.parse().ok();
+        // Its own, of the system for it, and the same of children whose end it took notice of.
+        Some([time(11)?, time(12)?, time(13)?, time(14)?])
+    };
+    let [_, _, user, system] = times(pid).unwrap_or_default();
+    let below = below(pid).into_iter().filter_map(|process| times(process.pid)).flatten();
+    // The kernel tells hundredths of a second, whatever it counts in itself.
+    below.chain([user, system]).fold(0, u64::saturating_add).saturating_mul(10)
+}
+
+/// Everybody who was started with a variable set to this.
+pub fn with_variable(name: &str, value: &str) -> Vec<Process> {
+    let has_it = |process: &Process| variable_of(*process, name).is_some_and(|found| found == value);
+    all().map(|(process, _)| process).filter(has_it).collect()
+}
+
+/// Everybody whose variable begins like this.
+pub fn whose_variable_begins(name: &str, start: &str) -> Vec<Process> {
+    let has_it = |process: &Process| {
+        variable_of(*process, name)
+            .is_some_and(|found| found.as_encoded_bytes().starts_with(start.as_bytes()))
+    };
+    all().map(|(process, _)| process).filter(has_it).collect()
+}
+
+/// What a process calls itself.
+pub fn name_of(process: Process) -> Option<String> {
+    let name = fs::read_to_string(format!("/proc/{}/comm", process.pid)).ok()?;
+    is_alive(process).then(|| name.trim_end().to_owned())
+}
+
+fn all() -> impl Iterator<Item = (Process, u32)> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| look(entry.file_name().to_str()?.parse().ok()?))
+}
+
+/// Sends a signal to a process and to no later one with its number. One that is gone needs none.
+pub fn signal(process: Process, signal: Signal) {
+    let pid = i32::try_from(process.pid).ok().and_then(Pid::from_raw);
+    if let Some(handle) = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok())
+        && is_alive(process)
+    {
+        pidfd_send_signal(handle, signal).unwrap_or_default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn what_was_computed_below_a_process_is_counted() {
+        let us = std::process::id();
+        let before = cpu_below(us);
+        let spin = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
+        let args = [std::ffi::OsStr::new("-c"), std::ffi::OsStr::new(spin)];
+        crate::sys::exec::run(&crate::sys::exec::Run {
+            program: std::ffi::OsStr::new("sh"),
+            args: &args,
+            dir: std::path::Path::new("/"),
+            env: &[],
+            unset: &[],
+            stdin: b"",
+            deadline: std::time::Duration::from_secs(60),
+            cap: 10,
+        })
+        .unwrap();
+        assert!(cpu_below(us) > before);
+    }
+}

@@ -1,0 +1,70 @@
+//! The records that lines are looked up in: our own, and those that other clones have handed over with the
+//! repository. Of the latter only what is about commits counts: what others have not committed is not here.
+
+use std::io;
+use std::path::Path;
+
+use sprag_base::record::Record;
+use sprag_base::text::Text;
+use sprag_trace::anchor::index::{Anchors, Origin, Source};
+use sprag_trace::uncommitted::Open;
+use sprag_trace::{KIND, Stage, Trace};
+
+use super::rewrites::Told;
+use crate::store::clone::project_dir;
+use crate::store::journal::lines_of;
+use crate::store::projections::{self, each_line};
+use crate::store::{Store, files_with_ending};
+use crate::sys::disk::{open_regular, read_small};
+use crate::sys::exec::read_capped;
+use crate::sys::locations::Places;
+
+/// Files of other clones, and how much of each is read.
+const CLONES: usize = 500;
+const BYTES: u64 = 64 * 1024 * 1024;
+
+#[derive(Debug, Default)]
+pub struct Known {
+    pub anchors: Anchors,
+    pub told: Told,
+    pub open: Open,
+}
+
+impl Known {
+    pub fn load(places: &Places) -> io::Result<Known> {
+        let store = Store::at(&places.store);
+        let mut sources = Vec::new();
+        for path in store.log_files() {
+            each_line(&path, 0, |line| sources.extend(source(line, &Origin::Own)))?;
+        }
+        if let Some(project) = project_dir(places) {
+            // Asking makes no name where there is none.
+            let own = read_small(&store.dir.join("clone"), 4096).unwrap_or_default();
+            sources.extend(of_others(&project, own.lines().last().unwrap_or_default()));
+        }
+        let open = projections::load::<Open>(&store).map(|it| it.state).unwrap_or_default();
+        Ok(Known { anchors: Anchors::of(sources), told: Told::load(places)?, open })
+    }
+}
+
+fn of_others(project: &Path, own: &str) -> Vec<Source> {
+    let mut found = Vec::new();
+    for path in files_with_ending(&project.join("share"), "jsonl").into_iter().take(CLONES) {
+        let clone = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        if clone == own {
+            continue;
+        }
+        let Ok(bytes) = open_regular(&path).and_then(|file| read_capped(file, BYTES)) else { continue };
+        let origin = Origin::Clone(Text::from(clone));
+        let all = lines_of(&bytes).filter_map(|line| source(line, &origin));
+        found.extend(all.filter(|it| matches!(it.trace.stage, Stage::Final { .. })));
+    }
+    found
+}
+
+fn source(line: &[u8], origin: &Origin) -> Option<Source> {
+    memchr::memmem::find(line, KIND.as_bytes())?;
+    let record = Record::parse(line).ok()?;
+    let trace = Trace::of(&record)?;
+    Some(Source { record: Text::from(record.id), origin: origin.clone(), trace })
+}

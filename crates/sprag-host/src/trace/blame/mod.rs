@@ -1,0 +1,308 @@
+//! Who wrote a line: blame names a commit, a record names the intent, and where no record names that commit
+//! the line is followed to where it came from, as far as that is beyond doubt. The order is that of
+//! certainty, and each step looks only at lines that the ones before it left open.
+
+mod history;
+mod known_records;
+mod origins;
+pub mod renew;
+pub mod rewrites;
+mod steps;
+
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use sprag_base::digest::Digest;
+use sprag_base::sha256::Sum;
+use sprag_syntax::Lang;
+use sprag_trace::anchor::block_search::windows;
+use sprag_trace::anchor::distinctive::{LETTERS, bare, is_telling, letters};
+use sprag_trace::anchor::index::{Anchors, LEAST, Said, Writer};
+use sprag_trace::anchor::{How, Lost, units};
+use sprag_trace::blocks;
+
+use crate::sys::locations::Places;
+use history::History;
+pub use history::{FILE_BYTES, UNCOMMITTED, is_uncommitted};
+pub use known_records::Known;
+use origins::Side;
+
+/// How long somebody waits for blame.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+/// From commit to commit; a line that has come further is lost.
+const DEPTH: usize = 12;
+
+/// What is known of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    Named { anchor: usize, how: How },
+    Lost(Lost),
+}
+
+impl Found {
+    fn anchor(self) -> Option<usize> {
+        match self {
+            Found::Named { anchor, .. } => Some(anchor),
+            Found::Lost(_) => None,
+        }
+    }
+}
+
+/// A line of a file with all that is known of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// As blame has it; all zeros where it is not committed.
+    pub commit: String,
+    pub found: Found,
+}
+
+pub struct Tracer<'a> {
+    history: History<'a>,
+    known: &'a Known,
+    /// The worktree's name in records of what is not committed.
+    place: String,
+    side: Option<Side>,
+    added: HashMap<(String, String), Rc<Vec<Found>>>,
+    depth: usize,
+}
+
+impl<'a> Tracer<'a> {
+    pub fn new(places: &'a Places, known: &'a Known, patience: Duration) -> Tracer<'a> {
+        let history = History::new(places, Instant::now() + patience);
+        let place = place_name(places);
+        Tracer { history, known, place, side: None, added: HashMap::new(), depth: 0 }
+    }
+
+    /// The lines of a file as it is in the worktree.
+    pub fn file(&mut self, path: &str) -> Vec<Line> {
+        let Some(text) = self.history.text(UNCOMMITTED, path) else { return Vec::new() };
+        let lines = blocks::lines(&text);
+        let mut found = self.written(UNCOMMITTED, path, lines.len());
+        self.by_bytes(&lines, &mut found);
+        self.by_units(path, &text, &lines, &mut found);
+        self.doubt_braces(&lines, &mut found);
+        if self.history.ran_out {
+            let lost = found.iter_mut().filter(|it| **it == Found::Lost(Lost::Unrecorded));
+            lost.for_each(|it| *it = Found::Lost(Lost::Unsearched));
+        }
+        let blamed = self.history.blame(UNCOMMITTED, path);
+        let commit = |at: usize| blamed.as_ref().and_then(|all| all.get(at)).map(|it| it.commit.clone());
+        let commit = |at: usize| commit(at).unwrap_or_else(|| UNCOMMITTED.to_owned());
+        found.iter().enumerate().map(|(at, &found)| Line { commit: commit(at), found }).collect()
+    }
+
+    /// Who wrote each line of a file as it is in a commit.
+    fn written(&mut self, commit: &str, path: &str, count: usize) -> Vec<Found> {
+        let Some(blamed) = self.history.blame(commit, path) else {
+            // What git does not know is as good as not committed.
+            return match is_uncommitted(commit) {
+                true => self.added(UNCOMMITTED, path).to_vec(),
+                false => vec![Found::Lost(Lost::Unrecorded); count],
+            };
+        };
+        let mut found: Vec<Found> = blamed
+            .iter()
+            .map(|it| self.added(&it.commit, &it.path).get(it.line).copied())
+            .map(|it| it.unwrap_or(Found::Lost(Lost::Unrecorded)))
+            .collect();
+        found.resize(count, Found::Lost(Lost::Unrecorded));
+        found
+    }
+
+    /// For each line that a commit added to a file, who wrote it. Lines that were there before are lost here.
+    fn added(&mut self, commit: &str, path: &str) -> Rc<Vec<Found>> {
+        let key = (commit.to_owned(), path.to_owned());
+        if let Some(known) = self.added.get(&key) {
+            return Rc::clone(known);
+        }
+        let Some(text) = self.history.text(commit, path) else { return Rc::default() };
+        let lines = blocks::lines(&text);
+        let lost = Rc::new(vec![Found::Lost(Lost::Unrecorded); lines.len()]);
+        // Whoever asks for it meanwhile comes in a circle.
+        self.added.insert(key.clone(), lost);
+        let open: Vec<bool> = match self.history.blame(commit, path) {
+            Some(blamed) => {
+                (0..lines.len()).map(|at| blamed.get(at).is_some_and(|it| it.commit == commit)).collect()
+            }
+            None => vec![is_uncommitted(commit); lines.len()],
+        };
+        let mut page = Page {
+            commit,
+            path,
+            bare: lines.iter().map(|line| bare(line)).collect(),
+            found: vec![Found::Lost(Lost::Unrecorded); lines.len()],
+            lines,
+            open,
+            rivals: None,
+        };
+        self.by_record(&mut page, &text);
+        if self.depth < DEPTH {
+            self.depth += 1;
+            self.follow(&mut page);
+            self.depth -= 1;
+        }
+        let found = Rc::new(page.found);
+        self.added.insert(key, Rc::clone(&found));
+        found
+    }
+
+    /// Records that name this very commit; where there is none yet, those of what is not committed.
+    fn by_record(&self, page: &mut Page<'_>, text: &[u8]) {
+        let anchors = &self.known.anchors;
+        for (at, said) in anchors.lines_at(page.commit, page.path, &page.lines).into_iter().enumerate() {
+            match said {
+                Said::Nothing => {}
+                Said::By(anchor) => page.name(at, anchor, How::Blame),
+                Said::Disputed { .. } => page.give_up(at),
+            }
+        }
+        if !is_uncommitted(page.commit) {
+            return;
+        }
+        let Some(pending) = self.known.open.get(&self.place, page.path) else { return };
+        if pending.after != Some(Sum::of(text)) {
+            return;
+        }
+        for owned in &pending.owned {
+            let record = pending.writers.get(owned.by).map(|it| it.record.as_str()).unwrap_or_default();
+            let Some(anchor) = anchors.of_record(record, page.path) else { continue };
+            (owned.start..owned.end).for_each(|at| page.name(at, anchor, How::Blame));
+        }
+    }
+
+    /// Blocks that have the bytes of a record's, wherever that was.
+    fn by_bytes(&self, lines: &[&[u8]], found: &mut [Found]) {
+        let open: Vec<bool> = found.iter().map(|it| *it == Found::Lost(Lost::Unrecorded)).collect();
+        if !open.contains(&true) {
+            return;
+        }
+        let Some(rivals) = rivals(&self.known.anchors, lines, &open) else {
+            let lost = found.iter_mut().filter(|it| **it == Found::Lost(Lost::Unrecorded));
+            lost.for_each(|it| *it = Found::Lost(Lost::Unsearched));
+            return;
+        };
+        for (at, anchors) in rivals.iter().enumerate().filter(|(at, _)| open[*at]) {
+            found[at] = match (anchors.is_empty(), self.known.anchors.agreed(anchors)) {
+                (true, _) => continue,
+                (false, Some(anchor)) => Found::Named { anchor, how: How::RangeHash },
+                (false, None) => Found::Lost(Lost::Ambiguous),
+            };
+        }
+    }
+
+    /// Functions and types that a record wrote all of.
+    fn by_units(&self, path: &str, text: &[u8], lines: &[&[u8]], found: &mut [Found]) {
+        let anchors = &self.known.anchors;
+        let is_open = |found: &Found| *found == Found::Lost(Lost::Unrecorded);
+        if anchors.units.is_empty() || !found.iter().any(is_open) {
+            return;
+        }
+        let Some(lang) = Lang::of_path(path) else { return };
+        for unit in sprag_syntax::units(lang, text) {
+            let span = *unit.lines.start() as usize - 1..(*unit.lines.end() as usize).min(lines.len());
+            let Some(anchor) = units::anchor(anchors, &unit.hash, &lines[span.clone()]) else { continue };
+            for at in span.filter(|&at| units::is_code(lines[at])) {
+                if is_open(&found[at]) {
+                    found[at] = Found::Named { anchor, how: How::UnitHash };
+                }
+            }
+        }
+    }
+
+    /// A line that may be written twice is of whoever wrote what stands beside it, or nobody's: of equal ones
+    /// a diff does not tell which is new.
+    fn doubt_braces(&self, lines: &[&[u8]], found: &mut [Found]) {
+        let tells: Vec<bool> =
+            lines.iter().map(|line| is_telling(line) && letters(line) >= LETTERS).collect();
+        let scan = |order: &mut dyn Iterator<Item = usize>| -> Vec<Option<usize>> {
+            let mut last = None;
+            order
+                .map(|at| {
+                    last = if tells[at] { Some(at) } else { last };
+                    last
+                })
+                .collect()
+        };
+        let above = scan(&mut (0..lines.len()));
+        let mut below = scan(&mut (0..lines.len()).rev());
+        below.reverse();
+        for at in (0..lines.len()).filter(|&at| !tells[at]) {
+            let Some(own) = self.writer(found[at]) else { continue };
+            let mut beside = [above[at], below[at]].into_iter().flatten();
+            if !beside.any(|it| self.writer(found[it]).as_ref() == Some(&own)) {
+                found[at] = Found::Lost(Lost::Ambiguous);
+            }
+        }
+    }
+
+    fn writer(&self, found: Found) -> Option<Writer<'a>> {
+        found.anchor().map(|anchor| self.known.anchors.writer(anchor))
+    }
+}
+
+/// The lines of one file that one commit added, and what is known of them so far.
+struct Page<'p> {
+    commit: &'p str,
+    path: &'p str,
+    /// With their line feeds.
+    lines: Vec<&'p [u8]>,
+    bare: Vec<&'p [u8]>,
+    open: Vec<bool>,
+    found: Vec<Found>,
+    /// All anchors by bytes, found when first needed.
+    rivals: Option<Option<Vec<Vec<usize>>>>,
+}
+
+impl Page<'_> {
+    fn is_done(&self) -> bool {
+        !self.open.contains(&true)
+    }
+
+    fn name(&mut self, at: usize, anchor: usize, how: How) {
+        if self.open.get(at) == Some(&true) {
+            self.open[at] = false;
+            self.found[at] = Found::Named { anchor, how };
+        }
+    }
+
+    fn give_up(&mut self, at: usize) {
+        if self.open.get(at) == Some(&true) {
+            self.open[at] = false;
+            self.found[at] = Found::Lost(Lost::Ambiguous);
+        }
+    }
+
+    /// The same where what speaks for it is the text alone: a block of somebody else with the same bytes
+    /// speaks against it.
+    fn name_unrivalled(&mut self, anchors: &Anchors, at: usize, anchor: usize, how: How) {
+        if self.open.get(at) != Some(&true) {
+            return;
+        }
+        let rivals = self.rivals.get_or_insert_with(|| rivals(anchors, &self.lines, &self.open));
+        let agrees = |rival: &usize| anchors.writer(*rival) == anchors.writer(anchor);
+        match rivals.as_ref().map(|rivals| rivals[at].iter().all(agrees)) {
+            Some(true) => self.name(at, anchor, how),
+            Some(false) => self.give_up(at),
+            None => {}
+        }
+    }
+}
+
+/// As records of what is not committed name a worktree; the first of a clone has no name.
+fn place_name(places: &Places) -> String {
+    let is_linked = places.git_dir != places.common;
+    let linked = places.worktree.as_ref().filter(|_| is_linked);
+    linked.map(|root| Digest::of([root.as_os_str().as_encoded_bytes()]).short()).unwrap_or_default()
+}
+
+/// For each line, all anchors whose block is around it.
+fn rivals(anchors: &Anchors, lines: &[&[u8]], open: &[bool]) -> Option<Vec<Vec<usize>>> {
+    let mut rivals = vec![Vec::new(); lines.len()];
+    for window in windows(lines, open, &anchors.wanted(), LEAST)? {
+        for rival in &mut rivals[window.start..window.start + window.len] {
+            rival.extend(&window.owners);
+        }
+    }
+    Some(rivals)
+}

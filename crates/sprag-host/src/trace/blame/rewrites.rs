@@ -1,0 +1,129 @@
+//! Which commits took the place of which, where somebody said so: git itself, through a hook that was asked
+//! for, or a tool that leaves a list behind.
+
+use std::collections::{HashMap, HashSet};
+use std::io;
+
+use serde::Deserialize;
+use serde_json::json;
+
+use sprag_base::record::Record;
+use sprag_base::time::Timestamp;
+
+use crate::store::projections::each_line;
+use crate::store::{Store, new_record};
+use crate::sys::disk::{Disk, open_regular};
+use crate::sys::exec::read_capped;
+use crate::sys::locations::Places;
+
+/// The kind of record in which a hook's words are kept.
+pub const REWRITTEN: &str = "trace.rewritten";
+/// Pairs of one rewrite that are kept.
+const PAIRS: usize = 10_000;
+const MAP_BYTES: u64 = 64 * 1024 * 1024;
+
+/// For each new commit, those it took the place of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    sources: HashMap<String, Vec<String>>,
+}
+
+#[derive(Deserialize)]
+struct Body {
+    pairs: Vec<(String, String)>,
+}
+
+impl Told {
+    pub fn load(places: &Places) -> io::Result<Told> {
+        let mut told = Told::default();
+        for path in Store::at(&places.store).log_files() {
+            each_line(&path, 0, |line| {
+                if memchr::memmem::find(line, REWRITTEN.as_bytes()).is_some()
+                    && let Ok(record) = Record::parse(line)
+                    && record.kind == REWRITTEN
+                    && let Ok(body) = Body::deserialize(&record.body)
+                {
+                    body.pairs.into_iter().for_each(|(old, new)| told.add(old, new));
+                }
+            })?;
+        }
+        // What `git filter-repo` leaves behind.
+        let map = places.common.as_ref().map(|common| common.join("filter-repo/commit-map"));
+        let map = map.and_then(|map| open_regular(&map).ok()).map(|file| read_capped(file, MAP_BYTES));
+        let map = map.and_then(Result::ok).unwrap_or_default();
+        pairs(&String::from_utf8_lossy(&map)).into_iter().for_each(|(old, new)| told.add(old, new));
+        Ok(told)
+    }
+
+    fn add(&mut self, old: String, new: String) {
+        if old != new && is_name(&old) && is_name(&new) {
+            self.sources.entry(new).or_default().push(old);
+        }
+    }
+
+    /// All that a commit took the place of, in however many rewrites.
+    pub fn sources_of(&self, commit: &str) -> Vec<String> {
+        let mut found = Vec::new();
+        let mut seen = HashSet::from([commit]);
+        let mut next = vec![commit];
+        while let Some(name) = next.pop() {
+            for old in self.sources.get(name).into_iter().flatten() {
+                if seen.insert(old) {
+                    found.push(old.clone());
+                    next.push(old);
+                }
+            }
+        }
+        found
+    }
+}
+
+/// Writes down what a hook says: lines of an old name and a new one. Gives back how many there were.
+pub fn note(store: &Store, disk: &dyn Disk, text: &str, now: Timestamp) -> io::Result<usize> {
+    let pairs: Vec<(String, String)> = pairs(text).into_iter().take(PAIRS).collect();
+    if !pairs.is_empty() {
+        let record = new_record::record(REWRITTEN, now, None, None, json!({ "pairs": pairs }));
+        store.log(disk, &[record])?;
+    }
+    Ok(pairs.len())
+}
+
+fn pairs(text: &str) -> Vec<(String, String)> {
+    let pair = |line: &str| {
+        let mut words = line.split_ascii_whitespace();
+        let (old, new) = (words.next()?, words.next()?);
+        (is_name(old) && is_name(new)).then(|| (old.to_owned(), new.to_owned()))
+    };
+    text.lines().filter_map(pair).collect()
+}
+
+/// A commit that was dropped is mapped to zeros.
+fn is_name(text: &str) -> bool {
+    matches!(text.len(), 40 | 64)
+        && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+        && !text.bytes().all(|byte| byte == b'0')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_commit_is_followed_through_all_its_rewrites() {
+        let name = |letter: &str| letter.repeat(40);
+        let mut told = Told::default();
+        for (old, new) in [("a", "b"), ("b", "c"), ("d", "c"), ("c", "a"), ("0", "c")] {
+            told.add(name(old), name(new));
+        }
+        let mut found = told.sources_of(&name("c"));
+        found.sort();
+        assert_eq!(found, [name("a"), name("b"), name("d")]);
+        assert!(told.sources_of(&name("e")).is_empty());
+    }
+
+    #[test]
+    fn lines_that_name_no_commits_are_passed_over() {
+        let text = format!("old new\n{} {} amend\nx y\n", "1".repeat(40), "2".repeat(40));
+        assert_eq!(pairs(&text), [("1".repeat(40), "2".repeat(40))]);
+    }
+}

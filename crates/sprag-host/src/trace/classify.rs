@@ -1,0 +1,194 @@
+//! What the syntax of a change says: whether behaviour changed, and which functions it is in.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use sprag_base::redact;
+use sprag_base::text::Text;
+use sprag_govern::gates::trace::Policy;
+use sprag_syntax::{Budget, Change, Claims, Judgement, Lang};
+use sprag_trace::{File, Spot, UNITS, Unit, Verdict, Witness};
+
+use super::comments;
+use crate::git::name_search::{self, Tree};
+
+/// One file of what is judged, on both sides.
+pub struct Side<'a> {
+    pub path_before: Option<&'a str>,
+    pub path_after: Option<&'a str>,
+    pub before: Option<&'a [u8]>,
+    pub after: Option<&'a [u8]>,
+}
+
+/// Bytes that are parsed after a write, and of a whole change. What is parsed cannot be bounded by nodes alone.
+const WRITE_BYTES: usize = 256 * 1024;
+const CHANGE_BYTES: usize = 32 * 1024 * 1024;
+/// Bytes of a file that are parsed for the functions in it.
+const UNIT_BYTES: usize = 128 * 1024;
+
+/// Right after a write.
+pub fn write(sides: &[Side<'_>], policy: &Policy) -> Verdict {
+    with_docs(judge(sides, Budget::WRITE, WRITE_BYTES, None), sides, policy)
+}
+
+/// All that changes together, and what is around it.
+pub fn whole(sides: &[Side<'_>], around: Option<&Around<'_>>, policy: &Policy) -> Verdict {
+    with_docs(judge(sides, Budget::COMMIT, CHANGE_BYTES, around), sides, policy)
+}
+
+/// The tree that a change led to.
+pub struct Around<'a> {
+    pub worktree: &'a Path,
+    pub tree: Tree<'a>,
+}
+
+impl Around<'_> {
+    /// A proof holds here only if nobody else has the names that it takes for the change's own.
+    pub fn settle(&self, judgement: Judgement, paths: &[&str]) -> Judgement {
+        let is_alone = self.stranger(&judgement.claims, paths).is_ok_and(|file| file.is_none());
+        judgement.in_tree(is_alone)
+    }
+
+    /// A file beside those of the change, `paths`, that has one of the names.
+    pub fn stranger(&self, claims: &Claims, paths: &[&str]) -> Result<Option<String>, Unasked> {
+        let files = name_search::files_with(self.worktree, self.tree, claims).ok_or(Unasked)?;
+        let is_stranger = |file: &String| {
+            !paths.contains(&file.as_str()) && !is_document(file) && !file.starts_with(".sprag/")
+        };
+        Ok(files.into_iter().find(is_stranger))
+    }
+}
+
+/// Git could not say who else has a name.
+#[derive(Debug)]
+pub struct Unasked;
+
+/// Documents are comments that have a file of their own.
+pub fn is_document(path: &str) -> bool {
+    [".md", ".rst", ".adoc"].iter().any(|ending| path.ends_with(ending))
+}
+
+/// What is proved may still say something else to its readers.
+fn with_docs(verdict: Verdict, sides: &[Side<'_>], policy: &Policy) -> Verdict {
+    match verdict {
+        Verdict::Proved { .. } if policy.docs_are_behaviour => match comments::difference(sides) {
+            Some(witness) => Verdict::Changed { witness },
+            None => verdict,
+        },
+        verdict => verdict,
+    }
+}
+
+fn judge(sides: &[Side<'_>], budget: Budget, most: usize, around: Option<&Around<'_>>) -> Verdict {
+    let bytes: usize =
+        sides.iter().flat_map(|side| [side.before, side.after]).flatten().map(<[u8]>::len).sum();
+    if sides.is_empty() {
+        return Verdict::unproven("bad_input");
+    }
+    if bytes > most {
+        return Verdict::unproven("too_large");
+    }
+    // Losing the record of a change would be worse than not knowing what it is.
+    let judged = catch_unwind(AssertUnwindSafe(|| sprag_syntax::classify(&change(sides), budget)));
+    let Ok(judged) = judged else { return Verdict::unproven("bad_input") };
+    told(match around {
+        Some(around) => around.settle(judged, &paths(sides)),
+        None => judged,
+    })
+}
+
+/// What the files are and were called.
+pub fn paths<'a>(sides: &[Side<'a>]) -> Vec<&'a str> {
+    sides.iter().flat_map(|side| [side.path_before, side.path_after]).flatten().collect()
+}
+
+pub fn change<'a>(sides: &[Side<'a>]) -> Change<'a> {
+    let files = sides.iter().map(|side| sprag_syntax::File {
+        path_before: side.path_before,
+        path_after: side.path_after,
+        before: side.before,
+        after: side.after,
+    });
+    Change { files: files.collect() }
+}
+
+fn told(judgement: Judgement) -> Verdict {
+    match judgement.verdict {
+        sprag_syntax::Verdict::Proved(proof) => {
+            let value = serde_json::to_value(&proof).unwrap_or_default();
+            // Every record is redacted: a proof that would not survive that could not be checked again.
+            if redact::value(value.clone()).into_inner() != value {
+                return Verdict::unproven("bad_input");
+            }
+            let level = judgement.level.map_or("", sprag_syntax::Level::name);
+            Verdict::Proved { level: Text::from(level), proof: value }
+        }
+        sprag_syntax::Verdict::Changed(witness) => {
+            let spot = |excerpt: sprag_syntax::Excerpt| Spot {
+                line: excerpt.line,
+                text: redact::short(&excerpt.text),
+            };
+            Verdict::Changed {
+                witness: Witness {
+                    path: Text::from(witness.path.as_str()),
+                    unit: Some(witness.unit).filter(|unit| !unit.is_empty()).map(|unit| redact::short(&unit)),
+                    before: witness.before.map(spot),
+                    after: witness.after.map(spot),
+                },
+            }
+        }
+        sprag_syntax::Verdict::Unproven(reason) => Verdict::unproven(reason.name()),
+    }
+}
+
+/// Names the functions and types that the new lines of a file are in: the innermost of each.
+pub fn name_units(file: &mut File, text: &[u8]) {
+    let Some(lang) = Lang::of_path(&file.path).filter(|_| text.len() <= UNIT_BYTES) else {
+        return;
+    };
+    let units = catch_unwind(|| sprag_syntax::units(lang, text)).unwrap_or_default();
+    file.units = touched(&units, &file.ranges);
+}
+
+fn touched(units: &[sprag_syntax::Unit], ranges: &[sprag_trace::Range]) -> Vec<Unit> {
+    let mut found: Vec<&sprag_syntax::Unit> = Vec::new();
+    for range in ranges {
+        let meets =
+            |unit: &&sprag_syntax::Unit| *unit.lines.start() <= range.end && range.start <= *unit.lines.end();
+        let meeting: Vec<&sprag_syntax::Unit> = units.iter().filter(meets).collect();
+        let has_inner = |outer: &sprag_syntax::Unit| {
+            let is_within = |inner: &&sprag_syntax::Unit| {
+                inner.lines != outer.lines
+                    && outer.lines.contains(inner.lines.start())
+                    && outer.lines.contains(inner.lines.end())
+            };
+            // What is wholly in the units within it is theirs.
+            meeting.iter().filter(|it| is_within(it)).any(|inner| {
+                inner.lines.contains(&range.start.max(*outer.lines.start()))
+                    && inner.lines.contains(&range.end.min(*outer.lines.end()))
+            })
+        };
+        for unit in &meeting {
+            if !has_inner(unit) && !found.iter().any(|known| std::ptr::eq(*known, *unit)) {
+                found.push(unit);
+            }
+        }
+        if found.len() >= UNITS {
+            break;
+        }
+    }
+    found.into_iter().take(UNITS).map(unit).collect()
+}
+
+fn unit(unit: &sprag_syntax::Unit) -> Unit {
+    let kind = match unit.kind {
+        sprag_syntax::UnitKind::Function => "fn",
+        sprag_syntax::UnitKind::Type => "type",
+    };
+    Unit {
+        unit: redact::short(&format!("{kind} {}", unit.name)),
+        start: *unit.lines.start(),
+        end: *unit.lines.end(),
+        hash: Text::from(unit.hash.as_str()),
+    }
+}

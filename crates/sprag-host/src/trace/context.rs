@@ -1,0 +1,176 @@
+//! Where changes are written down: the root that paths are relative to, and what is known of the session.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use sprag_base::digest::Digest;
+use sprag_base::text::Text;
+use sprag_govern::event::Input;
+use sprag_govern::gates::trace::{Mode, Policy};
+use sprag_govern::session::Session;
+use sprag_trace::{Contributor, Source, Stage, Trace, Verdict};
+
+use super::classify::{self, Around};
+use super::file_cache;
+use super::file_state::{self, State};
+use crate::clients::transcript;
+use crate::git::name_search::Tree;
+use crate::store::Store;
+use crate::world::World;
+
+pub struct Ground<'a> {
+    pub world: &'a World<'a>,
+    pub input: &'a Input,
+    pub session: &'a Session,
+    pub store: Store,
+    /// With its links followed.
+    pub root: PathBuf,
+    /// Which worktree of the clone it is; the first has no name.
+    pub place: Option<Text<16>>,
+    pub head: Option<Text<64>>,
+}
+
+/// One file on both sides.
+pub struct Change {
+    pub path: String,
+    pub before: State,
+    pub after: State,
+}
+
+impl Change {
+    pub fn copy(&self) -> Change {
+        Change { path: self.path.clone(), before: self.before.clone(), after: self.after.clone() }
+    }
+}
+
+impl<'a> Ground<'a> {
+    /// `None`: nothing is written down here.
+    pub fn of(world: &'a World<'a>, input: &'a Input, session: &'a Session) -> Option<Ground<'a>> {
+        let is_on = match world.config.settings.govern.gates.trace.mode {
+            Mode::Off => false,
+            Mode::Always => true,
+            Mode::Auto => session.about.intent.is_some() || is_marked(root(world, session)?),
+        };
+        if is_on { Ground::at(world, input, session) } else { None }
+    }
+
+    /// What is around a change that led to `tree`.
+    pub fn around<'b>(&'b self, tree: Tree<'b>) -> Option<Around<'b>> {
+        Some(Around { worktree: self.world.places.worktree.as_ref()?, tree })
+    }
+
+    /// The same, whether or not anything is written down.
+    pub fn at(world: &'a World<'a>, input: &'a Input, session: &'a Session) -> Option<Ground<'a>> {
+        let places = &world.places;
+        let root = root(world, session)?;
+        let is_linked = places.worktree.is_some() && places.git_dir != places.common;
+        Some(Ground {
+            world,
+            input,
+            session,
+            store: world.store(),
+            place: is_linked.then(|| Text::new(Digest::of([root.as_os_str().as_encoded_bytes()]).short())),
+            root: fs::canonicalize(root).ok()?,
+            head: places.head().filter(|head| is_commit(head)).map(Text::new),
+        })
+    }
+
+    pub fn policy(&self) -> &Policy {
+        &self.world.config.settings.govern.gates.trace
+    }
+
+    pub fn place(&self) -> &str {
+        self.place.as_ref().map(Text::as_str).unwrap_or_default()
+    }
+
+    /// A path relative to the root, if it is below and not one of ours or git's.
+    pub fn relative(&self, path: &str) -> Option<String> {
+        let relative = Path::new(path).strip_prefix(&self.root).ok()?.to_str()?;
+        let top = relative.split('/').next().unwrap_or_default();
+        (!relative.is_empty() && top != ".git" && top != ".sprag").then(|| relative.to_owned())
+    }
+
+    pub fn file(&self, path: &str) -> PathBuf {
+        self.root.join(path)
+    }
+
+    /// Whoever the session's agent is.
+    pub fn agent(&self) -> Contributor {
+        Contributor::ai(transcript::model(self.input))
+    }
+
+    /// A record of these changes, without a word on whom they serve. States are kept for the next one.
+    pub fn trace(&self, source: Source, contributor: Contributor, changes: &[Change]) -> Option<Trace> {
+        let mut files = Vec::new();
+        let mut is_cut = changes.len() > sprag_trace::FILES;
+        for change in changes.iter().take(sprag_trace::FILES) {
+            let Some((mut file, cut)) = file_state::change(&change.path, &change.before, &change.after)
+            else {
+                continue;
+            };
+            if let Some(text) = change.after.text() {
+                classify::name_units(&mut file, text);
+            }
+            file_cache::keep(&self.store, self.world.disk, &change.after);
+            is_cut |= cut;
+            files.push(file);
+        }
+        if files.is_empty() {
+            return None;
+        }
+        Some(Trace {
+            stage: Stage::Provisional { base: self.head.clone() },
+            source,
+            place: self.place.clone(),
+            session: None,
+            intent: None,
+            declared: None,
+            contributor,
+            verdict: judged(changes, self.policy()),
+            files,
+            is_cut,
+            prev: None,
+        })
+    }
+}
+
+fn judged(changes: &[Change], policy: &Policy) -> Verdict {
+    let has_bytes = |state: &State| *state == State::Absent || state.bytes().is_some();
+    if !changes.iter().all(|change| has_bytes(&change.before) && has_bytes(&change.after)) {
+        return Verdict::unproven("binary");
+    }
+    classify::write(&sides(changes), policy)
+}
+
+pub fn sides(changes: &[Change]) -> Vec<classify::Side<'_>> {
+    let side = |change: &'_ Change| {
+        let path = |state: &State| (*state != State::Absent).then_some(());
+        (path(&change.before), path(&change.after))
+    };
+    changes
+        .iter()
+        .map(|change| {
+            let (was, is) = side(change);
+            classify::Side {
+                path_before: was.map(|()| change.path.as_str()),
+                path_after: is.map(|()| change.path.as_str()),
+                before: change.before.bytes(),
+                after: change.after.bytes(),
+            }
+        })
+        .collect()
+}
+
+fn root<'a>(world: &'a World<'_>, session: &'a Session) -> Option<&'a Path> {
+    let started = Path::new(&session.about.cwd);
+    world.places.worktree.as_deref().or(Some(started).filter(|root| root.is_absolute()))
+}
+
+/// Whether a project says that it wants to know what is changed in it, and why.
+fn is_marked(root: &Path) -> bool {
+    root.join(".sprag").is_dir() || root.join(".orchestration").is_dir()
+}
+
+pub fn is_commit(name: &str) -> bool {
+    matches!(name.len(), 40 | 64) && name.bytes().all(|byte| byte.is_ascii_hexdigit())
+}

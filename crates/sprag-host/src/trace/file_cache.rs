@@ -1,0 +1,55 @@
+//! Files as they were when they were last written down, by the hash of their bytes. They are cache: without
+//! them it is still known that a file has changed since, and only not in which lines.
+
+use std::path::PathBuf;
+
+use sprag_base::sha256::Sum;
+use sprag_base::time::Timestamp;
+
+use super::file_state::{State, TEXT_BYTES};
+use crate::store::{Store, files_with_ending};
+use crate::sys::disk::{self, Disk, open_regular};
+use crate::sys::exec::read_capped;
+
+/// What is kept of one file.
+const KEPT_BYTES: usize = 2 * 1024 * 1024;
+/// Files that are kept.
+const FILES: usize = 2_000;
+
+/// Keeps a state, if it is text. One that is known is not written again.
+pub fn keep(store: &Store, disk: &dyn Disk, state: &State) {
+    let (Some(text), Some(sum)) = (state.text(), state.sum()) else {
+        return;
+    };
+    let path = path(store, &sum);
+    if text.len() > KEPT_BYTES || path.exists() {
+        return;
+    }
+    // It is worth having and worth no failure.
+    disk.make_dirs(&dir(store)).and_then(|()| disk::replace_derived(disk, &path, text)).unwrap_or_default();
+}
+
+/// A state that was kept. What does not have the hash it is named by is nothing.
+pub fn kept(store: &Store, sum: &Sum) -> Option<State> {
+    let bytes = read_capped(open_regular(&path(store, sum)).ok()?, TEXT_BYTES).ok()?;
+    Some(State::of_bytes(bytes)).filter(|state| state.sum().as_ref() == Some(sum))
+}
+
+/// Drops what is older, and what is too much.
+pub fn sweep(store: &Store, disk: &dyn Disk, before: Timestamp) {
+    let files = files_with_ending(&dir(store), "txt");
+    let excess = files.len().saturating_sub(FILES);
+    for (at, path) in files.into_iter().enumerate() {
+        if at < excess || disk::is_older(&path, before) {
+            disk.remove(&path).unwrap_or_default();
+        }
+    }
+}
+
+fn dir(store: &Store) -> PathBuf {
+    store.cache_dir().join("trace")
+}
+
+fn path(store: &Store, sum: &Sum) -> PathBuf {
+    dir(store).join(format!("{}.txt", sum.hex()))
+}

@@ -1,0 +1,161 @@
+//! What a file is, whatever it is: text, bytes, a link, nothing. Read once and within bounds; what is no
+//! file is not opened.
+
+use std::fs;
+use std::io::Read as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use sha2::{Digest as _, Sha256};
+
+use sprag_base::sha256::Sum;
+use sprag_trace::{File, Form, blocks};
+
+use crate::sys::disk::open_regular;
+use crate::sys::exec::read_capped;
+
+/// Larger files are known by their bytes, and larger ones yet by their size and time.
+pub const TEXT_BYTES: u64 = 8 * 1024 * 1024;
+const HASHED_BYTES: u64 = 256 * 1024 * 1024;
+
+/// A file at one time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum State {
+    Absent,
+    Here { form: Form, sum: Sum, bytes: Vec<u8> },
+}
+
+impl State {
+    pub fn of_bytes(bytes: Vec<u8>) -> State {
+        let form = if blocks::is_binary(&bytes) { Form::Binary } else { Form::Text };
+        State::Here { form, sum: Sum::of(&bytes), bytes }
+    }
+
+    /// `None`: it is no file, or it cannot be read.
+    pub fn read(path: &Path) -> Option<State> {
+        let Ok(found) = fs::symlink_metadata(path) else {
+            return Some(State::Absent);
+        };
+        if found.is_symlink() {
+            let target = fs::read_link(path).ok()?.as_os_str().as_bytes().to_vec();
+            return Some(State::Here { form: Form::Link, sum: Sum::of(&target), bytes: target });
+        }
+        if !found.is_file() {
+            return None;
+        }
+        if found.len() <= TEXT_BYTES {
+            let bytes = read_capped(open_regular(path).ok()?, TEXT_BYTES + 1).ok()?;
+            if bytes.len() as u64 <= TEXT_BYTES {
+                return Some(State::of_bytes(bytes));
+            }
+        }
+        let stamp = format!("{} {} {}", found.len(), found.mtime(), found.mtime_nsec());
+        let sum = if found.len() <= HASHED_BYTES { hashed(path)? } else { Sum::of(stamp.as_bytes()) };
+        Some(State::Here { form: Form::Large, sum, bytes: Vec::new() })
+    }
+
+    pub fn sum(&self) -> Option<Sum> {
+        match self {
+            State::Absent => None,
+            State::Here { sum, .. } => Some(*sum),
+        }
+    }
+
+    /// Its bytes, where they are lines.
+    pub fn text(&self) -> Option<&[u8]> {
+        match self {
+            State::Here { form: Form::Text, bytes, .. } => Some(bytes),
+            State::Absent | State::Here { .. } => None,
+        }
+    }
+
+    /// All that was read of it; of what is not there, nothing.
+    pub fn bytes(&self) -> Option<&[u8]> {
+        match self {
+            State::Here { form: Form::Text | Form::Binary, bytes, .. } => Some(bytes),
+            State::Absent | State::Here { .. } => None,
+        }
+    }
+
+    fn form(&self) -> Form {
+        match self {
+            State::Absent => Form::Text,
+            State::Here { form, .. } => *form,
+        }
+    }
+}
+
+fn hashed(path: &Path) -> Option<Sum> {
+    let mut file = open_regular(path).ok()?.take(HASHED_BYTES);
+    let mut hash = Sha256::new();
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        match file.read(&mut buffer).ok()? {
+            0 => break,
+            count => hash.update(&buffer[..count]),
+        }
+    }
+    let digits: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    Sum::parse(&format!("sha256:{digits}"))
+}
+
+/// What became of a file, and whether that is all of it. `None`: nothing did.
+pub fn change(path: &str, before: &State, after: &State) -> Option<(File, bool)> {
+    if before.sum() == after.sum() && before.form() == after.form() {
+        return None;
+    }
+    let mut file = File {
+        path: path.to_owned(),
+        before: before.sum(),
+        after: after.sum(),
+        form: if *after == State::Absent { before.form() } else { after.form() },
+        ..File::default()
+    };
+    let lines = |state: &State| match state {
+        State::Absent => Some(Vec::new()),
+        state => state.text().map(<[u8]>::to_vec),
+    };
+    if let (Some(old), Some(new)) = (lines(before), lines(after)) {
+        let found = blocks::between(&old, &new);
+        file.ranges = found.ranges;
+        file.deleted = found.deleted;
+        return Some((file, found.is_cut));
+    }
+    // What has no lines is one block, by all its bytes.
+    let block = |sum: Sum| sprag_trace::Range { start: 1, end: 1, content_hash: sum, contributor: None };
+    file.deleted.extend(before.sum().map(block));
+    file.ranges.extend(after.sum().map(block));
+    Some((file, false))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn whatever_it_is_it_has_a_state() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        fs::write(at("text"), "a\nb\n").unwrap();
+        fs::write(at("binary"), b"a\0b").unwrap();
+        fs::write(at("odd"), b"a\xff\nb\n").unwrap();
+        symlink("/nowhere", at("link")).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, at("pipe"), rustix::fs::Mode::RUSR).unwrap();
+        let form = |name: &str| State::read(&at(name)).map(|state| state.form());
+        assert_eq!(State::read(&at("none")), Some(State::Absent));
+        assert_eq!(form("text"), Some(Form::Text));
+        assert_eq!(form("odd"), Some(Form::Text));
+        assert_eq!(form("binary"), Some(Form::Binary));
+        assert_eq!(form("link"), Some(Form::Link));
+        assert_eq!(form("pipe"), None);
+        assert_eq!(form(""), None);
+        let (file, _) = change("x", &State::Absent, &State::read(&at("binary")).unwrap()).unwrap();
+        assert_eq!((file.ranges.len(), file.ranges[0].content_hash), (1, Sum::of(b"a\0b")));
+        assert_eq!(change("x", &State::Absent, &State::Absent), None);
+        let (file, _) = change("x", &State::read(&at("odd")).unwrap(), &State::Absent).unwrap();
+        assert_eq!((file.after, file.deleted[0].end), (None, 2));
+    }
+}

@@ -1,0 +1,108 @@
+//! All records of changes: our own from the log, and those that other clones have committed. What another
+//! clone says is only its word: it supersedes nothing of ours.
+
+use std::collections::BTreeSet;
+use std::io;
+
+use sprag_base::record::Record;
+use sprag_base::text::Text;
+use sprag_trace::{FINAL, KIND, Trace};
+
+use crate::store::journal::lines_of;
+use crate::store::projections::each_line;
+use crate::store::{Store, files_with_ending};
+use crate::sys::disk::open_regular;
+use crate::sys::exec::read_capped;
+use crate::world::World;
+
+/// Files of others that are read, and how much of each.
+const CLONES: usize = 500;
+const BYTES: u64 = 64 * 1024 * 1024;
+
+/// A record of a change, and whose word it is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    pub record: Record,
+    pub trace: Trace,
+    pub origin: Origin,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Origin {
+    Own,
+    /// By the name of its file.
+    Clone(Text<64>),
+}
+
+/// Everything, our own first and each in the order it was written.
+pub fn all(world: &World<'_>) -> io::Result<Vec<Found>> {
+    let mut found = own(&world.store())?;
+    let own_name =
+        format!("{}.jsonl", crate::store::clone::known_clone_id(&world.store()).unwrap_or_default());
+    let Some(project) = world.places.project() else {
+        return Ok(found);
+    };
+    for path in files_with_ending(&project.join("share"), "jsonl").into_iter().take(CLONES) {
+        if path.file_name().is_some_and(|name| name == own_name.as_str()) {
+            continue;
+        }
+        let Ok(bytes) = open_regular(&path).and_then(|file| read_capped(file, BYTES)) else { continue };
+        let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        let origin = Origin::Clone(Text::new(stem));
+        let records = lines_of(&bytes).filter_map(|line| Record::parse(line).ok());
+        found.extend(records.filter(|record| record.kind == FINAL).filter_map(|it| of(it, origin.clone())));
+    }
+    Ok(found)
+}
+
+/// Our own.
+pub fn own(store: &Store) -> io::Result<Vec<Found>> {
+    let mut found = Vec::new();
+    for path in store.log_files() {
+        each_line(&path, 0, |line| {
+            if memchr::memmem::find(line, KIND.as_bytes()).is_some()
+                && let Ok(record) = Record::parse(line)
+            {
+                found.extend(of(record, Origin::Own));
+            }
+        })?;
+    }
+    Ok(found)
+}
+
+fn of(record: Record, origin: Origin) -> Option<Found> {
+    let trace = Trace::of(&record)?;
+    Some(Found { record, trace, origin })
+}
+
+/// Which records no later one has taken the place of, in which of their files.
+pub struct Standing {
+    superseded: BTreeSet<(Origin, String, String)>,
+}
+
+impl Standing {
+    pub fn of(all: &[Found]) -> Standing {
+        let mut superseded = BTreeSet::new();
+        for found in all {
+            for file in &found.trace.files {
+                let paths = [Some(&file.path), file.from.as_ref()];
+                for (id, path) in
+                    file.supersedes.iter().flat_map(|id| paths.iter().flatten().map(move |it| (id, it)))
+                {
+                    superseded.insert((found.origin.clone(), id.to_string(), (*path).clone()));
+                }
+            }
+        }
+        Standing { superseded }
+    }
+
+    /// Whether a record still speaks for a file.
+    pub fn holds(&self, found: &Found, path: &str) -> bool {
+        !self.superseded.contains(&(found.origin.clone(), found.record.id.clone(), path.to_owned()))
+    }
+
+    /// Whether it speaks for any.
+    pub fn is_any(&self, found: &Found) -> bool {
+        found.trace.files.iter().any(|file| self.holds(found, &file.path))
+    }
+}

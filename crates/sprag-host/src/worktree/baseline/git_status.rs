@@ -1,0 +1,218 @@
+//! Reads the long format of `git status -vv`: lists of names under headings, then diffs. Names stand
+//! behind a tab and lines of files behind their sign, so that nothing in a file or its name can
+//! pass for a heading; how many lines a hunk has, it says itself.
+
+use std::collections::BTreeMap;
+
+use memchr::memmem;
+
+use super::todo_marks::{self, Spot};
+use crate::git::quoted_path::unquote;
+
+/// How the worktree differs from an index.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Status {
+    pub changed: BTreeMap<Vec<u8>, Change>,
+    pub untracked: Vec<Vec<u8>>,
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Change {
+    /// Added and removed.
+    pub lines: u64,
+    pub marks: Vec<Spot>,
+}
+
+/// Reads as far as there is anything to read: text that was cut off gives what came before.
+pub fn parse(text: &[u8]) -> Status {
+    let mut status = Status::default();
+    let mut lines = lines_of(text);
+    let mut list = List::Other;
+    while let Some(line) = lines.next() {
+        if let Some(entry) = line.strip_prefix(b"\t") {
+            match list {
+                List::Untracked => status.untracked.extend(name(entry)),
+                List::Changed => {
+                    if let Some(path) = labelled(entry) {
+                        status.changed.entry(path).or_default();
+                    }
+                }
+                List::Other => {}
+            }
+        } else if line == SEPARATOR {
+            // What comes before it compares the index with HEAD, which is none of our questions.
+            diffs(&mut lines, &mut status);
+        } else if let Some(header) = line.strip_prefix(b"@@ ") {
+            skip_hunk(&mut lines, header);
+        } else if !line.is_empty() {
+            list = match line {
+                b"Untracked files:" => List::Untracked,
+                b"Changes not staged for commit:" => List::Changed,
+                _ => List::Other,
+            };
+        }
+    }
+    status
+}
+
+enum List {
+    Untracked,
+    Changed,
+    Other,
+}
+
+const SEPARATOR: &[u8] = b"--------------------------------------------------";
+/// A label is padded to this width, and a name may start with a space.
+const LABEL: usize = "typechange: ".len();
+
+fn labelled(entry: &[u8]) -> Option<Vec<u8>> {
+    let (label, path) = entry.split_at_checked(LABEL)?;
+    label.contains(&b':').then(|| name(path))?
+}
+
+fn name(text: &[u8]) -> Option<Vec<u8>> {
+    if !text.starts_with(b"\"") {
+        return (!text.is_empty()).then(|| text.to_vec());
+    }
+    let (name, rest) = unquote(text)?;
+    (rest.is_empty() && !name.is_empty()).then_some(name)
+}
+
+/// The diffs from the index to the worktree, up to the end.
+fn diffs<'a>(lines: &mut impl Iterator<Item = &'a [u8]>, status: &mut Status) {
+    let mut path = None;
+    while let Some(line) = lines.next() {
+        if let Some(names) = line.strip_prefix(b"diff --git ") {
+            path = both_names(names);
+            if let Some(path) = &path {
+                status.changed.entry(path.clone()).or_default();
+            }
+        } else if line.ends_with(b" 160000") {
+            // Another repository's commit, whose lines are not ours to count.
+            path.take().map(|path| status.changed.remove(&path));
+        } else if line.starts_with(b"diff ") || line.starts_with(b"* Unmerged path ") {
+            path = None;
+        } else if let Some(header) = line.strip_prefix(b"@@ ") {
+            match path.as_ref().and_then(|path| status.changed.get_mut(path)) {
+                Some(change) => hunk(lines, header, change),
+                None => skip_hunk(lines, header),
+            }
+        }
+    }
+}
+
+/// `i/NAME w/NAME`: without renames both names are the same, so spaces in them do no harm.
+fn both_names(text: &[u8]) -> Option<Vec<u8>> {
+    if text.starts_with(b"\"") {
+        let (name, _) = unquote(text)?;
+        return name.strip_prefix(b"i/").map(<[u8]>::to_vec);
+    }
+    let length = text.len().checked_sub(b"i/ w/".len())? / 2;
+    let rest = text.strip_prefix(b"i/")?;
+    let (name, rest) = rest.split_at_checked(length)?;
+    (!name.is_empty() && rest.strip_prefix(b" w/") == Some(name)).then(|| name.to_vec())
+}
+
+fn hunk<'a>(lines: &mut impl Iterator<Item = &'a [u8]>, header: &[u8], change: &mut Change) {
+    let Some(Hunk { mut old, mut new, mut at }) = Hunk::parse(header) else {
+        return;
+    };
+    while old > 0 || new > 0 {
+        let Some(line) = lines.next() else {
+            return;
+        };
+        match line.split_first() {
+            Some((b'+', text)) => {
+                new = new.saturating_sub(1);
+                change.lines += 1;
+                change.marks.extend(todo_marks::spot(text, u32::try_from(at).ok()));
+                at = at.saturating_add(1);
+            }
+            Some((b'-', _)) => {
+                old = old.saturating_sub(1);
+                change.lines += 1;
+            }
+            // There is no newline at the end of the file.
+            Some((b'\\', _)) => {}
+            // A line of context, which may have lost its only character.
+            _ => {
+                (old, new) = (old.saturating_sub(1), new.saturating_sub(1));
+                at = at.saturating_add(1);
+            }
+        }
+    }
+}
+
+fn skip_hunk<'a>(lines: &mut impl Iterator<Item = &'a [u8]>, header: &[u8]) {
+    hunk(lines, header, &mut Change::default());
+}
+
+struct Hunk {
+    old: u64,
+    new: u64,
+    /// Where the new lines start.
+    at: u64,
+}
+
+impl Hunk {
+    /// `-1,2 +3,4 @@ ..`, where a count of one is left out.
+    fn parse(header: &[u8]) -> Option<Hunk> {
+        let end = memmem::find(header, b" @@")?;
+        let (old, new) = std::str::from_utf8(&header[..end]).ok()?.split_once(' ')?;
+        let range = |text: &str| {
+            let (at, count) = text.split_once(',').unwrap_or((text, "1"));
+            Some((at.parse::<u64>().ok()?, count.parse::<u64>().ok()?))
+        };
+        let (_, old) = range(old.strip_prefix('-')?)?;
+        let (at, new) = range(new.strip_prefix('+')?)?;
+        Some(Hunk { old, new, at })
+    }
+}
+
+fn lines_of(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let text = text.strip_suffix(b"\n").unwrap_or(text);
+    text.split(|&byte| byte == b'\n')
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn nothing_in_a_file_passes_for_a_heading() {
+        let dashes = String::from_utf8(SEPARATOR[1..].to_vec()).unwrap();
+        let text = format!(
+            "On branch main\nChanges to be committed:\n\tmodified:   a\n\nChanges not staged for commit:\n\
+             \tmodified:   a b\n\tdeleted:     c\n\nUntracked files:\n\t\"x\\ny\"\n\tz w/z\n\n\
+             Changes to be committed:\ndiff --git c/a i/a\n--- c/a\n+++ i/a\n@@ -1,2 +0,0 @@ f\n\
+             -{dashes}\n-Untracked files:\n{sep}\nChanges not staged for commit:\ndiff --git i/a b w/a b\n\
+             index 1..2 100644\n--- i/a b\t\n+++ w/a b\t\n@@ -1,2 +1,3 @@ f\n--- i/q\n-{dashes}\n+++ w/q\n\
+             +diff --git i/e w/e\n+TODO: x\n\\ No newline at end of file\n\
+             diff --git \"i/x\\ty\" \"w/x\\ty\"\nold mode 100644\nnew mode 100755\n\
+             no changes added to commit\n",
+            sep = str::from_utf8(SEPARATOR).unwrap(),
+        );
+        let status = parse(text.as_bytes());
+        let counts: Vec<(String, u64)> = status
+            .changed
+            .iter()
+            .map(|(path, change)| (String::from_utf8_lossy(path).into_owned(), change.lines))
+            .collect();
+        assert_eq!(counts, [(" c".into(), 0), ("a b".into(), 5), ("x\ty".into(), 0)]);
+        assert_eq!(status.untracked, [b"x\ny".to_vec(), b"z w/z".to_vec()]);
+        let mark = &status.changed[&b"a b"[..]].marks;
+        assert_eq!((mark.len(), mark[0].line), (1, Some(3)));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_can_be_tried(text: Vec<u8>, header in "@@ -[0-9,]{1,25} \\+[0-9,]{1,25} @@") {
+            parse(&text);
+            let mut hostile = [SEPARATOR, b"\ndiff --git i/a w/a\n", header.as_bytes(), b"\n"].concat();
+            hostile.extend_from_slice(&text);
+            parse(&hostile);
+        }
+    }
+}

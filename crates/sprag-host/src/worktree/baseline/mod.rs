@@ -1,0 +1,274 @@
+//! What a session has changed since it started. The index is copied before its first change, and
+//! what was unfinished then is noted by hashes of its lines; later git compares the worktree with
+//! that copy. So the user's own work never counts, and a commit hides nothing.
+//!
+//! With a split index the copy is small and needs the shared part, which git keeps for two weeks
+//! after its last use; without it the size of the session is unknown.
+
+mod dirty;
+mod git_status;
+#[cfg(test)]
+pub(crate) mod tests;
+mod todo_marks;
+
+use std::collections::{BTreeMap, HashSet};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use serde::{Deserialize, Serialize};
+
+use sprag_base::ids::SessionId;
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+
+use crate::git;
+use crate::store::{Store, journal};
+use crate::sys::disk::{self, Disk, open_regular, read_small};
+use crate::sys::locations::Places;
+use dirty::{Became, Entry};
+use git_status::Change;
+
+/// What was noted for a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// By which [`since`] finds it.
+    pub name: String,
+    /// How many files were unfinished.
+    pub dirty: usize,
+}
+
+/// What is different now.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Since {
+    /// Added and removed; at least one for each path.
+    pub lines: u64,
+    /// Relative to the worktree, sorted.
+    pub paths: Vec<String>,
+    pub marks: Vec<Mark>,
+    /// All of it was looked at; else there may be more.
+    pub is_whole: bool,
+}
+
+/// An added line that says that something is not done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mark {
+    pub path: String,
+    pub line: Option<u32>,
+    pub text: Text<200>,
+}
+
+/// Names that are noted; those beyond are not told from new ones, and so count as neither.
+const NAMES: usize = 20_000;
+/// New files that are read.
+const FILES: usize = 500;
+const MARKS: usize = 50;
+/// As much as a note of that many names and lines can have.
+const NOTE_BYTES: u64 = 32 * 1024 * 1024;
+
+/// Beside the copy of the index. Written last: without it there was no start.
+#[derive(Debug, Serialize, Deserialize)]
+struct Note {
+    v: u32,
+    /// Size of the index; there may have been none.
+    index: Option<u64>,
+    is_whole: bool,
+    files: Vec<Entry>,
+}
+
+/// Notes how things are, by one child. Two processes may do so at once; each has its own name, and
+/// whoever comes second calls [`drop_taken`].
+pub fn take(places: &Places, disk: &dyn Disk, session: &SessionId) -> io::Result<Taken> {
+    let (Some(worktree), Some(git_dir)) = (&places.worktree, &places.git_dir) else {
+        return Err(io::Error::new(io::ErrorKind::NotFound, "not in a git repository"));
+    };
+    let mut names =
+        git::dirty_paths(places).ok_or_else(|| io::Error::other("git could not tell what has changed"))?;
+    names.paths.retain(|path| !is_ours(path));
+    let is_whole = names.is_whole && names.paths.len() <= NAMES;
+    names.paths.truncate(NAMES);
+    let files = dirty::look(worktree, &names.paths);
+
+    let name = format!("{}.{:016x}", journal::stem(session), disk::random()?);
+    let dir = dir(&places.store, &name);
+    disk.make_dirs(&dir)?;
+    let written = copy_index(disk, git_dir, &dir.join("index")).and_then(|index| {
+        let note = Note { v: 1, index, is_whole, files };
+        let bytes = serde_json::to_vec(&note).map_err(io::Error::other)?;
+        // After a power cut the size of the session is unknown: that is worth no sync.
+        disk::replace_derived(disk, &dir.join("dirty.json"), &bytes)
+    });
+    if let Err(error) = written {
+        // The error that matters is the first one; what is left goes with the journal.
+        disk::remove_all(disk, &dir, 0).unwrap_or_default();
+        return Err(error);
+    }
+    Ok(Taken { name, dirty: names.paths.len() })
+}
+
+/// A copy of the index of a worktree, and its size. `None`: there is none yet.
+fn copy_index(disk: &dyn Disk, git_dir: &Path, to: &Path) -> io::Result<Option<u64>> {
+    match open_regular(&git_dir.join("index")) {
+        Ok(index) => disk::copy_derived(disk, &index, index.metadata()?.modified()?, to).map(Some),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether it is still there. One that was removed tells nothing, and no git could.
+pub fn is_kept(places: &Places, name: &str) -> bool {
+    session_part(name).is_some() && dir(&places.store, name).is_dir()
+}
+
+/// What was unfinished then. `None`: nothing was noted, or not all of it.
+pub fn dirty_paths(places: &Places, name: &str) -> Option<Vec<String>> {
+    session_part(name)?;
+    let path = dir(&places.store, name).join("dirty.json");
+    let note: Note = serde_json::from_str(&read_small(&path, NOTE_BYTES).ok()?).ok()?;
+    let paths = note.files.iter().map(|entry| Some(String::from_utf8_lossy(&entry.path()?).into_owned()));
+    paths.collect::<Option<Vec<String>>>().filter(|_| note.v == 1 && note.is_whole)
+}
+
+/// What has changed since, by one child. `None`: nothing was noted, or git cannot say.
+pub fn since(places: &Places, name: &str) -> Option<Since> {
+    let worktree = places.worktree.as_ref()?;
+    session_part(name)?;
+    let dir = dir(&places.store, name);
+    let note: Note = serde_json::from_str(&read_small(&dir.join("dirty.json"), NOTE_BYTES).ok()?).ok()?;
+    let index = dir.join("index");
+    let size = fs::symlink_metadata(&index).ok().map(|found| found.len());
+    if note.v != 1 || size != note.index {
+        return None;
+    }
+    let diff = git::status_against(places, &index)?;
+    let mut all = Changes { is_whole: diff.is_whole && note.is_whole, ..Changes::default() };
+    let mut known = HashSet::new();
+    for entry in &note.files {
+        let path = entry.path()?;
+        if let Some(became) = entry.became(&dirty::below(worktree, &path)) {
+            all.add(path.clone(), became);
+        }
+        known.insert(path);
+    }
+    let found = git_status::parse(&diff.text);
+    for (path, change) in found.changed {
+        if !known.contains(&path) {
+            all.add(path, Became { change, is_whole: true });
+        }
+    }
+    let new = found.untracked.into_iter().filter(|path| note.is_whole && !known.contains(path));
+    let new = new.flat_map(|path| if path.ends_with(b"/") { within(worktree, &path) } else { vec![path] });
+    for (at, path) in new.enumerate() {
+        let became = match at < FILES {
+            true => dirty::new(&dirty::below(worktree, &path)),
+            false => Became { change: Change::default(), is_whole: false },
+        };
+        all.add(path, became);
+    }
+    Some(all.told())
+}
+
+/// The files of a repository within this one, which git names as a whole: scaffolders leave such.
+fn within(worktree: &Path, nested: &[u8]) -> Vec<Vec<u8>> {
+    let mut found = Vec::new();
+    let mut dirs = vec![nested.to_vec()];
+    while let Some(dir) = dirs.pop() {
+        let entries = fs::read_dir(dirty::below(worktree, &dir)).into_iter().flatten().flatten();
+        for entry in entries.take(FILES) {
+            let name = entry.file_name();
+            let mut path = [dir.as_slice(), name.as_bytes()].concat();
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() && name != ".git" => {
+                    path.push(b'/');
+                    dirs.push(path);
+                }
+                Ok(kind) if !kind.is_dir() => found.push(path),
+                _ => {}
+            }
+        }
+        if found.len() > FILES || dirs.len() > FILES {
+            break;
+        }
+    }
+    found.sort();
+    found
+}
+
+#[derive(Default)]
+struct Changes {
+    by_path: BTreeMap<Vec<u8>, Change>,
+    is_whole: bool,
+}
+
+impl Changes {
+    fn add(&mut self, path: Vec<u8>, became: Became) {
+        if is_ours(&path) {
+            return;
+        }
+        self.is_whole &= became.is_whole;
+        self.by_path.insert(path, became.change);
+    }
+
+    fn told(self) -> Since {
+        let mut since = Since { is_whole: self.is_whole, ..Since::default() };
+        for (path, change) in self.by_path {
+            let path = String::from_utf8_lossy(&path).into_owned();
+            // A new mode, an empty file or one without text is a change too.
+            since.lines += change.lines.max(1);
+            let left = MARKS - since.marks.len();
+            let marks = change.marks.into_iter().take(left);
+            since.marks.extend(marks.map(|spot| Mark {
+                path: path.clone(),
+                line: spot.line,
+                text: spot.text,
+            }));
+            since.paths.push(path);
+        }
+        since
+    }
+}
+
+/// Our own files are no work of the session.
+fn is_ours(path: &[u8]) -> bool {
+    path == b".sprag" || path.starts_with(b".sprag/")
+}
+
+/// Drops what was noted under a name that nobody knows.
+pub fn drop_taken(places: &Places, disk: &dyn Disk, name: &str) -> io::Result<()> {
+    disk::remove_all(disk, &dir(&places.store, name), 0)
+}
+
+/// Drops all that was noted for a session.
+pub fn forget(store: &Store, disk: &dyn Disk, session: &SessionId) -> io::Result<()> {
+    let stem = journal::stem(session);
+    for name in names(store).iter().filter(|name| session_part(name) == Some(&stem)) {
+        disk::remove_all(disk, &dir(&store.dir, name), 0)?;
+    }
+    Ok(())
+}
+
+/// What was noted before this time for sessions that have no journal any more.
+pub fn orphans(store: &Store, before: Timestamp) -> Vec<PathBuf> {
+    let journals = journal::all(store);
+    let kept: HashSet<&OsStr> = journals.iter().filter_map(|path| path.file_stem()).collect();
+    let has_journal = |name: &str| session_part(name).is_none_or(|stem| kept.contains(OsStr::new(stem)));
+    let old = names(store).into_iter().filter(|name| !has_journal(name));
+    old.map(|name| dir(&store.dir, &name)).filter(|dir| disk::is_older(dir, before)).collect()
+}
+
+fn dir(store: &Path, name: &str) -> PathBuf {
+    store.join("start").join(name)
+}
+
+fn names(store: &Store) -> Vec<String> {
+    let entries = fs::read_dir(store.dir.join("start")).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+}
+
+/// Whose a name is. `None`: it is not one that [`take`] gives.
+fn session_part(name: &str) -> Option<&str> {
+    let (stem, unique) = name.rsplit_once('.')?;
+    let is_ours = unique.len() == 16 && unique.bytes().all(|byte| byte.is_ascii_hexdigit());
+    (is_ours && !stem.is_empty() && !stem.starts_with('.') && !stem.contains('/')).then_some(stem)
+}

@@ -1,0 +1,128 @@
+//! What a file is like, found out without trusting it: only regular files are opened, and no more of them is
+//! read than there is room for.
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read as _};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+use std::path::Path;
+
+use sha2::{Digest as _, Sha256};
+
+use sprag_base::digest::Digest;
+use sprag_base::time::Timestamp;
+use sprag_govern::gates::stale::LARGE;
+use sprag_govern::gates::stale::content::{Content, Short};
+use sprag_govern::gates::stale::facts::{Found, Version};
+
+use crate::sys::disk::open_regular;
+
+/// Bytes from which on a file is told by its stamp alone.
+const HUGE: u64 = 64 * 1024 * 1024;
+
+/// A file with what is in it, unless it is large.
+#[derive(Debug)]
+pub struct Looked {
+    pub found: Found,
+    pub text: Option<Vec<u8>>,
+}
+
+impl Looked {
+    pub fn content(&self) -> Option<Content> {
+        match self.found {
+            Found::File(version) => version.content,
+            Found::Absent | Found::Directory | Found::Odd | Found::Unknown => None,
+        }
+    }
+}
+
+/// Only what the system notes of a file.
+pub fn stat(path: &Path) -> Found {
+    let found = match fs::symlink_metadata(path) {
+        Ok(found) => found,
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Found::Absent;
+        }
+        Err(_) => return Found::Unknown,
+    };
+    let kind = found.file_type();
+    if kind.is_file() {
+        Found::File(version(&found, None, 0))
+    } else if kind.is_dir() {
+        Found::Directory
+    } else if kind.is_fifo() || kind.is_socket() || kind.is_block_device() || kind.is_char_device() {
+        Found::Odd
+    } else {
+        // A link that leads nowhere.
+        Found::Absent
+    }
+}
+
+/// Reads and hashes it. Of a large file whose stamp is known to the caller nothing is read.
+pub fn look(path: &Path, knows_stamp: impl FnOnce(Short) -> bool) -> Looked {
+    let found = stat(path);
+    let Found::File(stamped) = found else {
+        return Looked { found, text: None };
+    };
+    if stamped.bytes > HUGE || (stamped.bytes > LARGE && knows_stamp(stamped.stamp)) {
+        return Looked { found, text: None };
+    }
+    read(path).unwrap_or(Looked { found: Found::Unknown, text: None })
+}
+
+fn read(path: &Path) -> io::Result<Looked> {
+    let mut file = open_regular(path)?;
+    let before = file.metadata()?;
+    if before.len() > LARGE {
+        let (content, lines) = hash(&mut file)?;
+        return Ok(Looked { found: Found::File(version(&before, Some(content), lines)), text: None });
+    }
+    let mut text = Vec::with_capacity(usize::try_from(before.len()).unwrap_or(0) + 1);
+    (&file).take(LARGE + 1).read_to_end(&mut text)?;
+    let lines = count_lines(&text, text.last().copied());
+    let version = version(&before, Some(Content::of(&text)), lines);
+    Ok(Looked { found: Found::File(version), text: (text.len() as u64 <= LARGE).then_some(text) })
+}
+
+fn hash(file: &mut File) -> io::Result<(Content, u32)> {
+    let (mut hash, mut lines, mut last) = (Sha256::new(), 0u32, None);
+    let mut buffer = vec![0; 256 * 1024];
+    let mut left = HUGE;
+    loop {
+        let count = file.read(&mut buffer)?;
+        if count == 0 {
+            break;
+        }
+        // It grows while it is read.
+        left = left.checked_sub(count as u64).ok_or(io::ErrorKind::FileTooLarge)?;
+        hash.update(&buffer[..count]);
+        lines = lines.saturating_add(count_lines(&buffer[..count], Some(b'\n')));
+        last = Some(buffer[count - 1]);
+    }
+    let unfinished = u32::from(last.is_some_and(|last| last != b'\n'));
+    Ok((Content::from_hash(hash.finalize().into()), lines.saturating_add(unfinished)))
+}
+
+/// Ended lines, and the last one if it has no end.
+fn count_lines(text: &[u8], last: Option<u8>) -> u32 {
+    let ended = memchr::memchr_iter(b'\n', text).count();
+    u32::try_from(ended).unwrap_or(u32::MAX).saturating_add(u32::from(last.is_some_and(|last| last != b'\n')))
+}
+
+fn version(found: &Metadata, content: Option<Content>, lines: u32) -> Version {
+    let millis = |seconds: i64, nanos: i64| seconds.saturating_mul(1000).saturating_add(nanos / 1_000_000);
+    let changed = millis(found.mtime(), found.mtime_nsec()).max(millis(found.ctime(), found.ctime_nsec()));
+    let stamp = [
+        found.dev().to_le_bytes(),
+        found.ino().to_le_bytes(),
+        found.size().to_le_bytes(),
+        found.mtime().to_le_bytes(),
+        found.mtime_nsec().to_le_bytes(),
+        found.ctime().to_le_bytes(),
+        found.ctime_nsec().to_le_bytes(),
+    ];
+    // As text it is 32 digits; half of them tell any two stamps apart.
+    let stamp = Digest::of(stamp).to_string();
+    let mut short: Short = [0; 12];
+    short.copy_from_slice(&stamp.as_bytes()[..12]);
+    Version { content, stamp: short, lines, bytes: found.size(), changed: Timestamp::from_millis(changed) }
+}

@@ -1,0 +1,81 @@
+//! Whether there is anybody to guard a file against. It is asked with every write and every read, so it costs
+//! two looks for a file and one into the directory of journals.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+
+use memchr::memmem;
+use rustix::fs::{AtFlags, FileType, Mode as RawMode, OFlags};
+
+use sprag_base::ids::SessionId;
+use sprag_base::time::Timestamp;
+use sprag_govern::event::Input;
+use sprag_govern::gates::stale::Mode;
+use sprag_govern::gates::stale::facts::Guard;
+use sprag_govern::session::Session;
+
+use crate::store::journal;
+use crate::world::World;
+
+/// A session that was heard of in this time may be at work.
+pub const LIVE_SECONDS: i64 = 30 * 60;
+/// Journals that are looked at; whoever has more of them sweeps too little.
+const JOURNALS: usize = 500;
+/// Bytes of a journal's end in which it stands whether its session has ended.
+const TAIL: u64 = 32 * 1024;
+
+/// Files that say what changes are for.
+const INTENTS: &[&str] = &[".sprag/intents.yaml", ".orchestration/active_intents.yaml"];
+
+pub fn guard(world: &World<'_>, session: &Session, input: &Input) -> Guard {
+    let root = world.places.worktree.as_ref();
+    if root.is_some_and(|root| INTENTS.iter().any(|name| fs::symlink_metadata(root.join(name)).is_ok())) {
+        return Guard::Intents;
+    }
+    let is_always = world.config.settings.govern.gates.stale.mode == Mode::Always;
+    // Stages work beside each other by design, in worktrees of one clone.
+    let is_stage = input.stage.is_some() || session.about.stage.is_some();
+    let is_guarded = is_always || is_stage || is_other_live(&world.places.store, &input.session, input.at);
+    if is_guarded { Guard::Sessions } else { Guard::Off }
+}
+
+fn is_other_live(store: &Path, session: &SessionId, now: Timestamp) -> bool {
+    let own = journal::stem(session);
+    find_live(&store.join("journal"), &own, now).unwrap_or(false)
+        || journal::folders(store).iter().any(|folder| find_live(folder, &own, now).unwrap_or(false))
+}
+
+/// One look into the directory, and one at each file in it by its name there: there may be hundreds.
+fn find_live(path: &Path, own: &str, now: Timestamp) -> rustix::io::Result<bool> {
+    let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
+    let dir = rustix::fs::open(path, flags, RawMode::empty())?;
+    for entry in rustix::fs::Dir::read_from(&dir)?.take(JOURNALS) {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes();
+        if name.strip_suffix(b".jsonl").is_none_or(|stem| stem == own.as_bytes()) {
+            continue;
+        }
+        let found = rustix::fs::statat(&dir, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW)?;
+        let is_file = FileType::from_raw_mode(found.st_mode).is_file();
+        let is_recent = (now.millis() / 1000 - found.st_mtime).abs() < LIVE_SECONDS;
+        if is_file && is_recent && !has_ended(&path.join(OsStr::from_bytes(name))).unwrap_or(false) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The last word of a journal on that. In a text the quotes would be escaped.
+fn has_ended(path: &Path) -> io::Result<bool> {
+    let file = File::open(path)?;
+    let len = file.metadata()?.len();
+    let mut tail = vec![0; usize::try_from(len.min(TAIL)).unwrap_or(0)];
+    file.read_exact_at(&mut tail, len.saturating_sub(TAIL))?;
+    let word = br#""ended":"#;
+    let at = memmem::rfind(&tail, word).map(|at| at + word.len());
+    Ok(at.is_some_and(|at| tail[at..].starts_with(b"true")))
+}

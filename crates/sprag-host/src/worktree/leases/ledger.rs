@@ -1,0 +1,327 @@
+//! Who wrote a file, and who is just writing it: one small file for each that sessions of this clone write,
+//! changed under one lock by whoever holds it. What was in the files is kept beside them, by its hash.
+//!
+//! Everything in here may be lost: then a claim is forgotten, or a hunk not shown. A process that is killed
+//! leaves a lock that the system takes back, and a claim that runs out.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use serde::{Deserialize, Serialize};
+
+use sprag_base::digest::Digest;
+use sprag_base::ids::SessionId;
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+use sprag_govern::gates::stale::content::{Content, Short};
+use sprag_govern::gates::stale::facts::Writer;
+use sprag_govern::gates::stale::file_access::Manner;
+
+use crate::store::{LOCK_WAIT, lock_within};
+use crate::sys::disk::{self, Disk, open_regular};
+use crate::sys::exec::read_capped;
+use crate::sys::locations;
+
+/// How long a claim holds: about as long as a tool takes from being allowed to being done.
+pub const CLAIM_MILLIS: i64 = 10_000;
+/// Writes of one file that are remembered.
+const TURNS: usize = 16;
+/// Bytes of a file of ours; what is larger is not ours.
+const BYTES: u64 = 64 * 1024;
+/// The largest content that is kept.
+pub const KEPT_BYTES: u64 = 8 * 1024 * 1024;
+/// Contents and files of turns that are kept in all.
+const ALL_BYTES: u64 = 64 * 1024 * 1024;
+const ALL_FILES: usize = 2000;
+const OLD_SECONDS: u64 = 24 * 60 * 60;
+/// Updates that somebody may have lost, of which both versions are kept.
+const LOST: usize = 100;
+
+/// The claims of a clone.
+pub struct Ledger<'a> {
+    disk: &'a dyn Disk,
+    dir: PathBuf,
+    /// Held as long as this lives. Without it everything can be looked at and nothing changed.
+    lock: Lock,
+}
+
+enum Lock {
+    Held(#[expect(dead_code, reason = "it is held, not used")] File),
+    /// Others have it.
+    Busy,
+    /// There is none to be had: nothing can be written here.
+    None,
+}
+
+/// The writes of one file, in all worktrees, oldest first.
+#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Page {
+    #[serde(default)]
+    pub turns: Vec<Turn>,
+}
+
+/// One write of one file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Turn {
+    /// The worktree it is in.
+    pub root: String,
+    pub session: SessionId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Text<128>>,
+    pub call: Text<128>,
+    pub manner: Manner,
+    /// When the file was claimed for it.
+    pub at: Timestamp,
+    pub before: Was,
+    /// What it is to become, where that can be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planned: Option<Content>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub done: Option<Done>,
+}
+
+/// What was there before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Was {
+    Absent,
+    Text(Content),
+    /// Something large, by its stamp as it had been.
+    Large,
+}
+
+impl Was {
+    pub fn content(self) -> Option<Content> {
+        match self {
+            Was::Text(content) => Some(content),
+            Was::Absent | Was::Large => None,
+        }
+    }
+
+    pub fn short(self) -> Option<Short> {
+        self.content().map(Content::short)
+    }
+
+    /// Whether a file is that still; `None` is one that is gone.
+    pub fn is(self, after: Option<Content>) -> bool {
+        match self {
+            Was::Absent => after.is_none(),
+            Was::Text(content) => after == Some(content),
+            Was::Large => false,
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Done {
+    pub at: Timestamp,
+    pub after: Became,
+}
+
+/// What a write made of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Became {
+    Absent,
+    Text(Content),
+    /// Something, and not by this write alone; or something large.
+    Unclear,
+}
+
+impl Turn {
+    pub fn writer(&self) -> Writer {
+        let at = self.done.as_ref().map_or(self.at, |done| done.at);
+        Writer { session: self.session.clone(), agent: self.agent.clone(), at }
+    }
+
+    /// Whether nobody else may write the file now. A time that is not near is no time of ours.
+    pub fn is_open(&self, now: Timestamp) -> bool {
+        self.done.is_none() && now.millis().saturating_sub(self.at.millis()).abs() < CLAIM_MILLIS
+    }
+
+    pub fn seconds_left(&self, now: Timestamp) -> i64 {
+        let millis = CLAIM_MILLIS.saturating_sub(now.millis().saturating_sub(self.at.millis()));
+        millis.div_euclid(1000).clamp(1, CLAIM_MILLIS / 1000)
+    }
+
+    pub fn became(&self) -> Option<Content> {
+        match self.done.as_ref()?.after {
+            Became::Text(content) => Some(content),
+            Became::Absent | Became::Unclear => None,
+        }
+    }
+
+    /// Whether it changed anything, seen by what is there now.
+    pub fn has_written(&self, now: Option<Content>) -> bool {
+        let after = match self.done.as_ref().map(|done| done.after) {
+            Some(Became::Absent) => return false,
+            Some(Became::Text(content)) => Some(content),
+            // One that never said how it ended has written something, if something else is there now.
+            Some(Became::Unclear) | None => now,
+        };
+        after.is_some_and(|after| self.before != Was::Text(after))
+    }
+
+    /// Whether this write made a file what it is.
+    pub fn made(&self, content: Content) -> bool {
+        match &self.done {
+            Some(done) => done.after == Became::Text(content),
+            None => self.planned == Some(content),
+        }
+    }
+}
+
+/// A file as all worktrees of a clone name it, and the worktree it is in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Name {
+    pub root: String,
+    path: String,
+}
+
+impl Name {
+    /// `common` is the git directory of the clone. A file of another one is known by its whole path.
+    pub fn of(real: &str, common: Option<&Path>) -> Name {
+        let path = Path::new(real);
+        let git = path.parent().and_then(locations::worktree_of);
+        match git.filter(|(_, found)| Some(found.as_path()) == common) {
+            Some((root, _)) => Name {
+                path: path.strip_prefix(&root).unwrap_or(path).to_string_lossy().into_owned(),
+                root: root.to_string_lossy().into_owned(),
+            },
+            None => Name { root: String::new(), path: real.to_owned() },
+        }
+    }
+}
+
+impl<'a> Ledger<'a> {
+    /// Takes the lock, if there is one to be had.
+    pub fn open(disk: &'a dyn Disk, store: &Path) -> Ledger<'a> {
+        let dir = store.join("claims");
+        let lock = disk.make_dirs(&dir.join("kept")).and_then(|()| lock(&dir));
+        let lock = match lock {
+            Ok(Some(file)) => Lock::Held(file),
+            Ok(None) => Lock::Busy,
+            Err(_) => Lock::None,
+        };
+        Ledger { disk, dir, lock }
+    }
+
+    /// Without the lock, to look only.
+    pub fn to_look(disk: &'a dyn Disk, store: &Path) -> Ledger<'a> {
+        Ledger { disk, dir: store.join("claims"), lock: Lock::None }
+    }
+
+    pub fn is_busy(&self) -> bool {
+        matches!(self.lock, Lock::Busy)
+    }
+
+    /// What is no page of ours is an empty one.
+    pub fn page(&self, name: &Name) -> Page {
+        let read = open_regular(&self.page_path(name)).and_then(|file| read_capped(file, BYTES + 1));
+        let bytes = read.ok().filter(|bytes| bytes.len() as u64 <= BYTES).unwrap_or_default();
+        serde_json::from_slice(&bytes).unwrap_or_default()
+    }
+
+    /// Whether it is written.
+    pub fn put(&self, name: &Name, page: &mut Page) -> bool {
+        if !matches!(self.lock, Lock::Held(_)) {
+            return false;
+        }
+        let over = page.turns.len().saturating_sub(TURNS);
+        page.turns.drain(..over);
+        let bytes = serde_json::to_vec(page).expect("a page is plain data with text keys");
+        disk::replace_derived(self.disk, &self.page_path(name), &bytes).is_ok()
+    }
+
+    /// Keeps what is in a file. What is too large, or finds no room, is not kept.
+    pub fn keep(&self, content: Content, text: &[u8]) {
+        let path = self.kept_path(content);
+        let is_kept =
+            text.len() as u64 > KEPT_BYTES || fs::symlink_metadata(&path).is_ok_and(|it| it.is_file());
+        if !is_kept && matches!(self.lock, Lock::Held(_)) {
+            disk::replace_derived(self.disk, &path, text).unwrap_or_default();
+        }
+    }
+
+    /// What was kept, if it is that still.
+    pub fn kept(&self, content: Content) -> Option<Vec<u8>> {
+        let text = read_capped(open_regular(&self.kept_path(content)).ok()?, KEPT_BYTES + 1).ok()?;
+        (Content::of(&text) == content).then_some(text)
+    }
+
+    /// The same by the part of a hash that a session remembers.
+    pub fn kept_by(&self, page: &Page, short: Short) -> Option<Vec<u8>> {
+        let known = page
+            .turns
+            .iter()
+            .flat_map(|turn| [turn.before.content(), turn.planned, turn.became()].into_iter().flatten());
+        known.filter(|content| content.short() == short).find_map(|content| self.kept(content))
+    }
+
+    /// Keeps both versions of a file for its writer to compare, under these names.
+    pub fn keep_lost(&self, real: &str, planned: &[u8], found: &[u8], now: Timestamp) -> Option<[String; 2]> {
+        Some([self.put_aside(real, "planned", planned, now)?, self.put_aside(real, "found", found, now)?])
+    }
+
+    /// Keeps what another wrote, and was written over.
+    pub fn keep_theirs(&self, real: &str, theirs: Content, now: Timestamp) -> Option<String> {
+        self.put_aside(real, "theirs", &self.kept(theirs)?, now)
+    }
+
+    fn put_aside(&self, real: &str, what: &str, text: &[u8], now: Timestamp) -> Option<String> {
+        let dir = self.dir.join("lost");
+        self.disk.make_dirs(&dir).ok()?;
+        if fs::read_dir(&dir).ok()?.take(2 * LOST).count() >= 2 * LOST {
+            return None;
+        }
+        let name = Path::new(real).file_name()?.to_string_lossy().into_owned();
+        let stem = format!("{}-{}", now.millis(), Digest::of([real]).short());
+        let path = dir.join(format!("{stem}-{what}-{name}"));
+        disk::replace_derived(self.disk, &path, text).ok()?;
+        Some(path.to_string_lossy().into_owned())
+    }
+
+    fn page_path(&self, name: &Name) -> PathBuf {
+        self.dir.join(format!("{}.json", Digest::of([&name.path])))
+    }
+
+    fn kept_path(&self, content: Content) -> PathBuf {
+        self.dir.join("kept").join(content.to_string())
+    }
+}
+
+fn lock(dir: &Path) -> io::Result<Option<File>> {
+    let flags =
+        i32::try_from((rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits()).unwrap_or(0);
+    let file =
+        File::options().create(true).append(true).mode(0o600).custom_flags(flags).open(dir.join("lock"))?;
+    Ok(lock_within(&file, LOCK_WAIT)?.then_some(file))
+}
+
+/// Drops what nobody will ask for any more: what is old, and the oldest of what is too much.
+pub fn sweep(disk: &dyn Disk, store: &Path, now: SystemTime) -> io::Result<()> {
+    let dir = store.join("claims");
+    for dir in [dir.join("kept"), dir] {
+        let mut files = Vec::new();
+        for entry in fs::read_dir(&dir).into_iter().flatten().flatten() {
+            let Ok(found) = entry.metadata() else { continue };
+            if !found.is_dir() && entry.file_name() != "lock" {
+                files.push((found.modified().unwrap_or(SystemTime::UNIX_EPOCH), found.len(), entry.path()));
+            }
+        }
+        files.sort_by(|a, b| b.cmp(a));
+        let (mut bytes, mut count) = (0u64, 0);
+        for (modified, len, path) in files {
+            bytes = bytes.saturating_add(len);
+            count += 1;
+            let age = now.duration_since(modified).map_or(0, |age| age.as_secs());
+            if age > OLD_SECONDS || bytes > ALL_BYTES || count > ALL_FILES {
+                disk.remove(&path)?;
+            }
+        }
+    }
+    Ok(())
+}

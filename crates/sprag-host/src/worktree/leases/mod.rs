@@ -1,0 +1,326 @@
+//! Files of a call while it is made: what they are like, whose they are, and what they were before.
+//!
+//! A call that writes a file claims it for as long as a tool takes; another session's is told to wait. When the
+//! call has ended, what the file has become is written down with who did it. See `claims/ledger.rs`.
+
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use sprag_base::ids::SessionId;
+use sprag_base::time::Timestamp;
+use sprag_govern::event::{Event, Input, Presence};
+use sprag_govern::gates::needs::Facts;
+use sprag_govern::gates::stale::content::Content;
+use sprag_govern::gates::stale::facts::{Claim, File, Fit, Found, Guard, Own, Seen, Writer, Wrote};
+use sprag_govern::gates::stale::file_access::{self, How, Manner, Touch};
+use sprag_govern::gates::stale::{call_id, edits};
+use sprag_govern::session::Session;
+use sprag_govern::verdict::Ruling;
+use sprag_policy::call::{Outcome, ToolCall};
+
+use crate::sys::env::{self, Env};
+use crate::sys::links::Followed;
+use crate::world::World;
+
+mod changed_lines;
+mod file;
+mod guard;
+mod ledger;
+
+use file::Looked;
+use ledger::{Became, Done, Ledger, Name, Page, Turn, Was};
+
+/// What a file was like before a call wrote it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Before {
+    Absent,
+    /// Of a large file there is no text, and where it was by its stamp as it had been no hash either.
+    File {
+        hash: Option<Content>,
+        text: Option<Vec<u8>>,
+    },
+}
+
+/// What a file was like before this call wrote it; `None` where nobody looked. It can be asked for about a day.
+pub fn before(world: &World<'_>, session: &SessionId, call: &ToolCall, path: &str) -> Option<Before> {
+    let ledger = Ledger::to_look(world.disk, &world.places.store);
+    let real = Followed::default().path(path);
+    let name = Name::of(&real, world.places.common.as_deref());
+    let id = call_id(call);
+    let page = ledger.page(&name);
+    let is_it = |turn: &&Turn| turn.root == name.root && turn.session == *session && turn.call == id;
+    let turn = page.turns.iter().rev().find(is_it)?;
+    Some(match turn.before {
+        Was::Absent => Before::Absent,
+        Was::Large => Before::File { hash: None, text: None },
+        Was::Text(hash) => Before::File { hash: Some(hash), text: ledger.kept(hash) },
+    })
+}
+
+/// Looks at the files of a call. Those that it is about to write are claimed for it, those that it has written
+/// are let go.
+pub fn look(world: &World<'_>, input: &Input, session: &Session) -> Option<Seen> {
+    let (call, outcome) = match &input.event {
+        Event::ToolRequested { call } => (call, None),
+        Event::ToolFinished { call, outcome } => (call, Some(outcome)),
+        _ => return None,
+    };
+    let guard = guard::guard(world, session, input);
+    let touches = file_access::touches(call, input);
+    let writes = touches.iter().any(|touch| matches!(touch.how, How::Writes(_)));
+    // Where nobody else is, what a file is like before it is read is all the same.
+    if !writes && guard == Guard::Off && outcome.is_none() {
+        return Some(Seen { guard, files: Vec::new() });
+    }
+    let ledger = match writes {
+        true => Ledger::open(world.disk, &world.places.store),
+        false => Ledger::to_look(world.disk, &world.places.store),
+    };
+    let mut followed = Followed::default();
+    let now = now(world, input);
+    let cx = Looking { world, input, now, guard, session, call, outcome, ledger };
+    let files = touches.into_iter().map(|touch| {
+        let real = followed.path(&touch.path);
+        match touch.how {
+            How::Reads(_) => cx.read(touch, real),
+            How::Writes(manner) => cx.written(touch, real, manner),
+        }
+    });
+    Some(Seen { guard, files: files.collect() })
+}
+
+/// Lets go of what was claimed for a call that is not made after all.
+pub fn release(world: &World<'_>, input: &Input, facts: &Facts, ruling: &Ruling) {
+    let is_refused = match ruling {
+        Ruling::Hold { .. } => true,
+        // Nobody is there to be asked.
+        Ruling::Ask { .. } => input.presence == Presence::Headless,
+        Ruling::Pass | Ruling::Allow { .. } => false,
+    };
+    let (Event::ToolRequested { call }, Some(seen), true) = (&input.event, &facts.seen, is_refused) else {
+        return;
+    };
+    let ours: Vec<&File> = seen.files.iter().filter(|file| file.claim == Claim::Ours).collect();
+    if ours.is_empty() {
+        return;
+    }
+    let ledger = Ledger::open(world.disk, &world.places.store);
+    let id = call_id(call);
+    for file in ours {
+        let name = Name::of(&file.real, world.places.common.as_deref());
+        let mut page = ledger.page(&name);
+        page.turns.retain(|turn| !(turn.done.is_none() && turn.session == input.session && turn.call == id));
+        ledger.put(&name, &mut page);
+    }
+}
+
+/// Whether it is time to look whether too much is kept: after a session begins or ends, and now and then.
+pub fn is_due(input: &Input, facts: &Facts) -> bool {
+    match &input.event {
+        Event::SessionStarted { .. } | Event::SessionEnded { .. } => true,
+        Event::ToolFinished { .. } => facts.seen.is_some() && input.at.millis() % 64 == 0,
+        _ => false,
+    }
+}
+
+/// Drops what nobody will ask for any more.
+pub fn sweep(world: &World<'_>, input: &Input) -> std::io::Result<()> {
+    let now = Duration::from_millis(u64::try_from(input.at.millis()).unwrap_or(0));
+    ledger::sweep(world.disk, &world.places.store, SystemTime::UNIX_EPOCH + now)
+}
+
+/// When a claim is made, which may be long after its event: others' opinions were asked for in between.
+fn now(world: &World<'_>, input: &Input) -> Timestamp {
+    match world.env {
+        Env::Real => env::now().max(input.at),
+        Env::Given(_) => input.at,
+    }
+}
+
+struct Looking<'a> {
+    world: &'a World<'a>,
+    input: &'a Input,
+    now: Timestamp,
+    guard: Guard,
+    session: &'a Session,
+    call: &'a ToolCall,
+    outcome: Option<&'a Outcome>,
+    ledger: Ledger<'a>,
+}
+
+impl Looking<'_> {
+    /// A file that is read, looked at before and after: only if it stayed as it was is it known what was shown.
+    fn read(&self, touch: Touch, real: String) -> File {
+        let found = file::look(Path::new(&real), |_| false).found;
+        plain(touch, real, found)
+    }
+
+    fn written(&self, touch: Touch, real: String, manner: Manner) -> File {
+        let stale = &self.session.gates.stale;
+        let looked = file::look(Path::new(&real), |stamp| stale.knows_stamp(self.input, &real, stamp));
+        let name = Name::of(&real, self.world.places.common.as_deref());
+        let mut page = self.ledger.page(&name);
+        let mut file = plain(touch, real, looked.found);
+        self.tell_writers(&mut file, &page, &name, &looked);
+        match self.outcome {
+            None => file.claim = self.claim(&mut page, &name, &file, manner, &looked),
+            Some(_) => file.wrote = Some(self.settle(&mut page, &name, &file, manner, &looked)),
+        }
+        file
+    }
+
+    /// Who wrote it, here and in other worktrees.
+    fn tell_writers(&self, file: &mut File, page: &Page, name: &Name, looked: &Looked) {
+        let me = Writer::of(self.input);
+        let now = self.now;
+        let is_recent = |turn: &Turn| now.seconds_since(turn.at).abs() < guard::LIVE_SECONDS;
+        let content = looked.content();
+        let here = || page.turns.iter().rev().filter(|turn| turn.root == name.root);
+        let maker = content.and_then(|content| here().find(|turn| turn.made(content)));
+        file.own = maker
+            .filter(|turn| turn.writer().is(&me))
+            .map(|turn| Own { before: turn.before.short(), manner: turn.manner });
+        file.author = maker.map(Turn::writer);
+        let is_others = |turn: &&Turn| !turn.writer().is(&me) && is_recent(turn) && turn.has_written(content);
+        file.other = here().find(is_others).map(Turn::writer);
+        let elsewhere = page
+            .turns
+            .iter()
+            .rev()
+            .find(|turn| turn.root != name.root && turn.session != self.input.session && is_recent(turn));
+        file.elsewhere = elsewhere.map(|turn| (turn.writer(), turn.root.clone()));
+        let seen = self.session.gates.stale.seen(self.input, &file.real).map(|entry| entry.content);
+        if let (None, Some(seen), Some(now)) = (self.outcome, seen, &looked.text)
+            && content.is_some_and(|content| content.short() != seen)
+        {
+            file.hunk = self.ledger.kept_by(page, seen).and_then(|then| changed_lines::between(&then, now));
+        }
+    }
+
+    fn claim(&self, page: &mut Page, name: &Name, file: &File, manner: Manner, looked: &Looked) -> Claim {
+        let (me, now) = (Writer::of(self.input), self.now);
+        let theirs = page
+            .turns
+            .iter()
+            .find(|turn| turn.root == name.root && turn.is_open(now) && !turn.writer().is(&me));
+        if let Some(turn) = theirs {
+            return Claim::Theirs { by: turn.writer(), seconds: turn.seconds_left(now) };
+        }
+        if self.ledger.is_busy() {
+            return Claim::Busy;
+        }
+        let before = match (looked.found, looked.content()) {
+            (Found::File(_), Some(content)) => Was::Text(content),
+            (Found::File(_), None) => Was::Large,
+            (Found::Absent, _) => Was::Absent,
+            // It is not a file that could be written.
+            (Found::Directory | Found::Odd | Found::Unknown, _) => return Claim::None,
+        };
+        if let (Was::Text(content), Some(text)) = (before, &looked.text) {
+            self.ledger.keep(content, text);
+        }
+        let planned = edits::planned(self.call, &file.touch.named, looked.text.as_deref());
+        let call = call_id(self.call);
+        page.turns.retain(|turn| !(turn.done.is_none() && turn.writer().is(&me) && turn.call == call));
+        page.turns.push(Turn {
+            root: name.root.clone(),
+            session: me.session,
+            agent: me.agent,
+            call,
+            manner,
+            at: now,
+            before,
+            planned: planned.as_deref().map(Content::of),
+            done: None,
+        });
+        if self.ledger.put(name, page) { Claim::Ours } else { Claim::None }
+    }
+
+    /// What became of a file that the call was to write.
+    fn settle(&self, page: &mut Page, name: &Name, file: &File, manner: Manner, looked: &Looked) -> Wrote {
+        let (me, id) = (Writer::of(self.input), call_id(self.call));
+        let is_it = |turn: &Turn| {
+            turn.root == name.root && turn.done.is_none() && turn.writer().is(&me) && turn.call == id
+        };
+        let at = page.turns.iter().position(is_it);
+        let after = looked.content();
+        let Some(at) = at else {
+            // Nobody looked before: what a whole new content was to be is known all the same.
+            return Wrote { before: None, fit: self.fit_without(file, manner, looked) };
+        };
+        let before = page.turns[at].before;
+        let base = before.content().and_then(|content| self.ledger.kept(content));
+        let is_base_known = before == Was::Absent || base.is_some();
+        let is_others = |turn: &Turn| turn.root == name.root && !turn.writer().is(&me);
+        let overtaken = page.turns[at + 1..].iter().rev().find(|turn| is_others(turn));
+        let planned =
+            is_base_known.then(|| edits::planned(self.call, &file.touch.named, base.as_deref())).flatten();
+        let fit = match (&planned, &looked.text) {
+            // What is there is its own, perhaps, and what it was written over is not.
+            _ if overtaken.is_some() && !before.is(after) => {
+                let theirs = overtaken.and_then(Turn::became).filter(|theirs| Some(*theirs) != after);
+                Fit::Shared {
+                    kept: theirs.and_then(|theirs| self.ledger.keep_theirs(&file.real, theirs, self.now)),
+                }
+            }
+            (Some(planned), Some(text)) if edits::is_as_planned(&file.touch.named, planned, text) => {
+                Fit::Planned
+            }
+            // It was not done at all, or nobody can tell that it was.
+            _ if before.is(after) => Fit::Unknown,
+            (Some(planned), text) => {
+                let found = text.as_deref().unwrap_or_default();
+                let kept = (self.guard != Guard::Off && !self.has_failed())
+                    .then(|| self.ledger.keep_lost(&file.real, planned, found, self.input.at))
+                    .flatten();
+                Fit::Unplanned { kept }
+            }
+            (None, _) => Fit::Alone,
+        };
+        if let (Some(content), Some(text)) = (after, &looked.text) {
+            // So that whoever saw this version can be shown what came after it.
+            self.ledger.keep(content, text);
+        }
+        let became = match (&fit, looked.found, after) {
+            (Fit::Planned | Fit::Alone, Found::File(_), Some(content)) => Became::Text(content),
+            (Fit::Planned | Fit::Alone, Found::Absent, _) => Became::Absent,
+            _ => Became::Unclear,
+        };
+        page.turns[at].done = Some(Done { at: self.now, after: became });
+        self.ledger.put(name, page);
+        Wrote { before: before.short(), fit }
+    }
+
+    fn fit_without(&self, file: &File, manner: Manner, looked: &Looked) -> Fit {
+        let planned =
+            edits::planned(self.call, &file.touch.named, None).filter(|_| manner == Manner::Overwrite);
+        match (planned, &looked.text) {
+            (Some(planned), Some(text)) if edits::is_as_planned(&file.touch.named, &planned, text) => {
+                Fit::Planned
+            }
+            _ => Fit::Unknown,
+        }
+    }
+
+    fn has_failed(&self) -> bool {
+        matches!(self.outcome, Some(Outcome::Failed { .. } | Outcome::Launched))
+    }
+}
+
+fn plain(touch: Touch, real: String, found: Found) -> File {
+    File {
+        touch,
+        real,
+        found,
+        claim: Claim::None,
+        author: None,
+        own: None,
+        other: None,
+        hunk: None,
+        elsewhere: None,
+        wrote: None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

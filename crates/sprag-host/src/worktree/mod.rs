@@ -1,0 +1,5 @@
+pub(crate) mod baseline;
+pub(crate) mod changes;
+pub(crate) mod leases;
+pub mod protect;
+pub mod tree_hash;

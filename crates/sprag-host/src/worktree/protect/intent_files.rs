@@ -1,0 +1,117 @@
+//! The files of intents among those that are kept. They say what agents may change, so a program that an agent
+//! has written must not leave them in any other form: neither rewritten, nor gone, nor in another's place.
+
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use std::{fs, io};
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+
+use sprag_base::time::Timestamp;
+use sprag_govern::event::{Event, Input};
+use sprag_govern::facts::Damage;
+use sprag_govern::gates::scope;
+
+use super::snapshot::{DirStamp, Guard, Kept, Stamp, locked, put_aside, read_bytes, write_in};
+use crate::config::hash_of;
+use crate::git::history;
+use crate::intent_files::{files, ignore_files};
+use crate::sys::disk;
+use crate::sys::locations::Places;
+use crate::world::World;
+
+const GIT_DEADLINE: Duration = Duration::from_secs(2);
+
+/// All of them, present or not, where there are intents.
+pub(crate) fn all(places: &Places) -> Vec<PathBuf> {
+    let Some(worktree) = places.worktree.as_deref() else { return Vec::new() };
+    match files(worktree).any(|path| fs::symlink_metadata(path).is_ok()) {
+        true => files(worktree).chain(ignore_files(worktree)).collect(),
+        false => Vec::new(),
+    }
+}
+
+/// How a file is guarded that was kept.
+pub(crate) fn guard(places: &Places, path: &Path) -> Guard {
+    let is_one = |worktree: &Path| files(worktree).chain(ignore_files(worktree)).any(|found| found == path);
+    if places.worktree.as_deref().is_some_and(is_one) { Guard::Intents } else { Guard::Whole }
+}
+
+/// Whether git brought it in with a tree: then somebody made it elsewhere.
+pub(crate) fn is_from_git(world: &World<'_>, input: &Input, path: &Path) -> bool {
+    let (Event::ToolFinished { call, .. }, Some(worktree)) = (&input.event, &world.places.worktree) else {
+        return false;
+    };
+    if !call.script(&input.start()).is_some_and(scope::moves_trees) {
+        return false;
+    }
+    let committed = || {
+        let below = path.strip_prefix(worktree).ok().and_then(Path::to_str)?;
+        history::text(&world.places, &world.places.head()?, below, GIT_DEADLINE)
+    };
+    committed().is_some_and(|committed| read_bytes(path).is_ok_and(|found| found == committed))
+}
+
+/// A file of intents that was not there. Where there were none at all, it makes a rule and breaks none.
+pub(crate) fn take_away(world: &World<'_>, kept: &Kept, path: &Path, now: Timestamp) -> Option<Damage> {
+    fs::symlink_metadata(path).ok()?;
+    let worktree = world.places.worktree.as_deref()?;
+    let adds_intents = files(worktree).any(|file| file == path);
+    if !adds_intents || !files(worktree).any(|file| kept.files.contains_key(&file)) {
+        return None;
+    }
+    let aside = read_bytes(path).ok().and_then(|bytes| put_aside(world, path, &bytes, now));
+    let path_text = path.display().to_string();
+    Some(match world.disk.remove(path) {
+        Ok(()) => Damage::Restored { path: path_text, kept: aside },
+        Err(error) => {
+            Damage::Left { path: path_text, why: format!("it was not there before ({error}); ask the user") }
+        }
+    })
+}
+
+/// Writes a file although its directory is gone or another one. What is in the place of the directory and is
+/// none is moved aside: nothing is written through a link.
+pub(crate) fn remake(places: &Places, path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+    let parts = || {
+        let dir = path.parent()?;
+        (dir.parent() == places.worktree.as_deref()).then_some(())?;
+        Some((dir.parent()?, dir.file_name()?))
+    };
+    let (root, name) = parts().ok_or(io::ErrorKind::InvalidInput)?;
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::RDONLY;
+    let root: OwnedFd = rustix::fs::open(root, flags, Mode::empty())?;
+    let is_dir = match rustix::fs::statat(&root, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(found) if FileType::from_raw_mode(found.st_mode).is_dir() => true,
+        Ok(_) => {
+            rustix::fs::renameat(&root, name, &root, &disk::temp_name(Path::new(name))?)?;
+            false
+        }
+        Err(_) => false,
+    };
+    if !is_dir {
+        rustix::fs::mkdirat(&root, name, Mode::from_raw_mode(0o755))?;
+    }
+    let dir: OwnedFd = rustix::fs::openat(&root, name, flags, Mode::empty())?;
+    write_in(&dir, path, bytes, mode)
+}
+
+/// A person has changed a file of intents by a command of ours: that is what is put back from now on, also after
+/// a call that runs already.
+pub fn rewritten(world: &World<'_>, path: &Path) {
+    let noted = locked(world, |kept| {
+        let (Some(dir), Ok(bytes)) = (path.parent().and_then(DirStamp::of), read_bytes(path)) else {
+            return Ok(());
+        };
+        if kept.of.0.as_path() != world.places.worktree.as_deref().unwrap_or(Path::new("")) {
+            return Ok(());
+        }
+        let hash = hash_of(&bytes);
+        disk::replace(world.disk, &super::snapshot::dir(world).join(&hash), &bytes)?;
+        kept.files.insert(path.to_path_buf(), Stamp::new(&fs::metadata(path)?, dir.id, hash));
+        Ok(())
+    });
+    // What could not be noted is put back by the next such call, and a copy is kept.
+    noted.unwrap_or_default();
+}

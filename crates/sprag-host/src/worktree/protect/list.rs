@@ -1,0 +1,169 @@
+//! What no agent may change, and what a call would change, both as they are once links are followed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use sprag_base::path::absolute;
+use sprag_govern::event::{Event, Input};
+use sprag_govern::facts::{How, Written};
+use sprag_shell::{Place, Word};
+
+use crate::sys::links::{Followed, expanded, real, walked};
+use crate::sys::locations::Places;
+use crate::world::World;
+
+/// As long as a path may be.
+pub(crate) const LONGEST: usize = 4096;
+/// Directories of one call that are followed.
+pub(crate) const DIRS: usize = 500;
+
+/// Programs after which nothing is left below a path.
+const REMOVING: &[&str] = &["find", "mv", "rm", "rmdir", "shred", "trash", "unlink"];
+
+/// What starts us or other guards in a project, relative to its root.
+const IN_PROJECT: &[&str] = &[
+    ".sprag",
+    ".claude/settings.json",
+    ".claude/settings.local.json",
+    ".claude/hooks",
+    ".claude/agents/sprag-reviewer.md",
+    ".codex",
+    ".gemini/settings.json",
+    ".cursor/hooks.json",
+    ".github/hooks",
+    ".opencode/plugin",
+];
+
+/// The same in a git directory, and what hides files from the tree that a review is about.
+const IN_GIT: &[&str] = &["hooks", "config", "info/exclude"];
+
+/// The same in the user's home.
+const IN_HOME: &[&str] = &[
+    ".claude/settings.json",
+    ".claude/hooks",
+    ".claude/agents/sprag-reviewer.md",
+    ".config/git/ignore",
+    ".codex/config.toml",
+    ".codex/hooks.json",
+    ".codex/rules",
+    ".gemini/settings.json",
+    ".cursor/hooks.json",
+    ".copilot/hooks",
+];
+
+/// The same where the client was told to keep its settings.
+const IN_CLAUDE: &[&str] = &["settings.json", "hooks", "agents/sprag-reviewer.md"];
+
+/// Our own records and settings.
+pub fn ours(places: &Places) -> Vec<String> {
+    let user = places.user.iter().flat_map(|user| [&user.state, &user.config]);
+    std::iter::once(&places.store).chain(user).flat_map(|path| both_ways(path, &[""])).collect()
+}
+
+/// Those, and what starts us and other guards.
+pub fn places(world: &World<'_>, input: &Input, ours: &[String]) -> Vec<String> {
+    let Places { worktree, git_dir, common, .. } = &world.places;
+    let mut all = ours.to_vec();
+    all.extend(worktree.iter().flat_map(|root| both_ways(root, IN_PROJECT)));
+    if !input.home.is_empty() {
+        all.extend(both_ways(Path::new(&input.home), IN_HOME));
+    }
+    all.extend(git_dir.iter().flat_map(|dir| both_ways(dir, IN_GIT)));
+    if common != git_dir {
+        all.extend(common.iter().flat_map(|dir| both_ways(dir, IN_GIT)));
+    }
+    all.extend(claude_dir(world).iter().flat_map(|dir| both_ways(dir, IN_CLAUDE)));
+    all.extend(std::env::current_exe().ok().map(|program| program.to_string_lossy().into_owned()));
+    all
+}
+
+/// Directories in which a client looks for agents.
+pub fn agents(world: &World<'_>, input: &Input) -> Vec<String> {
+    let home = Some(Path::new(&input.home)).filter(|_| !input.home.is_empty());
+    let roots = world.places.worktree.as_deref().into_iter().chain(home);
+    let mut all: Vec<String> = roots.flat_map(|root| both_ways(root, &[".claude/agents"])).collect();
+    all.extend(claude_dir(world).iter().flat_map(|dir| both_ways(dir, &["agents"])));
+    all
+}
+
+fn claude_dir(world: &World<'_>) -> Option<PathBuf> {
+    world.env.get("CLAUDE_CONFIG_DIR").map(PathBuf::from).filter(|dir| dir.is_absolute())
+}
+
+/// What a call would change or has changed, as far as its words tell.
+pub fn written(input: &Input) -> Vec<Written> {
+    let (Event::ToolRequested { call } | Event::PermissionAsked { call } | Event::ToolFinished { call, .. }) =
+        &input.event
+    else {
+        return Vec::new();
+    };
+    let named: Vec<(String, String, How)> = match call.script(&input.start()) {
+        None => call.paths.iter().map(|path| (path.clone(), input.cwd.clone(), How::Written)).collect(),
+        Some(script) => {
+            let uses = script.writes.iter().filter_map(|used| match (&used.path, &used.cwd) {
+                (Word::Known(path), Place::At(dir)) => {
+                    let how = if REMOVING.contains(&used.by.as_str()) { How::Removed } else { How::Written };
+                    Some((path.clone(), absolute(&input.cwd, dir), how))
+                }
+                _ => None,
+            });
+            uses.collect()
+        }
+    };
+    let mut followed = Followed::default();
+    let mut written: Vec<Written> = Vec::new();
+    for (named, dir, how) in named {
+        if let Some(walked) = walked(&dir, &expanded(&named, &input.home)) {
+            written.push(Written { named: named.clone(), paths: [walked.clone(), walked], how });
+        }
+        let plain = absolute(&dir, &expanded(&named, &input.home));
+        if !written.iter().any(|known| known.paths[0] == plain && known.how == how) {
+            let real = followed.path(&plain);
+            written.push(Written { named, paths: [plain, real], how });
+        }
+    }
+    written
+}
+
+/// Places below a root, as they are named and as they are once links are followed.
+fn both_ways(root: &Path, names: &[&str]) -> Vec<String> {
+    let followed = real(root);
+    let mut all = Vec::new();
+    let mut add = |path: &Path| all.push(path.to_string_lossy().into_owned());
+    for name in names {
+        let path = if name.is_empty() { root.to_path_buf() } else { root.join(name) };
+        let place = if name.is_empty() { followed.clone() } else { followed.join(name) };
+        // Looked at one by one: following all of them would take longer than all the rest of a call.
+        let is_link = |path: &Path| fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
+        if is_link(&place) || place.parent().is_some_and(is_link) {
+            add(&real(&place));
+        }
+        add(&path);
+        if place != path {
+            add(&place);
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn links_are_followed_also_where_they_lead_nowhere_yet() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(dir.path()).unwrap();
+        fs::create_dir(root.join("hooks")).unwrap();
+        symlink("hooks", root.join("a")).unwrap();
+        symlink("a/new", root.join("b")).unwrap();
+        symlink(root.join("b"), root.join("c")).unwrap();
+        symlink("loop", root.join("loop")).unwrap();
+        assert_eq!(real(&root.join("a/x")), root.join("hooks/x"));
+        assert_eq!(real(&root.join("c")), root.join("hooks/new"));
+        assert_eq!(real(&root.join("none/x")), root.join("none/x"));
+        assert!(real(&root.join("loop/x")).starts_with(&root));
+    }
+}

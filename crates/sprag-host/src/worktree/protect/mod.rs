@@ -1,0 +1,3 @@
+mod intent_files;
+pub mod list;
+pub(crate) mod snapshot;

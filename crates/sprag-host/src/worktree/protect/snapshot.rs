@@ -1,0 +1,424 @@
+//! Guarded files as they were before a call, and putting them back after it. Only what guards is put
+//! back: of a client's settings that is its hooks, since the client and its user change the rest at
+//! any time. What a file had become is kept beside the records, so that nobody loses an edit that
+//! fell into the same moment.
+//!
+//! The call may have left anything behind, links in the place of directories among it. A file is put
+//! back only into the very directory it was in, which is held open while that is done.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::fs::{AtFlags, Mode, OFlags};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use sprag_base::digest::Digest;
+use sprag_base::time::Timestamp;
+use sprag_govern::event::{Event, Input};
+use sprag_govern::facts::Damage;
+
+use crate::config::{hash_of, rule_layers};
+use crate::store::lock_within;
+use crate::sys::disk::{self, open_regular};
+use crate::sys::exec::read_capped;
+use crate::sys::locations::Places;
+use crate::worktree::protect::intent_files;
+pub use crate::worktree::protect::intent_files::rewritten;
+use crate::world::World;
+
+const FILE_BYTES: u64 = 256 * 1024;
+const FILES: usize = 100;
+/// A call that never ended stands in nobody's way for longer.
+const OPEN_SECONDS: i64 = 600;
+/// Whoever holds the lock for longer is up to something; what guards must not wait for it.
+const LOCK_WAIT: Duration = Duration::from_millis(200);
+/// Files of damage that are kept.
+const ASIDE: usize = 50;
+
+/// Members of a client's settings that start us or keep us from being started.
+const MEMBERS: &[&str] = &["hooks", "disableAllHooks"];
+
+/// The hooks that git knows.
+const GIT_HOOKS: &[&str] = &[
+    "applypatch-msg",
+    "commit-msg",
+    "fsmonitor-watchman",
+    "post-applypatch",
+    "post-checkout",
+    "post-commit",
+    "post-merge",
+    "post-receive",
+    "post-rewrite",
+    "post-update",
+    "pre-applypatch",
+    "pre-auto-gc",
+    "pre-commit",
+    "pre-merge-commit",
+    "pre-push",
+    "pre-rebase",
+    "pre-receive",
+    "prepare-commit-msg",
+    "push-to-checkout",
+    "reference-transaction",
+    "sendemail-validate",
+    "update",
+];
+
+/// The files as they were before the first of the calls that run now.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Kept {
+    /// Whose files these are: a clone has several worktrees.
+    pub(crate) of: (PathBuf, String),
+    pub(crate) files: BTreeMap<PathBuf, Stamp>,
+    /// The directories they are in, and those they could be in: a new file shows there.
+    dirs: BTreeMap<PathBuf, Option<DirStamp>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct DirStamp {
+    pub(crate) id: (u64, u64),
+    changed: (i64, i64),
+}
+
+impl DirStamp {
+    /// Of a directory itself, and no link to one.
+    pub(crate) fn of(dir: &Path) -> Option<DirStamp> {
+        let found = fs::symlink_metadata(dir).ok().filter(fs::Metadata::is_dir)?;
+        Some(DirStamp { id: (found.dev(), found.ino()), changed: (found.ctime(), found.ctime_nsec()) })
+    }
+}
+
+impl Kept {
+    /// Whether nothing has happened to any of them: a few looks, where finding all of them out would take
+    /// longer than the rest of a call.
+    fn is_as_it_was(&self, of: &(PathBuf, String)) -> bool {
+        let is_same = |(path, stamp): (&PathBuf, &Stamp)| {
+            fs::symlink_metadata(path).is_ok_and(|found| stamp.fits(&found, stamp.dir))
+        };
+        self.of == *of
+            && self.dirs.iter().all(|(dir, stamp)| DirStamp::of(dir) == *stamp)
+            && self.files.iter().all(is_same)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Stamp {
+    changed: (i64, i64),
+    size: u64,
+    mode: u32,
+    /// The directory it is in, by device and inode.
+    dir: (u64, u64),
+    /// Of the content, which is kept under this name.
+    hash: String,
+}
+
+/// What of a file is guarded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Guard {
+    Whole,
+    Members,
+    /// What it says decides what agents may change: it is put back at any price, and a new one is taken away.
+    Intents,
+}
+
+/// Keeps the files as they are, unless another such call runs and may have changed them already.
+pub fn before(world: &World<'_>, input: &Input) {
+    // What cannot be kept cannot be put back; that is no reason to stop anyone.
+    let kept = locked(world, |kept| {
+        let of = whose(world, input);
+        if !is_any_open(world, input.at)? && !kept.is_as_it_was(&of) {
+            refresh(world, kept, of)?;
+        }
+        let mark = mark(world, input);
+        world.disk.make_dirs(mark.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
+        disk::write_regular(&mark)?;
+        Ok(())
+    });
+    kept.unwrap_or_default();
+}
+
+/// Puts back what a call has changed.
+pub fn after(world: &World<'_>, input: &Input) -> Vec<Damage> {
+    let mut damage = Vec::new();
+    // Most calls could be read, and nothing was kept for them.
+    let mark = mark(world, input);
+    if !mark.exists() || world.disk.remove(&mark).is_err() {
+        return damage;
+    }
+    let looked = locked(world, |kept| {
+        if kept.is_as_it_was(&whose(world, input)) {
+            return Ok(());
+        }
+        let mut files: BTreeMap<PathBuf, Guard> = guarded(&world.places, &input.home).into_iter().collect();
+        // What is gone is in no directory any more.
+        kept.files.keys().for_each(|path| {
+            files.entry(path.clone()).or_insert_with(|| intent_files::guard(&world.places, path));
+        });
+        for (path, guard) in files {
+            damage.extend(match guard {
+                Guard::Intents if intent_files::is_from_git(world, input, &path) => None,
+                Guard::Intents if !kept.files.contains_key(&path) => {
+                    intent_files::take_away(world, kept, &path, input.at)
+                }
+                guard => undo(world, kept, &path, guard, input.at),
+            });
+        }
+        Ok(())
+    });
+    looked.unwrap_or_default();
+    damage
+}
+
+fn whose(world: &World<'_>, input: &Input) -> (PathBuf, String) {
+    (world.places.worktree.clone().unwrap_or_default(), input.home.clone())
+}
+
+/// Stands for a call that was let through and has not ended. Calls without an id are told apart by
+/// what they do.
+fn mark(world: &World<'_>, input: &Input) -> PathBuf {
+    let call = match &input.event {
+        Event::ToolRequested { call }
+        | Event::PermissionAsked { call }
+        | Event::ToolFinished { call, .. } => {
+            call.id.as_ref().map_or_else(|| call.summary().to_string(), ToString::to_string)
+        }
+        _ => String::new(),
+    };
+    dir(world).join("open").join(Digest::of([input.session.as_str(), &call]).to_string())
+}
+
+/// Whether a call of which nobody knows what it does is running.
+fn is_any_open(world: &World<'_>, now: Timestamp) -> io::Result<bool> {
+    let mut is_any = false;
+    for entry in fs::read_dir(dir(world).join("open")).into_iter().flatten().flatten() {
+        let since = entry.metadata().map_or(0, |found| found.mtime());
+        match now.millis() / 1000 - since < OPEN_SECONDS {
+            true => is_any = true,
+            false => world.disk.remove(&entry.path())?,
+        }
+    }
+    Ok(is_any)
+}
+
+/// More than a list of guarded files takes.
+const KEPT_BYTES: u64 = 64 * 1024 * 1024;
+
+pub(crate) fn locked(world: &World<'_>, work: impl FnOnce(&mut Kept) -> io::Result<()>) -> io::Result<()> {
+    let dir = dir(world);
+    world.disk.make_dirs(&dir)?;
+    let lock = disk::append_regular(&dir.join("lock"))?;
+    if !lock_within(&lock, LOCK_WAIT)? {
+        return Err(io::ErrorKind::WouldBlock.into());
+    }
+    let path = dir.join("kept.bin");
+    let before: Kept = disk::read_regular(&path, KEPT_BYTES)
+        .ok()
+        .and_then(|bytes| postcard::from_bytes(&bytes).ok())
+        .unwrap_or_default();
+    let mut kept = before.clone();
+    work(&mut kept)?;
+    if kept != before {
+        disk::replace_derived(world.disk, &path, &postcard::to_allocvec(&kept).map_err(io::Error::other)?)?;
+        drop_unused(world, &before, &kept);
+    }
+    Ok(())
+}
+
+/// Contents that no kept file has any more.
+fn drop_unused(world: &World<'_>, before: &Kept, now: &Kept) {
+    let used: Vec<&str> = now.files.values().map(|stamp| stamp.hash.as_str()).collect();
+    let unused = before.files.values().filter(|stamp| !used.contains(&stamp.hash.as_str()));
+    // One that is left costs its bytes, nothing else.
+    unused.for_each(|stamp| world.disk.remove(&dir(world).join(&stamp.hash)).unwrap_or_default());
+}
+
+pub(crate) fn dir(world: &World<'_>) -> PathBuf {
+    world.places.store.join("guard")
+}
+
+fn refresh(world: &World<'_>, kept: &mut Kept, of: (PathBuf, String)) -> io::Result<()> {
+    let (mut files, mut dirs) = (BTreeMap::new(), BTreeMap::new());
+    for (path, _) in guarded(&world.places, &of.1) {
+        if let Some(dir) = path.parent().filter(|dir| !dirs.contains_key(*dir)) {
+            dirs.insert(dir.to_path_buf(), DirStamp::of(dir));
+        }
+        // A link leads to a file that is somebody else's matter.
+        let Some(found) = fs::symlink_metadata(&path).ok().filter(fs::Metadata::is_file) else { continue };
+        let dir_id = path.parent().and_then(|dir| dirs.get(dir)?.as_ref()).map(|dir| dir.id);
+        let Some(dir_id) = dir_id else { continue };
+        if let Some(known) = kept.files.get(&path).filter(|known| known.fits(&found, dir_id)) {
+            files.insert(path, known.clone());
+            continue;
+        }
+        let Ok(bytes) = read_bytes(&path) else { continue };
+        let hash = hash_of(&bytes);
+        let content = dir(world).join(&hash);
+        if !content.exists() {
+            disk::replace(world.disk, &content, &bytes)?;
+        }
+        files.insert(path, Stamp::new(&found, dir_id, hash));
+    }
+    // A place for rules that is not there yet is one where rules may appear.
+    for (_, dir) in rule_layers::dirs(&world.places) {
+        dirs.entry(dir.clone()).or_insert_with(|| DirStamp::of(&dir));
+    }
+    *kept = Kept { of, files, dirs };
+    Ok(())
+}
+
+/// All of a file, or nothing: half of it could not be put back.
+pub(crate) fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
+    let bytes = read_capped(open_regular(path)?, FILE_BYTES + 1)?;
+    if bytes.len() as u64 > FILE_BYTES { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(bytes) }
+}
+
+impl Stamp {
+    pub(crate) fn new(found: &fs::Metadata, dir: (u64, u64), hash: String) -> Stamp {
+        let changed = (found.ctime(), found.ctime_nsec());
+        Stamp { changed, size: found.size(), mode: found.mode(), dir, hash }
+    }
+
+    fn fits(&self, found: &fs::Metadata, dir: (u64, u64)) -> bool {
+        *self == Stamp::new(found, dir, self.hash.clone())
+    }
+}
+
+/// Undoes what happened to one file.
+fn undo(world: &World<'_>, kept: &Kept, path: &Path, guard: Guard, now: Timestamp) -> Option<Damage> {
+    let left = |why: String| Some(Damage::Left { path: path.display().to_string(), why });
+    let found = fs::symlink_metadata(path).ok();
+    let Some(stamp) = kept.files.get(path) else {
+        let is_new = found.is_some_and(|found| found.is_file()) && guard == Guard::Whole;
+        return left("it was not there before; look at it before it is used".to_owned()).filter(|_| is_new);
+    };
+    let dir_id = path.parent().and_then(DirStamp::of).map(|dir| dir.id);
+    if found.as_ref().zip(dir_id).is_some_and(|(found, dir_id)| stamp.fits(found, dir_id)) {
+        return None;
+    }
+    let content = dir(world).join(&stamp.hash);
+    let before = read_bytes(&content).ok()?;
+    let became = read_bytes(path).ok();
+    let wanted = match (guard, &became) {
+        (Guard::Whole | Guard::Intents, _) | (Guard::Members, None) => before,
+        (Guard::Members, Some(became)) => with_members(&before, became),
+    };
+    let is_same = became.as_ref() == Some(&wanted);
+    if is_same && dir_id == Some(stamp.dir) && found.is_some_and(|found| found.mode() == stamp.mode) {
+        return None;
+    }
+    let aside = became.filter(|_| !is_same).and_then(|bytes| put_aside(world, path, &bytes, now));
+    let put = put_back(path, &wanted, stamp).or_else(|error| match guard {
+        Guard::Intents => intent_files::remake(&world.places, path, &wanted, stamp.mode),
+        Guard::Whole | Guard::Members => Err(error),
+    });
+    match put {
+        Ok(()) => Some(Damage::Restored { path: path.display().to_string(), kept: aside }),
+        Err(error) => {
+            left(format!("it cannot be put back ({error}); what it was is in `{}`", content.display()))
+        }
+    }
+}
+
+/// Settings as they are now, with the guarded members as they were.
+fn with_members(before: &[u8], now: &[u8]) -> Vec<u8> {
+    let (Ok(Value::Object(before_members)), Ok(Value::Object(mut members))) =
+        (serde_json::from_slice::<Value>(before), serde_json::from_slice::<Value>(now))
+    else {
+        return before.to_vec();
+    };
+    if MEMBERS.iter().all(|name| before_members.get(*name) == members.get(*name)) {
+        return now.to_vec();
+    }
+    for name in MEMBERS {
+        match before_members.get(*name) {
+            Some(member) => members.insert((*name).to_owned(), member.clone()),
+            None => members.remove(*name),
+        };
+    }
+    serde_json::to_vec_pretty(&Value::Object(members)).unwrap_or_else(|_| before.to_vec())
+}
+
+pub(crate) fn put_aside(world: &World<'_>, path: &Path, bytes: &[u8], now: Timestamp) -> Option<String> {
+    let name = path.file_name()?.to_string_lossy().into_owned();
+    let aside = dir(world).join("damaged");
+    world.disk.make_dirs(&aside).ok()?;
+    if fs::read_dir(&aside).ok()?.count() >= ASIDE {
+        return None;
+    }
+    let file = aside.join(format!("{}-{name}", now.millis()));
+    disk::replace(world.disk, &file, bytes).ok()?;
+    Some(file.display().to_string())
+}
+
+/// Writes a file into the directory it was in. The directory is held open, and no name but the file's
+/// own is looked up from there on.
+fn put_back(path: &Path, bytes: &[u8], stamp: &Stamp) -> io::Result<()> {
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::RDONLY;
+    let dir: OwnedFd = rustix::fs::open(parent, flags, Mode::empty())?;
+    let found = rustix::fs::fstat(&dir)?;
+    if (found.st_dev, found.st_ino) != stamp.dir {
+        return Err(io::Error::other("its directory is another one now"));
+    }
+    let is_dir = rustix::fs::statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW)
+        .is_ok_and(|found| rustix::fs::FileType::from_raw_mode(found.st_mode).is_dir());
+    if is_dir {
+        return Err(io::Error::other("a directory is in its place"));
+    }
+    write_in(&dir, path, bytes, stamp.mode)
+}
+
+/// Writes a file of an open directory, in place of what has its name.
+pub(crate) fn write_in(dir: &OwnedFd, path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    let temp = disk::temp_name(path)?;
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mode = Mode::from_raw_mode(mode & 0o7777);
+    let mut file = File::from(rustix::fs::openat(dir, &temp, flags, Mode::from_raw_mode(0o600))?);
+    let written = file
+        .write_all(bytes)
+        .and_then(|()| rustix::fs::fchmod(&file, mode).map_err(io::Error::from))
+        .and_then(|()| file.sync_data())
+        .and_then(|()| rustix::fs::renameat(dir, &temp, dir, name).map_err(io::Error::from));
+    if written.is_err() {
+        rustix::fs::unlinkat(dir, &temp, AtFlags::empty()).unwrap_or_default();
+    }
+    written
+}
+
+/// The files that are kept, present or not.
+fn guarded(places: &Places, home: &str) -> Vec<(PathBuf, Guard)> {
+    let mut found = Vec::new();
+    let mut whole = |path: PathBuf| found.push((path, Guard::Whole));
+    if let Some(common) = &places.common {
+        GIT_HOOKS.iter().for_each(|name| whole(common.join("hooks").join(name)));
+        whole(common.join("info/exclude"));
+    }
+    for config in config_dirs(places) {
+        ["config.toml", "local.toml", "role"].iter().for_each(|name| whole(config.join(name)));
+    }
+    rule_layers::files(places).into_iter().for_each(|(_, path)| whole(path));
+    let roots = places.worktree.iter().map(PathBuf::as_path);
+    let roots: Vec<&Path> = roots.chain(Some(Path::new(home)).filter(|_| !home.is_empty())).collect();
+    roots.iter().for_each(|root| whole(root.join(".codex/hooks.json")));
+    for root in roots {
+        for name in [".claude/settings.json", ".claude/settings.local.json", ".gemini/settings.json"] {
+            found.push((root.join(name), Guard::Members));
+        }
+    }
+    found.truncate(FILES);
+    found.extend(intent_files::all(places).into_iter().map(|path| (path, Guard::Intents)));
+    found
+}
+
+fn config_dirs(places: &Places) -> impl Iterator<Item = PathBuf> {
+    places.project().into_iter().chain(places.user.as_ref().map(|user| user.config.clone()))
+}

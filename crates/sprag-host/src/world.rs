@@ -1,0 +1,57 @@
+use std::path::Path;
+
+use sprag_govern::event::Input;
+use sprag_govern::session::Session;
+
+use crate::config::compiled::{self, Compiled};
+use crate::store::{Sessions, Store};
+use crate::sys::disk::Disk;
+use crate::sys::env::Env;
+use crate::sys::locations::Places;
+
+/// The worktree of the session, if this event comes from another one of the same clone.
+pub(crate) fn started_elsewhere<'a>(world: &World<'a>, session: &Session) -> Option<World<'a>> {
+    let root = Path::new(&session.about.root);
+    if session.about.root.is_empty() || world.places.worktree.as_deref() == Some(root) {
+        return None;
+    }
+    let places = Places::find(root, world.env).ok()?;
+    let is_same_clone = places.worktree.as_deref() == Some(root) && places.store == world.places.store;
+    is_same_clone.then(|| World { env: world.env, disk: world.disk, places, config: world.config.clone() })
+}
+
+/// Where a walk takes place.
+pub struct World<'a> {
+    pub env: &'a Env,
+    pub disk: &'a dyn Disk,
+    pub places: Places,
+    pub config: Compiled,
+}
+
+impl<'a> World<'a> {
+    pub fn new(env: &'a Env, disk: &'a dyn Disk, places: Places) -> World<'a> {
+        let config = compiled::for_hook(&places, env, disk);
+        World { env, disk, places, config }
+    }
+
+    pub fn store(&self) -> Store {
+        Store::at(&self.places.store)
+    }
+
+    /// As the session of an event is written to: those of a stage begin in a folder of their own.
+    pub(crate) fn store_of(&self, input: &Input) -> Store {
+        let is_report = input.client == sprag_base::record::REPORTER;
+        let sessions = match &input.stage {
+            Some(stage) => Sessions::OfStage(file_name(stage.as_str())),
+            // A person may speak of any session.
+            None if is_report => Sessions::All,
+            None => Sessions::Plain,
+        };
+        Store { sessions, ..self.store() }
+    }
+}
+
+/// The record of a run says which stage it is, and is a file as others are.
+fn file_name(stage: &str) -> String {
+    stage.chars().filter(|sign| sign.is_ascii_alphanumeric() || *sign == '-').collect()
+}
