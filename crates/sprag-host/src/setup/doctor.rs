@@ -13,7 +13,7 @@ use sprag_govern::history::Sessions;
 
 use crate::clients::{CLIENTS, Can, Client, Support};
 use crate::config;
-use crate::setup::{install, sandbox_doctor};
+use crate::setup::install;
 use crate::store::{Store, inbox, projections};
 use crate::sys::disk::{Disk, RealDisk};
 use crate::sys::env::Env;
@@ -51,7 +51,14 @@ const CHILD: Duration = Duration::from_secs(10);
 /// Clocks of one machine do not differ by more than this by accident.
 const CLOCK_SLACK: i64 = 300;
 
-pub fn examine(places: &Places, env: &Env, now: Timestamp, mut progress: impl FnMut(&str)) -> Vec<Finding> {
+/// Examines the installation. The sandbox of agents is examined by the caller, who knows it.
+pub fn examine(
+    places: &Places,
+    env: &Env,
+    now: Timestamp,
+    mut progress: impl FnMut(&str),
+    examine_sandbox: impl FnOnce() -> Finding,
+) -> Vec<Finding> {
     let mut findings = Vec::new();
     progress("program");
     findings.push(program(env));
@@ -67,7 +74,7 @@ pub fn examine(places: &Places, env: &Env, now: Timestamp, mut progress: impl Fn
     }
     findings.push(sandbox(places, env));
     progress("walls");
-    findings.push(sandbox_doctor::walls(places, env));
+    findings.push(examine_sandbox());
     findings.push(clock(places, now));
     for client in CLIENTS {
         progress(client.name);

@@ -1,3 +1,3 @@
 pub mod doctor;
 pub mod install;
-mod sandbox_doctor;
+pub mod sandbox_doctor;

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use sprag_host::setup::doctor::{self, Level};
+use sprag_host::setup::sandbox_doctor;
 
 use super::{Cx, Ending, Outcome, show};
 use crate::output;
@@ -20,10 +21,12 @@ pub struct Args {
 pub fn run(args: Args, cx: &Cx) -> Outcome {
     let places = cx.places()?;
     let bar = output::progress(6, "examining");
-    let findings = doctor::examine(&places, &cx.env, cx.now, |what| {
+    let progress = |what: &str| {
         bar.inc(1);
         bar.set_message(format!("examining {what}"));
-    });
+    };
+    let sandbox = || sandbox_doctor::walls(&places, &cx.env);
+    let findings = doctor::examine(&places, &cx.env, cx.now, progress, sandbox);
     bar.finish_and_clear();
     show(
         args.json,
