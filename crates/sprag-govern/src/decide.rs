@@ -12,8 +12,8 @@ use crate::gates::needs::{Facts, Needs};
 use crate::gates::{self, Effect, OnFault};
 use crate::obligation::{Cause, DEBT_OPENED, Debt, Obligation};
 use crate::reason::Reason;
-use crate::session::{Owed, Process, Released, Session};
-use crate::session_facts::About;
+use crate::session::{Owed, Released, Session};
+use crate::session_facts::{About, Process};
 use crate::settings::Policy;
 use crate::verdict::{Ruling, Verdict, Vote};
 

@@ -1,3 +1,5 @@
+//! The world of one call: environment, disk, locations and configuration.
+
 use std::path::Path;
 
 use sprag_govern::event::Input;

@@ -1,7 +1,8 @@
 //! What is judged and what comes of it: plain data, the same for every caller.
+use std::collections::BTreeSet;
 
-use crate::check::Claims;
 use crate::proof::{Proof, World};
+use crate::reason::Reason;
 
 /// All files that change together. What is judged is the whole of it.
 #[derive(Clone, Debug, Default)]
@@ -98,34 +99,6 @@ impl Level {
     }
 }
 
-/// Why nothing was proved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
-    ParseError,
-    Language,
-    TooLarge,
-    Binary,
-    RenameEscapes,
-    EffectOrder,
-    Ambiguous,
-    BadInput,
-}
-
-impl Reason {
-    pub fn name(self) -> &'static str {
-        match self {
-            Reason::ParseError => "parse_error",
-            Reason::Language => "language",
-            Reason::TooLarge => "too_large",
-            Reason::Binary => "binary",
-            Reason::RenameEscapes => "rename_escapes",
-            Reason::EffectOrder => "effect_order",
-            Reason::Ambiguous => "ambiguous",
-            Reason::BadInput => "bad_input",
-        }
-    }
-}
-
 /// The first place where the sides differ for sure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Witness {
@@ -151,3 +124,7 @@ pub struct Api {
     pub removed: Vec<String>,
     pub renamed: Vec<(String, String)>,
 }
+
+/// Names that a proof takes for the change's own. It holds in a tree only if no file of it spells them that is not in
+/// the change.
+pub type Claims = BTreeSet<String>;

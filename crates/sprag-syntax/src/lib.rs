@@ -18,14 +18,15 @@ mod lang;
 mod literal;
 mod proof;
 mod prove;
-mod sugar;
+pub mod reason;
 mod symbol;
 mod tree;
 mod units;
 
-pub use change::{Api, Budget, Change, Depth, Excerpt, File, Judgement, Level, Reason, Verdict, Witness};
-pub use check::{Claims, Refused, check};
+pub use change::{Api, Budget, Change, Claims, Depth, Excerpt, File, Judgement, Level, Verdict, Witness};
+pub use check::{Refused, check};
 pub use lang::Lang;
 pub use proof::{Proof, RULES, Side, Sources, Step, World};
 pub use prove::classify;
+pub use reason::Reason;
 pub use units::{Unit, UnitKind, units};

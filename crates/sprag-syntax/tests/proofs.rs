@@ -1,8 +1,7 @@
 //! Proofs that somebody has tampered with, changes over several files, budgets, and units.
 
-use sprag_syntax::{
-    Budget, Change, File, Lang, Proof, Reason, Step, UnitKind, Verdict, check, classify, units,
-};
+use sprag_syntax::reason::Reason;
+use sprag_syntax::{Budget, Change, File, Lang, Proof, Step, UnitKind, Verdict, check, classify, units};
 
 fn one<'a>(path: &'a str, before: &'a str, after: &'a str) -> Change<'a> {
     Change { files: vec![file(path, before, after)] }

@@ -8,6 +8,7 @@ mod commands;
 #[cfg(not(test))]
 mod entry;
 mod failure;
+mod hook;
 mod input;
 mod output;
 
@@ -17,7 +18,7 @@ fn run() -> u8 {
     let args: Vec<std::ffi::OsString> = std::env::args_os().collect();
     let asks_for_help = args.get(2).is_some_and(|arg| arg == "--help" || arg == "-h");
     if args.get(1).is_some_and(|command| command == "hook") && !asks_for_help {
-        sprag_host::hook::main(&args[2..]);
+        crate::hook::main(&args[2..]);
         return 0;
     }
     commands::main(&args)

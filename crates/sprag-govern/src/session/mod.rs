@@ -26,18 +26,6 @@ pub struct Session {
     unknown: Map<String, Value>,
 }
 
-/// How long an agent that was never heard of again counts as running.
-pub(crate) const FORGOTTEN_SECONDS: i64 = 2 * 60 * 60;
-pub(crate) const RUNNING: usize = 64;
-pub(crate) const TOUCHED: usize = 500;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Process {
-    pub pid: u32,
-    /// In the system's own unit: tells a process from a later one with the same number.
-    pub start: u64,
-}
-
 /// What the session's stops have come to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stops {

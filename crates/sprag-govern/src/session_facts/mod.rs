@@ -9,7 +9,6 @@ use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 use sprag_intent::Chosen;
 
-use crate::session::{FORGOTTEN_SECONDS, Process, RUNNING, TOUCHED};
 use crate::session_facts::tasks::Tasks;
 
 /// Plain facts of the session.
@@ -108,4 +107,18 @@ pub(crate) fn take<T: DeserializeOwned>(slot: &mut T, json: &str) -> bool {
         }
         Err(_) => false,
     }
+}
+
+/// How long an agent that was never heard of again counts as running.
+pub(crate) const FORGOTTEN_SECONDS: i64 = 2 * 60 * 60;
+
+pub(crate) const RUNNING: usize = 64;
+
+pub(crate) const TOUCHED: usize = 500;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Process {
+    pub pid: u32,
+    /// In the system's own unit: tells a process from a later one with the same number.
+    pub start: u64,
 }

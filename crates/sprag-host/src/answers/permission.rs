@@ -1,3 +1,5 @@
+//! Asks the judge of the user about a tool call.
+
 use std::io;
 use std::time::Instant;
 

@@ -19,8 +19,7 @@ use crate::sys::exec::{self, Ending, Ran, Run};
 use crate::sys::locations::Places;
 
 pub(crate) mod quoted_path;
-#[cfg(test)]
-pub(crate) mod scratch;
+pub mod scratch;
 mod versions;
 
 pub use versions::{Range, Versions, tree, versions};
@@ -410,7 +409,7 @@ fn object_name(ran: Ran) -> Option<String> {
 }
 
 /// The whole name, of either kind of hash: a short one may become ambiguous.
-pub(crate) fn is_object_name(name: &str) -> bool {
+pub fn is_object_name(name: &str) -> bool {
     matches!(name.len(), 40 | 64) && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 

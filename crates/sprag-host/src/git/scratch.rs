@@ -1,4 +1,4 @@
-//! A repository of its own for each test.
+//! A repository of its own for each test, of this crate and of those above it.
 
 use std::fs;
 use std::path::Path;

@@ -8,7 +8,7 @@ pub mod index;
 pub mod judge;
 pub mod lessons;
 pub mod mirrors;
-pub(crate) mod recall;
+pub mod recall;
 pub mod render;
 pub mod share;
 

@@ -1,3 +1,5 @@
+//! Writes the records and the state of one event.
+
 use std::io;
 
 use serde_json::json;

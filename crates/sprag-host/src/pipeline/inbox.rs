@@ -1,3 +1,5 @@
+//! Takes in reports that wait in the inbox.
+
 use std::io;
 use std::path::PathBuf;
 

@@ -14,7 +14,8 @@ use sprag_base::record::Record;
 use sprag_govern::decide::{self, Weight};
 use sprag_govern::event::{Author, Event, EventKind, Input};
 use sprag_govern::gates::needs::{Facts, Needs};
-use sprag_govern::session::{Process, Session};
+use sprag_govern::session::Session;
+use sprag_govern::session_facts::Process;
 use sprag_govern::verdict::{Ruling, Verdict};
 
 use crate::answers::{self, commit as staged};

@@ -15,7 +15,7 @@ use sprag_base::digest::Digest;
 use sprag_base::ids::SessionId;
 use sprag_base::text::Text;
 use sprag_govern::gates::review::case::hash_of;
-use sprag_govern::session::Process;
+use sprag_govern::session_facts::Process;
 
 use crate::store::new_record;
 use crate::sys::disk::{self, Disk, read_small};

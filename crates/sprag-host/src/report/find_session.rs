@@ -1,3 +1,5 @@
+//! Finds the session that a command means.
+
 use std::path::Path;
 
 use sprag_base::ids::SessionId;

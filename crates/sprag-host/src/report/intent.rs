@@ -1,3 +1,5 @@
+//! Records of intents that people make.
+
 use std::io;
 
 use serde_json::Value;

@@ -1,3 +1,5 @@
+//! Records a lesson.
+
 use sprag_base::ids::SessionId;
 use sprag_base::text::Text;
 use sprag_memory::lesson;

@@ -165,7 +165,7 @@ fn verdict_since(store: &Store, session: &SessionId, begun: Timestamp) -> io::Re
 }
 
 /// Arguments with the prompt put in.
-pub(crate) fn asked<'a>(args: &[&'a str], prompt: &'a str) -> Vec<&'a OsStr> {
+pub fn asked<'a>(args: &[&'a str], prompt: &'a str) -> Vec<&'a OsStr> {
     args.iter().map(|arg| OsStr::new(if *arg == PROMPT { prompt } else { arg })).collect()
 }
 
@@ -175,13 +175,13 @@ pub fn leave(path: &Path, decided: &Decided, disk: &dyn Disk) -> io::Result<()> 
 }
 
 /// What it has left there, if that came with its token.
-pub(crate) fn left(path: &Path, token: &str) -> Option<Decided> {
+pub fn left(path: &Path, token: &str) -> Option<Decided> {
     let decided: Decided = serde_json::from_slice(&disk::read_regular(path, LEFT).ok()?).ok()?;
     (decided.token.as_ref()?.as_str() == token).then_some(decided)
 }
 
 /// What every reviewer is told to look for.
-pub(crate) const LOOK: &str =
+pub const LOOK: &str =
     "Look for what was asked and is missing, for mistakes, and for claims that nothing shows.";
 
 fn prompt(session: &SessionId) -> String {

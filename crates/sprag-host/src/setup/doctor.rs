@@ -83,11 +83,11 @@ pub fn examine(
     findings
 }
 
-pub(crate) fn good(about: &str, what: impl Into<String>) -> Finding {
+pub fn good(about: &str, what: impl Into<String>) -> Finding {
     Finding { about: about.to_owned(), level: Level::Good, what: what.into(), next: None }
 }
 
-pub(crate) fn warning(about: &str, what: impl Into<String>, next: &str) -> Finding {
+pub fn warning(about: &str, what: impl Into<String>, next: &str) -> Finding {
     Finding { about: about.to_owned(), level: Level::Warning, what: what.into(), next: Some(next.to_owned()) }
 }
 

@@ -1,3 +1,4 @@
+//! Installation and doctor.
+
 pub mod doctor;
 pub mod install;
-pub mod sandbox_doctor;

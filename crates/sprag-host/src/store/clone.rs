@@ -1,3 +1,5 @@
+//! The id of a clone, and the files it shares with others.
+
 use std::fs;
 use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};

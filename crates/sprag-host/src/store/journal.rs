@@ -20,7 +20,8 @@ use sprag_base::digest::Digest;
 use sprag_base::ids::SessionId;
 use sprag_base::record::{self, Record};
 use sprag_base::time::Timestamp;
-use sprag_govern::session::{Process, Session};
+use sprag_govern::session::Session;
+use sprag_govern::session_facts::Process;
 
 use crate::store::{self, Lines, Sessions, Store, files_with_ending, new_record};
 use crate::sys::disk::{self, Disk};

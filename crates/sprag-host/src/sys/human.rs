@@ -5,7 +5,7 @@
 use std::fs;
 use std::io::IsTerminal as _;
 
-use sprag_govern::session::Process;
+use sprag_govern::session_facts::Process;
 
 use crate::sys::disk::{self, Disk};
 use crate::sys::locations::UserPlaces;

@@ -1,10 +1,10 @@
+//! Paths with their symbolic links followed.
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use sprag_base::path::absolute;
-
-use crate::worktree::protect::list::{DIRS, LONGEST};
 
 /// Links in a row, as the system has it.
 const LINKS: usize = 40;
@@ -96,3 +96,9 @@ fn follow(path: &Path) -> Next {
     }
     Next::Here(path.to_path_buf())
 }
+
+/// As long as a path may be.
+pub(crate) const LONGEST: usize = 4096;
+
+/// Directories of one call that are followed.
+pub(crate) const DIRS: usize = 500;

@@ -1,3 +1,5 @@
+//! The operating system: files, environment, processes, YAML.
+
 pub mod disk;
 pub mod env;
 pub mod exec;
@@ -6,4 +8,4 @@ pub(crate) mod links;
 pub mod locations;
 pub(crate) mod mmap;
 pub mod processes;
-pub(crate) mod yaml;
+pub mod yaml;

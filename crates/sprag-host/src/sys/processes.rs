@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStringExt as _;
 
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-use sprag_govern::session::Process;
+use sprag_govern::session_facts::Process;
 
 /// A process and its parent.
 #[cfg(target_os = "linux")]

@@ -1,3 +1,5 @@
+//! Work after the reply of a hook.
+
 use std::io;
 
 use sprag_govern::event::{Event, Input};
@@ -32,7 +34,7 @@ pub fn chores(world: &World<'_>, input: &Input, walked: &Walked) -> io::Result<(
         mirrors::enqueue(world, &walked.chores.mirrors, input.at)?;
     }
     if walked.chores.looks_around || !walked.chores.mirrors.is_empty() {
-        crate::upkeep::deliver::replay(world, input.at, outbox::PER_HOOK)?;
+        crate::memory::mirrors::deliver::replay(world, input.at, outbox::PER_HOOK)?;
     }
     if walked.chores.looks_around {
         if let Some(personal) = memory::personal(&world.places) {

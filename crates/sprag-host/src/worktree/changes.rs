@@ -1,3 +1,5 @@
+//! Changes of a session since its baseline.
+
 use sprag_base::text::Text;
 use sprag_govern::facts::{Changes, Mark, Size};
 use sprag_govern::session::Session;

@@ -1,3 +1,5 @@
+//! The files that a session works on.
+
 pub(crate) mod baseline;
 pub(crate) mod changes;
 pub(crate) mod leases;

@@ -6,8 +6,8 @@ use super::order::{arrange, is_listed, is_overseen};
 use super::scope::{Scopes, Use};
 use crate::digest::sha256;
 use crate::lang::Lang;
-use crate::sugar::{idle_blocks, idle_commas, lone_statement};
 use crate::symbol::{QuickMap, QuickSet, Sym, Symbols};
+use crate::tree::sugar::{idle_blocks, idle_commas, lone_statement};
 use crate::tree::{Id, Tree};
 
 /// One file in canonical form.

@@ -11,13 +11,13 @@ mod order;
 pub(crate) mod scope;
 
 use std::cell::OnceCell;
-use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use crate::change::{Change, Level, Reason};
+use crate::change::{Change, Claims, Level};
 use crate::digest::{hex, of_source, sha256};
 use crate::lang::Lang;
 use crate::proof::{Proof, RULES, Side, Step};
+use crate::reason::Reason;
 use crate::symbol::{QuickMap, Sym, Symbols};
 use crate::tree::{self, Tree};
 use canon::{Canon, Region, canon};
@@ -154,10 +154,6 @@ impl Loaded {
             .collect()
     }
 }
-
-/// Names that a proof takes for the change's own. It holds in a tree only if no file of it spells them that is not in
-/// the change.
-pub type Claims = BTreeSet<String>;
 
 /// What comes of replaying steps.
 pub(crate) struct Replayed {

@@ -5,11 +5,12 @@ mod api;
 mod steps;
 mod witness;
 
-use crate::change::{Api, Budget, Change, Depth, Judgement, Level, Reason, Verdict};
+use crate::change::{Api, Budget, Change, Depth, Judgement, Level, Verdict};
 use crate::check::{Loaded, Parsing, Replayed, check, replay};
 use crate::digest::of_source;
 use crate::lang::Lang;
 use crate::proof::{Proof, RULES, Sources, Step, World};
+use crate::reason::Reason;
 
 /// Tells whether a change keeps behaviour.
 pub fn classify(change: &Change<'_>, budget: Budget) -> Judgement {

@@ -1,10 +1,11 @@
 //! Guesses at the steps of a proof, the likeliest first.
 
-use crate::change::{Change, Reason};
+use crate::change::Change;
 use crate::check::canon::is_name;
 use crate::check::scope::Use;
 use crate::check::{Loaded, Refused, inline};
 use crate::proof::{Side, Step};
+use crate::reason::Reason;
 use crate::symbol::{QuickMap, QuickSet, Sym};
 
 /// More names than these are not tried to be inlined.

@@ -1,8 +1,7 @@
 //! `sprag attach`: being where an agent is.
 
-use sprag_host::daemon::jobs::site_of;
-use sprag_host::supervise::site::Probe;
 use sprag_host::sys::exec;
+use sprag_orchestrator::session_dir::{Probe, site_of};
 use sprag_plan::settings::terminal::KNOWN;
 
 use super::shown::{self, Shown};

@@ -4,9 +4,9 @@ mod runs;
 
 use serde_json::json;
 
-use sprag_host::daemon::clean::Salvage;
 use sprag_host::sys::disk::RealDisk;
 use sprag_host::upkeep::clean;
+use sprag_orchestrator::daemon::clean::Salvage;
 
 use super::{Cx, Outcome, seconds, show};
 use crate::output;

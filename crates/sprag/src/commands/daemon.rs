@@ -1,9 +1,9 @@
 //! `sprag daemon`: the process that runs a plan. `sprag run` and `sprag resume` start it.
 
-use sprag_host::daemon::begin::{self, Cannot};
-use sprag_host::daemon::diary::Diary;
-use sprag_host::daemon::runner::{Change, Manner, Runner, Until};
 use sprag_host::sys::disk::RealDisk;
+use sprag_orchestrator::daemon::start_run::{self, Cannot};
+use sprag_orchestrator::daemon::{Change, Manner, Runner, Until};
+use sprag_orchestrator::daemon_log::Diary;
 use sprag_plan::run::Run;
 use sprag_plan::run::record::{Outcome, Recorded};
 
@@ -33,7 +33,7 @@ pub fn run(args: Args, cx: &Cx) -> super::Outcome {
     };
     // Fails where we lead a group already, which does as well.
     rustix::process::setsid().map(drop).unwrap_or_default();
-    let begun = begin::resume(&cx.places()?, &args.plan, &RealDisk).map_err(failed)?;
+    let begun = start_run::resume(&cx.places()?, &args.plan, &RealDisk).map_err(failed)?;
     let diary = Diary::at(&begun.ground.run);
     let write = |text: &str| diary.write(&RealDisk, text).unwrap_or_default();
     let (branch, trunk) = (begun.ground.target_name().to_owned(), begun.ground.trunk());

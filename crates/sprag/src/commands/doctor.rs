@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use sprag_host::setup::doctor::{self, Level};
-use sprag_host::setup::sandbox_doctor;
+use sprag_orchestrator::sandbox::doctor as sandbox_doctor;
 
 use super::{Cx, Ending, Outcome, show};
 use crate::output;

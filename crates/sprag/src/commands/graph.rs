@@ -2,7 +2,8 @@
 
 use serde_json::json;
 
-use sprag_host::daemon::{beside, log};
+use sprag_orchestrator::run_log;
+use sprag_orchestrator::view::live;
 use sprag_plan::run::Run;
 use sprag_plan::spec::StageSpec;
 use sprag_plan::view::{State, drawing};
@@ -30,9 +31,9 @@ pub struct Args {
 
 pub fn run(args: Args, cx: &Cx) -> Outcome {
     let listed = shown::listed(cx, args.plan.as_deref())?;
-    let run = log::read(&listed.log).map_err(|error| Failure::run_unread(&error))?;
+    let run = run_log::read(&listed.log).map_err(|error| Failure::run_unread(&error))?;
     let run = run.ok_or_else(|| Failure::no_run(args.plan.as_deref()))?;
-    let nobody = shown::nobody(&beside::runner(&shown::dir(cx)?, &listed.plan), &listed.plan);
+    let nobody = shown::nobody(&live::runner(&shown::dir(cx)?, &listed.plan), &listed.plan);
     let plan = run.plan();
     let labelled = |stage: &StageSpec| format!("{}: {}", stage.id.as_str(), state(&run, stage).name());
     show(

@@ -6,11 +6,10 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use sprag_base::text::{Text, plain};
-use sprag_host::daemon::jobs::worktree_of;
-use sprag_host::daemon::{handoffs, notes};
-use sprag_host::supervise;
-use sprag_host::supervise::site::Site;
 use sprag_host::sys::disk::RealDisk;
+use sprag_orchestrator::layout::worktree_of;
+use sprag_orchestrator::session_dir::Site;
+use sprag_orchestrator::stage_session::{handoffs, notes};
 use sprag_plan::brief::Told;
 use sprag_plan::handoff::{BYTES, Completed, Decided, Handoff};
 use sprag_plan::notes::Note;
@@ -85,7 +84,7 @@ fn write(args: &Args, cx: &Cx) -> Outcome {
     }
     let plan = active.plan().head.name.to_string();
     let told = Told::of(&active, &stage).ok_or_else(|| Failure::stage_not_run(stage.as_str(), &[]))?;
-    let session = cx.env.text(supervise::VARIABLE).unwrap_or_default();
+    let session = cx.env.text(sprag_orchestrator::layout::SESSION_VARIABLE).unwrap_or_default();
     let places = cx.places()?;
     let root = places.worktree.clone().ok_or_else(Failure::no_repository)?;
     // Where its agent works, whoever says it: what a person has in another checkout is not of the stage.

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use sprag_base::text::shell_word;
-use sprag_host::daemon::begin::{self, Cannot};
-use sprag_host::daemon::land::{self, Because, Landed};
-use sprag_host::daemon::log;
 use sprag_host::sys::human;
+use sprag_orchestrator::daemon::land::{self, Because, Landed};
+use sprag_orchestrator::daemon::start_run::Cannot;
+use sprag_orchestrator::run_log;
 use sprag_plan::spec::values::Branch;
 
 use super::{Cx, Ending, Outcome};
@@ -27,13 +27,14 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     human::check_not_agent(places.user.as_ref())?;
     let Some(root) = places.worktree.clone() else { return Err(Failure::no_repository()) };
     let folder = places.store.join("run");
-    let names = begin::known(&folder);
+    let names = sprag_orchestrator::run_log::known(&folder);
     let name = match (args.plan, names.as_slice()) {
         (Some(name), _) => name,
         (None, [name]) => name.clone(),
         (None, names) => return Err(Failure::which_plan_to_land(names)),
     };
-    let run = log::read(&begin::path(&folder, &name))?.ok_or(Cannot::NoRun { name: name.clone() })?;
+    let run = run_log::read(&sprag_orchestrator::layout::run_log_path(&folder, &name))?
+        .ok_or(Cannot::NoRun { name: name.clone() })?;
     let branch = run.plan().head.target.as_ref().map(Branch::to_string).unwrap_or_default();
     let (trunk, target) = (format!("refs/sprag/{name}/trunk"), format!("refs/heads/{branch}"));
     let landed = land::land(&root, &trunk, &target).map_err(Cannot::from)?;

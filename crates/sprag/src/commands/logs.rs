@@ -4,11 +4,10 @@ mod telling;
 
 use std::time::Duration;
 
-use sprag_host::daemon::beside;
-use sprag_host::daemon::jobs::site_of;
-use sprag_host::daemon::printed::Printed;
-use sprag_host::daemon::watch::Watch;
-use sprag_host::supervise::site::{Probe, Site};
+use sprag_orchestrator::agent::output::Printed;
+use sprag_orchestrator::observe::file_watch::Watch;
+use sprag_orchestrator::session_dir::{Probe, Site, site_of};
+use sprag_orchestrator::view::live;
 use sprag_plan::ids::Key;
 use sprag_plan::view::Row;
 
@@ -63,7 +62,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     teller.records().map_err(|error| Failure::run_unread(&error))?;
     if args.follow && !teller.is_over() {
         let plan = shown.listed.plan.as_str();
-        if let Some((told, next)) = shown::nobody(&beside::runner(&shown.dir, plan), plan) {
+        if let Some((told, next)) = shown::nobody(&live::runner(&shown.dir, plan), plan) {
             output::note(format!("sprag: {told}"));
             output::note_next(next);
         }

@@ -3,9 +3,9 @@
 
 use std::path::PathBuf;
 
-use sprag_host::daemon::{active, notes};
-use sprag_host::supervise;
 use sprag_host::sys::disk::RealDisk;
+use sprag_orchestrator::run_log::active;
+use sprag_orchestrator::stage_session::notes;
 use sprag_plan::ids::StageId;
 use sprag_plan::notes::Said;
 use sprag_plan::run::Run;
@@ -45,7 +45,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
 pub fn write(cx: &Cx, about: &About, command: &str, said: Said) -> Outcome {
     let (run, active, stage) = stage_of(cx, about.stage.as_deref(), command)?;
     let plan = active.plan().head.name.to_string();
-    let note = notes::note(&stage, cx.env.text(supervise::VARIABLE), said, cx.now);
+    let note = notes::note(&stage, cx.env.text(sprag_orchestrator::layout::SESSION_VARIABLE), said, cx.now);
     match notes::append(&run, &plan, &RealDisk, &note)? {
         notes::Kept::Full => Err(Failure::too_many_notes(stage.as_str())),
         notes::Kept::Written => show(

@@ -8,7 +8,7 @@ pub(crate) mod show;
 
 use std::path::Path;
 
-use sprag_host::plans;
+use sprag_orchestrator::plan_file;
 use sprag_plan::spec::Plan;
 use sprag_plan::spec::validate::Validated;
 
@@ -46,7 +46,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
 /// A file, looked at in the light of this repository.
 fn looked_at(cx: &Cx, path: &Path) -> Result<Validated, Failure> {
     let worktree = cx.places()?.worktree;
-    plans::check(&cx.cwd.join(path), worktree.as_deref()).map_err(|error| Failure::no_plan(path, &error))
+    plan_file::check(&cx.cwd.join(path), worktree.as_deref()).map_err(|error| Failure::no_plan(path, &error))
 }
 
 /// A good plan, or what is wrong with it.

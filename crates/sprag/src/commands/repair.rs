@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use sprag_base::text::shell_word;
-use sprag_host::daemon::begin::Cannot;
-use sprag_host::daemon::repair::{self, Damage, NotRepaired};
 use sprag_host::sys::disk::RealDisk;
 use sprag_host::sys::human;
+use sprag_orchestrator::daemon::repair::{self, Damage, NotRepaired};
+use sprag_orchestrator::daemon::start_run::Cannot;
 
 use super::{Cx, Ending, Outcome};
 use crate::failure::Failure;

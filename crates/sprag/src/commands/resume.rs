@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use sprag_host::daemon::{begin, log, view};
-use sprag_host::plans;
 use sprag_host::sys::disk::RealDisk;
 use sprag_host::sys::human;
+use sprag_orchestrator::daemon::start_run;
+use sprag_orchestrator::{plan_file, run_log, view};
 use sprag_plan::run::Run;
 use sprag_plan::spec::Plan;
 use sprag_plan::spec::validate::Validated;
@@ -40,9 +40,9 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
         return tell_over(&name, &over, places.worktree.as_deref());
     }
     let (name, found) = which(&folder, wanted)?;
-    let file = file.or_else(|| begin::source_of(&folder, &name));
+    let file = file.or_else(|| start_run::source_of(&folder, &name));
     tell_difference(&found, file, written, places.worktree.as_deref());
-    run::go(begin::resume(&places, &name, &RealDisk)?, args.how)
+    run::go(start_run::resume(&places, &name, &RealDisk)?, args.how)
 }
 
 /// The run that is meant, if nothing is left to be done for it: the one that is named, or the last one where none is
@@ -50,11 +50,13 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
 fn is_over(folder: &Path, wanted: Option<&str>) -> Result<Option<(String, Run)>, Failure> {
     let name = match wanted {
         Some(name) => Some(name.to_owned()),
-        None if begin::active(folder)?.is_empty() => view::list(folder)?.into_iter().next().map(|it| it.plan),
+        None if start_run::active(folder)?.is_empty() => {
+            view::list(folder)?.into_iter().next().map(|it| it.plan)
+        }
         None => None,
     };
     let Some(name) = name else { return Ok(None) };
-    let run = log::read(&begin::path(folder, &name))?;
+    let run = run_log::read(&sprag_orchestrator::layout::run_log_path(folder, &name))?;
     Ok(run.filter(Run::is_settled).map(|run| (name, run)))
 }
 
@@ -63,7 +65,7 @@ fn tell_over(name: &str, run: &Run, worktree: Option<&Path>) -> Outcome {
     let branch = run.plan().head.target.as_ref().map(Branch::as_str).unwrap_or_default();
     let (trunk, target) = (format!("refs/sprag/{name}/trunk"), format!("refs/heads/{branch}"));
     let root = worktree.unwrap_or(Path::new("."));
-    match begin::has_landed(root, &trunk, &target).map_err(begin::Cannot::from)? {
+    match start_run::has_landed(root, &trunk, &target).map_err(start_run::Cannot::from)? {
         true => output::line(format!("`{branch}` has all that was merged")),
         false => {
             let (held, next) = land::advised(root, name, branch);
@@ -76,12 +78,12 @@ fn tell_over(name: &str, run: &Run, worktree: Option<&Path>) -> Outcome {
 
 /// The run that is meant.
 pub(super) fn which(folder: &Path, wanted: Option<String>) -> Result<(String, Run), Failure> {
-    let mut active = begin::active(folder)?;
+    let mut active = start_run::active(folder)?;
     match wanted {
         Some(wanted) => active
             .into_iter()
             .find(|(name, _)| *name == wanted)
-            .ok_or_else(|| begin::Cannot::NoRun { name: wanted }.into()),
+            .ok_or_else(|| start_run::Cannot::NoRun { name: wanted }.into()),
         None if active.len() == 1 => Ok(active.remove(0)),
         None => Err(Failure::which_run(&active.into_iter().map(|(name, _)| name).collect::<Vec<_>>())),
     }
@@ -90,7 +92,7 @@ pub(super) fn which(folder: &Path, wanted: Option<String>) -> Result<(String, Ru
 fn tell_difference(found: &Run, file: Option<PathBuf>, written: Option<Plan>, worktree: Option<&Path>) {
     let Some(file) = file else { return };
     let target = found.plan().head.target.as_ref().map(Branch::as_str).unwrap_or_default();
-    let written = written.or_else(|| match plans::check(&file, worktree) {
+    let written = written.or_else(|| match plan_file::check(&file, worktree) {
         Ok(Validated::Good { plan, .. }) => Some(*plan),
         Ok(Validated::Bad { .. }) | Err(_) => None,
     });

@@ -7,11 +7,11 @@ pub(crate) mod target;
 use std::path::PathBuf;
 
 use sprag_base::text::shell_word;
-use sprag_host::daemon::begin::{self, Was};
-use sprag_host::daemon::clients;
-use sprag_host::daemon::runner::{Manner, Until};
 use sprag_host::sys::disk::RealDisk;
 use sprag_host::sys::human;
+use sprag_orchestrator::daemon::start_run::{self, Was};
+use sprag_orchestrator::daemon::{Manner, Until};
+use sprag_orchestrator::launchers;
 
 use super::{Cx, Ending, plan};
 use crate::failure::Failure;
@@ -57,11 +57,11 @@ pub fn run(args: Args, cx: &Cx) -> super::Outcome {
     human::check_not_agent(places.user.as_ref())?;
     // Told before anything is begun: a stage that cannot start would block all that builds on it.
     let dir = places.worktree.clone().unwrap_or_default();
-    clients::preflight(&plan, &cx.env, &dir).map_err(|unfit| Failure::unfit(&unfit, &args.file))?;
+    launchers::preflight(&plan, &cx.env, &dir).map_err(|unfit| Failure::unfit(&unfit, &args.file))?;
     if !args.trust && !is_wanted(&plan::show::programs(&plan)) {
         return Err(Failure::not_trusted(&args.file));
     }
-    let begun = begin::begin(&places, plan, &cx.cwd.join(&args.file), &RealDisk)?;
+    let begun = start_run::begin(&places, plan, &cx.cwd.join(&args.file), &RealDisk)?;
     if begun.was == Was::UnderWay && !args.how.json {
         output::line("the run goes on where it was, with the plan as it was");
     }
@@ -69,7 +69,7 @@ pub fn run(args: Args, cx: &Cx) -> super::Outcome {
 }
 
 /// Lets a run go that may.
-pub(crate) fn go(begun: begin::Begun<'_>, how: How) -> super::Outcome {
+pub(crate) fn go(begun: start_run::Begun<'_>, how: How) -> super::Outcome {
     let slots = how.slots.unwrap_or(u16::MAX);
     if how.foreground {
         return background::stay(begun, Manner { slots, until: Until::Rest }, how.json);

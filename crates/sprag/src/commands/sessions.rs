@@ -6,10 +6,9 @@ use serde_json::json;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 use sprag_govern::history::Sessions;
-use sprag_host::daemon::jobs::site_of;
-use sprag_host::daemon::{log, view};
 use sprag_host::store::projections;
-use sprag_host::supervise::site::{Probe, Site};
+use sprag_orchestrator::session_dir::{Probe, Site, site_of};
+use sprag_orchestrator::{run_log, view};
 use sprag_plan::ids::{Key, StageId};
 use sprag_plan::run::timed::Timed;
 
@@ -98,7 +97,7 @@ fn agents(cx: &Cx, limit: usize) -> Result<Vec<Agent>, Failure> {
     let unread = |error| Failure::run_unread(&error);
     let mut found = Vec::new();
     for listed in view::list(&dir).map_err(unread)? {
-        if let Some((timed, _)) = log::read_to_end(&listed.log).map_err(unread)? {
+        if let Some((timed, _)) = run_log::read_to_end(&listed.log).map_err(unread)? {
             found.extend(of_run(&timed, &listed.plan));
         }
     }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use sprag_base::text::{quoted, shell_word};
 use sprag_base::time::Timestamp;
-use sprag_host::daemon::beside::Runner;
-use sprag_host::daemon::view::{self, Listed, Want};
+use sprag_orchestrator::view::live::Runner;
+use sprag_orchestrator::view::{self, Listed, Want};
 use sprag_plan::agent::activity::Seen;
 use sprag_plan::ids::Key;
 use sprag_plan::view::{Board, Row, View};

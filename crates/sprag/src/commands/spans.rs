@@ -1,9 +1,9 @@
 //! `sprag spans`: a run for programs that draw traces.
 
 use sprag_base::ids::SessionId;
-use sprag_host::daemon::jobs::site_of;
-use sprag_host::daemon::log;
 use sprag_host::store::projections;
+use sprag_orchestrator::run_log;
+use sprag_orchestrator::session_dir::site_of;
 use sprag_plan::agent::activity::Seen;
 use sprag_plan::ids::Key;
 use sprag_plan::otel::Spans;
@@ -27,7 +27,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     let unread = |error| Failure::run_unread(&error);
     let listed = shown::listed(cx, args.plan.as_deref())?;
     let mut spans: Option<Spans> = None;
-    log::each(&listed.log, 0, |record, at| match &mut spans {
+    run_log::each(&listed.log, 0, |record, at| match &mut spans {
         None => spans = Spans::begin(&record, at),
         Some(spans) => spans.apply(&record, at),
     })

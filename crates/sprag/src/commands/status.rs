@@ -13,11 +13,11 @@ use serde_json::json;
 use sprag_govern::history::{Open, Sessions, Status};
 use sprag_govern::obligation::Debts;
 use sprag_host::answers;
-use sprag_host::daemon::beside::{self, Landed, Runner};
-use sprag_host::daemon::view::Want;
 use sprag_host::store::session_registry::LIVE_SECONDS;
 use sprag_host::store::{journal, projections};
 use sprag_host::world::World;
+use sprag_orchestrator::view::live::{Landed, Runner};
+use sprag_orchestrator::view::{Want, live as beside};
 
 use super::shown::{self, Shown};
 use super::{Cx, Ending, Outcome};

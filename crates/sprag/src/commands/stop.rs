@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use sprag_host::daemon::client::{self, Client, NotConnected};
-use sprag_host::daemon::outlived::{self, Outlived};
-use sprag_host::daemon::wire::{Reply, Request, STOPPED, Stopping};
-use sprag_host::daemon::{reign, view};
 use sprag_host::sys::disk::RealDisk;
 use sprag_host::sys::human;
 use sprag_host::sys::locations::Places;
+use sprag_orchestrator::daemon::orphans::{self, Outlived};
+use sprag_orchestrator::socket::client::{self, Client, NotConnected};
+use sprag_orchestrator::socket::protocol::{Reply, Request, STOPPED, Stopping};
+use sprag_orchestrator::{lock, view};
 use sprag_plan::run::command::Role;
 
 use super::{Cx, Ending, Outcome};
@@ -36,7 +36,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
         Err(NotConnected::Nobody) => end_outlived(&places, &run, how)?,
         // It was ending by itself.
         Err(NotConnected::Io(error)) if client::is_gone(&error) => {
-            reign::wait(&run)?;
+            lock::wait(&run)?;
             end_outlived(&places, &run, how)?;
         }
         Err(reason) => return Err(Failure::not_connected(reason, None)),
@@ -49,13 +49,13 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
 fn tell(mut client: Client, places: &Places, run: &Path, how: Stopping) -> Result<(), Failure> {
     match client.ask(&Request::Stop { how }) {
         // It ends already.
-        Ok(Reply::Refused { code, .. }) if code == STOPPED => reign::wait(run)?,
+        Ok(Reply::Refused { code, .. }) if code == STOPPED => lock::wait(run)?,
         Ok(Reply::Refused { code, message }) => return Err(Failure::told_no(code, message, None)),
-        Ok(_) => reign::wait(run)?,
+        Ok(_) => lock::wait(run)?,
         // It may be gone before its answer was on its way: what was asked for is true then, too.
         Err(error) if client::is_gone(&error) => {
-            reign::wait(run)?;
-            end(places, run, how, &outlived::find(run)?)?;
+            lock::wait(run)?;
+            end(places, run, how, &orphans::find(run)?)?;
         }
         Err(error) => return Err(error.into()),
     }
@@ -64,7 +64,7 @@ fn tell(mut client: Client, places: &Places, run: &Path, how: Stopping) -> Resul
 
 /// Nobody runs it any more, and somebody may be at work all the same.
 fn end_outlived(places: &Places, run: &Path, how: Stopping) -> Result<(), Failure> {
-    let agents = outlived::find(run)?;
+    let agents = orphans::find(run)?;
     if agents.is_empty() {
         let was_run = !view::list(run)?.is_empty();
         return Err(if was_run { Failure::no_daemon() } else { Failure::no_run(None) });
@@ -81,5 +81,5 @@ fn end(places: &Places, run: &Path, how: Stopping, agents: &[Outlived]) -> Resul
         ));
     }
     let root = places.worktree.clone().unwrap_or_default();
-    outlived::end(&root, run, &RealDisk, agents, how).map_err(|reason| Failure::unsaid(reason, ""))
+    orphans::end(&root, run, &RealDisk, agents, how).map_err(|reason| Failure::unsaid(reason, ""))
 }

@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use sprag_host::supervise;
 use sprag_host::sys::disk::RealDisk;
+use sprag_orchestrator::agent;
 
 use super::{Cx, Ending, Outcome};
 use crate::failure::Failure;
@@ -35,14 +35,14 @@ pub struct Args {
 pub fn run(args: Args, _cx: &Cx) -> Outcome {
     if let Some(supervisor) = args.as_agent_of {
         let within = args.within.as_deref().map(|folder| (folder, args.through));
-        let error = supervise::become_agent(supervisor, within, &args.command);
+        let error = agent::become_agent(supervisor, within, &args.command);
         let program = args.command.first().map(|program| program.to_string_lossy()).unwrap_or_default();
         return Err(Failure::no_agent(&program, &error));
     }
     let folder = args.folder.unwrap_or_default();
     let failed = |error| Failure::io("supervise", &folder, &error);
-    match supervise::supervise(&folder, &RealDisk, || output::line("taken on")).map_err(failed)? {
-        supervise::Supervised::Ended(_) => Ok(Ending::Done),
-        supervise::Supervised::Taken | supervise::Supervised::Lost => Ok(Ending::No),
+    match agent::supervise(&folder, &RealDisk, || output::line("taken on")).map_err(failed)? {
+        agent::Supervised::Ended(_) => Ok(Ending::Done),
+        agent::Supervised::Taken | agent::Supervised::Lost => Ok(Ending::No),
     }
 }

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use serde_json::json;
 
-use sprag_host::daemon::begin::Cannot;
 use sprag_host::git::worktree_guard;
 use sprag_host::git::worktrees::{self, Listed};
+use sprag_orchestrator::daemon::start_run::Cannot;
 use sprag_plan::ids::StageId;
 
 use super::{Cx, Outcome, show, shown};

@@ -6,12 +6,12 @@ use sprag_base::ids::SessionId;
 use sprag_base::text::quoted;
 use sprag_host::config::edit::EditError;
 use sprag_host::config::rule_import::ImportError;
-use sprag_host::daemon::begin::Cannot;
 use sprag_host::report::ReportError;
 use sprag_host::report::submit::HandInError;
 use sprag_host::setup::install::InstallError;
 use sprag_host::sys::human::NotAPerson;
 use sprag_host::sys::locations::NoHome;
+use sprag_orchestrator::daemon::start_run::Cannot;
 
 use super::{Failure, Kind};
 

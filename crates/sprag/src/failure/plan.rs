@@ -4,8 +4,8 @@ use std::io;
 use std::path::Path;
 
 use sprag_base::text::{quoted, shell_word};
-use sprag_host::daemon::clients::Unfit;
-use sprag_host::daemon::handoffs::Unreadable;
+use sprag_orchestrator::launchers::Unfit;
+use sprag_orchestrator::stage_session::handoffs::Unreadable;
 use sprag_plan::spec::problem::{Found, Weight, Wrong};
 
 use super::{Failure, Kind};

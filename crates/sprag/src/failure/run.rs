@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use sprag_base::text::{quoted, shell_word};
-use sprag_host::daemon::client::NotConnected;
-use sprag_host::daemon::words::Unsaid;
+use sprag_orchestrator::socket::client::NotConnected;
+use sprag_orchestrator::socket::requests::Unsaid;
 
 use super::{Failure, Kind};
 use crate::advice::file_word;

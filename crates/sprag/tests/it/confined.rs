@@ -12,8 +12,8 @@ use std::os::unix::fs::symlink;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use sprag_govern::session::Process;
-use sprag_host::supervise::site::{Probe, Word};
+use sprag_govern::session_facts::Process;
+use sprag_orchestrator::session_dir::{Probe, Word};
 use sprag_plan::agent::exit::{By, Ended};
 
 use crate::support::SPRAG;

@@ -11,8 +11,8 @@ use std::path::PathBuf;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use sprag_host::daemon::reign;
 use sprag_host::sys::disk::RealDisk;
+use sprag_orchestrator::lock;
 
 use crate::desk::Desk;
 use crate::support::{Ran, SPRAG};
@@ -63,11 +63,11 @@ impl House {
 
     /// Until the daemon has ended.
     pub fn wait(&self) {
-        reign::wait(&self.folder()).unwrap();
+        lock::wait(&self.folder()).unwrap();
     }
 
     pub fn pid(&self) -> i32 {
-        i32::try_from(reign::ruler(&self.folder()).unwrap().expect("a daemon rules")).unwrap()
+        i32::try_from(lock::ruler(&self.folder()).unwrap().expect("a daemon rules")).unwrap()
     }
 
     pub fn kill(&self) {
@@ -271,7 +271,7 @@ fn what_a_dead_run_left_behind_is_found_and_cleared_away() {
     assert!(mended.stdout.contains("git update-ref -d refs/sprag/old/salvage/a/1"), "{}", mended.stdout);
     assert_eq!(desk.git("for-each-ref --format=%(refname) refs/sprag"), "refs/sprag/old/salvage/a/1");
     assert_eq!(desk.git("worktree list --porcelain").matches("worktree ").count(), 1);
-    let rule = reign::begin(&folder, &RealDisk).unwrap().unwrap();
+    let rule = lock::begin(&folder, &RealDisk).unwrap().unwrap();
     let ran = house.sprag(&["repair", "--fix"]);
     assert!(ran.stderr.contains("a plan is being run in this clone already"), "{}", ran.stderr);
     drop(rule);

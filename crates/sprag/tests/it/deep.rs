@@ -5,7 +5,7 @@ use std::fs;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use sprag_host::supervise::site::Site;
+use sprag_orchestrator::session_dir::Site;
 
 use crate::desk::Desk;
 use crate::support::{Ran, SPRAG};

@@ -12,9 +12,9 @@ use insta::assert_snapshot;
 
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_host::daemon::watch::{Heard, Watch};
-use sprag_host::supervise::site::Window;
 use sprag_host::sys::disk::RealDisk;
+use sprag_orchestrator::observe::file_watch::{Heard, Watch};
+use sprag_orchestrator::session_dir::Window;
 use sprag_plan::agent::activity::{Context, Seen, Used};
 use sprag_plan::ids::{Key, StageId};
 use sprag_plan::run::record::Recorded;

@@ -7,10 +7,10 @@ use std::process::{Child, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use sprag_host::supervise::site::{Probe, Site, Spawn, Word};
-use sprag_host::supervise::sweep;
-use sprag_host::supervise::watch::Watch;
 use sprag_host::sys::disk::RealDisk;
+use sprag_orchestrator::agent::sweep;
+use sprag_orchestrator::session_dir::limits::Watch;
+use sprag_orchestrator::session_dir::{Probe, Site, Spawn, Word};
 use sprag_plan::agent::exit::{By, Ended};
 
 use crate::support::Sandbox;

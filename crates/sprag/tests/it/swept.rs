@@ -6,8 +6,9 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
-use sprag_host::daemon::{reign, tmux};
 use sprag_host::sys::disk::RealDisk;
+use sprag_orchestrator::agent::tmux;
+use sprag_orchestrator::lock;
 
 use crate::desk::Desk;
 
@@ -193,7 +194,7 @@ fn runs_are_left_alone_while_one_goes_on_and_by_agents() {
     let desk = finished();
     grow_old(&desk);
     let run = desk.sandbox.store().join("run");
-    let rule = reign::begin(&run, &RealDisk).unwrap().unwrap();
+    let rule = lock::begin(&run, &RealDisk).unwrap().unwrap();
     let ran = desk.sandbox.run(&["clean"]);
     let pid = std::process::id();
     let told = format!("runs are left alone: process `{pid}` runs a plan\n  next: sprag stop\n");

@@ -115,9 +115,31 @@ const ORDER: &[(&str, &[&str])] = &[
             "upkeep",
             "mcp",
             "setup",
-            "plans daemon supervise hook",
         ],
     ),
+    (
+        "sprag_orchestrator",
+        &[
+            "layout",
+            "daemon_log",
+            "lock",
+            "session_dir",
+            "coordination",
+            "run_log",
+            "plan_file",
+            "launchers",
+            "sandbox",
+            "agent",
+            "stage_env",
+            "stage_session",
+            "observe",
+            "jobs",
+            "view",
+            "socket",
+            "daemon",
+        ],
+    ),
+    ("sprag", &["input", "hook", "output failure advice commands"]),
 ];
 
 /// An import of one room by another: the rooms, and the first place of it.

@@ -32,6 +32,7 @@ backends! {
     markdown,
 }
 
+pub(crate) mod deliver;
 #[cfg(test)]
 pub mod in_memory;
 #[cfg(test)]
@@ -214,7 +215,7 @@ pub fn put_all(world: &World<'_>, backends: &[&Backend], orders: &[Order], now: 
 pub fn mirror(world: &World<'_>, records: &[Record], now: Timestamp) -> Vec<String> {
     match enqueue(world, records, now) {
         Ok(false) => Vec::new(),
-        Ok(true) => match crate::upkeep::deliver::replay(world, now, outbox::PER_HOOK) {
+        Ok(true) => match crate::memory::mirrors::deliver::replay(world, now, outbox::PER_HOOK) {
             Ok(replayed) => replayed.warnings,
             Err(error) => vec![format!("backends: {error}; what was learned is in the log")],
         },

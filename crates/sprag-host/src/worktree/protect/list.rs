@@ -12,11 +12,6 @@ use crate::sys::links::{Followed, expanded, real, walked};
 use crate::sys::locations::Places;
 use crate::world::World;
 
-/// As long as a path may be.
-pub(crate) const LONGEST: usize = 4096;
-/// Directories of one call that are followed.
-pub(crate) const DIRS: usize = 500;
-
 /// Programs after which nothing is left below a path.
 const REMOVING: &[&str] = &["find", "mv", "rm", "rmdir", "shred", "trash", "unlink"];
 

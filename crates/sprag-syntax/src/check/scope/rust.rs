@@ -2,8 +2,8 @@
 //! macro makes of an identifier is known for the usual ones only; elsewhere its text counts.
 
 use super::{ScopeKind, Use, Walk};
-use crate::sugar::is_std_macro;
 use crate::symbol::{QuickMap, QuickSet, Sym, Symbols};
+use crate::tree::sugar::is_std_macro;
 use crate::tree::{Id, Tree};
 
 impl Walk<'_> {

@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 
 use sprag_base::text::{quoted, shell_word};
 use sprag_base::time::Timestamp;
-use sprag_host::daemon::clean::{self, Found, Leftover, Place, Salvage, Swept, Wanted};
-use sprag_host::daemon::repair::NotRepaired;
 use sprag_host::sys::disk::RealDisk;
 use sprag_host::sys::human;
 use sprag_host::sys::locations::Places;
+use sprag_orchestrator::daemon::clean::{self, Found, Leftover, Place, Salvage, Swept, Wanted};
+use sprag_orchestrator::daemon::repair::NotRepaired;
 
 use crate::commands::repair::failed;
 use crate::failure::Failure;

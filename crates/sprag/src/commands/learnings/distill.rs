@@ -2,11 +2,12 @@
 
 use serde_json::json;
 
-use sprag_host::daemon::begin::Cannot;
-use sprag_host::daemon::{active, distill};
 use sprag_host::git::worktrees;
 use sprag_host::memory;
 use sprag_host::sys::disk::RealDisk;
+use sprag_orchestrator::daemon::start_run::Cannot;
+use sprag_orchestrator::run_log::active;
+use sprag_orchestrator::stage_session::distill;
 
 use crate::commands::{Cx, Outcome, show};
 use crate::failure::Failure;

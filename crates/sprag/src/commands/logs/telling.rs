@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use sprag_base::text::{one_line, shell_word, without_escapes};
 use sprag_base::time::Timestamp;
-use sprag_host::daemon::jobs::site_of;
-use sprag_host::daemon::log;
-use sprag_host::daemon::printed::{Printed, Stream};
+use sprag_orchestrator::agent::output::{Printed, Stream};
+use sprag_orchestrator::run_log;
+use sprag_orchestrator::session_dir::site_of;
 use sprag_plan::ids::{Key, StageId};
 use sprag_plan::run::Standing;
 use sprag_plan::run::record::Recorded;
@@ -92,7 +92,7 @@ impl<'a> Teller<'a> {
     pub fn records(&mut self) -> io::Result<()> {
         let (path, from) = (self.shown.listed.log.clone(), self.at);
         let mut trouble = None;
-        self.at = log::each(&path, from, |record, at| {
+        self.at = run_log::each(&path, from, |record, at| {
             if let Err(error) = self.record(&record, at) {
                 trouble = Some(error);
             }

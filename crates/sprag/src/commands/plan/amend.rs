@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use sprag_host::daemon::begin::{self, Cannot};
-use sprag_host::daemon::client::{self, NotConnected};
-use sprag_host::daemon::wire::{Reply, Request};
-use sprag_host::daemon::words::{self, Ask, Unsaid};
 use sprag_host::sys::disk::RealDisk;
 use sprag_host::sys::human;
+use sprag_orchestrator::daemon::start_run::{self, Cannot};
+use sprag_orchestrator::socket::client::{self, NotConnected};
+use sprag_orchestrator::socket::protocol::{Reply, Request};
+use sprag_orchestrator::socket::requests::{self, Ask, Unsaid};
 use sprag_plan::run::command::Role;
 
 use super::{good, show};
@@ -49,18 +49,18 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
             let speaker = myself(cx, Role::Admin);
             let root = places.worktree.clone().unwrap_or_default();
             let ask = Ask::Amend { plan: Box::new(plan) };
-            words::say_alone(&root, &folder, &name, &RealDisk, &speaker, &ask).map_err(
-                |reason| match reason {
+            requests::say_alone(&root, &folder, &name, &RealDisk, &speaker, &ask).map_err(|reason| {
+                match reason {
                     Unsaid::NoRun => Cannot::NoRun { name: name.clone() }.into(),
                     Unsaid::Refused { code, message } => Failure::not_amended(code, message, &args.file),
                     reason => Failure::unsaid(reason, ""),
-                },
-            )?;
+                }
+            })?;
             output::line(format!("the run of `{name}` will go by the new plan"));
             output::next(format!("sprag resume {name}"));
         }
         Err(reason) => return Err(Failure::not_connected(reason, None)),
     }
-    begin::goes_by(&folder, &name, &cx.cwd.join(&args.file), &RealDisk)?;
+    start_run::goes_by(&folder, &name, &cx.cwd.join(&args.file), &RealDisk)?;
     Ok(Ending::Done)
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use sprag_host::plans;
+use sprag_orchestrator::plan_file;
 use sprag_plan::spec::template::template;
 use sprag_plan::spec::values::{Readable as _, Slug};
 
@@ -31,7 +31,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     let world = cx.world()?;
     let path = args.file.unwrap_or_else(|| PathBuf::from(format!("plans/{name}.md")));
     let root = world.places.worktree.as_deref().unwrap_or(&cx.cwd);
-    plans::create(&world, root, &cx.cwd.join(&path), &template(&name)).map_err(|error| {
+    plan_file::create(&world, root, &cx.cwd.join(&path), &template(&name)).map_err(|error| {
         match error.kind() {
             std::io::ErrorKind::AlreadyExists => Failure::plan_exists(&path),
             _ => Failure::io("write", &path, &error),

@@ -5,14 +5,15 @@ use std::ffi::OsStr;
 
 use serde_json::{Value, json};
 
-use sprag_host::daemon::begin::{self, Begun};
-use sprag_host::daemon::client::{self, NotConnected};
-use sprag_host::daemon::diary::Diary;
-use sprag_host::daemon::jobs::Ground;
-use sprag_host::daemon::log;
-use sprag_host::daemon::runner::{Change, Manner, Rest, Runner};
-use sprag_host::daemon::wire::{Reply, Request, Stopping, Topic};
 use sprag_host::sys::exec;
+use sprag_orchestrator::daemon::start_run::{self, Begun};
+use sprag_orchestrator::daemon::{Change, Manner, Runner};
+use sprag_orchestrator::daemon_log::Diary;
+use sprag_orchestrator::layout::Ground;
+use sprag_orchestrator::run_log;
+use sprag_orchestrator::socket::client::{self, NotConnected};
+use sprag_orchestrator::socket::loop_event::Rest;
+use sprag_orchestrator::socket::protocol::{Reply, Request, Stopping, Topic};
 use sprag_plan::run::Run;
 use sprag_plan::run::command::Role;
 use sprag_plan::run::record::{Outcome, Recorded, TargetHeld};
@@ -47,7 +48,7 @@ pub fn stay(begun: Begun<'_>, manner: Manner, is_json: bool) -> crate::commands:
         });
     };
     let runner = Runner::new(begun.log, begun.ground, manner, &watch).heeding(&heed);
-    let rest = runner.run(|| ()).map_err(begin::Cannot::Io)?;
+    let rest = runner.run(|| ()).map_err(start_run::Cannot::Io)?;
     drop(begun.reign);
     rested(&ground, rest, is_json)
 }
@@ -87,8 +88,9 @@ pub fn wait(ground: &Ground, is_json: bool) -> crate::commands::Outcome {
         Err(NotConnected::Refused { code, message }) => return Err(Failure::told_no(code, message, None)),
         Err(NotConnected::Io(error)) => return Err(error.into()),
     }
-    let name = || begin::Cannot::NoRun { name: ground.plan.clone() };
-    let run = log::read(&begin::path(&ground.run, &ground.plan))?.ok_or_else(name)?;
+    let name = || start_run::Cannot::NoRun { name: ground.plan.clone() };
+    let run = run_log::read(&sprag_orchestrator::layout::run_log_path(&ground.run, &ground.plan))?
+        .ok_or_else(name)?;
     let ended = if run.is_over() { Rest::Over } else { Rest::Stopped };
     rested(ground, rest.unwrap_or(ended), is_json)
 }

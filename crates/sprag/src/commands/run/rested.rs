@@ -2,10 +2,10 @@
 //! helps.
 
 use sprag_base::text::{one_line, shell_word};
-use sprag_host::daemon::begin::{self, Cannot};
-use sprag_host::daemon::jobs::Ground;
-use sprag_host::daemon::log;
-use sprag_host::daemon::runner::Rest;
+use sprag_orchestrator::daemon::start_run::{self, Cannot};
+use sprag_orchestrator::layout::Ground;
+use sprag_orchestrator::run_log;
+use sprag_orchestrator::socket::loop_event::Rest;
 use sprag_plan::run::Run;
 use sprag_plan::stage::Stage;
 use sprag_plan::view::review_request::asked;
@@ -22,14 +22,17 @@ pub fn rested(ground: &Ground, rest: Rest, is_json: bool) -> Outcome {
         return Err(Failure::ground_gone(&ground.run));
     }
     let none = || Cannot::NoRun { name: ground.plan.clone() };
-    let run = log::read(&begin::path(&ground.run, &ground.plan))?.ok_or_else(none)?;
+    let run = run_log::read(&sprag_orchestrator::layout::run_log_path(&ground.run, &ground.plan))?
+        .ok_or_else(none)?;
     let resume = vec![format!("sprag resume {}", ground.plan)];
     let (lines, next, ending) = match rest {
         Rest::Gone => (Vec::new(), Vec::new(), Ending::No),
         Rest::Over => {
             let merged = format!("{}: `{}`", counted(&run), ground.trunk());
             let target = ground.target.trim_start_matches("refs/heads/");
-            match begin::has_landed(&ground.root, &ground.trunk(), &ground.target).map_err(Cannot::from)? {
+            match start_run::has_landed(&ground.root, &ground.trunk(), &ground.target)
+                .map_err(Cannot::from)?
+            {
                 true => {
                     (vec![merged, format!("`{target}` has all that was merged")], Vec::new(), Ending::Done)
                 }

@@ -3,9 +3,12 @@
 use std::path::Path;
 
 use sprag_base::text::{one_line, shell_word};
-use sprag_host::daemon::jobs::{site_of, worktree_of};
-use sprag_host::daemon::{active, begin, ends, reign};
-use sprag_host::supervise::site::Probe;
+use sprag_orchestrator::daemon::start_run;
+use sprag_orchestrator::layout::worktree_of;
+use sprag_orchestrator::lock;
+use sprag_orchestrator::observe::session_exits;
+use sprag_orchestrator::run_log::active;
+use sprag_orchestrator::session_dir::{Probe, site_of};
 use sprag_plan::agent::exit;
 use sprag_plan::ids::StageId;
 use sprag_plan::run::Standing;
@@ -23,11 +26,11 @@ pub fn run(cx: &Cx, stage: &str) -> Outcome {
     let folder = places.store.join("run");
     let root = places.worktree.clone().unwrap_or_default();
     let id = StageId::new(stage);
-    let mut active = begin::active(&folder)?;
+    let mut active = start_run::active(&folder)?;
     // Nobody is there who would have seen that an agent is gone.
-    if reign::ruler(&folder)?.is_none() {
+    if lock::ruler(&folder)?.is_none() {
         for (_, run) in &mut active {
-            *run = ends::settled(run.clone(), &root, &folder)?;
+            *run = session_exits::settled(run.clone(), &root, &folder)?;
         }
     }
     // One of a run that is over can be looked at, too.

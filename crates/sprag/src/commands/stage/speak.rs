@@ -3,13 +3,13 @@
 use std::io;
 
 use sprag_base::text::{Text, shell_word};
-use sprag_host::daemon::client::{self, NotConnected};
-use sprag_host::daemon::wire::{Reply, Request, Verdict};
-use sprag_host::daemon::words::{self, Ask};
-use sprag_host::daemon::{begin, peers};
-use sprag_host::supervise;
 use sprag_host::sys::disk::RealDisk;
 use sprag_host::sys::human;
+use sprag_orchestrator::daemon::start_run;
+use sprag_orchestrator::socket::client::{self, NotConnected};
+use sprag_orchestrator::socket::peer;
+use sprag_orchestrator::socket::protocol::{Reply, Request, Verdict};
+use sprag_orchestrator::socket::requests::{self, Ask};
 use sprag_plan::ids::StageId;
 use sprag_plan::run::command::{Role, Said, Speaker};
 
@@ -28,8 +28,8 @@ pub fn say(cx: &Cx, stage: Option<String>, said: Said, role: Role) -> Outcome {
     let places = cx.places()?;
     let folder = places.store.join("run");
     // Whoever unsets this is known by its process all the same.
-    let is_agent = cx.env.text(supervise::VARIABLE).is_some()
-        || peers::session_of(&folder, std::process::id()).is_some();
+    let is_agent = cx.env.text(sprag_orchestrator::layout::SESSION_VARIABLE).is_some()
+        || peer::session_of(&folder, std::process::id()).is_some();
     if !is_agent {
         human::check_not_agent(places.user.as_ref())?;
         if stage.is_none() {
@@ -52,14 +52,14 @@ pub fn say(cx: &Cx, stage: Option<String>, said: Said, role: Role) -> Outcome {
         Err(NotConnected::Nobody) if is_agent => Err(Failure::agent_without_daemon()),
         Err(NotConnected::Nobody) => {
             let stage = stage.unwrap_or_default();
-            let active = begin::active(&folder)?;
+            let active = start_run::active(&folder)?;
             let id = StageId::new(&stage);
             let Some((plan, _)) = active.iter().find(|(_, run)| run.standing(&id).is_some()) else {
                 return Err(Failure::no_run_of_stage(&stage));
             };
             let ask = Ask::Say { stage: Some(id), said };
             let root = places.worktree.clone().unwrap_or_default();
-            words::say_alone(&root, &folder, plan, &RealDisk, &myself(cx, role), &ask)
+            requests::say_alone(&root, &folder, plan, &RealDisk, &myself(cx, role), &ask)
                 .map_err(|reason| Failure::unsaid(reason, &stage))?;
             output::line("written down; nothing happens before the run goes on");
             output::next(format!("sprag resume {plan}"));

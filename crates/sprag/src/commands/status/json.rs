@@ -4,7 +4,7 @@ use serde::ser::SerializeSeq as _;
 use serde::{Serialize, Serializer};
 
 use sprag_base::time::Timestamp;
-use sprag_host::daemon::beside::Runner;
+use sprag_orchestrator::view::live::Runner;
 use sprag_plan::view::{self, Agent, Line, Progress, Row, View};
 
 use super::Beside;

@@ -6,10 +6,10 @@ use std::thread;
 use std::time::Duration;
 
 use sprag_base::time::Timestamp;
-use sprag_host::daemon::follow::Follow;
-use sprag_host::daemon::view;
-use sprag_host::daemon::watch::{Heard, Watch};
 use sprag_host::sys::{env, exec};
+use sprag_orchestrator::observe::file_watch::{Heard, Watch};
+use sprag_orchestrator::view;
+use sprag_orchestrator::view::follow::Follow;
 use sprag_plan::view::Board;
 use sprag_ui::live::{Bell, Left, Looked, live};
 use sprag_ui::screen::Colours;

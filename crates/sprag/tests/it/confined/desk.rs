@@ -5,9 +5,9 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
 
-use sprag_host::supervise::sandbox::offer;
-use sprag_host::supervise::site::Site;
 use sprag_host::sys::env::Env;
+use sprag_orchestrator::sandbox::offer;
+use sprag_orchestrator::session_dir::Site;
 use sprag_plan::sandbox::Can;
 
 use crate::support::{Ran, Sandbox};

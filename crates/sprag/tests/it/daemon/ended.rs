@@ -10,11 +10,12 @@ use std::{fs, thread};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 
-use sprag_host::daemon::wire::{self, PROTOCOL, Reply, Request};
-use sprag_host::daemon::{outlived, reign};
-use sprag_host::supervise::site::Site;
 use sprag_host::sys::disk::RealDisk;
 use sprag_host::sys::processes;
+use sprag_orchestrator::daemon::orphans;
+use sprag_orchestrator::lock;
+use sprag_orchestrator::session_dir::Site;
+use sprag_orchestrator::socket::protocol::{self, PROTOCOL, Reply, Request};
 use sprag_plan::run::command::Role;
 
 use super::{House, waits};
@@ -32,7 +33,7 @@ impl House {
     }
 
     fn nobody_lives(&self) {
-        assert_eq!(outlived::find(&self.folder()).unwrap(), []);
+        assert_eq!(orphans::find(&self.folder()).unwrap(), []);
     }
 
     /// It goes on in the same attempt, and comes to its end.
@@ -60,16 +61,16 @@ fn signal(child: &Child, signal: Signal) {
 fn goes_after(house: &House, requests: usize) -> thread::JoinHandle<()> {
     let folder = house.folder();
     fs::create_dir_all(folder.join("door")).unwrap();
-    let reign = reign::begin(&folder, &RealDisk).unwrap().unwrap();
+    let reign = lock::begin(&folder, &RealDisk).unwrap().unwrap();
     let listener = UnixListener::bind(folder.join("door/sock")).unwrap();
     thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
         for heard in 1..=requests {
-            wire::read::<Request>(&mut stream).unwrap();
+            protocol::read::<Request>(&mut stream).unwrap();
             if heard < requests {
                 let (version, role) = (String::new(), Role::Admin);
                 let hello = Reply::Hello { proto: PROTOCOL, version, epoch: reign.epoch, role };
-                wire::write(&mut stream, &hello).unwrap();
+                protocol::write(&mut stream, &hello).unwrap();
             }
         }
         drop((stream, reign));
@@ -149,7 +150,7 @@ fn agents_that_outlived_a_killed_daemon_are_ended_by_a_stop_that_says_so() {
         house.is_up();
         house.kill();
         assert_eq!(
-            outlived::find(&house.folder()).unwrap().len(),
+            orphans::find(&house.folder()).unwrap().len(),
             1,
             "it is a normal event, and nobody ends for it"
         );

@@ -4,8 +4,8 @@ use std::io::{Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
 
-use sprag_host::daemon::client;
-use sprag_host::daemon::wire::{self, PROTOCOL, Reply, Request, Token, Topic};
+use sprag_orchestrator::socket::client;
+use sprag_orchestrator::socket::protocol::{self, PROTOCOL, Reply, Request, Token, Topic};
 use sprag_plan::run::command::Role;
 
 use super::{House, waits};
@@ -30,11 +30,11 @@ fn hostile_peers_are_refused_and_the_loop_goes_on() {
     let says = |bytes: &[u8]| {
         let mut stream = connect();
         stream.write_all(bytes).unwrap();
-        code(wire::read(&mut stream).unwrap())
+        code(protocol::read(&mut stream).unwrap())
     };
     let framed = |request: &Request| {
         let mut bytes = Vec::new();
-        wire::write(&mut bytes, request).unwrap();
+        protocol::write(&mut bytes, request).unwrap();
         bytes
     };
     let hello = |token: Option<&str>| {
@@ -55,27 +55,27 @@ fn hostile_peers_are_refused_and_the_loop_goes_on() {
         })
         .collect();
     let mut last = half.last().unwrap();
-    assert_eq!(code(wire::read(&mut last).unwrap()), "full");
+    assert_eq!(code(protocol::read(&mut last).unwrap()), "full");
     drop(half);
     // A word that is too long for a person, after a good greeting.
     let token = std::fs::read_to_string(house.folder().join("token")).unwrap();
     let mut stream = loop {
         let mut stream = connect();
         if stream.write_all(&hello(Some(&token))).is_ok()
-            && matches!(wire::read(&mut stream), Ok(Reply::Hello { role: Role::User, .. }))
+            && matches!(protocol::read(&mut stream), Ok(Reply::Hello { role: Role::User, .. }))
         {
             break stream;
         }
     };
     stream.write_all(&(10u32 << 20).to_be_bytes()).unwrap();
-    assert_eq!(code(wire::read(&mut stream).unwrap()), "too_long");
+    assert_eq!(code(protocol::read(&mut stream).unwrap()), "too_long");
     assert_eq!(stream.read(&mut [0; 8]).unwrap(), 0, "and it is shown the door");
     // Whoever watches and never reads is nobody's trouble.
     let mut deaf = client::connect(&house.folder(), Role::User).unwrap();
     assert_eq!(deaf.ask(&Request::Subscribe { to: Topic::Logs }).unwrap(), Reply::Done);
     let mut good = client::connect(&house.folder(), Role::User).unwrap();
     assert_eq!(good.ask(&Request::Ping).unwrap(), Reply::Pong);
-    assert_eq!(code(good.ask(&Request::Stop { how: wire::Stopping::Kill }).unwrap()), "not_yours");
+    assert_eq!(code(good.ask(&Request::Stop { how: protocol::Stopping::Kill }).unwrap()), "not_yours");
     std::fs::write(house.home("pipe"), "go\n").unwrap();
     house.wait();
     assert_eq!(desk.on_trunk("a"), "a");

@@ -20,7 +20,6 @@ use sprag_govern::history::{self, Sessions};
 use sprag_govern::judge::Reliability;
 use sprag_govern::obligation::{Debt, Debts};
 use sprag_govern::session::{Session, Unreadable};
-use sprag_host::daemon;
 use sprag_host::store::journal;
 use sprag_host::sys::locations::Places;
 use sprag_host::trace::blame::rewrites;
@@ -120,7 +119,11 @@ fn every_record_of_a_whole_run_moves_it_and_the_run_ends_settled() {
         assert!(run.is_over() && run.is_settled());
         let path = temp.path().join(format!("{at}.jsonl"));
         fs::write(&path, format!("{}\n", lines.join("\n"))).unwrap();
-        assert_eq!(daemon::log::read(&path).unwrap(), Some(run), "the host reads the same run");
+        assert_eq!(
+            sprag_orchestrator::run_log::read(&path).unwrap(),
+            Some(run),
+            "the host reads the same run"
+        );
     }
 }
 

@@ -8,9 +8,8 @@ use serde_json::{Value, json};
 
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_host::daemon::jobs::site_of;
-use sprag_host::supervise::site::Site;
 use sprag_host::sys::disk::RealDisk;
+use sprag_orchestrator::session_dir::{Site, site_of};
 use sprag_plan::agent::activity::Seen;
 use sprag_plan::ids::{Commit, Key, StageId};
 use sprag_plan::merge::Verified;

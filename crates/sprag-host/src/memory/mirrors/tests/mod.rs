@@ -292,16 +292,19 @@ fn what_a_backend_does_not_take_waits_and_is_tried_again() {
 
     // Not before its time, then longer and longer.
     fs::remove_file(bench.worktree().join("memory/daily")).unwrap();
-    assert_eq!(crate::upkeep::deliver::replay(&world, at(20), 8).unwrap(), outbox::Replayed::default());
-    fs::write(bench.worktree().join("memory/daily"), "in the way").unwrap();
-    assert_eq!(crate::upkeep::deliver::replay(&world, at(31), 8).unwrap().waiting, 2);
     assert_eq!(
-        crate::upkeep::deliver::replay(&world, at(62), 8).unwrap().waiting,
+        crate::memory::mirrors::deliver::replay(&world, at(20), 8).unwrap(),
+        outbox::Replayed::default()
+    );
+    fs::write(bench.worktree().join("memory/daily"), "in the way").unwrap();
+    assert_eq!(crate::memory::mirrors::deliver::replay(&world, at(31), 8).unwrap().waiting, 2);
+    assert_eq!(
+        crate::memory::mirrors::deliver::replay(&world, at(62), 8).unwrap().waiting,
         0,
         "the second wait is longer"
     );
     fs::remove_file(bench.worktree().join("memory/daily")).unwrap();
-    let replayed = crate::upkeep::deliver::replay(&world, at(92), 8).unwrap();
+    let replayed = crate::memory::mirrors::deliver::replay(&world, at(92), 8).unwrap();
     assert_eq!((replayed.delivered, replayed.waiting, waiting(&bench)), (2, 0, 0));
     let mut mirror = (total_recall::BACKEND.open)(&bench.site()).unwrap();
     assert_eq!(mirror.search("needs", 10).unwrap().len(), 2);
@@ -322,9 +325,12 @@ fn a_hook_takes_eight_at_most() {
         .map(|body| bench.log(sprag_memory::records::ACCEPTED, body))
         .collect();
     enqueue(&world, &records, at(1)).unwrap();
-    assert_eq!(crate::upkeep::deliver::replay(&world, at(2), outbox::PER_HOOK).unwrap().delivered, 8);
+    assert_eq!(
+        crate::memory::mirrors::deliver::replay(&world, at(2), outbox::PER_HOOK).unwrap().delivered,
+        8
+    );
     assert_eq!(waiting(&bench), 12);
-    assert_eq!(crate::upkeep::deliver::replay(&world, at(3), usize::MAX).unwrap().delivered, 12);
+    assert_eq!(crate::memory::mirrors::deliver::replay(&world, at(3), usize::MAX).unwrap().delivered, 12);
 }
 
 #[test]
@@ -383,7 +389,7 @@ fn a_backend_that_comes_late_is_told_everything_once() {
     for (backend, orders) in missing(&world).unwrap() {
         put_all(&world, &[backend], &orders, at(1)).unwrap();
     }
-    assert_eq!(crate::upkeep::deliver::replay(&world, at(2), usize::MAX).unwrap().delivered, 3);
+    assert_eq!(crate::memory::mirrors::deliver::replay(&world, at(2), usize::MAX).unwrap().delivered, 3);
     assert_eq!(count(&world), 0);
     let mut mirror = (total_recall::BACKEND.open)(&bench.site()).unwrap();
     assert_eq!(mirror.search("lexer needs", 10).unwrap().len(), 2);

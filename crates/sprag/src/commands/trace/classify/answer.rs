@@ -3,7 +3,8 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use sprag_syntax::{Excerpt, Judgement, Proof, Reason, Verdict, Witness};
+use sprag_syntax::reason::Reason;
+use sprag_syntax::{Excerpt, Judgement, Proof, Verdict, Witness};
 
 #[derive(Serialize)]
 pub struct Answer {

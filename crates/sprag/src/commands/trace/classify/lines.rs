@@ -12,7 +12,8 @@ use std::{fs, thread};
 use serde::Deserialize;
 use serde_json::Value;
 
-use sprag_syntax::{Api, Budget, Change, File, Judgement, Reason, Verdict, classify};
+use sprag_syntax::reason::Reason;
+use sprag_syntax::{Api, Budget, Change, File, Judgement, Verdict, classify};
 
 use super::answer::{self, Answer};
 use crate::commands::{Ending, Outcome};

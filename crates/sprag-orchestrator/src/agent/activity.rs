@@ -1,0 +1,149 @@
+//! What is seen of an agent while it works: what it prints, and the talk its client writes down, read as they come and
+//! kept where others can look.
+
+use std::time::{Duration, Instant};
+
+use sprag_host::sys::disk::Disk;
+use sprag_host::sys::env;
+use sprag_plan::agent::activity::{Seen, Spent, Trouble};
+use sprag_plan::agent::stream::{Reader, Source};
+
+use super::open_prompts::Asks;
+use super::transcript::Tail;
+use crate::session_dir::Site;
+use crate::session_dir::limits::{Allowance, Watch};
+
+/// No oftener is it written down, nor is the talk looked at.
+const PACE: Duration = Duration::from_millis(500);
+
+pub struct Eyes {
+    /// `None`: what it prints has no form, so that only when it does counts.
+    reader: Option<Reader>,
+    heard: Seen,
+    tail: Option<Tail>,
+    asks: Option<Asks>,
+    allowance: Allowance,
+    /// Something is not written down yet.
+    is_stale: bool,
+    next: Instant,
+    began: Instant,
+    nearly: Vec<Spent>,
+    rung: Option<Fill>,
+}
+
+/// What the daemon wants to hear of at once: that a context is nearly full, and each answer once it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fill {
+    Near,
+    Full { turns: u32 },
+}
+
+impl Eyes {
+    pub fn new(watch: &Watch, site: &Site) -> Eyes {
+        Eyes {
+            reader: watch.stream.map(|stream| Reader::new(stream, watch.window)),
+            heard: Seen::default(),
+            tail: watch.talk.clone().map(Tail::new),
+            asks: Asks::new(watch, site),
+            allowance: watch.allowance,
+            is_stale: false,
+            next: Instant::now(),
+            began: Instant::now(),
+            nearly: Vec::new(),
+            rung: None,
+        }
+    }
+
+    pub fn seen(&self) -> &Seen {
+        self.reader.as_ref().map_or(&self.heard, Reader::seen)
+    }
+
+    /// The agent printed something.
+    pub fn hear(&mut self, bytes: &[u8]) {
+        let now = env::now();
+        match &mut self.reader {
+            Some(reader) => reader.take(Source::Printed, bytes, now),
+            None => self.heard.at = Some(now),
+        }
+        self.is_stale = true;
+    }
+
+    /// How long nothing has to be done here.
+    pub fn patience(&self, now: Instant) -> Option<Duration> {
+        (self.is_stale || self.tail.is_some() || self.asks.is_some())
+            .then(|| self.next.saturating_duration_since(now))
+    }
+
+    /// Writes down what is new, when its time has come.
+    pub fn look(&mut self, site: &Site, disk: &dyn Disk) {
+        let now = Instant::now();
+        if now < self.next {
+            return;
+        }
+        self.next = now + PACE;
+        self.read_on();
+        let is_nearly = self.is_nearly(now);
+        let has_asked = self.asks.as_mut().is_some_and(Asks::has_changed);
+        if std::mem::take(&mut self.is_stale) || has_asked || is_nearly {
+            let asks = self.asks.as_ref().and_then(Asks::asks).cloned();
+            let seen = Seen { asks, nearly: self.nearly.clone(), ..self.seen().clone() };
+            // A full disk must not end an agent.
+            site.note_seen(disk, &seen).unwrap_or_default();
+            self.ring(site);
+        }
+        if has_asked || is_nearly {
+            site.ring();
+        }
+    }
+
+    /// At the end, in any case.
+    pub fn close(mut self, site: &Site, disk: &dyn Disk, trouble: Option<Trouble>) -> Option<Seen> {
+        self.read_on();
+        self.is_nearly(Instant::now());
+        if let Some(reader) = &mut self.reader {
+            reader.finish(env::now());
+        }
+        let mut seen = self.seen().clone();
+        seen.trouble = trouble.or(seen.trouble);
+        seen.wait = None;
+        seen.nearly = self.nearly.clone();
+        site.note_seen(disk, &seen).unwrap_or_default();
+        (seen != Seen::default()).then_some(seen)
+    }
+
+    /// Whether most of one more budget is used.
+    fn is_nearly(&mut self, now: Instant) -> bool {
+        let seconds = now.saturating_duration_since(self.began).as_secs();
+        let nearly = self.allowance.nearly(self.seen(), seconds);
+        let is_new = nearly.len() > self.nearly.len();
+        self.nearly = nearly;
+        is_new
+    }
+
+    pub fn is_over_budget(&self) -> bool {
+        self.allowance.is_exceeded(self.seen())
+    }
+
+    fn read_on(&mut self) {
+        let (Some(tail), Some(reader)) = (&mut self.tail, &mut self.reader) else { return };
+        let session = reader.seen().client_session.as_ref().map(|id| id.to_string());
+        tail.take(session.as_deref(), |bytes| {
+            reader.take(Source::Written, bytes, env::now());
+            self.is_stale = true;
+        });
+    }
+
+    /// The daemon is told of what it would else hear of at its next round.
+    fn ring(&mut self, site: &Site) {
+        let seen = self.seen();
+        let fill = match (self.allowance.is_context_full(seen), self.allowance.is_context_near(seen)) {
+            (true, _) => Some(Fill::Full { turns: seen.turns }),
+            (false, true) => Some(Fill::Near),
+            (false, false) => None,
+        };
+        if fill.is_some() && fill != self.rung {
+            site.ring();
+        }
+        self.rung = fill;
+    }
+}

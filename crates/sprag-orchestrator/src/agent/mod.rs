@@ -1,0 +1,230 @@
+//! One agent's keeper: `sprag supervise` starts the agent of one session, outlives the daemon, keeps what it
+//! prints, ends it when it must end, and leaves behind nothing of it but a record of how it went. What it
+//! does not survive itself, its agent does not survive either: the kernel sees to that.
+
+mod activity;
+mod open_prompts;
+pub mod output;
+mod output_log;
+mod process_tree;
+mod start;
+pub mod tmux;
+mod transcript;
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixDatagram;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, set_child_subreaper, setsid};
+
+use sprag_base::text::Text;
+use sprag_host::purpose::{Run, Task};
+use sprag_host::sys::disk::Disk;
+use sprag_host::sys::env::{self, Env};
+use sprag_host::sys::locations::{self, UserPlaces};
+use sprag_host::sys::{human, processes};
+use sprag_plan::agent::activity::{Seen, Trouble};
+use sprag_plan::agent::exit::{By, Ended, Exit};
+use sprag_plan::sandbox::Wall;
+
+use crate::coordination::{Caps, Lease, Local, Queue as _, Tenure};
+pub use crate::sandbox::steps;
+use crate::session_dir::{self, Site, Spawn, Word};
+use activity::Eyes;
+use output_log::Streams;
+use process_tree::Hears;
+pub use process_tree::sweep;
+use start::NoAgent;
+pub use start::become_agent;
+
+/// How often children that others left to us are taken notice of.
+const LOOK: Duration = Duration::from_secs(5);
+
+/// What became of a call to supervise.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Supervised {
+    /// The agent has run, or could not, and the record says which.
+    Ended(Exit),
+    /// Somebody else does, or did: a session is never run twice.
+    Taken,
+    /// Its folder was cleared away meanwhile: the agent was ended, and nobody will hear how it went.
+    Lost,
+}
+
+/// Whoever waits for it is told by `taken` once the session counts as started.
+pub fn supervise(dir: &Path, disk: &dyn Disk, taken: impl FnOnce()) -> io::Result<Supervised> {
+    let site = Site::at(dir);
+    let queue = Local::around(&site, disk);
+    let Some((spawn, mut lease)) = queue.take(Caps { session: &site.id() })? else {
+        return Ok(Supervised::Taken);
+    };
+    taken();
+    // Fails where we lead a group already, which does as well.
+    setsid().map(drop).unwrap_or_default();
+    set_child_subreaper(Some(getpid()))?;
+    let began = Instant::now();
+    let kept = match prove(&spawn) {
+        Ok(()) => keep(&site, &spawn, &mut lease, disk),
+        Err(why) => Ok(Kept::refused(&why)),
+    };
+    let kept = match kept {
+        Ok(kept) => kept,
+        Err(error) => {
+            lease.give_up();
+            return Err(error);
+        }
+    };
+    let millis = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let exit =
+        Exit { v: 1, ended: kept.ended, by: kept.by, at: env::now(), millis, seen: kept.seen.map(Box::new) };
+    match lease.done(&exit)? {
+        Tenure::Held => Ok(Supervised::Ended(exit)),
+        Tenure::Lost => Ok(Supervised::Lost),
+    }
+}
+
+/// An agent that starts elsewhere than it was sent works at what is somebody else's.
+fn prove(spawn: &Spawn) -> Result<(), String> {
+    let (top, _) =
+        locations::worktree_of(&spawn.dir).ok_or(format!("`{}` is no worktree", spawn.dir.display()))?;
+    if top != spawn.worktree {
+        return Err(format!("`{}` belongs to `{}`", spawn.dir.display(), top.display()));
+    }
+    let branch = locations::branch_of(&spawn.worktree).unwrap_or_default();
+    match branch == spawn.branch {
+        true => Ok(()),
+        false => Err(format!("`{}` is on `{branch}`, not on `{}`", spawn.worktree.display(), spawn.branch)),
+    }
+}
+
+/// An agent that was told to end, and when it is made to.
+struct Ending {
+    by: By,
+    killed_at: Instant,
+}
+
+/// How it went.
+struct Kept {
+    ended: Ended,
+    by: By,
+    seen: Option<Seen>,
+}
+
+impl Kept {
+    fn refused(why: &str) -> Kept {
+        Kept { ended: Ended::Refused { why: Text::new(why) }, by: By::Itself, seen: None }
+    }
+}
+
+/// On record for as long as the agent lives, so that hooks and commands below it know whose they are, and that no
+/// person sits there.
+fn register<'d>(spawn: &Spawn, disk: &'d dyn Disk) -> io::Result<Option<Run<'d>>> {
+    let (Some(stage), Some(user)) = (&spawn.watch.stage, UserPlaces::find(&Env::Real)) else {
+        return Ok(None);
+    };
+    if let Some(us) = processes::this_process() {
+        human::remember(&user, disk, us)?;
+    }
+    Run::begin(&user, disk, Task::Stage { stage: stage.clone() }).map(Some)
+}
+
+/// Starts the agent and stays until it and all it started are gone.
+fn keep(site: &Site, spawn: &Spawn, lease: &mut impl Lease, disk: &dyn Disk) -> io::Result<Kept> {
+    let words = site.listen()?;
+    let run = match register(spawn, disk) {
+        Ok(run) => run,
+        Err(error) => return Ok(Kept::refused(&format!("it cannot be put on record: {error}"))),
+    };
+    let mut started = match start::start(spawn, site, run.as_ref().map(|run| run.token.as_str())) {
+        Ok(started) => started,
+        Err(NoAgent::Unconfined(why)) => {
+            let ended = Ended::Unconfined { why: Text::new(&why) };
+            return Ok(Kept { ended, by: By::Itself, seen: None });
+        }
+        Err(NoAgent::NotStarted(error)) => {
+            let program = spawn.argv.first().map_or("", String::as_str);
+            return Ok(Kept::refused(&format!("`{program}` cannot be started: {error}")));
+        }
+    };
+    let agent = Pid::from_child(&started);
+    site.note_agent(disk, started.id())?;
+    remember(agent, disk);
+    let hears = match spawn.confined.as_ref().map(|confined| confined.by) {
+        Some(Wall::Bubblewrap) => Hears::AllBelow,
+        Some(Wall::Landlock) | None => Hears::Group,
+    };
+    let handle = pidfd_open(agent, PidfdFlags::empty())?;
+    let mut streams = Streams::new(&mut started, site);
+    let mut eyes = Eyes::new(&spawn.watch, site);
+    let began = Instant::now();
+    let deadline = began + Duration::from_secs(spawn.seconds);
+    let spent = spawn.watch.allowance.seconds.map(|seconds| began + Duration::from_secs(seconds));
+    let grace = Duration::from_secs(spawn.grace);
+    let mut ending: Option<Ending> = None;
+    let mut is_told = false;
+    let ended = loop {
+        if let Some(ended) = process_tree::reap(agent)? {
+            break ended;
+        }
+        let now = Instant::now();
+        let reason = if is_told {
+            Some(By::Told)
+        } else if eyes.is_over_budget() || spent.is_some_and(|spent| now >= spent) {
+            Some(By::Budget)
+        } else {
+            (now >= deadline).then_some(By::Deadline)
+        };
+        let until = match (&ending, reason) {
+            (None, Some(by)) => {
+                process_tree::tell(agent, hears, Signal::TERM);
+                ending = Some(Ending { by, killed_at: now + grace });
+                now + grace
+            }
+            (None, None) => spent.map_or(deadline, |spent| spent.min(deadline)),
+            (Some(ending), _) if now >= ending.killed_at => {
+                process_tree::tell(agent, Hears::Group, Signal::KILL);
+                now + LOOK
+            }
+            (Some(ending), _) => ending.killed_at,
+        };
+        let patience = until.saturating_duration_since(now).min(LOOK);
+        wait(&streams, &handle, &words, eyes.patience(now).map_or(patience, |first| first.min(patience)))?;
+        streams.take(|said| eyes.hear(said));
+        eyes.look(site, disk);
+        match session_dir::heard(&words) {
+            Some(Word::Interrupt) => process_tree::tell(agent, hears, Signal::INT),
+            Some(Word::Stop) => is_told = true,
+            None => {}
+        }
+        // Who asked for it would find that nobody has it, and ask somebody else: two agents in one worktree.
+        is_told |= lease.renew()? == Tenure::Lost;
+    };
+    process_tree::end_all(agent)?;
+    streams.take(|said| eyes.hear(said));
+    let by = ending.map_or(By::Itself, |ending| ending.by);
+    let seen = eyes.close(site, disk, (by == By::Budget).then_some(Trouble::Budget));
+    Ok(Kept { ended, by, seen })
+}
+
+/// Whatever is below it is no person. Its hooks would say so themselves, but not from behind a wall.
+fn remember(agent: Pid, disk: &dyn Disk) {
+    let process = u32::try_from(agent.as_raw_nonzero().get()).ok().and_then(processes::look);
+    if let (Some(user), Some((process, _))) = (UserPlaces::find(&Env::Real), process) {
+        human::remember(&user, disk, process).unwrap_or_default();
+    }
+}
+
+/// Until the agent ends, prints or somebody speaks.
+fn wait(streams: &Streams, agent: &OwnedFd, words: &UnixDatagram, patience: Duration) -> io::Result<()> {
+    let timeout = Timespec::try_from(patience).map_err(io::Error::other)?;
+    let mut watched = streams.watched();
+    watched.push(PollFd::new(agent, PollFlags::IN));
+    watched.push(PollFd::new(words, PollFlags::IN));
+    match poll(&mut watched, Some(&timeout)) {
+        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}

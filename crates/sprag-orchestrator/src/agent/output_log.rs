@@ -1,0 +1,111 @@
+//! What an agent prints. All of it is read, whatever becomes of the disk, since an agent must never wait for
+//! us; the last of it is kept.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::process::{Child, ChildStderr, ChildStdout};
+
+use rustix::event::{PollFd, PollFlags};
+
+use sprag_host::sys::disk;
+
+use crate::session_dir::Site;
+
+/// Kept of each stream: this in the file, and as much again in the one before it.
+const CAP: u64 = 8 * 1024 * 1024;
+
+pub struct Streams {
+    out: Option<(ChildStdout, Log)>,
+    err: Option<(ChildStderr, Log)>,
+}
+
+impl Streams {
+    pub fn new(child: &mut Child, site: &Site) -> Streams {
+        let not_waiting = |pipe: &dyn std::os::fd::AsFd| {
+            // One that waits after all is read once for each time there is something in it.
+            rustix::io::ioctl_fionbio(pipe.as_fd(), true).unwrap_or_default();
+        };
+        let out = child.stdout.take().inspect(|pipe| not_waiting(pipe));
+        let err = child.stderr.take().inspect(|pipe| not_waiting(pipe));
+        Streams {
+            out: out.map(|pipe| (pipe, Log::at(site.out()))),
+            err: err.map(|pipe| (pipe, Log::at(site.err()))),
+        }
+    }
+
+    pub fn watched(&self) -> Vec<PollFd<'_>> {
+        let out = self.out.iter().map(|(pipe, _)| PollFd::new(pipe, PollFlags::IN));
+        out.chain(self.err.iter().map(|(pipe, _)| PollFd::new(pipe, PollFlags::IN))).collect()
+    }
+
+    /// Everything that is there by now; what is said on stdout is also handed on.
+    pub fn take(&mut self, mut said: impl FnMut(&[u8])) {
+        drain(&mut self.out, &mut said);
+        drain(&mut self.err, &mut |_| {});
+    }
+}
+
+fn drain<Pipe: io::Read>(stream: &mut Option<(Pipe, Log)>, said: &mut dyn FnMut(&[u8])) {
+    let mut buffer = [0; 64 * 1024];
+    while let Some((pipe, log)) = stream {
+        match pipe.read(&mut buffer) {
+            Ok(0) => *stream = None,
+            Ok(count) => {
+                log.write(&buffer[..count]);
+                said(&buffer[..count]);
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+            Err(_) => *stream = None,
+        }
+    }
+}
+
+struct Log {
+    path: PathBuf,
+    file: Option<File>,
+    size: u64,
+}
+
+impl Log {
+    fn at(path: PathBuf) -> Log {
+        Log { path, file: None, size: 0 }
+    }
+
+    /// A full disk loses words, nothing else.
+    fn write(&mut self, bytes: &[u8]) {
+        if self.size > CAP {
+            self.file = None;
+            fs::rename(&self.path, self.path.with_extension("log.1")).unwrap_or_default();
+        }
+        if self.file.is_none() {
+            let opened = disk::append_regular(&self.path);
+            self.size =
+                opened.as_ref().ok().and_then(|file| file.metadata().ok()).map_or(0, |found| found.len());
+            self.file = opened.ok();
+        }
+        if let Some(file) = &mut self.file {
+            file.write_all(bytes).unwrap_or_default();
+            self.size += bytes.len() as u64;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_of_a_long_talk_is_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut log = Log::at(dir.path().join("out.log"));
+        let chunk = vec![b'x'; 1024 * 1024];
+        (0..40).for_each(|_| log.write(&chunk));
+        log.write(b"the end");
+        let kept = |name: &str| fs::read(dir.path().join(name)).unwrap();
+        assert!(kept("out.log").ends_with(b"the end"));
+        assert!(kept("out.log").len() + kept("out.log.1").len() <= 2 * (CAP as usize + chunk.len()));
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
+    }
+}

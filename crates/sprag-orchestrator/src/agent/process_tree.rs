@@ -1,0 +1,86 @@
+//! An agent and all it started. Whatever loses its parent on the way becomes the supervisor's child, so nobody
+//! slips out; what a dead supervisor could not end any more is found by the name of the session.
+
+use std::io;
+
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process_group, wait, waitpid};
+
+use sprag_host::sys::processes;
+use sprag_plan::agent::exit::Ended;
+
+use crate::layout::SESSION_VARIABLE;
+
+/// More than anything forks against a signal that cannot be caught.
+const ROUNDS: usize = 200;
+
+/// Takes notice of every child that has ended; says how the agent did, once it has.
+pub fn reap(agent: Pid) -> io::Result<Option<Ended>> {
+    let mut found = None;
+    loop {
+        match wait(WaitOptions::NOHANG) {
+            Ok(Some((pid, status))) if pid == agent => found = found.or(ended(status)),
+            Ok(Some(_)) => {}
+            Ok(None) | Err(rustix::io::Errno::CHILD) => return Ok(found),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+fn ended(status: WaitStatus) -> Option<Ended> {
+    status.exit_status().map(Ended::Code).or_else(|| status.terminating_signal().map(Ended::Signal))
+}
+
+/// Who hears what is said to an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hears {
+    Group,
+    /// The process we know only stands before the agent, and ends at once where the agent has time to.
+    AllBelow,
+}
+
+/// Says it to the agent and what it started. Whoever is gone needs to hear nothing.
+pub fn tell(agent: Pid, hears: Hears, signal: Signal) {
+    match hears {
+        Hears::Group => kill_process_group(agent, signal).unwrap_or_default(),
+        Hears::AllBelow => {
+            let agent = u32::try_from(agent.as_raw_nonzero().get()).unwrap_or(0);
+            processes::below(agent).into_iter().for_each(|process| processes::signal(process, signal));
+        }
+    }
+}
+
+/// Ends everything below us: the agent is gone, and what it left behind goes too.
+pub fn end_all(agent: Pid) -> io::Result<()> {
+    tell(agent, Hears::Group, Signal::KILL);
+    let us = u32::try_from(getpid().as_raw_nonzero().get()).unwrap_or(0);
+    for _ in 0..ROUNDS {
+        let left = processes::below(us);
+        if left.is_empty() {
+            return Ok(());
+        }
+        left.iter().for_each(|process| processes::signal(*process, Signal::KILL));
+        // Each of them ends in a moment, and is our child by then.
+        for process in left {
+            if let Some(pid) = i32::try_from(process.pid).ok().and_then(Pid::from_raw) {
+                // Further down it is its parent who takes notice.
+                waitpid(Some(pid), WaitOptions::empty()).map(drop).unwrap_or_default();
+            }
+        }
+    }
+    Err(io::Error::other("what the agent started does not end"))
+}
+
+/// Ends what a dead supervisor's agent left, and says how many they were.
+pub fn sweep(session: &str) -> usize {
+    let mut swept = 0;
+    for _ in 0..ROUNDS {
+        let left = processes::with_variable(SESSION_VARIABLE, session);
+        if left.is_empty() {
+            break;
+        }
+        swept += left.len();
+        left.iter().for_each(|process| processes::signal(*process, Signal::KILL));
+    }
+    swept
+}

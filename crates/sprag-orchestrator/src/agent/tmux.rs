@@ -1,0 +1,137 @@
+//! Agents in terminals: each supervisor is the command of a pane, in a server of tmux that is ours alone. Whoever wants
+//! to see an agent attaches to it; nothing else depends on tmux, and the supervisor is tracked like any other.
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use sprag_base::digest::Digest;
+use sprag_host::sys::disk::Disk;
+use sprag_host::sys::exec::{self, Run};
+
+use crate::session_dir::{Probe, Site, Window};
+
+/// How long tmux may take to start a pane, and the pane to take the session on.
+const PATIENCE: Duration = Duration::from_secs(20);
+const LOOK: Duration = Duration::from_millis(5);
+
+/// The name of the server for the runs in this folder, as `tmux -L` takes it.
+pub fn server(run: &Path) -> String {
+    let digest = Digest::of([run.as_os_str().as_encoded_bytes()]).to_string();
+    let tail: String = digest.chars().rev().take(12).collect();
+    format!("sprag-{tail}")
+}
+
+/// The name of a session's terminal, as `tmux attach -t` takes it.
+pub fn name(site: &Site) -> String {
+    site.id().split('.').skip(1).collect::<Vec<_>>().join("-")
+}
+
+/// Opens a terminal in which the session is supervised. The inner error says why there is none.
+pub fn open(
+    run: &Path,
+    site: &Site,
+    us: &Path,
+    dir: &Path,
+    disk: &dyn Disk,
+) -> io::Result<Result<(), String>> {
+    let (server, name) = (server(run), name(site));
+    let words: [&OsStr; 16] = [
+        "-L".as_ref(),
+        server.as_ref(),
+        "new-session".as_ref(),
+        "-d".as_ref(),
+        "-s".as_ref(),
+        name.as_ref(),
+        "-x".as_ref(),
+        "200".as_ref(),
+        "-y".as_ref(),
+        "50".as_ref(),
+        "-c".as_ref(),
+        dir.as_os_str(),
+        "--".as_ref(),
+        us.as_os_str(),
+        "supervise".as_ref(),
+        site.dir().as_os_str(),
+    ];
+    // Known before it is there: whoever finds the one finds the other.
+    site.note_window(disk, &Window { server: server.clone(), name: name.clone() })?;
+    let ran = exec::run_to_stay(&Run {
+        program: OsStr::new("tmux"),
+        args: &words,
+        dir,
+        env: &[],
+        unset: &["TMUX", "TMUX_PANE"],
+        stdin: b"",
+        deadline: PATIENCE,
+        cap: 4096,
+    });
+    let ran = match ran {
+        Err(error) => return Ok(Err(format!("`tmux` cannot be started: {error}"))),
+        Ok(ran) => ran,
+    };
+    if !ran.succeeded() {
+        let said = String::from_utf8_lossy(&ran.stderr);
+        return Ok(Err(format!("tmux opens no terminal: {}", said.trim())));
+    }
+    let until = Instant::now() + PATIENCE;
+    while site.probe()? == Probe::Nothing {
+        if Instant::now() >= until {
+            return Ok(Err("nothing was started in the terminal".to_owned()));
+        }
+        #[expect(clippy::disallowed_methods, reason = "a pane has no other way to say that it has begun")]
+        std::thread::sleep(LOOK);
+    }
+    Ok(Ok(()))
+}
+
+/// Whether a server of ours is there. Where there is no tmux, there is none.
+pub fn is_up(server: &str, dir: &Path) -> io::Result<bool> {
+    match ask(server, "list-sessions", dir) {
+        Ok(ran) => Ok(ran.succeeded()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Ends a server with all its terminals.
+pub fn close(server: &str, dir: &Path) -> io::Result<()> {
+    let ran = ask(server, "kill-server", dir)?;
+    match ran.succeeded() {
+        true => Ok(()),
+        false => Err(io::Error::other(String::from_utf8_lossy(&ran.stderr).trim().to_owned())),
+    }
+}
+
+/// Types something into a terminal as a person would, on one line: what is no letter there is a command of the terminal.
+pub fn type_in(window: &Window, text: &str, dir: &Path) -> io::Result<()> {
+    let line: String = text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect();
+    let pane = format!("={}:", window.name);
+    for words in [&["-l", "--", line.as_str()][..], &["--", "Enter"]] {
+        let ran = say(&window.server, &[&["send-keys", "-t", &pane], words].concat(), dir)?;
+        if !ran.succeeded() {
+            return Err(io::Error::other(String::from_utf8_lossy(&ran.stderr).trim().to_owned()));
+        }
+    }
+    Ok(())
+}
+
+fn ask(server: &str, word: &str, dir: &Path) -> io::Result<exec::Ran> {
+    say(server, &[word], dir)
+}
+
+fn say(server: &str, words: &[&str], dir: &Path) -> io::Result<exec::Ran> {
+    let all = [&["-L", server], words].concat();
+    let args: Vec<&OsStr> = all.iter().map(OsStr::new).collect();
+    exec::run(&Run {
+        program: OsStr::new("tmux"),
+        args: &args,
+        dir,
+        env: &[],
+        unset: &["TMUX", "TMUX_PANE"],
+        stdin: b"",
+        deadline: PATIENCE,
+        cap: 64 * 1024,
+    })
+}

@@ -1,0 +1,111 @@
+//! The talk that a client writes down by itself, followed as it grows. Clients say things there that they do not print;
+//! in a terminal they print nothing for us at all.
+
+use std::fs::{self, File};
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use sprag_host::sys::disk;
+
+use crate::session_dir::limits::Talk;
+
+/// Folders above a talk at most: a client sorts them by day, or by project.
+const DEPTH: usize = 4;
+/// Entries looked at in search of it, each time.
+const ENTRIES: usize = 20_000;
+/// Read at once; the rest waits for the next time.
+const CHUNK: u64 = 8 * 1024 * 1024;
+
+pub struct Tail {
+    talk: Talk,
+    file: Option<PathBuf>,
+    read: u64,
+}
+
+impl Tail {
+    pub fn new(talk: Talk) -> Tail {
+        Tail { talk, file: None, read: 0 }
+    }
+
+    /// What was written since, once it is known whose talk it is. One that cannot be read says nothing.
+    pub fn take(&mut self, session: Option<&str>, mut with: impl FnMut(&[u8])) {
+        if self.file.is_none() {
+            let session = self.talk.session.as_deref().or(session);
+            // It is a name, and a client may say anything.
+            let is_plain = |id: &&str| {
+                id.len() >= 8 && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+            };
+            let Some(session) = session.filter(is_plain) else { return };
+            self.file = find(&self.talk.dir, &format!("{session}.jsonl"));
+        }
+        let Some(path) = &self.file else { return };
+        let bytes = since(path, self.read);
+        if !bytes.is_empty() {
+            self.read += bytes.len() as u64;
+            with(&bytes);
+        }
+    }
+}
+
+pub(crate) fn since(path: &Path, from: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let open = || -> std::io::Result<File> {
+        let mut file = disk::open_regular(path)?;
+        file.seek(SeekFrom::Start(from))?;
+        Ok(file)
+    };
+    if let Ok(file) = open() {
+        file.take(CHUNK).read_to_end(&mut bytes).map(drop).unwrap_or_default();
+    }
+    bytes
+}
+
+/// The youngest folders first, as they are sorted: that is where it will be.
+fn find(dir: &Path, ending: &str) -> Option<PathBuf> {
+    let mut open = vec![(dir.to_owned(), 0)];
+    let mut left = ENTRIES;
+    while let Some((dir, depth)) = open.pop() {
+        let mut folders = Vec::new();
+        for entry in fs::read_dir(&dir).into_iter().flatten().flatten() {
+            left = left.checked_sub(1)?;
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() && depth < DEPTH => folders.push(entry.path()),
+                Ok(kind) if kind.is_file() && entry.file_name().to_string_lossy().ends_with(ending) => {
+                    return Some(entry.path());
+                }
+                _ => {}
+            }
+        }
+        folders.sort_unstable();
+        open.extend(folders.into_iter().map(|folder| (folder, depth + 1)));
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+
+    #[test]
+    fn a_talk_is_found_by_its_session_and_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let place = dir.path().join("2026/11/16");
+        fs::create_dir_all(&place).unwrap();
+        fs::create_dir_all(dir.path().join("2025/01/01")).unwrap();
+        let mut tail = Tail::new(Talk { dir: dir.path().to_owned(), session: None });
+        let mut heard = Vec::new();
+        tail.take(Some("0123-abcd"), |bytes| heard.extend_from_slice(bytes));
+        fs::write(place.join("rollout-ffff-0000.jsonl"), "another\n").unwrap();
+        let path = place.join("rollout-0123-abcd.jsonl");
+        fs::write(&path, "one\n").unwrap();
+        tail.take(None, |bytes| heard.extend_from_slice(bytes));
+        tail.take(Some("../../etc"), |bytes| heard.extend_from_slice(bytes));
+        assert_eq!(heard, b"");
+        tail.take(Some("0123-abcd"), |bytes| heard.extend_from_slice(bytes));
+        File::options().append(true).open(&path).unwrap().write_all(b"two\n").unwrap();
+        tail.take(None, |bytes| heard.extend_from_slice(bytes));
+        assert_eq!(heard, b"one\ntwo\n");
+    }
+}

@@ -1,0 +1,346 @@
+//! The suite that whatever is put behind the seams has to pass: of many exactly one wins, nothing that was acknowledged
+//! is lost, and an old reign has no say.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::thread;
+
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+use sprag_plan::agent::exit::{By, Ended, Exit};
+use sprag_plan::ids::Key;
+use sprag_plan::run::record::{Outcome, Recorded};
+
+use crate::coordination::{Caps, Lease, Log, NotAppended, Offered, Queue, Seq, Tenure};
+use crate::session_dir::limits::Watch;
+use crate::session_dir::{Probe, Spawn};
+
+/// What is under test, and what can happen to it.
+pub trait Fleet: Sync {
+    /// As one of several processes has it.
+    fn log(&self) -> impl Log;
+    fn queue(&self) -> impl Queue;
+    /// The number of a new reign.
+    fn reign(&self) -> u64;
+    /// Happens to the next record.
+    fn trouble(&self, trouble: Trouble);
+    /// The others do not count on the holder of a session any more, who lives.
+    fn cut_off(&self, session: &str);
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    Lost,
+    /// Half of it arrives, where halves can.
+    Torn,
+    /// It is written, and who wrote it does not hear so.
+    AnswerLost,
+}
+
+/// With so many steps of a random story.
+pub fn conforms<F: Fleet>(fresh: impl Fn() -> F, steps: u32) {
+    a_log_is_read_in_order_from_anywhere(&fresh());
+    a_stale_expectation_writes_nothing(&fresh());
+    of_writers_that_expect_the_same_one_wins(&fresh());
+    [Trouble::Lost, Trouble::Torn, Trouble::AnswerLost]
+        .into_iter()
+        .for_each(|trouble| what_went_wrong_is_there_once_when_it_is_tried_again(&fresh(), trouble));
+    what_is_offered_twice_is_taken_once(&fresh());
+    of_takers_at_once_one_has_it(&fresh());
+    an_old_reign_has_no_say(&fresh());
+    what_is_given_up_is_cut_short_and_nobody_elses(&fresh());
+    who_is_cut_off_is_told_so_and_not_heard(&fresh());
+    (1..=5).for_each(|seed| a_random_story_holds(&fresh(), seed, steps));
+}
+
+fn now() -> Timestamp {
+    Timestamp::from_millis(1_800_000_000_000)
+}
+
+fn record(name: &str) -> Recorded {
+    Recorded::Outcome { key: Key(Text::new(name)), outcome: Outcome::Done }
+}
+
+/// The names of all records after a place, and where they end.
+fn read(log: &impl Log, subject: &str, from: Seq) -> (Vec<String>, Seq) {
+    let mut names = Vec::new();
+    let end = log.read(subject, from, &mut |record, at| {
+        assert_eq!(at, now());
+        let Recorded::Outcome { key, .. } = record else { panic!("{record:?}") };
+        names.push(key.0.to_string());
+    });
+    (names, end.unwrap())
+}
+
+fn spawn(epoch: u64) -> Spawn {
+    Spawn {
+        v: 1,
+        epoch,
+        argv: vec!["true".to_owned()],
+        env: Vec::new(),
+        worktree: "/".into(),
+        dir: "/".into(),
+        branch: "b".to_owned(),
+        seconds: 1,
+        grace: 0,
+        stdin: None,
+        watch: Watch::default(),
+        confined: None,
+    }
+}
+
+fn exit(code: i32) -> Exit {
+    Exit { v: 1, ended: Ended::Code(code), by: By::Itself, at: now(), millis: 1, seen: None }
+}
+
+fn take<Q: Queue>(queue: &Q, session: &str) -> Option<Q::Lease> {
+    queue.take(Caps { session }).unwrap().map(|(_, lease)| lease)
+}
+
+fn a_log_is_read_in_order_from_anywhere(fleet: &impl Fleet) {
+    let log = fleet.log();
+    assert_eq!(read(&log, "p", Seq::START), (vec![], Seq::START), "nothing is there before the first");
+    let mut ends = vec![Seq::START];
+    for name in ["a", "b", "c", "d"] {
+        ends.push(log.append("p", &record(name), now(), ends.last().copied()).unwrap());
+        log.append("q", &record("other"), now(), None).unwrap();
+    }
+    assert!(ends.is_sorted_by(|one, next| one < next), "{ends:?}");
+    let another = fleet.log();
+    for (at, end) in ends.iter().enumerate() {
+        let rest: Vec<String> = ["a", "b", "c", "d"][at..].iter().map(|name| (*name).to_owned()).collect();
+        assert_eq!(read(&another, "p", *end), (rest, ends[4]));
+    }
+}
+
+fn a_stale_expectation_writes_nothing(fleet: &impl Fleet) {
+    let (one, other) = (fleet.log(), fleet.log());
+    let first = one.append("p", &record("a"), now(), Some(Seq::START)).unwrap();
+    let again = other.append("p", &record("b"), now(), Some(Seq::START));
+    assert!(matches!(again, Err(NotAppended::Stale)), "a run is begun once: {again:?}");
+    let second = other.append("p", &record("c"), now(), Some(first)).unwrap();
+    let late = one.append("p", &record("d"), now(), Some(first));
+    assert!(matches!(late, Err(NotAppended::Stale)), "{late:?}");
+    let ahead = one.append("p", &record("e"), now(), Some(Seq(second.0 + 7)));
+    assert!(matches!(ahead, Err(NotAppended::Stale)), "a log that has become shorter is another: {ahead:?}");
+    assert_eq!(read(&one, "p", Seq::START), (vec!["a".to_owned(), "c".to_owned()], second));
+}
+
+fn of_writers_that_expect_the_same_one_wins(fleet: &impl Fleet) {
+    const WRITERS: usize = 4;
+    const EACH: usize = 5;
+    let won: Vec<Vec<Seq>> = thread::scope(|scope| {
+        let write = |writer: usize| {
+            let log = fleet.log();
+            let mut won = Vec::new();
+            let mut end = Seq::START;
+            while won.len() < EACH {
+                match log.append("p", &record(&format!("{writer}.{}", won.len())), now(), Some(end)) {
+                    Ok(seq) => {
+                        end = seq;
+                        won.push(seq);
+                    }
+                    Err(NotAppended::Stale) => end = read(&log, "p", end).1,
+                    Err(NotAppended::Unknown(error)) => panic!("{error}"),
+                }
+            }
+            won
+        };
+        let writers: Vec<_> = (0..WRITERS).map(|writer| scope.spawn(move || write(writer))).collect();
+        writers.into_iter().map(|writer| writer.join().unwrap()).collect()
+    });
+    let (names, _) = read(&fleet.log(), "p", Seq::START);
+    let places: BTreeSet<Seq> = won.into_iter().flatten().collect();
+    assert_eq!((names.len(), places.len()), (WRITERS * EACH, WRITERS * EACH), "{names:?}");
+    for writer in 0..WRITERS {
+        let own: Vec<String> =
+            names.iter().filter(|name| name.starts_with(&format!("{writer}."))).cloned().collect();
+        let wanted: Vec<String> = (0..EACH).map(|at| format!("{writer}.{at}")).collect();
+        assert_eq!(own, wanted, "each once, in the order they were written");
+    }
+}
+
+fn what_went_wrong_is_there_once_when_it_is_tried_again(fleet: &impl Fleet, trouble: Trouble) {
+    let log = fleet.log();
+    let first = log.append("p", &record("a"), now(), Some(Seq::START)).unwrap();
+    fleet.trouble(trouble);
+    let lost = log.append("p", &record("b"), now(), Some(first));
+    assert!(matches!(lost, Err(NotAppended::Unknown(_))), "{trouble:?}: {lost:?}");
+    let end = match log.append("p", &record("b"), now(), Some(first)) {
+        Ok(end) => end,
+        Err(NotAppended::Stale) => read(&log, "p", first).1,
+        Err(NotAppended::Unknown(error)) => panic!("{trouble:?}: {error}"),
+    };
+    let end = log.append("p", &record("c"), now(), Some(end)).unwrap();
+    let (names, read_to) = read(&fleet.log(), "p", Seq::START);
+    assert_eq!((names.join(" "), read_to), ("a b c".to_owned(), end), "{trouble:?}");
+}
+
+fn what_is_offered_twice_is_taken_once(fleet: &impl Fleet) {
+    let (asks, works) = (fleet.queue(), fleet.queue());
+    let epoch = fleet.reign();
+    assert_eq!(asks.look("s").unwrap(), Probe::Nothing);
+    for _ in 0..2 {
+        assert_eq!(asks.offer("s", &spawn(epoch)).unwrap(), Offered::Open);
+    }
+    let (taken, mut lease) = works.take(Caps { session: "s" }).unwrap().unwrap();
+    assert_eq!((taken, lease.epoch()), (spawn(epoch), epoch));
+    assert_eq!(asks.offer("s", &spawn(epoch)).unwrap(), Offered::Taken, "it came twice, and late");
+    assert!(take(&fleet.queue(), "s").is_none());
+    assert_eq!((asks.look("s").unwrap(), lease.renew().unwrap()), (Probe::Running, Tenure::Held));
+    assert_eq!(lease.done(&exit(3)).unwrap(), Tenure::Held);
+    assert_eq!(asks.look("s").unwrap(), Probe::Ended(exit(3)));
+    assert_eq!(asks.offer("s", &spawn(epoch)).unwrap(), Offered::Taken);
+    assert!(take(&works, "s").is_none(), "a session is never run twice");
+}
+
+fn of_takers_at_once_one_has_it(fleet: &impl Fleet) {
+    let epoch = fleet.reign();
+    for round in 0..5 {
+        let session = format!("s{round}");
+        fleet.queue().offer(&session, &spawn(epoch)).unwrap();
+        let (leases, taken) = std::sync::mpsc::channel();
+        thread::scope(|scope| {
+            for taker in 0..8 {
+                let (leases, session) = (leases.clone(), &session);
+                scope.spawn(move || {
+                    if let Some(lease) = take(&fleet.queue(), session) {
+                        leases.send(taker).unwrap();
+                        assert_eq!(lease.done(&exit(taker)).unwrap(), Tenure::Held);
+                    }
+                });
+            }
+        });
+        drop(leases);
+        let winners: Vec<i32> = taken.iter().collect();
+        assert_eq!(winners.len(), 1, "{winners:?}");
+        assert_eq!(fleet.queue().look(&session).unwrap(), Probe::Ended(exit(winners[0])));
+    }
+}
+
+fn an_old_reign_has_no_say(fleet: &impl Fleet) {
+    let queue = fleet.queue();
+    let old = fleet.reign();
+    queue.offer("asked", &spawn(old)).unwrap();
+    queue.offer("kept", &spawn(old)).unwrap();
+    let kept = take(&queue, "kept").unwrap();
+    let new = fleet.reign();
+    assert!(new > old);
+    assert!(take(&queue, "asked").is_none(), "who asked for it is not there any more");
+    assert_eq!(queue.offer("asked", &spawn(old)).unwrap(), Offered::Old);
+    assert_eq!(queue.look("asked").unwrap(), Probe::Nothing);
+    assert_eq!(queue.offer("asked", &spawn(new)).unwrap(), Offered::Open);
+    assert_eq!(take(&queue, "asked").unwrap().epoch(), new);
+    // What was taken before goes on: whoever rules now finds it.
+    assert_eq!((queue.look("kept").unwrap(), kept.epoch()), (Probe::Running, old));
+    assert_eq!(kept.done(&exit(0)).unwrap(), Tenure::Held);
+    assert_eq!(queue.look("kept").unwrap(), Probe::Ended(exit(0)));
+}
+
+fn what_is_given_up_is_cut_short_and_nobody_elses(fleet: &impl Fleet) {
+    let queue = fleet.queue();
+    let epoch = fleet.reign();
+    queue.offer("s", &spawn(epoch)).unwrap();
+    take(&queue, "s").unwrap().give_up();
+    assert_eq!(queue.look("s").unwrap(), Probe::Died);
+    assert_eq!(queue.offer("s", &spawn(epoch)).unwrap(), Offered::Taken);
+    assert!(take(&queue, "s").is_none(), "what comes after it has another name");
+}
+
+fn who_is_cut_off_is_told_so_and_not_heard(fleet: &impl Fleet) {
+    let queue = fleet.queue();
+    let epoch = fleet.reign();
+    queue.offer("s", &spawn(epoch)).unwrap();
+    let mut lease = take(&queue, "s").unwrap();
+    fleet.cut_off("s");
+    assert_eq!(lease.renew().unwrap(), Tenure::Lost);
+    assert_eq!(lease.done(&exit(0)).unwrap(), Tenure::Lost);
+    let seen = queue.look("s").unwrap();
+    assert!(matches!(seen, Probe::Died | Probe::Nothing), "{seen:?}");
+}
+
+/// Another number each time, the same ones for the same seed.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 >> 33).unwrap() % end
+    }
+}
+
+/// Everything at once: daemons that follow each other while the one before still writes, workers that come and go.
+fn a_random_story_holds<F: Fleet>(fleet: &F, seed: u64, steps: u32) {
+    let mut chance = Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let (queue, log) = (fleet.queue(), fleet.log());
+    let mut epoch = fleet.reign();
+    // Two that both take themselves for the one who writes.
+    let mut known = [Seq::START; 2];
+    let (mut acknowledged, mut doubtful) = (Vec::new(), BTreeSet::new());
+    let mut leases = BTreeMap::new();
+    let (mut asked, mut taken) = (BTreeMap::new(), BTreeSet::new());
+    let mut over: BTreeMap<String, Probe> = BTreeMap::new();
+    for step in 0..steps {
+        let session = format!("s{}", chance.below(1 + steps as usize / 10));
+        match chance.below(10) {
+            0..=3 => {
+                let who = chance.below(2);
+                if chance.below(4) == 0 {
+                    let troubles = [Trouble::Lost, Trouble::Torn, Trouble::AnswerLost];
+                    fleet.trouble(troubles[chance.below(3)]);
+                }
+                let name = format!("{who}.{step}");
+                match log.append("p", &record(&name), now(), Some(known[who])) {
+                    Ok(seq) => {
+                        known[who] = seq;
+                        acknowledged.push(name);
+                    }
+                    Err(NotAppended::Stale) => known[who] = read(&log, "p", known[who]).1,
+                    Err(NotAppended::Unknown(_)) => {
+                        doubtful.insert(name);
+                    }
+                }
+            }
+            4 => {
+                let by = epoch - u64::from(chance.below(3) == 0);
+                let offered = queue.offer(&session, &spawn(by)).unwrap();
+                assert_eq!(offered == Offered::Old, by < epoch, "seed {seed}, step {step}");
+                if offered == Offered::Open {
+                    asked.insert(session, by);
+                }
+            }
+            5 | 6 if !asked.contains_key(&session) => {}
+            5 | 6 => {
+                if let Some(lease) = take(&queue, &session) {
+                    assert!(taken.insert(session.clone()), "seed {seed}: `{session}` is taken twice");
+                    assert_eq!((lease.epoch(), asked[&session]), (epoch, epoch), "seed {seed}");
+                    leases.insert(session, lease);
+                }
+            }
+            7 => {
+                if let Some(lease) = leases.remove(&session) {
+                    assert_eq!(lease.done(&exit(0)).unwrap(), Tenure::Held);
+                    over.insert(session, Probe::Ended(exit(0)));
+                }
+            }
+            8 => {
+                if let Some(lease) = leases.remove(&session) {
+                    lease.give_up();
+                    over.insert(session, Probe::Died);
+                }
+            }
+            _ if chance.below(4) == 0 => epoch = fleet.reign(),
+            _ => {}
+        }
+    }
+    for (session, mut lease) in leases {
+        assert_eq!(queue.look(&session).unwrap(), Probe::Running, "seed {seed}");
+        assert_eq!(lease.renew().unwrap(), Tenure::Held, "seed {seed}");
+    }
+    over.iter().for_each(|(session, end)| assert_eq!(queue.look(session).unwrap(), *end, "seed {seed}"));
+    let (names, _) = read(&fleet.log(), "p", Seq::START);
+    let sure: Vec<&String> = names.iter().filter(|name| !doubtful.contains(*name)).collect();
+    assert_eq!(sure, acknowledged.iter().collect::<Vec<_>>(), "seed {seed}: all of them, once, in order");
+    assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "seed {seed}: none is there twice");
+}

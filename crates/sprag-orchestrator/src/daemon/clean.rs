@@ -1,0 +1,335 @@
+//! What runs leave that are over: their records and boards, briefs, folders of sessions, worktrees, branches, references
+//! and terminals. Nothing goes that holds work which is on no branch of the user's; that is told of, with how to save it.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use sprag_base::time::Timestamp;
+use sprag_host::git::refs::{self, Dated, Refused, Swapped};
+use sprag_host::git::{worktree_guard, worktrees};
+use sprag_host::store::files_with_ending;
+use sprag_host::sys::disk::{self, Disk};
+use sprag_plan::ids::StageId;
+use sprag_plan::run::Run;
+use sprag_plan::run::timed::Timed;
+use sprag_plan::spec::values::Branch;
+
+use super::repair::NotRepaired;
+use super::start_run;
+use crate::agent::tmux;
+use crate::layout::run_log_path;
+use crate::session_dir::{Probe, Site};
+use crate::view::board_cache;
+use crate::{lock, run_log};
+
+/// Folders within the folder of a session: its agent had one for itself.
+const DEEP: usize = 64;
+
+/// Where there is to be swept, and how old what goes has to be.
+pub struct Place<'a> {
+    /// The user's checkout.
+    pub root: &'a Path,
+    /// Our own files about runs.
+    pub run: &'a Path,
+    pub before: Timestamp,
+    pub salvage: Salvage,
+}
+
+/// What becomes of work that was put under a name of ours and that nobody has merged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Salvage {
+    Stays,
+    /// If it is old enough.
+    Goes,
+}
+
+/// Something that can go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Leftover {
+    /// A run that is over and landed: its records, and what was kept beside them.
+    Run {
+        plan: String,
+        id: String,
+        files: Vec<PathBuf>,
+        folders: Vec<PathBuf>,
+    },
+    Worktree {
+        path: PathBuf,
+    },
+    Reference {
+        name: String,
+        at: String,
+    },
+    /// A server of tmux in which nobody is left.
+    Terminals {
+        server: String,
+    },
+}
+
+/// Something that would be old enough, and that somebody may want.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// It is not over.
+    Unfinished { plan: String },
+    /// What was merged is not on its target.
+    NotLanded { plan: String },
+    /// A worktree with changes that no commit has.
+    Uncommitted { path: PathBuf },
+    /// A worktree whose commits are on no branch.
+    Unnamed { path: PathBuf, head: String },
+    /// A worktree that cannot be looked at.
+    Unreadable { path: PathBuf, why: String },
+    /// A branch of a stage that was not merged.
+    Unmerged { branch: String },
+    /// Under a name of ours, and on no branch.
+    Salvaged { name: String },
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    pub leftovers: Vec<Leftover>,
+    pub wanted: Vec<Wanted>,
+}
+
+/// What was taken away, and what could not be.
+#[derive(Debug, Default)]
+pub struct Swept {
+    pub gone: Vec<Leftover>,
+    pub failed: Vec<(Leftover, String)>,
+}
+
+/// What there is to be swept. While a daemon rules, what looks like it may be its own.
+pub fn look(place: &Place<'_>) -> Result<Found, NotRepaired> {
+    match lock::ruler(place.run)? {
+        Some(pid) => Err(NotRepaired::AtWork { pid }),
+        None => found(place),
+    }
+}
+
+fn found(place: &Place<'_>) -> Result<Found, NotRepaired> {
+    let mut found = Found::default();
+    if !place.run.exists() {
+        return Ok(found);
+    }
+    // Stages of runs that go on, whose worktrees and branches are in use, and plans that have any run left.
+    let (mut in_use, mut plans) = (BTreeSet::new(), BTreeSet::new());
+    for (plan, path) in logs(place.run) {
+        let Some((timed, _)) = run_log::read_to_end(&path)? else { continue };
+        let standing = match is_anybody_at(&sessions(place.run, timed.run().id.as_str()))? {
+            true => Standing::Fresh,
+            false => standing(place, &timed)?,
+        };
+        match standing {
+            Standing::Over => found.leftovers.push(of_run(place, &plan, &path, timed.run())),
+            Standing::Fresh => {
+                plans.insert(plan);
+            }
+            Standing::Wanted(wanted) => {
+                found.wanted.push(wanted(&plan));
+                plans.insert(plan);
+            }
+        }
+        if !timed.run().is_settled() {
+            in_use.extend(timed.run().standings().map(|(id, _)| id.clone()));
+        }
+    }
+    place.worktrees(&in_use, &mut found)?;
+    place.branches(&in_use, &mut found)?;
+    place.references(&plans, &mut found)?;
+    let server = tmux::server(place.run);
+    if !is_anybody_at(&all_sessions(place.run))? && tmux::is_up(&server, place.run)? {
+        found.leftovers.push(Leftover::Terminals { server });
+    }
+    Ok(found)
+}
+
+/// Takes away what can go, while nobody can begin anything.
+pub fn sweep(place: &Place<'_>, disk: &dyn Disk) -> Result<Swept, NotRepaired> {
+    let mut swept = Swept::default();
+    let Some(_reign) = lock::begin(place.run, disk)? else {
+        return Err(NotRepaired::AtWork { pid: lock::ruler(place.run)?.unwrap_or(0) });
+    };
+    // Looked at again: somebody may have begun something before this.
+    for leftover in found(place)?.leftovers {
+        match take_away(place, &leftover, disk) {
+            Ok(()) => swept.gone.push(leftover),
+            // One that resists keeps nobody from the others.
+            Err(why) => swept.failed.push((leftover, why)),
+        }
+    }
+    Ok(swept)
+}
+
+fn take_away(place: &Place<'_>, leftover: &Leftover, disk: &dyn Disk) -> Result<(), String> {
+    let told = |error: io::Error| error.to_string();
+    match leftover {
+        // The records last: as long as they are there, the rest is found again.
+        Leftover::Run { files, folders, .. } => {
+            folders.iter().try_for_each(|folder| disk::remove_all(disk, folder, DEEP)).map_err(told)?;
+            files.iter().try_for_each(|file| disk.remove(file)).map_err(told)
+        }
+        Leftover::Worktree { path } => worktrees::remove(place.root, path).map_err(|refused| refused.0),
+        Leftover::Reference { name, at } => match refs::drop_reference(place.root, name, at) {
+            Ok(Swapped::Done) => Ok(()),
+            Ok(Swapped::Moved { .. }) => Err("somebody has moved it".to_owned()),
+            Err(Refused(why)) => Err(why),
+        },
+        Leftover::Terminals { server } => tmux::close(server, place.run).map_err(told),
+    }
+}
+
+/// All logs there are with their plans, those that were put away included.
+fn logs(run: &Path) -> Vec<(String, PathBuf)> {
+    let plan = |path: &Path| Some(path.file_name()?.to_str()?.split('.').next()?.to_owned());
+    files_with_ending(&run.join("plans"), "jsonl")
+        .into_iter()
+        .filter_map(|path| Some((plan(&path)?, path)))
+        .collect()
+}
+
+enum Standing {
+    Over,
+    /// Not old enough to be asked about, or not quite over.
+    Fresh,
+    Wanted(fn(&str) -> Wanted),
+}
+
+fn standing(place: &Place<'_>, timed: &Timed) -> Result<Standing, Refused> {
+    if timed.moved >= place.before {
+        return Ok(Standing::Fresh);
+    }
+    let run = timed.run();
+    if !run.is_settled() {
+        return Ok(Standing::Wanted(|plan| Wanted::Unfinished { plan: plan.to_owned() }));
+    }
+    let merged: Vec<&str> = run.merged().map(|(_, commit)| commit.0.as_str()).collect();
+    let target = run.plan().head.target.as_ref().map(Branch::as_str).unwrap_or_default();
+    // A target that is gone, or commits that git has cleared away, show nothing.
+    let target = format!("refs/heads/{target}");
+    let is_landed = match refs::resolve(place.root, &target)? {
+        Some(at) => refs::contains_all(place.root, &merged, &at).unwrap_or(false),
+        None => merged.is_empty(),
+    };
+    Ok(match is_landed {
+        true => Standing::Over,
+        false => Standing::Wanted(|plan| Wanted::NotLanded { plan: plan.to_owned() }),
+    })
+}
+
+fn of_run(place: &Place<'_>, plan: &str, log: &Path, run: &Run) -> Leftover {
+    let mut files = vec![board_cache::path(log)];
+    let mut folders = sessions(place.run, run.id.as_str());
+    // Of the plan's last run: what is there once for all of them.
+    if log == run_log_path(place.run, plan) {
+        files.push(start_run::source(place.run, plan));
+        folders.push(place.run.join("briefs").join(plan));
+    }
+    files.retain(|path| path.exists());
+    folders.retain(|path| path.exists());
+    files.push(log.to_path_buf());
+    Leftover::Run { plan: plan.to_owned(), id: run.id.to_string(), files, folders }
+}
+
+/// Folders of all sessions.
+fn all_sessions(run: &Path) -> Vec<PathBuf> {
+    fs::read_dir(run.join("s")).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+}
+
+/// Those of a run by its id.
+fn sessions(run: &Path, id: &str) -> Vec<PathBuf> {
+    let mut folders = all_sessions(run);
+    folders.retain(|folder| {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        name.strip_prefix(id).is_some_and(|rest| rest.starts_with('.'))
+    });
+    folders
+}
+
+fn is_anybody_at(folders: &[PathBuf]) -> io::Result<bool> {
+    for folder in folders {
+        if Site::at(folder).probe()? == Probe::Running {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+impl Place<'_> {
+    fn worktrees(&self, in_use: &BTreeSet<StageId>, found: &mut Found) -> Result<(), Refused> {
+        let ours = self.root.join(".worktrees");
+        for it in worktrees::list(self.root)? {
+            let stage = it.branch.as_deref().and_then(stage_of);
+            let folder = it.path.file_name().map(|name| StageId::new(&name.to_string_lossy()));
+            let is_used = stage.iter().chain(&folder).any(|id| in_use.contains(id));
+            if it.path.parent() != Some(&ours) || it.is_prunable || is_used || self.is_young(&it.path) {
+                continue;
+            }
+            let path = it.path;
+            let head = it.head.unwrap_or_default();
+            let looked = worktree_guard::prove(self.root, &path)
+                .and_then(|()| worktrees::is_clean(&path))
+                .and_then(|is_clean| Ok((is_clean, worktrees::is_on_branch(self.root, &head)?)));
+            match looked {
+                Ok((true, true)) => found.leftovers.push(Leftover::Worktree { path }),
+                Ok((false, _)) => found.wanted.push(Wanted::Uncommitted { path }),
+                Ok((true, false)) => found.wanted.push(Wanted::Unnamed { path, head }),
+                Err(Refused(why)) => found.wanted.push(Wanted::Unreadable { path, why }),
+            }
+        }
+        Ok(())
+    }
+
+    /// Who made a worktree a moment ago is about to use it.
+    fn is_young(&self, path: &Path) -> bool {
+        let changed = fs::metadata(path).and_then(|about| about.modified()).ok();
+        let since = changed.and_then(|at| at.duration_since(std::time::SystemTime::UNIX_EPOCH).ok());
+        since.is_none_or(|since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX) >= self.before.millis())
+    }
+
+    /// Branches of stages: those that are merged have done their work.
+    fn branches(&self, in_use: &BTreeSet<StageId>, found: &mut Found) -> Result<(), Refused> {
+        let listed = worktrees::list(self.root)?;
+        for Dated { name, at, date } in refs::dated(self.root, "refs/heads/sprag/")? {
+            let Some(stage) = stage_of(&name) else { continue };
+            let checkout = listed.iter().find(|it| it.branch.as_deref() == Some(name.as_str()));
+            let goes = |it: &worktrees::Listed| {
+                found.leftovers.contains(&Leftover::Worktree { path: it.path.clone() })
+            };
+            // Of a worktree that stays is told.
+            if in_use.contains(&stage) || date >= self.before || checkout.is_some_and(|it| !goes(it)) {
+                continue;
+            }
+            match worktrees::is_on_other_branch(self.root, &at)? {
+                true => found.leftovers.push(Leftover::Reference { name, at }),
+                false => found.wanted.push(Wanted::Unmerged { branch: stage.branch() }),
+            }
+        }
+        Ok(())
+    }
+
+    /// References of ours, but for those of plans whose runs stay.
+    fn references(&self, plans: &BTreeSet<String>, found: &mut Found) -> Result<(), Refused> {
+        for Dated { name, at, date } in refs::dated(self.root, "refs/sprag/")? {
+            let mut parts = name.split('/').skip(2);
+            let (plan, kind) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+            if plans.contains(plan) || date >= self.before {
+                continue;
+            }
+            let goes = match (kind, self.salvage) {
+                // Made from what has names of its own, and by a look of nobody's.
+                ("cand", _) | ("salvage", Salvage::Goes) => true,
+                _ => worktrees::is_on_other_branch(self.root, &at)?,
+            };
+            match goes {
+                true => found.leftovers.push(Leftover::Reference { name, at }),
+                false => found.wanted.push(Wanted::Salvaged { name }),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn stage_of(reference: &str) -> Option<StageId> {
+    StageId::of_branch(reference.strip_prefix("refs/heads/")?)
+}

@@ -1,0 +1,191 @@
+//! Bringing merged work to the branch people work on: by fast-forward alone, and never through what somebody has
+//! open. Nothing is aborted, stashed or reset for it.
+
+use std::path::{Path, PathBuf};
+
+use sprag_host::git::refs::{self, Refused, Swapped};
+use sprag_host::git::worktrees;
+use sprag_host::sys::locations;
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Landed {
+    /// From this commit to that one.
+    Moved {
+        from: String,
+        to: String,
+    },
+    Already,
+    /// Not now: somebody is in the middle of something.
+    Held {
+        at: PathBuf,
+        because: Because,
+    },
+    /// The target has commits that the trunk has not.
+    Apart,
+    /// There is no such branch, or nothing was merged.
+    Missing {
+        name: String,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Because {
+    /// A merge, pick or rebase is under way.
+    Merge,
+    /// Git is at work there, or was killed.
+    IndexLock,
+    Dirty,
+}
+
+/// Moves the target of a plan to its trunk.
+pub fn land(root: &Path, trunk: &str, target: &str) -> Result<Landed, Refused> {
+    let (from, to, checkout) = match look(root, trunk, target)? {
+        Way::Free { from, to, checkout } => (from, to, checkout),
+        Way::None(landed) => return Ok(landed),
+    };
+    match checkout {
+        None => match refs::swap(root, target, &to, Some(&from))? {
+            Swapped::Done => Ok(Landed::Moved { from, to }),
+            Swapped::Moved { .. } => Ok(Landed::Apart),
+        },
+        Some(at) => {
+            refs::fast_forward(&at, &to)?;
+            Ok(Landed::Moved { from, to })
+        }
+    }
+}
+
+/// What would come of it. Nothing is moved.
+pub fn would(root: &Path, trunk: &str, target: &str) -> Result<Landed, Refused> {
+    Ok(match look(root, trunk, target)? {
+        Way::Free { from, to, .. } => Landed::Moved { from, to },
+        Way::None(landed) => landed,
+    })
+}
+
+/// Whether a target can be moved.
+enum Way {
+    Free {
+        from: String,
+        to: String,
+        /// Where it is checked out.
+        checkout: Option<PathBuf>,
+    },
+    None(Landed),
+}
+
+fn look(root: &Path, trunk: &str, target: &str) -> Result<Way, Refused> {
+    let missing = |name: &str| Ok(Way::None(Landed::Missing { name: name.to_owned() }));
+    let Some(to) = refs::resolve(root, trunk)? else { return missing(trunk) };
+    let Some(from) = refs::resolve(root, target)? else { return missing(target) };
+    if refs::contains(root, &to, &from)? {
+        return Ok(Way::None(Landed::Already));
+    }
+    if !refs::contains(root, &from, &to)? {
+        return Ok(Way::None(Landed::Apart));
+    }
+    // An agent can say that its worktree is at any branch: the one of a stage is nobody's checkout.
+    let ours = root.join(".worktrees");
+    let is_it = |it: &worktrees::Listed| it.branch.as_deref() == Some(target) && !it.path.starts_with(&ours);
+    let checkout = worktrees::list(root)?.into_iter().find(is_it).map(|checkout| checkout.path);
+    let because = checkout.as_deref().map(held).transpose()?.flatten();
+    Ok(match (because, checkout) {
+        (Some(because), Some(at)) => Way::None(Landed::Held { at, because }),
+        (_, checkout) => Way::Free { from, to, checkout },
+    })
+}
+
+/// What somebody is in the middle of.
+fn held(at: &Path) -> Result<Option<Because>, Refused> {
+    let dir = locations::git_dir(at).ok_or_else(|| Refused(format!("`{}` is no worktree", at.display())))?;
+    if dir.join("index.lock").exists() {
+        return Ok(Some(Because::IndexLock));
+    }
+    let under_way = ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply"];
+    if under_way.iter().any(|name| dir.join(name).exists()) {
+        return Ok(Some(Because::Merge));
+    }
+    Ok((!worktrees::is_unchanged(at)?).then_some(Because::Dirty))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use sprag_host::git::refs;
+    use sprag_host::git::scratch::Scratch;
+
+    use super::*;
+
+    const TRUNK: &str = "refs/sprag/p/trunk";
+    const TARGET: &str = "refs/heads/main";
+
+    /// A target that is checked out, and a trunk one commit ahead of it.
+    fn ahead() -> (Scratch, String, String) {
+        let git = Scratch::new();
+        let from = git.commit("a", "1");
+        git.run(&["branch", "-q", "-M", "main"]);
+        git.run(&["checkout", "-q", "-b", "work"]);
+        let to = git.commit("b", "2");
+        git.run(&["update-ref", TRUNK, &to]);
+        git.run(&["checkout", "-q", "main"]);
+        (git, from, to)
+    }
+
+    #[test]
+    fn files_that_git_ignores_are_the_users_and_stay() {
+        let (git, _, _) = ahead();
+        fs::write(git.dir().join(".git/info/exclude"), "b\n").unwrap();
+        fs::write(git.dir().join("b"), "mine").unwrap();
+        assert!(land(git.dir(), TRUNK, TARGET).is_err());
+        assert_eq!(fs::read_to_string(git.dir().join("b")).unwrap(), "mine");
+    }
+
+    #[test]
+    fn a_checkout_follows_by_fast_forward() {
+        let (git, from, to) = ahead();
+        fs::write(git.dir().join("untracked"), "mine").unwrap();
+        assert_eq!(land(git.dir(), TRUNK, TARGET), Ok(Landed::Moved { from, to }));
+        assert_eq!(fs::read_to_string(git.dir().join("b")).unwrap(), "2");
+        assert_eq!(land(git.dir(), TRUNK, TARGET), Ok(Landed::Already));
+        git.commit("c", "3");
+        git.run(&["update-ref", TRUNK, "HEAD~1"]);
+        assert_eq!(
+            land(git.dir(), TRUNK, TARGET),
+            Ok(Landed::Already),
+            "what is there already is not taken back"
+        );
+    }
+
+    #[test]
+    fn what_somebody_has_open_is_left_alone() {
+        let (git, from, _) = ahead();
+        let held = |because| Ok(Landed::Held { at: git.dir().to_path_buf(), because });
+        fs::write(git.dir().join("a"), "changed").unwrap();
+        assert_eq!(land(git.dir(), TRUNK, TARGET), held(Because::Dirty));
+        assert_eq!(fs::read_to_string(git.dir().join("a")).unwrap(), "changed");
+        git.run(&["checkout", "-q", "--", "a"]);
+        for (name, because) in [("MERGE_HEAD", Because::Merge), ("index.lock", Because::IndexLock)] {
+            let path = git.dir().join(".git").join(name);
+            fs::write(&path, format!("{from}\n")).unwrap();
+            assert_eq!(land(git.dir(), TRUNK, TARGET), held(because));
+            assert!(path.exists(), "and it is still there");
+            fs::remove_file(path).unwrap();
+        }
+        assert_eq!(refs::resolve(git.dir(), TARGET).unwrap(), Some(from));
+    }
+
+    #[test]
+    fn a_branch_that_nobody_has_open_is_moved_and_one_that_went_apart_is_not() {
+        let (git, from, to) = ahead();
+        git.run(&["checkout", "-q", "work"]);
+        assert_eq!(land(git.dir(), TRUNK, TARGET), Ok(Landed::Moved { from, to }));
+        git.run(&["checkout", "-q", "--orphan", "other"]);
+        git.commit("z", "9");
+        git.run(&["branch", "-f", "main", "other"]);
+        assert_eq!(land(git.dir(), TRUNK, TARGET), Ok(Landed::Apart));
+        let name = "refs/heads/none".to_owned();
+        assert_eq!(land(git.dir(), TRUNK, "refs/heads/none"), Ok(Landed::Missing { name }));
+    }
+}

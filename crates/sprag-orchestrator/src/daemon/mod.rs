@@ -1,0 +1,469 @@
+//! The loop: looks at the world, asks the core what is to be done, writes it down and does it, until nothing is left
+//! that happens by itself. It waits for what happens and looks at nothing in between.
+pub mod clean;
+pub mod land;
+pub mod orphans;
+pub mod repair;
+mod repo_watch;
+mod signals;
+pub mod start_run;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel};
+use std::time::Duration;
+use std::{io, thread};
+
+use rustix::process::Signal;
+
+use sprag_base::time::Timestamp;
+use sprag_host::sys::disk::RealDisk;
+use sprag_host::sys::{env, processes};
+use sprag_plan::agent::activity::Spent;
+use sprag_plan::agent::liveness::Liveness;
+use sprag_plan::ids::{Key, StageId};
+use sprag_plan::reconcile::observed::{Alive, Mood, Session, World};
+use sprag_plan::reconcile::recovery::Found;
+use sprag_plan::reconcile::{Action, reconcile};
+use sprag_plan::run::Run;
+use sprag_plan::run::command::Speaker;
+use sprag_plan::run::record::{Effect, Purse, Recorded};
+
+use super::coordination::Queue as _;
+use super::daemon::repo_watch::Footing;
+use super::jobs::Job;
+use super::layout::Ground;
+use super::observe::context_usage::Filling;
+use super::observe::durations::Lengths;
+use super::observe::heartbeat::Vitals;
+use super::observe::ref_cache::Glance;
+use super::observe::{self, session_exits};
+use super::run_log::Log;
+use super::socket::protocol::{Reply, Stopping};
+use super::socket::requests::{self, Ask, Asked};
+use super::socket::server;
+use super::socket::subscribers::Board;
+use super::view::Keeper;
+use crate::agent;
+use crate::session_dir::{self, Probe, Site};
+use crate::socket::loop_event::{News, Rest};
+
+/// How often everything is looked at although nothing was heard.
+const SWEEP: Duration = Duration::from_secs(30);
+
+/// How a run is run.
+#[derive(Clone, Copy, Debug)]
+pub struct Manner {
+    /// Agents at once, whatever the plan allows.
+    pub slots: u16,
+    pub until: Until,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// Nothing more happens by itself.
+    Rest,
+    /// All is merged, or somebody says stop: who needs a person waits for one.
+    Over,
+}
+
+/// A stage that is in another state.
+#[derive(Clone, Debug)]
+pub struct Change {
+    pub stage: StageId,
+    pub state: &'static str,
+    pub attempt: u32,
+}
+
+pub struct Runner<'a> {
+    log: Log<'a>,
+    ground: Ground,
+    busy: BTreeSet<Key>,
+    watched: BTreeSet<Key>,
+    vitals: Vitals,
+    lengths: Lengths,
+    filling: Filling,
+    glance: Glance,
+    news: Receiver<News>,
+    tell: Sender<News>,
+    manner: Manner,
+    board: Arc<Board>,
+    mood: Mood,
+    stopping: Option<Stopping>,
+    /// By which signal we were told to end, if by one.
+    signal: Option<i32>,
+    /// Told when a signal is heard, with what it comes to.
+    heed: &'a dyn Fn(Stopping),
+    /// Those who want to know how the checks of a stage go.
+    waiting: Vec<(StageId, SyncSender<Reply>)>,
+    /// Words of agents that are not known to be there yet.
+    early: Vec<Asked>,
+    /// States as they were told last.
+    shown: BTreeMap<StageId, &'static str>,
+    /// Told of every record, and what it changed.
+    watch: &'a dyn Fn(&Recorded, &Run, &[Change]),
+    keeper: Keeper,
+}
+
+impl<'a> Runner<'a> {
+    pub fn new(
+        log: Log<'a>,
+        ground: Ground,
+        manner: Manner,
+        watch: &'a dyn Fn(&Recorded, &Run, &[Change]),
+    ) -> Runner<'a> {
+        let (tell, news) = channel();
+        let lengths = Lengths::look(&ground.run, &ground.plan, log.timed());
+        listen(&ground, &tell);
+        Runner {
+            log,
+            glance: Glance::new(&ground),
+            ground,
+            busy: BTreeSet::new(),
+            watched: BTreeSet::new(),
+            vitals: Vitals::default(),
+            lengths,
+            filling: Filling::default(),
+            news,
+            tell,
+            manner,
+            board: Arc::default(),
+            mood: Mood::Going,
+            stopping: None,
+            signal: None,
+            heed: &|_| (),
+            waiting: Vec::new(),
+            early: Vec::new(),
+            shown: BTreeMap::new(),
+            watch,
+            keeper: Keeper::default(),
+        }
+    }
+
+    /// Tells somebody that a signal was heard.
+    pub fn heeding(self, heed: &'a dyn Fn(Stopping)) -> Runner<'a> {
+        Runner { heed, ..self }
+    }
+
+    /// Others can speak to it from when `ready` is called.
+    pub fn run(mut self, ready: impl FnOnce()) -> io::Result<Rest> {
+        signals::listen(&self.tell);
+        let footing = Footing::new(&self.ground.root, &self.ground.run)?;
+        footing.watch(&self.tell);
+        let _open = server::open(&self.ground, self.board.clone(), self.tell.clone())?;
+        ready();
+        match self.go_on(&footing) {
+            Err(_) if !footing.is_there() => Ok(self.end(Rest::Gone)),
+            ended => ended,
+        }
+    }
+
+    fn go_on(&mut self, footing: &Footing) -> io::Result<Rest> {
+        loop {
+            if !footing.is_there() {
+                return Ok(self.end(Rest::Gone));
+            }
+            let now = env::now();
+            let world = self.look()?;
+            let actions = reconcile(self.log.run(), &world, now);
+            let mut wake = None;
+            let mut has_acted = false;
+            for action in actions {
+                match action {
+                    Action::Record(record) => {
+                        self.note(&record)?;
+                        has_acted = true;
+                    }
+                    Action::Do { key, effect } => {
+                        has_acted = true;
+                        self.begin(key, effect)?;
+                    }
+                    Action::WakeAt(at) => wake = Some(at),
+                }
+            }
+            // What was written down may change what is to be done.
+            if has_acted {
+                self.hear_all()?;
+                continue;
+            }
+            let rest = self.rest(&world, wake);
+            self.board.rest(rest);
+            match (rest, self.manner.until) {
+                (Some(Rest::Over | Rest::Stopped | Rest::Interrupted { .. } | Rest::Gone), _)
+                | (Some(Rest::Waits), Until::Rest) => {
+                    return Ok(self.end(rest.expect("it is one of those")));
+                }
+                (Some(Rest::Waits), Until::Over) | (None, _) => {}
+            }
+            if self.stopping == Some(Stopping::Kill) {
+                self.kill_all();
+            }
+            self.wait(wake, now)?;
+        }
+    }
+
+    /// Nothing is under way, and nothing begins by itself.
+    fn rest(&self, world: &World, wake: Option<Timestamp>) -> Option<Rest> {
+        let run = self.log.run();
+        if self.mood == Mood::Stopping {
+            let lives = world.sessions.values().any(|session| matches!(session, Session::Alive(_)));
+            // One that is being started right now would be cut off in the middle of it.
+            let is_starting = |key| matches!(run.open().get(key), Some(Effect::Spawn { .. }));
+            let starts = self.busy.iter().any(is_starting);
+            let stopped = self.signal.map_or(Rest::Stopped, |signal| Rest::Interrupted { signal });
+            return (!lives && !starts).then_some(stopped);
+        }
+        let lives = run.sessions().keys().any(|session| run.ended(session).is_none());
+        if wake.is_some() || !self.busy.is_empty() || lives {
+            return None;
+        }
+        Some(if run.is_over() { Rest::Over } else { Rest::Waits })
+    }
+
+    /// Checks that are under way are run again by whoever comes next: nothing of them is left behind.
+    fn end(&mut self, rest: Rest) -> Rest {
+        if rest == Rest::Gone {
+            // There is no folder any more by which their supervisors could be told.
+            let run = self.log.run();
+            for session in run.sessions().keys().filter(|key| run.ended(key).is_none()) {
+                agent::sweep(&self.ground.site(session).id());
+            }
+        }
+        if let Rest::Stopped | Rest::Interrupted { .. } | Rest::Gone = rest {
+            let left = processes::below(std::process::id());
+            left.into_iter().for_each(|process| processes::signal(process, Signal::KILL));
+        }
+        rest
+    }
+
+    /// Their supervisors see to the rest, and write it down.
+    fn kill_all(&self) {
+        let run = self.log.run();
+        for session in run.sessions().keys().filter(|key| run.ended(key).is_none()) {
+            if let Some(agent) = self.ground.site(session).agent() {
+                processes::signal(agent, Signal::KILL);
+            }
+        }
+    }
+
+    fn asked(&mut self, asked: Asked) -> io::Result<()> {
+        // Its agent was quicker than the news that it was started.
+        if let Speaker::Agent { session } = &asked.speaker
+            && self.log.run().open().contains_key(session)
+        {
+            self.early.push(asked);
+            return Ok(());
+        }
+        let Asked { speaker, ask, reply } = asked;
+        // Nobody waits for an answer who has hung up meanwhile.
+        let answer = |answer| reply.try_send(answer).unwrap_or_default();
+        if let Ask::Stop { how } = ask {
+            (self.mood, self.stopping) = (Mood::Stopping, Some(how));
+            answer(Reply::Done);
+            return Ok(());
+        }
+        match requests::record(self.log.run(), &speaker, &ask) {
+            Err(refused) => answer(refused),
+            Ok(record) => {
+                // First the asker, so that what the record changes is told to them as well.
+                match (&record, &ask) {
+                    (Recorded::Said { stage, .. }, Ask::Say { said, .. }) if said.wants_verdict() => {
+                        self.waiting.push((stage.clone(), reply.clone()));
+                    }
+                    _ => answer(requests::heard(self.log.run(), &record)),
+                }
+                self.note(&record)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, key: Key, effect: Effect) -> io::Result<()> {
+        if !self.log.run().open().contains_key(&key) {
+            let intent =
+                Recorded::Intent { key: key.clone(), epoch: self.ground.epoch, effect: effect.clone() };
+            self.note(&intent)?;
+        }
+        let job = Job::new(self.log.run(), &self.ground, key.clone(), effect);
+        self.busy.insert(key);
+        let tell = self.tell.clone();
+        thread::spawn(move || {
+            let outcome = job.run(&RealDisk);
+            // Nobody listens any more when we are about to end.
+            tell.send(News::Outcome(job.key, outcome)).unwrap_or_default();
+        });
+        Ok(())
+    }
+
+    fn note(&mut self, record: &Recorded) -> io::Result<()> {
+        self.log.append(record)?;
+        let changes = self.changes();
+        if changes.iter().any(|it| self.log.run().standing(&it.stage).is_some_and(|it| it.stage.is_over())) {
+            self.lengths.add(self.log.timed());
+        }
+        (self.watch)(record, self.log.run(), &changes);
+        self.board.say(changes.iter().map(|it| format!("{} {}", it.stage.as_str(), it.state)));
+        let run = self.log.run();
+        self.waiting.retain(|(stage, reply)| match requests::verdict(run, stage) {
+            None => true,
+            Some(verdict) => {
+                reply.try_send(Reply::Verdict(verdict)).unwrap_or_default();
+                false
+            }
+        });
+        Ok(())
+    }
+
+    /// Every stage whose state is another one than was told last.
+    fn changes(&mut self) -> Vec<Change> {
+        let mut changes = Vec::new();
+        for (id, standing) in self.log.run().standings() {
+            let state = standing.stage.name();
+            if self.shown.get(id) != Some(&state) {
+                self.shown.insert(id.clone(), state);
+                changes.push(Change { stage: id.clone(), state, attempt: standing.stage.attempt() });
+            }
+        }
+        changes
+    }
+
+    fn wait(&mut self, wake: Option<Timestamp>, now: Timestamp) -> io::Result<()> {
+        let until = wake.map_or(SWEEP, |at| {
+            let millis = u64::try_from(at.millis() - now.millis()).unwrap_or(0).max(1);
+            Duration::from_millis(millis).min(SWEEP)
+        });
+        let until = self.keeper.keep(&self.log, &self.ground.run, now).map_or(until, |due| due.min(until));
+        match self.news.recv_timeout(until) {
+            Ok(news) => self.hear(news)?,
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+        }
+        self.hear_all()
+    }
+
+    fn hear_all(&mut self) -> io::Result<()> {
+        while let Ok(news) = self.news.try_recv() {
+            self.hear(news)?;
+        }
+        Ok(())
+    }
+
+    fn hear(&mut self, news: News) -> io::Result<()> {
+        match news {
+            News::Outcome(key, outcome) => {
+                self.busy.remove(&key);
+                self.note(&Recorded::Outcome { key, outcome })?;
+                std::mem::take(&mut self.early).into_iter().try_for_each(|asked| self.asked(asked))
+            }
+            News::Asked(asked) => self.asked(asked),
+            News::Over(session) => {
+                self.watched.remove(&session);
+                self.vitals.forget(&session);
+                self.filling.forget(&session);
+                Ok(())
+            }
+            News::Rung => Ok(()),
+            News::Signal(signal) => {
+                // Who says it again does not want to wait.
+                let how = if self.mood == Mood::Stopping { Stopping::Kill } else { Stopping::Home };
+                (self.mood, self.stopping, self.signal) = (Mood::Stopping, Some(how), Some(signal));
+                (self.heed)(how);
+                Ok(())
+            }
+        }
+    }
+
+    fn look(&mut self) -> io::Result<World> {
+        let ground = self.ground.clone();
+        let mut world = World {
+            busy: self.busy.clone(),
+            room: self.manner.slots,
+            mood: self.mood,
+            trunk: self.glance.trunk(&ground),
+            target: self.glance.target(&ground, self.log.run().target(), self.log.run().queue().trunk()),
+            lost: observe::lost(&ground, self.log.run()),
+            durations: self.lengths.all().clone(),
+            ..World::default()
+        };
+        let run = self.log.run();
+        for (key, effect) in run.open().iter().filter(|(key, _)| !self.busy.contains(*key)) {
+            let found = observe::found(&ground, run, key, effect).unwrap_or(Found::Nothing);
+            world.found.insert(key.clone(), found);
+        }
+        let open: Vec<Key> = run.sessions().keys().filter(|key| run.ended(key).is_none()).cloned().collect();
+        for session in open {
+            world.nearly.extend(self.nearly(&session));
+            if let Some(seen) = self.session(&session)? {
+                world.sessions.insert(session, seen);
+            }
+        }
+        Ok(world)
+    }
+
+    /// What a session's folder tells; `None` where nobody has taken it on yet.
+    fn session(&mut self, key: &Key) -> io::Result<Option<Session>> {
+        let site = self.ground.site(key);
+        let probe = self.ground.queue(&RealDisk).look(&site.id())?;
+        match &probe {
+            Probe::Running => {
+                self.watch_over(key);
+                return Ok(Some(Session::Alive(self.alive(key, &site))));
+            }
+            Probe::Died => drop(agent::sweep(&site.id())),
+            Probe::Nothing | Probe::Ended(_) => {}
+        }
+        Ok(session_exits::ended(&self.ground.root, self.log.run(), key, &probe).map(Session::Over))
+    }
+
+    /// Budgets of which a session says that most is used.
+    fn nearly(&self, session: &Key) -> Vec<Purse> {
+        let seen = self.ground.site(session).seen().map(|seen| seen.nearly).unwrap_or_default();
+        let stage = self.log.run().sessions().get(session);
+        let of = |spent: &Spent| match spent {
+            Spent::OfRun => Some(Purse::Run),
+            Spent::OfStage => stage.cloned().map(Purse::Stage),
+        };
+        seen.iter().filter_map(of).collect()
+    }
+
+    /// What an agent shows whose supervisor lives.
+    fn alive(&mut self, key: &Key, site: &Site) -> Alive {
+        let seen = site.seen();
+        let stage = self.log.run().sessions().get(key);
+        let spec = stage.and_then(|stage| self.log.run().plan().find(stage.as_str()));
+        let told =
+            spec.zip(seen.as_ref()).and_then(|(spec, seen)| self.filling.look(key, spec, seen, env::now()));
+        if let Some(told) = told {
+            return told;
+        }
+        if let Some(question) = seen.as_ref().and_then(|seen| seen.asks.clone()) {
+            return Alive::Asking { question };
+        }
+        let Some(worktree) = stage.map(|stage| self.ground.worktree(stage)) else { return Alive::Working };
+        match self.vitals.look(key, site, seen.as_ref(), &worktree, env::now()) {
+            Liveness::Working | Liveness::Suspect => Alive::Working,
+            Liveness::Wedged => Alive::Wedged,
+        }
+    }
+
+    /// The end of a supervisor is heard of at once: its lock is free then.
+    fn watch_over(&mut self, key: &Key) {
+        if !self.watched.insert(key.clone()) {
+            return;
+        }
+        let (site, tell, key) = (self.ground.site(key), self.tell.clone(), key.clone());
+        thread::spawn(move || {
+            site.wait().unwrap_or_default();
+            tell.send(News::Over(key)).unwrap_or_default();
+        });
+    }
+}
+
+/// Whoever cannot be heard is looked at in the next round.
+fn listen(ground: &Ground, tell: &Sender<News>) {
+    let Ok(bell) = session_dir::bell(&ground.run) else { return };
+    let tell = tell.clone();
+    thread::spawn(move || {
+        let mut word = [0; 8];
+        while bell.recv(&mut word).is_ok() && tell.send(News::Rung).is_ok() {}
+    });
+}

@@ -1,0 +1,86 @@
+//! Agents that outlived whoever ran their plan. Somebody who comes back takes them over; somebody who wants them gone
+//! finds them here, by the records and not by a guess at processes.
+
+use std::io;
+use std::path::Path;
+
+use rustix::process::Signal;
+
+use sprag_base::text::Text;
+use sprag_host::sys::disk::Disk;
+use sprag_host::sys::processes;
+use sprag_plan::ids::{Key, StageId};
+use sprag_plan::run::record::{Because, Effect, Outcome, Recorded};
+
+use crate::layout::run_log_path;
+use crate::lock;
+use crate::observe::session_exits;
+use crate::run_log::{self, Log};
+use crate::session_dir::{Probe, Word, site_of};
+use crate::socket::protocol::Stopping;
+use crate::socket::requests::Unsaid;
+
+/// One of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outlived {
+    pub plan: String,
+    pub stage: StageId,
+    session: Key,
+}
+
+/// All that live, by what the records know.
+pub fn find(folder: &Path) -> io::Result<Vec<Outlived>> {
+    let mut found = Vec::new();
+    for plan in crate::run_log::known(folder) {
+        let Some(run) = run_log::read(&run_log_path(folder, &plan))? else { continue };
+        for (session, stage) in run.sessions().iter().filter(|(key, _)| run.ended(key).is_none()) {
+            if site_of(folder, session).probe()? == Probe::Running {
+                let (plan, stage, session) = (plan.clone(), stage.clone(), session.clone());
+                found.push(Outlived { plan, stage, session });
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Ends them as a daemon would that is told to stop, and writes down how they ended.
+pub fn end(
+    root: &Path,
+    folder: &Path,
+    disk: &dyn Disk,
+    agents: &[Outlived],
+    how: Stopping,
+) -> Result<(), Unsaid> {
+    // Nobody takes them over meanwhile.
+    let Some(reign) = lock::begin(folder, disk)? else {
+        return Err(Unsaid::AtWork { pid: lock::ruler(folder)?.unwrap_or(0) });
+    };
+    let mut plans: Vec<&str> = agents.iter().map(|agent| agent.plan.as_str()).collect();
+    plans.dedup();
+    for plan in plans {
+        let Some(mut log) = Log::resume(&run_log_path(folder, plan), disk)? else { continue };
+        let agents: Vec<&Outlived> = agents.iter().filter(|agent| agent.plan == plan).collect();
+        for agent in &agents {
+            let effect = Effect::Kill { session: agent.session.clone(), because: Because::Over };
+            log.append(&Recorded::Intent { key: agent.kill(), epoch: reign.epoch, effect })?;
+            let site = site_of(folder, &agent.session);
+            // One that is gone by now needs no word. Its supervisor sees to all it has started.
+            site.tell(Word::Stop).unwrap_or_default();
+            if let (Stopping::Kill, Some(process)) = (how, site.agent()) {
+                processes::signal(process, Signal::KILL);
+            }
+        }
+        for agent in agents {
+            site_of(folder, &agent.session).wait()?;
+            log.append(&Recorded::Outcome { key: agent.kill(), outcome: Outcome::Done })?;
+        }
+        session_exits::settle(&mut log, root, folder)?;
+    }
+    Ok(())
+}
+
+impl Outlived {
+    fn kill(&self) -> Key {
+        Key(Text::new(format!("{}/kill", self.session.0)))
+    }
+}

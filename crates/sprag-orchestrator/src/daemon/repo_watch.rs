@@ -1,0 +1,70 @@
+//! Whether what a run stands on is still there. Somebody may delete a repository under its daemon; whoever goes on then
+//! writes records that nobody finds, and leaves agents behind that nobody knows of.
+
+use std::mem::MaybeUninit;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::Sender;
+use std::{fs, io, thread};
+
+use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
+
+use crate::socket::loop_event::News;
+
+/// A checkout and a folder of runs, known by the lock that is held in it.
+pub struct Footing {
+    root: PathBuf,
+    lock: PathBuf,
+    /// Device and number: another file of that name is another's.
+    id: (u64, u64),
+}
+
+impl Footing {
+    pub fn new(root: &Path, run: &Path) -> io::Result<Footing> {
+        let lock = run.join("lock");
+        let id = id_of(&lock)?;
+        Ok(Footing { root: root.to_path_buf(), lock, id })
+    }
+
+    pub fn is_there(&self) -> bool {
+        self.root.is_dir() && id_of(&self.lock).is_ok_and(|id| id == self.id)
+    }
+
+    /// Lets the loop look when the lock goes. Where it cannot be watched, the next sweep sees it.
+    pub(super) fn watch(&self, tell: &Sender<News>) {
+        let flags = WatchFlags::ATTRIB | WatchFlags::DELETE_SELF | WatchFlags::MOVE_SELF;
+        let Ok(told) = inotify::init(CreateFlags::CLOEXEC) else { return };
+        if inotify::add_watch(&told, &self.lock, flags).is_err() {
+            return;
+        }
+        let tell = tell.clone();
+        thread::spawn(move || {
+            let mut buffer = [MaybeUninit::uninit(); 1024];
+            let mut reader = inotify::Reader::new(&told, &mut buffer);
+            while reader.next().is_ok() && tell.send(News::Rung).is_ok() {}
+        });
+    }
+}
+
+fn id_of(lock: &Path) -> io::Result<(u64, u64)> {
+    fs::symlink_metadata(lock).map(|about| (about.dev(), about.ino()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_lock_of_the_same_name_is_another_run() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("lock"), "").unwrap();
+        let held = fs::File::open(dir.path().join("lock")).unwrap();
+        let footing = Footing::new(dir.path(), dir.path()).unwrap();
+        assert!(footing.is_there());
+        fs::remove_file(dir.path().join("lock")).unwrap();
+        assert!(!footing.is_there());
+        fs::write(dir.path().join("lock"), "").unwrap();
+        assert!(!footing.is_there(), "while we hold ours, no other has its number");
+        drop(held);
+    }
+}

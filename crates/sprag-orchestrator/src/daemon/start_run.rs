@@ -1,0 +1,262 @@
+//! Beginning a run, or going on with one: who may, where the trunk starts, and which plan counts.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use sprag_base::text::Text;
+use sprag_host::git::refs::{self, Refused, Swapped};
+use sprag_host::store::new_record;
+use sprag_host::sys::disk::{self, Disk};
+use sprag_host::sys::env;
+use sprag_host::sys::locations::Places;
+use sprag_plan::ids::{Commit, StageId};
+use sprag_plan::run::record::Recorded;
+use sprag_plan::run::{Run, target_stage};
+use sprag_plan::spec::Plan;
+use sprag_plan::spec::values::Branch;
+
+use crate::layout::{Ground, notes_dir, run_log_path};
+use crate::lock::{self, Reign, ruled};
+use crate::run_log::{self, Log, known};
+use crate::sandbox::{command, stage_rules};
+use crate::stage_session::notes;
+
+/// A run that may go on.
+pub struct Begun<'d> {
+    pub log: Log<'d>,
+    pub ground: Ground,
+    pub reign: Reign,
+    pub was: Was,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Was {
+    New,
+    /// Begun earlier. Its plan counts as it was then.
+    UnderWay,
+}
+
+#[derive(Debug)]
+pub enum Cannot {
+    NoRepository,
+    NoBranch,
+    NoTarget {
+        name: String,
+    },
+    AtWork {
+        pid: u32,
+        /// The plan that is run, where that is known.
+        plan: Option<String>,
+    },
+    NoRun {
+        name: String,
+    },
+    /// A run that goes on has a stage of the same name, which has a branch and a worktree by that name.
+    StageTaken {
+        stage: StageId,
+        plan: String,
+    },
+    /// What counts as merged is not in the trunk.
+    Unproven {
+        trunk: String,
+    },
+    /// A stage insists on a sandbox, and there is none.
+    NoSandbox {
+        stage: StageId,
+        why: String,
+    },
+    Git(String),
+    Io(io::Error),
+}
+
+impl From<Refused> for Cannot {
+    fn from(Refused(why): Refused) -> Cannot {
+        Cannot::Git(why)
+    }
+}
+
+impl From<io::Error> for Cannot {
+    fn from(error: io::Error) -> Cannot {
+        Cannot::Io(error)
+    }
+}
+
+/// Where the file lay that a run was begun with.
+pub fn source(run: &Path, plan: &str) -> PathBuf {
+    run.join("plans").join(format!("{plan}.source"))
+}
+
+/// From here on a run goes by what this file says.
+pub fn goes_by(run: &Path, plan: &str, file: &Path, disk: &dyn Disk) -> io::Result<()> {
+    disk::replace_derived(disk, &source(run, plan), file.as_os_str().as_encoded_bytes())
+}
+
+/// The file that a run goes by, if that is known.
+pub fn source_of(run: &Path, plan: &str) -> Option<PathBuf> {
+    disk::read_small(&source(run, plan), 4096).ok().map(PathBuf::from)
+}
+
+/// Plans whose runs are not over, or have left something to be cleared away.
+pub fn active(run: &Path) -> io::Result<Vec<(String, Run)>> {
+    let mut found = Vec::new();
+    for name in known(run) {
+        if let Some(read) = run_log::read(&run_log_path(run, &name))?.filter(|run| !run.is_settled()) {
+            found.push((name, read));
+        }
+    }
+    Ok(found)
+}
+
+pub fn begin<'d>(places: &Places, plan: Plan, file: &Path, disk: &'d dyn Disk) -> Result<Begun<'d>, Cannot> {
+    let (root, run) = folders(places)?;
+    // Told before anything is begun: a stage that cannot start would block all that builds on it.
+    if let Some((stage, why)) = stage_rules::refused(&plan, &root) {
+        return Err(Cannot::NoSandbox { stage, why });
+    }
+    let reign = rule(&run, disk)?;
+    let name = plan.head.name.to_string();
+    disk::replace_derived(disk, &run.join("plan"), name.as_bytes())?;
+    let path = run_log_path(&run, &name);
+    if let Some(log) = Log::resume(&path, disk)? {
+        let ground = ground(&root, &run, log.run().plan(), &reign);
+        prove_merged(&ground, log.run())?;
+        if !log.run().is_settled() || !is_landed(&ground)? {
+            return Ok(Begun { log, ground, reign, was: Was::UnderWay });
+        }
+        put_away(&run, &name, &path)?;
+    }
+    for (other, active) in active(&run)?.iter().filter(|(other, _)| *other != name) {
+        let is_taken = |id: &StageId| active.standing(id).is_some_and(|known| !known.stage.is_over());
+        if let Some(taken) = plan.stages().iter().find(|spec| is_taken(&spec.id)) {
+            return Err(Cannot::StageTaken { stage: taken.id.clone(), plan: other.clone() });
+        }
+    }
+    let target = match &plan.head.target {
+        Some(branch) => branch.to_string(),
+        None => places.branch().ok_or(Cannot::NoBranch)?,
+    };
+    let plan = plan.with_target(&target).ok_or(Cannot::NoBranch)?;
+    let ground = ground(&root, &run, &plan, &reign);
+    let at = refs::resolve(&root, &ground.target)?.ok_or(Cannot::NoTarget { name: target })?;
+    let before = refs::resolve(&root, &ground.trunk())?;
+    if let Swapped::Moved { .. } = refs::swap(&root, &ground.trunk(), &at, before.as_deref())? {
+        return Err(Cannot::AtWork { pid: std::process::id(), plan: None });
+    }
+    let id = new_record::new_id(env::now());
+    put_branches_away(&ground, &plan, &id)?;
+    let started = Recorded::Started {
+        run: Text::new(id),
+        digest: plan.digest(),
+        plan: Box::new(plan),
+        trunk: Commit(Text::new(at)),
+    };
+    let log = Log::begin(&path, disk, &started)?;
+    goes_by(&run, &name, file, disk)?;
+    Ok(Begun { log, ground, reign, was: Was::New })
+}
+
+/// Goes on with a run that was begun, by the plan it was begun with.
+pub fn resume<'d>(places: &Places, plan: &str, disk: &'d dyn Disk) -> Result<Begun<'d>, Cannot> {
+    let (root, run) = folders(places)?;
+    let reign = rule(&run, disk)?;
+    let none = || Cannot::NoRun { name: plan.to_owned() };
+    disk::replace_derived(disk, &run.join("plan"), plan.as_bytes())?;
+    let log = Log::resume(&run_log_path(&run, plan), disk)?.ok_or_else(none)?;
+    let ground = ground(&root, &run, log.run().plan(), &reign);
+    prove_merged(&ground, log.run())?;
+    Ok(Begun { log, ground, reign, was: Was::UnderWay })
+}
+
+/// Merged is what git has, not what was written down once: the trunk of the records has every stage that counts as
+/// merged, or nothing is built on it.
+fn prove_merged(ground: &Ground, run: &Run) -> Result<(), Cannot> {
+    let commits: Vec<&str> = run.merged().map(|(_, commit)| commit.0.as_str()).collect();
+    let trunk = run.queue().trunk().0.to_string();
+    match refs::contains_all(&ground.root, &commits, &trunk) {
+        Ok(true) => Ok(()),
+        Ok(false) | Err(_) => Err(Cannot::Unproven { trunk }),
+    }
+}
+
+/// The user's checkout, and where runs are kept.
+fn folders(places: &Places) -> Result<(PathBuf, PathBuf), Cannot> {
+    match (&places.worktree, &places.common) {
+        (Some(root), Some(_)) => Ok((root.clone(), places.store.join("run"))),
+        _ => Err(Cannot::NoRepository),
+    }
+}
+
+fn rule(run: &Path, disk: &dyn Disk) -> Result<Reign, Cannot> {
+    match lock::begin(run, disk)? {
+        Some(reign) => {
+            // Whoever was looking at work is gone.
+            command::forget(run);
+            Ok(reign)
+        }
+        None => Err(Cannot::AtWork { pid: lock::ruler(run)?.unwrap_or(0), plan: ruled(run) }),
+    }
+}
+
+/// Where a run's plan is run.
+fn ground(root: &Path, run: &Path, plan: &Plan, reign: &Reign) -> Ground {
+    let target = plan.head.target.as_ref().map(Branch::as_str).unwrap_or_default();
+    Ground {
+        root: root.to_path_buf(),
+        run: run.to_path_buf(),
+        plan: plan.head.name.to_string(),
+        target: format!("refs/heads/{target}"),
+        epoch: reign.epoch,
+    }
+}
+
+/// Whether all that was merged is on the target. If not, the next run would start without it, and forget it.
+fn is_landed(ground: &Ground) -> Result<bool, Refused> {
+    has_landed(&ground.root, &ground.trunk(), &ground.target)
+}
+
+/// The same by names of references.
+pub fn has_landed(root: &Path, trunk: &str, target: &str) -> Result<bool, Refused> {
+    let Some(trunk) = refs::resolve(root, trunk)? else { return Ok(true) };
+    match refs::resolve(root, target)? {
+        Some(target) => refs::contains(root, &trunk, &target),
+        None => Ok(false),
+    }
+}
+
+/// Branches that an earlier run left to stages of the same names: kept under a name, and out of the way of this one.
+fn put_branches_away(ground: &Ground, plan: &Plan, run: &str) -> Result<(), Refused> {
+    // All at once: git would be asked as often as there are stages.
+    let left: BTreeMap<String, String> =
+        refs::references(&ground.root, "refs/heads/sprag/")?.into_iter().collect();
+    let of_runs = left.keys().filter_map(|name| StageId::of_branch(name.strip_prefix("refs/heads/")?));
+    let ours: Vec<StageId> = of_runs.filter(|id| target_stage::is_base_of(id, &ground.plan)).collect();
+    for id in plan.stages().iter().map(|spec| &spec.id).chain(&ours) {
+        let branch = format!("refs/heads/{}", id.branch());
+        if let Some(head) = left.get(&branch) {
+            let kept = format!("refs/sprag/{}/salvage/{}/before-{run}", ground.plan, id.as_str());
+            refs::swap(&ground.root, &kept, head, None)?;
+            refs::drop_reference(&ground.root, &branch, head)?;
+        }
+    }
+    Ok(())
+}
+
+/// A run that is over keeps its records under another name.
+fn put_away(run: &Path, plan: &str, path: &Path) -> io::Result<()> {
+    let id = run_log::read(path)?.map_or_else(|| "unreadable".to_owned(), |run| run.id.to_string());
+    // What was noted in it is not about the next one.
+    let (old, notes) = (notes::old_path(run, plan), notes_dir(run, plan));
+    let handoffs = run.join("handoffs").join(plan);
+    for (from, to) in [
+        (old.clone(), old.with_extension(format!("{id}.jsonl"))),
+        (notes.clone(), notes.with_extension(&id)),
+        (handoffs.clone(), handoffs.with_extension(&id)),
+    ] {
+        match fs::rename(from, to) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+    }
+    fs::rename(path, path.with_extension(format!("{id}.jsonl")))
+}

@@ -1,0 +1,54 @@
+//! What a daemon says while nobody watches: lines in a file that never grows without bound.
+
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use sprag_base::text::one_line;
+use sprag_host::sys::disk::{self, Disk};
+use sprag_host::sys::env;
+
+/// A file that is longer is put away; the one before it goes.
+const LONGEST: u64 = 1024 * 1024;
+
+pub struct Diary {
+    path: PathBuf,
+}
+
+impl Diary {
+    pub fn at(run: &Path) -> Diary {
+        Diary { path: run.join("daemon.log") }
+    }
+
+    /// Where it is written, opened for a process that is to write there itself.
+    pub fn open(&self) -> io::Result<fs::File> {
+        if fs::metadata(&self.path).is_ok_and(|found| found.len() > LONGEST) {
+            fs::rename(&self.path, self.path.with_extension("log.1"))?;
+        }
+        disk::append_regular(&self.path)
+    }
+
+    pub fn write(&self, disk: &dyn Disk, text: &str) -> io::Result<()> {
+        let line = format!("{} {}\n", env::now(), one_line(text));
+        disk.append(&self.open()?, line.as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sprag_host::sys::disk::RealDisk;
+
+    use super::*;
+
+    #[test]
+    fn what_is_full_is_put_away_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let diary = Diary::at(dir.path());
+        diary.write(&RealDisk, "first\nline").unwrap();
+        let text = fs::read_to_string(&diary.path).unwrap();
+        assert!(text.ends_with(" first line\n") && text.lines().count() == 1);
+        fs::write(&diary.path, "x".repeat(LONGEST as usize + 1)).unwrap();
+        diary.write(&RealDisk, "second").unwrap();
+        assert!(fs::metadata(dir.path().join("daemon.log")).unwrap().len() < 100);
+        assert!(fs::metadata(dir.path().join("daemon.log.1")).unwrap().len() > LONGEST);
+    }
+}

@@ -1,0 +1,36 @@
+//! What an agent is told when it starts: what the run knows, with what only files know.
+
+use std::io;
+
+use sprag_host::sys::disk::Disk;
+use sprag_host::sys::env;
+use sprag_plan::brief::{self, Written};
+use sprag_plan::ids::StageId;
+use sprag_plan::run::record::Brief;
+use sprag_plan::stage::Stage;
+
+use super::Job;
+use crate::sandbox::stage_rules;
+use crate::stage_session::{handoffs, knowledge, notes};
+
+impl Job {
+    /// `None`: the plan has no such stage.
+    pub(super) fn brief(&self, stage: &StageId, kind: Brief, disk: &dyn Disk) -> io::Result<Option<Written>> {
+        let (ground, Some(mut told)) = (&self.ground, self.told.clone()) else { return Ok(None) };
+        let worktree = ground.worktree(stage);
+        told.place.worktree = worktree.display().to_string();
+        told.known = knowledge::look(&worktree, &told.spec, disk, env::now());
+        told.known.sandbox = vec![stage_rules::told(&told.spec, &ground.root)];
+        told.notes = notes::of_stage(&ground.run, &ground.plan, stage)?;
+        let carried = match &self.stage {
+            Some(Stage::Ready(turn)) => turn.carry.as_ref().and_then(|carry| carry.as_str().parse().ok()),
+            _ => None,
+        };
+        // Whoever follows a failure is helped by what was said before it.
+        let named = carried
+            .and_then(|number| handoffs::read(&handoffs::path(&ground.run, &ground.plan, stage, number)));
+        told.handoff =
+            named.or_else(|| handoffs::latest(&ground.run, &ground.plan, stage).map(|(_, last)| last));
+        Ok(Some(brief::brief(kind, &told)))
+    }
+}

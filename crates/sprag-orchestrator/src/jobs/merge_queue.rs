@@ -1,0 +1,147 @@
+//! Candidates of the queue: made, looked at as exactly what would land, and put where the user will find them.
+
+use std::fs;
+use std::path::Path;
+
+use sprag_base::text::{Text, quoted};
+use sprag_host::git::refs::{self, Merged, Recipe, Refused, Swapped};
+use sprag_host::git::{protected_marks, worktree_guard, worktrees};
+use sprag_host::sys::disk::Disk;
+use sprag_plan::accept::{self, What};
+use sprag_plan::ids::Commit;
+use sprag_plan::reconcile::observed::Target;
+use sprag_plan::run::record::Outcome;
+use sprag_plan::spec::values::RelPath;
+
+use super::accept::Whose;
+use super::{Job, Wrong};
+use crate::jobs::protected_files::Sides;
+use crate::jobs::stage_checks;
+use crate::layout::Ground;
+use crate::observe;
+
+impl Job {
+    pub(super) fn candidate(&self, number: u64, on: &Commit, head: &Commit) -> Result<Outcome, Wrong> {
+        let root = self.ground.root.as_path();
+        let (on, head) = (on.0.as_str(), head.0.as_str());
+        let as_it_is = |commit: &str| {
+            let tree = refs::tree_of(root, commit)?.unwrap_or_default();
+            Ok::<_, Refused>(Merged::Clean { commit: commit.to_owned(), tree })
+        };
+        let made = match refs::new_since(root, head, on)? {
+            None => as_it_is(on)?,
+            // What others put on the target on top of all that is merged needs no merge.
+            Some(_) if self.spec.is_none() && refs::contains(root, on, head)? => as_it_is(head)?,
+            // What it would bring could not have been looked at: whoever merges it says what is meant.
+            Some(_) if self.spec.is_some() && refs::all_common(root, on, head)?.len() > 1 => {
+                Merged::Conflict { paths: Vec::new() }
+            }
+            Some(at) => {
+                let message = match &self.spec {
+                    Some(spec) => format!("Merge stage `{}`", spec.id.as_str()),
+                    None => format!("Merge `{}`", self.ground.target_name()),
+                };
+                let recipe =
+                    Recipe { onto: on, head, message: &message, name: "Sprag", mail: "sprag@localhost", at };
+                refs::merge(root, &recipe)?
+            }
+        };
+        Ok(match made {
+            Merged::Clean { commit, tree } => {
+                // Nobody clears away what has a name.
+                let pin = format!("refs/sprag/{}/cand/{number}", self.ground.plan);
+                refs::pin(root, &pin, &commit)?;
+                Outcome::Made { commit: Commit(Text::new(commit)), tree: Commit(Text::new(tree)) }
+            }
+            Merged::Conflict { paths } => {
+                Outcome::Conflicted { paths: paths.into_iter().take(100).map(Text::new).collect() }
+            }
+        })
+    }
+
+    /// Looks at exactly the commit that would land, in a worktree of its own.
+    pub(super) fn gate(
+        &self,
+        number: u64,
+        commit: &Commit,
+        tree: &Commit,
+        disk: &dyn Disk,
+    ) -> Result<Outcome, Wrong> {
+        let root = self.ground.root.as_path();
+        if let Some(damage) = self.damage(commit)? {
+            return Ok(Outcome::Red { report: Text::new(damage) });
+        }
+        let path = self.ground.run.join("gates").join(format!("{}-{number}", self.ground.plan));
+        clear(root, &path)?;
+        worktrees::add_at(root, &path, commit.0.as_str())?;
+        let tree = tree.0.as_str();
+        let whole = RelPath::root();
+        let plan = Whose { working_dir: &whole, sandbox: &self.sandbox, caches: &[] };
+        let mut red = self
+            .looking(&path, plan, tree, disk, |place| stage_checks::commands(place, What::Gate, &self.gates));
+        for spec in &self.chain {
+            red.extend(
+                self.looking(&path, Whose::of(spec), tree, disk, |place| {
+                    stage_checks::all(place, &spec.checks)
+                }),
+            );
+        }
+        red.extend(self.looking(&path, plan, tree, disk, stage_checks::changed));
+        clear(root, &path)?;
+        Ok(if red.is_empty() { Outcome::Done } else { Outcome::Red { report: accept::report(&red) } })
+    }
+}
+
+/// Takes the worktree of a candidate away. Nobody's work is in it; one that a check has pointed elsewhere git would not
+/// take for one.
+pub(crate) fn clear(root: &Path, path: &Path) -> Result<(), Refused> {
+    if path.exists() && worktree_guard::prove(root, path).is_err() {
+        fs::remove_dir_all(path).map_err(|error| Refused(format!("`{}`: {error}", path.display())))?;
+    }
+    worktrees::remove(root, path)
+}
+
+impl Job {
+    /// What a candidate would do to files that are not its stage's or nobody's, whoever let it come so far. One that brings nothing new does
+    /// nothing.
+    fn damage(&self, commit: &Commit) -> Result<Option<String>, Wrong> {
+        let root = self.ground.root.as_path();
+        // What people put on the target is theirs.
+        let (Some(head), Some(spec)) = (&self.head, &self.spec) else { return Ok(None) };
+        let head = head.0.as_str();
+        let parents = refs::parents(root, commit.0.as_str())?;
+        let on = match parents.as_slice() {
+            [on, merged] if merged == head => on,
+            _ => return Ok(None),
+        };
+        // What would change on the trunk, by whichever way it came there, is what the stage answers for.
+        let brought = refs::between(root, on, commit.0.as_str())?;
+        let outside: Vec<&String> = brought.iter().filter(|path| !spec.scope.holds(path)).collect();
+        if let Some(first) = outside.first() {
+            let (count, first) = (outside.len(), quoted(first));
+            return Ok(Some(format!(
+                "merged, it would change {count} files outside of its scope, the first is `{first}`"
+            )));
+        }
+        let base = refs::common(root, on, head)?;
+        let touched = protected_marks::touched_since(root, &base, head)?;
+        Ok(self.damaged(root, &Sides { tip: on, head, base: &base, touched: &touched }, spec)?)
+    }
+}
+
+/// Moves the target on to the trunk, where nobody has it checked out and nothing of it is lost by that.
+pub(crate) fn promote(ground: &Ground, known: &Commit, to: &Commit) -> Result<Swapped, Refused> {
+    match observe::target(ground, known, to)? {
+        Target::Behind(now) => refs::swap(&ground.root, &ground.target, to.0.as_str(), Some(now.0.as_str())),
+        Target::CheckedOut(now) | Target::Ahead(now) | Target::Rewritten(now) => {
+            Ok(Swapped::Moved { now: Some(now.0.to_string()) })
+        }
+        Target::Gone => Ok(Swapped::Moved { now: None }),
+    }
+}
+
+/// Puts the trunk where it belongs, from wherever somebody has moved it.
+pub(crate) fn restore(ground: &Ground, to: &Commit) -> Result<Swapped, Refused> {
+    let now = refs::resolve(&ground.root, &ground.trunk())?;
+    refs::swap(&ground.root, &ground.trunk(), to.0.as_str(), now.as_deref())
+}

@@ -1,0 +1,333 @@
+//! Effects as jobs: everything that one needs, taken from the run when it is begun, so that it can be done away from
+//! the loop. A job decides nothing; what came of it is for the core to judge.
+
+mod accept;
+mod brief;
+mod launch;
+mod merge_queue;
+mod notify;
+mod protected_files;
+mod review;
+mod salvage;
+mod stage_checks;
+pub(crate) mod task_check;
+
+use std::ffi::OsStr;
+use std::io;
+use std::time::Duration;
+
+use sprag_base::text::Text;
+use sprag_host::git::refs::{self, Refused, Swapped};
+use sprag_host::git::worktree_guard;
+use sprag_host::git::worktrees::{self, Branch};
+use sprag_host::sys::disk::Disk;
+use sprag_host::sys::env;
+use sprag_plan::brief::Told;
+use sprag_plan::ids::{Commit, Key, StageId};
+use sprag_plan::reconcile::recovery::Found;
+use sprag_plan::run::Run;
+use sprag_plan::run::effect::stage_of;
+use sprag_plan::run::record::{Effect, Outcome};
+use sprag_plan::run::stuck_ref::{self, Stuck};
+use sprag_plan::spec::checks::Walls;
+use sprag_plan::spec::{Sandbox, StageSpec};
+use sprag_plan::stage::{Failure, Stage};
+
+use super::coordination::Queue as _;
+use super::sandbox::command::{Behind, Of, Order};
+use super::sandbox::stage_rules;
+use super::{observe, stage_env, stage_session};
+use crate::layout::Ground;
+use crate::session_dir::{Probe, Word};
+
+/// How long all that a stage sets up may take.
+const SETUP: Duration = Duration::from_secs(900);
+
+/// How often a supervisor is started that finds another one there.
+const SPAWNS: usize = 5;
+
+/// Something to be done, with all it takes.
+pub struct Job {
+    pub key: Key,
+    pub effect: Effect,
+    pub ground: Ground,
+    /// Of the stage it is about.
+    spec: Option<StageSpec>,
+    stage: Option<Stage>,
+    base: Option<Commit>,
+    gates: Vec<sprag_plan::spec::checks::Check>,
+    /// What the run knows for whoever is told of the stage.
+    told: Option<Told>,
+    /// What others put on the target and the stage is there to merge, if it is.
+    owed: Option<Commit>,
+    /// Of the stage's work, where it is about a candidate.
+    head: Option<Commit>,
+    /// Stages whose checks have to hold for a candidate of the queue.
+    chain: Vec<StageSpec>,
+    /// Where the target was when we last had to do with it.
+    target: Commit,
+    /// Before it may be tried again.
+    patience: Duration,
+    /// Of the whole run.
+    budget: sprag_plan::spec::Budget,
+    /// Of the plan: its gates are no stage's.
+    sandbox: Sandbox,
+}
+
+impl Job {
+    pub fn new(run: &Run, ground: &Ground, key: Key, effect: Effect) -> Job {
+        let id = stage_of(run, &effect).cloned();
+        let standing = id.as_ref().and_then(|id| run.standing(id));
+        let is_telling = matches!(effect, Effect::WriteBrief { .. } | Effect::Salvage { .. });
+        let told = id.as_ref().filter(|_| is_telling).and_then(|id| Told::of(run, id));
+        let head = match &effect {
+            Effect::Gate { number, .. } => {
+                let entry = run.queue().entries().iter().find(|entry| entry.number == *number);
+                entry.map(|entry| entry.verified.head.clone())
+            }
+            _ => None,
+        };
+        Job {
+            key,
+            ground: ground.clone(),
+            spec: id.as_ref().and_then(|id| run.plan().find(id.as_str())).cloned(),
+            stage: standing.map(|standing| standing.stage.clone()),
+            base: standing.and_then(|standing| standing.worktree.clone()),
+            gates: run.plan().head.gates.clone(),
+            told,
+            owed: id.as_ref().and_then(|id| run.owed(id)).cloned(),
+            head,
+            chain: chain(run, &effect),
+            target: run.target().clone(),
+            patience: Duration::from_secs(Stuck::patience(run.stuck())),
+            effect,
+            budget: run.plan().head.budget.clone(),
+            sandbox: run.plan().head.sandbox.clone(),
+        }
+    }
+
+    /// Does it. What goes wrong is an outcome like any other.
+    pub fn run(&self, disk: &dyn Disk) -> Outcome {
+        self.attempt(disk).unwrap_or_else(|wrong| match wrong {
+            Wrong::Git(Refused(why)) => {
+                if stuck_ref::moves(&self.effect) {
+                    // They are tried until they are done: a lock that somebody left is not looked at all the time.
+                    #[expect(clippy::disallowed_methods, reason = "on a thread of its own")]
+                    std::thread::sleep(self.patience);
+                }
+                failed(Failure::Setup, &why)
+            }
+            Wrong::Disk(error) => failed(Failure::Setup, &error.to_string()),
+        })
+    }
+
+    fn attempt(&self, disk: &dyn Disk) -> Result<Outcome, Wrong> {
+        let root = self.ground.root.as_path();
+        self.prove()?;
+        Ok(match &self.effect {
+            Effect::AddWorktree { stage, base } => self.add_worktree(stage, base, disk)?,
+            Effect::Setup { stage } => self.set_up(stage, disk)?,
+            Effect::Check { stage, of } => self.check(stage, *of, disk)?,
+            Effect::Review { head, tree, by, sought, .. } => self.review(head, tree, *by, *sought, disk)?,
+            Effect::WriteBrief { stage, brief } => match self.brief(stage, *brief, disk)? {
+                Some(written) => {
+                    stage_session::keep(&self.ground.brief(stage), disk, *brief, &written)?;
+                    Outcome::Done
+                }
+                None => failed(Failure::Setup, "the plan has no such stage"),
+            },
+            Effect::Spawn { stage } => self.spawn_surely(stage, disk)?,
+            Effect::Nudge { stage, session, text, about } => {
+                self.nudge(stage, session, text.as_str(), *about, disk)?
+            }
+            Effect::Notify { stage, text } => self.notify(stage, text.as_str(), disk),
+            Effect::Interrupt { session } => {
+                self.ground.site(session).tell(Word::Interrupt).unwrap_or_default();
+                Outcome::Done
+            }
+            Effect::Kill { session, .. } => {
+                let site = self.ground.site(session);
+                if site.probe()? == Probe::Running {
+                    // One that is gone by now needs no word.
+                    site.tell(Word::Stop).unwrap_or_default();
+                }
+                Outcome::Done
+            }
+            Effect::Salvage { stage } => self.salvage(stage, disk)?,
+            Effect::Candidate { number, on, head } => self.candidate(*number, on, head)?,
+            Effect::Gate { number, commit, tree } => self.gate(*number, commit, tree, disk)?,
+            Effect::Land { from, to, .. } => {
+                let from = from.0.as_str();
+                match refs::swap(root, &self.ground.trunk(), to.0.as_str(), Some(from))? {
+                    Swapped::Done => Outcome::Done,
+                    Swapped::Moved { now } => elsewhere(now),
+                }
+            }
+            Effect::Restore { to } => match merge_queue::restore(&self.ground, to)? {
+                Swapped::Done => Outcome::Done,
+                Swapped::Moved { now } => elsewhere(now),
+            },
+            Effect::Promote { to } => match merge_queue::promote(&self.ground, &self.target, to)? {
+                Swapped::Done => Outcome::Done,
+                Swapped::Moved { now } => elsewhere(now),
+            },
+            Effect::Discard { stage, number } => self.discard(stage, *number)?,
+            Effect::RemoveWorktree { stage } => {
+                worktrees::remove(root, &self.ground.worktree(stage))?;
+                if let Some(head) = observe::merged_branch(&self.ground, stage)? {
+                    let branch = format!("refs/heads/{}", stage.branch());
+                    refs::drop_reference(root, &branch, &head)?;
+                }
+                stage_rules::forget(&self.ground, stage, disk);
+                stage_env::leave(&self.ground, stage, disk);
+                Outcome::Done
+            }
+        })
+    }
+
+    /// An agent has had the worktree for itself, or a command of the plan, and git obeys what is in there.
+    fn prove(&self) -> Result<(), Refused> {
+        let root = self.ground.root.as_path();
+        let there = |stage: &StageId| Some(self.ground.worktree(stage)).filter(|path| path.exists());
+        match &self.effect {
+            Effect::Check { stage, .. } | Effect::Salvage { stage } | Effect::Discard { stage, .. } => {
+                there(stage).map_or(Ok(()), |path| worktree_guard::prove(root, &path))
+            }
+            // They ask whether a file is ignored, and whose records it is about.
+            Effect::Setup { stage } | Effect::WriteBrief { stage, .. } | Effect::Spawn { stage } => {
+                there(stage).map_or(Ok(()), |path| worktree_guard::prove_placed(root, &path))
+            }
+            // A reviewer looks at a checkout of its own.
+            Effect::AddWorktree { .. }
+            | Effect::Review { .. }
+            | Effect::Nudge { .. }
+            | Effect::Interrupt { .. }
+            | Effect::Kill { .. }
+            | Effect::Candidate { .. }
+            | Effect::Gate { .. }
+            | Effect::Land { .. }
+            | Effect::Restore { .. }
+            | Effect::Promote { .. }
+            | Effect::RemoveWorktree { .. }
+            | Effect::Notify { .. } => Ok(()),
+        }
+    }
+
+    /// What is in a worktree and on its branch is kept under a name before both go.
+    fn discard(&self, stage: &StageId, number: u32) -> Result<Outcome, Wrong> {
+        let root = self.ground.root.as_path();
+        let path = self.ground.worktree(stage);
+        let kept = format!("refs/sprag/{}/salvage/{}/reset-{number}", self.ground.plan, stage.as_str());
+        let branch = format!("refs/heads/{}", stage.branch());
+        if path.exists() {
+            let why = format!("What stage `{}` had when it was begun anew", stage.as_str());
+            worktrees::salvage(&path, &kept, &why, env::now())?;
+        }
+        let head = refs::resolve(root, &branch)?;
+        if let Some(head) = &head
+            && refs::resolve(root, &kept)?.is_none()
+        {
+            refs::swap(root, &kept, head, None)?;
+        }
+        worktrees::remove(root, &path)?;
+        if let Some(head) = head
+            && refs::contains(root, &head, &kept)?
+        {
+            refs::drop_reference(root, &branch, &head)?;
+        }
+        Ok(Outcome::Done)
+    }
+
+    fn add_worktree(&self, stage: &StageId, base: &Commit, disk: &dyn Disk) -> Result<Outcome, Wrong> {
+        let root = self.ground.root.as_path();
+        // Somebody may have come as far as this before.
+        if let Found::Worktree { base } = observe::worktree(&self.ground, stage, base)? {
+            return Ok(Outcome::Worktree { base });
+        }
+        let path = self.ground.worktree(stage);
+        let branch = stage.branch();
+        worktrees::keep_out_of_sight(root, disk)?;
+        worktrees::make_room(root, &path)?;
+        let why = format!("stage `{}`", stage.as_str());
+        let base = match worktrees::add(root, &path, &branch, base.0.as_str(), &why)? {
+            Branch::New => base.clone(),
+            Branch::Old => {
+                let branch = format!("refs/heads/{branch}");
+                Commit(Text::new(refs::common(root, base.0.as_str(), &branch)?))
+            }
+        };
+        Ok(Outcome::Worktree { base })
+    }
+
+    /// A supervisor of an earlier reign may be about to take the session on, and leaves it when it finds that it has
+    /// no say any more: so it is asked for again, until somebody has it.
+    fn spawn_surely(&self, stage: &StageId, disk: &dyn Disk) -> Result<Outcome, Wrong> {
+        let site = self.ground.site(&self.key);
+        for _ in 0..SPAWNS {
+            let outcome = self.spawn(stage, disk)?;
+            if outcome != Outcome::Spawned || self.ground.queue(disk).look(&site.id())? != Probe::Nothing {
+                return Ok(outcome);
+            }
+            site.wait()?;
+        }
+        Ok(failed(Failure::Setup, "no supervisor takes the session on"))
+    }
+
+    fn set_up(&self, stage: &StageId, disk: &dyn Disk) -> Result<Outcome, Wrong> {
+        let Some(spec) = &self.spec else { return Ok(failed(Failure::Setup, "the plan has no such stage")) };
+        if let Err(why) = stage_env::furnish(&self.ground, spec, disk) {
+            return Ok(failed(Failure::Setup, &why));
+        }
+        let worktree = self.ground.worktree(stage);
+        let dir = worktree.join(spec.working_dir.as_str());
+        let of = Of { worktree: &worktree, dir: &dir, sandbox: &spec.sandbox, caches: &spec.caches };
+        let behind = Behind::new(&self.ground, &self.key, of, disk);
+        for command in &spec.setup {
+            let command = command.as_str();
+            let argv = ["sh", "-c", command].map(OsStr::new);
+            let order = Order { argv: &argv, walls: Walls::Up, env: &[], deadline: SETUP, cap: 64 * 1024 };
+            let ran = match behind.run(&order) {
+                Ok(ran) => ran,
+                Err(why) => return Ok(failed(Failure::Sandbox, &format!("setup `{command}`: {why}"))),
+            };
+            if !ran.succeeded() {
+                let said = String::from_utf8_lossy(&ran.stderr);
+                let last = said.trim_end().lines().last().unwrap_or_default();
+                return Ok(failed(Failure::Setup, &format!("setup `{command}` failed: {last}")));
+            }
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+/// The stages of a candidate, and of those it is built upon.
+fn chain(run: &Run, effect: &Effect) -> Vec<StageSpec> {
+    let Effect::Gate { number, .. } = effect else { return Vec::new() };
+    let stages = run.queue().chain(*number).filter_map(|entry| entry.whose.stage());
+    stages.filter_map(|stage| run.plan().find(stage.as_str())).cloned().collect()
+}
+
+fn elsewhere(now: Option<String>) -> Outcome {
+    Outcome::Elsewhere { trunk: Commit(Text::new(now.unwrap_or_default())) }
+}
+
+fn failed(failure: Failure, why: &str) -> Outcome {
+    Outcome::Failed { failure, why: Text::new(why) }
+}
+
+enum Wrong {
+    Git(Refused),
+    Disk(io::Error),
+}
+
+impl From<Refused> for Wrong {
+    fn from(refused: Refused) -> Wrong {
+        Wrong::Git(refused)
+    }
+}
+
+impl From<io::Error> for Wrong {
+    fn from(error: io::Error) -> Wrong {
+        Wrong::Disk(error)
+    }
+}

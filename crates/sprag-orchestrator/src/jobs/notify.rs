@@ -1,0 +1,88 @@
+//! Telling somebody something: an agent at work through its hooks, a person through a program of theirs.
+
+use std::ffi::OsStr;
+use std::io;
+use std::time::Duration;
+
+use sprag_host::sys::disk::Disk;
+use sprag_host::sys::env::Env;
+use sprag_host::sys::exec::{self, Ending, Run};
+use sprag_host::sys::locations::Places;
+use sprag_host::world::World;
+use sprag_plan::ids::{Key, StageId};
+use sprag_plan::run::record::{About, Outcome};
+
+use super::Job;
+use crate::agent::tmux;
+use crate::daemon_log::Diary;
+use crate::stage_session::nudges;
+
+/// How long a program may take to tell a person something.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+impl Job {
+    /// An agent without hooks is told by its next brief.
+    pub(super) fn nudge(
+        &self,
+        stage: &StageId,
+        session: &Key,
+        text: &str,
+        about: About,
+        disk: &dyn Disk,
+    ) -> io::Result<Outcome> {
+        match about {
+            // Whoever claims waits for what comes of it, and has heard it by now.
+            About::Report => {}
+            About::Answer if self.has_typed(session, text) => {}
+            About::Answer | About::Notes | About::Handoff => {
+                let store = self.ground.run.parent().unwrap_or(&self.ground.run);
+                nudges::leave(store, disk, stage.as_str(), &self.ground.site(session), &self.key, text)?;
+            }
+        }
+        Ok(Outcome::Done)
+    }
+
+    /// Whoever shows a question at its terminal calls no hook before it is answered there: so it is typed for the person.
+    fn has_typed(&self, session: &Key, text: &str) -> bool {
+        let site = self.ground.site(session);
+        let is_shown = site.seen().is_some_and(|seen| seen.asks.is_some());
+        let window = site.window().filter(|_| is_shown);
+        window.is_some_and(|window| tmux::type_in(&window, text, &self.ground.root).is_ok())
+    }
+
+    /// A person who cannot be told by it finds it in `sprag status` all the same: no run waits for that.
+    pub(super) fn notify(&self, stage: &StageId, text: &str, disk: &dyn Disk) -> Outcome {
+        if let Err(why) = self.tell_person(stage, text, disk) {
+            let line = format!("`notify.command` did not tell it: {why}");
+            Diary::at(&self.ground.run).write(disk, &line).unwrap_or_default();
+        }
+        Outcome::Done
+    }
+
+    fn tell_person(&self, stage: &StageId, text: &str, disk: &dyn Disk) -> Result<(), String> {
+        let env = Env::Real;
+        let places = Places::find(&self.ground.root, &env).map_err(|_| "there is no home".to_owned())?;
+        let command = World::new(&env, disk, places).config.settings.notify.command;
+        let Some((program, args)) = command.split_first() else { return Ok(()) };
+        let text = format!("sprag: plan `{}`: {text}", self.ground.plan);
+        let mut args: Vec<&OsStr> = args.iter().map(OsStr::new).collect();
+        args.push(OsStr::new(&text));
+        let run = Run {
+            program: OsStr::new(program),
+            args: &args,
+            dir: &self.ground.root,
+            env: &[
+                ("SPRAG_PLAN", OsStr::new(&self.ground.plan)),
+                ("SPRAG_STAGE", OsStr::new(stage.as_str())),
+            ],
+            unset: &[],
+            stdin: b"",
+            deadline: PATIENCE,
+            cap: 4096,
+        };
+        match exec::run_for_end(&run).map_err(|error| error.to_string())?.ending {
+            Ending::Code(0) => Ok(()),
+            other => Err(format!("{other:?}")),
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Keeping what an agent leaves behind: its files under a reference of ours, where it was for the next one, and what
+//! it noted for everybody, once its work is merged.
+
+use sprag_base::text::Text;
+use sprag_host::git::worktrees;
+use sprag_host::store::Store;
+use sprag_host::sys::disk::Disk;
+use sprag_host::sys::env;
+use sprag_plan::ids::StageId;
+use sprag_plan::run::record::Outcome;
+use sprag_plan::stage::{Stage, Work};
+
+use super::{Job, Wrong};
+use crate::stage_session::{distill, handoffs, notes};
+
+impl Job {
+    pub(super) fn salvage(&self, stage: &StageId, disk: &dyn Disk) -> Result<Outcome, Wrong> {
+        let attempt = self.stage.as_ref().map_or(0, Stage::attempt);
+        let reference = self.ground.salvage(stage, attempt);
+        let worktree = self.ground.worktree(stage);
+        let why = format!("What stage `{}` left behind", stage.as_str());
+        let kept = worktrees::salvage(&worktree, &reference, &why, env::now())?;
+        let carry = match &self.stage {
+            Some(Stage::HandingOff { work, .. }) => self.hand_over(stage, work, disk)?.to_string(),
+            Some(Stage::Done { merged }) => {
+                let (run, plan) = (self.ground.run.as_path(), self.ground.plan.as_str());
+                let merged = Some(merged.commit());
+                let of = distill::Of { run, plan, stage, merged, worktree: &worktree };
+                // What could not be handed in now is, when somebody distills.
+                distill::stage(&of, disk, env::now()).map(drop).unwrap_or_default();
+                kept.map_or("nothing".to_owned(), |_| reference)
+            }
+            _ => kept.map_or("nothing".to_owned(), |_| reference),
+        };
+        Ok(Outcome::Salvaged { carry: Text::new(carry) })
+    }
+
+    /// The number of what the agent has written down, with what it left out; of what we write down, if it has not.
+    fn hand_over(&self, stage: &StageId, work: &Work, disk: &dyn Disk) -> Result<u32, Wrong> {
+        let (run, plan) = (self.ground.run.as_path(), self.ground.plan.as_str());
+        let site = self.ground.site(&work.session);
+        let session = site.id();
+        let own = handoffs::of_session(run, plan, stage, &session);
+        let Some(told) = &self.told else { return Ok(own.map_or(0, |(number, _)| number)) };
+        let store = Store::at(run.parent().unwrap_or(run));
+        let notes = notes::of_stage(run, plan, stage)?;
+        let worktree = self.ground.worktree(stage);
+        let of = handoffs::Of {
+            told,
+            notes: &notes,
+            worktree: &worktree,
+            session: &session,
+            site: &site,
+            store: &store,
+        };
+        let sketch = handoffs::sketch(&of);
+        match own {
+            Some((number, own)) => {
+                handoffs::rewrite(run, plan, stage, disk, (number, &own.filled(sketch)))?;
+                Ok(number)
+            }
+            None => Ok(handoffs::write(run, plan, stage, disk, &sketch)?),
+        }
+    }
+}

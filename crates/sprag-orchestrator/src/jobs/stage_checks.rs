@@ -1,0 +1,346 @@
+//! Looking at a stage's work: every check of the plan is run or read here, in a worktree that holds one commit and
+//! nothing else. A pass belongs to the tree it was found on and is not asked for twice; a failure is always looked
+//! at again.
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use sprag_base::digest::Digest;
+use sprag_base::glob::Folding;
+use sprag_base::text::Text;
+use sprag_host::checks;
+use sprag_host::git::refs::Refused;
+use sprag_host::git::{self, worktree_guard};
+use sprag_host::sys::disk::{self, Disk};
+use sprag_host::sys::exec::Ending;
+use sprag_plan::accept::stub::stub;
+use sprag_plan::accept::{self, Artifact, End, Heard, Red, What};
+use sprag_plan::ids::StageId;
+use sprag_plan::spec::Sandbox;
+use sprag_plan::spec::checks::{Cache, Check, Checks, DeadCode, Walls};
+use sprag_plan::spec::values::{Command, FileGlob, RelPath, Seconds};
+
+use crate::sandbox::command::{Behind, Order};
+
+/// Bytes kept of each stream of a command.
+const OUTPUT: usize = 10 * 1024 * 1024;
+/// A file that is larger is no source somebody wrote.
+const FILE: u64 = 10 * 1024 * 1024;
+
+/// Where a stage is looked at.
+pub struct Place<'a> {
+    /// Holds the commit.
+    pub worktree: &'a Path,
+    pub working_dir: &'a RelPath,
+    /// The user's own checkout.
+    pub root: &'a Path,
+    pub stage: &'a StageId,
+    /// Of the commit.
+    pub tree: &'a str,
+    /// Where passes are kept.
+    pub passes: &'a Path,
+    pub path: &'a OsStr,
+    pub disk: &'a dyn Disk,
+    /// How its commands are run.
+    pub behind: &'a Behind<'a>,
+    /// What a pass was found behind counts for no other walls.
+    pub sandbox: &'a Sandbox,
+}
+
+/// What is not as it has to be; nothing, if all is well.
+pub fn verify(place: &Place<'_>, wanted: &Checks) -> Vec<Red> {
+    let mut red = all(place, wanted);
+    red.extend(changed(place));
+    red
+}
+
+/// The same, but for whether the checks themselves have changed something: asked once after all of them.
+pub fn all(place: &Place<'_>, wanted: &Checks) -> Vec<Red> {
+    let mut red = Vec::new();
+    red.extend(commands(place, What::Acceptance, &wanted.acceptance));
+    red.extend(commands(place, What::AfterStage, &wanted.after_stage));
+    // Whoever ran may have pointed git elsewhere: from here on it would be obeyed.
+    if let Err(Refused(why)) = place.proved() {
+        red.push(of_commit(why));
+        return red;
+    }
+    red.extend(artifacts(place, &wanted.artifacts));
+    for wiring in &wanted.wiring {
+        red.extend(accept::wiring(wiring, place.text(&wiring.source).as_deref()));
+    }
+    red.extend(commands(place, What::WiringTest, &wanted.wiring_tests));
+    red.extend(commands(place, What::Truth, &wanted.truths));
+    red.extend(wanted.dead_code_check.iter().filter_map(|check| dead_code(place, check)));
+    if let Some(test) = &wanted.regression_test {
+        red.extend(accept::regression(test, place.text(&test.file).as_deref()));
+    }
+    red
+}
+
+/// Checks that change what they check have shown nothing of the commit.
+pub fn changed(place: &Place<'_>) -> Option<Red> {
+    if let Err(Refused(why)) = place.proved() {
+        return Some(of_commit(why));
+    }
+    let paths = git::changed_tracked_paths(place.worktree);
+    Some(of_commit(match &paths {
+        Some(paths) => format!("a check has changed `{}`", paths.first()?),
+        None => "git cannot say whether the checks changed something".to_owned(),
+    }))
+}
+
+/// Commands of one kind: each is run, whatever became of the one before it.
+pub fn commands(place: &Place<'_>, what: What, wanted: &[Check]) -> Vec<Red> {
+    wanted.iter().filter_map(|check| command(place, what, check)).collect()
+}
+
+fn command(place: &Place<'_>, what: What, check: &Check) -> Option<Red> {
+    let pass = (check.cache == Cache::ByTree).then(|| place.pass(&check.digest()));
+    if pass.as_ref().is_some_and(|pass| place.is_kept(pass)) {
+        return None;
+    }
+    let red = accept::command(what, check, &place.hear(&check.command, check.timeout, check.walls));
+    if let (None, Some(pass)) = (&red, pass) {
+        // One that cannot be kept costs time, nothing else.
+        place.keep(&pass).unwrap_or_default();
+    }
+    red
+}
+
+fn dead_code(place: &Place<'_>, check: &DeadCode) -> Option<Red> {
+    accept::dead_code(check, &place.hear(&check.command, check.timeout, Walls::Up))
+}
+
+fn artifacts(place: &Place<'_>, globs: &[FileGlob]) -> Vec<Red> {
+    if globs.is_empty() {
+        return Vec::new();
+    }
+    // What git does not know is not part of the commit.
+    let paths = git::tracked_paths(place.worktree).unwrap_or_default();
+    globs
+        .iter()
+        .filter_map(|glob| Some(accept::artifact(glob.as_str(), &lacking(place, glob, &paths)?)))
+        .collect()
+}
+
+fn lacking(place: &Place<'_>, glob: &FileGlob, paths: &[String]) -> Option<Artifact> {
+    let pattern = glob.glob();
+    let mut found = paths.iter().filter(|path| pattern.fits(path, Folding::Exact)).peekable();
+    if found.peek().is_none() {
+        return Some(Artifact::Missing);
+    }
+    found.find_map(|path| {
+        // What cannot be read is not there.
+        let Ok(text) = read(&place.worktree.join(path)) else {
+            return Some(Artifact::Empty { path: path.clone() });
+        };
+        if text.trim().is_empty() {
+            return Some(Artifact::Empty { path: path.clone() });
+        }
+        Some(Artifact::Stub { path: path.clone(), stub: stub(path, &text)? })
+    })
+}
+
+impl Place<'_> {
+    fn hear(&self, command: &Command, timeout: Seconds, walls: Walls) -> Heard {
+        let (worktree, root) = (self.worktree.as_os_str(), self.root.as_os_str());
+        let env = [
+            (checks::VARIABLE, OsStr::new("1")),
+            ("WORKTREE", worktree),
+            ("PROJECT_ROOT", root),
+            ("STAGE_ID", OsStr::new(self.stage.as_str())),
+        ];
+        let ran = self.behind.run(&Order {
+            argv: &[OsStr::new("sh"), OsStr::new("-c"), OsStr::new(command.as_str())],
+            walls,
+            env: &env,
+            deadline: Duration::from_secs(u64::from(timeout.get())),
+            cap: OUTPUT,
+        });
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        match ran {
+            Ok(ran) => Heard {
+                end: match ran.ending {
+                    Ending::Code(code) => End::Code(code),
+                    Ending::Signal => End::Signal,
+                    Ending::TimedOut => End::TimedOut,
+                },
+                stdout: text(&ran.stdout),
+                stderr: text(&ran.stderr),
+            },
+            Err(why) => Heard {
+                end: End::NotStarted { why: Text::new(why) },
+                stdout: String::new(),
+                stderr: String::new(),
+            },
+        }
+    }
+
+    fn text(&self, path: &RelPath) -> Option<String> {
+        read(&self.worktree.join(path.as_str())).ok()
+    }
+
+    /// That git can be asked about the worktree. The user's own checkout is nobody's to doubt.
+    fn proved(&self) -> Result<(), Refused> {
+        if self.worktree == self.root { Ok(()) } else { worktree_guard::prove(self.root, self.worktree) }
+    }
+
+    /// Where a pass of this check on this tree is kept. What a command finds depends on where programs are found.
+    fn pass(&self, check: &Digest) -> PathBuf {
+        let walls = serde_json::to_vec(self.sandbox).expect("a sandbox is plain data with text keys");
+        let of = [self.tree.as_bytes(), check.to_string().as_bytes(), self.working_dir.as_str().as_bytes()]
+            .into_iter()
+            .chain([self.stage.as_str().as_bytes(), self.path.as_encoded_bytes(), &walls])
+            .map(<[u8]>::to_vec)
+            .collect::<Vec<_>>();
+        self.passes.join(Digest::of(of).to_string())
+    }
+
+    /// It says itself which tree it is about: a file that came to lie there says nothing.
+    fn is_kept(&self, pass: &Path) -> bool {
+        disk::read_small(pass, 256).is_ok_and(|text| text == self.tree)
+    }
+
+    fn keep(&self, pass: &Path) -> io::Result<()> {
+        disk::make_parent(self.disk, pass)?;
+        disk::replace_derived(self.disk, pass, self.tree.as_bytes())
+    }
+}
+
+fn of_commit(why: String) -> Red {
+    Red { what: What::Gate, of: Text::from("the commit"), why: Text::new(why), tail: Text::default() }
+}
+
+/// A regular file of the worktree, as text: a link may lead out of it.
+fn read(path: &Path) -> io::Result<String> {
+    Ok(String::from_utf8_lossy(&disk::read_regular(path, FILE)?).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use serde_json::{Value, json};
+
+    use sprag_host::git::scratch::Scratch;
+    use sprag_host::sys::disk::RealDisk;
+    use sprag_plan::ids::Key;
+    use sprag_plan::spec::{Confine, Network};
+
+    use super::*;
+    use crate::layout::Ground;
+    use crate::sandbox::command::Of;
+
+    struct Desk {
+        git: Scratch,
+        passes: tempfile::TempDir,
+        working_dir: RelPath,
+        stage: StageId,
+    }
+
+    impl Desk {
+        fn new() -> Desk {
+            let git = Scratch::new();
+            git.commit("a.rs", "pub fn a() -> u8 { 1 }\n");
+            let working_dir = serde_json::from_value(json!(".")).unwrap();
+            Desk { git, passes: tempfile::tempdir().unwrap(), working_dir, stage: StageId::new("one") }
+        }
+
+        fn red(&self, wanted: Value) -> Vec<String> {
+            let mut all = json!({"acceptance": [], "after_stage": [], "artifacts": [], "wiring": [],
+                "wiring_tests": [], "truths": []});
+            all.as_object_mut().unwrap().extend(wanted.as_object().unwrap().clone());
+            let tree = self.git.run(&["rev-parse", "HEAD^{tree}"]);
+            let ground = Ground {
+                root: self.git.dir().to_path_buf(),
+                run: self.passes.path().to_path_buf(),
+                plan: "p".to_owned(),
+                target: "refs/heads/main".to_owned(),
+                epoch: 1,
+            };
+            let sandbox = Sandbox { confine: Confine::Off, network: Network::Open };
+            let dir = self.git.dir();
+            let of = Of { worktree: dir, dir, sandbox: &sandbox, caches: &[] };
+            let place = Place {
+                worktree: self.git.dir(),
+                working_dir: &self.working_dir,
+                root: self.git.dir(),
+                stage: &self.stage,
+                tree: &tree,
+                passes: self.passes.path(),
+                path: OsStr::new("/usr/bin"),
+                disk: &RealDisk,
+                behind: &Behind::new(&ground, &Key("look".into()), of, &RealDisk),
+                sandbox: &sandbox,
+            };
+            let red = verify(&place, &serde_json::from_value(all).unwrap());
+            red.iter().map(|red| format!("{} `{}`: {}", red.what, red.of, red.why)).collect()
+        }
+    }
+
+    fn check(command: &str) -> Value {
+        json!({"command": command, "exit_code": 0, "stderr": "any", "timeout": "30s", "cache": "by_tree"})
+    }
+
+    #[test]
+    fn every_kind_of_check_is_looked_at_and_all_that_is_red_is_told() {
+        let desk = Desk::new();
+        desk.git.commit("empty.rs", " \n");
+        desk.git.commit("stub.rs", "fn a() {\n    todo!()\n}\n");
+        let red = desk.red(json!({
+            "acceptance": [check("test $STAGE_ID = one"), check("exit 3")],
+            "truths": [check("false")],
+            "artifacts": ["a.rs", "empty.rs", "stub.rs", "docs/**"],
+            "wiring": [{"source": "a.rs", "pattern": "fn b", "description": "b is there"}],
+            "regression_test": {"file": "no.rs", "must_contain": ["x"]},
+            "dead_code_check": {"command": "echo unused a", "fail_patterns": ["^unused"], "ignore_patterns": [], "timeout": "9s"},
+        }));
+        assert_eq!(
+            red,
+            [
+                "acceptance `exit 3`: it ended with 3, not with 0",
+                "artifact `empty.rs`: `empty.rs` is empty",
+                "artifact `stub.rs`: `stub.rs` is not written yet: line 2 says `todo!()`",
+                "artifact `docs/**`: no file matches",
+                "wiring `a.rs`: `fn b` is not in `a.rs`: b is there",
+                "truth `false`: it ended with 1, not with 0",
+                "dead code `echo unused a`: it says `unused a`",
+                "regression test `no.rs`: there is no `no.rs`",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_pass_counts_for_its_tree_alone_and_a_failure_never() {
+        let desk = Desk::new();
+        let counted = desk.passes.path().join("runs");
+        let once = check(&format!("echo x >>{}; test -e wanted", counted.display()));
+        let runs = || fs::read_to_string(&counted).unwrap().lines().count();
+        assert_eq!(desk.red(json!({"acceptance": [once]})).len(), 1);
+        desk.red(json!({"acceptance": [once]}));
+        assert_eq!(runs(), 2, "what failed is looked at again");
+        desk.git.commit("wanted", "x");
+        assert_eq!((desk.red(json!({"acceptance": [once]})).len(), runs()), (0, 3));
+        assert_eq!((desk.red(json!({"acceptance": [once]})).len(), runs()), (0, 3));
+        desk.git.commit("wanted", "y");
+        assert_eq!((desk.red(json!({"acceptance": [once]})).len(), runs()), (0, 4));
+    }
+
+    #[test]
+    fn a_check_that_changes_the_commit_has_shown_nothing() {
+        let desk = Desk::new();
+        let red = desk.red(json!({"acceptance": [check("echo 'fn b() {}' >>a.rs")]}));
+        assert_eq!(red, ["gate `the commit`: a check has changed `a.rs`"]);
+    }
+
+    #[test]
+    fn a_link_out_of_the_worktree_is_no_artifact() {
+        let desk = Desk::new();
+        std::os::unix::fs::symlink("/etc/passwd", desk.git.dir().join("link.rs")).unwrap();
+        desk.git.commit("b", "x");
+        let wanted = json!({"wiring": [{"source": "link.rs", "pattern": "root", "description": "root"}]});
+        assert_eq!(desk.red(wanted), ["wiring `link.rs`: there is no `link.rs`"]);
+    }
+}

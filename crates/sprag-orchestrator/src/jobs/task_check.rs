@@ -1,0 +1,103 @@
+//! A task that has a check is ticked off only after that: it is run while whoever says it waits, away from the loop.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use sprag_base::text::Text;
+use sprag_host::sys::disk::Disk;
+use sprag_host::sys::env;
+use sprag_plan::accept::{self, What};
+use sprag_plan::ids::{Key, StageId};
+use sprag_plan::run::Run;
+use sprag_plan::spec::checks::{Cache, Check};
+use sprag_plan::spec::values::Slug;
+
+use super::stage_checks::{self, Place};
+use crate::layout::{Ground, run_log_path};
+use crate::run_log;
+use crate::sandbox::command::{Behind, Of};
+
+/// What is red of it; `None` where there is nothing against it.
+pub fn check(ground: &Ground, stage: &StageId, task: &Slug, disk: &dyn Disk) -> io::Result<Option<String>> {
+    let Some(run) = run_log::read(&run_log_path(&ground.run, &ground.plan))? else {
+        return Ok(None);
+    };
+    let Some((spec, check)) = wanted(&run, stage, task) else { return Ok(None) };
+    // What is there is not committed yet, so that a pass belongs to no tree.
+    let check = Check { cache: Cache::Never, ..check.clone() };
+    let worktree = ground.worktree(stage);
+    let dir = worktree.join(spec.working_dir.as_str());
+    let of = Of { worktree: &worktree, dir: &dir, sandbox: &spec.sandbox, caches: &spec.caches };
+    let name = Key(Text::new(format!("task/{}", stage.as_str())));
+    let place = Place {
+        worktree: &worktree,
+        working_dir: &spec.working_dir,
+        root: &ground.root,
+        stage,
+        tree: "",
+        passes: &ground.run.join("passes"),
+        path: &env::Env::Real.get("PATH").unwrap_or_default(),
+        disk,
+        behind: &Behind::new(ground, &name, of, disk),
+        sandbox: &spec.sandbox,
+    };
+    let red = stage_checks::commands(&place, What::Acceptance, &[check]);
+    Ok((!red.is_empty()).then(|| accept::report(&red).to_string()))
+}
+
+/// Stages of which a task is being checked: one at a time, or an agent that asks often enough would have the machine to
+/// itself.
+#[derive(Debug, Default)]
+pub struct Checking(Mutex<BTreeSet<StageId>>);
+
+impl Checking {
+    /// `None`: the stage has its turn already.
+    pub fn take(&self, stage: &StageId) -> Option<Turn<'_>> {
+        self.now().insert(stage.clone()).then(|| Turn { of: self, stage: stage.clone() })
+    }
+
+    fn now(&self) -> MutexGuard<'_, BTreeSet<StageId>> {
+        // Whoever panicked while holding it left nothing half done.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Over when this is dropped.
+#[derive(Debug)]
+pub struct Turn<'a> {
+    of: &'a Checking,
+    stage: StageId,
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.of.now().remove(&self.stage);
+    }
+}
+
+fn wanted<'a>(
+    run: &'a Run,
+    stage: &StageId,
+    task: &Slug,
+) -> Option<(&'a sprag_plan::spec::StageSpec, &'a Check)> {
+    let spec = run.plan().find(stage.as_str())?;
+    let task = spec.tasks.iter().find(|it| it.id == *task)?;
+    Some((spec, task.check.as_ref()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stage_has_one_turn_at_a_time_and_no_other_waits_for_it() {
+        let checking = Checking::default();
+        let (a, b) = (StageId::new("a"), StageId::new("b"));
+        let first = checking.take(&a);
+        assert!(first.is_some() && checking.take(&a).is_none());
+        assert!(checking.take(&b).is_some());
+        drop(first);
+        assert!(checking.take(&a).is_some());
+    }
+}

@@ -1,0 +1,81 @@
+//! Claude Code. Headless it reads the brief from stdin and prints what it does; in a terminal its transcript tells the
+//! same, and the name of the session is chosen by us so that it can be found.
+
+use std::path::PathBuf;
+
+use sprag_host::sys::env::Env;
+use sprag_host::sys::locations;
+use sprag_plan::spec::Mode;
+use sprag_plan::spec::client::{Known, Stream};
+
+use super::{Governed, Launcher, Order, Prompt, words};
+
+pub const LAUNCHER: Launcher = Launcher {
+    known: Known::Claude,
+    program: "claude",
+    env: &[
+        "ANTHROPIC_*",
+        "CLAUDE_CONFIG_DIR",
+        "CLAUDE_CODE_OAUTH_TOKEN",
+        "CLAUDE_CODE_USE_BEDROCK",
+        "CLAUDE_CODE_USE_VERTEX",
+        "CLAUDE_CODE_USE_FOUNDRY",
+        "CLAUDE_CODE_MAX_RETRIES",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
+        "DISABLE_AUTOUPDATER",
+        "DISABLE_TELEMETRY",
+        "API_TIMEOUT_MS",
+        "AWS_REGION",
+        "AWS_PROFILE",
+        "AWS_BEARER_TOKEN_BEDROCK",
+        "GOOGLE_APPLICATION_CREDENTIALS",
+        "CLOUD_ML_REGION",
+    ],
+    arguments,
+    prompt: Prompt::Stdin,
+    stream: Some(Stream::Claude),
+    talks: Some(talks),
+    governed: Governed::Arguments,
+    modes: &[Mode::Headless, Mode::Tmux],
+};
+
+/// What it may do without asking, where nobody can be asked. Rules of the user that deny or ask go before these, and
+/// so do our hooks.
+const ALLOWED: &str = "Bash,Read,Write,Edit,MultiEdit,NotebookEdit,Glob,Grep,Agent,Task,TaskCreate,TaskUpdate,TaskGet,TaskList,TodoWrite,Skill,WebSearch";
+
+fn arguments(order: &Order<'_>) -> Vec<String> {
+    let mut arguments = match order.mode {
+        Mode::Headless => {
+            let mut arguments = words(&["-p", "--output-format", "stream-json", "--verbose"]);
+            arguments.extend(words(&["--permission-mode", "acceptEdits", "--allowedTools", ALLOWED]));
+            if let Some(micros) = order.micros {
+                arguments.extend(["--max-budget-usd".to_owned(), dollars(micros)]);
+            }
+            arguments
+        }
+        Mode::Tmux => words(&["--permission-mode", "acceptEdits"]),
+    };
+    arguments.extend(words(&["--session-id", order.session]));
+    if let Some(settings) = order.settings {
+        arguments.extend(["--settings".to_owned(), settings.display().to_string()]);
+    }
+    if let Some(model) = order.model {
+        arguments.extend(words(&["--model", model]));
+    }
+    if let Some(effort) = order.effort {
+        arguments.extend(words(&["--effort", effort.name()]));
+    }
+    if order.mode == Mode::Tmux {
+        arguments.extend(words(&["--", order.prompt]));
+    }
+    arguments
+}
+
+fn dollars(micros: u64) -> String {
+    format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000)
+}
+
+fn talks(env: &Env) -> Option<PathBuf> {
+    let config = env.get("CLAUDE_CONFIG_DIR").map(PathBuf::from);
+    Some(config.or_else(|| Some(locations::home(env)?.join(".claude")))?.join("projects"))
+}

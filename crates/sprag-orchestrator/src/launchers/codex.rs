@@ -1,0 +1,63 @@
+//! Codex. It prints what it does, but how full its context is and why it failed stand only in the file it keeps of the
+//! talk. Its hooks run once a person has trusted them in it; that is asked for, and never gone around.
+
+use std::path::PathBuf;
+
+use sprag_host::sys::env::Env;
+use sprag_host::sys::locations;
+use sprag_plan::spec::client::{Known, Stream};
+use sprag_plan::spec::{Effort, Mode};
+
+use super::{Governed, Launcher, Order, Prompt, Walls, words};
+
+pub const LAUNCHER: Launcher = Launcher {
+    known: Known::Codex,
+    program: "codex",
+    env: &["OPENAI_*", "CODEX_HOME", "CODEX_API_KEY", "AZURE_OPENAI_API_KEY"],
+    arguments,
+    prompt: Prompt::Stdin,
+    stream: Some(Stream::Codex),
+    talks: Some(talks),
+    governed: Governed::Trusted,
+    modes: &[Mode::Headless, Mode::Tmux],
+};
+
+fn arguments(order: &Order<'_>) -> Vec<String> {
+    let mut arguments = match order.mode {
+        Mode::Headless => words(&["exec", "--json"]),
+        Mode::Tmux => Vec::new(),
+    };
+    match order.walls {
+        // Within ours it cannot put up its own, and would run no command at all.
+        Walls::Ours => arguments.extend(words(&["--sandbox", "danger-full-access"])),
+        Walls::Its => {
+            // A commit in a worktree is written to the repository's own folder.
+            arguments.extend(words(&["--sandbox", "workspace-write", "--add-dir"]));
+            arguments.push(order.git.display().to_string());
+        }
+    }
+    if let Some(model) = order.model {
+        arguments.extend(words(&["--model", model]));
+    }
+    if let Some(effort) = order.effort {
+        arguments.extend(["--config".to_owned(), format!("model_reasoning_effort=\"{}\"", level(effort))]);
+    }
+    arguments.push(match order.mode {
+        Mode::Headless => "-".to_owned(),
+        Mode::Tmux => order.prompt.to_owned(),
+    });
+    arguments
+}
+
+/// It knows no more than the second highest.
+fn level(effort: Effort) -> &'static str {
+    match effort {
+        Effort::Low | Effort::Medium | Effort::High | Effort::XHigh => effort.name(),
+        Effort::Max => Effort::XHigh.name(),
+    }
+}
+
+fn talks(env: &Env) -> Option<PathBuf> {
+    let home = env.get("CODEX_HOME").map(PathBuf::from);
+    Some(home.or_else(|| Some(locations::home(env)?.join(".codex")))?.join("sessions"))
+}

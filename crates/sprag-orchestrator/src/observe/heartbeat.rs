@@ -1,0 +1,166 @@
+//! Signs of life of agents, as the machine shows them: what they compute, what they write, what they say. What follows
+//! from them is decided in the core.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use sprag_base::time::Timestamp;
+use sprag_host::sys::processes;
+use sprag_plan::agent::activity::Seen;
+use sprag_plan::agent::liveness::{Liveness, SILENCE, Signs, Tells, Watch};
+use sprag_plan::ids::Key;
+
+use crate::session_dir::Site;
+use crate::session_dir::limits::Screen;
+
+/// Seconds between two looks at one agent: less shows nothing new.
+const PACE: i64 = 10;
+/// Files looked at for one that changed.
+const FILES: usize = 20_000;
+
+/// Everybody who is watched.
+#[derive(Default)]
+pub struct Vitals {
+    watches: BTreeMap<Key, Watched>,
+}
+
+struct Watched {
+    watch: Watch,
+    at: Timestamp,
+    is_streaming: bool,
+}
+
+impl Vitals {
+    /// Whether a session lives that its supervisor still keeps.
+    pub fn look(
+        &mut self,
+        key: &Key,
+        site: &Site,
+        seen: Option<&Seen>,
+        worktree: &Path,
+        now: Timestamp,
+    ) -> Liveness {
+        let watched = match self.watches.entry(key.clone()) {
+            std::collections::btree_map::Entry::Vacant(vacant) => {
+                // At a terminal it may wait for a person, and does not say so.
+                let tells = |watch: crate::session_dir::limits::Watch| {
+                    watch.stream.is_some() && watch.screen == Screen::Pipes
+                };
+                let is_streaming = site.spawn().is_ok_and(|spawn| tells(spawn.watch));
+                vacant.insert(Watched { watch: Watch::new(now), at: now, is_streaming })
+            }
+            std::collections::btree_map::Entry::Occupied(there) => {
+                let watched = there.into_mut();
+                if now.seconds_since(watched.at) < PACE {
+                    return Liveness::Working;
+                }
+                watched
+            }
+        };
+        watched.at = now;
+        let signs = Signs {
+            heard: seen.and_then(|seen| seen.at),
+            cpu: site.keeper().map_or(0, |keeper| processes::cpu_below(keeper.pid)),
+            // Only where it matters: a worktree may be large.
+            changed: (watched.watch.silence(now) >= SILENCE).then(|| youngest(worktree)).flatten(),
+            tells: match watched.is_streaming {
+                true => Tells::Waits(seen.and_then(|seen| seen.wait)),
+                false => Tells::Nothing,
+            },
+        };
+        watched.watch.look(&signs, now)
+    }
+
+    pub fn forget(&mut self, key: &Key) {
+        self.watches.remove(key);
+    }
+}
+
+/// When something below a folder was last changed.
+fn youngest(dir: &Path) -> Option<Timestamp> {
+    let mut open = vec![dir.to_owned()];
+    let mut left = FILES;
+    let mut found = None;
+    while let Some(dir) = open.pop() {
+        for entry in fs::read_dir(&dir).into_iter().flatten().flatten() {
+            let Some(rest) = left.checked_sub(1) else { return found };
+            left = rest;
+            let Ok(about) = entry.metadata() else { continue };
+            let changed = about.modified().ok().and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
+            let changed = changed.and_then(|since| i64::try_from(since.as_millis()).ok());
+            found = found.max(changed.map(Timestamp::from_millis));
+            if about.is_dir() {
+                open.push(entry.path());
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is found of a session that prints this and then nothing, every half minute for ten minutes.
+    fn silent(watch: crate::session_dir::limits::Watch, seen: Seen) -> Vec<Liveness> {
+        let (dir, worktree) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let site = Site::at(dir.path());
+        let spawn = crate::session_dir::Spawn {
+            v: 1,
+            epoch: 1,
+            argv: Vec::new(),
+            env: Vec::new(),
+            worktree: worktree.path().to_owned(),
+            dir: worktree.path().to_owned(),
+            branch: String::new(),
+            seconds: 0,
+            grace: 0,
+            stdin: None,
+            confined: None,
+            watch,
+        };
+        site.ask(&sprag_host::sys::disk::RealDisk, &spawn).unwrap();
+        // Everything in the worktree is older than the first look.
+        let start = sprag_host::sys::env::now().plus_seconds(5);
+        let mut vitals = Vitals::default();
+        let key = Key(sprag_base::text::Text::new("r/a/1/spawn.0"));
+        let looks = (0..20).map(|look| start.plus_seconds(look * 30));
+        looks.map(|now| vitals.look(&key, &site, Some(&seen), worktree.path(), now)).collect()
+    }
+
+    #[test]
+    fn who_prints_what_it_waits_for_can_be_wedged_and_nobody_else() {
+        use sprag_plan::agent::activity::On;
+        use sprag_plan::agent::activity::Wait;
+        use sprag_plan::spec::client::Stream;
+        let watch =
+            |stream, screen| crate::session_dir::limits::Watch { stream, screen, ..Default::default() };
+        let claude = Some(Stream::Claude);
+        let found = silent(watch(claude, Screen::Pipes), Seen::default());
+        let first = found.iter().position(|found| *found == Liveness::Wedged);
+        assert_eq!(first, Some(3), "after ninety seconds: {found:?}");
+        let until = sprag_host::sys::env::now().plus_seconds(3600);
+        let waits = Seen { wait: Some(Wait { on: On::Tool, until }), ..Seen::default() };
+        for found in [
+            silent(watch(claude, Screen::Pipes), waits),
+            silent(watch(claude, Screen::Terminal), Seen::default()),
+            silent(watch(None, Screen::Pipes), Seen::default()),
+        ] {
+            assert!(!found.contains(&Liveness::Wedged) && found.contains(&Liveness::Suspect), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn the_youngest_file_is_found_wherever_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join("a/b")).unwrap();
+        let path = dir.path().join("a/b/c");
+        fs::write(&path, "x").unwrap();
+        let later = std::time::SystemTime::now() + std::time::Duration::from_secs(5000);
+        fs::File::options().write(true).open(&path).unwrap().set_modified(later).unwrap();
+        let since = later.duration_since(std::time::UNIX_EPOCH).unwrap();
+        assert_eq!(youngest(dir.path()).unwrap().millis(), i64::try_from(since.as_millis()).unwrap());
+        assert_eq!(youngest(&dir.path().join("none")), None);
+    }
+}

@@ -1,0 +1,169 @@
+//! Where trunk and target are, at every look of the loop. References are read as files, and git is asked only about what
+//! was not there at the last look: how two commits stand to each other never changes.
+
+use std::fs;
+use std::path::PathBuf;
+
+use sprag_base::text::Text;
+use sprag_host::git::{is_object_name, refs};
+use sprag_host::sys::disk::read_small;
+use sprag_host::sys::env::Env;
+use sprag_host::sys::locations::Places;
+use sprag_plan::ids::Commit;
+use sprag_plan::reconcile::observed::Target;
+
+use crate::layout::Ground;
+use crate::observe;
+
+/// A `HEAD` is a line.
+const SMALL: u64 = 4096;
+
+pub struct Glance {
+    /// `None`: git is asked every time.
+    places: Option<Places>,
+    last: Option<(Asked, Target)>,
+    /// A commit that the trunk was seen to have: it only ever gets more.
+    within: Option<String>,
+}
+
+/// All that an answer about the target rests on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Asked {
+    known: Commit,
+    trunk: Commit,
+    now: String,
+    /// Whose `HEAD` says that it is at the target, or says it in a way that only git knows.
+    at_it: Vec<PathBuf>,
+}
+
+impl Glance {
+    pub fn new(ground: &Ground) -> Glance {
+        Glance { places: Places::find(&ground.root, &Env::Real).ok(), last: None, within: None }
+    }
+
+    /// Where the trunk is. `None`: git cannot say it now, and is asked again at the next look.
+    pub fn trunk(&self, ground: &Ground) -> Option<Commit> {
+        let trunk = match self.read(&ground.trunk()) {
+            Some(trunk) => Some(trunk),
+            None => refs::resolve(&ground.root, &ground.trunk()).ok()?,
+        };
+        Some(Commit(Text::new(trunk.unwrap_or_default())))
+    }
+
+    /// How the target stands to the trunk, as far as it can be said now. `known` is where it was when we last had to do
+    /// with it.
+    pub fn target(&mut self, ground: &Ground, known: &Commit, trunk: &Commit) -> Option<Target> {
+        let Some((now, at_it)) = self.read(&ground.target).zip(self.at_it(&ground.target)) else {
+            return observe::target(ground, known, trunk).ok();
+        };
+        let asked = Asked { known: known.clone(), trunk: trunk.clone(), now, at_it };
+        if let Some((last, target)) = &self.last
+            && asked == *last
+        {
+            return Some(target.clone());
+        }
+        let is_checked_out = || match asked.at_it.is_empty() {
+            true => Ok(false),
+            false => observe::is_checked_out(ground),
+        };
+        let is_within = asked.now == known.0.as_str() && self.within.as_ref() == Some(&asked.now);
+        let target = match is_within {
+            true => observe::behind(&asked.now, is_checked_out),
+            false => observe::stands(ground, known, trunk, &asked.now, is_checked_out),
+        };
+        let target = target.ok()?;
+        if let Target::Behind(now) | Target::CheckedOut(now) = &target {
+            self.within = Some(now.0.to_string());
+        }
+        self.last = Some((asked, target.clone()));
+        Some(target)
+    }
+
+    fn read(&self, name: &str) -> Option<String> {
+        self.places.as_ref()?.reference(name).filter(|found| is_object_name(found))
+    }
+
+    fn at_it(&self, target: &str) -> Option<Vec<PathBuf>> {
+        let common = self.places.as_ref()?.common.as_ref()?;
+        let linked = fs::read_dir(common.join("worktrees")).into_iter().flatten().flatten();
+        let heads = linked.map(|entry| entry.path().join("HEAD")).chain([common.join("HEAD")]);
+        let is_at_it = |path: &PathBuf| {
+            let head = read_small(path, SMALL).unwrap_or_default();
+            head.trim_end()
+                .strip_prefix("ref: ")
+                .is_some_and(|name| name == target || name.ends_with("/.invalid"))
+        };
+        let mut at_it: Vec<PathBuf> = heads.filter(is_at_it).collect();
+        at_it.sort();
+        Some(at_it)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sprag_host::git::scratch::Scratch;
+
+    use super::*;
+
+    fn commit(name: &str) -> Commit {
+        Commit(Text::new(name))
+    }
+
+    fn ground(git: &Scratch) -> Ground {
+        Ground {
+            root: git.dir().canonicalize().unwrap(),
+            run: git.dir().join(".git/sprag/run"),
+            plan: "p".to_owned(),
+            target: "refs/heads/main".to_owned(),
+            epoch: 1,
+        }
+    }
+
+    /// Whatever becomes of the repository, it says what asking git for everything says.
+    #[test]
+    fn what_is_remembered_is_what_git_would_say() {
+        let git = Scratch::new();
+        let first = git.commit("a", "1");
+        let ground = ground(&git);
+        let mut glance = Glance::new(&ground);
+        let mut is = |known: &str, trunk: &str| {
+            let (known, trunk) = (commit(known), commit(trunk));
+            let asked = observe::target(&ground, &known, &trunk).ok();
+            assert_eq!(glance.target(&ground, &known, &trunk), asked, "the first time");
+            assert_eq!(glance.target(&ground, &known, &trunk), asked, "and by heart");
+            asked
+        };
+        assert_eq!(is(&first, &first), Some(Target::CheckedOut(commit(&first))));
+        git.run(&["switch", "-q", "-c", "work"]);
+        assert_eq!(is(&first, &first), Some(Target::Behind(commit(&first))), "nobody has it open any more");
+        let second = git.commit("b", "2");
+        assert_eq!(is(&first, &second), Some(Target::Behind(commit(&first))));
+        let elsewhere = git.dir().with_extension("elsewhere");
+        git.run(&["worktree", "add", "-q", elsewhere.to_str().unwrap(), "main"]);
+        assert_eq!(is(&first, &second), Some(Target::CheckedOut(commit(&first))), "in another worktree");
+        git.run(&["worktree", "remove", elsewhere.to_str().unwrap()]);
+        assert_eq!(is(&first, &second), Some(Target::Behind(commit(&first))));
+        git.run(&["branch", "-f", "main", "work"]);
+        assert_eq!(is(&first, &first), Some(Target::Ahead(commit(&second))), "somebody put something on it");
+        git.run(&["pack-refs", "--all"]);
+        assert_eq!(is(&first, &second), Some(Target::Behind(commit(&second))), "packed away, it is the same");
+        assert_eq!(is(&second, &second), Some(Target::Behind(commit(&second))));
+        git.run(&["branch", "-f", "main", &first]);
+        assert_eq!(is(&second, &second), Some(Target::Rewritten(commit(&first))));
+        git.run(&["branch", "-D", "main"]);
+        assert_eq!(is(&second, &second), Some(Target::Gone));
+    }
+
+    #[test]
+    fn the_trunk_is_where_it_is_and_nowhere_when_it_is_gone() {
+        let git = Scratch::new();
+        let first = git.commit("a", "1");
+        let ground = ground(&git);
+        let glance = Glance::new(&ground);
+        assert_eq!(glance.trunk(&ground), Some(commit("")));
+        git.run(&["update-ref", &ground.trunk(), &first]);
+        assert_eq!(glance.trunk(&ground), Some(commit(&first)));
+        git.run(&["pack-refs", "--all"]);
+        assert_eq!(glance.trunk(&ground), Some(commit(&first)));
+    }
+}

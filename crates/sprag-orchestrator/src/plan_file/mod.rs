@@ -1,0 +1,178 @@
+//! Files of plans: Markdown around one fence ```` ```yaml sprag ````. What is in it is read with its place in the
+//! file; whether it is a plan is for the core to say.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use sprag_base::document::At;
+use sprag_host::intent_files;
+use sprag_host::sys::disk::{self, open_regular};
+use sprag_host::sys::yaml;
+use sprag_host::world::World;
+use sprag_intent::{IntentSet, Read};
+use sprag_plan::spec::problem::{Code, Found, Problem};
+use sprag_plan::spec::validate::{Around, Intents, PlanDraft, Validated, validate};
+
+#[cfg(test)]
+mod tests;
+
+/// A file that is longer is a mistake.
+const LONGEST: u64 = 1024 * 1024;
+
+/// Reads a file and checks it against the repository it is for. An error is one of the disk's; whatever is
+/// wrong with the plan is in the answer.
+pub fn check(path: &Path, worktree: Option<&Path>) -> io::Result<Validated> {
+    use std::io::Read as _;
+    let mut bytes = Vec::new();
+    open_regular(path)?.take(LONGEST + 1).read_to_end(&mut bytes)?;
+    let loaded = worktree.and_then(intent_files::load);
+    let none = IntentSet::default();
+    let intents = match loaded.as_ref().map(|loaded| &loaded.read) {
+        Some(Read::Good(set)) => Intents::Known(set),
+        Some(Read::Bad(_)) => Intents::Unreadable,
+        None => Intents::Known(&none),
+    };
+    let around = Around { intents, taken: &[] };
+    Ok(match draft(&bytes) {
+        Ok(draft) => validate(&draft, &around),
+        Err(problem) => Validated::Bad { found: Found { problems: vec![problem], more: 0 } },
+    })
+}
+
+/// Writes a new file; one that is there stays. Directories of the repository that are links are not followed.
+pub fn create(world: &World<'_>, root: &Path, path: &Path, text: &str) -> io::Result<()> {
+    use std::io::Write as _;
+    if let Some(dir) = path.parent() {
+        match dir.starts_with(root) {
+            true => disk::make_dirs_within(world.disk, root, dir)?,
+            false => world.disk.make_dirs(dir)?,
+        }
+    }
+    let mut file = File::options().write(true).create_new(true).open(path)?;
+    file.write_all(text.as_bytes())
+}
+
+/// What a file says, or the one thing that keeps it from being read.
+pub fn draft(bytes: &[u8]) -> Result<PlanDraft, Problem> {
+    let start = At { line: 1, column: 1 };
+    if bytes.len() as u64 > LONGEST {
+        return Err(Problem::new(
+            start,
+            Code::TooLong,
+            "the file is longer than 1 MB",
+            "make several plans of it",
+        ));
+    }
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text.strip_prefix('\u{feff}').unwrap_or(text),
+        Err(error) => {
+            let before = String::from_utf8_lossy(&bytes[..error.valid_up_to()]).into_owned();
+            let line = before.matches('\n').count() + 1;
+            let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+            let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+            let at = At { line: number(line), column: number(column) };
+            return Err(Problem::new(at, Code::NotText, "the file is no UTF-8", "save it as UTF-8"));
+        }
+    };
+    let fence = fence(text)?;
+    let root = yaml::parse(&fence.yaml)
+        .map_err(|bad| Problem::new(bad.at, Code::Yaml, format!("no YAML: {}", bad.what), "mend it there"))?;
+    Ok(PlanDraft { overview: fence.overview, at: fence.at, root })
+}
+
+/// The one fence of a text.
+struct Fence {
+    at: At,
+    /// Its lines where they stand in the file, behind as many empty ones: places are those of the file.
+    yaml: String,
+    overview: String,
+}
+
+/// A fence that is not closed yet.
+struct Open {
+    sign: char,
+    length: usize,
+    at: At,
+    is_ours: bool,
+}
+
+/// Finds it as Markdown does: a fence within a longer one is text.
+fn fence(text: &str) -> Result<Fence, Problem> {
+    let mut open: Option<Open> = None;
+    let mut found: Option<At> = None;
+    let mut near: Option<At> = None;
+    let (mut yaml, mut overview) = (String::new(), String::new());
+    for (number, line) in text.split('\n').enumerate() {
+        let line_number = u32::try_from(number + 1).unwrap_or(u32::MAX);
+        let marks = marks(line);
+        let mut is_plan = false;
+        match (&open, marks) {
+            (Some(fence), Some((sign, length, rest)))
+                if sign == fence.sign && length >= fence.length && rest.trim().is_empty() =>
+            {
+                is_plan = fence.is_ours;
+                open = None;
+            }
+            (Some(fence), _) if fence.is_ours => {
+                yaml.push_str(line);
+                is_plan = true;
+            }
+            (Some(_), _) => {}
+            (None, Some((sign, length, rest))) => {
+                let column = u32::try_from(line.len() - line.trim_start().len() + 1).unwrap_or(1);
+                let at = At { line: line_number, column };
+                let words: Vec<&str> = rest.split_whitespace().collect();
+                is_plan = matches!(words.as_slice(), ["yaml" | "yml", "sprag"]);
+                if is_plan && let Some(first) = found.replace(at) {
+                    let what = format!("a second plan; the first is in line {}", first.line);
+                    return Err(Problem::new(at, Code::SecondFence, &what, "make a file of its own of it"));
+                }
+                if matches!(words.first(), Some(&("yaml" | "yml"))) {
+                    near = near.or(Some(at));
+                }
+                open = Some(Open { sign, length, at, is_ours: is_plan });
+            }
+            (None, None) => {}
+        }
+        yaml.push('\n');
+        if !is_plan {
+            overview.push_str(line);
+            overview.push('\n');
+        }
+    }
+    if let Some(fence) = open.filter(|fence| fence.is_ours) {
+        let end: String = std::iter::repeat_n(fence.sign, fence.length).collect();
+        let what = "the fence is never closed";
+        return Err(Problem::new(
+            fence.at,
+            Code::OpenFence,
+            what,
+            format!("end it with a line `{}`", end.replace('`', "'")),
+        ));
+    }
+    let Some(at) = found else {
+        let fix = match near {
+            Some(at) => format!("write ```yaml sprag in line {}", at.line),
+            None => {
+                "put the plan between ```yaml sprag and ```, or begin with `sprag plan new NAME`".to_owned()
+            }
+        };
+        let at = At { line: 1, column: 1 };
+        return Err(Problem::new(at, Code::NoFence, "there is no plan in this file", &fix));
+    };
+    Ok(Fence { at, yaml, overview: overview.trim().to_owned() })
+}
+
+/// The sign of a fence, how often it stands there, and what follows.
+fn marks(line: &str) -> Option<(char, usize, &str)> {
+    let trimmed = line.trim_start_matches(' ');
+    if line.len() - trimmed.len() > 3 {
+        return None;
+    }
+    let sign = trimmed.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+    let rest = trimmed.trim_start_matches(sign);
+    let length = trimmed.len() - rest.len();
+    // ``` in the middle of a line is no fence.
+    (length >= 3 && !(sign == '`' && rest.contains('`'))).then_some((sign, length, rest))
+}

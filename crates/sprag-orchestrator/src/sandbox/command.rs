@@ -1,0 +1,281 @@
+//! Commands of a plan behind walls. A check and a `setup` run what an agent wrote, so what they reach is what the agent
+//! reached, and of git and of runs less. Where walls are wanted and cannot be raised, nothing is run.
+
+use std::cell::OnceCell;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use std::{fs, io};
+
+use sprag_host::checks;
+use sprag_host::sys::disk::Disk;
+use sprag_host::sys::env::Env;
+use sprag_host::sys::exec::{self, Ran, Run};
+use sprag_host::sys::locations;
+use sprag_plan::ids::Key;
+use sprag_plan::sandbox::{Bench, Choice, Confined, Reach, Wall, choose, choose_for_check};
+use sprag_plan::spec::checks::Walls;
+use sprag_plan::spec::client::{Client, Known};
+use sprag_plan::spec::{Cached, Sandbox};
+
+use super::stage_rules;
+use crate::launchers::{self, environment};
+use crate::layout::Ground;
+use crate::sandbox::{self, last_words, proxy, steps};
+use crate::session_dir::{Kept, Site};
+
+/// Says that the walls are up before it becomes the command: how a wall ends that failed is not how a command ends.
+const SCRIPT: &str = "echo up >\"$0\" && exec \"$@\"";
+const UP: &str = "up";
+/// Folders of looks that are under way, in that of runs.
+const LOOKS: &str = "looks";
+
+/// Where commands of one look at work are run, and how they are kept: found out when the first of them is.
+pub struct Behind<'a> {
+    ground: &'a Ground,
+    of: Of<'a>,
+    /// Of this look alone: its walls, and files for a while.
+    site: Site,
+    disk: &'a dyn Disk,
+    /// It is no command of the plan.
+    reader: Option<Reader<'a>>,
+    raised: OnceCell<Result<Raised, String>>,
+}
+
+/// Whose commands they are.
+#[derive(Clone, Copy)]
+pub struct Of<'a> {
+    pub worktree: &'a Path,
+    /// Within it.
+    pub dir: &'a Path,
+    pub sandbox: &'a Sandbox,
+    pub caches: &'a [Cached],
+}
+
+/// A client that reads what others did.
+#[derive(Clone, Copy)]
+pub struct Reader<'a> {
+    pub client: Known,
+    pub program: &'a Path,
+}
+
+/// A command, and what it may take.
+pub struct Order<'a> {
+    pub argv: &'a [&'a OsStr],
+    pub walls: Walls,
+    pub env: &'a [(&'a str, &'a OsStr)],
+    pub deadline: Duration,
+    /// Bytes kept of each stream.
+    pub cap: usize,
+}
+
+enum Raised {
+    /// The plan says so, or there is nothing to build walls of and it does not insist.
+    Bare,
+    Within {
+        port: Option<u16>,
+        env: Vec<(String, String)>,
+    },
+}
+
+impl<'a> Behind<'a> {
+    /// `name` is that of no other look that is under way.
+    pub fn new(ground: &'a Ground, name: &Key, of: Of<'a>, disk: &'a dyn Disk) -> Behind<'a> {
+        let folder = ground.run.join(LOOKS).join(name.0.as_str().replace('/', "."));
+        Behind { ground, of, site: Site::at(&folder), disk, reader: None, raised: OnceCell::new() }
+    }
+
+    /// The same for a reviewer. It is started in a place of its own, where no settings that came along with the work
+    /// are taken for its own.
+    pub fn of_reviewer(
+        ground: &'a Ground,
+        name: &Key,
+        of: Of<'a>,
+        reader: Reader<'a>,
+        disk: &'a dyn Disk,
+    ) -> Behind<'a> {
+        let mut behind = Behind::new(ground, name, of, disk);
+        behind.reader = Some(reader);
+        behind
+    }
+
+    /// Where it may write, empty.
+    pub fn own_place(&self) -> io::Result<PathBuf> {
+        let temporary = self.temporary();
+        if temporary.exists() {
+            fs::remove_dir_all(&temporary)?;
+        }
+        self.disk.make_dirs(&temporary)?;
+        Ok(temporary)
+    }
+
+    /// Whether there are walls around what is run here.
+    pub fn is_walled(&self) -> bool {
+        matches!(self.raised.get_or_init(|| self.raise()), Ok(Raised::Within { .. }))
+    }
+
+    fn dir(&self) -> PathBuf {
+        if self.reader.is_some() { self.temporary() } else { self.of.dir.to_path_buf() }
+    }
+
+    fn environment(&self) -> Vec<(String, String)> {
+        environment::passed_on(self.reader.map(|reader| launchers::find(reader.client)), &Env::Real)
+    }
+
+    /// Runs it. `Err` says why it was not: then nothing was.
+    pub fn run(&self, order: &Order<'_>) -> Result<Ran, String> {
+        if order.walls == Walls::Off {
+            return self.bare(order);
+        }
+        let raised = self.raised.get_or_init(|| self.raise());
+        match raised {
+            Ok(Raised::Bare) => self.bare(order),
+            Ok(Raised::Within { port, env }) => self.within(order, *port, env),
+            Err(why) => Err(unraised(why)),
+        }
+    }
+
+    fn bare(&self, order: &Order<'_>) -> Result<Ran, String> {
+        let (program, args) = order.argv.split_first().ok_or("there is no command")?;
+        let (unset, dir, passed_on) = (checks::unset(), self.dir(), self.environment());
+        let run = Run {
+            program,
+            args,
+            dir: &dir,
+            env: order.env,
+            unset: &unset,
+            stdin: b"",
+            deadline: order.deadline,
+            cap: order.cap,
+        };
+        let ran = match self.reader {
+            None => exec::run_for_end(&run),
+            // It is an agent: it sees of our environment what an agent sees.
+            Some(_) => exec::run_apart(&Run { env: &with(&passed_on, order.env), unset: &[], ..run }),
+        };
+        ran.map_err(|error| error.to_string())
+    }
+
+    fn within(&self, order: &Order<'_>, port: Option<u16>, env: &[(String, String)]) -> Result<Ran, String> {
+        let told = |error: io::Error| unraised(&error.to_string());
+        let us = std::env::current_exe().map_err(told)?;
+        let up = self.temporary().join(UP);
+        self.disk.remove(&up).map_err(told)?;
+        let steps = steps(Some(self.site.dir()), port);
+        let mut args: Vec<&OsStr> = steps.iter().map(OsStr::new).collect();
+        args.extend(["sh", "-c", SCRIPT].map(OsStr::new));
+        args.push(up.as_os_str());
+        args.extend(order.argv);
+        let dir = self.dir();
+        let run = Run {
+            program: us.as_os_str(),
+            args: &args,
+            dir: &dir,
+            env: &with(env, order.env),
+            unset: &[],
+            stdin: b"",
+            deadline: order.deadline,
+            cap: order.cap,
+        };
+        let ran = exec::run_apart(&run).map_err(told)?;
+        match fs::symlink_metadata(&up).is_ok() {
+            true => Ok(ran),
+            false => Err(unraised(&last_words(&ran.stderr))),
+        }
+    }
+
+    fn temporary(&self) -> PathBuf {
+        self.site.dir().join("tmp")
+    }
+
+    /// Puts the walls on record, for the step of our own program that goes within them.
+    fn raise(&self) -> Result<Raised, String> {
+        let offer = sandbox::offer(&Env::Real, Some(&self.ground.root));
+        let choice = match self.reader {
+            None => choose_for_check(self.of.sandbox, &offer),
+            Some(reader) => choose(self.of.sandbox, &Client::Known(reader.client), &offer),
+        };
+        let wall = match choice {
+            Choice::Off | Choice::Bare { .. } => return Ok(Raised::Bare),
+            Choice::Within(wall) => wall,
+            Choice::Refused { why } => return Err(why),
+        };
+        let confined = self.walls(wall)?;
+        let told = |error: io::Error| error.to_string();
+        let port = match &confined.reach {
+            Reach::Hosts(hosts) => Some(proxy::listen_once(hosts).map_err(told)?),
+            Reach::Anybody | Reach::Nobody => None,
+        };
+        let (worktree, dir) = (self.of.worktree.to_path_buf(), self.dir());
+        self.site.wall_in(self.disk, &Kept { worktree, dir, confined: Some(confined) }).map_err(told)?;
+        let mut env = stage_rules::told_within(self.environment(), &self.temporary());
+        env.extend(port.into_iter().flat_map(proxy::env));
+        Ok(Raised::Within { port, env })
+    }
+
+    fn walls(&self, wall: Wall) -> Result<Confined, String> {
+        let whole =
+            |path: &Path| fs::canonicalize(path).map_err(|error| format!("`{}`: {error}", path.display()));
+        let temporary = self.temporary();
+        self.disk.make_dirs(&temporary).map_err(|error| format!("`{}`: {error}", temporary.display()))?;
+        let common = locations::common_dir(&self.ground.root).ok_or("there is no repository")?;
+        let home = locations::home(&Env::Real).map(|home| whole(&home)).transpose()?;
+        let store = self.ground.run.parent().unwrap_or(&self.ground.run);
+        let (root, common, store) = (whole(&self.ground.root)?, whole(&common)?, whole(store)?);
+        // Both are ours, below what was made whole: what is not where it was put is reached by a link.
+        let placed = |path: &Path| {
+            let below = path.strip_prefix(&self.ground.run).map(|rest| store.join("run").join(rest));
+            let below = below.or_else(|_| path.strip_prefix(&self.ground.root).map(|rest| root.join(rest)));
+            match below {
+                Ok(expected) if whole(path)? == expected => Ok(expected),
+                Ok(_) | Err(_) => Err(format!("`{}` is reached by a link", path.display())),
+            }
+        };
+        let (worktree, temporary) = (placed(self.of.worktree)?, placed(&temporary)?);
+        let bench = Bench {
+            root: &root,
+            worktree: &worktree,
+            common: &common,
+            store: &store,
+            temporary: &temporary,
+            home: home.as_deref(),
+            shared: &stage_rules::shared(self.of.caches, &root, &common),
+        };
+        let network = &self.of.sandbox.network;
+        let confined = match self.reader {
+            None => Confined::of_check(wall, &bench, network),
+            Some(reader) => {
+                home.as_deref()
+                    .map_or(Ok(()), |home| stage_rules::make_homes(reader.client, home, self.disk))?;
+                let us = std::env::current_exe().map_err(|error| error.to_string())?;
+                let tools = [whole(&us)?, whole(reader.program)?];
+                Confined::of_review(wall, &bench, reader.client, &tools, network)
+            }
+        };
+        stage_rules::settled(confined, &[&common, &worktree])
+    }
+}
+
+impl Drop for Behind<'_> {
+    fn drop(&mut self) {
+        if self.reader.is_some() || matches!(self.raised.get(), Some(Ok(Raised::Within { .. }))) {
+            // What cannot be taken away is in nobody's way.
+            fs::remove_dir_all(self.site.dir()).unwrap_or_default();
+        }
+    }
+}
+
+fn with<'e>(env: &'e [(String, String)], more: &[(&'e str, &'e OsStr)]) -> Vec<(&'e str, &'e OsStr)> {
+    let env = env.iter().map(|(name, value)| (name.as_str(), OsStr::new(value)));
+    env.chain(more.iter().copied()).collect()
+}
+
+/// Clears away what looks that were cut short have left.
+pub fn forget(run: &Path) {
+    // What cannot be taken away is in nobody's way.
+    fs::remove_dir_all(run.join(LOOKS)).unwrap_or_default();
+}
+
+fn unraised(why: &str) -> String {
+    format!("its walls cannot be raised: {why}")
+}

@@ -1,0 +1,302 @@
+//! The walls of a stage's agent, with the paths of this machine put in: what has to be there is made, and what leads
+//! elsewhere by a link is refused.
+
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use sprag_host::store::journal;
+use sprag_host::sys::disk::{self, Disk};
+use sprag_host::sys::env::Env;
+use sprag_host::sys::{exec, locations};
+use sprag_plan::ids::StageId;
+use sprag_plan::sandbox::{Access, Choice, Confined, Grounds, Rule, Wall, choose, home_of};
+use sprag_plan::spec::client::{Client, Known};
+use sprag_plan::spec::{Cached, Caching, Kind, Plan, StageSpec};
+
+use crate::layout::{DOOR, Ground, handoffs_dir, notes_dir, notes_path};
+use crate::sandbox;
+use crate::session_dir::{Site, Spawn};
+
+/// What git is told behind walls: hooks are not there, and tidying up is not the agent's.
+const GIT: [(&str, &str); 3] =
+    [("core.hooksPath", "/dev/null"), ("gc.auto", "0"), ("maintenance.auto", "false")];
+/// Programs that do nothing at all where they cannot write to these, and where they are told to.
+const CACHES: [(&str, &str); 4] =
+    [("GOCACHE", "go-build"), ("npm_config_cache", "npm"), ("PIP_CACHE_DIR", "pip"), ("UV_CACHE_DIR", "uv")];
+/// Of our records, what commands and hooks of an agent write to. A wall may know only what is there at the start.
+const RECORDS: [&str; 10] =
+    ["journal", "log", "inbox", "outbox", "crash", "start", "objects", "guard", "claims", "cache"];
+/// Keeps the directory of a branch when git packs what is in it. Git does not look at names with a dot in front.
+const KEPT: &str = ".sprag";
+
+/// The first stage that insists on walls where there is nothing to build them of.
+pub fn refused(plan: &Plan, root: &Path) -> Option<(StageId, String)> {
+    let offer = sandbox::offer(&Env::Real, Some(root));
+    plan.stages().iter().find_map(|spec| match choose(&spec.sandbox, &spec.agent.client, &offer) {
+        Choice::Refused { why } => Some((spec.id.clone(), why)),
+        Choice::Off | Choice::Bare { .. } | Choice::Within(_) => None,
+    })
+}
+
+/// How a stage is kept on this machine.
+pub fn choice(spec: &StageSpec, root: &Path) -> Choice {
+    choose(&spec.sandbox, &spec.agent.client, &sandbox::offer(&Env::Real, Some(root)))
+}
+
+/// The same in a line for its agent.
+pub fn told(spec: &StageSpec, root: &Path) -> String {
+    match choice(spec, root) {
+        Choice::Off => "You are not confined: the plan says so.".to_owned(),
+        Choice::Bare { why } => format!("You are not confined: {why}."),
+        Choice::Within(wall) => format!(
+            "You are confined by {}: you write to this worktree and to branch `{}`, the rest is read-only or not there. Files for a while go to `$TMPDIR`.",
+            wall.name(),
+            spec.id.branch(),
+        ),
+        Choice::Refused { why } => format!("You cannot be confined: {why}."),
+    }
+}
+
+/// Puts an agent within its walls. `Err`: there are none, and the plan insists.
+pub fn within(
+    ground: &Ground,
+    spec: &StageSpec,
+    choice: &Choice,
+    site: &Site,
+    mut spawn: Spawn,
+    disk: &dyn Disk,
+) -> Result<Spawn, String> {
+    let wall = match choice {
+        Choice::Off | Choice::Bare { .. } => return Ok(spawn),
+        Choice::Within(wall) => *wall,
+        Choice::Refused { why } => return Err(why.clone()),
+    };
+    let program = program_of(&spawn);
+    let confined = walls(ground, spec, site, wall, program.as_ref().map(|(_, real)| real.as_path()), disk)?;
+    if let (Some((found, real)), Some(first)) = (&program, spawn.argv.first_mut())
+        && matches!(confined.access(found), Access::Hidden | Access::Private)
+    {
+        // Where it is found nothing is seen from behind the wall; where it really is, it is.
+        *first = real.display().to_string();
+    }
+    spawn.env = told_within(spawn.env, &site.dir().join("tmp"));
+    spawn.confined = Some(confined);
+    Ok(spawn)
+}
+
+/// An environment with what is otherwise behind walls: where files for a while go, what git is told, and where programs
+/// keep what they cannot do without and must not keep in the home.
+pub(crate) fn told_within(mut env: Vec<(String, String)>, temporary: &Path) -> Vec<(String, String)> {
+    let is_ours = |name: &str| name == "TMPDIR" || name.starts_with("GIT_CONFIG_");
+    env.retain(|(name, _)| !is_ours(name) && !CACHES.iter().any(|(cache, _)| cache == name));
+    env.push(("TMPDIR".to_owned(), temporary.display().to_string()));
+    env.push(("GIT_CONFIG_COUNT".to_owned(), GIT.len().to_string()));
+    for (at, (key, value)) in GIT.into_iter().enumerate() {
+        env.push((format!("GIT_CONFIG_KEY_{at}"), key.to_owned()));
+        env.push((format!("GIT_CONFIG_VALUE_{at}"), value.to_owned()));
+    }
+    env.extend(CACHES.map(|(name, dir)| (name.to_owned(), temporary.join(dir).display().to_string())));
+    env
+}
+
+/// Caches of the user's checkout that a worktree shares, as they are.
+pub(crate) fn shared(caches: &[Cached], root: &Path, common: &Path) -> Vec<PathBuf> {
+    let of = |cached: &Cached| fs::canonicalize(root.join(cached.path.as_str())).ok();
+    let shared = caches.iter().filter(|cached| cached.how == Caching::Share).filter_map(of);
+    shared.filter(|path| path.starts_with(root) && !path.starts_with(common)).collect()
+}
+
+/// The program of an agent: where it is found, and where that leads.
+fn program_of(spawn: &Spawn) -> Option<(PathBuf, PathBuf)> {
+    let first = spawn.argv.first()?;
+    let path = spawn.env.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.as_str())?;
+    let found = match first.contains('/') {
+        true => spawn.dir.join(first),
+        false => exec::on_path(first, path.as_ref())?,
+    };
+    let real = fs::canonicalize(&found).ok()?;
+    Some((found, real))
+}
+
+fn walls(
+    ground: &Ground,
+    spec: &StageSpec,
+    site: &Site,
+    wall: Wall,
+    agent: Option<&Path>,
+    disk: &dyn Disk,
+) -> Result<Confined, String> {
+    let told = |path: &Path, error: &io::Error| format!("`{}`: {error}", path.display());
+    let whole = |path: &Path| fs::canonicalize(path).map_err(|error| told(path, &error));
+    let worktree = ground.worktree(&spec.id);
+    let common = locations::common_dir(&worktree).ok_or("there is no repository")?;
+    let git_dir = locations::git_dir(&worktree).ok_or("there is no repository")?;
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let home = locations::home(&Env::Real).map(|home| whole(&home)).transpose()?;
+    let store = ground.run.parent().unwrap_or(&ground.run);
+    let (branch, brief) = (spec.id.branch(), ground.brief(&spec.id));
+    let made = |path: &Path| disk.make_dirs(path).map_err(|error| told(path, &error));
+    made(&site.dir().join("tmp"))?;
+    RECORDS.iter().try_for_each(|name| made(&store.join(name)))?;
+    made(&journal::folder(store, spec.id.as_str()))?;
+    // From here on every path is as the kernel sees it; what a link turned into another one is found below.
+    let (root, common, git_dir) = (whole(&ground.root)?, whole(&common)?, whole(&git_dir)?);
+    let (store, run, site) = (whole(store)?, whole(&ground.run)?, whole(site.dir())?);
+    let (brief, program) = (whole(&brief).unwrap_or(brief), whole(&program)?);
+    let expected = root.join(".worktrees").join(spec.id.as_str());
+    if whole(&worktree)? != expected {
+        return Err(format!("`{}` is reached by a link", worktree.display()));
+    }
+    let door = run.join(DOOR);
+    let handed_over = handoffs_dir(&run, &ground.plan, &spec.id);
+    [&door, &handed_over, &notes_dir(&run, &ground.plan)].into_iter().try_for_each(|path| made(path))?;
+    // Our own command makes knowledge of the notes of all stages, and says which it has taken.
+    let noted = match spec.kind {
+        Kind::KnowledgeDistill => run.join("notes"),
+        Kind::Standard | Kind::Knowledge | Kind::IntegrationVerify => {
+            let own = notes_path(&run, &ground.plan, &spec.id);
+            disk::append_regular(&own).map_err(|error| told(&own, &error))?;
+            own
+        }
+    };
+    let own = [noted, handed_over];
+    let shared = shared(&spec.caches, &root, &common);
+    // A script of the plan may lie where the agent sees nothing else.
+    let mut tools: Vec<PathBuf> = match &spec.agent.client {
+        Client::Command { command, .. } => {
+            let named = command.iter().map(|word| PathBuf::from(word.to_string()));
+            named
+                .filter(|path| path.is_absolute() && path.is_file())
+                .filter_map(|path| whole(&path).ok())
+                .collect()
+        }
+        Client::Known(_) => Vec::new(),
+    };
+    tools.extend(agent.map(Path::to_path_buf));
+    let journals = journal::folder(&store, spec.id.as_str());
+    let grounds = Grounds {
+        root: &root,
+        worktree: &expected,
+        git_dir: &git_dir,
+        common: &common,
+        branch: &branch,
+        store: &store,
+        run: &run,
+        site: &site,
+        brief: &brief,
+        door: &door,
+        own: &own,
+        journals: &journals,
+        home: home.as_deref(),
+        program: &program,
+        tools: &tools,
+        shared: &shared,
+    };
+    for path in [grounds.references(), grounds.reference_logs()] {
+        made(&path)?;
+    }
+    fs::write(grounds.references().join(KEPT), "").map_err(|error| told(&grounds.references(), &error))?;
+    if wall == Wall::Landlock {
+        // It cannot allow what is not there yet.
+        (0..=255).try_for_each(|byte: u8| made(&common.join(format!("objects/{byte:02x}"))))?;
+    }
+    if let (Client::Known(known), Some(home)) = (&spec.agent.client, &home) {
+        make_homes(*known, home, disk)?;
+    }
+    let confined = Confined::new(wall, &grounds, &spec.agent.client, &spec.sandbox.network);
+    settled(confined, &[&common, &expected, &store])
+}
+
+/// Where a client keeps what it writes, made where the client is used: a wall may know only what is there.
+pub(crate) fn make_homes(client: Known, home: &Path, disk: &dyn Disk) -> Result<(), String> {
+    let is_used = |name: &&&str| Path::new(name).parent().is_some_and(|parent| home.join(parent).is_dir());
+    home_of(client)
+        .writes
+        .iter()
+        .filter(is_used)
+        .map(|name| home.join(name))
+        .try_for_each(|path| disk.make_dirs(&path).map_err(|error| format!("`{}`: {error}", path.display())))
+}
+
+/// Every rule is about the place itself. What is hidden is hidden where a link leads to; what is written must not be
+/// reached by one, if it is ours.
+pub(crate) fn settled(mut confined: Confined, ours: &[&Path]) -> Result<Confined, String> {
+    let mut rules: Vec<Rule> = Vec::new();
+    for rule in confined.rules {
+        let real = match fs::canonicalize(&rule.path) {
+            Ok(real) => real,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                rules.push(rule);
+                continue;
+            }
+            Err(error) => return Err(format!("`{}`: {error}", rule.path.display())),
+        };
+        let is_ours = ours.iter().any(|ours| rule.path.starts_with(ours));
+        let is_relied_on = matches!(rule.access, Access::Write | Access::Pinned);
+        if real != rule.path && is_ours && is_relied_on {
+            return Err(format!("`{}` is a link to `{}`", rule.path.display(), real.display()));
+        }
+        // A link out of the home to the whole of it would open all of it.
+        let opens = real != rule.path && rule.access == Access::Write;
+        if opens && rules.iter().any(|other| other.path.starts_with(&real)) {
+            return Err(format!(
+                "`{}` leads to `{}`, which is more than it may",
+                rule.path.display(),
+                real.display()
+            ));
+        }
+        rules.push(Rule { path: real, access: rule.access });
+    }
+    confined.rules = rules;
+    Ok(confined)
+}
+
+/// What is left of a branch that is gone.
+pub fn forget(ground: &Ground, stage: &StageId, disk: &dyn Disk) {
+    let Some(common) = locations::common_dir(&ground.root) else { return };
+    let places: [PathBuf; 2] =
+        ["refs/heads", "logs/refs/heads"].map(|dir| common.join(dir).join(stage.branch()));
+    for dir in places.iter().filter_map(|path| path.parent()) {
+        // A branch that is there still, and a directory that is shared, stay.
+        if !dir.join("work").exists() {
+            disk.remove(&dir.join(KEPT)).unwrap_or_default();
+            fs::remove_dir(dir).unwrap_or_default();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use sprag_plan::sandbox::Reach;
+
+    use super::*;
+
+    #[test]
+    fn keys_are_hidden_where_they_are_and_our_own_places_are_no_links() {
+        let temp = tempfile::tempdir().unwrap();
+        let root = temp.path().canonicalize().unwrap();
+        for name in ["dots/ssh", "home", "git/objects", "elsewhere"] {
+            fs::create_dir_all(root.join(name)).unwrap();
+        }
+        symlink(root.join("dots/ssh"), root.join("home/.ssh")).unwrap();
+        symlink(root.join("elsewhere"), root.join("git/refs")).unwrap();
+        let confined = |path: &str, access| Confined {
+            by: Wall::Landlock,
+            rules: vec![
+                Rule { path: root.join("home"), access: Access::Read },
+                Rule { path: root.join(path), access },
+            ],
+            reach: Reach::Anybody,
+        };
+        let git = root.join("git");
+        let settled = |confined| settled(confined, &[&git]);
+        let hidden = settled(confined("home/.ssh", Access::Hidden)).unwrap();
+        assert_eq!(hidden.access(&root.join("dots/ssh/id")), Access::Hidden);
+        assert!(settled(confined("git/objects", Access::Write)).is_ok());
+        assert!(settled(confined("git/refs", Access::Write)).unwrap_err().contains("is a link to"));
+        symlink("/", root.join("home/.claude")).unwrap();
+        assert!(settled(confined("home/.claude", Access::Write)).unwrap_err().contains("more than it may"));
+    }
+}

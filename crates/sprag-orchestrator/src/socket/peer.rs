@@ -1,0 +1,88 @@
+//! Who is at the other end of a socket. Whatever it shows, a process below a supervisor is the agent of that session:
+//! the kernel says which process it is, and all that an agent starts stays below its supervisor.
+
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::{fs, io};
+
+use sprag_govern::session_facts::Process;
+use sprag_host::sys::{disk, processes};
+
+use crate::layout::SESSION_VARIABLE;
+
+/// More than any process is deep.
+const DEPTH: usize = 64;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Peer {
+    pub is_of_this_user: bool,
+    /// The session it works for, by the name of its folder.
+    pub session: Option<String>,
+}
+
+pub fn of(stream: &UnixStream, run: &Path) -> io::Result<Peer> {
+    let who = rustix::net::sockopt::socket_peercred(stream)?;
+    let pid = u32::try_from(who.pid.as_raw_nonzero().get()).map_err(io::Error::other)?;
+    Ok(Peer { is_of_this_user: who.uid == rustix::process::getuid(), session: session_of(run, pid) })
+}
+
+/// The session that a process works for.
+pub fn session_of(run: &Path, pid: u32) -> Option<String> {
+    let line = line_of(pid);
+    let supervised = sessions(run);
+    let below = line.iter().find_map(|process| {
+        supervised.iter().find(|(_, supervisor)| supervisor == process).map(|(id, _)| id.clone())
+    });
+    // One whose supervisor is gone has only the name left that it was started with.
+    below.or_else(|| {
+        let named = line.iter().find_map(|process| processes::variable_of(*process, SESSION_VARIABLE))?;
+        let named = named.into_string().ok()?;
+        supervised.into_iter().map(|(id, _)| id).find(|id| *id == named)
+    })
+}
+
+/// A process and all it is below of.
+fn line_of(pid: u32) -> Vec<Process> {
+    let mut line = Vec::new();
+    let mut next = Some(pid);
+    while let Some((process, parent)) = next.and_then(processes::look) {
+        line.push(process);
+        next = (parent >= 1 && line.len() < DEPTH).then_some(parent);
+    }
+    line
+}
+
+/// All sessions that somebody has taken on, and who did.
+fn sessions(run: &Path) -> Vec<(String, Process)> {
+    let folders = fs::read_dir(run.join("s")).into_iter().flatten().flatten();
+    folders
+        .filter_map(|folder| {
+            let claim = disk::read_small(&folder.path().join("claim"), 1024).ok()?;
+            Some((folder.file_name().into_string().ok()?, serde_json::from_str(&claim).ok()?))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use sprag_host::sys::processes;
+
+    use super::*;
+
+    #[test]
+    fn who_is_below_a_supervisor_is_its_agent() {
+        let dir = tempfile::tempdir().unwrap();
+        let us = processes::this_process().unwrap();
+        assert_eq!(session_of(dir.path(), us.pid), None);
+        let (_, parent) = processes::look(us.pid).unwrap();
+        let (parent, _) = processes::look(parent).unwrap();
+        for (id, process) in [("other", Process { start: us.start + 1, ..us }), ("mine", parent)] {
+            let folder = dir.path().join("s").join(id);
+            fs::create_dir_all(&folder).unwrap();
+            fs::write(folder.join("claim"), serde_json::to_vec(&process).unwrap()).unwrap();
+        }
+        fs::create_dir_all(dir.path().join("s/broken")).unwrap();
+        fs::write(dir.path().join("s/broken/claim"), "{").unwrap();
+        assert_eq!(session_of(dir.path(), us.pid), Some("mine".to_owned()));
+    }
+}

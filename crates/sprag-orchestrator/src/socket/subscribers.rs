@@ -1,0 +1,145 @@
+//! What the loop shows to whoever watches: that something has changed, and the last lines of its log. The loop writes
+//! here and goes on; those who read are on threads of their own.
+
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use sprag_plan::run::Run;
+
+use crate::socket::loop_event::Rest;
+
+/// Lines that are kept for those who are slow.
+const LINES: usize = 1000;
+
+#[derive(Default)]
+pub struct Board {
+    shown: Mutex<Shown>,
+    changed: Condvar,
+}
+
+#[derive(Clone, Default)]
+pub struct Shown {
+    /// Grows with each change.
+    pub version: u64,
+    pub rest: Option<Rest>,
+    /// The daemon ends.
+    pub is_closed: bool,
+    lines: VecDeque<(u64, String)>,
+    /// Those who are told of changes.
+    watchers: usize,
+}
+
+impl Shown {
+    /// Lines that were not there at that version.
+    pub fn since(&self, version: u64) -> impl Iterator<Item = &String> {
+        self.lines.iter().filter(move |(at, _)| *at > version).map(|(_, line)| line)
+    }
+}
+
+impl Board {
+    /// Something was written down, and this is what people read of it.
+    pub fn say(&self, lines: impl IntoIterator<Item = String>) {
+        self.change(|shown| {
+            let version = shown.version;
+            shown.lines.extend(lines.into_iter().map(|line| (version, line)));
+            let excess = shown.lines.len().saturating_sub(LINES);
+            shown.lines.drain(..excess);
+        });
+    }
+
+    pub fn rest(&self, rest: Option<Rest>) {
+        if self.lock().rest != rest {
+            self.change(|shown| shown.rest = rest);
+        }
+    }
+
+    /// Everybody who watches is told the last of it, if they read it in time.
+    pub fn close(&self, patience: Duration) {
+        self.change(|shown| shown.is_closed = true);
+        let waited = self.changed.wait_timeout_while(self.lock(), patience, |shown| shown.watchers > 0);
+        drop(waited);
+    }
+
+    pub fn come(&self) {
+        self.lock().watchers += 1;
+    }
+
+    pub fn leave(&self) {
+        let mut shown = self.lock();
+        shown.watchers = shown.watchers.saturating_sub(1);
+        drop(shown);
+        self.changed.notify_all();
+    }
+
+    pub fn look(&self) -> Shown {
+        self.lock().clone()
+    }
+
+    /// Waits for a change since that version.
+    pub fn wait(&self, version: u64) -> Shown {
+        let is_same = |shown: &mut Shown| shown.version == version && !shown.is_closed;
+        let found = self.changed.wait_while(self.lock(), is_same);
+        found.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Lets time pass, less if the daemon ends meanwhile.
+    pub fn pause(&self, span: Duration) {
+        let waited = self.changed.wait_timeout_while(self.lock(), span, |shown| !shown.is_closed);
+        drop(waited);
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Shown)) {
+        let mut shown = self.lock();
+        shown.version += 1;
+        change(&mut shown);
+        drop(shown);
+        self.changed.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Shown> {
+        // Whoever panicked while holding it left nothing half done.
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A run in few words, for programs that watch.
+pub fn status(run: &Run, rest: Option<Rest>) -> Value {
+    let stages: Vec<Value> = run
+        .standings()
+        .map(|(id, standing)| {
+            json!({
+                "stage_id": id.as_str(),
+                "state": standing.stage.name(),
+                "attempt": standing.stage.attempt(),
+                "session_id": standing.stage.session().map(|session| session.0.as_str().replace('/', ".")),
+            })
+        })
+        .collect();
+    json!({
+        "plan": run.plan().head.name.to_string(),
+        "run": run.id.as_str(),
+        "rest": rest.map(Rest::name),
+        "stages": stages,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slow_reader_loses_the_oldest_lines_and_nothing_waits_for_it() {
+        let board = Board::default();
+        let before = board.look().version;
+        (0..LINES + 5).for_each(|n| board.say([n.to_string()]));
+        let shown = board.wait(before);
+        let lines: Vec<&String> = shown.since(before).collect();
+        assert_eq!((lines.len(), lines[0].as_str()), (LINES, "5"));
+        assert_eq!(shown.since(shown.version).count(), 0);
+        board.close(Duration::ZERO);
+        assert!(board.wait(board.look().version).is_closed);
+    }
+}

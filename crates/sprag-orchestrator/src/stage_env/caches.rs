@@ -1,0 +1,177 @@
+//! Caches of the user's checkout in a worktree. A cache saves time and nothing else: what cannot be had for nothing is
+//! left out, and what would lead out of it by a link is not taken along.
+
+use std::fs::{self, File, FileTimes};
+use std::io;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _, symlink};
+use std::path::{Component, Path, PathBuf};
+
+use rustix::io::Errno;
+
+use sprag_host::git::refs::Refused;
+use sprag_host::git::worktrees;
+use sprag_host::sys::disk;
+use sprag_plan::spec::values::RelPath;
+use sprag_plan::spec::{Cached, Caching};
+
+use super::is_straight;
+
+/// Files and directories of one cache at most.
+const ENTRIES: usize = 1_000_000;
+
+/// Does nothing where there is something already, or where there is nothing to take over.
+pub fn take_over(root: &Path, worktree: &Path, cached: &Cached) -> Result<(), String> {
+    let path = &cached.path;
+    let (from, to) = (root.join(path.as_str()), worktree.join(path.as_str()));
+    let is_there = fs::symlink_metadata(&from).is_ok_and(|found| found.is_dir());
+    let is_free = fs::symlink_metadata(&to).is_err();
+    if !is_there || !is_free || !is_straight(root, path) || !is_straight(worktree, path) {
+        return Ok(());
+    }
+    let told = |why: &dyn std::fmt::Display| format!("cache `{path}`: {why}");
+    match cached.how {
+        Caching::None => Ok(()),
+        Caching::Share => share(worktree, &to, path).map_err(|why| told(&why)),
+        Caching::Reflink => clone(&from, &to).or_else(|error| {
+            // Half a cache is worse than none.
+            fs::remove_dir_all(&to).map_err(|error| told(&error))?;
+            match error.kind() {
+                io::ErrorKind::Unsupported => Ok(()),
+                _ => Err(told(&error)),
+            }
+        }),
+    }
+}
+
+/// From `.worktrees/STAGE/` it is two steps up, and one more for each directory within.
+fn share(worktree: &Path, to: &Path, path: &RelPath) -> Result<(), String> {
+    let up = "../".repeat(path.as_str().split('/').count() + 1);
+    symlink(format!("{up}{path}"), to).map_err(|error| error.to_string())?;
+    let why = match worktrees::is_ignored(worktree, path.as_str()) {
+        Ok(true) => return Ok(()),
+        // A list that names directories alone does not mean a link.
+        Ok(false) => "git does not ignore it as a link: list it without a `/` at its end".to_owned(),
+        Err(Refused(why)) => why,
+    };
+    fs::remove_file(to).map_err(|error| error.to_string())?;
+    Err(why)
+}
+
+/// A copy of the same blocks. `Unsupported`: the disk has no such thing.
+fn clone(from: &Path, to: &Path) -> io::Result<()> {
+    let mut open = vec![PathBuf::new()];
+    let mut seen = 0;
+    while let Some(below) = open.pop() {
+        fs::create_dir(to.join(&below))?;
+        for entry in fs::read_dir(from.join(&below))? {
+            let entry = entry?;
+            seen += 1;
+            if seen > ENTRIES {
+                return Err(io::Error::other(format!("it has more than {ENTRIES} entries")));
+            }
+            let (kind, below) = (entry.file_type()?, below.join(entry.file_name()));
+            if kind.is_dir() {
+                open.push(below);
+            } else if kind.is_symlink() {
+                let target = fs::read_link(entry.path())?;
+                if leads_out(&below, &target) {
+                    return Err(io::Error::other(format!("`{}` is a link out of it", below.display())));
+                }
+                symlink(target, to.join(&below))?;
+            } else if kind.is_file() {
+                clone_file(&entry.path(), &to.join(&below))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn clone_file(from: &Path, to: &Path) -> io::Result<()> {
+    let source = disk::open_regular(from)?;
+    let about = source.metadata()?;
+    let mode = about.permissions().mode() & 0o777;
+    let copy = File::options().write(true).create_new(true).mode(mode).open(to)?;
+    match rustix::fs::ioctl_ficlone(&copy, &source) {
+        Ok(()) => {}
+        Err(Errno::OPNOTSUPP | Errno::XDEV | Errno::INVAL | Errno::NOTTY) => {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        Err(error) => return Err(error.into()),
+    }
+    // Builds go by the time a file was written.
+    copy.set_times(FileTimes::new().set_modified(about.modified()?))
+}
+
+/// Whether a link at this place within the cache leads out of it.
+fn leads_out(at: &Path, target: &Path) -> bool {
+    let mut depth = at.components().count().saturating_sub(1);
+    for part in target.components() {
+        match part {
+            Component::CurDir => {}
+            Component::Normal(_) => depth += 1,
+            Component::ParentDir if depth > 0 => depth -= 1,
+            Component::ParentDir | Component::RootDir | Component::Prefix(_) => return true,
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use sprag_host::git::scratch::Scratch;
+
+    use super::*;
+
+    fn cached(path: &str, how: Caching) -> Cached {
+        Cached { path: RelPath::try_from(path.to_owned()).unwrap(), how }
+    }
+
+    fn scratch(ignored: &str) -> (Scratch, PathBuf) {
+        let git = Scratch::new();
+        let base = git.commit(".gitignore", ignored);
+        let worktree = git.dir().join(".worktrees/one");
+        worktrees::add(git.dir(), &worktree, "sprag/one/work", &base, "stage").unwrap();
+        fs::create_dir_all(git.dir().join("target/debug")).unwrap();
+        fs::write(git.dir().join("target/debug/a"), "built").unwrap();
+        (git, worktree)
+    }
+
+    #[test]
+    fn a_shared_cache_is_the_same_one_and_git_takes_no_notice() {
+        let (git, worktree) = scratch("/target\n");
+        take_over(git.dir(), &worktree, &cached("target", Caching::Share)).unwrap();
+        assert_eq!(fs::read_to_string(worktree.join("target/debug/a")).unwrap(), "built");
+        assert!(worktrees::is_clean(&worktree).unwrap());
+        take_over(git.dir(), &worktree, &cached("target", Caching::Share)).unwrap();
+        let (git, worktree) = scratch("/target/\n");
+        let why = take_over(git.dir(), &worktree, &cached("target", Caching::Share)).unwrap_err();
+        assert!(why.contains("without a `/`"), "{why}");
+        assert!(fs::symlink_metadata(worktree.join("target")).is_err());
+    }
+
+    #[test]
+    fn a_copy_is_whole_or_not_there() {
+        let (git, worktree) = scratch("/target/\n");
+        symlink("/etc", git.dir().join("target/out")).unwrap();
+        let all = cached("target", Caching::Reflink);
+        let came = take_over(git.dir(), &worktree, &all);
+        assert!(came.is_ok() || came.is_err_and(|why| why.contains("`out` is a link out of it")));
+        assert!(!worktree.join("target").exists());
+        fs::remove_file(git.dir().join("target/out")).unwrap();
+        take_over(git.dir(), &worktree, &all).unwrap();
+        // Not every disk can do it.
+        let copy = fs::read_to_string(worktree.join("target/debug/a"));
+        assert!(copy.map_or(!worktree.join("target").exists(), |text| text == "built"));
+        take_over(git.dir(), &worktree, &cached("nothing", Caching::Reflink)).unwrap();
+    }
+
+    #[test]
+    fn a_link_is_judged_by_where_it_is() {
+        let leads_out = |at: &str, to: &str| super::leads_out(Path::new(at), Path::new(to));
+        assert!(!leads_out("a/b", "../c"));
+        assert!(!leads_out("a", "b/../c"));
+        for (at, to) in [("a", "../c"), ("a/b", "../../c"), ("a", "/etc"), ("a/b", "../x/../../y")] {
+            assert!(leads_out(at, to), "{at} {to}");
+        }
+    }
+}

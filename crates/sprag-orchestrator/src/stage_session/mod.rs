@@ -1,0 +1,116 @@
+//! A stage's session whose context is made smaller, or that is taken up again: before, what it knows is written down;
+//! after, it is told where its brief is and what is open. Nothing of this is done, or costs anything, elsewhere.
+pub mod distill;
+pub mod handoffs;
+pub(crate) mod knowledge;
+pub mod notes;
+pub(crate) mod nudges;
+
+use std::io;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use sprag_base::sha256::Sum;
+use sprag_base::text::{ContextNote, Text, quoted};
+use sprag_govern::event::{Event, Source};
+use sprag_host::sys::disk::{self, Disk};
+use sprag_host::sys::locations::worktree_of;
+use sprag_host::world::World;
+use sprag_plan::brief::{self, Told, Written};
+use sprag_plan::ids::StageId;
+use sprag_plan::run::record::Brief;
+
+use super::run_log::active;
+use crate::layout::brief_path;
+use crate::session_dir::Site;
+
+/// What is known of a brief without reading it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct About {
+    pub v: u32,
+    pub kind: Brief,
+    /// Of the section that is the same for all stages of a kind, and of the whole text.
+    pub stable: Sum,
+    pub whole: Sum,
+}
+
+/// Writes a brief, and beside it by what it is known.
+pub fn keep(path: &Path, disk: &dyn Disk, kind: Brief, written: &Written) -> io::Result<()> {
+    disk::make_parent(disk, path)?;
+    disk::replace(disk, path, written.text.as_bytes())?;
+    let about = About { v: 1, kind, stable: written.stable, whole: written.whole };
+    let bytes = serde_json::to_vec(&about).map_err(io::Error::other)?;
+    disk::replace(disk, &path.with_extension("json"), &bytes)
+}
+
+/// What a stage's session is told on an event, if anything.
+pub fn at(world: &World<'_>, stage: &str, event: &Event) -> Option<ContextNote> {
+    match event {
+        Event::Compacting => {
+            // It is for the next agent, and never a reason to hold this one.
+            write_handoff(world, &StageId::new(stage)).map(drop).unwrap_or_default();
+            None
+        }
+        Event::SessionStarted { source: Source::Compact | Source::Resume } => {
+            told(world, &StageId::new(stage)).ok().flatten()
+        }
+        // Where every client that has hooks takes a word.
+        Event::ToolFinished { .. } | Event::Prompted { .. } => {
+            let session = world.env.text(crate::layout::SESSION_VARIABLE)?;
+            nudges::take(&world.places.store, world.disk, stage, &session)
+        }
+        _ => None,
+    }
+}
+
+fn told(world: &World<'_>, stage: &StageId) -> io::Result<Option<ContextNote>> {
+    let run = world.places.store.join("run");
+    let Some((plan, told)) = stage_now(&run, stage)? else { return Ok(None) };
+    let path = brief_path(&run, &plan, stage);
+    let about = disk::read_regular(&path.with_extension("json"), 4096).ok();
+    let about: Option<About> = about.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let sum = about.map(|about| format!(" ({})", about.whole)).unwrap_or_default();
+    let head = format!(
+        "this session works at stage `{}` of plan `{plan}`. Its brief is `{}`{sum}: read it again before you go on, it \
+         counts as it did. What is open now:",
+        stage.as_str(),
+        quoted(&path.display().to_string()),
+    );
+    Ok(Some(Text::new(format!("{head}\n\n{}", brief::recitation(&told)))))
+}
+
+/// The name of the plan, and what its run knows of the stage now, with its notes.
+pub fn stage_now(run: &Path, stage: &StageId) -> io::Result<Option<(String, Told)>> {
+    let Some(active) = active::of_stage(run, stage)? else { return Ok(None) };
+    let plan = active.plan().head.name.to_string();
+    let Some(mut told) = Told::of(&active, stage) else { return Ok(None) };
+    told.notes = notes::of_stage(run, &plan, stage)?;
+    Ok(Some((plan, told)))
+}
+
+/// Writes down what can be seen of a stage's work, in the name of the session that is at it. `None`: there is no
+/// such stage.
+pub fn write_handoff(world: &World<'_>, stage: &StageId) -> io::Result<Option<u32>> {
+    let run = world.places.store.join("run");
+    let Some((plan, told)) = stage_now(&run, stage)? else { return Ok(None) };
+    let Some(worktree) = world.places.worktree.as_deref().and_then(worktree_of) else { return Ok(None) };
+    let session = world.env.text(crate::layout::SESSION_VARIABLE).unwrap_or_default();
+    let site = Site::at(&run.join("s").join(file_name(&session)));
+    let notes = told.notes.clone();
+    let of = handoffs::Of {
+        told: &told,
+        notes: &notes,
+        worktree: &worktree.0,
+        session: &session,
+        site: &site,
+        store: &world.store(),
+    };
+    let sketch = handoffs::sketch(&of);
+    handoffs::write(&run, &plan, stage, world.disk, &sketch).map(Some)
+}
+
+/// A variable says it, so it is no path.
+fn file_name(session: &str) -> String {
+    session.replace('/', ".").trim_start_matches('.').to_owned()
+}

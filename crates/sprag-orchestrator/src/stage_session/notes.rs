@@ -1,0 +1,158 @@
+//! The notes of a run, in one file for each stage that only grows. Only the agent of a stage can write to its file, so
+//! none speaks in the name of another.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+use sprag_host::store::{Lines, new_record};
+use sprag_host::sys::disk::{self, Disk};
+use sprag_plan::ids::StageId;
+use sprag_plan::notes::{Note, PER_STAGE, Said};
+
+use crate::layout::notes_path;
+
+/// Whoever holds the file longer is stuck.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// More than a stage may note.
+const BYTES: u64 = 16 * 1024 * 1024;
+/// Of the file that all stages of a run had once: more than ten thousand of them noted.
+const ALL_BYTES: u64 = 256 * 1024 * 1024;
+
+/// What became of a note.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Kept {
+    Written,
+    /// The stage has as many as it may have.
+    Full,
+}
+
+/// Where all stages of a run wrote before each had a file. Nobody writes to it any more.
+pub fn old_path(run: &Path, plan: &str) -> PathBuf {
+    run.join("notes").join(format!("{plan}.jsonl"))
+}
+
+/// A note without its secrets.
+pub fn note(stage: &StageId, session: Option<String>, said: Said, now: Timestamp) -> Note {
+    Note {
+        v: 1,
+        id: Text::new(new_record::new_id(now)),
+        at: now,
+        stage: stage.clone(),
+        session: session.map(Text::new),
+        said: said.redacted(),
+    }
+}
+
+/// On the disk when this returns.
+pub fn append(run: &Path, plan: &str, disk: &dyn Disk, note: &Note) -> io::Result<Kept> {
+    let path = notes_path(run, plan, &note.stage);
+    let mut lines = Lines::open(disk, &path, PATIENCE)?;
+    if !lines.is_locked {
+        return Err(io::ErrorKind::WouldBlock.into());
+    }
+    if of_stage(run, plan, &note.stage)?.len() >= PER_STAGE {
+        return Ok(Kept::Full);
+    }
+    let mut bytes = serde_json::to_vec(note).map_err(io::Error::other)?;
+    bytes.push(b'\n');
+    lines.append_sealed(disk, &bytes)?;
+    lines.unlock_and_sync(disk)?;
+    Ok(Kept::Written)
+}
+
+/// All notes of a stage, the oldest first. What its agent wrote in the name of another stage is nobody's note.
+pub fn of_stage(run: &Path, plan: &str, stage: &StageId) -> io::Result<Vec<Note>> {
+    // An agent behind a wall does not see what others noted.
+    let old = read(&old_path(run, plan), ALL_BYTES).or_else(|error| match error.kind() {
+        io::ErrorKind::PermissionDenied => Ok(Vec::new()),
+        _ => Err(error),
+    })?;
+    let own = read(&notes_path(run, plan, stage), BYTES)?;
+    let all = old.into_iter().chain(own).filter(|note| note.stage == *stage);
+    Ok(all.take(PER_STAGE).collect())
+}
+
+/// A line that cannot be read is another version's, or torn.
+fn read(path: &Path, most: u64) -> io::Result<Vec<Note>> {
+    let text = match disk::read_regular(path, most) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    Ok(text.split(|&byte| byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use sprag_host::sys::disk::RealDisk;
+
+    use super::*;
+    use crate::layout::notes_dir;
+
+    fn said(text: &str) -> Said {
+        Said::Note { text: Text::from(text) }
+    }
+
+    #[test]
+    fn notes_of_many_at_once_are_all_kept_and_a_torn_line_swallows_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let now = Timestamp::from_millis(1_700_000_000_000);
+        let write = |stage: &str, text: &str| {
+            let note = note(&StageId::new(stage), None, said(text), now);
+            append(dir.path(), "p", &RealDisk, &note).unwrap()
+        };
+        std::thread::scope(|scope| {
+            for stage in ["a", "b", "c"] {
+                scope.spawn(move || {
+                    (0..10).for_each(|n| assert_eq!(write(stage, &format!("note {n}")), Kept::Written));
+                });
+            }
+        });
+        let of = |stage: &str| of_stage(dir.path(), "p", &StageId::new(stage)).unwrap();
+        assert_eq!(["a", "b", "c"].map(|stage| of(stage).len()), [10, 10, 10]);
+        let own = notes_path(dir.path(), "p", &StageId::new("a"));
+        let mut file = std::fs::File::options().append(true).open(own).unwrap();
+        file.write_all(b"{\"v\":1,\"to").unwrap();
+        write("a", "after the fall");
+        let kept = of("a");
+        assert_eq!((kept.len(), kept[10].said.text()), (11, "after the fall"));
+    }
+
+    #[test]
+    fn a_stage_that_talks_without_end_is_told_so() {
+        let dir = tempfile::tempdir().unwrap();
+        let now = Timestamp::from_millis(1_700_000_000_000);
+        let one = note(&StageId::new("a"), None, said("again and again"), now);
+        let line = format!("{}\n", serde_json::to_string(&one).unwrap());
+        std::fs::create_dir_all(notes_dir(dir.path(), "p")).unwrap();
+        std::fs::write(notes_path(dir.path(), "p", &one.stage), line.repeat(PER_STAGE)).unwrap();
+        assert_eq!(append(dir.path(), "p", &RealDisk, &one).unwrap(), Kept::Full);
+        let other = note(&StageId::new("b"), None, said("another stage may"), now);
+        assert_eq!(append(dir.path(), "p", &RealDisk, &other).unwrap(), Kept::Written);
+    }
+
+    #[test]
+    fn a_note_counts_for_the_stage_whose_file_it_is_in_and_notes_of_old_runs_are_found() {
+        let dir = tempfile::tempdir().unwrap();
+        let now = Timestamp::from_millis(1_700_000_000_000);
+        let line = |stage: &str, text: &str| {
+            let note = note(&StageId::new(stage), None, said(text), now);
+            format!("{}\n", serde_json::to_string(&note).unwrap())
+        };
+        std::fs::create_dir_all(notes_dir(dir.path(), "p")).unwrap();
+        std::fs::write(old_path(dir.path(), "p"), line("a", "early") + &line("b", "of another")).unwrap();
+        let own = notes_path(dir.path(), "p", &StageId::new("a"));
+        std::fs::write(own, line("b", "in the name of another") + &line("a", "late")).unwrap();
+        let told = |stage: &str| -> Vec<String> {
+            let notes = of_stage(dir.path(), "p", &StageId::new(stage)).unwrap();
+            notes.iter().map(|note| note.said.text().to_owned()).collect()
+        };
+        assert_eq!(told("a"), ["early", "late"]);
+        assert_eq!(told("b"), ["of another"]);
+    }
+}

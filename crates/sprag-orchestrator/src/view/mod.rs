@@ -1,0 +1,146 @@
+//! Runs as screens find them, without a daemon: what is written down, and what supervisors see.
+
+pub(crate) mod board_cache;
+pub mod follow;
+pub mod live;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use std::{fs, io};
+
+use sprag_base::time::Timestamp;
+use sprag_govern::session_facts::Process;
+use sprag_host::sys::disk::RealDisk;
+use sprag_host::sys::processes;
+use sprag_plan::agent::activity::Seen;
+use sprag_plan::ids::Key;
+use sprag_plan::view::Board;
+
+use super::run_log::{self, Log};
+use super::session_dir::site_of;
+use super::view::board_cache as board;
+use super::view::board_cache::Covers;
+pub use super::view::board_cache::Want;
+
+/// A shorter log is folded at every look: it takes less than a glance, and nothing can be behind.
+const SHORT: u64 = 256 * 1024;
+/// How often a daemon writes down the board of a long one.
+const EVERY: Duration = Duration::from_secs(1);
+/// How far such a board may be behind what the daemon has done.
+const BEHIND: Duration = Duration::from_millis(1500);
+
+/// A run of this clone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    pub plan: String,
+    pub log: PathBuf,
+}
+
+/// The last run of every plan, the one that moved last first.
+pub fn list(run: &Path) -> io::Result<Vec<Listed>> {
+    let entries = match fs::read_dir(run.join("plans")) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        // Those that were put away have the name of their run in between.
+        let plan = name.strip_suffix(".jsonl").filter(|plan| !plan.contains('.'));
+        if let (Some(plan), Ok(about)) = (plan, entry.metadata()) {
+            found.push((about.modified()?, Listed { plan: plan.to_owned(), log: entry.path() }));
+        }
+    }
+    found.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.plan.cmp(&b.1.plan)));
+    Ok(found.into_iter().map(|(_, listed)| listed).collect())
+}
+
+/// What the records of a run tell; `None` where they tell of none.
+pub fn board(run: &Path, log: &Path, want: Want, now: Timestamp) -> io::Result<Option<Board>> {
+    let bytes = match fs::metadata(log) {
+        Ok(about) => about.len(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    if bytes > SHORT
+        && let Some(found) = board::load(log, want)
+        && (found.bytes == bytes || is_kept_up(age(log), found.by))
+    {
+        return Ok(Some(found.board));
+    }
+    fold(run, log, now)
+}
+
+/// Whether a daemon is at it that will write it again in a moment.
+fn is_kept_up(age: Option<Duration>, by: Option<Process>) -> bool {
+    age.is_some_and(|age| age < BEHIND) && by.is_some_and(processes::is_alive)
+}
+
+fn age(log: &Path) -> Option<Duration> {
+    fs::metadata(board::path(log)).ok()?.modified().ok()?.elapsed().ok()
+}
+
+fn fold(run: &Path, log: &Path, now: Timestamp) -> io::Result<Option<Board>> {
+    let Some((timed, bytes)) = run_log::read_to_end(log)? else { return Ok(None) };
+    let board = Board::of(&timed, |key| site_of(run, key).seen(), now);
+    if bytes > SHORT {
+        // Whoever cannot write it down looks more slowly next time.
+        let covers = Covers::of(log, bytes);
+        covers
+            .and_then(|covers| board::keep(log, &RealDisk, covers, None, board.clone()))
+            .unwrap_or_default();
+    }
+    Ok(Some(board))
+}
+
+/// What supervisors see of the agents at work.
+pub fn seen(run: &Path, board: &Board) -> BTreeMap<Key, Seen> {
+    let seen = |(_, session): (_, &Key)| Some((session.clone(), site_of(run, session).seen()?));
+    board.at_work().filter_map(seen).collect()
+}
+
+/// What a daemon keeps for those who look.
+#[derive(Default)]
+pub struct Keeper {
+    /// When, and how long the log was then.
+    written: Option<(Timestamp, u64)>,
+    /// What was seen of agents that are gone does not change any more.
+    past: BTreeMap<Key, Option<Seen>>,
+}
+
+impl Keeper {
+    /// Writes the board down if that is due, or says in how long it is.
+    pub fn keep(&mut self, log: &Log<'_>, run: &Path, now: Timestamp) -> Option<Duration> {
+        let bytes = fs::metadata(log.path()).map_or(0, |about| about.len());
+        if let Some((at, of)) = self.written {
+            if of == bytes {
+                return None;
+            }
+            // A clock that was set back makes it due.
+            let age = u64::try_from(now.millis() - at.millis()).map_or(EVERY, Duration::from_millis);
+            if age < EVERY {
+                return Some(EVERY - age);
+            }
+        }
+        if bytes > SHORT {
+            let past = &mut self.past;
+            let seen =
+                |key: &Key| past.entry(key.clone()).or_insert_with(|| site_of(run, key).seen()).clone();
+            let board = Board::of(log.timed(), seen, now);
+            let covers = Covers::of(log.path(), bytes);
+            // It is for those who look: a run goes on without it.
+            covers
+                .and_then(|covers| {
+                    board::keep(log.path(), &RealDisk, covers, processes::this_process(), board)
+                })
+                .unwrap_or_default();
+        }
+        self.written = Some((now, bytes));
+        None
+    }
+}

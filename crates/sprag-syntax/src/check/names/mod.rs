@@ -1,0 +1,469 @@
+//! The names obligation: a name that is seen beyond one function may be renamed only if every use of it is known to
+//! be ours, the new name was nobody's, and the old one is gone. Whatever is not understood is somebody else's.
+
+mod declarations;
+mod imports;
+mod reflection;
+mod strings;
+
+use std::cell::OnceCell;
+
+use super::scope::{Scopes, Use};
+use super::{Loaded, Refused, refused};
+use crate::check::canon::is_name;
+use crate::lang::Lang;
+use crate::proof::Side;
+use crate::symbol::{Sym, Symbols};
+use crate::tree::{Id, Tree};
+pub(crate) use imports::{resolves, takes_all};
+use reflection::{Handed, Shape};
+pub(crate) use reflection::{has_classes, is_spelled, lists_modules};
+use strings::{is_predeclared, is_protocol, is_spoken};
+
+/// A file of the left side with what is known of its names.
+pub(crate) struct Seen<'a> {
+    pub tree: &'a Tree,
+    pub symbols: &'a Symbols,
+    pub scopes: &'a Scopes,
+    pub parents: Vec<Id>,
+    pub path: &'a str,
+    /// By binding: whether it is assigned again and a function inside can see it.
+    pub shared: OnceCell<Vec<bool>>,
+}
+
+impl<'a> Seen<'a> {
+    pub fn of(tree: &'a Tree, symbols: &'a Symbols, scopes: &'a Scopes, path: &'a str) -> Seen<'a> {
+        let mut parents = vec![tree.root; tree.len()];
+        for node in tree.walk(tree.root) {
+            for kid in tree.kids(node) {
+                parents[*kid as usize] = node;
+            }
+        }
+        Seen { tree, symbols, scopes, parents, path, shared: OnceCell::new() }
+    }
+
+    pub fn parent(&self, id: Id) -> Id {
+        self.parents[id as usize]
+    }
+
+    pub fn text(&self, id: Id) -> &str {
+        self.symbols.text(self.tree.sym(id))
+    }
+
+    /// The class whose body a node stands in; an anonymous one counts.
+    pub fn class_of(&self, id: Id) -> Option<Id> {
+        let mut at = id;
+        while at != self.tree.root {
+            let above = self.parent(at);
+            let is_anonymous =
+                self.tree.kind(at) == "class_body" && self.tree.kind(above) == "object_creation_expression";
+            if is_anonymous || CLASSES.contains(&self.tree.kind(above)) {
+                return Some(above);
+            }
+            at = above;
+        }
+        None
+    }
+
+    /// The next node further out of one of these kinds.
+    pub fn enclosing(&self, id: Id, kinds: &[&str]) -> Option<Id> {
+        let mut at = id;
+        while at != self.tree.root {
+            at = self.parent(at);
+            if kinds.contains(&self.tree.kind(at)) {
+                return Some(at);
+            }
+        }
+        None
+    }
+}
+
+pub(crate) const CLASSES: &[&str] = &[
+    "class_definition",
+    "class_declaration",
+    "abstract_class_declaration",
+    "class",
+    "impl_item",
+    "trait_item",
+    "interface_declaration",
+    "enum_declaration",
+    "record_declaration",
+];
+
+/// More uses of a name are not looked at.
+const MANY: usize = 2000;
+
+/// Where a renamed name is declared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Declaration {
+    pub file: usize,
+    pub kind: Declares,
+    /// The class it is a member of.
+    pub owner: Option<Id>,
+    pub shape: Shape,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Declares {
+    /// A function, type or value of a module.
+    Top,
+    /// A function of a class.
+    Method,
+    /// A value of a class.
+    Field,
+}
+
+/// Where something can be used by its name.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Reach {
+    /// In its own file; or whoever else used it would not compile.
+    File,
+    /// Anywhere in the tree that the change is made to.
+    Tree,
+}
+
+/// Accepts a rename of the left side and tells who could use what is renamed, or says why not.
+pub(crate) fn check_rename(
+    loaded: &Loaded,
+    seen: &[Option<Seen<'_>>],
+    from: &str,
+    to: &str,
+) -> Result<Reach, Refused> {
+    let escapes = |why: &str| refused(format!("rename of `{from}`: {why}"));
+    let symbols = &loaded.symbols;
+    let (Some(from_sym), Some(to_sym)) = (symbols.find(from), symbols.find(to)) else {
+        return Err(escapes("the name does not occur"));
+    };
+    if is_spoken(from) || is_spoken(to) {
+        return Err(escapes("the name has a meaning of its own"));
+    }
+    for lang in loaded.before.iter().flatten().map(|tree| tree.lang) {
+        if is_open(lang, from) != is_open(lang, to) {
+            return Err(escapes("it becomes public or private by its name"));
+        }
+        if is_predeclared(lang, to) {
+            return Err(escapes("the new name has a meaning without being declared"));
+        }
+    }
+    if reflection::is_mangled(loaded, from) || reflection::is_mangled(loaded, to) {
+        return Err(escapes("it has another name outside of its class"));
+    }
+    for (trees, stranger, why) in [
+        (&loaded.before, to_sym, "the new name was there before"),
+        (&loaded.after, from_sym, "the old name is still there"),
+    ] {
+        for tree in trees.iter().flatten() {
+            let has_stranger = tree
+                .walk(tree.root)
+                .any(|id| tree.is_leaf(id) && tree.sym(id) == stranger && is_name(tree.kind(id)));
+            if has_stranger {
+                return Err(escapes(why));
+            }
+            if is_spelled(tree, symbols, from) || is_spelled(tree, symbols, to) {
+                return Err(escapes("a text spells it"));
+            }
+        }
+    }
+    // Beyond that looking at each would cost too much, and nobody renames so much at once.
+    if seen.iter().flatten().map(|seen| occurrences(seen, from_sym).take(MANY).count()).sum::<usize>() >= MANY
+    {
+        return Err(escapes("it occurs too often"));
+    }
+    let mut declaration: Option<Declaration> = None;
+    let mut reach = Reach::File;
+    for (file, seen) in seen.iter().enumerate() {
+        let Some(seen) = seen else { continue };
+        for id in occurrences(seen, from_sym) {
+            if let Some(found) = declarations::declares(seen, file, id).map_err(escapes)? {
+                match declaration {
+                    Some(known) if known != found => return Err(escapes("it is declared twice")),
+                    _ => declaration = Some(found),
+                }
+                reach = reach.max(declarations::reach(seen, id));
+            }
+        }
+    }
+    let declaration = declaration.ok_or_else(|| escapes("its declaration is not in the change"))?;
+    if declaration.kind == Declares::Method && (is_protocol(from) || is_protocol(to)) {
+        return Err(escapes("whoever is given the object calls it by that name"));
+    }
+    let is_global = |seen: &Seen<'_>| declaration.kind == Declares::Top && !imports::is_module(seen);
+    if seen[declaration.file].as_ref().is_some_and(is_global) {
+        return Err(escapes("every script of a page sees it"));
+    }
+    if declaration.kind == Declares::Top && imports::is_taken_whole(loaded, seen, &declaration) {
+        return Err(escapes("its module is taken as a whole"));
+    }
+    let (mut uses, mut handed) = (0, Handed::Never);
+    for (file, seen) in seen.iter().enumerate() {
+        let Some(seen) = seen else { continue };
+        let imports = match imports::is_imported(loaded, seen, from_sym, &declaration) {
+            true => Imports::Ours,
+            false => Imports::Others,
+        };
+        for id in occurrences(seen, from_sym) {
+            match whose(loaded, seen, file, id, &declaration, imports).map_err(escapes)? {
+                Whose::Another | Whose::Declaration => {}
+                Whose::Ours => {
+                    uses += 1;
+                    if reflection::is_handed(seen, id) {
+                        handed = Handed::On;
+                    }
+                    if is_element(seen, id) && is_capital(from) != is_capital(to) {
+                        return Err(escapes("an element goes by its first letter"));
+                    }
+                }
+                Whose::Unknown => return Err(escapes("a use of it may be somebody else's")),
+            }
+        }
+    }
+    // Whatever is declared is declared for somebody.
+    if uses == 0 {
+        return Err(escapes("whoever uses it is not in the change"));
+    }
+    let is_given = |seen: &Seen<'_>| reflection::is_given_away(seen, &declaration);
+    if !is_hidden(from) && seen[declaration.file].as_ref().is_some_and(is_given) {
+        return Err(escapes("whoever is given the object may call it by that name"));
+    }
+    if seen.iter().flatten().any(|seen| reflection::asks(seen, &declaration, handed)) {
+        return Err(escapes("something asks for names"));
+    }
+    Ok(reach)
+}
+
+/// Accepts that what is declared at a place of a file goes and tells who could have used it, or says who would miss it.
+/// What is new could not be asked for, but what lists all there is would have found it.
+pub(crate) fn check_vanishing(seen: &Seen<'_>, side: Side, file: usize, at: usize) -> Result<Reach, Refused> {
+    let tree = seen.tree;
+    let is_it = |id: &Id| tree.node(*id).start as usize == at && is_name(tree.kind(*id)) && tree.is_leaf(*id);
+    let Some(id) = tree.walk(tree.root).find(is_it) else { return Ok(Reach::File) };
+    if let Use::Local(_) | Use::Named(_) = seen.scopes.of_leaf(id) {
+        return Ok(Reach::File);
+    }
+    let is_missed = match (side, declarations::declares(seen, file, id)) {
+        (_, Ok(None)) => false,
+        (Side::Before, Ok(Some(of))) => {
+            let is_global = of.kind == Declares::Top && !imports::is_module(seen);
+            let is_given = !is_hidden(seen.text(id)) && reflection::is_given_away(seen, &of);
+            is_global || is_given || reflection::asks(seen, &of, Handed::Never)
+        }
+        (Side::Before, Err(_)) => true,
+        (Side::After, Ok(Some(of))) => reflection::lists(seen, of.kind),
+        (Side::After, Err(_)) => false,
+    };
+    match is_missed {
+        true => {
+            Err(refused(format!("inlining of `{}`: something may ask for it by its name", seen.text(id))))
+        }
+        false if side == Side::Before => Ok(declarations::reach(seen, id)),
+        false => Ok(declarations::reach_of_new(seen, id)),
+    }
+}
+
+/// A member that only its class can name.
+fn is_hidden(name: &str) -> bool {
+    name.starts_with('#') || name.starts_with('_')
+}
+
+fn is_capital(name: &str) -> bool {
+    name.starts_with(char::is_uppercase)
+}
+
+/// `<Row/>` is a component, `<row/>` a part of the page.
+fn is_element(seen: &Seen<'_>, id: Id) -> bool {
+    seen.tree.kind(seen.parent(id)).starts_with("jsx_")
+}
+
+fn occurrences<'a>(seen: &'a Seen<'_>, sym: Sym) -> impl Iterator<Item = Id> + 'a {
+    let tree = seen.tree;
+    tree.walk(tree.root)
+        .filter(move |id| tree.is_leaf(*id) && tree.sym(*id) == sym && is_name(tree.kind(*id)))
+}
+
+/// Whether a file has the name from the declaring one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Imports {
+    Ours,
+    Others,
+}
+
+/// What an occurrence of a name is.
+enum Whose {
+    Declaration,
+    /// A use of what is declared.
+    Ours,
+    /// A local of the same name: another thing, which stays one.
+    Another,
+    Unknown,
+}
+
+fn whose(
+    loaded: &Loaded,
+    seen: &Seen<'_>,
+    file: usize,
+    id: Id,
+    of: &Declaration,
+    imports: Imports,
+) -> Result<Whose, &'static str> {
+    if declarations::declares(seen, file, id)?.is_some() {
+        return Ok(Whose::Declaration);
+    }
+    if let Use::Local(_) = seen.scopes.of_leaf(id) {
+        return Ok(Whose::Another);
+    }
+    let is_ours = is_ours(loaded, seen, file, id, of, imports);
+    Ok(if is_ours { Whose::Ours } else { Whose::Unknown })
+}
+
+fn is_ours(
+    loaded: &Loaded,
+    seen: &Seen<'_>,
+    file: usize,
+    id: Id,
+    of: &Declaration,
+    imports: Imports,
+) -> bool {
+    let tree = seen.tree;
+    let here = file == of.file;
+    let is_named = matches!(seen.scopes.of_leaf(id), Use::Named(_));
+    if is_named
+        || tree.kind(id).starts_with("shorthand")
+        || is_embedded(seen, id)
+        || reflection::is_macro_input(seen, id)
+    {
+        return false;
+    }
+    if imports::is_import(seen, id) {
+        return of.kind == Declares::Top && !here && imports::comes_from(loaded, seen, id, of);
+    }
+    if let Some(receiver) = declarations::receiver(seen, id) {
+        return of.kind != Declares::Top && here && is_own_receiver(seen, id, receiver, of);
+    }
+    let is_bare = match tree.kind(id) {
+        "identifier" => seen.scopes.of_leaf(id) == Use::Free || declarations::is_java_call(seen, id),
+        "type_identifier" => true,
+        _ => false,
+    };
+    match of.kind {
+        Declares::Top => is_bare && (here || imports == Imports::Ours),
+        // Java alone calls its own members by their bare name.
+        Declares::Method | Declares::Field => {
+            is_bare
+                && here
+                && tree.lang == Lang::Java
+                && seen.class_of(id) == of.owner
+                && is_kind_of_use(seen, id, of)
+        }
+    }
+}
+
+/// An embedded type of Go gives its name to a field.
+fn is_embedded(seen: &Seen<'_>, id: Id) -> bool {
+    let field = seen.enclosing(id, &["field_declaration"]);
+    seen.tree.lang == Lang::Go && field.is_some_and(|field| seen.tree.child(field, "name").is_none())
+}
+
+/// A call is of a method, anything else of a field.
+fn is_kind_of_use(seen: &Seen<'_>, id: Id, of: &Declaration) -> bool {
+    let is_call = declarations::is_java_call(seen, id);
+    (of.kind == Declares::Method) == is_call
+}
+
+/// `self.x`, `this.x`, `Self::x` inside of the class itself, or through the class's name where it is static.
+fn is_own_receiver(seen: &Seen<'_>, id: Id, receiver: Id, of: &Declaration) -> bool {
+    let tree = seen.tree;
+    let Some(owner) = of.owner else { return false };
+    let inside = match tree.lang {
+        Lang::Rust => {
+            let here = seen.enclosing(id, &["impl_item"]);
+            here.is_some_and(|here| same_type(seen, here, owner))
+        }
+        Lang::Go => {
+            seen.enclosing(id, &["method_declaration"]).is_some_and(|here| same_receiver(seen, here, owner))
+        }
+        _ => seen.class_of(id) == Some(owner),
+    };
+    let text = if tree.is_leaf(receiver) { seen.text(receiver) } else { "" };
+    match tree.lang {
+        Lang::Rust => inside && matches!(text, "self" | "Self"),
+        Lang::Python => inside && is_first_parameter(seen, id, receiver),
+        Lang::Go => inside && is_go_receiver(seen, id, receiver),
+        Lang::Java | Lang::JavaScript | Lang::TypeScript | Lang::Tsx => {
+            inside && text == "this" && !in_plain_function(seen, id, owner)
+        }
+    }
+}
+
+/// Whether `object` is the very object whose method of `class` is running.
+pub(crate) fn is_own_object(seen: &Seen<'_>, id: Id, object: Id, class: Id) -> bool {
+    let inside = seen.class_of(id) == Some(class);
+    match seen.tree.lang {
+        Lang::Python => inside && is_first_parameter(seen, id, object),
+        _ => inside && seen.tree.kind(object) == "this" && !in_plain_function(seen, id, class),
+    }
+}
+
+/// A `function` inside of a method has a `this` of its own.
+fn in_plain_function(seen: &Seen<'_>, id: Id, owner: Id) -> bool {
+    let functions = [
+        "function_expression",
+        "function_declaration",
+        "generator_function",
+        "generator_function_declaration",
+    ];
+    seen.enclosing(id, &functions)
+        .is_some_and(|function| seen.tree.node(function).start > seen.tree.node(owner).start)
+}
+
+fn same_type(seen: &Seen<'_>, left: Id, right: Id) -> bool {
+    let name = |id: Id| {
+        let of = seen.tree.child(id, "type")?;
+        seen.tree
+            .walk(of)
+            .find(|node| seen.tree.kind(*node) == "type_identifier")
+            .map(|node| seen.tree.sym(node))
+    };
+    name(left).is_some() && name(left) == name(right)
+}
+
+fn same_receiver(seen: &Seen<'_>, left: Id, right: Id) -> bool {
+    declarations::go_type(seen, left).is_some()
+        && declarations::go_type(seen, left) == declarations::go_type(seen, right)
+}
+
+fn is_go_receiver(seen: &Seen<'_>, id: Id, receiver: Id) -> bool {
+    let Some(method) = seen.enclosing(id, &["method_declaration"]) else { return false };
+    let Some(list) = seen.tree.child(method, "receiver") else { return false };
+    let own = seen.tree.walk(list).find(|node| seen.tree.kind(*node) == "identifier");
+    match (own.map(|own| seen.scopes.of_leaf(own)), seen.scopes.of_leaf(receiver)) {
+        (Some(Use::Local(own)), Use::Local(used)) => own == used,
+        _ => false,
+    }
+}
+
+/// `self` is whatever the method calls its first parameter.
+fn is_first_parameter(seen: &Seen<'_>, id: Id, receiver: Id) -> bool {
+    let Some(method) = seen.enclosing(id, &["function_definition"]) else { return false };
+    let Some(parameters) = seen.tree.child(method, "parameters") else { return false };
+    let first = seen.tree.named_kids(parameters).next();
+    let is_self = first.is_some_and(|first| matches!(seen.text_or_empty(first), "self" | "cls"));
+    match (first.map(|first| seen.scopes.of_leaf(first)), seen.scopes.of_leaf(receiver)) {
+        (Some(Use::Local(own)), Use::Local(used)) => is_self && own == used,
+        _ => false,
+    }
+}
+
+impl Seen<'_> {
+    fn text_or_empty(&self, id: Id) -> &str {
+        if self.tree.is_leaf(id) { self.text(id) } else { "" }
+    }
+}
+
+/// Whether others may see what goes by this name, where the name itself says so.
+fn is_open(lang: Lang, name: &str) -> bool {
+    match lang {
+        Lang::Python => !name.starts_with('_'),
+        Lang::Go => name.starts_with(char::is_uppercase),
+        Lang::Rust | Lang::Java | Lang::JavaScript | Lang::TypeScript | Lang::Tsx => true,
+    }
+}

@@ -1,0 +1,449 @@
+//! The walk of one hook call: payload -> event -> state -> verdict -> reply, a straight line.
+//!
+//! A hook always ends with exit code 0 and one JSON object. Whatever goes wrong in here is told to
+//! the user and answered as the gates declare for a fault, which for most of them is to pass.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, Write as _};
+use std::os::fd::AsFd as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, mpsc};
+use std::time::Duration;
+
+use sprag_base::text::{Text, one_line};
+use sprag_govern::decide;
+use sprag_govern::event::{Errand, Event, EventKind, Input, Presence};
+use sprag_govern::verdict::{Ruling, Verdict};
+use sprag_host::clients::payload::{self, Payload};
+use sprag_host::clients::{self, Client, Parsed, Reply};
+use sprag_host::pipeline::{self, Walked};
+use sprag_host::purpose;
+use sprag_host::sys::disk::{self, Disk, ReadOnly, RealDisk};
+use sprag_host::sys::env::{self, Env};
+use sprag_host::sys::locations::{self, Places};
+use sprag_host::world::World;
+use sprag_orchestrator::stage_session;
+use sprag_policy::call::Whole;
+
+/// `sprag hook CLIENT [EVENT] [--dry-run]`, as typed.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Args {
+    client: String,
+    is_dry_run: bool,
+}
+
+/// Runs a hook call: reads stdin, prints the reply, and then does what may wait.
+pub fn main(args: &[OsString]) {
+    let env = Env::Real;
+    let args = Args::read(args);
+    keep_panics();
+    let payload = payload::read(io::stdin().as_fd());
+    let long = payload.as_ref().ok().filter(|payload| payload.bytes.len() > LONG);
+    let answered = long.map(|payload| answer_in_time(&args.client, payload));
+    let disk = disk_of(&env);
+    let judged = catch_unwind(AssertUnwindSafe(|| answer(&args, &env, &*disk, payload.as_ref())));
+    let answer = judged.unwrap_or_else(|_| after_panic(&args, &env, payload.as_ref().ok()));
+    if ANSWERED.swap(true, Ordering::SeqCst) {
+        // The other answer is on its way, and the process with it.
+        return std::thread::park();
+    }
+    if let Some(warning) = &answer.warning {
+        tell(&format!("sprag: {warning}"));
+    }
+    print(&answer.text);
+    drop(answered);
+    keep_pair(&env, payload.as_ref().ok(), &answer.text);
+    hang_up();
+    // A panic among the chores has nobody left to tell: the next hook finds them undone.
+    catch_unwind(AssertUnwindSafe(|| answer.finish())).unwrap_or_default();
+}
+
+/// Bytes of a payload that may take longer to judge than a client waits, whatever we have overlooked.
+const LONG: usize = 16 * 1024;
+/// Clients wait for thirty seconds, and then go on as if nobody had objected.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// At a stop for ten minutes, because checks are run there.
+const PATIENCE_AT_STOP: Duration = Duration::from_secs(560);
+
+fn patience(event: Option<EventKind>) -> Duration {
+    match event {
+        Some(EventKind::StopRequested | EventKind::SubagentStopped | EventKind::TaskCompleting) => {
+            PATIENCE_AT_STOP
+        }
+        _ => PATIENCE,
+    }
+}
+
+static ANSWERED: AtomicBool = AtomicBool::new(false);
+
+/// Answers for a walk that does not come to an end before what is given back is dropped.
+fn answer_in_time(client: &str, payload: &Payload) -> mpsc::Sender<()> {
+    let raw = String::from_utf8_lossy(&payload.bytes).into_owned();
+    let client = clients::find(client);
+    let native = peek_event_name(&raw).unwrap_or_default();
+    let patience = patience(client.and_then(|client| (client.kind_of)(&native)));
+    let (sender, receiver) = mpsc::channel::<()>();
+    let watch = move || {
+        if receiver.recv_timeout(patience) != Err(mpsc::RecvTimeoutError::Timeout) {
+            return;
+        }
+        if let Some(client) = client
+            && !ANSWERED.swap(true, Ordering::SeqCst)
+        {
+            let answer = fault(client, &Env::Real, &native, &raw, "it took too long to judge");
+            print(&answer.text);
+            end_here();
+        }
+    };
+    // Without a thread there is still the walk itself.
+    std::thread::Builder::new().spawn(watch).map(drop).unwrap_or_default();
+    sender
+}
+
+#[expect(clippy::exit, reason = "the walk that should return is the one that does not")]
+fn end_here() -> ! {
+    std::process::exit(0)
+}
+
+/// The reply and what is left to do once it is given.
+struct Answer<'a> {
+    text: String,
+    warning: Option<String>,
+    rest: Option<(World<'a>, Input, Walked)>,
+}
+
+impl Answer<'_> {
+    fn finish(self) {
+        if let Some((world, input, walked)) = self.rest {
+            // Chores may be lost: whoever comes next does them.
+            sprag_host::upkeep::after_reply::chores(&world, &input, &walked).unwrap_or_default();
+        }
+    }
+}
+
+impl Args {
+    /// Anything but a name is a flag, and an unknown flag is no reason to fail a hook.
+    fn read(args: &[OsString]) -> Args {
+        let mut read = Args::default();
+        for arg in args {
+            match arg.to_string_lossy().as_ref() {
+                "--dry-run" => read.is_dry_run = true,
+                flag if flag.starts_with('-') => {}
+                name if read.client.is_empty() => read.client = name.to_owned(),
+                _ => {}
+            }
+        }
+        read
+    }
+}
+
+fn answer<'a>(
+    args: &Args,
+    env: &'a Env,
+    disk: &'a dyn Disk,
+    payload: Result<&Payload, &payload::Fault>,
+) -> Answer<'a> {
+    let Some(client) = clients::find(&args.client) else {
+        let known: Vec<&str> = clients::CLIENTS.iter().map(|client| client.name).collect();
+        let warning = format!("unknown client `{}`; known are {}", args.client, known.join(", "));
+        return Answer { text: "{}".to_owned(), warning: Some(warning), rest: None };
+    };
+    let payload = match payload {
+        Ok(payload) => readable(payload),
+        Err(payload::Fault::Unfinished) => {
+            return fault(client, env, "", "", "the payload did not end within a second");
+        }
+        Err(payload::Fault::Io(error)) => {
+            return fault(client, env, "", "", &format!("the payload cannot be read: {error}"));
+        }
+    };
+    let parsed = (client.parse)(&payload, env).or_else(|_| (client.parse)(&mended(&payload), env));
+    let parsed = match parsed {
+        Ok(parsed) => parsed,
+        Err(malformed) => {
+            let mut raw = String::from_utf8_lossy(&payload.bytes).into_owned();
+            if payload.whole == (Whole::Cut { names_us: true }) {
+                // In a part that was dropped.
+                raw.push_str(" sprag");
+            }
+            let native = peek_event_name(&raw).unwrap_or_default();
+            return fault(client, env, &native, &raw, &format!("the payload is malformed: {}", malformed.0));
+        }
+    };
+    let Parsed { native, input: Some(input) } = parsed else {
+        return Answer { text: "{}".to_owned(), warning: None, rest: None };
+    };
+    panic_if_asked(env);
+    judge(args, env, disk, client, &native, input)
+}
+
+fn judge<'a>(
+    args: &Args,
+    env: &'a Env,
+    disk: &'a dyn Disk,
+    client: &Client,
+    native: &str,
+    mut input: Input,
+) -> Answer<'a> {
+    let cwd = if input.cwd.is_empty() { locations::current_dir(env) } else { PathBuf::from(&input.cwd) };
+    let project = input.project.as_ref().map(Path::new);
+    let Ok(places) = Places::of_session(project, &cwd, env) else {
+        return fault(client, env, native, "", "there is no home directory; set HOME or SPRAG_HOME");
+    };
+    input.root = places.worktree.as_ref().map(|root| root.to_string_lossy().into_owned()).unwrap_or_default();
+    input.home = locations::home(env).map(|home| home.to_string_lossy().into_owned()).unwrap_or_default();
+    let disk = if args.is_dry_run { &ReadOnly } else { disk };
+    let world = World::new(env, disk, places);
+    match purpose::task(world.places.user.as_ref(), env) {
+        Some(purpose::Task::Judge) => return Answer { text: "{}".to_owned(), warning: None, rest: None },
+        Some(purpose::Task::Review { .. }) => input.errand = Errand::Review,
+        Some(purpose::Task::Check) => input.errand = Errand::Check,
+        Some(purpose::Task::Stage { stage }) => {
+            input.anchor = stage_session::at(&world, stage.as_str(), &input.event);
+            input.stage = Some(stage);
+            // Whatever its client believes: a question would wait for nobody.
+            input.presence = Presence::Headless;
+        }
+        None => {}
+    }
+    if world.config.off.applies(&world.places.store, input.at).is_some() {
+        return Answer { text: "{}".to_owned(), warning: None, rest: None };
+    }
+    let mut walked = match args.is_dry_run {
+        true => pipeline::rehearse(&world, &input),
+        false => match pipeline::walk(&world, &input) {
+            Ok(walked) => walked,
+            Err(error) => unwritten(&world, &input, &error),
+        },
+    };
+    if matches!(input.event, Event::SessionStarted { .. }) {
+        walked.warnings.extend(world.config.warnings.iter().cloned());
+    }
+    // It may quote a repository's own words.
+    let warning = (!walked.warnings.is_empty())
+        .then(|| Text::<1000>::new(one_line(&walked.warnings.join("; "))).to_string());
+    let presence = input.presence;
+    let reply = Reply { native, presence, verdict: &walked.verdict, warning: warning.as_deref() };
+    let text = (client.render)(&reply);
+    let done = (world, input, walked);
+    if done.2.has_chores() {
+        return Answer { text, warning, rest: Some(done) };
+    }
+    // The process is about to end: taking all this apart would cost more than reading the payload did.
+    std::mem::forget(done);
+    Answer { text, warning, rest: None }
+}
+
+/// Nothing could be written. A refusal needs no memory and stands; a held stop would never be
+/// counted, and passes.
+fn unwritten(world: &World<'_>, input: &Input, error: &io::Error) -> Walked {
+    let mut walked = pipeline::rehearse(world, input);
+    let warning = format!("nothing can be written to `{}`: {error}", world.places.store.display());
+    if matches!(
+        input.event,
+        Event::StopRequested(_) | Event::SubagentStopped(_) | Event::TaskCompleting { .. }
+    ) {
+        walked.verdict.ruling = Ruling::Pass;
+    }
+    walked.warnings.push(warning);
+    walked
+}
+
+fn fault(client: &Client, env: &Env, native: &str, raw: &str, what: &str) -> Answer<'static> {
+    let what = Text::<1000>::new(one_line(what)).to_string();
+    let verdict =
+        (client.kind_of)(native).map_or_else(Verdict::default, |kind| decide::on_fault(kind, raw, &what));
+    let reply = Reply { native, presence: (client.presence)(env), verdict: &verdict, warning: Some(&what) };
+    Answer { text: (client.render)(&reply), warning: Some(what), rest: None }
+}
+
+/// Bytes that are no UTF-8 are replaced rather than refused: the event around them is still true.
+fn readable(payload: &Payload) -> Payload {
+    match std::str::from_utf8(&payload.bytes) {
+        Ok(_) => Payload { bytes: payload.bytes.clone(), whole: payload.whole },
+        Err(_) => Payload {
+            bytes: String::from_utf8_lossy(&payload.bytes).into_owned().into_bytes(),
+            whole: payload.whole,
+        },
+    }
+}
+
+/// What other programs let pass and a strict reader does not: a byte order mark, raw control
+/// characters, and half of a character pair, which is what is left of an emoji cut in two.
+fn mended(payload: &Payload) -> Payload {
+    let text = String::from_utf8_lossy(&payload.bytes);
+    let text = text.trim_start_matches('\u{feff}');
+    let text = without_controls(text);
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text.as_str();
+    while let Some(at) = rest.find('\\') {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let unit = |from: usize| {
+            let digits = rest.get(from..from + 6)?.strip_prefix("\\u")?;
+            u32::from_str_radix(digits, 16).ok()
+        };
+        let is_pair = matches!((unit(0), unit(6)), (Some(0xD800..0xDC00), Some(0xDC00..0xE000)));
+        let length = match unit(0) {
+            Some(0xD800..0xE000) if is_pair => 12,
+            Some(0xD800..0xE000) => {
+                out.push('\u{fffd}');
+                rest = &rest[6..];
+                continue;
+            }
+            Some(_) => 6,
+            None => rest.char_indices().nth(2).map_or(rest.len(), |(at, _)| at),
+        };
+        out.push_str(&rest[..length]);
+        rest = &rest[length..];
+    }
+    out.push_str(rest);
+    Payload { bytes: out.into_bytes(), whole: payload.whole }
+}
+
+/// Control characters are blanks between the parts of an object, and themselves within a text.
+fn without_controls(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let (mut is_text, mut is_escaped) = (false, false);
+    for c in text.chars() {
+        match c {
+            c if c.is_control() && is_text => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c if c.is_control() => out.push(' '),
+            c => out.push(c),
+        }
+        is_text ^= c == '"' && !is_escaped;
+        is_escaped = is_text && c == '\\' && !is_escaped;
+    }
+    out
+}
+
+/// The event's name in a payload that does not parse, so that a gate that fails closed still does.
+fn peek_event_name(text: &str) -> Option<String> {
+    let (_, rest) = text.split_once("\"hook_event_name\"")?;
+    let name = rest.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
+    name.split('"').next().map(str::to_owned)
+}
+
+static PANIC: Mutex<String> = Mutex::new(String::new());
+
+fn keep_panics() {
+    std::panic::set_hook(Box::new(|info| {
+        if let Ok(mut kept) = PANIC.lock() {
+            *kept = info.to_string();
+        }
+    }));
+}
+
+fn after_panic(args: &Args, env: &Env, payload: Option<&Payload>) -> Answer<'static> {
+    let what = PANIC.lock().map(|kept| kept.clone()).unwrap_or_default();
+    let report = report_crash(env, &what);
+    let raw = payload.map(|payload| String::from_utf8_lossy(&payload.bytes).into_owned()).unwrap_or_default();
+    let native = peek_event_name(&raw).unwrap_or_default();
+    let told = match report {
+        Some(path) => format!("sprag crashed, which is a mistake in sprag; see `{}`", path.display()),
+        None => format!("sprag crashed, which is a mistake in sprag: {what}"),
+    };
+    match clients::find(&args.client) {
+        Some(client) => fault(client, env, &native, &raw, &told),
+        None => Answer { text: "{}".to_owned(), warning: Some(told), rest: None },
+    }
+}
+
+fn report_crash(env: &Env, what: &str) -> Option<PathBuf> {
+    let places = Places::find(&locations::current_dir(env), env).ok()?;
+    let dir = places.store.join("crash");
+    RealDisk.make_dirs(&dir).ok()?;
+    let path = dir.join(format!("{}.txt", env::now().to_string().replace(':', "-")));
+    let text = format!("sprag {}\n{what}\n", env!("CARGO_PKG_VERSION"));
+    disk::replace(&RealDisk, &path, text.as_bytes()).ok().map(|()| path)
+}
+
+/// Lets a test see what a slow disk comes to. Not in the released program.
+#[cfg(debug_assertions)]
+fn disk_of(env: &Env) -> Box<dyn Disk> {
+    match env.text("SPRAG_TEST_SYNC_MILLIS").and_then(|millis| millis.parse().ok()) {
+        Some(millis) => Box::new(disk::SlowDisk(Duration::from_millis(millis))),
+        None => Box::new(RealDisk),
+    }
+}
+
+#[cfg(not(debug_assertions))]
+fn disk_of(_env: &Env) -> Box<dyn Disk> {
+    Box::new(RealDisk)
+}
+
+/// Lets a test see what a panic comes to. Not in the released program.
+fn panic_if_asked(env: &Env) {
+    assert!(!(cfg!(debug_assertions) && env.get("SPRAG_TEST_PANIC").is_some()), "asked to by a test");
+}
+
+fn print(text: &str) {
+    let mut stdout = io::stdout().lock();
+    // A client that hung up will not miss the reply.
+    writeln!(stdout, "{text}").and_then(|()| stdout.flush()).unwrap_or_default();
+}
+
+/// A client reads until nobody can say anything more; what is left to do is not for it to wait for.
+fn hang_up() {
+    let stdin = io::stdin();
+    // Something has to stand there, or the next file that is opened would: what was read from cannot be
+    // written to.
+    rustix::stdio::dup2_stdout(stdin.as_fd()).unwrap_or_default();
+    rustix::stdio::dup2_stderr(stdin.as_fd()).unwrap_or_default();
+}
+
+fn tell(text: &str) {
+    writeln!(io::stderr().lock(), "{text}").unwrap_or_default();
+}
+
+/// `SPRAG_RECORD=DIR` keeps payload and reply as fixtures for tests.
+fn keep_pair(env: &Env, payload: Option<&Payload>, reply: &str) {
+    let (Some(dir), Some(payload)) = (env.get("SPRAG_RECORD"), payload) else {
+        return;
+    };
+    let name =
+        peek_event_name(&String::from_utf8_lossy(&payload.bytes)).unwrap_or_else(|| "unknown".to_owned());
+    let name: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
+    let stem = format!("{}-{}-{name}", env::now().millis(), std::process::id());
+    let write =
+        |ending: &str, bytes: &[u8]| fs::write(Path::new(&dir).join(format!("{stem}.{ending}")), bytes);
+    if let Err(error) =
+        write("payload.json", &payload.bytes).and_then(|()| write("reply.json", reply.as_bytes()))
+    {
+        tell(&format!("sprag: cannot record to `{}`: {error}", Path::new(&dir).display()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A long last message must not end the checks of a stop.
+    #[test]
+    fn a_stop_is_waited_for_as_long_as_its_client_does() {
+        for client in clients::CLIENTS {
+            for (native, seconds) in client.install.events {
+                let patience = patience((client.kind_of)(native)).as_secs();
+                assert!(patience < u64::from(*seconds).max(21), "{native}");
+                assert!(*seconds < 600 || patience > 480, "{native}: the checks of a stop may take 480 s");
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_strict_reader_refuses_is_mended() {
+        let mend = |text: &str| {
+            let payload = Payload { bytes: text.as_bytes().to_vec(), whole: Whole::Yes };
+            serde_json::from_slice::<serde_json::Value>(&mended(&payload).bytes).unwrap()["t"].clone()
+        };
+        assert_eq!(mend("\u{feff}{\"t\": \"a\"}"), "a");
+        assert_eq!(mend("{\"t\": \"a\tb\"}"), "a\tb");
+        assert_eq!(mend("{\n\"t\": \"# a\ngit \\\" x\n\"}"), "# a\ngit \" x\n");
+        assert_eq!(mend(r#"{"t": "x\ud83d"}"#), "x\u{fffd}");
+        assert_eq!(mend(r#"{"t": "\ude00y"}"#), "\u{fffd}y");
+        assert_eq!(mend(r#"{"t": "\ud83d\ude00 \\ud83d \" \u00e4"}"#), "😀 \\ud83d \" ä");
+    }
+}
