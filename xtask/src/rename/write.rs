@@ -196,6 +196,9 @@ fn declaration_position(text: &str) -> usize {
 }
 
 fn new_file_of(path: &ModulePath) -> String {
+    if path.0[0].contains("/tests/") {
+        return format!("crates/{}/{}/mod.rs", path.0[0], path.0[1..].join("/"));
+    }
     let name = path.0[0].replace('_', "-");
     match &path.0[1..] {
         [] => format!("crates/{name}/src/lib.rs"),

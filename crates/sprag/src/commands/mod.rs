@@ -20,73 +20,87 @@ use sprag_host::world::World;
 use crate::failure::Failure;
 use crate::output;
 
+mod agent;
+mod config;
+mod intent;
+mod internal;
+mod memory;
+mod plan;
+mod policy;
+mod review;
+mod run;
+mod session;
+mod setup;
+mod stage;
+mod status;
+mod store;
+mod trace;
+
 commands! {
-    Init: init,
-    Doctor: doctor,
+    Init: setup::init,
+    Doctor: setup::doctor,
     Status: status,
-    Sessions: sessions,
-    Explain: explain,
-    Debug: debug,
-    Debt: debt,
-    Reflect: reflect,
-    Skip: skip,
-    Observe: observe,
-    Decide: decide,
+    Sessions: session::list,
+    Explain: session::explain,
+    Debug: session::records,
+    Debt: session::debt,
+    Reflect: agent::reflect,
+    Skip: agent::skip,
+    Observe: agent::observe,
+    Decide: agent::decide,
     Review: review,
-    Verify: verify,
+    Verify: session::verify,
     Intent: intent,
     Plan: plan,
     Run: run,
-    Note: note,
-    Decision: decision,
-    Question: question,
-    Handoff: handoff,
-    Resume: resume,
-    Stop: stop,
+    Note: agent::note,
+    Decision: agent::decision,
+    Question: agent::question,
+    Handoff: agent::handoff,
+    Resume: run::resume,
+    Stop: run::stop,
     Stage: stage,
-    Land: land,
-    Repair: repair,
-    Ref: refer,
-    Answer: answer,
-    Search: search,
+    Land: run::land,
+    Repair: run::repair,
+    Ref: agent::refer,
+    Answer: agent::answer,
+    Search: memory::search,
     Memory: memory,
-    Eval: eval,
-    Learnings: learnings,
-    Lesson: lesson,
-    Show: show,
-    Mcp: mcp,
-    Backends: backends,
-    Import: import,
-    Export: export,
-    Stats: stats,
+    Eval: memory::eval,
+    Learnings: memory::learnings,
+    Lesson: agent::lesson,
+    Show: memory::show,
+    Mcp: internal::mcp,
+    Backends: memory::backends,
+    Import: memory::import,
+    Export: memory::export,
+    Stats: memory::stats,
     Trace: trace,
-    Maintain: maintain,
-    Consolidate: consolidate,
-    Retroflect: retroflect,
-    Gates: gates,
-    Clients: clients,
+    Maintain: memory::maintain,
+    Consolidate: memory::consolidate,
+    Retroflect: memory::backfill,
+    Gates: config::gates,
+    Clients: config::clients,
     Config: config,
     Policy: policy,
-    Approve: approve,
-    Trust: trust,
-    Off: off,
-    On: on,
-    Clean: clean,
-    Rebuild: rebuild,
-    Migrate: migrate,
-    Completions: completions,
-    Demo: demo,
-    Hook: hook,
-    Supervise: supervise,
-    Daemon: daemon,
-    Graph: graph,
-    Logs: logs,
-    Spans: spans,
-    Attach: attach,
-    Worktrees: worktrees,
+    Approve: session::approve,
+    Trust: config::trust,
+    Off: config::off,
+    On: config::on,
+    Clean: store::clean,
+    Rebuild: store::rebuild,
+    Migrate: store::migrate,
+    Completions: config::completions,
+    Demo: setup::demo,
+    Hook: internal::hook,
+    Supervise: internal::supervise,
+    Daemon: internal::daemon,
+    Graph: run::graph,
+    Logs: run::logs,
+    Spans: run::spans,
+    Attach: run::attach,
+    Worktrees: run::worktrees,
 }
-
-mod shown;
 
 /// Governs, remembers for, traces and orchestrates coding agents.
 ///
@@ -228,18 +242,16 @@ pub fn seconds(text: &str) -> Result<i64, Failure> {
 
 /// The one registration of a command.
 macro_rules! commands {
-    ($($variant:ident: $module:ident),+ $(,)?) => {
-        $(mod $module;)+
-
+    ($($variant:ident: $($module:ident)::+),+ $(,)?) => {
         #[derive(Subcommand)]
         enum Command {
-            $($variant($module::Args)),+
+            $($variant($($module)::+::Args)),+
         }
 
         impl Command {
             fn run(self, cx: &Cx) -> Outcome {
                 match self {
-                    $(Command::$variant(args) => $module::run(args, cx)),+
+                    $(Command::$variant(args) => $($module)::+::run(args, cx)),+
                 }
             }
         }

@@ -11,7 +11,7 @@ use sprag_orchestrator::socket::requests::{self, Ask, Unsaid};
 use sprag_plan::run::command::Role;
 
 use super::{good, show};
-use crate::commands::stage::speak::myself;
+use crate::commands::stage::send::myself;
 use crate::commands::{Cx, Ending, Outcome, run};
 use crate::failure::Failure;
 use crate::output;

@@ -18,7 +18,7 @@ use sprag_plan::run::Run;
 use sprag_plan::run::command::Role;
 use sprag_plan::run::record::{Outcome, Recorded, TargetHeld};
 
-use super::rested::rested;
+use super::summary::rested;
 use super::target;
 use crate::failure::Failure;
 use crate::output;

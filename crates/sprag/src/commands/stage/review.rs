@@ -16,7 +16,7 @@ use sprag_plan::run::command::Name;
 use sprag_plan::stage::Stage;
 use sprag_plan::view::review_request::{Look, asked};
 
-use crate::commands::note::known;
+use crate::commands::agent::note::known;
 use crate::commands::{Cx, Ending, Outcome};
 use crate::failure::Failure;
 use crate::output;

@@ -14,18 +14,19 @@ use sprag_plan::view::Board;
 use sprag_ui::live::{Bell, Left, Looked, live};
 use sprag_ui::screen::Colours;
 
-use crate::commands::{Cx, Ending, Outcome, shown};
+use crate::commands::run::selection;
+use crate::commands::{Cx, Ending, Outcome};
 use crate::failure::Failure;
 
 /// The kernel tells of changes; this long it is waited for each time.
 const PATIENCE: Duration = Duration::from_secs(600);
 
 pub fn run(cx: &Cx, plan: Option<&str>) -> Outcome {
-    let listed = shown::listed(cx, plan)?;
+    let listed = selection::listed(cx, plan)?;
     if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
         return Err(Failure::no_screen());
     }
-    let dir = shown::dir(cx)?;
+    let dir = selection::dir(cx)?;
     let mut follow = Follow::new(&dir, &listed.log);
     follow.read().map_err(|error| Failure::run_unread(&error))?;
     if follow.board(cx.now).is_none() {

@@ -7,8 +7,8 @@ use sprag_plan::view::numbers::elapsed;
 use sprag_plan::view::{Agent, Line, State, View};
 
 use super::{Beside, Reasons};
-use crate::commands::land;
-use crate::commands::shown::nobody;
+use crate::commands::run::land;
+use crate::commands::run::selection::nobody;
 use crate::output;
 
 /// Stages that one sentence names.

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use sprag_trace::export::{MEDIA_TYPE, VERSION};
 
-use super::found::{self, Which};
+use super::selection::{self, Which};
 use crate::commands::{Cx, Ending, Outcome, show};
 use crate::output;
 
@@ -21,7 +21,7 @@ pub struct Args {
 pub fn run(args: &Args, cx: &Cx) -> Outcome {
     let records = args.which.of(&cx.world()?)?;
     if args.json {
-        let records: Vec<_> = records.iter().map(found::rendered).collect();
+        let records: Vec<_> = records.iter().map(selection::rendered).collect();
         return show(
             true,
             || json!({"media_type": MEDIA_TYPE, "version": VERSION, "records": records}),
@@ -29,7 +29,7 @@ pub fn run(args: &Args, cx: &Cx) -> Outcome {
         );
     }
     for record in &records {
-        output::line(found::rendered(record).to_string());
+        output::line(selection::rendered(record).to_string());
     }
     Ok(Ending::Done)
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::found::{self, Which};
+use super::selection::{self, Which};
 use crate::commands::{Cx, Outcome, show};
 use crate::output;
 
@@ -26,7 +26,7 @@ pub fn run(args: &Args, cx: &Cx) -> Outcome {
     records.truncate(args.limit);
     show(
         args.json,
-        || json!({"count": count, "records": records.iter().map(found::row).collect::<Vec<_>>()}),
+        || json!({"count": count, "records": records.iter().map(selection::row).collect::<Vec<_>>()}),
         || {
             if records.is_empty() {
                 return output::line("no records\n  next: sprag intent list");
@@ -43,7 +43,7 @@ pub fn run(args: &Args, cx: &Cx) -> Outcome {
                         intent.to_owned(),
                         trace.contributor.kind.name().to_owned(),
                         trace.verdict.name().to_owned(),
-                        found::stage(&trace.stage),
+                        selection::stage(&trace.stage),
                         paths.join(" "),
                     ]
                 })

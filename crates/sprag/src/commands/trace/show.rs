@@ -7,7 +7,7 @@ use sprag_host::memory::PREFIX;
 use sprag_host::trace::records::{self, Found, Standing};
 use sprag_trace::{Range, Verdict};
 
-use super::found;
+use super::selection;
 use crate::commands::{Cx, Outcome, show};
 use crate::failure::Failure;
 use crate::output;
@@ -35,7 +35,7 @@ pub fn run(args: &Args, cx: &Cx) -> Outcome {
     let is_standing = Standing::of(&all).is_any(one);
     show(
         args.json,
-        || json!({"record": found::rendered(one), "summary": found::row(one), "superseded": !is_standing}),
+        || json!({"record": selection::rendered(one), "summary": selection::row(one), "superseded": !is_standing}),
         || tell(one, is_standing),
     )
 }
@@ -52,7 +52,7 @@ fn tell(found: &Found, is_standing: bool) {
     }
     let model = trace.contributor.model.as_ref().map(|model| format!(" {model}")).unwrap_or_default();
     output::line(format!("by        {}{model}", trace.contributor.kind.name()));
-    output::line(format!("seen by   {}", found::source(&trace.source)));
+    output::line(format!("seen by   {}", selection::source(&trace.source)));
     output::line(format!("commit    {}", trace.stage.revision().unwrap_or("none yet")));
     let declared = trace.declared.map(|class| format!(", declared {}", class.name())).unwrap_or_default();
     output::line(format!("class     {} ({}){declared}", trace.verdict.class().name(), trace.verdict.name()));

@@ -1,0 +1,178 @@
+//! `sprag handoff`: an agent writes down where it is, for the one that takes over; anybody reads it.
+
+use std::io::{self, IsTerminal as _, Read as _};
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+
+use sprag_base::text::{Text, plain};
+use sprag_host::sys::disk::RealDisk;
+use sprag_orchestrator::layout::worktree_of;
+use sprag_orchestrator::session_dir::Site;
+use sprag_orchestrator::stage_session::{handoffs, notes};
+use sprag_plan::brief::Told;
+use sprag_plan::handoff::{BYTES, Completed, Decided, Handoff};
+use sprag_plan::notes::Note;
+
+use super::note::stage_of;
+use crate::commands::{Cx, Outcome, show};
+use crate::failure::Failure;
+use crate::output;
+
+/// Write down where a stage is, for the agent that takes over
+///
+/// As options, or as YAML or plain words on stdin. What is left out is filled in from git and from what was noted:
+/// commits, files, decisions, open questions.
+#[derive(clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Option<Command>,
+    /// Something that is done
+    #[arg(long, value_name = "TEXT")]
+    done: Vec<String>,
+    /// Something that was decided
+    #[arg(long, value_name = "TEXT")]
+    decided: Vec<String>,
+    /// Something that was found out
+    #[arg(long, value_name = "TEXT")]
+    fact: Vec<String>,
+    /// Something that is open
+    #[arg(long, value_name = "TEXT")]
+    open: Vec<String>,
+    /// What is to be done next
+    #[arg(long, value_name = "TEXT")]
+    next: Vec<String>,
+    /// The stage (default: the one that is worked at here)
+    #[arg(long)]
+    stage: Option<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    /// Show what was handed over last, and what was noted
+    Show(ShowArgs),
+}
+
+#[derive(clap::Args)]
+struct ShowArgs {
+    /// The stage (default: the one that is worked at here)
+    stage: Option<String>,
+    /// An earlier one, by its number
+    #[arg(long)]
+    number: Option<u32>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    match &args.command {
+        Some(Command::Show(args)) => tell(args, cx),
+        None => write(&args, cx),
+    }
+}
+
+fn write(args: &Args, cx: &Cx) -> Outcome {
+    let (run, active, stage) = stage_of(cx, args.stage.as_deref(), "handoff --next TEXT --stage STAGE")?;
+    let said = said(args)?;
+    if said.is_empty() {
+        return Err(Failure::empty_handoff());
+    }
+    let plan = active.plan().head.name.to_string();
+    let told = Told::of(&active, &stage).ok_or_else(|| Failure::stage_not_run(stage.as_str(), &[]))?;
+    let session = cx.env.text(sprag_orchestrator::layout::SESSION_VARIABLE).unwrap_or_default();
+    let places = cx.places()?;
+    let root = places.worktree.clone().ok_or_else(Failure::no_repository)?;
+    // Where its agent works, whoever says it: what a person has in another checkout is not of the stage.
+    let is_there = root.ends_with(worktree_of(Path::new(""), &stage));
+    let worktree = if is_there { root } else { worktree_of(&root, &stage) };
+    let noted = notes::of_stage(&run, &plan, &stage)?;
+    let sketch = handoffs::sketch(&handoffs::Of {
+        told: &told,
+        notes: &noted,
+        worktree: &worktree,
+        session: &session,
+        site: &Site::at(&run.join("s").join(session.replace('/', "."))),
+        store: &cx.world()?.store(),
+    });
+    // Whose it is, nobody says but us.
+    let whole = Handoff { session_id: Text::default(), stage_id: Text::default(), ..said }.filled(sketch);
+    let number = handoffs::write(&run, &plan, &stage, &RealDisk, &whole)?;
+    let path = handoffs::path(&run, &plan, &stage, number);
+    show(
+        args.json,
+        || json!({"plan": plan, "stage": stage, "number": number, "path": path}),
+        || output::line(format!("stage `{}` is handed over: `{}`", stage.as_str(), path.display())),
+    )
+}
+
+/// By options, else by what is on stdin.
+fn said(args: &Args) -> Result<Handoff, Failure> {
+    let texts = |all: &[String]| all.iter().map(|text| Text::new(plain(text))).collect::<Vec<Text<500>>>();
+    let by_options = Handoff {
+        completed_tasks: texts(&args.done)
+            .into_iter()
+            .map(|description| Completed { description, files: Vec::new() })
+            .collect(),
+        key_decisions: texts(&args.decided)
+            .into_iter()
+            .map(|decision| Decided { decision, rationale: Text::default() })
+            .collect(),
+        discovered_facts: texts(&args.fact),
+        open_questions: texts(&args.open),
+        next_actions: texts(&args.next),
+        ..Handoff::default()
+    };
+    let stdin = io::stdin();
+    if !by_options.is_empty() || stdin.is_terminal() {
+        // Through the form in which it is read again: that takes secrets out.
+        return handoffs::parse(&by_options.text()).map_err(|unreadable| Failure::bad_handoff(&unreadable));
+    }
+    let mut bytes = Vec::new();
+    stdin.lock().take(BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes);
+    handoffs::parse(&text).map_err(|unreadable| Failure::bad_handoff(&unreadable))
+}
+
+fn tell(args: &ShowArgs, cx: &Cx) -> Outcome {
+    let (run, active, stage) = stage_of(cx, args.stage.as_deref(), "handoff show STAGE")?;
+    let plan = active.plan().head.name.to_string();
+    let found = match args.number {
+        Some(number) => handoffs::read(&handoffs::path(&run, &plan, &stage, number)).map(|it| (number, it)),
+        None => handoffs::latest(&run, &plan, &stage),
+    };
+    let noted = notes::of_stage(&run, &plan, &stage)?;
+    match args.number {
+        Some(number) if found.is_none() => {
+            let last = handoffs::numbers(&run, &plan, &stage).last().copied();
+            return Err(Failure::no_handoff_numbered(stage.as_str(), number, last));
+        }
+        None if found.is_none() && noted.is_empty() => return Err(Failure::no_handoff(stage.as_str())),
+        Some(_) | None => {}
+    }
+    show(
+        args.json,
+        || {
+            let handoff = found.as_ref().map(|(number, it)| {
+                let mut keys: Map<String, Value> = it.keys().into_iter().collect();
+                keys.insert("prose".to_owned(), json!(it.prose));
+                json!({"number": number, "keys": keys})
+            });
+            json!({"plan": plan, "stage": stage, "handoff": handoff, "notes": noted})
+        },
+        || {
+            if let Some((_, it)) = &found {
+                output::line(it.text().trim_end());
+            }
+            noted.iter().for_each(|note| output::line(line(note)));
+        },
+    )
+}
+
+fn line(note: &Note) -> String {
+    format!("{} {}", note.at, note.said.line())
+}

@@ -1,0 +1,79 @@
+//! `sprag note`: an agent writes something down for whoever works at its stage after it. Decisions and questions go
+//! the same way.
+
+use std::path::PathBuf;
+
+use sprag_host::sys::disk::RealDisk;
+use sprag_orchestrator::run_log::active;
+use sprag_orchestrator::stage_session::notes;
+use sprag_plan::ids::StageId;
+use sprag_plan::notes::Said;
+use sprag_plan::run::Run;
+
+use crate::commands::{Cx, Outcome, show, words};
+use crate::failure::Failure;
+use crate::output;
+
+/// Note something that the next agent of a stage should know
+///
+/// It is told to whoever works at the stage next, and handed to the memory when the stage is merged.
+#[derive(clap::Args)]
+pub struct Args {
+    /// What is so, at most 1,000 characters
+    text: String,
+    #[command(flatten)]
+    about: About,
+}
+
+/// Which stage is meant.
+#[derive(clap::Args)]
+pub struct About {
+    /// The stage (default: the one that is worked at here)
+    #[arg(long)]
+    stage: Option<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    let text = words("the note", &args.text, "note")?;
+    write(cx, &args.about, "note TEXT --stage STAGE", Said::Note { text })
+}
+
+/// Writes it down, on the disk before this returns.
+pub fn write(cx: &Cx, about: &About, command: &str, said: Said) -> Outcome {
+    let (run, active, stage) = stage_of(cx, about.stage.as_deref(), command)?;
+    let plan = active.plan().head.name.to_string();
+    let note = notes::note(&stage, cx.env.text(sprag_orchestrator::layout::SESSION_VARIABLE), said, cx.now);
+    match notes::append(&run, &plan, &RealDisk, &note)? {
+        notes::Kept::Full => Err(Failure::too_many_notes(stage.as_str())),
+        notes::Kept::Written => show(
+            about.json,
+            || serde_json::json!({"plan": plan, "stage": stage, "id": note.id, "kind": note.said.name()}),
+            || output::line(format!("noted for stage `{}`", stage.as_str())),
+        ),
+    }
+}
+
+/// The folder of runs, the run, and the stage: named, or the one whose agent this is.
+pub fn stage_of(cx: &Cx, named: Option<&str>, command: &str) -> Result<(PathBuf, Run, StageId), Failure> {
+    let own = cx.env.text("SPRAG_STAGE");
+    let id = match (&own, named) {
+        (Some(own), Some(named)) if own != named => return Err(Failure::another_stage(own, named)),
+        (_, Some(named)) => named.to_owned(),
+        (Some(own), None) => own.clone(),
+        (None, None) => return Err(Failure::not_in_a_stage(command)),
+    };
+    let run = cx.places()?.store.join("run");
+    let stage = StageId::new(&id);
+    match active::of_stage(&run, &stage)? {
+        Some(active) => Ok((run, active, stage)),
+        None => Err(Failure::stage_not_run(&id, &known(&active::runs(&run)?))),
+    }
+}
+
+/// Stages that could have been meant.
+pub fn known(runs: &[Run]) -> Vec<String> {
+    runs.iter().flat_map(Run::standings).map(|(id, _)| id.as_str().to_owned()).collect()
+}

@@ -1,0 +1,51 @@
+//! `sprag skip`: there is nothing to learn from this.
+
+use serde_json::json;
+
+use sprag_govern::report::{Decider, Report};
+use sprag_host::report;
+
+use crate::commands::{Cx, Outcome, delivered, show, words};
+use crate::output;
+
+/// Say that there is nothing to learn, and why
+#[derive(clap::Args)]
+pub struct Args {
+    /// Why not, at most 500 characters
+    reason: String,
+    /// Who says so
+    #[arg(long, value_enum, default_value_t = By::Agent)]
+    decider: By,
+    /// The session, by id or its start (default: the one of this worktree)
+    #[arg(long)]
+    session: Option<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum By {
+    Agent,
+    User,
+    Auto,
+}
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    let decider = match args.decider {
+        By::Agent => Decider::Agent,
+        By::User => Decider::User,
+        By::Auto => Decider::Auto,
+    };
+    let reason = words("the reason", &args.reason, "skip")?;
+    let world = cx.world()?;
+    let session = report::find_session::find_session(&world, args.session.as_deref(), cx.now)?;
+    let report = Report::Skipped { reason, decider };
+    let delivery = report::send(&world, &session, report, &cx.cwd, cx.now)?;
+    let how = delivered(&delivery)?;
+    show(
+        args.json,
+        || json!({"session": session, "delivery": how, "decider": decider.name()}),
+        || output::line(format!("skipped in session `{}` ({how})", session.as_str())),
+    )
+}

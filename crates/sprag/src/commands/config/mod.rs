@@ -1,0 +1,192 @@
+//! `sprag config`: every value with the layer it comes from.
+pub(crate) mod clients;
+pub(crate) mod completions;
+pub(crate) mod gates;
+pub(crate) mod off;
+pub(crate) mod on;
+pub(crate) mod trust;
+
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use sprag_host::config::{self, Layer, Resolved};
+use sprag_host::sys::disk::RealDisk;
+use sprag_host::sys::locations::Places;
+
+use super::{Cx, Outcome, check_not_agent, show};
+use crate::failure::Failure;
+use crate::output;
+
+/// Show or change the configuration
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    /// Show every value with its layer
+    Show {
+        /// Print the commented reference instead
+        #[arg(long)]
+        defaults: bool,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print one value
+    Get {
+        /// Dotted, for example `circuit_breaker.max_blocks`
+        key: String,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Set one value, for this user unless told otherwise
+    Set {
+        /// Dotted, for example `circuit_breaker.max_blocks`
+        key: String,
+        /// As TOML; a bare word is a string
+        value: String,
+        /// In the project's own file, which is committed
+        #[arg(long, conflicts_with = "local")]
+        project: bool,
+        /// In this worktree only
+        #[arg(long)]
+        local: bool,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the files of all layers, lowest first
+    Path {
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    match args.command.unwrap_or(Command::Show { defaults: false, json: false }) {
+        Command::Show { defaults: true, json } => {
+            show(json, || json!({ "defaults": config::defaults() }), || output::text_raw(&config::defaults()))
+        }
+        Command::Show { json, .. } => show_all(json, cx),
+        Command::Get { key, json } => get(&key, json, cx),
+        Command::Set { key, value, project, local, json } => {
+            let layer = match (project, local) {
+                (true, _) => Layer::Project,
+                (_, true) => Layer::Local,
+                _ => Layer::User,
+            };
+            set(&key, &value, layer, json, cx)
+        }
+        Command::Path { json } => paths(json, cx),
+    }
+}
+
+fn places(cx: &Cx) -> Places {
+    // Outside git and without a home there still are defaults and the environment.
+    cx.places().unwrap_or(Places {
+        worktree: None,
+        git_dir: None,
+        common: None,
+        store: PathBuf::new(),
+        user: None,
+    })
+}
+
+fn resolved(cx: &Cx) -> Result<Resolved, Failure> {
+    let resolved = config::load(&places(cx), &cx.env);
+    match resolved.problems.is_empty() {
+        true => Ok(resolved),
+        false => Err(Failure::config(&resolved.problems)),
+    }
+}
+
+fn show_all(json: bool, cx: &Cx) -> Outcome {
+    let resolved = resolved(cx)?;
+    show(
+        json,
+        || {
+            let settings: Vec<_> = resolved
+                .settings
+                .iter()
+                .map(|(key, setting)| json!({"key": key, "value": setting.value, "layer": setting.layer.name()}))
+                .collect();
+            let ignored: Vec<_> = resolved
+                .ignored
+                .iter()
+                .map(|ignored| json!({"key": ignored.key, "path": ignored.path, "may": ignored.may}))
+                .collect();
+            json!({"settings": settings, "ignored": ignored})
+        },
+        || {
+            let rows: Vec<Vec<String>> = resolved
+                .settings
+                .iter()
+                .map(|(key, setting)| {
+                    vec![key.clone(), setting.layer.name().to_owned(), setting.value.to_string()]
+                })
+                .collect();
+            output::table(&["key", "layer", "value"], &rows);
+            for ignored in &resolved.ignored {
+                output::note(format!(
+                    "sprag: `{}` in `{}` is ignored: an untrusted project may set it {}\n  next: sprag trust",
+                    ignored.key,
+                    ignored.path.display(),
+                    ignored.may
+                ));
+            }
+        },
+    )
+}
+
+fn get(key: &str, json: bool, cx: &Cx) -> Outcome {
+    let resolved = resolved(cx)?;
+    let Some(setting) = resolved.settings.get(key) else {
+        return Err(Failure::unknown_key(key, config::nearest(&resolved.settings, key).as_deref()));
+    };
+    show(
+        json,
+        || json!({"key": key, "value": setting.value, "layer": setting.layer.name()}),
+        || output::line(setting.value.as_str().map_or_else(|| setting.value.to_string(), str::to_owned)),
+    )
+}
+
+fn set(key: &str, value: &str, layer: Layer, json: bool, cx: &Cx) -> Outcome {
+    let places = cx.places()?;
+    check_not_agent(&places)?;
+    let found = config::files(&places).into_iter().find(|(found, _)| *found == layer);
+    let Some((_, path)) = found else {
+        return Err(Failure::not_in_git("a project's configuration"));
+    };
+    config::edit::set(&RealDisk, layer, &path, key, value)?;
+    show(
+        json,
+        || json!({"key": key, "value": value, "path": path}),
+        || output::line(format!("set `{key}` to {value} in `{}`", path.display())),
+    )
+}
+
+fn paths(json: bool, cx: &Cx) -> Outcome {
+    let files = config::files(&places(cx));
+    show(
+        json,
+        || {
+            let files: Vec<_> = files
+                .iter()
+                .map(|(layer, path)| json!({"layer": layer.name(), "path": path, "exists": path.exists()}))
+                .collect();
+            json!({ "files": files })
+        },
+        || {
+            for (layer, path) in &files {
+                let there = if path.exists() { "" } else { " (not there)" };
+                output::line(format!("{:<8} {}{there}", layer.name(), path.display()));
+            }
+        },
+    )
+}

@@ -1,0 +1,46 @@
+//! `sprag off`: a person switches Sprag off.
+
+use serde_json::json;
+
+use sprag_host::config::switches::{self, Span};
+use sprag_host::sys::disk::RealDisk;
+
+use crate::commands::{Cx, Outcome, check_person, seconds, show};
+use crate::output;
+
+/// Switch Sprag off (a person's): hooks answer nothing and record nothing
+#[derive(clap::Args)]
+pub struct Args {
+    /// Only in this repository
+    #[arg(long)]
+    here: bool,
+    /// For how long, for example `2h`; default: until `sprag on`
+    #[arg(long = "for", value_name = "SPAN")]
+    span: Option<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    let until = args.span.as_deref().map(seconds).transpose()?.map(|seconds| cx.now.plus_seconds(seconds));
+    let places = cx.places()?;
+    let user = places.user.as_ref().ok_or(sprag_host::sys::locations::NoHome)?;
+    check_person(&places)?;
+    let mut off = switches::read_off(user);
+    let span = Span { since: cx.now, until };
+    match args.here {
+        true => {
+            off.here.insert(places.store.clone(), span);
+        }
+        false => off.everywhere = Some(span),
+    }
+    switches::write_off(user, &RealDisk, &off)?;
+    let place = if args.here { "in this repository" } else { "everywhere" };
+    let end = until.map_or("until `sprag on`".to_owned(), |until| format!("until {until}"));
+    show(
+        args.json,
+        || json!({"off": place, "until": until}),
+        || output::line(format!("sprag is off {place} {end}\n  next: sprag on")),
+    )
+}

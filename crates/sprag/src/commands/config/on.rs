@@ -1,0 +1,32 @@
+//! `sprag on`: the end of `sprag off`.
+
+use serde_json::json;
+
+use sprag_host::config::switches;
+use sprag_host::sys::disk::RealDisk;
+
+use crate::commands::{Cx, Outcome, show};
+use crate::output;
+
+/// Switch Sprag on again, here and everywhere
+#[derive(clap::Args)]
+pub struct Args {
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    let places = cx.places()?;
+    let user = places.user.as_ref().ok_or(sprag_host::sys::locations::NoHome)?;
+    let mut off = switches::read_off(user);
+    let was_off = off.everywhere.take().is_some() | off.here.remove(&places.store).is_some();
+    if was_off {
+        switches::write_off(user, &RealDisk, &off)?;
+    }
+    show(
+        args.json,
+        || json!({ "was_off": was_off }),
+        || output::line(if was_off { "sprag is on again" } else { "sprag was on already" }),
+    )
+}

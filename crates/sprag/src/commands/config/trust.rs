@@ -1,0 +1,50 @@
+//! `sprag trust`: a person lets a project's own configuration count in full.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use sprag_host::config::{self, Layer, switches};
+use sprag_host::sys::disk::RealDisk;
+
+use crate::commands::{Cx, Outcome, check_person, show};
+use crate::failure::Failure;
+use crate::output;
+
+/// Trust this project's configuration as it is now (a person's)
+///
+/// Until then it may only tighten. Trust is bound to the content: a changed file needs it again.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Take the trust back
+    #[arg(long)]
+    revoke: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    let places = cx.places()?;
+    let user = places.user.as_ref().ok_or(sprag_host::sys::locations::NoHome)?;
+    check_person(&places)?;
+    let files: Vec<(PathBuf, Option<String>)> = config::files(&places)
+        .into_iter()
+        .chain(config::rule_layers::files(&places))
+        .chain(config::templates::files(&places))
+        .filter(|(layer, _)| matches!(layer, Layer::Project | Layer::Local))
+        .filter_map(|(_, path)| fs::read_to_string(&path).ok().map(|text| (path, config::hash_of(&text))))
+        .map(|(path, hash)| (path, (!args.revoke).then_some(hash)))
+        .collect();
+    if files.is_empty() {
+        return Err(Failure::nothing_to_trust());
+    }
+    switches::set_trust(user, &RealDisk, &files)?;
+    let done = if args.revoke { "no longer trusted" } else { "trusted as it is now" };
+    show(
+        args.json,
+        || json!({"files": files.iter().map(|(path, _)| path).collect::<Vec<_>>(), "trusted": !args.revoke}),
+        || files.iter().for_each(|(path, _)| output::line(format!("`{}`: {done}", path.display()))),
+    )
+}

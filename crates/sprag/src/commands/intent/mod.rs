@@ -1,0 +1,75 @@
+//! `sprag intent`: what changes are made for, and where they may be made.
+
+mod done;
+mod edit;
+mod people_only;
+mod select;
+mod show;
+
+use std::path::PathBuf;
+
+use sprag_host::intent_files::{self, Loaded};
+use sprag_host::world::World;
+use sprag_intent::{Intent, IntentSet, Read};
+
+use super::{Cx, Outcome};
+use crate::failure::Failure;
+
+/// What changes are made for, and where they may be made
+///
+/// Intents stand in `.sprag/intents.yaml`, and where it exists in `.orchestration/active_intents.yaml`. Where
+/// there are any, an agent chooses one before it changes anything.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    List(show::List),
+    Show(show::Show),
+    Check(show::Check),
+    Select(select::Args),
+    Done(done::Args),
+    New(edit::New),
+    Sync(edit::Sync),
+    Reopen(people_only::Reopen),
+    Accept(people_only::Accept),
+    Expand(people_only::Expand),
+}
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    match args.command {
+        Command::List(args) => show::list(args, cx),
+        Command::Show(args) => show::show_one(args, cx),
+        Command::Check(args) => show::check(args, cx),
+        Command::Select(args) => select::run(args, cx),
+        Command::Done(args) => done::run(args, cx),
+        Command::New(args) => edit::new(args, cx),
+        Command::Sync(args) => edit::sync(args, cx),
+        Command::Reopen(args) => people_only::reopen(args, cx),
+        Command::Accept(args) => people_only::accept(args, cx),
+        Command::Expand(args) => people_only::expand(args, cx),
+    }
+}
+
+fn worktree(world: &World<'_>) -> Result<PathBuf, Failure> {
+    world.places.worktree.clone().ok_or_else(Failure::no_repository)
+}
+
+fn loaded(world: &World<'_>) -> Result<Loaded, Failure> {
+    intent_files::load(&worktree(world)?).ok_or_else(Failure::no_intents)
+}
+
+/// All intents, or what is wrong with them.
+fn all(world: &World<'_>) -> Result<IntentSet, Failure> {
+    match loaded(world)?.read {
+        Read::Good(set) => Ok(set),
+        Read::Bad(bad) => Err(Failure::bad_intents(&bad)),
+    }
+}
+
+fn one<'a>(set: &'a IntentSet, id: &str) -> Result<&'a Intent, Failure> {
+    set.find(id).ok_or_else(|| Failure::no_intent(id, &set.nearest(id)))
+}

@@ -1,0 +1,64 @@
+//! `sprag backends`: where learnings are mirrored to, and how that goes.
+
+use serde_json::json;
+
+use sprag_host::memory::mirrors::{self, BACKENDS, Site};
+use sprag_host::store::outbox;
+
+use crate::commands::{Cx, Ending, Outcome};
+use crate::output;
+
+/// List where learnings are mirrored to
+///
+/// What a backend could not take waits, and is tried again by hooks and by `sprag maintain`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Also ask each whether it answers; one may be a program that is started for it
+    #[arg(long)]
+    ping: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    let world = cx.world()?;
+    let site = Site::of(&world);
+    let used = mirrors::in_use(&site);
+    let waiting = outbox::waiting(&site.store);
+    let mut rows = Vec::new();
+    let mut is_good = true;
+    for backend in BACKENDS {
+        let is_used = used.iter().any(|known| known.name == backend.name);
+        let answer =
+            (args.ping && is_used).then(|| (backend.open)(&site).and_then(|mut mirror| mirror.ping()));
+        let error = answer.as_ref().and_then(|answer| answer.as_ref().err().map(ToString::to_string));
+        is_good &= error.is_none();
+        rows.push(json!({
+            "name": backend.name,
+            "about": backend.about,
+            "used": is_used,
+            "waiting": waiting.get(backend.name).copied().unwrap_or(0),
+            "answers": answer.as_ref().map(Result::is_ok),
+            "error": error,
+        }));
+    }
+    let ending = if is_good { Ending::Done } else { Ending::No };
+    if args.json {
+        output::json(json!({ "backends": rows }));
+        return Ok(ending);
+    }
+    for row in &rows {
+        let text = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
+        let used = if row["used"] == true { "used" } else { "not used" };
+        let answers = match row["answers"].as_bool() {
+            Some(true) => ", answers".to_owned(),
+            Some(false) => format!(", does not answer: {}", text("error")),
+            None => String::new(),
+        };
+        let waiting = row["waiting"].as_u64().filter(|&count| count > 0);
+        let waiting = waiting.map_or(String::new(), |count| format!(", {count} waiting"));
+        output::line(format!("{}: {used}{answers}{waiting} ({})", text("name"), text("about")));
+    }
+    Ok(ending)
+}

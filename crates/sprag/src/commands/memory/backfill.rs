@@ -1,0 +1,197 @@
+//! `sprag retroflect`: what sessions of the past taught, read by the judge.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use sprag_base::digest::Digest;
+use sprag_base::ids::SessionId;
+use sprag_base::text::{Text, one_line};
+use sprag_govern::event::Actor;
+use sprag_host::memory::judge::consult;
+use sprag_host::report::submit::{Hand, hand_in};
+use sprag_host::store::projections::each_line;
+use sprag_host::store::{Store, files_with_ending, new_record};
+use sprag_host::sys::disk::{RealDisk, read_small};
+use sprag_host::sys::locations;
+use sprag_host::world::World;
+use sprag_memory::backfill::{self, Read, TURNS, Turn};
+use sprag_memory::learning;
+
+use crate::commands::{Cx, Outcome, check_not_agent, show};
+use crate::failure::Failure;
+use crate::output;
+
+/// Have the judge read past sessions for what they taught
+///
+/// Without `--apply` it says which sessions would be read and what that costs. Candidates go the way of any other,
+/// with low confidence. It can be broken off: what was read is not read again.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Transcripts (default: those of this project that Claude Code has kept)
+    transcripts: Vec<PathBuf>,
+    /// Ask the judge (`memory.judge`) and hand in what it finds
+    #[arg(long)]
+    apply: bool,
+    /// Sessions that are read at the most
+    #[arg(long, default_value_t = 20)]
+    limit: usize,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Larger than what a person says in a session, with all the results of tools between.
+const BYTES: u64 = 64 * 1024 * 1024;
+
+/// A session to be read.
+struct Past {
+    path: PathBuf,
+    session: SessionId,
+    /// Tells it from the same transcript when it has grown.
+    key: Text<64>,
+    turns: Vec<Turn>,
+    question: Vec<u8>,
+}
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    let world = cx.world()?;
+    let paths = if args.transcripts.is_empty() { kept(&world, cx) } else { args.transcripts.clone() };
+    let read = already(&world.store())?;
+    let past: Vec<Past> = paths
+        .iter()
+        .filter_map(|path| look(path))
+        .filter(|past| !read.contains(&past.key.to_string()))
+        .take(args.limit)
+        .collect();
+    // Four characters are about a token.
+    let tokens: usize = past.iter().map(|past| past.question.len() / 4).sum();
+    if !args.apply {
+        return show(
+            args.json,
+            || {
+                let sessions: Vec<Value> = past
+                    .iter()
+                    .map(|it| json!({"session": it.session, "transcript": it.path, "turns": it.turns.len(), "tokens": it.question.len() / 4}))
+                    .collect();
+                json!({"dry_run": true, "sessions": sessions, "tokens": tokens})
+            },
+            || {
+                for it in &past {
+                    output::line(format!(
+                        "{}  {} turns, about {} tokens",
+                        it.session.as_str(),
+                        it.turns.len(),
+                        it.question.len() / 4
+                    ));
+                }
+                output::line(format!(
+                    "{} sessions would be read, about {tokens} tokens in all\n  next: sprag retroflect --apply",
+                    past.len()
+                ));
+            },
+        );
+    }
+    check_not_agent(&world.places)?;
+    if world.config.settings.memory.judge.is_empty() {
+        return Err(Failure::no_memory_judge());
+    }
+    output::note(format!("sprag: {} questions, about {tokens} tokens", past.len()));
+    let bar = output::progress(past.len() as u64, "reading");
+    let mut found = Vec::new();
+    for it in &past {
+        found.push(ask(&world, it, cx)?);
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    show(
+        args.json,
+        || json!({"dry_run": false, "sessions": found, "tokens": tokens}),
+        || {
+            for session in &found {
+                let text = |name: &str| one_line(session[name].as_str().unwrap_or_default());
+                output::line(format!("{}: {}", text("session"), text("came")));
+            }
+        },
+    )
+}
+
+/// Asks about one session and hands in what it comes to, with a record that it was read.
+fn ask(world: &World<'_>, past: &Past, cx: &Cx) -> Result<Value, Failure> {
+    let answer = consult(world, &past.question).map_err(|why| Failure::unanswered(&why))?;
+    let (came, count) = match backfill::submission(&answer) {
+        Err(what) => (format!("the answer is not in form: {what}"), 0),
+        Ok(submission) if submission["candidates"].as_array().is_some_and(Vec::is_empty) => {
+            ("nothing".to_owned(), 0)
+        }
+        Ok(submission) => {
+            let text = submission.to_string();
+            match learning::submission(&text) {
+                Err(unreadable) => (unreadable.to_string(), 0),
+                Ok(_) => {
+                    let hand =
+                        Hand { session: &past.session, actor: &Actor::Main, cwd: &cx.cwd, now: cx.now };
+                    let handed = hand_in(world, &hand, &text, None)?;
+                    let told = format!(
+                        "{} kept, {} not",
+                        handed.accepted.len(),
+                        handed.rejected.len() + handed.similar.len()
+                    );
+                    (told, handed.accepted.len())
+                }
+            }
+        }
+    };
+    let body = Read { transcript: past.key.clone(), candidates: u32::try_from(count).unwrap_or(u32::MAX) };
+    let record = new_record::record(backfill::RETROFLECT, cx.now, Some(&past.session), None, json!(body));
+    world.store().log(&RealDisk, &[record])?;
+    Ok(json!({"session": past.session, "transcript": past.path, "came": came, "kept": count}))
+}
+
+/// `None`: there is too little in it, or it is no transcript.
+fn look(path: &Path) -> Option<Past> {
+    let text = read_small(path, BYTES).ok()?;
+    let turns = backfill::turns(&text);
+    if backfill::user_turns(&turns) < TURNS {
+        return None;
+    }
+    let name = path.file_stem()?.to_string_lossy().into_owned();
+    let key = Digest::of([name.as_bytes(), text.len().to_string().as_bytes()]);
+    let question = backfill::question(&turns);
+    Some(Past {
+        path: path.to_owned(),
+        session: SessionId::new(name),
+        key: Text::new(key.to_string()),
+        turns,
+        question,
+    })
+}
+
+/// Transcripts that Claude Code keeps of sessions in this worktree, newest first.
+fn kept(world: &World<'_>, cx: &Cx) -> Vec<PathBuf> {
+    let (Some(home), Some(root)) = (locations::home(&cx.env), &world.places.worktree) else {
+        return Vec::new();
+    };
+    let name: String =
+        root.to_string_lossy().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let mut found = files_with_ending(&home.join(".claude/projects").join(name), "jsonl");
+    found.sort_by_key(|path| std::cmp::Reverse(fs::metadata(path).and_then(|it| it.modified()).ok()));
+    found
+}
+
+/// What was read before.
+fn already(store: &Store) -> Result<Vec<String>, Failure> {
+    let mut found = Vec::new();
+    for path in store.log_files() {
+        each_line(&path, 0, |line| {
+            if line.starts_with(br#"{"v":1,"kind":"retroflect""#)
+                && let Ok(record) = serde_json::from_slice::<Value>(line)
+                && let Some(key) = record["body"]["transcript"].as_str()
+            {
+                found.push(key.to_owned());
+            }
+        })?;
+    }
+    Ok(found)
+}

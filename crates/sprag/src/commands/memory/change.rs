@@ -1,0 +1,131 @@
+//! What becomes of a learning: still true, no longer, replaced, rated.
+
+use serde_json::json;
+
+use sprag_base::text::Text;
+use sprag_host::memory::evidence;
+use sprag_memory::destination::Place;
+use sprag_memory::learning::{Learning, Status};
+use sprag_memory::records::{self, About, Rated, Superseded};
+
+use super::learnings::{Desk, OneArgs, RateArgs, SomeArgs, SupersedeArgs};
+use crate::commands::{Cx, Outcome, show, words};
+use crate::failure::Failure;
+use crate::output;
+
+pub fn verify(args: &OneArgs, cx: &Cx) -> Outcome {
+    let desk = Desk::open(cx)?;
+    let (place, entry) = desk.find(&args.id)?;
+    let old = &entry.learning;
+    let seen = match &desk.world.places.worktree {
+        Some(worktree) => evidence::see(worktree, &old.candidate),
+        None => old.seen.clone(),
+    };
+    let gone: Vec<String> = old
+        .candidate
+        .evidence
+        .iter()
+        .filter(|cited| !seen.iter().any(|seen| seen.place == **cited))
+        .map(ToString::to_string)
+        .collect();
+    let record = match seen == old.seen {
+        true => desk
+            .record(records::VERIFIED, json!(about(std::slice::from_ref(&old.id), "verified by a command"))),
+        // What it rests on reads otherwise now, and that is fine.
+        false => desk.record(records::CORRECTED, json!(Learning { seen, ..old.clone() })),
+    };
+    desk.write(place, &[record])?;
+    show(
+        args.json,
+        || json!({"verified": [old.id], "gone": gone}),
+        || {
+            output::line(format!("verified `{}`", old.id));
+            gone.iter()
+                .for_each(|place| output::line(format!("  its evidence `{place}` is not there any more")));
+        },
+    )
+}
+
+pub fn rate(args: &RateArgs, cx: &Cx) -> Outcome {
+    let desk = Desk::open(cx)?;
+    let (place, entry) = desk.find(&args.id)?;
+    let id = entry.learning.id.clone();
+    let rated = Rated { id: id.clone(), is_useful: args.useful, why: why(args.why.as_deref())? };
+    desk.write(place, &[desk.record(records::RATED, json!(rated))])?;
+    show(
+        args.json,
+        || json!({"rated": [id], "is_useful": args.useful}),
+        || output::line(format!("rated `{id}`")),
+    )
+}
+
+pub fn archive(args: &SomeArgs, cx: &Cx) -> Outcome {
+    change(args, cx, records::ARCHIVED, "archived", &[Status::Active, Status::Stale])
+}
+
+pub fn restore(args: &SomeArgs, cx: &Cx) -> Outcome {
+    change(args, cx, records::RESTORED, "restored", &[Status::Archived])
+}
+
+/// All of them or none: a list with one bad name changes nothing.
+fn change(args: &SomeArgs, cx: &Cx, kind: &str, done: &str, from: &[Status]) -> Outcome {
+    let why = why(args.why.as_deref())?;
+    let desk = Desk::open(cx)?;
+    let mut found: Vec<(Place, Text<64>)> = Vec::new();
+    for prefix in &args.ids {
+        let (place, entry) = desk.find(prefix)?;
+        if !from.contains(&entry.status()) {
+            return Err(Failure::wrong_status(entry.learning.id.as_str(), entry.status().name(), done));
+        }
+        let id = entry.learning.id.clone();
+        if !found.iter().any(|(_, known)| *known == id) {
+            found.push((place, id));
+        }
+    }
+    for place in [Place::Project, Place::Personal, Place::Session] {
+        let ids: Vec<Text<64>> =
+            found.iter().filter(|(at, _)| *at == place).map(|(_, id)| id.clone()).collect();
+        if !ids.is_empty() {
+            desk.write(place, &[desk.record(kind, json!(about(&ids, why.as_str())))])?;
+        }
+    }
+    let ids: Vec<&Text<64>> = found.iter().map(|(_, id)| id).collect();
+    show(
+        args.json,
+        || json!({ done: ids }),
+        || ids.iter().for_each(|id| output::line(format!("{done} `{id}`"))),
+    )
+}
+
+pub fn supersede(args: &SupersedeArgs, cx: &Cx) -> Outcome {
+    let why = why(args.why.as_deref())?;
+    let desk = Desk::open(cx)?;
+    let ((place, old), (other, new)) = (desk.find(&args.id)?, desk.find(&args.by)?);
+    let (old_id, new_id) = (&old.learning.id, &new.learning.id);
+    // A ring of learnings that replace each other would leave none in use.
+    let is_in_use = |status| matches!(status, Status::Active | Status::Stale);
+    if old_id == new_id || !is_in_use(new.status()) {
+        return Err(Failure::wrong_status(new_id.as_str(), new.status().name(), "taken in place of another"));
+    }
+    if old.status() == Status::Superseded {
+        return Err(Failure::wrong_status(old_id.as_str(), old.status().name(), "superseded"));
+    }
+    if place != other {
+        return Err(Failure::other_scope(old_id.as_str(), new_id.as_str()));
+    }
+    let superseded = Superseded { id: old_id.clone(), by: new_id.clone(), why };
+    desk.write(place, &[desk.record(records::SUPERSEDED, json!(superseded))])?;
+    show(
+        args.json,
+        || json!({"superseded": [old_id], "by": new_id}),
+        || output::line(format!("`{old_id}` is replaced by `{new_id}`")),
+    )
+}
+
+fn about(ids: &[Text<64>], how: &str) -> About {
+    About { ids: ids.to_vec(), how: Text::from(how) }
+}
+
+fn why(text: Option<&str>) -> Result<Text<500>, Failure> {
+    text.map_or(Ok(Text::default()), |text| words("`--why`", text, "learnings"))
+}

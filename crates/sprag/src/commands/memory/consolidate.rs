@@ -1,0 +1,143 @@
+//! `sprag consolidate`: learnings that say the same, made one.
+
+use serde_json::{Value, json};
+
+use sprag_base::ids::SessionId;
+use sprag_base::record::By;
+use sprag_base::text::{Text, one_line};
+use sprag_govern::event::Actor;
+use sprag_host::memory;
+use sprag_host::memory::judge::consult;
+use sprag_host::report::submit::{Hand, hand_in};
+use sprag_host::store::new_record;
+use sprag_host::world::World;
+use sprag_memory::destination::place;
+use sprag_memory::index::analysis::table;
+use sprag_memory::index::dedup::{SIMILAR, Statement};
+use sprag_memory::learnings::Entry;
+use sprag_memory::lifecycle::consolidate;
+use sprag_memory::write_gate::Resolution;
+use sprag_memory::{learning, records};
+
+use crate::commands::{Cx, Ending, Outcome, check_person, show};
+use crate::failure::Failure;
+use crate::output;
+
+/// Show learnings that could be one; merge them with the judge's help (a person's)
+///
+/// Without `--apply` nothing is asked and nothing is changed.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Have the judge (`memory.judge`) merge each group, and keep what you say yes to
+    #[arg(long)]
+    apply: bool,
+    /// Print one JSON object
+    #[arg(long, conflicts_with = "apply")]
+    json: bool,
+}
+
+/// Learnings that are compared with each other; beyond that it takes too long.
+const MOST: usize = 3000;
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    let world = cx.world()?;
+    let all = memory::load(&world.places)?;
+    let entries: Vec<&Entry> = all.project.in_use().chain(all.personal.in_use()).take(MOST).collect();
+    let groups = groups(&entries);
+    if args.apply {
+        return apply(&world, &groups, cx);
+    }
+    show(
+        args.json,
+        || {
+            let groups: Vec<Value> = groups
+                .iter()
+                .map(|group| json!(group.iter().map(|it| member(it)).collect::<Vec<_>>()))
+                .collect();
+            json!({ "groups": groups })
+        },
+        || {
+            for (at, group) in groups.iter().enumerate() {
+                output::line(format!("group {}", at + 1));
+                group.iter().for_each(|entry| output::line(format!("  {}", line(entry))));
+            }
+            match groups.is_empty() {
+                true => output::line("no two learnings seem to say the same"),
+                false => output::next("sprag consolidate --apply"),
+            }
+        },
+    )
+}
+
+fn groups<'a>(entries: &[&'a Entry]) -> Vec<Vec<&'a Entry>> {
+    let table = table::built_in();
+    let statements: Vec<Statement> = entries
+        .iter()
+        .map(|entry| Statement::new(entry.learning.candidate.summary.as_str(), &table))
+        .collect();
+    let bar = output::progress(entries.len() as u64, "comparing");
+    let alike = |one: usize, other: usize| {
+        bar.set_position(one as u64);
+        let found = statements[one].compare(&statements[other], &table);
+        found.score >= SIMILAR && found.differs.is_none()
+    };
+    let groups = consolidate::groups(entries, alike);
+    bar.finish_and_clear();
+    groups.into_iter().map(|group| group.into_iter().map(|at| entries[at]).collect()).collect()
+}
+
+fn member(entry: &Entry) -> Value {
+    json!({"id": entry.learning.id, "summary": entry.learning.candidate.summary})
+}
+
+fn line(entry: &Entry) -> String {
+    let id: Text<14> = Text::from(entry.learning.id.as_str());
+    format!("`{id}` {}", one_line(entry.learning.candidate.summary.as_str()))
+}
+
+fn apply(world: &World<'_>, groups: &[Vec<&Entry>], cx: &Cx) -> Outcome {
+    check_person(&world.places)?;
+    if world.config.settings.memory.judge.is_empty() {
+        return Err(Failure::no_memory_judge());
+    }
+    let mut merged = 0;
+    for group in groups {
+        group.iter().for_each(|entry| output::line(line(entry)));
+        let question = consolidate::question(group).to_string();
+        let answer = consult(world, question.as_bytes()).map_err(|why| Failure::unanswered(&why))?;
+        let answer = String::from_utf8_lossy(&answer).into_owned();
+        let Some(candidate) =
+            learning::submission(&answer).ok().and_then(|it| it.accepted.into_iter().next())
+        else {
+            output::line("  the judge leaves them as they are");
+            continue;
+        };
+        output::line(format!("+ {}\n  {}", candidate.1.summary, candidate.1.detail));
+        if output::confirm("put this in their place?") {
+            merged += usize::from(put(world, group, &json!(candidate.1), cx)?);
+        }
+    }
+    output::line(format!("{merged} of {} groups are one learning now", groups.len()));
+    Ok(Ending::Done)
+}
+
+/// The merged one goes the way of every candidate; once it is kept, its sources are superseded.
+fn put(world: &World<'_>, group: &[&Entry], candidate: &Value, cx: &Cx) -> Result<bool, Failure> {
+    let Some(first) = group.first() else { return Ok(false) };
+    let session = SessionId::new("consolidate");
+    let hand = Hand { session: &session, actor: &Actor::Main, cwd: &cx.cwd, now: cx.now };
+    let submission = json!({ "candidates": [candidate] }).to_string();
+    let resolution = Resolution::Supersede(first.learning.id.clone());
+    let came = hand_in(world, &hand, &submission, Some(resolution))?;
+    let Some(kept) = came.accepted.first() else {
+        came.lines("refused").iter().for_each(output::line);
+        return Ok(false);
+    };
+    let by = By { client: Text::from(sprag_base::record::REPORTER), agent: None, role: None };
+    for entry in group.iter().skip(1) {
+        let body = json!({"id": entry.learning.id, "by": kept.id, "why": "consolidated"});
+        let record = new_record::record(records::SUPERSEDED, cx.now, Some(&session), Some(by.clone()), body);
+        memory::write(world, place(entry.learning.candidate.scope), &[record], cx.now)?;
+    }
+    Ok(true)
+}

@@ -1,0 +1,66 @@
+//! Saying a learning otherwise.
+
+use std::io::{self, IsTerminal as _, Read as _, Write as _};
+
+use serde_json::{Value, json};
+
+use sprag_host::memory::render;
+use sprag_host::sys::exec;
+use sprag_memory::learning::{self, Candidate};
+use sprag_memory::records;
+
+use super::learnings::{Desk, OneArgs};
+use crate::commands::{Cx, Outcome, show};
+use crate::failure::Failure;
+use crate::output;
+
+pub fn run(args: &OneArgs, cx: &Cx) -> Outcome {
+    let desk = Desk::open(cx)?;
+    let (place, entry) = desk.find(&args.id)?;
+    let now = json!(entry.learning.candidate);
+    let said = match io::stdin().is_terminal() {
+        true => with_editor(&now, cx)?,
+        false => from_stdin(now)?,
+    };
+    let said = Candidate::read(&said).map_err(|faults| Failure::bad_learning(&faults))?;
+    let worktree = desk.world.places.worktree.clone().unwrap_or_default();
+    let id = &entry.learning.id;
+    let corrected = render::correction(entry, said, &worktree);
+    if let Some(learning) = &corrected {
+        desk.write(place, &[desk.record(records::CORRECTED, json!(learning))])?;
+    }
+    let changed: Vec<_> = corrected.iter().map(|learning| learning.id.clone()).collect();
+    show(
+        args.json,
+        || json!({ "corrected": changed }),
+        || match changed.is_empty() {
+            true => output::line(format!("nothing has changed in `{id}`")),
+            false => output::line(format!("corrected `{id}`")),
+        },
+    )
+}
+
+/// Members that are not named stay as they are.
+fn from_stdin(mut now: Value) -> Result<Value, Failure> {
+    let mut bytes = Vec::new();
+    io::stdin().lock().take(learning::BYTES as u64).read_to_end(&mut bytes)?;
+    let Ok(Value::Object(members)) = serde_json::from_slice(&bytes) else {
+        return Err(Failure::no_members());
+    };
+    for (name, value) in members {
+        now[name] = value;
+    }
+    Ok(now)
+}
+
+fn with_editor(now: &Value, cx: &Cx) -> Result<Value, Failure> {
+    let editor =
+        ["VISUAL", "EDITOR"].iter().find_map(|name| cx.env.text(name)).unwrap_or_else(|| "vi".to_owned());
+    let mut file = tempfile::Builder::new().prefix("sprag-").suffix(".json").tempfile()?;
+    file.write_all(serde_json::to_string_pretty(now).map_err(io::Error::other)?.as_bytes())?;
+    if !exec::edit(&editor, file.path())? {
+        return Err(Failure::not_confirmed("sprag learnings edit ID"));
+    }
+    let text = std::fs::read_to_string(file.path())?;
+    serde_json::from_str(&text).map_err(|_| Failure::no_members())
+}

@@ -1,0 +1,74 @@
+//! `sprag export`: what is known, for other programs and people.
+
+use serde_json::{Value, json};
+
+use sprag_host::memory;
+use sprag_memory::learning::{Learning, Scope, Status};
+use sprag_memory::learnings::Entry;
+
+use crate::commands::{Cx, Ending, Outcome};
+use crate::output;
+
+/// Print the learnings in use, oldest first
+#[derive(clap::Args)]
+pub struct Args {
+    /// In which form
+    #[arg(long, value_enum, default_value = "jsonl")]
+    format: Format,
+    /// Those that are for you alone, too
+    #[arg(long)]
+    personal: bool,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Format {
+    /// One JSON object a line
+    Jsonl,
+    /// One section each
+    Markdown,
+}
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    let all = memory::load(&cx.places()?)?;
+    let entries = all.entries().map(|(_, entry)| entry);
+    let in_use = entries.filter(|entry| matches!(entry.status(), Status::Active | Status::Stale));
+    for entry in in_use.filter(|entry| is_wanted(&entry.learning, args.personal)) {
+        match args.format {
+            Format::Jsonl => output::line(object(entry).to_string()),
+            Format::Markdown => output::line(section(&entry.learning)),
+        }
+    }
+    Ok(Ending::Done)
+}
+
+/// What is one session's alone is nobody else's.
+fn is_wanted(learning: &Learning, with_personal: bool) -> bool {
+    match learning.candidate.scope {
+        Scope::Project | Scope::Team => true,
+        Scope::Personal => with_personal,
+        Scope::Ephemeral => false,
+    }
+}
+
+fn object(entry: &Entry) -> Value {
+    let mut object = json!(entry.learning);
+    object["status"] = json!(entry.status());
+    object["v"] = json!(1);
+    object
+}
+
+fn section(learning: &Learning) -> String {
+    let candidate = &learning.candidate;
+    let tags: Vec<&str> = candidate.tags.iter().map(sprag_base::text::Text::as_str).collect();
+    // A line of somebody's text is no heading of ours.
+    let detail = candidate.detail.as_str().replace("\n#", "\n\\#");
+    format!(
+        "## {}\n\n- id: {}\n- {}, {}, confidence {}\n- tags: {}\n\n{detail}\n",
+        candidate.summary,
+        learning.id,
+        candidate.category.name(),
+        candidate.scope.name(),
+        candidate.confidence.name(),
+        tags.join(", "),
+    )
+}

@@ -1,0 +1,103 @@
+//! `sprag import`: the memory of another program, as learnings of this project.
+
+use std::io;
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use sprag_base::text::one_line;
+use sprag_host::memory::import::{self, Plan};
+use sprag_memory::import::{IMPORTERS, find};
+
+use crate::commands::{Cx, Outcome, check_not_agent, show};
+use crate::failure::Failure;
+use crate::output;
+
+/// Take over the memory of another program
+///
+/// Shows what would come of it; `--apply` writes it down. What was taken over before is not taken again,
+/// and what was not said with it counts as uncertain.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Whose memory
+    #[arg(value_name = "SOURCE", value_parser = names())]
+    from: String,
+    /// Its file, or the folder it is in
+    path: PathBuf,
+    /// Write it down (not for agents)
+    #[arg(long)]
+    apply: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+fn names() -> clap::builder::PossibleValuesParser {
+    IMPORTERS.iter().map(|importer| importer.name).collect::<Vec<_>>().into()
+}
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    let importer = find(&args.from).expect("clap takes no name that is not in the list");
+    let world = cx.world()?;
+    if args.apply {
+        check_not_agent(&world.places)?;
+    }
+    let path = cx.cwd.join(&args.path);
+    let files = import::files(importer, &path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+            Failure::nothing_to_import(&path, importer.name)
+        }
+        _ => Failure::io("read", &path, &error),
+    })?;
+    if files.is_empty() {
+        return Err(Failure::no_memory(importer.title, &path));
+    }
+    let plan =
+        import::plan(&world, importer, files, cx.now).map_err(|error| Failure::io("read", &path, &error))?;
+    if args.apply {
+        import::apply(&world, &plan, cx.now)?;
+    }
+    show(
+        args.json,
+        || {
+            let new: Vec<_> = plan
+                .new
+                .iter()
+                .map(|learning| json!({"id": learning.id, "summary": learning.candidate.summary}))
+                .collect();
+            let passed: Vec<_> =
+                plan.passed.iter().map(|(what, why)| json!({"what": what, "why": why})).collect();
+            json!({
+                "applied": args.apply,
+                "files": plan.files,
+                "new": new,
+                "known": plan.known,
+                "uses": plan.uses,
+                "passed": passed,
+            })
+        },
+        || tell(&args, &plan),
+    )
+}
+
+fn tell(args: &Args, plan: &Plan) {
+    for learning in &plan.new {
+        let candidate = &learning.candidate;
+        output::line(format!("+ {}  {}", candidate.category.name(), one_line(candidate.summary.as_str())));
+    }
+    for (what, why) in &plan.passed {
+        output::note(format!("not taken over: {}: {}", one_line(what), one_line(why)));
+    }
+    let uses = if plan.uses > 0 { format!(", {} uses", plan.uses) } else { String::new() };
+    output::line(format!(
+        "{} new{uses}, {} known, {} not taken over, from {} files",
+        plan.new.len(),
+        plan.known,
+        plan.passed.len(),
+        plan.files.len()
+    ));
+    if !args.apply && !plan.new.is_empty() {
+        let path = sprag_base::text::shell_word(&args.path.to_string_lossy());
+        output::line(format!("nothing was written\n  next: sprag import {} {path} --apply", args.from));
+    }
+}

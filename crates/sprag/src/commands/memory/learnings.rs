@@ -1,0 +1,257 @@
+//! `sprag learnings`: what is known here, and what becomes of it.
+
+use serde_json::{Value, json};
+
+use sprag_base::record::{By, Record};
+use sprag_base::text::Text;
+use sprag_host::memory::{self, All};
+use sprag_host::store::new_record;
+use sprag_host::world::World;
+use sprag_memory::destination::Place;
+use sprag_memory::learning::{Category, Scope, Status};
+use sprag_memory::learnings::Entry;
+use sprag_memory::lifecycle::promote::Asker;
+
+pub use crate::commands::memory::list::show_one;
+use crate::commands::memory::{change, distill, edit, list, promote};
+use crate::commands::{Cx, Outcome, check_person, show};
+use crate::failure::Failure;
+use crate::output;
+
+/// List, show and look after what was learned
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    /// List learnings, the newest first
+    List(ListArgs),
+    /// Show all there is to say about one
+    Show(OneArgs),
+    /// Say that it is still true: its evidence is looked at anew
+    Verify(OneArgs),
+    /// Say whether it was any good
+    Rate(RateArgs),
+    /// Take learnings out of use
+    Archive(SomeArgs),
+    /// Take archived learnings into use again
+    Restore(SomeArgs),
+    /// Say that another learning takes its place
+    Supersede(SupersedeArgs),
+    /// Say it otherwise: in your editor, or members to change as JSON on stdin
+    Edit(OneArgs),
+    /// Make it known to others than it was kept for
+    Promote(PromoteArgs),
+    /// Hand in what agents of merged stages have noted, and write the files anew
+    Distill(distill::Args),
+    /// Take in what other clones wrote and what was edited by hand, and write the files anew
+    Render {
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(clap::Args)]
+pub(crate) struct ListArgs {
+    /// `active`, `stale`, `archived`, `superseded` or `all` (default: those in use)
+    #[arg(long)]
+    pub(crate) status: Option<String>,
+    /// `pattern`, `pitfall`, `convention`, `dependency`, `process`, `domain` or `debugging`
+    #[arg(long)]
+    pub(crate) category: Option<String>,
+    /// `project`, `team`, `personal` or `ephemeral`
+    #[arg(long)]
+    pub(crate) scope: Option<String>,
+    /// One of its tags
+    #[arg(long)]
+    pub(crate) tag: Option<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(clap::Args)]
+pub struct OneArgs {
+    /// Its id, or the start of it, six characters at least
+    pub id: String,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct SomeArgs {
+    /// Their ids, or the starts of them
+    #[arg(required = true)]
+    pub(crate) ids: Vec<String>,
+    /// Why, at most 500 characters
+    #[arg(long)]
+    pub(crate) why: Option<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct RateArgs {
+    /// Its id, or the start of it
+    pub(crate) id: String,
+    /// It helped
+    #[arg(long, group = "rating", required_unless_present = "useless")]
+    pub(crate) useful: bool,
+    /// It did not, or led astray
+    #[arg(long, group = "rating")]
+    useless: bool,
+    /// Why, at most 500 characters
+    #[arg(long)]
+    pub(crate) why: Option<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct SupersedeArgs {
+    /// The one that is replaced
+    pub(crate) id: String,
+    /// The one that takes its place
+    #[arg(long, value_name = "ID")]
+    pub(crate) by: String,
+    /// Why, at most 500 characters
+    #[arg(long)]
+    pub(crate) why: Option<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct PromoteArgs {
+    /// Its id, or the start of it
+    pub(crate) id: String,
+    /// `team`, `project` or `personal`
+    #[arg(long)]
+    pub(crate) to: String,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    match args.command {
+        Command::List(args) => list::run(&args, cx),
+        Command::Show(args) => show_one(&args, cx),
+        Command::Verify(args) => change::verify(&args, cx),
+        Command::Rate(args) => change::rate(&args, cx),
+        Command::Archive(args) => change::archive(&args, cx),
+        Command::Restore(args) => change::restore(&args, cx),
+        Command::Supersede(args) => change::supersede(&args, cx),
+        Command::Edit(args) => edit::run(&args, cx),
+        Command::Promote(args) => promote::run(&args, cx),
+        Command::Distill(args) => distill::run(&args, cx),
+        Command::Render { json } => render(json, cx),
+    }
+}
+
+fn render(json: bool, cx: &Cx) -> Outcome {
+    let world = cx.world()?;
+    let done = memory::maintain(&world, cx.now)?;
+    if sprag_host::store::clone::project_dir(&world.places).is_none() {
+        output::note("sprag: there is no `.sprag` directory here, so no files are written in the worktree");
+    }
+    done.problems.iter().for_each(|problem| output::note(format!("sprag: not taken over: {problem}")));
+    show(
+        json,
+        || json!({"taken": done.taken, "edited": done.edited, "published": done.published, "problems": done.problems}),
+        || {
+            output::line(format!(
+                "{} records of other clones taken in, {} edits taken over, {} records told to other clones",
+                done.taken, done.edited, done.published
+            ));
+        },
+    )
+}
+
+/// What a command works with.
+pub(crate) struct Desk<'a> {
+    pub(crate) world: World<'a>,
+    pub(crate) all: All,
+    cx: &'a Cx,
+}
+
+impl<'a> Desk<'a> {
+    pub(crate) fn open(cx: &'a Cx) -> Result<Desk<'a>, Failure> {
+        let world = cx.world()?;
+        let all = memory::load(&world.places)?;
+        Ok(Desk { world, all, cx })
+    }
+
+    pub(crate) fn find(&self, prefix: &str) -> Result<(Place, &Entry), Failure> {
+        self.all.find(prefix).map_err(|error| Failure::no_learning(prefix, &error))
+    }
+
+    pub(crate) fn asker(&self) -> Asker {
+        match check_person(&self.world.places) {
+            Ok(()) => Asker::Person,
+            Err(_) => Asker::Agent,
+        }
+    }
+
+    /// A record by whoever calls: a person, or an agent or script.
+    pub(crate) fn record(&self, kind: &str, body: Value) -> Record {
+        let role = match self.asker() {
+            Asker::Person => "person",
+            Asker::Agent => "agent",
+        };
+        let by = By {
+            client: Text::from(sprag_base::record::REPORTER),
+            agent: None,
+            role: Some(Text::from(role)),
+        };
+        new_record::record(kind, self.cx.now, None, Some(by), body)
+    }
+
+    /// Writes where the learning they are about is kept.
+    pub(crate) fn write(&self, place: Place, records: &[Record]) -> Result<(), Failure> {
+        match place {
+            Place::Session => Err(Failure::passing()),
+            Place::Project | Place::Personal => Ok(memory::write(&self.world, place, records, self.cx.now)?),
+        }
+    }
+
+    pub(crate) fn short(&self, entry: &Entry) -> String {
+        self.all.short(entry.learning.id.as_str())
+    }
+}
+
+/// A name of a list, or which there are.
+fn named<T>(
+    what: &str,
+    text: Option<&str>,
+    read: fn(&str) -> Option<T>,
+    all: &[&str],
+) -> Result<Option<T>, Failure> {
+    match text {
+        None => Ok(None),
+        Some(text) => match read(text) {
+            Some(found) => Ok(Some(found)),
+            None => Err(Failure::unknown_name(what, text, all, "learnings")),
+        },
+    }
+}
+
+pub(crate) fn scope(text: Option<&str>) -> Result<Option<Scope>, Failure> {
+    named("--scope", text, Scope::read, &Scope::ALL.iter().map(|it| it.name()).collect::<Vec<_>>())
+}
+
+pub(crate) fn category(text: Option<&str>) -> Result<Option<Category>, Failure> {
+    named("--category", text, Category::read, &Category::ALL.iter().map(|it| it.name()).collect::<Vec<_>>())
+}
+
+pub(crate) fn status(text: Option<&str>) -> Result<Option<Status>, Failure> {
+    named("--status", text, Status::read, &Status::ALL.iter().map(|it| it.name()).collect::<Vec<_>>())
+}

@@ -1,0 +1,70 @@
+//! `sprag maintain`: everything the memory needs from time to time, at once.
+
+use serde_json::{Value, json};
+
+use sprag_base::text::Text;
+use sprag_host::upkeep::{self, Done, Mode, STEPS, Step};
+
+use crate::commands::{Cx, Outcome, show, warn};
+use crate::failure::Failure;
+use crate::output;
+
+/// Do what the memory needs from time to time: archive, settle, deliver
+///
+/// Sessions do the pressing part of it by themselves, once a day.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Only say what would be done
+    #[arg(long)]
+    dry_run: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Lines of one step that a person is told.
+const LINES: usize = 20;
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    let world = cx.world()?;
+    warn(&world);
+    let store = world.store();
+    let mode = if args.dry_run { Mode::Rehearsal } else { Mode::Real };
+    let lock = if args.dry_run { None } else { Some(upkeep::try_lock(&store, &world)?) };
+    if matches!(lock, Some(None)) {
+        return Err(Failure::busy("maintain"));
+    }
+    let bar = output::progress(STEPS.len() as u64, "maintaining");
+    let mut done = Vec::new();
+    for step in STEPS {
+        bar.set_message(step.name);
+        done.push((*step, step.take(&world, mode, cx.now)?));
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    drop(lock);
+    show(args.json, || data(&done, args.dry_run), || tell(&done, args.dry_run))
+}
+
+fn data(done: &[(&Step, Done)], dry_run: bool) -> Value {
+    let steps: Vec<Value> = done
+        .iter()
+        .map(|(step, done)| json!({"step": step.name, "count": done.count, "lines": done.lines}))
+        .collect();
+    json!({"dry_run": dry_run, "steps": steps})
+}
+
+fn tell(done: &[(&Step, Done)], dry_run: bool) {
+    for (step, done) in done {
+        output::line(format!("{:<9}{:>6} {}", step.name, done.count, step.about));
+        for line in done.lines.iter().take(LINES) {
+            output::line(format!("  {}", Text::<300>::from(line.as_str())));
+        }
+        if let Some(more) = done.lines.len().checked_sub(LINES).filter(|more| *more > 0) {
+            output::line(format!("  and {more} more"));
+        }
+    }
+    if dry_run {
+        output::line("nothing was changed\n  next: sprag maintain");
+    }
+}

@@ -1,0 +1,63 @@
+//! Making a learning known to others than it was kept for.
+
+use serde_json::json;
+
+use sprag_base::ids::SessionId;
+use sprag_base::text::Text;
+use sprag_host::memory::candidates::{self, Judgement};
+use sprag_host::store::new_record;
+use sprag_memory::destination::place;
+use sprag_memory::learning::{Learning, Scope};
+use sprag_memory::lifecycle::promote;
+use sprag_memory::records::{self, Superseded};
+
+use super::learnings::{Desk, PromoteArgs, scope};
+use crate::commands::{Cx, Outcome, show};
+use crate::failure::Failure;
+use crate::output;
+
+pub fn run(args: &PromoteArgs, cx: &Cx) -> Outcome {
+    let to = scope(Some(&args.to))?.unwrap_or(Scope::Project);
+    let desk = Desk::open(cx)?;
+    let (from, entry) = desk.find(&args.id)?;
+    let old = &entry.learning;
+    let refused = |why: &str| Failure::not_promoted(old.id.as_str(), to.name(), why);
+    if let Some(why) = promote::refusal(entry, to, desk.asker()) {
+        return Err(refused(&why));
+    }
+    let mut said = old.candidate.clone();
+    said.scope = to;
+    if to == Scope::Personal {
+        // Elsewhere these files are others, or none.
+        if let Some(path) = candidates::paths_here(&desk.world, &said).first() {
+            return Err(refused(&format!(
+                "it names `{path}` of this project: say it without, by `sprag learnings edit`"
+            )));
+        }
+        said.context_files.clear();
+        said.evidence.clear();
+    }
+    let said = match candidates::judge_alone(&desk.world, said, old.id.as_str()) {
+        Judgement::Kept(said) => said,
+        Judgement::Refused(why) => return Err(refused(why.as_str())),
+    };
+    let id = new_record::new_id(cx.now);
+    let session = SessionId::new(old.session.as_str());
+    let new = Learning {
+        promoted_from: Some(old.id.clone()),
+        origin: old.origin.clone(),
+        seen: if to == Scope::Personal { Vec::new() } else { old.seen.clone() },
+        ..Learning::new(&id, *said, &session, old.ticket.clone(), cx.now)
+    };
+    desk.write(place(to), &[desk.record(records::ACCEPTED, json!(new))])?;
+    // In the same place two that say the same would both be found.
+    if from == place(to) {
+        let superseded = Superseded { id: old.id.clone(), by: new.id.clone(), why: Text::from("promoted") };
+        desk.write(from, &[desk.record(records::SUPERSEDED, json!(superseded))])?;
+    }
+    show(
+        args.json,
+        || json!({"promoted": new.id, "from": old.id, "scope": to}),
+        || output::line(format!("`{}` is now known to {} as `{}`", old.id, to.name(), new.id)),
+    )
+}

@@ -1,0 +1,300 @@
+//! `sprag search`: what is remembered about something.
+
+use std::collections::HashMap;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use sprag_base::text::{one_line, quoted};
+use sprag_base::time::Timestamp;
+use sprag_host::memory::index::maintain::{self, Work};
+use sprag_host::memory::index::{Answer, Library, Memory, Owner, Reach, Shown, pools, query};
+use sprag_host::memory::mirrors;
+use sprag_host::store::Store;
+use sprag_host::sys::disk::RealDisk;
+use sprag_memory::index::query::fuse::Widths;
+use sprag_memory::index::query::{FLOOR, Filter, Question};
+use sprag_memory::learning::{Category, Scope, Status};
+
+use crate::commands::{Cx, Ending, Outcome, seconds, show};
+use crate::failure::Failure;
+use crate::input::{Line, next_line};
+use crate::output;
+
+/// Find what is remembered
+///
+/// Searches the learnings of this project, those of other clones in `.sprag/share`, and your own. Shown is
+/// what is likely to be of use; `--all` shows everything that was found.
+#[derive(clap::Args)]
+pub struct Args {
+    /// What it is about
+    #[arg(required_unless_present = "jsonl")]
+    query: Option<String>,
+    /// Only of this scope: project, team, personal
+    #[arg(long)]
+    scope: Option<String>,
+    /// Only of this category: pattern, pitfall, convention, ...
+    #[arg(long)]
+    category: Option<String>,
+    /// Only with this tag
+    #[arg(long)]
+    tag: Option<String>,
+    /// A file the work is about, relative to the repository; may be repeated
+    #[arg(long)]
+    file: Vec<String>,
+    /// Only what is newer: a length of time such as `30d`, or a day such as `2026-11-15`
+    #[arg(long, value_name = "TIME")]
+    since: Option<String>,
+    /// Also what was archived or superseded
+    #[arg(long)]
+    archived: bool,
+    /// Also what is not likely to be of use
+    #[arg(long)]
+    all: bool,
+    /// Also ask the backends in use; one may be a program that is started for it
+    #[arg(long, conflicts_with_all = ["store", "scope", "category"])]
+    backends: bool,
+    /// How many at most
+    #[arg(long, default_value_t = LIMIT)]
+    limit: usize,
+    /// Search a directory that `sprag memory load` made, and nothing else
+    #[arg(long, value_name = "DIR")]
+    store: Option<PathBuf>,
+    /// Read questions from stdin, one JSON object a line: `query_id`, `text`; `pool`, `files`, `tags`, `limit`
+    #[arg(long, requires = "store", conflicts_with_all = ["query", "scope", "category", "tag", "file", "since", "archived"])]
+    jsonl: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+const LIMIT: usize = 10;
+/// Age and use move a score as far as they usually do.
+const WIDTHS: Widths = Widths { recency: 1.0, usage: 1.0 };
+/// Longest line that is read.
+const LINE: usize = 16 * 1024 * 1024;
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    if args.jsonl {
+        let dir = cx.cwd.join(args.store.unwrap_or_default());
+        return answer_lines(&dir, if args.all { 0.0 } else { FLOOR }, args.limit, cx.now);
+    }
+    let question = question(&args, cx)?;
+    // What others have is kept as long as it is looked at.
+    let foreign = args.store.is_none().then(tempfile::tempdir).transpose()?;
+    let memory = memory(&args, foreign.as_ref().map_or(&cx.cwd, |dir| dir.path()), cx)?;
+    let shown = if args.archived { Shown::All } else { Shown::InUse };
+    let mut hits = memory.ask(&question, shown, WIDTHS, cx.now);
+    if !args.all {
+        hits.retain(|hit| hit.probability >= FLOOR);
+    }
+    let is_empty = hits.is_empty();
+    show(
+        args.json,
+        || json!({ "hits": hits.iter().map(told).collect::<Vec<_>>() }),
+        || hits.iter().for_each(tell),
+    )?;
+    if is_empty && !args.json {
+        output::note("nothing that is likely to be of use; `--all` shows the rest");
+    }
+    Ok(if is_empty { Ending::No } else { Ending::Done })
+}
+
+fn question(args: &Args, cx: &Cx) -> Result<Question, Failure> {
+    let named = |given: &Option<String>, option: &str, known: &[&str]| match given {
+        Some(given) if !known.iter().any(|name| name.eq_ignore_ascii_case(given.trim())) => {
+            Err(Failure::unknown_name(option, given, known, "search"))
+        }
+        _ => Ok(()),
+    };
+    named(&args.scope, "scope", &Scope::ALL.iter().map(|scope| scope.name()).collect::<Vec<_>>())?;
+    named(
+        &args.category,
+        "category",
+        &Category::ALL.iter().map(|category| category.name()).collect::<Vec<_>>(),
+    )?;
+    Ok(Question {
+        text: args.query.clone().unwrap_or_default(),
+        files: args.file.clone(),
+        tags: Vec::new(),
+        filter: Filter {
+            scope: args.scope.as_deref().and_then(Scope::read),
+            category: args.category.as_deref().and_then(Category::read),
+            tag: args.tag.clone(),
+            since: args.since.as_deref().map(|since| moment(since, cx.now)).transpose()?,
+        },
+        limit: args.limit,
+    })
+}
+
+/// A day, a time, or so long ago.
+fn moment(text: &str, now: Timestamp) -> Result<Timestamp, Failure> {
+    let day = (text.len() == 10).then(|| Timestamp::parse(&format!("{text}T00:00:00Z"))).flatten();
+    match day.or_else(|| Timestamp::parse(text)) {
+        Some(moment) => Ok(moment),
+        None => Ok(now.plus_seconds(-seconds(text)?)),
+    }
+}
+
+/// A name that was mistyped is no empty store.
+fn is_there(dir: PathBuf) -> Result<PathBuf, Failure> {
+    if dir.is_dir() { Ok(dir) } else { Err(Failure::no_store(&dir)) }
+}
+
+/// Everything that is asked here.
+fn memory(args: &Args, foreign: &Path, cx: &Cx) -> Result<Memory, Failure> {
+    if let Some(dir) = &args.store {
+        return loaded(&is_there(cx.cwd.join(dir))?, None);
+    }
+    let places = cx.places()?;
+    let project = open(&Store::at(&places.store), &[])?;
+    let mut libraries = vec![(project, Owner::Project)];
+    if let Some(personal) = query::personal(&places) {
+        libraries.push((open(&personal, &[])?, Owner::Personal));
+    }
+    if args.backends {
+        let (store, warnings) =
+            mirrors::foreign(&cx.world()?, args.query.as_deref().unwrap_or_default(), foreign, cx.now)?;
+        warnings.iter().for_each(|warning| output::note(format!("sprag: warning: {warning}")));
+        libraries.push((Library::open(&store, &[], Reach::All)?, Owner::Project));
+    }
+    Ok(Memory::of(libraries))
+}
+
+/// One pool of what `sprag memory load` was given.
+fn loaded(dir: &Path, pool: Option<&str>) -> Result<Memory, Failure> {
+    Ok(Memory::of(vec![(open(&pools::store(dir, pool), &[])?, Owner::Project)]))
+}
+
+/// Brings the index up to date first if that is worth it: whoever runs a command has the time.
+fn open(store: &Store, further: &[PathBuf]) -> Result<Library, Failure> {
+    let library = Library::open(store, further, Reach::Last(READ_AT_ONCE))?;
+    if !maintain::is_due(&library.behind) && !library.behind.is_cut {
+        return Ok(library);
+    }
+    // Somebody else may be at it, or the store may not be ours to write to; what is there is read anyway.
+    match maintain::renew(store, &RealDisk, further, Work::All) {
+        Ok(_) | Err(_) => Ok(Library::open(store, further, Reach::All)?),
+    }
+}
+
+/// More than this is worth an index.
+const READ_AT_ONCE: u64 = 1024 * 1024;
+
+fn tell(hit: &Answer) {
+    let label = hit.label.map_or("text", |label| label.category.name());
+    let status = hit.uses.status;
+    let mark = if status == Status::Active { String::new() } else { format!(", {}", status.name()) };
+    let summary = one_line(&hit.summary);
+    output::line(format!("{}  {label}{mark}  {summary}", quoted(&hit.id)));
+    output::line(format!("  {:.2}: {}", hit.probability, hit.signals.told()));
+}
+
+fn told(hit: &Answer) -> Value {
+    let mut told = json!({
+        "id": hit.id,
+        "score": hit.probability,
+        "why": hit.signals.told(),
+        "summary": hit.summary,
+        "at": hit.at,
+        "status": hit.uses.status.name(),
+    });
+    if let Some(label) = hit.label {
+        told["category"] = json!(label.category.name());
+        told["scope"] = json!(label.scope.name());
+    }
+    told
+}
+
+fn answer_lines(dir: &Path, floor: f32, limit: usize, now: Timestamp) -> Outcome {
+    let mut input = io::BufReader::new(io::stdin().lock());
+    let mut stdout = io::stdout().lock();
+    let mut pools: HashMap<Option<String>, Memory> = HashMap::new();
+    let mut ending = Ending::Done;
+    while let Some(line) = next_line(&mut input, LINE)? {
+        let asked = match &line {
+            Line::Long => Err((None, "limit: the line is longer than 16 MB".to_owned())),
+            Line::Whole(line) if line.trim_ascii().is_empty() => continue,
+            Line::Whole(line) => asked(line, limit),
+        };
+        let answer = match asked {
+            Err((id, what)) => {
+                ending = Ending::BadLines;
+                let mut answer = json!({ "error": what });
+                if let Some(id) = id {
+                    answer["query_id"] = id;
+                }
+                answer
+            }
+            Ok(asked) => {
+                if !pools.contains_key(&asked.pool) {
+                    pools.insert(asked.pool.clone(), loaded(dir, asked.pool.as_deref())?);
+                }
+                answer(&asked, &pools[&asked.pool], floor, now)
+            }
+        };
+        // Whoever asks waits for this very line.
+        writeln!(stdout, "{answer}").and_then(|()| stdout.flush())?;
+    }
+    Ok(ending)
+}
+
+struct Asked {
+    id: Value,
+    pool: Option<String>,
+    question: Question,
+}
+
+fn answer(asked: &Asked, memory: &Memory, floor: f32, now: Timestamp) -> Value {
+    let mut hits = memory.ask(&asked.question, Shown::InUse, WIDTHS, now);
+    hits.retain(|hit| hit.probability >= floor);
+    let ids: Vec<&str> = hits.iter().map(|hit| hit.id.as_str()).collect();
+    let told: Vec<Value> = hits
+        .iter()
+        .map(|hit| json!({"id": hit.id, "score": hit.probability, "why": hit.signals.told()}))
+        .collect();
+    json!({"query_id": asked.id, "ids": ids, "hits": told})
+}
+
+fn asked(line: &[u8], limit: usize) -> Result<Asked, (Option<Value>, String)> {
+    let value: Value = serde_json::from_slice(line).map_err(|error| (None, format!("not JSON: {error}")))?;
+    let id = value.get("query_id").cloned();
+    let bad = |what: &str| (id.clone(), what.to_owned());
+    if !value.is_object() {
+        return Err(bad("not an object"));
+    }
+    let text = |name: &str| match value.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(Value::Number(number)) if name == "pool" => Ok(Some(number.to_string())),
+        Some(_) => Err(bad(&format!("`{name}` is no string"))),
+    };
+    let list = |name: &str| match value.get(name) {
+        None | Some(Value::Null) => Ok(Vec::new()),
+        Some(Value::Array(items)) => {
+            let texts: Option<Vec<String>> =
+                items.iter().map(|item| item.as_str().map(str::to_owned)).collect();
+            texts.ok_or_else(|| bad(&format!("`{name}` has an item that is no string")))
+        }
+        Some(_) => Err(bad(&format!("`{name}` is no list"))),
+    };
+    let mut files = list("files")?;
+    files.extend(text("file")?);
+    let limit = match value.get("limit") {
+        None | Some(Value::Null) => limit,
+        Some(limit) => limit
+            .as_u64()
+            .and_then(|limit| usize::try_from(limit).ok())
+            .ok_or_else(|| bad("`limit` is no number"))?,
+    };
+    let question = Question {
+        text: text("text")?.ok_or_else(|| bad("`text` is missing"))?,
+        files,
+        tags: list("tags")?,
+        filter: Filter::default(),
+        limit,
+    };
+    let pool = text("pool")?;
+    Ok(Asked { id: id.clone().ok_or_else(|| bad("`query_id` is missing"))?, pool, question })
+}

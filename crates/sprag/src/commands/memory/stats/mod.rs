@@ -1,0 +1,247 @@
+//! `sprag stats`: what the memory comes to, and what could be better.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use sprag_base::record::By;
+use sprag_base::text::Text;
+use sprag_host::config::{self, Layer, Resolved};
+use sprag_host::store::{new_record, projections};
+use sprag_host::sys::disk::RealDisk;
+use sprag_host::world::World;
+use sprag_memory::episode::{Pattern, Patterns};
+use sprag_memory::learning::{Category, Status};
+use sprag_memory::learnings::Learnings;
+use sprag_memory::recall::floor::{self, Version, Versions, Whom};
+use sprag_memory::stats::insight::{self, Insight, Now, Setting};
+use sprag_memory::stats::{Stats, Week};
+use sprag_memory::usage::Uses;
+
+use crate::commands::{Cx, Ending, Outcome, check_not_agent, check_person, show, warn};
+use crate::failure::Failure;
+use crate::output;
+
+mod text;
+
+/// Show how learnings are used, how sessions went, and what to change
+#[derive(clap::Args)]
+pub struct Args {
+    /// Weeks that are shown
+    #[arg(long, default_value_t = 12, value_parser = clap::value_parser!(u8).range(1..=52))]
+    weeks: u8,
+    /// Show the settings that would help, and change them if a person says so
+    #[arg(long)]
+    apply: bool,
+    /// Take the last step back that Sprag took by itself in how much it shows
+    #[arg(long, conflicts_with = "apply")]
+    revert: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Failures that are named.
+const EPISODES: usize = 5;
+
+/// All that is shown.
+struct Report {
+    learnings: Learnings,
+    stats: Stats,
+    weeks: Vec<Week>,
+    insights: Vec<Insight>,
+    /// Failures that are no accident any more.
+    episodes: Vec<Pattern>,
+}
+
+/// What the learnings of one category come to.
+#[derive(Clone, Copy, Default)]
+struct Row {
+    count: u32,
+    shown: u32,
+    used: u32,
+    implied: u32,
+    dismissed: u32,
+}
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    let world = cx.world()?;
+    warn(&world);
+    if args.revert {
+        return revert(&world, args.json, cx);
+    }
+    let resolved = config::load(&world.places, &cx.env);
+    let report = gather(&world, &resolved, args.weeks, cx)?;
+    if args.apply {
+        return apply(&report, &resolved, args.json, cx);
+    }
+    show(args.json, || data(&report), || text::tell(&report))
+}
+
+fn gather(world: &World<'_>, resolved: &Resolved, weeks: u8, cx: &Cx) -> Result<Report, Failure> {
+    let store = world.store();
+    let learnings = projections::load::<Learnings>(&store)?.state;
+    let stats: Stats = projections::load_all(&store)?;
+    let insights = insight::insights(&learnings, &stats, &resolved.typed.decay, &settings(resolved), cx.now);
+    let patterns = projections::load::<Patterns>(&store)?.state;
+    let episodes = patterns.candidates().into_iter().take(EPISODES).cloned().collect();
+    Ok(Report { weeks: stats.weeks(i64::from(weeks), cx.now), learnings, stats, insights, episodes })
+}
+
+fn settings(resolved: &Resolved) -> Now {
+    let text = |key: &str| {
+        let value = resolved.settings.get(key).map(|setting| &setting.value);
+        value.map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned)).unwrap_or_default()
+    };
+    Now {
+        strategy: text("retrieval.strategy"),
+        line_threshold: text("gate.auto_skip.line_threshold").parse().unwrap_or(0),
+        decider: text("gate.auto_skip.decider"),
+    }
+}
+
+impl Report {
+    fn by_status(&self) -> BTreeMap<&'static str, u32> {
+        let mut counts: BTreeMap<&'static str, u32> =
+            Status::ALL.iter().map(|status| (status.name(), 0)).collect();
+        for entry in self.learnings.all() {
+            *counts.entry(entry.status().name()).or_default() += 1;
+        }
+        counts
+    }
+
+    fn by_category(&self) -> Vec<(Category, Row)> {
+        let row = |category: &Category| {
+            let of = self.learnings.all().filter(|entry| entry.learning.candidate.category == *category);
+            of.fold(Row::default(), |row, entry| row.with(&entry.uses))
+        };
+        let rows = Category::ALL.iter().map(|category| (*category, row(category)));
+        rows.filter(|(_, row)| row.count > 0).collect()
+    }
+}
+
+impl Row {
+    fn with(self, uses: &Uses) -> Row {
+        Row {
+            count: self.count + 1,
+            shown: self.shown + u32::from(uses.surfaced),
+            used: self.used + u32::from(uses.referred) + u32::from(uses.rated_up),
+            implied: self.implied + u32::from(uses.implied),
+            dismissed: self.dismissed + u32::from(uses.dismissed) + u32::from(uses.rated_down),
+        }
+    }
+
+    /// The share of what was judged that was of use; what only looks like it counts half.
+    fn rate(&self) -> Option<f32> {
+        let judged = self.used + self.implied + self.dismissed;
+        (judged > 0).then(|| (self.used as f32 + 0.5 * self.implied as f32) / judged as f32)
+    }
+}
+
+fn data(report: &Report) -> Value {
+    let categories: Vec<Value> = report
+        .by_category()
+        .iter()
+        .map(|(category, row)| {
+            json!({
+                "category": category, "count": row.count, "shown": row.shown, "used": row.used,
+                "implied": row.implied, "dismissed": row.dismissed, "hit_rate": row.rate(),
+            })
+        })
+        .collect();
+    let stages: BTreeMap<&str, _> = report.stats.stages().collect();
+    json!({
+        "learnings": report.by_status(),
+        "categories": categories,
+        "weeks": report.weeks,
+        "write_gate": {
+            "accepted": report.stats.accepted, "rejected": report.stats.rejected(),
+            "acceptance": report.stats.acceptance(), "stages": stages,
+        },
+        "skips": report.stats.skips(),
+        "sessions": report.stats.compared(),
+        "insights": report.insights,
+        "episodes": report.episodes,
+    })
+}
+
+/// Takes back what the last versions of all roles and scopes changed.
+fn revert(world: &World<'_>, json: bool, cx: &Cx) -> Outcome {
+    check_not_agent(&world.places)?;
+    let store = world.store();
+    let versions = projections::load::<Versions>(&store)?.state;
+    let mut whom: Vec<&Whom> = versions.all().map(|(_, version)| &version.whom).collect();
+    whom.sort();
+    whom.dedup();
+    let reverted: Vec<Version> = whom.into_iter().filter_map(|whom| versions.reverted(whom)).collect();
+    if reverted.is_empty() {
+        return Err(Failure::nothing_to_revert());
+    }
+    let by = By { client: Text::from(sprag_base::record::REPORTER), agent: None, role: None };
+    let record =
+        |version: &Version| new_record::record(floor::POLICY, cx.now, None, Some(by.clone()), json!(version));
+    store.log(&RealDisk, &reverted.iter().map(record).collect::<Vec<_>>())?;
+    projections::refresh::<Versions>(&store, &RealDisk)?;
+    show(
+        json,
+        || json!({ "reverted": reverted }),
+        || {
+            for version in &reverted {
+                let whom = &version.whom;
+                output::line(format!(
+                    "{} learnings for {}: {}; the usual floor times {:.2} is in force",
+                    whom.scope, whom.role, version.why, version.floor
+                ));
+            }
+        },
+    )
+}
+
+/// A setting that would change, and what it is now.
+struct Edit<'a> {
+    setting: &'a Setting,
+    from: String,
+}
+
+fn apply(report: &Report, resolved: &Resolved, json: bool, cx: &Cx) -> Outcome {
+    let mut edits: Vec<Edit<'_>> = Vec::new();
+    for setting in report.insights.iter().filter_map(|insight| insight.change.as_ref()) {
+        // A layer above the user's own would win anyway.
+        let now = resolved.settings.get(setting.key).filter(|now| now.layer <= Layer::User);
+        if let Some(now) = now {
+            edits.push(Edit { setting, from: now.value.to_string() });
+        }
+    }
+    let changes = || -> Vec<Value> {
+        let change =
+            |edit: &Edit<'_>| json!({"key": edit.setting.key, "from": edit.from, "to": edit.setting.to});
+        edits.iter().map(change).collect()
+    };
+    if edits.is_empty() {
+        return show(
+            json,
+            || json!({"changes": [], "applied": false}),
+            || output::line("no setting would help at the moment\n  next: sprag stats"),
+        );
+    }
+    let places = cx.places()?;
+    check_person(&places)?;
+    let path = config::files(&places).into_iter().find(|(layer, _)| *layer == Layer::User);
+    let (_, path) = path.ok_or(sprag_host::sys::locations::NoHome)?;
+    for edit in &edits {
+        output::note(format!("- {} = {}", edit.setting.key, edit.from));
+        output::note(format!("+ {} = {}", edit.setting.key, edit.setting.to));
+    }
+    if !output::confirm(&format!("write this to `{}`?", path.display())) {
+        return Err(Failure::not_confirmed("sprag stats"));
+    }
+    for edit in &edits {
+        config::edit::set(&RealDisk, Layer::User, &path, edit.setting.key, &edit.setting.to)?;
+    }
+    show(
+        json,
+        || json!({"changes": changes(), "applied": true, "path": path}),
+        || output::line(format!("changed {} settings in `{}`", edits.len(), path.display())),
+    )?;
+    Ok(Ending::Done)
+}

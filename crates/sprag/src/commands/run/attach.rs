@@ -1,0 +1,79 @@
+//! `sprag attach`: being where an agent is.
+
+use sprag_host::sys::exec;
+use sprag_orchestrator::session_dir::{Probe, site_of};
+use sprag_plan::settings::terminal::KNOWN;
+
+use super::logs;
+use super::selection::{self, Shown};
+use crate::commands::{Cx, Ending, Outcome, check_not_agent};
+use crate::failure::Failure;
+
+/// See the agent of a stage at work
+///
+/// One that has a terminal is shown in it, by `tmux attach`; of any other what it prints is followed until it ends.
+/// Leaving does not stop the agent.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The stage
+    stage: String,
+    /// In a window of its own (`terminal.command`)
+    #[arg(long)]
+    window: bool,
+    /// The run of this plan; else the one that moved last
+    #[arg(long, value_name = "NAME")]
+    plan: Option<String>,
+}
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    let shown = selection::need(cx, args.plan.as_deref())?;
+    shown.stage(&args.stage)?;
+    match args.window {
+        true => open(&shown, &args.stage, cx),
+        false => attach(&shown, &args.stage, cx),
+    }
+}
+
+/// Becomes the agent's terminal, or follows what it prints.
+pub fn attach(shown: &Shown, stage: &str, cx: &Cx) -> Outcome {
+    let row = shown.stage(stage)?;
+    let session = row.agent.session().ok_or_else(|| Failure::no_agent_yet(stage))?;
+    let site = site_of(&shown.dir, session);
+    let window = match site.probe() {
+        // Its terminal went with it, and what it printed is there.
+        Ok(Probe::Ended(_) | Probe::Died) => None,
+        Ok(Probe::Running | Probe::Nothing) | Err(_) => site.window(),
+    };
+    let Some(window) = window else { return logs::follow(shown, row) };
+    // Whoever is in that terminal speaks to the agent as a person.
+    check_not_agent(&cx.places()?)?;
+    // Exactly this one: a name alone would also be the beginning of others.
+    let target = format!("={}", window.name);
+    let error = exec::become_program(&["tmux", "-L", &window.server, "attach-session", "-t", &target]);
+    Err(Failure::not_started("tmux", &error))
+}
+
+fn open(shown: &Shown, stage: &str, cx: &Cx) -> Outcome {
+    let world = cx.world()?;
+    let mut argv = world.config.settings.terminal.command.clone();
+    if argv.is_empty() {
+        argv = known(cx).ok_or_else(|| Failure::no_window(stage))?;
+    }
+    let us = std::env::current_exe().map_err(|error| Failure::not_started("sprag", &error))?;
+    argv.push(us.display().to_string());
+    argv.extend(["attach", "--plan", &shown.listed.plan, stage].map(str::to_owned));
+    exec::let_go(&argv, &cx.cwd).map_err(|error| Failure::not_started(&argv[0], &error))?;
+    Ok(Ending::Done)
+}
+
+/// The first terminal that is there, where there is a screen for it.
+fn known(cx: &Cx) -> Option<Vec<String>> {
+    ["WAYLAND_DISPLAY", "DISPLAY"].iter().find_map(|name| cx.env.get(name))?;
+    let path = cx.env.get("PATH")?;
+    KNOWN.iter().find_map(|(program, before)| {
+        let found = exec::on_path(program, &path)?;
+        let mut argv = vec![found.display().to_string()];
+        argv.extend(before.iter().map(|arg| (*arg).to_owned()));
+        Some(argv)
+    })
+}

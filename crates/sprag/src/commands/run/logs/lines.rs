@@ -1,0 +1,203 @@
+//! Telling the records of a run in the order they were written, and what an agent printed before its end is told.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::io;
+
+use serde_json::{Value, json};
+
+use sprag_base::text::{one_line, shell_word, without_escapes};
+use sprag_base::time::Timestamp;
+use sprag_orchestrator::agent::output::{Printed, Stream};
+use sprag_orchestrator::run_log;
+use sprag_orchestrator::session_dir::site_of;
+use sprag_plan::ids::{Key, StageId};
+use sprag_plan::run::Standing;
+use sprag_plan::run::record::Recorded;
+use sprag_plan::run::timed::Timed;
+use sprag_plan::sentences;
+use sprag_plan::view::Row;
+
+use crate::commands::run::selection::Shown;
+use crate::output;
+
+/// What lines are told as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    Text,
+    /// One object with all of them.
+    Object,
+    /// One object each.
+    Lines,
+}
+
+/// How much of what was there before is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Past {
+    All,
+    Last,
+}
+
+/// Lines of the past that people are told of.
+const LAST: usize = 200;
+
+/// What is held back until it is known which lines are the last.
+#[derive(Default)]
+struct Held {
+    lines: VecDeque<String>,
+    left_out: usize,
+}
+
+pub struct Teller<'a> {
+    shown: &'a Shown,
+    /// Only what concerns this one.
+    row: Option<&'a Row>,
+    form: Form,
+    timed: Option<Timed>,
+    /// How far the log was read.
+    at: u64,
+    /// Sessions whose words were told.
+    told: BTreeSet<Key>,
+    /// `None`: lines are told as they come.
+    held: Option<Held>,
+    collected: Vec<Value>,
+}
+
+impl<'a> Teller<'a> {
+    pub fn new(shown: &'a Shown, row: Option<&'a Row>, form: Form, past: Past) -> Teller<'a> {
+        let held = match past {
+            Past::All => None,
+            Past::Last => Some(Held::default()),
+        };
+        Teller { shown, row, form, timed: None, at: 0, told: BTreeSet::new(), held, collected: Vec::new() }
+    }
+
+    /// All of the past is there: its last lines are told, and from here on every line.
+    pub fn go_on(&mut self) {
+        let Some(Held { lines, left_out }) = self.held.take() else { return };
+        if left_out > 0 {
+            let stage = self.row.map(|row| format!(" {}", shell_word(row.id.as_str()))).unwrap_or_default();
+            let plan = shell_word(self.shown.board.plan.as_str());
+            output::note(format!("sprag: {left_out} earlier lines are left out"));
+            output::note_next(format!("sprag logs{stage} --plan {plan} --all"));
+        }
+        lines.iter().for_each(output::line);
+    }
+
+    /// How a stage stands by what was told.
+    pub fn standing(&self, stage: &StageId) -> Option<&Standing> {
+        self.timed.as_ref()?.run().standing(stage)
+    }
+
+    /// Everything that was written since.
+    pub fn records(&mut self) -> io::Result<()> {
+        let (path, from) = (self.shown.listed.log.clone(), self.at);
+        let mut trouble = None;
+        self.at = run_log::each(&path, from, |record, at| {
+            if let Err(error) = self.record(&record, at) {
+                trouble = Some(error);
+            }
+        })?;
+        trouble.map_or(Ok(()), Err)
+    }
+
+    fn record(&mut self, record: &Recorded, at: Timestamp) -> io::Result<()> {
+        let Some(timed) = &mut self.timed else {
+            self.timed = Timed::begin(record, at);
+            if let (None, Some(timed)) = (self.row, &self.timed) {
+                let (_, text) = sentences::record(timed.run(), record);
+                self.line(Some(at), None, None, "record", &text);
+            }
+            return Ok(());
+        };
+        let (stage, text) = sentences::record(timed.run(), record);
+        timed.apply(record, at);
+        let is_wanted = self.row.is_none_or(|row| stage.as_ref() == Some(&row.id));
+        if !is_wanted {
+            return Ok(());
+        }
+        if let (Recorded::Ended { session, .. }, Some(_)) = (record, self.row) {
+            self.words_of(session)?;
+        }
+        self.line(Some(at), stage.as_ref().map(|id| id.as_str()), None, "record", &text);
+        Ok(())
+    }
+
+    /// What is kept of what a session printed, once.
+    fn words_of(&mut self, session: &Key) -> io::Result<()> {
+        if !self.told.insert(session.clone()) {
+            return Ok(());
+        }
+        let printed = Printed::of(&site_of(&self.shown.dir, session));
+        printed.finish(|stream, line| self.printed(session, stream, line))
+    }
+
+    /// What the agent at work has printed so far.
+    pub fn rest(&mut self) -> io::Result<()> {
+        match self.row.and_then(|row| row.agent.session()) {
+            Some(session) => self.words_of(session),
+            None => Ok(()),
+        }
+    }
+
+    pub fn has_told(&self, session: &Key) -> bool {
+        self.told.contains(session)
+    }
+
+    /// Its words were told as they came.
+    pub fn leave_out(&mut self, session: &Key) {
+        self.told.insert(session.clone());
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.timed.as_ref().is_none_or(|timed| timed.run().is_over())
+    }
+
+    pub fn printed(&mut self, session: &Key, stream: Stream, line: &str) {
+        let stage = self.row.map(|row| row.id.as_str());
+        let stream = match stream {
+            Stream::Out => "out",
+            Stream::Err => "err",
+        };
+        self.line(None, stage, Some(session), stream, &without_escapes(line));
+    }
+
+    fn line(
+        &mut self,
+        at: Option<Timestamp>,
+        stage: Option<&str>,
+        session: Option<&Key>,
+        stream: &'static str,
+        text: &str,
+    ) {
+        let value =
+            || json!({"at": at, "stage_id": stage, "session_id": session, "stream": stream, "text": text});
+        match (self.form, at) {
+            (Form::Object, _) => self.collected.push(value()),
+            (Form::Lines, _) => output::json(value()),
+            (Form::Text, Some(at)) => {
+                let whose = stage.map(|stage| format!("{stage}: ")).unwrap_or_default();
+                self.say(format!("{at} {whose}{}", one_line(text)));
+            }
+            // Ours begin with a time, so that nobody's words are taken for them.
+            (Form::Text, None) => self.say(format!("{stream}| {text}")),
+        }
+    }
+
+    fn say(&mut self, line: String) {
+        let Some(held) = &mut self.held else { return output::line(line) };
+        held.lines.push_back(line);
+        if held.lines.len() > LAST {
+            held.lines.pop_front();
+            held.left_out += 1;
+        }
+    }
+
+    pub fn end(mut self) {
+        self.go_on();
+        if self.form == Form::Object {
+            output::json(
+                json!({"plan": self.shown.board.plan, "run": self.shown.board.run, "lines": self.collected}),
+            );
+        }
+    }
+}

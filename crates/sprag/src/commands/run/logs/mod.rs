@@ -1,0 +1,147 @@
+//! `sprag logs`: what happened in a run, and what its agents printed.
+
+mod lines;
+
+use std::time::Duration;
+
+use sprag_orchestrator::agent::output::Printed;
+use sprag_orchestrator::observe::file_watch::Watch;
+use sprag_orchestrator::session_dir::{Probe, Site, site_of};
+use sprag_orchestrator::view::live;
+use sprag_plan::ids::Key;
+use sprag_plan::view::Row;
+
+use super::selection::{self, Shown};
+use crate::commands::{Cx, Ending, Outcome};
+use crate::failure::Failure;
+use crate::output;
+use lines::{Form, Past, Teller};
+
+/// Tell what happened in a run, and what the agents of a stage printed
+///
+/// Without a stage these are the records of the run as sentences; with one, those of the stage with everything that
+/// is kept of what its agents printed. What they told the terminal to do is left out. People see the last 200 lines,
+/// programs all of them.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The stage
+    stage: Option<String>,
+    /// Go on as it happens, until the agent ends or the run is over
+    #[arg(short, long)]
+    follow: bool,
+    /// Tell people all of it, and not only the last lines
+    #[arg(long)]
+    all: bool,
+    /// The run of this plan; else the one that moved last
+    #[arg(long, value_name = "NAME")]
+    plan: Option<String>,
+    /// Print one JSON object
+    #[arg(long, conflicts_with_all = ["follow", "jsonl"])]
+    json: bool,
+    /// Print one JSON object for every line
+    #[arg(long)]
+    jsonl: bool,
+}
+
+/// How long nothing may be heard before somebody looks.
+const LOOK: Duration = Duration::from_secs(1);
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    let form = match (args.json, args.jsonl) {
+        (true, _) => Form::Object,
+        (_, true) => Form::Lines,
+        (false, false) => Form::Text,
+    };
+    let shown = selection::need(cx, args.plan.as_deref())?;
+    let row = args.stage.as_deref().map(|stage| shown.stage(stage)).transpose()?;
+    let past = match form {
+        Form::Text if !args.all => Past::Last,
+        Form::Text | Form::Object | Form::Lines => Past::All,
+    };
+    let mut teller = Teller::new(&shown, row, form, past);
+    teller.records().map_err(|error| Failure::run_unread(&error))?;
+    if args.follow && !teller.is_over() {
+        let plan = shown.listed.plan.as_str();
+        if let Some((told, next)) = selection::nobody(&live::runner(&shown.dir, plan), plan) {
+            output::note(format!("sprag: {told}"));
+            output::note_next(next);
+        }
+    }
+    match (args.follow, row) {
+        (false, _) => teller.rest(),
+        (true, Some(row)) => follow_stage(&shown, row, &mut teller),
+        (true, None) => follow_run(&shown, &mut teller),
+    }
+    .map_err(|error| Failure::run_unread(&error))?;
+    teller.end();
+    Ok(Ending::Done)
+}
+
+/// What the agent of a stage prints, until it ends: also for `sprag attach`.
+pub fn follow(shown: &Shown, row: &Row) -> Outcome {
+    let mut teller = Teller::new(shown, Some(row), Form::Text, Past::Last);
+    follow_stage(shown, row, &mut teller).map_err(|error| Failure::run_unread(&error))?;
+    teller.end();
+    Ok(Ending::Done)
+}
+
+fn follow_stage(shown: &Shown, row: &Row, teller: &mut Teller<'_>) -> std::io::Result<()> {
+    let Some(session) = first_agent(shown, row, teller)? else { return Ok(()) };
+    if teller.has_told(&session) {
+        return Ok(());
+    }
+    let session = &session;
+    let site = site_of(&shown.dir, session);
+    let plans = shown.dir.join("plans");
+    let watch = Watch::new([site.dir(), plans.as_path()])?;
+    let mut printed = Printed::of(&site);
+    loop {
+        // Looked at before the last words are read: what is printed until then is there.
+        let is_over = is_over(&site)?;
+        printed.take(|stream, line| teller.printed(session, stream, line))?;
+        teller.go_on();
+        if is_over {
+            printed.finish(|stream, line| teller.printed(session, stream, line))?;
+            teller.leave_out(session);
+            return teller.records();
+        }
+        watch.wait(LOOK)?;
+    }
+}
+
+/// The agent of a stage, which may have to be waited for; `None`: there will be none.
+fn first_agent(shown: &Shown, row: &Row, teller: &mut Teller<'_>) -> std::io::Result<Option<Key>> {
+    if let Some(session) = row.agent.session() {
+        return Ok(Some(session.clone()));
+    }
+    let plans = shown.dir.join("plans");
+    let watch = Watch::new([plans.as_path()])?;
+    loop {
+        teller.records()?;
+        teller.go_on();
+        let standing = teller.standing(&row.id).filter(|standing| !standing.stage.is_over());
+        let Some(standing) = standing else { return Ok(None) };
+        if let Some(session) = &standing.session {
+            return Ok(Some(session.clone()));
+        }
+        watch.wait(LOOK)?;
+    }
+}
+
+fn is_over(site: &Site) -> std::io::Result<bool> {
+    Ok(match site.probe()? {
+        Probe::Ended(_) | Probe::Died => true,
+        Probe::Running | Probe::Nothing => false,
+    })
+}
+
+fn follow_run(shown: &Shown, teller: &mut Teller<'_>) -> std::io::Result<()> {
+    let plans = shown.dir.join("plans");
+    let watch = Watch::new([plans.as_path()])?;
+    teller.go_on();
+    while !teller.is_over() {
+        watch.wait(LOOK)?;
+        teller.records()?;
+    }
+    Ok(())
+}

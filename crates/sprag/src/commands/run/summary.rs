@@ -1,0 +1,98 @@
+//! How a run stands when nothing more happens by itself, for people: what came of it, who waits for whom, and what
+//! helps.
+
+use sprag_base::text::{one_line, shell_word};
+use sprag_orchestrator::daemon::start_run::{self, Cannot};
+use sprag_orchestrator::layout::Ground;
+use sprag_orchestrator::run_log;
+use sprag_orchestrator::socket::loop_event::Rest;
+use sprag_plan::run::Run;
+use sprag_plan::stage::Stage;
+use sprag_plan::view::review_request::asked;
+
+use crate::commands::run::land;
+use crate::commands::{Ending, Outcome};
+use crate::failure::Failure;
+use crate::output;
+
+/// Stages that are told one by one.
+const TOLD: usize = 20;
+
+pub fn rested(ground: &Ground, rest: Rest, is_json: bool) -> Outcome {
+    if rest == Rest::Gone {
+        return Err(Failure::ground_gone(&ground.run));
+    }
+    let none = || Cannot::NoRun { name: ground.plan.clone() };
+    let run = run_log::read(&sprag_orchestrator::layout::run_log_path(&ground.run, &ground.plan))?
+        .ok_or_else(none)?;
+    let resume = vec![format!("sprag resume {}", ground.plan)];
+    let (lines, next, ending) = match rest {
+        Rest::Gone => (Vec::new(), Vec::new(), Ending::No),
+        Rest::Over => {
+            let merged = format!("{}: `{}`", counted(&run), ground.trunk());
+            let target = ground.target.trim_start_matches("refs/heads/");
+            match start_run::has_landed(&ground.root, &ground.trunk(), &ground.target)
+                .map_err(Cannot::from)?
+            {
+                true => {
+                    (vec![merged, format!("`{target}` has all that was merged")], Vec::new(), Ending::Done)
+                }
+                false => {
+                    let (held, next) = land::advised(&ground.root, &ground.plan, target);
+                    ([merged].into_iter().chain(held).collect(), vec![next], Ending::Done)
+                }
+            }
+        }
+        Rest::Waits => {
+            let (lines, next) = waiting(&run);
+            (lines, next, Ending::No)
+        }
+        Rest::Stopped => (vec!["the run was stopped".to_owned()], resume, Ending::No),
+        Rest::Interrupted { signal } => {
+            (vec!["stopped; worktrees are as they were".to_owned()], resume, Ending::Signal(signal))
+        }
+    };
+    if !is_json {
+        lines.iter().for_each(output::line);
+        next.iter().for_each(output::next);
+    }
+    Ok(ending)
+}
+
+/// What came of all stages of a run that is over.
+pub fn counted(run: &Run) -> String {
+    let count = |fits: fn(&Stage) -> bool| run.standings().filter(|(_, it)| fits(&it.stage)).count();
+    let merged = count(|stage| matches!(stage, Stage::Done { .. }));
+    match count(|stage| matches!(stage, Stage::Skipped { .. })) {
+        0 => "all stages are merged".to_owned(),
+        skipped => format!("{merged} merged, {skipped} skipped"),
+    }
+}
+
+/// Who waits for a person, and who for somebody else; and what helps.
+fn waiting(run: &Run) -> (Vec<String>, Vec<String>) {
+    let mut lines = vec!["nothing more happens by itself:".to_owned()];
+    let (mut persons, mut others) = (Vec::new(), Vec::new());
+    for (id, standing) in run.standings().filter(|(_, standing)| !standing.stage.is_over()) {
+        let asked = asked(run, id);
+        let what = asked.iter().flat_map(|asked| &asked.what).next();
+        let what = what.and_then(|what| what.lines().next()).map(one_line).unwrap_or_default();
+        let line = format!("  stage `{}` is {}: {what}", id.as_str(), standing.stage.name());
+        match standing.stage.is_a_persons() {
+            true => persons.push((line, id)),
+            false => others.push(line),
+        }
+    }
+    let count = persons.len() + others.len();
+    let mut next: Vec<String> = persons
+        .iter()
+        .take(TOLD)
+        .map(|(_, id)| format!("sprag stage review {}", shell_word(id.as_str())))
+        .collect();
+    lines.extend(persons.into_iter().map(|(line, _)| line).chain(others).take(TOLD));
+    if count > TOLD {
+        lines.push(format!("  and {} more", count - TOLD));
+    }
+    next.push("sprag status --why".to_owned());
+    (lines, next)
+}

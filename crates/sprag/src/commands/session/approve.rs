@@ -1,0 +1,106 @@
+//! `sprag approve`: a person lets one refused call through, once.
+
+use serde_json::json;
+
+use sprag_base::ids::SessionId;
+use sprag_base::text::Text;
+use sprag_govern::approval::Refused;
+use sprag_govern::report::Report;
+use sprag_host::report;
+use sprag_host::store::journal;
+
+use crate::commands::{Cx, Outcome, check_person, show};
+use crate::failure::Failure;
+use crate::output;
+
+/// Let one refused call through, once (a person's)
+///
+/// A refusal names a code. Without one, the calls that were refused are listed. The call has to be
+/// made again, just as it was, within ten minutes. Some rules let nobody past.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The code the refusal named
+    code: Option<String>,
+    /// Say no for good: the agent is told to make another plan
+    #[arg(long, requires = "code")]
+    reject: bool,
+    /// Its session, by the start of its id, should two have the same code
+    #[arg(long)]
+    session: Option<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    let world = cx.world()?;
+    let is_asked =
+        |id: &SessionId| args.session.as_ref().is_none_or(|session| id.as_str().starts_with(session));
+    let refused: Vec<(SessionId, Refused)> =
+        refused(&world.store()).into_iter().filter(|(id, _)| is_asked(id)).collect();
+    let Some(code) = args.code else {
+        return list(args.json, &refused);
+    };
+    check_person(&world.places)?;
+    let mut meant = refused.iter().filter(|(_, refused)| refused.code.as_str() == code);
+    let (session, call) = match (meant.next(), meant.next()) {
+        (Some(one), None) => one,
+        (None, _) => return Err(Failure::no_refusal(&code)),
+        (Some(_), Some(_)) => return Err(Failure::same_code(&code)),
+    };
+    let named = Text::from(code.as_str());
+    if args.reject {
+        report::send(&world, session, Report::Rejected { code: named }, &cx.cwd, cx.now)?;
+        return show(
+            args.json,
+            || json!({"rejected": code, "session": session, "rule": call.rule, "call": call.what}),
+            || output::line(format!("`{}` stays refused", call.what)),
+        );
+    }
+    report::send(&world, session, Report::Approved { code: named }, &cx.cwd, cx.now)?;
+    show(
+        args.json,
+        || json!({"approved": code, "session": session, "rule": call.rule, "call": call.what}),
+        || {
+            output::line(format!(
+                "`{}` may run once within ten minutes: tell the agent to try again",
+                call.what
+            ))
+        },
+    )
+}
+
+fn list(json: bool, refused: &[(SessionId, Refused)]) -> Outcome {
+    let row = |(session, refused): &(SessionId, Refused)| json!({"code": refused.code, "rule": refused.rule, "call": refused.what, "session": session});
+    show(
+        json,
+        || json!({ "refused": refused.iter().map(row).collect::<Vec<_>>() }),
+        || {
+            if refused.is_empty() {
+                output::line("no call was refused that could be approved");
+            }
+            for (session, refused) in refused {
+                let Refused { code, rule, what, .. } = refused;
+                output::line(format!(
+                    "{code}  {rule}  `{what}`\n  next: sprag approve {code} --session {}",
+                    session.as_str()
+                ));
+            }
+        },
+    )
+}
+
+/// What sessions that go on were refused, the latest last.
+fn refused(store: &sprag_host::store::Store) -> Vec<(SessionId, Refused)> {
+    let journals = journal::all(store).into_iter().filter_map(|path| journal::read(&path).ok());
+    let of_session = journals.filter_map(|(loaded, records)| {
+        let session = records.iter().rev().find_map(|record| record.session.clone())?;
+        let gates = loaded.session.gates;
+        Some((session, gates.permission.open().chain(gates.scope.open()).collect::<Vec<_>>()))
+    });
+    of_session
+        .flat_map(|(session, refused)| {
+            refused.into_iter().map(move |refused| (session.clone(), refused)).collect::<Vec<_>>()
+        })
+        .collect()
+}

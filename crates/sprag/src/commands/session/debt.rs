@@ -1,0 +1,121 @@
+//! `sprag debt`: what sessions left unmet.
+
+use serde_json::json;
+
+use sprag_base::record::By;
+use sprag_base::text::{Text, shell_word};
+use sprag_govern::obligation::{DEBT_CLEARED, Debt, Debts, Duty};
+use sprag_host::store::{new_record, projections};
+use sprag_host::sys::disk::RealDisk;
+
+use crate::commands::{Cx, Ending, Outcome, check_person, show};
+use crate::failure::Failure;
+use crate::output;
+
+/// List or clear what sessions left unmet
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    /// List open debts
+    List {
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Clear a debt that will not be met (review and verify debts: a person's)
+    Clear {
+        /// Its id, as `sprag debt list` shows it
+        id: String,
+        /// Why it need not be met
+        #[arg(long)]
+        reason: String,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    match args.command {
+        Command::List { json } => list(json, cx),
+        Command::Clear { id, reason, json } => clear(&id, &reason, json, cx),
+    }
+}
+
+fn list(json: bool, cx: &Cx) -> Outcome {
+    let debts = projections::load::<Debts>(&cx.world()?.store())?.state;
+    show(
+        json,
+        || {
+            let debts: Vec<_> = debts
+                .open()
+                .iter()
+                .map(|open| {
+                    let mut debt = json!(open.debt);
+                    debt["shown"] = json!(open.shown);
+                    debt
+                })
+                .collect();
+            json!({ "debts": debts })
+        },
+        || {
+            if debts.open().is_empty() {
+                output::line("no debts");
+            }
+            for open in debts.open() {
+                let debt = &open.debt;
+                let cause = match debt.cause {
+                    sprag_govern::obligation::Cause::Released => "let go by the breaker",
+                    sprag_govern::obligation::Cause::Ended => "left when the session ended",
+                };
+                output::line(format!(
+                    "{}  {}  {}  {cause}\n  {}",
+                    debt.id,
+                    debt.duty.name(),
+                    debt.since,
+                    debt.why
+                ));
+                output::next(settles(debt));
+                output::next(format!("sprag debt clear {} --reason TEXT", debt.id));
+            }
+        },
+    )
+}
+
+/// What meets it, late as it is.
+fn settles(debt: &Debt) -> String {
+    let session = shell_word(debt.session.as_str());
+    match debt.duty {
+        Duty::Reflect => format!("sprag reflect --session {session}"),
+        Duty::Verify => format!("sprag verify --session {session}"),
+        Duty::Review => "have the work as it is reviewed: a prompt that starts with `#review`".to_owned(),
+        Duty::Commit => "commit the files".to_owned(),
+        Duty::Handoff => "write the handoff".to_owned(),
+        Duty::Integrity => "mend the files in a session".to_owned(),
+        Duty::Trace => {
+            "say what the change is in a session: sprag intent select ID --class INTENT_EVOLUTION".to_owned()
+        }
+        Duty::Scope => "put the files back, or have an intent own them in a session".to_owned(),
+    }
+}
+
+fn clear(id: &str, reason: &str, json: bool, cx: &Cx) -> Outcome {
+    let world = cx.world()?;
+    let store = world.store();
+    let debts = projections::load::<Debts>(&store)?.state;
+    let debt = debts.open().iter().map(|open| &open.debt).find(|debt| debt.id.as_str() == id);
+    let debt = debt.ok_or_else(|| Failure::no_debt(id))?;
+    if matches!(debt.duty, Duty::Review | Duty::Verify) {
+        check_person(&world.places)?;
+    }
+    let body = json!({"ids": [id], "reason": Text::<1000>::from(reason)});
+    let by = By { client: Text::from(sprag_base::record::REPORTER), agent: None, role: None };
+    store.log(&RealDisk, &[new_record::record(DEBT_CLEARED, cx.now, Some(&debt.session), Some(by), body)])?;
+    show(json, || json!({ "cleared": [id] }), || output::line(format!("cleared `{id}`")))?;
+    Ok(Ending::Done)
+}

@@ -1,0 +1,38 @@
+//! `sprag explain`: the story of a session in sentences.
+
+use serde_json::json;
+
+use sprag_govern::history::sentence;
+
+use super::records;
+use crate::commands::{Cx, Outcome, show};
+use crate::output;
+
+/// Tell what happened in a session, in sentences
+#[derive(clap::Args)]
+pub struct Args {
+    /// The session, by id or its start
+    session: String,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    let (session, records) = records::records_of(cx, &args.session)?;
+    let told: Vec<(String, String)> =
+        records.iter().filter_map(|record| Some((record.at.to_string(), sentence(record)?))).collect();
+    show(
+        args.json,
+        || {
+            let story: Vec<_> = told.iter().map(|(at, text)| json!({"at": at, "text": text})).collect();
+            json!({"session": session, "story": story})
+        },
+        || {
+            output::heading(&format!("session {}", session.as_str()));
+            for (at, text) in &told {
+                output::line(format!("{}  {text}", &at[11..19]));
+            }
+        },
+    )
+}

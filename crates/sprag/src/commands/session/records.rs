@@ -1,0 +1,52 @@
+//! `sprag debug`: the records of a session as data.
+
+use serde_json::json;
+
+use sprag_base::ids::SessionId;
+use sprag_base::record::Record;
+use sprag_host::report;
+use sprag_host::store::projections;
+
+use crate::commands::{Cx, Outcome, show};
+use crate::failure::Failure;
+use crate::output;
+
+/// Show the records of a session as data
+#[derive(clap::Args)]
+pub struct Args {
+    /// The session, by id or its start
+    session: String,
+    /// Only records of this kind, for example `tool.requested`
+    #[arg(long, value_name = "KIND")]
+    event: Option<String>,
+    /// Only the last so many
+    #[arg(long, default_value_t = 500)]
+    limit: usize,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    let (session, records) = records_of(cx, &args.session)?;
+    let wanted: Vec<Record> = records
+        .into_iter()
+        .filter(|record| record.kind != "snapshot")
+        .filter(|record| args.event.as_ref().is_none_or(|kind| record.kind == *kind))
+        .collect();
+    let shown = &wanted[wanted.len().saturating_sub(args.limit)..];
+    show(
+        args.json,
+        || json!({"session": session, "records": shown}),
+        || shown.iter().for_each(|record| output::text_raw(&String::from_utf8_lossy(&record.line()))),
+    )
+}
+
+/// A session and all its records, in the order of their time.
+pub fn records_of(cx: &Cx, named: &str) -> Result<(SessionId, Vec<Record>), Failure> {
+    let store = cx.world()?.store();
+    let session = report::find_session::by_prefix(&store, named)?;
+    let mut records = projections::records_of(&store, &session)?;
+    records.sort_by_key(|record| record.at);
+    Ok((session, records))
+}

@@ -1,0 +1,176 @@
+//! A plan that is run: four stages, agents that are scripts, one that crashes and two that change the same line.
+
+use std::fs;
+use std::path::Path;
+
+use sprag_base::time::Timestamp;
+
+use super::world::Stage;
+use crate::failure::Failure;
+use crate::output;
+
+const PLAN: &str = r#"# Greetings in two languages
+
+```yaml sprag
+version: 1
+name: greetings
+target: main
+slots: 2
+backoff: 1s
+gates: ["! grep -rq '^<<<<<<<' ."]
+stages:
+  - id: words
+    description: "The words that are used."
+    working_dir: .
+    client: {command: [sh, AGENTS/words.sh]}
+    acceptance: ["test -s words.txt"]
+  - id: english
+    description: "Greets in English. Its agent crashes the first time."
+    working_dir: .
+    dependencies: [words]
+    client: {command: [sh, AGENTS/english.sh]}
+    acceptance: ["grep -q Hello english.txt"]
+  - id: german
+    description: "Greets in German, and writes to the same line of the list as the other."
+    working_dir: .
+    dependencies: [words]
+    client: {command: [sh, AGENTS/german.sh]}
+    acceptance: ["grep -q Hallo german.txt"]
+  - id: both
+    description: "Uses what the others have made."
+    working_dir: .
+    dependencies: [english, german]
+    client: {command: [sh, AGENTS/both.sh]}
+    acceptance: ["grep -q Hello both.txt", "grep -q Hallo both.txt"]
+```
+"#;
+
+const TRUNK: &str = "refs/sprag/greetings/trunk";
+
+/// What an agent does that greets: the list has one line, which both of them want.
+const GREETER: &str = r#"set -e
+if grep -q '^## Conflict' "$SPRAG_BRIEF"; then
+    git merge -q refs/sprag/greetings/trunk >/dev/null 2>&1 || true
+    grep -hv '^[<=>]' list.txt | sort -u >list.new && mv list.new list.txt
+else
+    FIRST
+    echo "WORD" >LANGUAGE.txt
+    echo "LANGUAGE: WORD" >list.txt
+fi
+git add -A && git commit -qm "LANGUAGE"
+"#;
+
+pub fn play(stage: &Stage, root: &Path) -> Result<(), Failure> {
+    let agents = root.join("agents");
+    fs::create_dir_all(&agents)?;
+    // Its worktree is all it may write to, and the next attempt finds it as it was.
+    let crash = "if [ ! -e .crashed ]; then touch .crashed; echo 'cannot go on' >&2; exit 1; fi; rm .crashed";
+    let greeter = |language: &str, word: &str, first: &str| {
+        GREETER.replace("FIRST", first).replace("LANGUAGE", language).replace("WORD", word)
+    };
+    for (name, script) in [
+        (
+            "words",
+            "set -e; echo 'hello, hallo' >words.txt; echo none >list.txt; git add -A; git commit -qm words"
+                .to_owned(),
+        ),
+        ("english", greeter("english", "Hello", crash)),
+        ("german", greeter("german", "Hallo", ":")),
+        ("both", "set -e; cat english.txt german.txt >both.txt; git add -A; git commit -qm both".to_owned()),
+    ] {
+        fs::write(agents.join(format!("{name}.sh")), script)?;
+    }
+    let plan = root.join("plan.md");
+    fs::write(&plan, PLAN.replace("AGENTS", &agents.display().to_string()))?;
+    let plan = plan.display().to_string();
+    for (key, value) in [("user.name", "an agent"), ("user.email", "agent@localhost")] {
+        stage.git(&["config", key, value])?;
+    }
+    stage.say("A plan of four stages. Each is worked at by an agent in a worktree of its own; here agents are scripts.");
+    stage.title("1. What waits for what: sprag plan graph");
+    stage.show(&["plan", "graph", &plan])?;
+    stage.title("2. It runs until all is merged: sprag run --foreground, and sprag logs");
+    let ran = stage.sprag(&["run", &plan, "--trust", "--foreground"], b"")?;
+    if !ran.succeeded() {
+        let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+        return Err(Failure::demo(format!("the plan was not run: {said}")).next("sprag doctor"));
+    }
+    tell(&happened(stage)?);
+    stage.title("3. What was merged, each tested as exactly that commit: git log --first-parent");
+    let merges = ["log", "--first-parent", "--format=%h %s", "--max-count=4", TRUNK];
+    stage.git_says(&merges)?.lines().for_each(|line| output::line(format!("  {line}")));
+    stage.title("4. Both kept what they wrote: git show TRUNK:list.txt");
+    let list = stage.git_says(&["show", &format!("{TRUNK}:list.txt")])?;
+    list.lines().for_each(|line| output::line(format!("  {line}")));
+    stage.title("5. Your branch moves when you say so: sprag land");
+    stage.show(&["land", "greetings"])
+}
+
+/// One line of `sprag logs`.
+#[derive(serde::Deserialize)]
+struct Line {
+    at: Timestamp,
+    stage_id: Option<String>,
+    text: String,
+}
+
+#[derive(serde::Deserialize)]
+struct Logs {
+    lines: Vec<Line>,
+}
+
+fn happened(stage: &Stage) -> Result<Vec<Line>, Failure> {
+    let ran = stage.sprag(&["logs", "--json"], b"")?;
+    let logs: Logs = serde_json::from_slice(&ran.stdout)
+        .map_err(|error| Failure::demo(format!("the records of the run were not told: {error}")))?;
+    Ok(logs.lines)
+}
+
+/// What a newcomer may want to know of the records, and what they come to.
+fn tell(lines: &[Line]) {
+    let (Some(first), Some(last)) = (lines.first(), lines.last()) else { return };
+    let count = |fits: fn(&str) -> bool| lines.iter().filter(|line| fits(&line.text)).count();
+    for line in lines.iter().filter(|line| is_telling(&line.text)) {
+        let millis = line.at.millis() - first.at.millis();
+        let (seconds, tenths) = (millis / 1000, millis % 1000 / 100);
+        // A time of day says nothing here.
+        let text = line.text.split(" at 20").next().unwrap_or_default();
+        let whose = line.stage_id.as_deref().unwrap_or_default();
+        output::line(format!("  {seconds:>2}.{tenths}s  {whose:<8} {text}"));
+    }
+    let millis = last.at.millis() - first.at.millis();
+    output::line(format!(
+        "  {} stages in {}.{} s by {} agents: {} crashed and was replaced, {} resolved a conflict; {} merges were tested before they landed",
+        count(is_landed),
+        millis / 1000,
+        millis % 1000 / 100,
+        count(is_start),
+        count(is_crash),
+        count(is_conflict),
+        count(is_test),
+    ));
+}
+
+fn is_telling(text: &str) -> bool {
+    is_start(text) || text.contains("it is tried again") || is_conflict(text) || is_landed(text)
+}
+
+fn is_start(text: &str) -> bool {
+    text == "start of its agent: started"
+}
+
+fn is_crash(text: &str) -> bool {
+    text.ends_with("ended: its agent has crashed")
+}
+
+fn is_conflict(text: &str) -> bool {
+    text.starts_with("merge: ") && text.contains("conflict")
+}
+
+fn is_test(text: &str) -> bool {
+    text == "test of the merge: done"
+}
+
+fn is_landed(text: &str) -> bool {
+    text == "landing: done"
+}

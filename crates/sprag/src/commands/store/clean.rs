@@ -1,0 +1,78 @@
+//! `sprag clean`: sweeps up, never drops a record of a session, nor what somebody may want of a run.
+
+use serde_json::json;
+
+use sprag_host::sys::disk::RealDisk;
+use sprag_host::upkeep::clean;
+use sprag_orchestrator::daemon::clean::Salvage;
+
+use crate::commands::store::clean_runs::{self, Aim};
+use crate::commands::{Cx, Outcome, seconds, show};
+use crate::output;
+
+/// Sweep up after old sessions (their records stay) and runs that are over
+///
+/// Of runs that are over and landed their records, briefs, folders of sessions, worktrees, branches and references go.
+/// What is on no branch stays, and is told of with the command that saves it.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Journals and runs in which nothing has happened for this long
+    #[arg(long, default_value = "30d", value_name = "SPAN")]
+    before: String,
+    /// Also drop what stages left uncommitted and Sprag has kept, if it is that old
+    #[arg(long)]
+    salvage: bool,
+    /// Only say what would be swept
+    #[arg(long)]
+    dry_run: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    let before = cx.now.plus_seconds(-seconds(&args.before)?);
+    let places = cx.places()?;
+    let found = clean::look(&places, before)?;
+    let salvage = if args.salvage { Salvage::Goes } else { Salvage::Stays };
+    let aim = if args.dry_run { Aim::Say } else { Aim::Sweep };
+    let runs = clean_runs::run(&places, before, salvage, aim)?;
+    if args.dry_run {
+        return show(
+            args.json,
+            || json!({"dry_run": true, "sessions": found.sessions, "leftovers": found.leftovers, "starts": found.starts, "objects": found.objects.len(), "runs": runs.json()}),
+            || {
+                for id in &found.sessions {
+                    output::line(format!("would move the journal of session `{}` into the log", id.as_str()));
+                }
+                for path in found.leftovers.iter().chain(&found.starts) {
+                    output::line(format!("would remove `{}`", path.display()));
+                }
+                if !found.objects.is_empty() {
+                    output::line(format!("would remove {} cached objects", found.objects.len()));
+                }
+                runs.tell();
+                if found.is_empty() && runs.is_empty() {
+                    output::line("nothing to sweep");
+                }
+            },
+        );
+    }
+    let swept = clean::sweep(&places, &RealDisk, &found, before, cx.now)?;
+    show(
+        args.json,
+        || json!({"dry_run": false, "journals": swept.journals, "moved_records": swept.moved_records, "debts": swept.debts, "leftovers": swept.leftovers, "starts": swept.starts, "objects": swept.objects, "processes": swept.processes, "runs": runs.json()}),
+        || {
+            runs.tell();
+            output::line(format!(
+                "swept {} journals ({} records moved into the log, {} debts opened), {} left-over files, {} cached objects, {} ended processes",
+                swept.journals,
+                swept.moved_records,
+                swept.debts,
+                swept.leftovers + swept.starts,
+                swept.objects,
+                swept.processes
+            ));
+        },
+    )
+}

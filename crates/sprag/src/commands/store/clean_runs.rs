@@ -1,0 +1,170 @@
+//! What `sprag clean` says of runs.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use sprag_base::text::{quoted, shell_word};
+use sprag_base::time::Timestamp;
+use sprag_host::sys::disk::RealDisk;
+use sprag_host::sys::human;
+use sprag_host::sys::locations::Places;
+use sprag_orchestrator::daemon::clean::{self, Found, Leftover, Place, Salvage, Swept, Wanted};
+use sprag_orchestrator::daemon::repair::NotRepaired;
+
+use crate::commands::run::repair::failed;
+use crate::failure::Failure;
+use crate::output;
+
+/// What was found of runs, and what became of it.
+pub enum Runs {
+    /// A daemon rules: what looks left over may be its own.
+    AtWork(u32),
+    Found(Found),
+    Swept(Swept, Vec<Wanted>),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Aim {
+    Say,
+    Sweep,
+}
+
+pub fn run(places: &Places, before: Timestamp, salvage: Salvage, aim: Aim) -> Result<Runs, Failure> {
+    let Some(root) = &places.worktree else { return Ok(Runs::Found(Found::default())) };
+    let folder = places.store.join("run");
+    let place = Place { root, run: &folder, before, salvage };
+    let found = match clean::look(&place) {
+        Err(NotRepaired::AtWork { pid }) => return Ok(Runs::AtWork(pid)),
+        found => found.map_err(failed)?,
+    };
+    if aim == Aim::Say || found.leftovers.is_empty() {
+        return Ok(Runs::Found(found));
+    }
+    // An agent has no say over what others of its kind have left.
+    human::check_not_agent(places.user.as_ref())?;
+    let swept = clean::sweep(&place, &RealDisk).map_err(failed)?;
+    Ok(Runs::Swept(swept, found.wanted))
+}
+
+impl Runs {
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Runs::Found(found) => found.leftovers.is_empty() && found.wanted.is_empty(),
+            Runs::AtWork(_) | Runs::Swept(..) => false,
+        }
+    }
+
+    pub fn json(&self) -> Value {
+        let rows = |all: &[Leftover]| all.iter().map(row).collect::<Vec<Value>>();
+        let kept = |all: &[Wanted]| {
+            all.iter().map(|it| json!({"what": told(it), "next": saving(it)})).collect::<Vec<Value>>()
+        };
+        match self {
+            Runs::AtWork(pid) => json!({"at_work": pid}),
+            Runs::Found(found) => json!({"leftovers": rows(&found.leftovers), "kept": kept(&found.wanted)}),
+            Runs::Swept(swept, wanted) => {
+                let failed = swept.failed.iter().map(|(it, why)| json!({"what": row(it), "why": why}));
+                json!({
+                    "removed": rows(&swept.gone), "kept": kept(wanted),
+                    "failed": failed.collect::<Vec<Value>>(),
+                })
+            }
+        }
+    }
+
+    pub fn tell(&self) {
+        match self {
+            Runs::AtWork(pid) => {
+                output::line(format!("runs are left alone: process `{pid}` runs a plan"));
+                output::next("sprag stop");
+            }
+            Runs::Found(found) => {
+                found.leftovers.iter().for_each(|it| output::line(format!("would remove {}", named(it))));
+                keep(&found.wanted);
+            }
+            Runs::Swept(swept, wanted) => {
+                swept.gone.iter().for_each(|it| output::line(format!("removed {}", named(it))));
+                for (it, why) in &swept.failed {
+                    output::line(format!("cannot remove {}: {}", named(it), quoted(why)));
+                }
+                keep(wanted);
+            }
+        }
+    }
+}
+
+fn keep(wanted: &[Wanted]) {
+    for it in wanted {
+        output::line(format!("kept: {}", told(it)));
+        output::next(saving(it));
+    }
+}
+
+fn named(leftover: &Leftover) -> String {
+    match leftover {
+        Leftover::Run { plan, id, folders, .. } => {
+            format!("run `{id}` of plan `{plan}`, which is over, with {} folders", folders.len())
+        }
+        Leftover::Worktree { path } => format!("worktree `{}`", shown(path)),
+        Leftover::Reference { name, .. } => format!("`{}`", quoted(name)),
+        Leftover::Terminals { server } => format!("the empty terminals of tmux server `{server}`"),
+    }
+}
+
+fn row(leftover: &Leftover) -> Value {
+    match leftover {
+        Leftover::Run { plan, id, files, folders } => {
+            json!({"kind": "run", "of": id, "plan": plan, "files": files, "folders": folders})
+        }
+        Leftover::Worktree { path } => json!({"kind": "worktree", "of": path}),
+        Leftover::Reference { name, at } => json!({"kind": "reference", "of": name, "at": at}),
+        Leftover::Terminals { server } => json!({"kind": "terminals", "of": server}),
+    }
+}
+
+fn told(wanted: &Wanted) -> String {
+    match wanted {
+        Wanted::Unfinished { plan } => format!("the run of plan `{plan}` is not over"),
+        Wanted::NotLanded { plan } => format!("what plan `{plan}` has merged is not on its target"),
+        Wanted::Uncommitted { path } => {
+            format!("worktree `{}` has changes that no commit has", shown(path))
+        }
+        Wanted::Unnamed { path, .. } => {
+            format!("the commits of worktree `{}` are on no branch", shown(path))
+        }
+        Wanted::Unreadable { path, why } => {
+            format!("worktree `{}` cannot be looked at: {}", shown(path), quoted(why))
+        }
+        Wanted::Unmerged { branch } => format!("branch `{}` was not merged", quoted(branch)),
+        Wanted::Salvaged { name } => format!("`{}` has work that is on no branch", quoted(name)),
+    }
+}
+
+/// The command that keeps what somebody may want. Names of branches and folders are an agent's to choose.
+fn saving(wanted: &Wanted) -> String {
+    match wanted {
+        Wanted::Unfinished { plan } => format!("sprag resume {}", shell_word(plan)),
+        Wanted::NotLanded { plan } => format!("sprag land {}", shell_word(plan)),
+        Wanted::Uncommitted { path } => {
+            let path = path.display().to_string();
+            let path = shell_word(&path);
+            format!("git -C {path} add -A && git -C {path} commit -m 'What was left here'")
+        }
+        Wanted::Unnamed { path, head } => {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            format!("git branch {} {head}", shell_word(&format!("saved/{name}")))
+        }
+        Wanted::Unreadable { .. } => "sprag worktrees".to_owned(),
+        Wanted::Unmerged { branch } => format!("git merge {}", shell_word(branch)),
+        Wanted::Salvaged { name } => {
+            let short: Vec<&str> = name.split('/').skip(2).collect();
+            let branch = format!("saved/{}", short.join("-"));
+            format!("git branch {} {}", shell_word(&branch), shell_word(name))
+        }
+    }
+}
+
+fn shown(path: &Path) -> String {
+    quoted(&path.display().to_string())
+}

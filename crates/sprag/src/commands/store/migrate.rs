@@ -1,0 +1,59 @@
+//! `sprag migrate`: the log, replayed into a new one.
+
+use serde_json::json;
+
+use sprag_host::store::migrate::{self, Report};
+use sprag_host::sys::disk::RealDisk;
+
+use crate::commands::{Cx, Outcome, show};
+use crate::output;
+
+/// Replay the log into a new one in today's shape; the old one is set aside
+#[derive(clap::Args)]
+pub struct Args {
+    /// Only report what would be done
+    #[arg(long)]
+    dry_run: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    let store = cx.world()?.store();
+    let bar = output::progress(store.log_files().len() as u64, "replaying the log");
+    let report = match args.dry_run {
+        true => migrate::dry_run(&store, || bar.inc(1))?,
+        false => migrate::migrate(&store, &RealDisk, cx.now, || bar.inc(1))?,
+    };
+    bar.finish_and_clear();
+    show(args.json, || data(&report, args.dry_run), || tell(&report, args.dry_run))
+}
+
+fn data(report: &Report, dry_run: bool) -> serde_json::Value {
+    json!({
+        "dry_run": dry_run,
+        "files": report.files,
+        "records": report.records,
+        "duplicates": report.duplicates,
+        "unreadable": report.unreadable,
+        "newer": report.newer,
+        "by_kind": report.by_kind,
+        "set_aside": report.set_aside,
+    })
+}
+
+fn tell(report: &Report, dry_run: bool) {
+    let done = if dry_run { "would replay" } else { "replayed" };
+    output::line(format!("{done} {} records of {} files", report.records, report.files));
+    for (kind, count) in &report.by_kind {
+        output::line(format!("  {count:>7}  {kind}"));
+    }
+    output::line(format!(
+        "{} duplicates dropped, {} unreadable lines left out, {} records of a newer version kept as they are",
+        report.duplicates, report.unreadable, report.newer
+    ));
+    if let Some(path) = &report.set_aside {
+        output::line(format!("the old log is in `{}`", path.display()));
+    }
+}

@@ -1,0 +1,53 @@
+//! `sprag rebuild`: everything derived, again from the log.
+
+use std::fs;
+
+use serde_json::json;
+
+use sprag_govern::history::Sessions;
+use sprag_govern::obligation::Debts;
+use sprag_host::memory::index::maintain::{self, Work};
+use sprag_host::store::projections;
+use sprag_host::sys::disk::{Disk as _, RealDisk};
+
+use crate::commands::{Cx, Outcome, show};
+use crate::failure::Failure;
+use crate::output;
+
+/// Throw away what is derived and fold it from the log again
+#[derive(clap::Args)]
+pub struct Args {
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    let world = cx.world()?;
+    let store = world.store();
+    let cache = store.cache_dir();
+    // File by file: hooks may put new ones there at the same time.
+    for entry in fs::read_dir(&cache).into_iter().flatten().flatten() {
+        RealDisk.remove(&entry.path()).map_err(|error| Failure::io("remove", &entry.path(), &error))?;
+    }
+    let bar = output::progress(3, "folding the log");
+    let debts = projections::load::<Debts>(&store)?;
+    projections::save(&store, &RealDisk, &debts)?;
+    bar.inc(1);
+    let sessions = projections::load::<Sessions>(&store)?;
+    projections::save(&store, &RealDisk, &sessions)?;
+    bar.inc(1);
+    let index = maintain::renew(&store, &RealDisk, &[], Work::Rebuild)?;
+    bar.finish_and_clear();
+    let documents = index.map_or(0, |index| index.documents);
+    let (open, seen) = (debts.state.open().len(), sessions.state.rows().len());
+    show(
+        args.json,
+        || json!({"projections": ["debts", "sessions", "index"], "open_debts": open, "sessions": seen, "documents": documents}),
+        || {
+            output::line(format!(
+                "rebuilt from the log: {open} open debts, {seen} sessions, an index of {documents} texts"
+            ))
+        },
+    )
+}

@@ -1,0 +1,52 @@
+//! `sprag trace`: what was changed, and why.
+
+use super::{Cx, Outcome};
+
+mod blame;
+mod classify;
+mod export;
+mod log;
+mod map;
+mod reindex;
+mod rewritten;
+mod selection;
+mod show;
+mod stats;
+mod verify;
+
+/// Look at what was changed, and for which intent
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    Blame(blame::Args),
+    #[command(hide = true)]
+    Rewritten(rewritten::Args),
+    Log(log::Args),
+    Show(show::Args),
+    Map(map::Args),
+    Stats(stats::Args),
+    Export(export::Args),
+    Verify(verify::Args),
+    Reindex(reindex::Args),
+    Classify(classify::Args),
+}
+
+pub fn run(args: Args, cx: &Cx) -> Outcome {
+    match args.command {
+        Command::Blame(args) => blame::run(&args, cx),
+        Command::Rewritten(args) => rewritten::run(&args, cx),
+        Command::Log(args) => log::run(&args, cx),
+        Command::Show(args) => show::run(&args, cx),
+        Command::Map(args) => map::run(&args, cx),
+        Command::Stats(args) => stats::run(&args, cx),
+        Command::Export(args) => export::run(&args, cx),
+        Command::Verify(args) => verify::run(&args, cx),
+        Command::Reindex(args) => reindex::run(&args, cx),
+        Command::Classify(args) => classify::run(&args, cx),
+    }
+}
