@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::person::at_terminal;
+use crate::cli::people_only::at_terminal;
 use crate::support::{Sandbox, stored_lines};
 
 const INTENTS: &str = "\

@@ -16,7 +16,7 @@ use sprag_host::trace::verify;
 use sprag_host::world::World;
 use sprag_policy::call::{Effect, Outcome, Tool, ToolCall, Whole};
 
-use crate::killed::{Dying, Torn};
+use crate::store::killed::{Dying, Torn};
 use crate::support::Sandbox;
 
 const TOOLS: &[Tool] = &[

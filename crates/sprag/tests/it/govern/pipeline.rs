@@ -1,0 +1,248 @@
+//! Laws of the stop pipeline: holding is bounded, and nothing that is owed goes away by itself.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use sprag_base::digest::Digest;
+use sprag_base::ids::SessionId;
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+use sprag_check::{Outcome as Passed, Profile, Ran, Results, Status};
+use sprag_govern::decide;
+use sprag_govern::event::{Actor, Author, Event, Input, Stop, Waiting};
+use sprag_govern::facts::{Changes, Closed, Conflict, Found, Size};
+use sprag_govern::gates::needs::Facts;
+use sprag_govern::obligation::DEBT_OPENED;
+use sprag_govern::report::{Decided, Decider, Report, ReviewWord};
+use sprag_govern::session::Session;
+use sprag_govern::trackers::Ticket;
+use sprag_govern::verdict::Ruling;
+use sprag_policy::call::{Effect, Outcome, Tool, ToolCall, Whole};
+
+use crate::govern::states::policy;
+use crate::support::players::GOOD;
+
+const TOOLS: &[Tool] = &[
+    Tool { name: "Bash", effect: Effect::Exec, paths: &[], command: Some("command") },
+    Tool { name: "Write", effect: Effect::Write, paths: &["file_path"], command: None },
+];
+
+/// One event with what the host would have found out, and the seconds since the one before.
+#[derive(Clone, Debug)]
+struct Played {
+    actor: Actor,
+    event: Event,
+    facts: Facts,
+    pause: i64,
+}
+
+fn call(command: String, id: u8) -> ToolCall {
+    ToolCall::new(TOOLS, "Bash", json!({ "command": command }), Some(&format!("c{id}")), Whole::Yes)
+}
+
+fn reviewer() -> Actor {
+    Actor::Subagent { id: Text::from("r1"), kind: Text::from("sprag-reviewer") }
+}
+
+const TOKEN: &str = "sprt_00112233445566778899aabbccddeeff";
+
+/// What a reviewer does, and what an author may try.
+fn reviewing() -> impl Strategy<Value = (Actor, Event)> {
+    let decided = |word: ReviewWord, token: Option<&str>| {
+        Event::Reported(Report::Decided(Decided {
+            word,
+            summary: Text::from("looked at it"),
+            message: Text::from("x"),
+            opinions: Vec::new(),
+            token: token.map(Text::from),
+        }))
+    };
+    let deciding = || Event::ToolRequested { call: call("sprag decide COMPLETE --summary x".to_owned(), 9) };
+    prop_oneof![
+        2 => Just((Actor::Main, Event::Prompted { text: "#review it".to_owned(), author: Author::User })),
+        3 => Just((reviewer(), Event::SubagentStarted)),
+        3 => Just((reviewer(), deciding())),
+        1 => Just((Actor::Main, deciding())),
+        3 => Just((Actor::Main, decided(ReviewWord::Complete, Some(TOKEN)))),
+        2 => Just((Actor::Main, decided(ReviewWord::Issues, Some(TOKEN)))),
+        1 => Just((Actor::Main, decided(ReviewWord::Complete, None))),
+        3 => Just((reviewer(), Event::SubagentStopped(Stop::default()))),
+    ]
+}
+
+fn events() -> impl Strategy<Value = Event> {
+    let close = (1u8..4).prop_map(|id| call(format!("cd x && bd close T-{id}"), id));
+    let outcome = prop_oneof![
+        Just(Outcome::Ok),
+        Just(Outcome::Failed { error: Text::from("no") }),
+        Just(Outcome::Unknown),
+        Just(Outcome::Launched),
+    ];
+    let stop = |waiting: Waiting, text: &str, planning: bool| {
+        Event::StopRequested(Stop { last_message: Text::from(text), waiting, planning, again: true })
+    };
+    let write = ToolCall::new(TOOLS, "Write", json!({"file_path": "/w/a"}), Some("w"), Whole::Yes);
+    prop_oneof![
+        3 => close.clone().prop_map(|call| Event::ToolRequested { call }),
+        3 => (close, outcome).prop_map(|(call, outcome)| Event::ToolFinished { call, outcome }),
+        2 => Just(Event::ToolRequested { call: write }),
+        8 => Just(stop(Waiting::No, "Done.", false)),
+        3 => Just(stop(Waiting::No, "All done.", false)),
+        1 => Just(stop(Waiting::Yes, "Done.", false)),
+        1 => Just(stop(Waiting::No, "Shall I?", false)),
+        1 => Just(stop(Waiting::No, "Done.", true)),
+        1 => Just(Event::Prompted { text: "go on".to_owned(), author: Author::User }),
+        1 => Just(Event::TaskCompleting { id: Text::from("1"), subject: Text::from("x") }),
+        1 => Just(Event::Reported(Report::Reflected { submission: GOOD.to_owned(), ids: vec![Text::from("l-1")], resolution: None })),
+        1 => Just(Event::Reported(Report::Reflected { submission: "no".to_owned(), ids: Vec::new(), resolution: None })),
+        1 => ".{0,4}".prop_map(|reason| {
+            Event::Reported(Report::Skipped { reason: Text::from(reason), decider: Decider::Agent })
+        }),
+        1 => Just(Event::SessionEnded { why: Text::from("other") }),
+    ]
+}
+
+fn facts() -> impl Strategy<Value = Facts> {
+    let size = prop_oneof![
+        1 => Just(None),
+        1 => Just(Some(Size::Unknown)),
+        4 => (0u64..40).prop_map(|lines| Some(Size::Lines(lines))),
+    ];
+    let conflicts = proptest::option::weighted(0.8, proptest::collection::vec("[ab]", 0..2));
+    let answers = proptest::collection::vec((1u8..4, proptest::option::of(any::<bool>())), 0..3);
+    let checks = proptest::option::weighted(0.8, any::<bool>());
+    let others = (checks, proptest::option::of("[ab]"), any::<bool>());
+    (size, conflicts, any::<bool>(), answers, others).prop_map(
+        |(size, conflicts, is_for_tickets, answers, others)| Facts {
+            checks: others.0.map(checked),
+            tree: others.1.map(Text::from),
+            token: Some(Text::from(TOKEN)),
+            uncommitted: Some(if others.2 { vec!["a.rs".to_owned()] } else { Vec::new() }),
+            changes: size.map(|size| Changes { size, paths: vec!["a.rs".to_owned()], ..Changes::default() }),
+            conflicts: conflicts.map(|paths| {
+                let conflict = |path: &String| Conflict {
+                    path: Text::from(path.as_str()),
+                    line: 1,
+                    digest: Digest::of([path]),
+                };
+                paths.iter().map(conflict).collect()
+            }),
+            tracker: Some(Found { name: Text::from("beads"), is_for_tickets, active: None }),
+            closed: Some(
+                answers
+                    .into_iter()
+                    .map(|(id, is_closed)| Closed {
+                        call: Text::new(format!("c{id}")),
+                        ticket: Ticket { id: Text::new(format!("T-{id}")), tracker: Text::from("beads") },
+                        is_closed,
+                    })
+                    .collect(),
+            ),
+            rules: Some(sprag_policy::RuleSet::default()),
+            debts: Some(Vec::new()),
+            ..Facts::default()
+        },
+    )
+}
+
+fn checked(passes: bool) -> Results {
+    let outcome = match passes {
+        true => Passed::Passed,
+        false => Passed::Failed { code: Some(1), tail: Text::from("1 failed") },
+    };
+    let ran = Ran { check: Text::from("tests"), mandatory: true, outcome };
+    Results { profile: Profile::Standard, tree: Some(Text::from("a")), ran: vec![ran] }
+}
+
+fn played() -> impl Strategy<Value = Played> {
+    let happens = prop_oneof![2 => events().prop_map(|event| (Actor::Main, event)), 1 => reviewing()];
+    (happens, facts(), prop_oneof![9 => 0i64..30, 1 => 300i64..900])
+        .prop_map(|((actor, event), facts, pause)| Played { actor, event, facts, pause })
+}
+
+fn owed(session: &Session, id: &SessionId) -> BTreeMap<String, BTreeSet<String>> {
+    let open = session.open(id).into_iter();
+    open.map(|owed| (owed.gate.to_string(), owed.obligation.items.iter().map(Text::to_string).collect()))
+        .collect()
+}
+
+/// The digests that were behind a hold.
+fn held(session: &Session, id: &SessionId, event: &Event, ruling: &Ruling) -> Vec<Digest> {
+    let Ruling::Hold { gate, .. } = ruling else {
+        return Vec::new();
+    };
+    match event {
+        Event::StopRequested(_) => session.stops.owed.iter().map(|owed| owed.obligation.digest).collect(),
+        // A reviewer's own: what the session owes is not behind it.
+        Event::SubagentStopped(_) => Vec::new(),
+        // Only what one gate objects to.
+        _ => {
+            let open = session.gates.open(id).into_iter().filter(|(open, _)| open == gate);
+            open.map(|(_, obligation)| obligation.digest).collect()
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 512, ..ProptestConfig::default() })]
+
+    #[test]
+    fn holding_is_bounded_and_nothing_owed_goes_away_by_itself(
+        plays in proptest::collection::vec(played(), 1..80),
+    ) {
+        let policy = policy();
+        let id = SessionId::new("s");
+        let mut session = Session::default();
+        let mut holds: BTreeMap<Digest, u32> = BTreeMap::new();
+        let (mut now, mut turn, mut last_hold) = (0, 0, 0);
+        for Played { actor, event, facts, pause } in plays {
+            now += pause;
+            let at = Timestamp::from_millis(0).plus_seconds(now);
+            let input = Input { actor, ..Input::new(at, id.clone(), event).within("/w") };
+            let before = owed(&session, &id);
+            let review = session.gates.states().into_iter().find(|(gate, _)| *gate == "review").unwrap().1;
+            let step = decide::decide(session, &input, &facts, &policy, None);
+            session = step.session;
+            let after = owed(&session, &id);
+            let is_held = matches!(step.verdict.ruling, Ruling::Hold { .. });
+            let is_report = matches!(input.event, Event::Reported(_));
+
+            let is_stop = matches!(
+                input.event,
+                Event::StopRequested(_) | Event::TaskCompleting { .. } | Event::SubagentStopped(_)
+            );
+            let is_prompt = matches!(input.event, Event::Prompted { .. });
+            if is_prompt || before.keys().any(|gate| !after.contains_key(gate)) || now - last_hold >= 300 {
+                turn = 0;
+            }
+            if is_stop && is_held {
+                turn += 1;
+                last_hold = now;
+                prop_assert!(turn <= 6, "held {turn} times in one turn");
+                for digest in held(&session, &id, &input.event, &step.verdict.ruling) {
+                    let count = holds.entry(digest).or_default();
+                    *count += 1;
+                    prop_assert!(*count <= 3, "held {count} times for the same");
+                }
+            }
+
+            for (gate, items) in &before {
+                let is_debt = step.effects.iter().any(|effect| effect.kind == DEBT_OPENED && effect.body["gate"] == gate.as_str());
+                let is_discharged = is_report && !is_held;
+                let is_mended = match gate.as_str() {
+                    "integrity" => facts.conflicts.is_some(),
+                    "completion" => facts.checks.as_ref().is_some_and(|results| results.status() != Status::Failed),
+                    "commit" => facts.uncommitted.is_some(),
+                    // That the approved tree is there was in doubt, and has been found out.
+                    "review" => ["approved", "idle"].contains(&review),
+                    _ => false,
+                };
+                let left = after.get(gate);
+                let is_kept = left.is_some_and(|left| gate != "reflection" || left.is_superset(items));
+                prop_assert!(is_kept || is_debt || is_discharged || is_mended, "{gate} lost {items:?}: {left:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! The core with a world of its own.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use sprag_base::digest::Digest;
+use sprag_base::ids::SessionId;
+use sprag_base::record::{Projection as _, Record};
+use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+use sprag_govern::decide;
+use sprag_govern::event::{Actor, Author, Event, Input, Source, Stop, Waiting};
+use sprag_govern::facts::{Changes, Conflict, Found, RoleMarks, Size};
+use sprag_govern::gates::needs::{Facts, Needs};
+use sprag_govern::gates::scope;
+use sprag_govern::obligation::Debts;
+use sprag_govern::report::{Decider, Report};
+use sprag_govern::session::Session;
+use sprag_govern::settings::Policy;
+use sprag_govern::verdict::Ruling;
+use sprag_intent::{Class, Standings};
+use sprag_policy::call::{Effect, Outcome, Tool, ToolCall, Whole};
+use sprag_policy::{RuleSet, Strictness};
+
+use super::{BAD, GOOD, Player, Told, intents, review};
+use crate::run::stage_checks::Checks;
+use crate::stories::scripts::Step;
+
+/// The core with a world of its own: which files have markers, and which debts were recorded.
+#[derive(Default)]
+pub struct Core {
+    pub(super) now: i64,
+    pub(super) sessions: BTreeMap<String, Session>,
+    /// Conflicted files, with the session that made them so.
+    pub(super) conflicted: BTreeMap<String, String>,
+    pub(super) debts: Debts,
+    pub(super) rules: RuleSet,
+    pub(super) role: RoleMarks,
+    pub(super) policy: Policy,
+    /// Lines each session has changed.
+    pub(super) lines: BTreeMap<String, u64>,
+    pub(super) tracker: Option<String>,
+    /// What has been written, by whomever.
+    pub(super) files: BTreeMap<String, String>,
+    pub(super) checks: Checks,
+    intents: intents::Known,
+    standings: Standings,
+}
+
+impl Core {
+    pub fn new() -> Core {
+        let rules =
+            sprag_host::config::rule_files::rules(&sprag_host::config::rule_files::Packs::Default, None)
+                .unwrap();
+        let rules = RuleSet::new(rules.iter().map(|sourced| &sourced.rule), Strictness::Usual).unwrap();
+        let mut policy = Policy::default();
+        policy.gates.permission.watch = rules.watch();
+        Core { rules, policy, ..Core::default() }
+    }
+}
+
+pub const TOOLS: &[Tool] = &[
+    Tool { name: "Bash", effect: Effect::Exec, paths: &[], command: Some("command") },
+    Tool { name: "Write", effect: Effect::Write, paths: &["file_path"], command: None },
+    Tool { name: "Agent", effect: Effect::Delegate, paths: &[], command: None },
+    Tool { name: "TaskCreate", effect: Effect::Read, paths: &[], command: None },
+    Tool { name: "TaskUpdate", effect: Effect::Read, paths: &[], command: None },
+];
+
+impl Player for Core {
+    fn play(&mut self, session: &str, step: &Step) -> Told {
+        self.now += 1;
+        let call = |name: &str, input: Value| ToolCall::new(TOOLS, name, input, None, Whole::Yes);
+        let mut actor = Actor::Main;
+        let event = match step {
+            Step::Session(_) => unreachable!(),
+            Step::Wait(seconds) => {
+                self.now += seconds;
+                return Told::Nothing;
+            }
+            Step::Start(source) => Event::SessionStarted {
+                source: if source == "compact" { Source::Compact } else { Source::Startup },
+            },
+            Step::Prompt(text) => Event::Prompted { text: text.clone(), author: Author::User },
+            Step::Config { key, value } => {
+                let mut gates = serde_json::to_value(&self.policy.gates).unwrap();
+                let value = serde_json::from_str(value).unwrap_or(json!(value));
+                *gates.pointer_mut(&format!("/{}", key.replace('.', "/"))).unwrap() = value;
+                self.policy.gates = serde_json::from_value(gates).unwrap();
+                self.gate_tools();
+                return Told::Nothing;
+            }
+            Step::Bash(command) => Event::ToolRequested { call: call("Bash", json!({ "command": command })) },
+            Step::Ran { command, well } => {
+                let call = call("Bash", json!({ "command": command }));
+                let told = self.judge(session, Actor::Main, Event::ToolRequested { call: call.clone() });
+                if told != Told::Nothing {
+                    return told;
+                }
+                let failed = Outcome::Failed { error: Text::from("Exit code 1") };
+                Event::ToolFinished { call, outcome: if *well { Outcome::Ok } else { failed } }
+            }
+            Step::Grow { path, lines } => {
+                self.checks.wrote(session, path);
+                *self.lines.entry(session.to_owned()).or_default() += lines;
+                self.files.insert(path.clone(), lines.to_string());
+                Event::ToolRequested { call: call("Write", json!({ "file_path": format!("/w/{path}") })) }
+            }
+            Step::Dirty { .. } => {
+                self.checks.writes += 1;
+                return Told::Nothing;
+            }
+            Step::Tracker(name) => {
+                self.tracker = Some(name.clone());
+                return Told::Nothing;
+            }
+            Step::TaskNew => Event::ToolFinished {
+                call: call("TaskCreate", json!({ "subject": "x" })),
+                outcome: Outcome::Ok,
+            },
+            Step::TaskDone(id) => {
+                let done = Event::TaskCompleting { id: Text::from(id.as_str()), subject: Text::from("x") };
+                let told = self.judge(session, Actor::Main, done);
+                if told != Told::Nothing {
+                    return told;
+                }
+                let call = call("TaskUpdate", json!({"taskId": id, "status": "completed"}));
+                Event::ToolFinished { call, outcome: Outcome::Ok }
+            }
+            Step::Reflect { is_good } => {
+                let submission = if *is_good { GOOD } else { BAD }.to_owned();
+                Event::Reported(Report::Reflected {
+                    submission,
+                    ids: vec![Text::from("l-1")],
+                    resolution: None,
+                })
+            }
+            Step::Skip(reason) => Event::Reported(Report::Skipped {
+                reason: Text::from(reason.as_str()),
+                decider: Decider::Agent,
+            }),
+            Step::Observe(note) => Event::Reported(Report::Observed { note: Text::from(note.as_str()) }),
+            Step::Review(turn) => return self.review(session, turn),
+            Step::Check(told) => {
+                self.policy.gates.completion.check = self.checks.tell(told);
+                return Told::Nothing;
+            }
+            Step::Verify => Event::Reported(Report::Verified),
+            Step::Commit => {
+                self.checks.uncommitted.clear();
+                return Told::Nothing;
+            }
+            Step::SubagentStart => {
+                actor = Actor::Subagent { id: Text::from("a1"), kind: Text::from("helper") };
+                Event::SubagentStarted
+            }
+            Step::SubagentBash(command) => {
+                actor = Actor::Subagent { id: Text::from("a1"), kind: Text::from("helper") };
+                Event::ToolRequested { call: call("Bash", json!({ "command": command })) }
+            }
+            Step::Permission(command) => {
+                Event::PermissionAsked { call: call("Bash", json!({ "command": command })) }
+            }
+            Step::Write { path, is_conflicted } => {
+                self.checks.wrote(session, path);
+                match is_conflicted {
+                    true => self.conflicted.insert(path.clone(), session.to_owned()),
+                    false => self.conflicted.remove(path),
+                };
+                let call = call("Write", json!({ "file_path": format!("/w/{path}") }));
+                self.judge(
+                    session,
+                    Actor::Main,
+                    Event::ToolFinished { call: call.clone(), outcome: Outcome::Ok },
+                );
+                Event::ToolRequested { call }
+            }
+            Step::Stop { saying, waiting, again, plan } => Event::StopRequested(Stop {
+                last_message: Text::from(saying.as_str()),
+                waiting: if *waiting { Waiting::Yes } else { Waiting::Untold },
+                planning: *plan,
+                again: *again,
+            }),
+            Step::SubagentStop => {
+                actor = Actor::Subagent { id: Text::from("a1"), kind: Text::from("helper") };
+                Event::SubagentStopped(Stop::default())
+            }
+            Step::Intent { id, globs } => {
+                self.intents.push((id.clone(), globs.clone()));
+                self.policy.gates.scope.found = scope::Found::Intents;
+                return Told::Nothing;
+            }
+            Step::Select(id) => Event::Reported(Report::IntentSelected {
+                id: Text::from(id.as_str()),
+                class: Class::default(),
+            }),
+            Step::Delegate => Event::ToolRequested { call: call("Agent", json!({ "prompt": "do it" })) },
+            Step::Role(role) => {
+                self.role.environment = Some(Text::from(role.as_str()));
+                return Told::Nothing;
+            }
+            Step::Marker(role) => {
+                self.role.marker = Some(Text::from(role.as_str()));
+                return Told::Nothing;
+            }
+            Step::Delegation(mode) => {
+                self.policy.gates.delegation.mode = serde_json::from_value(json!(mode)).unwrap();
+                return Told::Nothing;
+            }
+            Step::End => Event::SessionEnded { why: Text::from("other") },
+        };
+        self.judge(session, actor, event)
+    }
+}
+
+impl Core {
+    pub fn judge(&mut self, name: &str, actor: Actor, event: Event) -> Told {
+        let at = Timestamp::from_millis(0).plus_seconds(self.now);
+        let input = Input { actor, ..Input::new(at, SessionId::new(name), event).within("/w") };
+        let state = self.sessions.remove(name).unwrap_or_default();
+        let changes = Changes {
+            size: Size::Lines(self.lines.get(name).copied().unwrap_or(0)),
+            paths: self.checks.paths(name),
+            ..Changes::default()
+        };
+        let needs = decide::needs(&state, &input, &self.policy);
+        let policy = &self.policy.gates.completion;
+        let plan = state.gates.completion.plan(&state.about, &input, policy, Some(&changes));
+        let mine = self.conflicted.iter().filter(|(_, by)| *by == name);
+        let owed: BTreeSet<&str> =
+            self.debts.open().iter().flat_map(|open| &open.debt.items).map(Text::as_str).collect();
+        let facts = Facts {
+            ours: vec!["/w/.git/sprag".to_owned()],
+            guarded: vec!["/w/.git/sprag".to_owned()],
+            written: sprag_host::worktree::protect::list::written(&input),
+            damage: Vec::new(),
+            head: None,
+            conflicts: Some(
+                mine.map(|(path, _)| Conflict {
+                    path: Text::from(path.as_str()),
+                    line: 2,
+                    digest: Digest::of([path]),
+                })
+                .collect(),
+            ),
+            debts: Some(self.debts.open().to_vec()),
+            unresolved: Some(
+                owed.into_iter().filter(|path| self.conflicted.contains_key(*path)).map(Text::from).collect(),
+            ),
+            rules: Some(self.rules.clone()),
+            allows: None,
+            judgement: None,
+            // Found out once, as by the host.
+            role: needs.has(Needs::ROLE).then(|| self.role.clone()),
+            checks: plan.filter(|_| needs.has(Needs::CHECKS)).map(|plan| self.checks.results(plan.profile)),
+            uncommitted: Some(self.checks.uncommitted.iter().cloned().collect()),
+            stash: None,
+            tree: Some(Text::new(self.tree())),
+            token: Some(Text::from(review::TOKEN)),
+            start: Some(Text::from("start")),
+            changes: Some(changes),
+            intents: needs
+                .has(Needs::INTENTS)
+                .then(|| intents::fact(&self.intents, &self.standings, &input, &self.policy.gates.scope)),
+            tracker: self.tracker.as_ref().map(|name| Found {
+                name: Text::from(name.as_str()),
+                is_for_tickets: true,
+                active: None,
+            }),
+            ..Facts::default()
+        };
+        let step = decide::decide(state, &input, &facts, &self.policy, None);
+        for effect in step.effects {
+            let body = effect.body;
+            let record = Record::new(effect.kind, at, body);
+            self.debts.apply(&record);
+            self.standings.apply(&record);
+        }
+        self.sessions.insert(name.to_owned(), step.session);
+        match &step.verdict.ruling {
+            Ruling::Hold { reason, also, .. } => match input.event {
+                Event::ToolRequested { .. } | Event::PermissionAsked { .. } | Event::Reported(_) => {
+                    Told::Deny(reason.refusal_text().to_string())
+                }
+                _ => Told::Hold(reason.hold_text(also).to_string()),
+            },
+            Ruling::Ask { reason, .. } => Told::Ask(reason.refusal_text().to_string()),
+            Ruling::Allow { .. } => Told::Allow,
+            Ruling::Pass if step.verdict.rewrite.is_some() => {
+                let rewrite = step.verdict.rewrite.unwrap();
+                Told::Rewrite(rewrite.input["command"].as_str().unwrap().to_owned())
+            }
+            Ruling::Pass => step.verdict.context().map_or(Told::Nothing, |text| Told::Note(text.to_string())),
+        }
+    }
+}

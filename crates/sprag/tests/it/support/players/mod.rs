@@ -1,0 +1,46 @@
+//! Who plays a story: the core with a world of its own, and the program as its clients call it.
+
+mod core;
+mod intents;
+mod program;
+mod review;
+
+pub use core::Core;
+
+use crate::stories::scripts::Step;
+pub use program::Program;
+
+/// What the client was told.
+#[derive(Debug, PartialEq)]
+pub enum Told {
+    Nothing,
+    Note(String),
+    Hold(String),
+    Deny(String),
+    Ask(String),
+    Allow,
+    /// The command that is run instead.
+    Rewrite(String),
+}
+
+pub trait Player {
+    fn play(&mut self, session: &str, step: &Step) -> Told;
+
+    fn can_ask(&self) -> bool {
+        true
+    }
+
+    fn can_rewrite(&self) -> bool {
+        true
+    }
+
+    fn knows_how_calls_end(&self) -> bool {
+        true
+    }
+}
+
+/// What an agent hands in that has learned something.
+pub const GOOD: &str = r#"{"candidates": [{"category": "pitfall", "summary": "the parser drops the last line",
+    "detail": "a file without a final newline loses its last line; read it with `lines_of`",
+    "tags": ["parser"], "criteria_met": ["behavior_changing"]}]}"#;
+const BAD: &str = r#"{"candidates": [{"category": "gossip", "summary": "short"}]}"#;
