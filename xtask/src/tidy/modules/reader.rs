@@ -91,6 +91,9 @@ impl Reader<'_> {
             }
             _ if self.text(at + 1) == "!" => {
                 let end = self.end_at_body(at + 2);
+                if matches!(keyword.as_str(), "choices" | "named" | "texts") {
+                    self.read_made_types(at + 2..end, body);
+                }
                 return if self.text(end) == ";" { end + 1 } else { end };
             }
             _ => return at + 1,
@@ -135,6 +138,29 @@ impl Reader<'_> {
             variants: Vec::new(),
             scope: body.clone(),
         });
+    }
+
+    /// Types that a macro makes from a list: each name in it that is not inside braces.
+    fn read_made_types(&mut self, list: Range<usize>, body: &Range<usize>) {
+        let mut at = list.start + 1;
+        while at + 1 < list.end {
+            match self.text(at) {
+                "#" => at = self.close(at + 1) + 1,
+                "{" | "(" | "[" => {
+                    let variants = self.variants(at);
+                    if let Some(item) = self.items.last_mut() {
+                        item.variants = variants;
+                    }
+                    at = self.close(at) + 1;
+                }
+                name if is_name(name) => {
+                    let name = name.to_owned();
+                    self.push_item(name, ItemKind::Type, at, at..at + 1, at..at, body);
+                    at += 1;
+                }
+                _ => at += 1,
+            }
+        }
     }
 
     /// Imports and types inside functions.
