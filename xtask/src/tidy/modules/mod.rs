@@ -101,6 +101,13 @@ impl Resolved {
     }
 }
 
+/// The meaning that counts at the end of a path, if a function and a module share a name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Last {
+    Item,
+    Module,
+}
+
 pub struct Modules<'a> {
     pub sources: Vec<&'a Source>,
     pub modules: BTreeMap<ModulePath, Module>,
@@ -304,7 +311,8 @@ impl<'a> Modules<'a> {
             // `use crate_name;` or `use child;`
             return self.first(module, last, seen);
         }
-        let prefix = self.resolve_segments(module, before, seen);
+        let first = self.first(module, &before[0], seen);
+        let prefix = self.follow(first, &before[1..], Last::Module, seen);
         match prefix.steps.get(before.len() - 1) {
             Some(Meaning::Module(path)) => self.member(path, last, seen),
             Some(Meaning::Item(path, of)) if self.has_variant(path, of, last) => vec![Meaning::Variant],
@@ -354,13 +362,14 @@ impl<'a> Modules<'a> {
         seen: &mut BTreeSet<(ModulePath, String)>,
     ) -> Resolved {
         let Some((first, rest)) = segments.split_first() else { return Resolved::default() };
-        self.follow(self.first(module, first, seen), rest, seen)
+        self.follow(self.first(module, first, seen), rest, Last::Item, seen)
     }
 
     fn follow(
         &self,
         first: Vec<Meaning>,
         rest: &[String],
+        last: Last,
         seen: &mut BTreeSet<(ModulePath, String)>,
     ) -> Resolved {
         let mut steps = Vec::new();
@@ -369,7 +378,7 @@ impl<'a> Modules<'a> {
             let is_module = |meaning: &&Meaning| matches!(meaning, Meaning::Module(_));
             let wanted = match segment {
                 Some(_) => meanings.iter().find(is_module).or(meanings.first()),
-                // At the end an item wins: a function and a module may share a name.
+                None if last == Last::Module => meanings.iter().find(is_module).or(meanings.first()),
                 None => meanings.iter().find(|meaning| !is_module(meaning)).or(meanings.first()),
             };
             let Some(meaning) = wanted.cloned() else { break };
@@ -395,7 +404,7 @@ impl<'a> Modules<'a> {
             "crate" | "self" | "super" => self.first(module, first, &mut seen),
             _ => self.look_up(module, Some(at), first),
         };
-        self.follow(meanings, rest, &mut BTreeSet::new())
+        self.follow(meanings, rest, Last::Item, &mut BTreeSet::new())
     }
 
     /// All paths of a file outside `use`, single names among them.
